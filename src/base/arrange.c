@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * arrange.c -- the order of many things by their numbers: byte by byte, the lowest first.
- *
- * Room:   outside.
- */
+/* arrange.c -- the order of many things by their numbers: byte by byte, the lowest first. */
 #include "base/arrange.h"
 
 #include <stdlib.h>
@@ -30,15 +26,6 @@ static void count_values(const uint32_t *order, uint32_t count, const uint64_t *
                         counts[byte][keys[order[i]] >> 8 * byte & 0xff]++;
 }
 
-/* Counts become places. */
-static void add_up(uint32_t *counts)
-{
-        for (uint32_t value = 0, sum = 0, here; value < ARRANGE_VALUES; value++, sum += here) {
-                here = counts[value];
-                counts[value] = sum;
-        }
-}
-
 void arrange_by(uint32_t *order, uint32_t count, const uint64_t *keys)
 {
         uint32_t counts[ARRANGE_BYTES][ARRANGE_VALUES] = { { 0 } }, *from = order, *to, *spare;
@@ -55,7 +42,11 @@ void arrange_by(uint32_t *order, uint32_t count, const uint64_t *keys)
 
                 if (places[keys[order[0]] >> 8 * byte & 0xff] == count) /* the same in all */
                         continue;
-                add_up(places);
+                /* Counts become places. */
+                for (uint32_t value = 0, sum = 0, here; value < ARRANGE_VALUES; value++, sum += here) {
+                        here = places[value];
+                        places[value] = sum;
+                }
                 for (uint32_t i = 0; i < count; i++)
                         to[places[keys[from[i]] >> 8 * byte & 0xff]++] = from[i];
                 from = to;

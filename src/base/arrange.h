@@ -2,7 +2,6 @@
 /*
  * arrange.h -- the order of many things by their numbers.
  *
- * Room:   outside; any layer.
  * Cost:   a million things by one number: 10 to 40 ms, where qsort() takes 150 to 250; eight bytes for each besides the order.
  */
 #ifndef SEEP_BASE_ARRANGE_H

@@ -52,6 +52,14 @@ void json_field(struct str *out, const char *before, const char *name, uint64_t 
         json_number(out, value);
 }
 
+void json_text_field(struct str *out, const char *before, const char *name, const char *text)
+{
+        str_text(out, before);
+        str_text(out, name);
+        str_text(out, "\": ");
+        json_text(out, text);
+}
+
 void json_signed_field(struct str *out, const char *before, const char *name, uint64_t value)
 {
         bool negative = (int64_t)value < 0;
@@ -64,8 +72,7 @@ void json_signed_field(struct str *out, const char *before, const char *name, ui
 
 void json_place(struct str *out, const char *file, uint64_t line)
 {
-        str_text(out, ", \"file\": ");
-        json_text(out, file);
+        json_text_field(out, ", \"", "file", file);
         if (line)
                 json_field(out, ", \"", "line", line);
         else

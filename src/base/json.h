@@ -12,8 +12,9 @@ void json_text(struct str *out, const char *text);
 
 void json_number(struct str *out, uint64_t value);
 
-/* Append BEFORE ("{\"", ", \""), NAME, the quote that ends it, and the number; negative ones are stored as they wrap. */
+/* Append BEFORE ("{\"", ", \""), NAME, the quote that ends it, and the value; negative numbers are stored as they wrap. */
 void json_field(struct str *out, const char *before, const char *name, uint64_t value);
+void json_text_field(struct str *out, const char *before, const char *name, const char *text);
 void json_signed_field(struct str *out, const char *before, const char *name, uint64_t value);
 
 /* Append members of an object that tell a place in the source: , "file": ..., "line": ...; null is what is unknown (NULL, 0). */

@@ -273,16 +273,6 @@ static uint64_t own_bytes(unsigned number)
 #define STATM_SIZE 0u
 #define STATM_DATA 5u
 
-static void look_at_ourselves(struct room *r)
-{
-        struct rlimit limit;
-
-        if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-                bound_by(r, minus(limit.rlim_cur, own_bytes(STATM_SIZE)), "the limit on address space (ulimit -v)", limit.rlim_cur);
-        if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-                bound_by(r, minus(limit.rlim_cur, own_bytes(STATM_DATA)), "the limit on data (ulimit -d)", limit.rlim_cur);
-}
-
 /* ---- for callers ---- */
 
 void room_find(struct room *r, const char *root, pid_t other)
@@ -294,8 +284,14 @@ void room_find(struct room *r, const char *root, pid_t other)
         look_at_cgroups(r, root, 0, swap);
         if (other)
                 look_at_cgroups(r, root, other, swap);
-        if (!*root)
-                look_at_ourselves(r);
+        if (!*root) {
+                struct rlimit limit;
+
+                if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+                        bound_by(r, minus(limit.rlim_cur, own_bytes(STATM_SIZE)), "the limit on address space (ulimit -v)", limit.rlim_cur);
+                if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+                        bound_by(r, minus(limit.rlim_cur, own_bytes(STATM_DATA)), "the limit on data (ulimit -d)", limit.rlim_cur);
+        }
         if (r->bytes != NO_LIMIT)
                 r->bytes -= r->bytes / SHARE_LEFT;
 }

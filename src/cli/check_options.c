@@ -57,12 +57,6 @@ static int take_process(struct check *c, const char *value)
         return expressions_add(&c->processes, value, &e) ? 0 : (err_context(&e, "--process"), message_error(&e));
 }
 
-static void take_suppressions(struct check *c, const char *value)
-{
-        c->suppressions = heap_grow(c->suppressions, c->suppression_count + 1, sizeof *c->suppressions);
-        c->suppressions[c->suppression_count++] = value;
-}
-
 /* Options that `seep record` has too mean the same here. */
 static int take_record(struct check *c, const char *name, const char *value)
 {
@@ -137,7 +131,8 @@ int check_take(struct check *c, int which, const char *value)
                 return status;
         switch (which) {
         case CHECK_SUPPRESSIONS:
-                take_suppressions(c, value);
+                c->suppressions = heap_grow(c->suppressions, c->suppression_count + 1, sizeof *c->suppressions);
+                c->suppressions[c->suppression_count++] = value;
                 return 0;
         case CHECK_PROCESS:
                 return take_process(c, value);

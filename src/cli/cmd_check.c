@@ -47,15 +47,6 @@ static bool show(const struct check *c, struct err *e)
         return good;
 }
 
-/* Nothing but the program's own failure is left to tell. */
-static void tell_program(const struct check *c, int status)
-{
-        if (c->killed_by && !c->quiet)
-                message("%s itself was killed by signal %d", c->program_argv[0], c->killed_by);
-        else if (status && !c->quiet)
-                message("%s itself ended with status %d", c->program_argv[0], status);
-}
-
 static int check(struct check *c)
 {
         int status = check_settle(c), program = 0;
@@ -71,7 +62,11 @@ static int check(struct check *c)
         good = show(c, &e);
         if (!check_write_files(c, good ? &e : &later) || !good) /* others may read those */
                 return message_error(&e);
-        tell_program(c, program);
+        /* Nothing but the program's own failure is left to tell. */
+        if (c->killed_by && !c->quiet)
+                message("%s itself was killed by signal %d", c->program_argv[0], c->killed_by);
+        else if (program && !c->quiet)
+                message("%s itself ended with status %d", c->program_argv[0], program);
         return findings_failed(&c->findings) && c->error_status ? c->error_status : program;
 }
 

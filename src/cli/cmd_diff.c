@@ -179,18 +179,6 @@ static void tell_rebuilt(const struct diff *d)
         }
 }
 
-static void write_diff(const struct diff *d, const struct report *r, const struct diff_options *options, struct str *out)
-{
-        if (r->view == REPORT_JSON)
-                diff_json(d, options, out);
-        else if (r->view == REPORT_MEMLOG)
-                diff_memlog(d, options, out);
-        else if (r->csv)
-                diff_csv(d, options, out);
-        else
-                diff_text(d, options, out);
-}
-
 static bool show(struct side sides[MATCH_SIDES], struct err *e)
 {
         const struct report *r = &sides[MATCH_NEW].asked;
@@ -215,7 +203,14 @@ static bool show(struct side sides[MATCH_SIDES], struct err *e)
                 tell_rebuilt(&d);
         if (!r->quiet && !d.count && r->filter_words.length)
                 message("no stack matches%s", str_get(&r->filter_words));
-        write_diff(&d, r, &options, &to.text);
+        if (r->view == REPORT_JSON)
+                diff_json(&d, &options, &to.text);
+        else if (r->view == REPORT_MEMLOG)
+                diff_memlog(&d, &options, &to.text);
+        else if (r->csv)
+                diff_csv(&d, &options, &to.text);
+        else
+                diff_text(&d, &options, &to.text);
         diff_free(&d);
         return deliver_finish(&to, e);
 }

@@ -229,25 +229,6 @@ static bool choose_output(struct html *h, struct err *e)
                                                    : "%s exists already: -f replaces it, -o FILE writes elsewhere", h->output);
 }
 
-static void tell(const struct html *h, size_t bytes)
-{
-        struct str size = { 0 };
-
-        text_size(&size, (int64_t)bytes);
-        message("the page is in %s (%s)%s", h->output, str_get(&size), h->open ? "" : ": open it in a browser");
-        str_free(&size);
-}
-
-static void show_page(const struct html *h)
-{
-        struct str url = { 0 };
-
-        browser_file_url(h->output, &url);
-        if (!browser_open(str_get(&url)))
-                message("no browser could be started ($BROWSER, xdg-open): open %s yourself", str_get(&url));
-        str_free(&url);
-}
-
 static bool write_page(struct html *h, const struct str *page, struct err *e)
 {
         struct deliver to_stdout = { .plain = true, .raw = true };
@@ -256,10 +237,21 @@ static bool write_page(struct html *h, const struct str *page, struct err *e)
                 return deliver_text(&to_stdout, page, e);
         if (!store_at(&h->place, &(struct store_part){ .bytes = page->data, .count = page->length }, 1, e))
                 return false;
-        if (!h->asked.quiet)
-                tell(h, page->length);
-        if (h->open)
-                show_page(h);
+        if (!h->asked.quiet) {
+                struct str size = { 0 };
+
+                text_size(&size, (int64_t)page->length);
+                message("the page is in %s (%s)%s", h->output, str_get(&size), h->open ? "" : ": open it in a browser");
+                str_free(&size);
+        }
+        if (h->open) {
+                struct str url = { 0 };
+
+                browser_file_url(h->output, &url);
+                if (!browser_open(str_get(&url)))
+                        message("no browser could be started ($BROWSER, xdg-open): open %s yourself", str_get(&url));
+                str_free(&url);
+        }
         return true;
 }
 

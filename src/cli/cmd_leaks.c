@@ -215,16 +215,6 @@ static int status_of(const struct leaks *l)
         return l->scan ? 0 : ERR_EXIT_CANNOT_TRACE;
 }
 
-static void write_leaks(const struct leaks_command *w, const struct leaks *l, struct symbols *s, struct str *out)
-{
-        if (w->gen)
-                leaks_rules(l, s, &w->options, w->form, out);
-        else if (w->json)
-                leaks_json(l, s, &w->options, out);
-        else
-                leaks_text(l, s, &w->options, out);
-}
-
 static void remark(const struct leaks_command *w, const struct leaks *l, const struct str *trouble)
 {
         const struct selection *sel = l->sel;
@@ -270,7 +260,12 @@ static bool show(struct leaks_command *w, const struct profile *p, struct str *o
                 leaks_make(&l, &sel, s, &w->request);
                 if (!r->quiet)
                         remark(w, &l, &trouble);
-                write_leaks(w, &l, s, out);
+                if (w->gen)
+                        leaks_rules(&l, s, &w->options, w->form, out);
+                else if (w->json)
+                        leaks_json(&l, s, &w->options, out);
+                else
+                        leaks_text(&l, s, &w->options, out);
                 *status = status_of(&l);
                 leaks_free(&l);
                 suppress_truncate(&w->rules, of_files);

@@ -59,24 +59,20 @@ static void summarize(const struct run *r, const struct roster_choice *choice)
         str_free(&out);
 }
 
-static void say_own_cost(void)
-{
-        struct rusage own;
-
-        getrusage(RUSAGE_SELF, &own);
-        message("recording took %.2f s of CPU time and %ld MiB of memory outside the program",
-                (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
-                        (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6,
-                own.ru_maxrss / 1024);
-}
-
 static void conclude(struct run *r, const struct session_end *end)
 {
         const struct record *wishes = r->wishes;
         struct roster_choice choice;
 
-        if (wishes->session.verbose && !wishes->quiet)
-                say_own_cost();
+        if (wishes->session.verbose && !wishes->quiet) {
+                struct rusage own;
+
+                getrusage(RUSAGE_SELF, &own);
+                message("recording took %.2f s of CPU time and %ld MiB of memory outside the program",
+                        (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                                (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6,
+                        own.ru_maxrss / 1024);
+        }
         if (end->recordings == 0)
                 message("nothing was recorded: %s", end->diagnosis);
         if (!roster_choose(&r->roster, &choice))

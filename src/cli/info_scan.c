@@ -77,17 +77,6 @@ static void put_classes(struct str *out, const struct profile *p)
         }
 }
 
-static void put_graph(struct str *out, const struct profile *p)
-{
-        put_line_start(out);
-        if (p->scans[0].flags & PROFILE_SCAN_GRAPH)
-                str_text(out, "all pointers are kept: `seep why` can show what holds a block\n");
-        else if (p->truncated)
-                str_text(out, "some pointers are missing: `seep why` does not work\n");
-        else
-                str_format(out, "pointers were not kept; for `seep why`, record with --keep-graph\n");
-}
-
 void info_scan_text(const struct profile *p, struct str *out)
 {
         const struct profile_scan *scan = profile_scanned(p);
@@ -102,5 +91,11 @@ void info_scan_text(const struct profile *p, struct str *out)
         str_char(out, '\n');
         put_effort(out, scan);
         put_classes(out, p);
-        put_graph(out, p);
+        put_line_start(out);
+        if (p->scans[0].flags & PROFILE_SCAN_GRAPH)
+                str_text(out, "all pointers are kept: `seep why` can show what holds a block\n");
+        else if (p->truncated)
+                str_text(out, "some pointers are missing: `seep why` does not work\n");
+        else
+                str_format(out, "pointers were not kept; for `seep why`, record with --keep-graph\n");
 }

@@ -24,15 +24,6 @@ static void put_line(struct str *out, const char *word, const char *text)
         str_format(out, "%s\n", text);
 }
 
-static void put_args(struct str *out, const struct profile_meta *m)
-{
-        put_word(out, "program");
-        str_text(out, *m->program ? m->program : "not known");
-        for (uint32_t i = 1; i < m->arg_count; i++)
-                str_format(out, strpbrk(m->args[i], " \t\n") || !*m->args[i] ? " '%s'" : " %s", m->args[i]);
-        str_char(out, '\n');
-}
-
 static void put_time(struct str *out, const struct profile_meta *m)
 {
         time_t seconds = (time_t)(m->start_realtime_ns / 1000000000u);
@@ -237,7 +228,11 @@ void info_text(const struct info *info, struct str *out)
         const struct profile_meta *m = &info->profile.meta;
 
         put_state(out, info);
-        put_args(out, m);
+        put_word(out, "program");
+        str_text(out, *m->program ? m->program : "not known");
+        for (uint32_t i = 1; i < m->arg_count; i++)
+                str_format(out, strpbrk(m->args[i], " \t\n") || !*m->args[i] ? " '%s'" : " %s", m->args[i]);
+        str_char(out, '\n');
         put_line(out, "executable", m->exe);
         put_line(out, "directory", m->cwd);
         put_word(out, "process");

@@ -51,13 +51,6 @@ static void add_to_thread(struct blocks *b, const struct profile_block *one)
                 p->threads[b->arena.thread].live_bytes -= one->size;
 }
 
-static void settle_threads(struct profile *p)
-{
-        for (uint32_t i = 0; i < p->thread_count; i++)
-                if ((int64_t)p->threads[i].live_bytes < 0)
-                        p->threads[i].live_bytes = 0;
-}
-
 /* ---- one after another ---- */
 
 static bool is_sorted(const struct blocks *b)
@@ -135,7 +128,9 @@ uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t si
         shadow_walk(v, &visitor);
         pass_on(&b);
         packer_end(b.packer, p); /* sites and threads are those of P */
-        settle_threads(p);
+        for (uint32_t i = 0; i < p->thread_count; i++)
+                if ((int64_t)p->threads[i].live_bytes < 0)
+                        p->threads[i].live_bytes = 0;
         free(b.near);
         return b.senseless;
 }

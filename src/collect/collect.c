@@ -348,16 +348,6 @@ static void drop_gone_stacks(uint32_t pid, struct profile *p)
 
 /* ---- errors ---- */
 
-static void count_error(struct profile_totals *t, const struct profile_error *e)
-{
-        if (e->type == LEDGER_ERROR_DOUBLE_FREE)
-                t->double_frees += e->count;
-        else if (e->type == LEDGER_ERROR_MISMATCHED)
-                t->mismatched += e->count;
-        else
-                t->unknown_frees += e->count;
-}
-
 static void read_errors(const struct view *v, struct stacks *stacks, const uint32_t *site_map, uint32_t site_count,
                         struct profile *p)
 {
@@ -385,7 +375,12 @@ static void read_errors(const struct view *v, struct stacks *stacks, const uint3
                         .alignment = raw[i].alignment && raw[i].alignment < 64 ? 1ull << raw[i].alignment : 0,
                         .given = raw[i].given,
                 };
-                count_error(&p->totals, to);
+                if (to->type == LEDGER_ERROR_DOUBLE_FREE)
+                        p->totals.double_frees += to->count;
+                else if (to->type == LEDGER_ERROR_MISMATCHED)
+                        p->totals.mismatched += to->count;
+                else
+                        p->totals.unknown_frees += to->count;
                 p->error_count++;
         }
         free(raw);

@@ -129,17 +129,6 @@ static void thin(struct slices *s, const uint8_t *fate)
         s->slice_count = slices;
 }
 
-static void thin_slices(struct slices *s)
-{
-        uint8_t *fate = heap_zero(s->slice_count, sizeof *fate);
-
-        choose_dropped(s, fate);
-        fate[s->last_detail] = STAYS;
-        thin(s, fate);
-        s->interval_ms *= 2;
-        free(fate);
-}
-
 static void thin_changes(struct slices *s)
 {
         uint8_t *fate = heap_zero(s->slice_count, sizeof *fate);
@@ -206,8 +195,15 @@ static void keep_bounds(struct slices *s)
 {
         while (s->marked_changes / SLICES_MARKED_SHARE > s->changes_max && s->mark_count > 1)
                 lose_marks(s);
-        while (s->slice_count - s->marked_slices > s->slices_max)
-                thin_slices(s);
+        while (s->slice_count - s->marked_slices > s->slices_max) {
+                uint8_t *fate = heap_zero(s->slice_count, sizeof *fate);
+
+                choose_dropped(s, fate);
+                fate[s->last_detail] = STAYS;
+                thin(s, fate);
+                s->interval_ms *= 2;
+                free(fate);
+        }
         while (s->change_count - s->marked_changes > s->changes_max && can_lose_changes(s))
                 thin_changes(s);
 }
@@ -233,16 +229,6 @@ static void add_change(struct slices *s, uint32_t site)
         s->change[s->change_count++] = now;
 }
 
-/* By rising site. */
-static void add_changes(struct slices *s)
-{
-        for (uint32_t i = 0; i * 64 < s->sites->count; i++) {
-                for (uint64_t bits = s->sites->changed[i]; bits; bits &= bits - 1)
-                        add_change(s, i * 64 + (uint32_t)__builtin_ctzll(bits));
-                s->sites->changed[i] = 0;
-        }
-}
-
 static uint64_t cpu_ns(void)
 {
         struct timespec t;
@@ -257,28 +243,6 @@ static uint64_t next_after(uint64_t now_ms, uint64_t interval_ms, uint64_t cost_
         uint64_t wait_ms = cost_ns * SLICES_COST_SHARE / 1000000u;
 
         return now_ms + (wait_ms > interval_ms ? wait_ms : interval_ms);
-}
-
-static void start(struct slices *s)
-{
-        s->interval_ms = SLICES_INTERVAL_MS;
-        s->detail_ms = SLICES_DETAIL_MS;
-        s->sites = heap_zero(1, sizeof *s->sites);
-        if (!s->slices_max)
-                s->slices_max = SLICES_MAX;
-        if (!s->changes_max)
-                s->changes_max = SLICES_CHANGES_MAX;
-}
-
-static void add_slice(struct slices *s, const struct profile_slice *now)
-{
-        if (s->slice_count == s->slice_room) {
-                s->slice_room = s->slice_room ? s->slice_room * 2 : s->slices_max + 1;
-                s->slice = heap_grow(s->slice, s->slice_room, sizeof *s->slice);
-                s->marked = heap_grow(s->marked, s->slice_room, sizeof *s->marked);
-        }
-        s->marked[s->slice_count] = false;
-        s->slice[s->slice_count++] = *now;
 }
 
 static void add_mark(struct slices *s, const struct profile_mark *m)
@@ -317,7 +281,12 @@ static void take_sites(struct slices *s, const struct view *v, struct profile_sl
                 return;
         }
         slices_read_sites(s->sites, v, whole || !s->slice_count);
-        add_changes(s);
+        /* By rising site. */
+        for (uint32_t i = 0; i * 64 < s->sites->count; i++) {
+                for (uint64_t bits = s->sites->changed[i]; bits; bits &= bits - 1)
+                        add_change(s, i * 64 + (uint32_t)__builtin_ctzll(bits));
+                s->sites->changed[i] = 0;
+        }
         now->change_count = s->change_count - now->change_first;
         s->last_detail = s->slice_count;
         s->detail_cost_ns = smooth(s->detail_cost_ns, cpu_ns() - begin_ns + now->change_count * SLICES_STORE_NS);
@@ -329,14 +298,27 @@ static void take(struct slices *s, const struct view *v, uint64_t now_ms, uint64
         struct profile_slice now = { .ms = now_ms, .rss_bytes = rss_bytes };
         uint64_t begin_ns = cpu_ns();
 
-        if (!s->slice)
-                start(s);
+        if (!s->slice) {
+                s->interval_ms = SLICES_INTERVAL_MS;
+                s->detail_ms = SLICES_DETAIL_MS;
+                s->sites = heap_zero(1, sizeof *s->sites);
+                if (!s->slices_max)
+                        s->slices_max = SLICES_MAX;
+                if (!s->changes_max)
+                        s->changes_max = SLICES_CHANGES_MAX;
+        }
         if (s->slice_count && now_ms < s->slice[s->slice_count - 1].ms)
                 now.ms = s->slice[s->slice_count - 1].ms;
         slices_read_totals(s->sites, v, &now);
         s->cost_ns = smooth(s->cost_ns, cpu_ns() - begin_ns);
         take_sites(s, v, &now, whole);
-        add_slice(s, &now);
+        if (s->slice_count == s->slice_room) {
+                s->slice_room = s->slice_room ? s->slice_room * 2 : s->slices_max + 1;
+                s->slice = heap_grow(s->slice, s->slice_room, sizeof *s->slice);
+                s->marked = heap_grow(s->marked, s->slice_room, sizeof *s->marked);
+        }
+        s->marked[s->slice_count] = false;
+        s->slice[s->slice_count++] = now;
 }
 
 static void finish(struct slices *s, uint64_t now_ms)

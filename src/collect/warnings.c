@@ -59,12 +59,6 @@ static bool was_switched_on(const struct profile *p)
         return false;
 }
 
-static void warn_about_switch(const struct ledger_head *h, struct profile *p)
-{
-        if (h->off && h->flags & WIRE_F_START_OFF && !was_switched_on(p))
-                collect_warn(p, "--start-off was given, and the program did not call SEEP_ENABLE() (see 'man seep.h')");
-}
-
 static void warn_about_unseen(struct profile *p)
 {
         struct str text = { 0 };
@@ -133,7 +127,8 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
                 collect_warn(p, "%" PRIu64 " of %" PRIu64 " stacks differ from backtrace()",
                              h->verify_backtrace_differences, h->verify_backtraces);
         warn_about_limit(h, p);
-        warn_about_switch(h, p);
+        if (h->off && h->flags & WIRE_F_START_OFF && !was_switched_on(p))
+                collect_warn(p, "--start-off was given, and the program did not call SEEP_ENABLE() (see 'man seep.h')");
 }
 
 void warnings_starved(struct profile *p)

@@ -405,15 +405,6 @@ static void drop_negative(struct callgrind *c)
         export_remark_negative(c->in, negative);
 }
 
-/* The chosen cost comes first: readers sort by it. */
-static void choose_events(struct callgrind *c, enum cost_kind first)
-{
-        c->events[c->event_count++] = first;
-        for (int i = 0; i < COST_COUNT; i++)
-                if (i != (int)first && export_gives(c->in, &c->stacks.source, (enum cost_kind)i))
-                        c->events[c->event_count++] = (enum cost_kind)i;
-}
-
 static void callgrind_free(struct callgrind *c)
 {
         stack_costs_free(&c->stacks);
@@ -440,7 +431,11 @@ bool export_callgrind(const struct export_input *in, struct str *out, struct err
         stack_costs_make(&c.stacks, in, CALLTREE_BY_LINE);
         good = export_cost(in, &c.stacks.source, &cost, e);
         if (good) {
-                choose_events(&c, cost);
+                /* The chosen cost comes first: readers sort by it. */
+                c.events[c.event_count++] = cost;
+                for (int i = 0; i < COST_COUNT; i++)
+                        if (i != (int)cost && export_gives(c.in, &c.stacks.source, (enum cost_kind)i))
+                                c.events[c.event_count++] = (enum cost_kind)i;
                 drop_negative(&c);
                 find_functions(&c);
                 fold_stacks(&c);

@@ -191,8 +191,7 @@ static void put_head(const struct dhat *d, struct str *out)
         valgrind_command(p, "", &command);
         str_format(out, "{\"dhatFileVersion\": 2, \"mode\": \"heap\", \"verb\": \"Allocated\", \"bklt\": %s, \"bkacc\": false,\n",
                    lifetimes ? "true" : "false");
-        str_text(out, " \"tu\": \"\\u00b5s\", \"Mtu\": \"s\", \"cmd\": ");
-        json_text(out, str_get(&command));
+        json_text_field(out, " \"tu\": \"\\u00b5s\", \"Mtu\": \"s\", \"", "cmd", str_get(&command));
         json_field(out, ", \"", "pid", p->meta.pid);
         if (lifetimes) {
                 json_field(out, ", \"", "tuth", SHORT_LIVED_US);

@@ -14,10 +14,8 @@ static void write_recording(const struct diff *d, enum match_side side, const ch
 {
         const struct profile_meta *m = &d->sel[side]->profile->meta;
 
-        str_text(out, "{\"name\": ");
-        json_text(out, name);
-        str_text(out, ", \"program\": ");
-        json_text(out, m->program);
+        json_text_field(out, "{\"", "name", name);
+        json_text_field(out, ", \"", "program", m->program);
         json_field(out, ", \"", "pid", m->pid);
         json_field(out, ", \"", "duration_ms", m->duration_ms);
         str_text(out, ", \"moment\": ");

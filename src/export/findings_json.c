@@ -28,8 +28,7 @@ static void write_process(const struct findings *f, uint32_t index, struct str *
 {
         const struct findings_process *p = &f->processes[index];
 
-        str_text(out, "{\"program\": ");
-        json_text(out, p->program);
+        json_text_field(out, "{\"", "program", p->program);
         json_field(out, ", \"", "pid", p->pid);
         field_text(out, "recording", p->recording);
         json_field(out, ", \"", "duration_ms", p->duration_ms);
@@ -117,8 +116,7 @@ static void write_rule(const struct findings *f, uint32_t index, struct str *out
 {
         const struct findings_rule *rule = &f->rules[index];
 
-        str_text(out, "{\"name\": ");
-        json_text(out, rule->name);
+        json_text_field(out, "{\"", "name", rule->name);
         field_text(out, "file", rule->file);
         json_field(out, ", \"", "line", rule->line);
         json_field(out, ", \"", "times", rule->times);

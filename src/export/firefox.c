@@ -419,16 +419,6 @@ static void put_counter(const struct firefox *f, struct str *out)
         str_free(&t.number);
 }
 
-static void put_meta(const struct profile *p, struct str *out)
-{
-        str_text(out, "{\"meta\": {\"interval\": 1, \"processType\": 0, \"stackwalk\": 1, \"version\": 28, \"preprocessedProfileVersion\": 48,\n"
-                      "  \"categories\": [{\"name\": \"Other\", \"color\": \"grey\", \"subcategories\": [\"Other\"]}], \"markerSchema\": [],\n"
-                      "  \"symbolicated\": true, \"importedFrom\": \"seep\", \"product\": ");
-        json_text(out, p->meta.program);
-        json_field(out, ", \"", "startTime", p->meta.start_realtime_ns / 1000000);
-        str_text(out, "},\n \"libs\": [], \"pages\": [], ");
-}
-
 static void put_thread(struct firefox *f, struct str *out)
 {
         const struct profile *p = f->in->profile;
@@ -460,7 +450,12 @@ bool export_firefox(const struct export_input *in, struct str *out, struct err *
         stack_costs_make(&f.stacks, in, CALLTREE_BY_LINE);
         good = make_rows(&f, e);
         if (good) {
-                put_meta(in->profile, out);
+                str_text(out, "{\"meta\": {\"interval\": 1, \"processType\": 0, \"stackwalk\": 1, \"version\": 28, \"preprocessedProfileVersion\": 48,\n"
+                              "  \"categories\": [{\"name\": \"Other\", \"color\": \"grey\", \"subcategories\": [\"Other\"]}], \"markerSchema\": [],\n"
+                              "  \"symbolicated\": true, \"importedFrom\": \"seep\", \"product\": ");
+                json_text(out, in->profile->meta.program);
+                json_field(out, ", \"", "startTime", in->profile->meta.start_realtime_ns / 1000000);
+                str_text(out, "},\n \"libs\": [], \"pages\": [], ");
                 put_counter(&f, out);
                 put_thread(&f, out);
         }

@@ -89,8 +89,7 @@ static void frame_write(const struct frames *f, uint32_t node, const struct symb
 {
         const struct profile_node *n = &f->profile->nodes[node];
 
-        str_text(out, "{\"function\": ");
-        json_text(out, frame->function);
+        json_text_field(out, "{\"", "function", frame->function);
         json_place(out, frame->file, frame->line);
         str_text(out, ", \"module\": ");
         json_text(out, n->module < f->profile->module_count ? f->profile->modules[n->module].path : NULL);

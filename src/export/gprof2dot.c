@@ -18,8 +18,7 @@ static void gprof2dot_functions(const struct stack_costs *s, struct str *out)
                 str_text(out, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
                 json_text(out, str_get(&name));
                 if (module) {
-                        str_text(out, ", \"module\": ");
-                        json_text(out, label_base(module));
+                        json_text_field(out, ", \"", "module", label_base(module));
                 }
                 str_char(out, '}');
         }
@@ -66,8 +65,7 @@ bool export_gprof2dot(const struct export_input *in, struct str *out, struct err
         if (good) {
                 str_text(out, "{\"version\": 0,\n \"costs\": [{\"description\": ");
                 json_text(out, cost_names[cost].title);
-                str_text(out, ", \"unit\": ");
-                json_text(out, cost_names[cost].unit);
+                json_text_field(out, ", \"", "unit", cost_names[cost].unit);
                 str_text(out, "}],\n");
                 gprof2dot_functions(&s, out);
                 export_remark_negative(in, gprof2dot_events(&s, cost, out));

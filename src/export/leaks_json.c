@@ -23,8 +23,7 @@ struct leaks_document {
 
 static void document_type(struct leaks_document *d, uint64_t vtable)
 {
-        str_text(d->out, ", \"type\": ");
-        json_text(d->out, leaks_class(d->symbols, vtable));
+        json_text_field(d->out, ", \"", "type", leaks_class(d->symbols, vtable));
 }
 
 static void document_hanging(struct leaks_document *d, const struct leaks_sum *sum)
@@ -98,18 +97,6 @@ static void document_order(struct leaks_document *d)
         free(list);
 }
 
-static void document_blocks(struct leaks_document *d, uint32_t site)
-{
-        uint64_t first = site ? d->ends[site - 1] : 0;
-
-        str_text(d->out, ",\n   \"blocks\": [");
-        for (uint64_t i = first; i < d->ends[site]; i++) {
-                str_text(d->out, i > first ? ",\n    " : "\n    ");
-                document_block(d, d->blocks[i]);
-        }
-        str_char(d->out, ']');
-}
-
 /* ROW is the worst of its stack. */
 static void document_site(struct leaks_document *d, const struct leaks_row *row)
 {
@@ -127,14 +114,21 @@ static void document_site(struct leaks_document *d, const struct leaks_row *row)
         json_text(d->out, row->growth.class == GROWTH_UNKNOWN ? NULL : growth_word(row->growth.class));
         str_format(d->out, ", \"growth_bytes_per_s\": %.3f", row->growth.bytes_per_s);
         document_type(d, row->vtable);
-        str_text(d->out, ", \"kind\": ");
-        json_text(d->out, profile_kind_name(d->p, stack->kind));
+        json_text_field(d->out, ", \"", "kind", profile_kind_name(d->p, stack->kind));
         str_text(d->out, ", \"stack\": ");
         frames_stack(&d->frames, d->l->sel, stack->node, d->out);
         if (frames_cut_off(d->l->sel, stack->node))
                 str_text(d->out, ", \"truncated\": true");
-        if (d->hanging)
-                document_blocks(d, stack->site);
+        if (d->hanging) {
+                uint64_t first = stack->site ? d->ends[stack->site - 1] : 0;
+
+                str_text(d->out, ",\n   \"blocks\": [");
+                for (uint64_t i = first; i < d->ends[stack->site]; i++) {
+                        str_text(d->out, i > first ? ",\n    " : "\n    ");
+                        document_block(d, d->blocks[i]);
+                }
+                str_char(d->out, ']');
+        }
         str_char(d->out, '}');
         str_drain(d->out);
 }
@@ -172,8 +166,7 @@ static void document_rules(struct leaks_document *d)
                 str_text(d->out, first ? "\n  {\"name\": " : ",\n  {\"name\": ");
                 first = false;
                 json_text(d->out, rule->name);
-                str_text(d->out, ", \"file\": ");
-                json_text(d->out, rule->file);
+                json_text_field(d->out, ", \"", "file", rule->file);
                 json_field(d->out, ", \"", "line", rule->at);
                 json_field(d->out, ", \"", "times", rule->times);
                 json_field(d->out, ", \"", "blocks", rule->blocks);

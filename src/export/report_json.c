@@ -60,8 +60,7 @@ void report_json_recording(const struct profile *p, struct str *out)
 {
         const struct profile_meta *m = &p->meta;
 
-        str_text(out, "{\"seep\": 1,\n \"program\": ");
-        json_text(out, m->program);
+        json_text_field(out, "{\"seep\": 1,\n \"", "program", m->program);
         str_text(out, ",\n \"args\": ");
         json_texts(out, m->args, m->arg_count);
         json_field(out, ",\n \"", "pid", m->pid);
@@ -113,8 +112,7 @@ static void json_instant(const struct profile *p, const struct moment *m, struct
         if (mark && mark->seq)
                 json_field(out, ", \"", "seq", mark->seq);
         if (mark) {
-                str_text(out, ", \"label\": ");
-                json_text(out, mark->label);
+                json_text_field(out, ", \"", "label", mark->label);
         }
         str_char(out, '}');
         str_free(&word);
@@ -155,17 +153,6 @@ static void json_omitted(const struct profile_totals *t, struct str *out)
         json_field(out, ", \"", "omitted_map_bytes", t->omitted_map_bytes);
 }
 
-/* Only where the ledger came near its limit (record --limit-ledger). */
-static void json_thinned(const struct profile_totals *t, struct str *out)
-{
-        if (!t->thin_ms[0])
-                return;
-        json_field(out, ",\n  \"", "thinned_ms", t->thin_ms[0]);
-        json_field(out, ", \"", "thinned_bytes", t->thin_bytes);
-        json_field(out, ", \"", "thinned_events", t->thin_events);
-        json_field(out, ", \"", "ledger_limit", t->ledger_limit);
-}
-
 void report_json_total_numbers(const struct profile *p, struct str *out)
 {
         const struct profile_totals *t = &p->totals;
@@ -200,7 +187,13 @@ void report_json_total_numbers(const struct profile *p, struct str *out)
         json_field(out, ", \"", "lost_events", t->lost_events);
         json_field(out, ", \"", "ledger_bytes", t->ledger_bytes);
         json_omitted(t, out);
-        json_thinned(t, out);
+        /* Only where the ledger came near its limit (record --limit-ledger). */
+        if (t->thin_ms[0]) {
+                json_field(out, ",\n  \"", "thinned_ms", t->thin_ms[0]);
+                json_field(out, ", \"", "thinned_bytes", t->thin_bytes);
+                json_field(out, ", \"", "thinned_events", t->thin_events);
+                json_field(out, ", \"", "ledger_limit", t->ledger_limit);
+        }
 }
 
 static struct select_row json_sums(const struct select_part *part)
@@ -267,8 +260,7 @@ void report_json_classes(const struct leaks_sum *sums, struct str *out)
 
 static void json_scan(struct str *out, const struct profile_scan *scan)
 {
-        str_text(out, "{\"when\": ");
-        json_text(out, profile_scan_word(scan->when));
+        json_text_field(out, "{\"", "when", profile_scan_word(scan->when));
         json_field(out, ", \"", "ms", scan->ms);
         json_field(out, ", \"", "pause_us", scan->pause_us);
         json_field(out, ", \"", "scan_us", scan->scan_us);
@@ -296,8 +288,7 @@ void report_json_leaks(const struct leaks *l, struct str *out)
                 json_scan(out, l->scan);
         } else {
                 leaks_not_scanned(l->sel->profile, &reason);
-                str_text(out, "null, \"reason\": ");
-                json_text(out, str_get(&reason));
+                json_text_field(out, "null, \"", "reason", str_get(&reason));
                 str_free(&reason);
         }
         str_char(out, '}');
@@ -331,8 +322,7 @@ static void json_site(struct json *j, const struct select_row *row)
         leaks_of_site(&j->leaks, row->site, sums);
         json_field(out, "{\"", "id", row->site);
         report_json_site_numbers(row, sums, &j->known, out);
-        str_text(out, ", \"kind\": ");
-        json_text(out, profile_kind_name(j->profile, row->kind));
+        json_text_field(out, ", \"", "kind", profile_kind_name(j->profile, row->kind));
         str_text(out, ", \"stack\": ");
         frames_stack(&j->frames, j->sel, row->node, out);
         if (frames_cut_off(j->sel, row->node))
@@ -374,8 +364,7 @@ static void json_error(const struct profile *p, const struct profile_error *erro
         struct selection whole = { .profile = p }; /* stacks of errors are never cut */
         uint32_t origin = errors_origin(p, error);
 
-        str_text(out, "{\"type\": ");
-        json_text(out, errors_word(error->type));
+        json_text_field(out, "{\"", "type", errors_word(error->type));
         str_format(out, ", \"address\": \"0x%" PRIx64 "\"", error->address);
         report_json_known(out, ", \"count\": ", error->count != 0, error->count);
         json_field(out, ", \"", "size", error->size);
@@ -442,8 +431,7 @@ static void json_thread(struct json *j, const struct profile_thread *thread)
                 json_number(out, thread->tid);
         else
                 str_text(out, "null");
-        str_text(out, ", \"name\": ");
-        json_text(out, thread->name);
+        json_text_field(out, ", \"", "name", thread->name);
         report_json_known(out, ", \"allocations\": ", known, thread->allocations);
         report_json_known(out, ", \"bytes_allocated\": ", known, thread->bytes_allocated);
         report_json_known(out, ", \"live_blocks\": ", known, thread->live_blocks);
@@ -519,10 +507,8 @@ static void json_mark(struct json *j, const struct profile_mark *mark)
 {
         const struct profile_slice *slice = mark->slice < j->profile->slice_count ? &j->profile->slices[mark->slice] : NULL;
 
-        str_text(j->out, "\"type\": ");
-        json_text(j->out, profile_mark_word(mark->type));
-        str_text(j->out, ", \"label\": ");
-        json_text(j->out, mark->label);
+        json_text_field(j->out, "\"", "type", profile_mark_word(mark->type));
+        json_text_field(j->out, ", \"", "label", mark->label);
         json_field(j->out, ", \"", "ms", mark->ms);
         json_field(j->out, ", \"", "live_bytes", slice ? slice->live_bytes : 0);
         json_field(j->out, ", \"", "live_blocks", slice ? slice->live_blocks : 0);
@@ -579,8 +565,7 @@ static void json_all_leaks(struct json *j, struct symbols *s)
 
 static void json_kept(const struct residence_part *part, struct str *out)
 {
-        str_text(out, "{\"kind\": ");
-        json_text(out, profile_keeper_word(part->keeper));
+        json_text_field(out, "{\"", "kind", profile_keeper_word(part->keeper));
         json_field(out, ", \"", "mappings", part->mappings);
         json_field(out, ", \"", "bytes", part->bytes);
         json_field(out, ", \"", "rss_bytes", part->rss_bytes);

@@ -23,8 +23,7 @@ static void speedscope_frames(const struct stack_costs *s, struct str *out)
                 str_text(out, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
                 json_text(out, str_get(&name));
                 if (names->file) {
-                        str_text(out, ", \"file\": ");
-                        json_text(out, names->file);
+                        json_text_field(out, ", \"", "file", names->file);
                 }
                 if (names->file && names->line)
                         json_field(out, ", \"", "line", names->line);

@@ -272,14 +272,6 @@ static void put_classes(struct sqlite_parts *m, const char *of, const uint64_t *
         }
 }
 
-static void put_histograms(struct sqlite_parts *m)
-{
-        rows_begin(&m->rows, "histogram");
-        put_classes(m, "size", m->p->totals.sizes, LEDGER_SIZE_CLASSES);
-        put_classes(m, "lifetime_ms", m->p->totals.lifetimes, LEDGER_LIFETIME_CLASSES);
-        rows_end(&m->rows);
-}
-
 void sqlite_put_course(struct sqlite_parts *m)
 {
         put_modules(m);
@@ -288,5 +280,8 @@ void sqlite_put_course(struct sqlite_parts *m)
         put_timeline(m);
         put_changes(m);
         put_marks(m);
-        put_histograms(m);
+        rows_begin(&m->rows, "histogram");
+        put_classes(m, "size", m->p->totals.sizes, LEDGER_SIZE_CLASSES);
+        put_classes(m, "lifetime_ms", m->p->totals.lifetimes, LEDGER_LIFETIME_CLASSES);
+        rows_end(&m->rows);
 }

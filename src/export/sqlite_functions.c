@@ -27,17 +27,6 @@ static int compare(const void *a, const void *b)
         return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static void add(struct function_sum *sum, const struct select_row *row, const struct leaks_sum *leak)
-{
-        sum->live_bytes += row->live_bytes;
-        sum->peak_bytes += row->peak_bytes;
-        sum->alloc_bytes += row->alloc_bytes;
-        sum->allocs += row->allocs;
-        sum->temporary += row->temporary;
-        sum->searched |= leak != NULL;
-        sum->leaked_bytes += leak ? leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes : 0;
-}
-
 static void add_row(const struct sqlite_parts *m, struct function_sum *sums, uint32_t number)
 {
         const struct select_row *row = &m->sel->heap.rows[number];
@@ -55,7 +44,13 @@ static void add_row(const struct sqlite_parts *m, struct function_sum *sums, uin
                 if (sum->last == number + 1)
                         continue;
                 sum->last = number + 1;
-                add(sum, row, leak);
+                sum->live_bytes += row->live_bytes;
+                sum->peak_bytes += row->peak_bytes;
+                sum->alloc_bytes += row->alloc_bytes;
+                sum->allocs += row->allocs;
+                sum->temporary += row->temporary;
+                sum->searched |= leak != NULL;
+                sum->leaked_bytes += leak ? leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes : 0;
         }
 }
 

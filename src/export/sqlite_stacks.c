@@ -55,15 +55,6 @@ static void put_frame(struct sqlite_parts *m, uint32_t number)
         str_free(&name);
 }
 
-static void put_frames(struct sqlite_parts *m)
-{
-        m->names = heap_zero(m->tree.frame_count, sizeof *m->names);
-        rows_begin(&m->rows, "frame");
-        for (uint32_t i = 0; i < m->tree.frame_count; i++)
-                put_frame(m, i);
-        rows_end(&m->rows);
-}
-
 /* One row for each frame, those inlined at an address too; outer ones come first. */
 static void put_all_stacks(struct sqlite_parts *m)
 {
@@ -143,16 +134,6 @@ static void put_site(struct sqlite_parts *m, const struct select_row *row, bool 
         rows_next(&m->rows);
 }
 
-static void put_all_sites(struct sqlite_parts *m)
-{
-        rows_begin(&m->rows, "site");
-        for (uint32_t i = 0; i < m->sel->heap.count; i++)
-                put_site(m, &m->sel->heap.rows[i], true);
-        for (uint32_t i = 0; i < m->sel->mapped.count; i++)
-                put_site(m, &m->sel->mapped.rows[i], false);
-        rows_end(&m->rows);
-}
-
 static void put_shares(struct sqlite_parts *m)
 {
         rows_begin(&m->rows, "share");
@@ -178,12 +159,21 @@ static void put_shares(struct sqlite_parts *m)
 void sqlite_put_stacks(struct sqlite_parts *m)
 {
         make_tree(m);
-        put_frames(m);
+        m->names = heap_zero(m->tree.frame_count, sizeof *m->names);
+        rows_begin(&m->rows, "frame");
+        for (uint32_t i = 0; i < m->tree.frame_count; i++)
+                put_frame(m, i);
+        rows_end(&m->rows);
         put_all_stacks(m);
 }
 
 void sqlite_put_sites(struct sqlite_parts *m)
 {
-        put_all_sites(m);
+        rows_begin(&m->rows, "site");
+        for (uint32_t i = 0; i < m->sel->heap.count; i++)
+                put_site(m, &m->sel->heap.rows[i], true);
+        for (uint32_t i = 0; i < m->sel->mapped.count; i++)
+                put_site(m, &m->sel->mapped.rows[i], false);
+        rows_end(&m->rows);
         put_shares(m);
 }

@@ -21,16 +21,6 @@ static struct stack_costs_sample *sample_at(struct stack_costs *s, uint32_t node
         return &s->samples[s->sample_count - 1];
 }
 
-static void add_row(struct stack_costs *s, uint32_t node, const struct select_row *row)
-{
-        struct stack_costs_sample *sample = sample_at(s, node);
-        struct costs costs = cost_of_row(&s->source, row);
-
-        cost_add(&sample->costs, &costs);
-        sample->frees += row->frees;
-        sample->lifetime_ms += row->lifetime_ms;
-}
-
 /* The tree, and where the stack of each row ends in it. */
 static void make_tree(struct stack_costs *s, enum calltree_by by)
 {
@@ -58,8 +48,16 @@ void stack_costs_make(struct stack_costs *s, const struct export_input *in, enum
         cost_start(&s->source, in->sel, in->symbols);
         make_tree(s, by);
         s->sample_of = heap_zero(s->node_count, sizeof *s->sample_of);
-        for (uint32_t i = 0; i < in->sel->heap.count; i++)
-                add_row(s, s->ends[i], &in->sel->heap.rows[i]);
+        for (uint32_t i = 0; i < in->sel->heap.count; i++) {
+                uint32_t node = s->ends[i];
+                const struct select_row *row = &in->sel->heap.rows[i];
+                struct stack_costs_sample *sample = sample_at(s, node);
+                struct costs costs = cost_of_row(&s->source, row);
+
+                cost_add(&sample->costs, &costs);
+                sample->frees += row->frees;
+                sample->lifetime_ms += row->lifetime_ms;
+        }
 }
 
 void stack_costs_free(struct stack_costs *s)

@@ -38,15 +38,6 @@ static void write_preamble(const struct findings_process *process, struct str *o
         str_free(&command);
 }
 
-static void write_args(const struct findings_process *process, struct str *out)
-{
-        str_text(out, "<args>\n  <vargv>\n    <exe>seep</exe>\n    <arg>check</arg>\n  </vargv>\n  <argv>\n");
-        xml_element(out, "    ", "exe", process->program);
-        for (uint32_t i = 1; i < process->arg_count; i++)
-                xml_element(out, "    ", "arg", process->args[i]);
-        str_text(out, "  </argv>\n</args>\n\n");
-}
-
 /* Days, hours, minutes, seconds. */
 static void write_status(const char *state, uint64_t ms, struct str *out)
 {
@@ -217,7 +208,11 @@ void valgrind_xml_write(const struct findings *f, struct str *out)
         str_text(out, VALGRIND_XML_HEAD "\n<protocolversion>4</protocolversion>\n<protocoltool>memcheck</protocoltool>\n\n");
         write_preamble(process, out);
         str_format(out, "<pid>%" PRIu32 "</pid>\n<ppid>%" PRIu32 "</ppid>\n<tool>memcheck</tool>\n\n", process->pid, process->ppid);
-        write_args(process, out);
+        str_text(out, "<args>\n  <vargv>\n    <exe>seep</exe>\n    <arg>check</arg>\n  </vargv>\n  <argv>\n");
+        xml_element(out, "    ", "exe", process->program);
+        for (uint32_t i = 1; i < process->arg_count; i++)
+                xml_element(out, "    ", "arg", process->args[i]);
+        str_text(out, "  </argv>\n</args>\n\n");
         write_status("RUNNING", 0, out);
         for (uint32_t i = 0; i < f->count; i++) {
                 record.all += is_told(&f->all[i]) && finding_is_leak(f->all[i].kind);

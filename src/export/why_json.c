@@ -17,8 +17,7 @@ static void json_block(const struct why *w, uint32_t block, struct str *out)
         str_format(out, "\"address\": \"0x%" PRIx64 "\"", b->address);
         json_field(out, ", \"", "size", b->size);
         json_field(out, ", \"", "site", b->site);
-        str_text(out, ", \"function\": ");
-        json_text(out, block_origin.frame->function);
+        json_text_field(out, ", \"", "function", block_origin.frame->function);
         json_place(out, block_origin.frame->file, block_origin.frame->line);
 }
 
@@ -72,34 +71,9 @@ static void json_path(const struct why *w, struct str *out)
         str_char(out, ']');
 }
 
-static void json_groups(const struct why *w, uint32_t limit, struct str *out)
-{
-        str_text(out, ",\n \"roots\": [");
-        for (uint64_t i = 0; i < w->group_count && (!limit || i < limit); i++) {
-                str_text(out, i ? ",\n  {" : "\n  {");
-                root_name_json(w->p, &w->groups[i].root_name, out);
-                json_field(out, ", \"", "pointers", w->groups[i].pointers);
-                json_field(out, ", \"", "steps", w->groups[i].steps);
-                str_char(out, '}');
-        }
-        str_char(out, ']');
-}
-
-static void json_site(const struct why *w, struct str *out)
-{
-        json_field(out, ",\n \"site\": {\"", "id", w->site);
-        json_field(out, ", \"", "live_blocks", w->site_blocks);
-        json_field(out, ", \"", "looked_at", w->site_seen);
-        json_field(out, ", \"", "same_owner", w->site_owner);
-        json_field(out, ", \"", "alike", w->site_alike);
-        str_char(out, '}');
-        json_sum("site_retained", w->site_retained, out);
-}
-
 void why_json(const struct why *w, const struct why_options *o, struct str *out)
 {
-        str_text(out, "{\"seep\": 1, \"program\": ");
-        json_text(out, w->p->meta.program);
+        json_text_field(out, "{\"seep\": 1, \"", "program", w->p->meta.program);
         json_field(out, ", \"", "pid", w->p->meta.pid);
         str_text(out, ",\n \"block\": {");
         json_block(w, w->block, out);
@@ -111,9 +85,25 @@ void why_json(const struct why *w, const struct why_options *o, struct str *out)
         json_path(w, out);
         json_sum("retained", w->retained, out);
         json_field(out, ",\n \"", "root_pointers", w->root_pointers);
-        if (w->groups)
-                json_groups(w, o->limit, out);
-        if (w->site)
-                json_site(w, out);
+        if (w->groups) {
+                str_text(out, ",\n \"roots\": [");
+                for (uint64_t i = 0; i < w->group_count && (!o->limit || i < o->limit); i++) {
+                        str_text(out, i ? ",\n  {" : "\n  {");
+                        root_name_json(w->p, &w->groups[i].root_name, out);
+                        json_field(out, ", \"", "pointers", w->groups[i].pointers);
+                        json_field(out, ", \"", "steps", w->groups[i].steps);
+                        str_char(out, '}');
+                }
+                str_char(out, ']');
+        }
+        if (w->site) {
+                json_field(out, ",\n \"site\": {\"", "id", w->site);
+                json_field(out, ", \"", "live_blocks", w->site_blocks);
+                json_field(out, ", \"", "looked_at", w->site_seen);
+                json_field(out, ", \"", "same_owner", w->site_owner);
+                json_field(out, ", \"", "alike", w->site_alike);
+                str_char(out, '}');
+                json_sum("site_retained", w->site_retained, out);
+        }
         str_text(out, "}\n");
 }

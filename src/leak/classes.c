@@ -2,7 +2,6 @@
 /*
  * classes.c -- from pointers to verdicts.
  *
- * Room:   leak/ only.
  * Keeps:  no recursion: blocks to look at are on a stack.  Between the stack and the look is a short queue; a block that enters it is
  *         fetched into the cache meanwhile.
  * Cost:   150 to 350 ns a block of ten million at random, with one to two and a half pointers each (bench/leak_search).
@@ -164,14 +163,6 @@ void classes_mark(const struct search_input *in, struct search_graph *g)
         classes_close(&c);
 }
 
-static void classes_pass(struct classes *c)
-{
-        for (uint64_t i = 0; i < c->g->block_count; i++)
-                if (c->in->blocks[i].flags & SEARCH_BLOCK_PASSAGE)
-                        classes_visit_passed(c, (struct search_link){ .to = (uint32_t)i });
-        classes_drain(c, classes_visit_passed);
-}
-
 /* Heads that were merged into a later group are no heads, and neither are those that they hang on in turn.  A merged head hangs on a block
  * behind it, so one way down settles them, and one way up all that hang on them. */
 static void classes_settle_heads(struct search_graph *g)
@@ -205,7 +196,10 @@ void classes_lost(const struct search_input *in, struct search_graph *g)
         struct classes c;
 
         classes_open(&c, in, g);
-        classes_pass(&c);
+        for (uint64_t i = 0; i < c.g->block_count; i++)
+                if (c.in->blocks[i].flags & SEARCH_BLOCK_PASSAGE)
+                        classes_visit_passed(&c, (struct search_link){ .to = (uint32_t)i });
+        classes_drain(&c, classes_visit_passed);
         for (uint64_t i = 0; i < g->block_count; i++) {
                 classes_prefetch(g, i + AHEAD);
                 if (g->leak[i] != PROFILE_LEAK_UNKNOWN)

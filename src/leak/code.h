@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * code.h -- does a word point into a module of the program?
- *
- * Room:   leak/ only.
- */
+/* code.h -- does a word point into a module of the program? */
 #ifndef SEEP_LEAK_CODE_H
 #define SEEP_LEAK_CODE_H
 

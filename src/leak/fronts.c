@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fronts.c -- the first bytes of blocks that pointers to near their start lead to.
- *
- * Room:   leak/ only.
- */
+/* fronts.c -- the first bytes of blocks that pointers to near their start lead to. */
 #include "leak/fronts.h"
 
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 /*
  * headers.c -- places that keep a header in front of what they hand out.
  *
- * Room:   leak/ only.
- *
  * A library may put a header in front and give its callers the address behind it (counted strings and objects, talloc, Rust's
  * Arc::into_raw).  No block tells this by itself: one pointer to its inside may as well be what is left of a moved one.  All
  * blocks of a place together do.  Moved pointers are anywhere; those behind headers are at the same offset:

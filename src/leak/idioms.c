@@ -2,7 +2,6 @@
 /*
  * idioms.c -- interior pointers that are as good as pointers to the start.
  *
- * Room:   leak/ only.
  * Keeps:  memory is read for few pointers only (their targets would be possibly lost), in large
  *         pieces: what is near the start of blocks by fronts.c, what may be a base class in batches.
  */

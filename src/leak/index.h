@@ -2,7 +2,6 @@
 /*
  * index.h -- from an address to the block it lies in.
  *
- * Room:   leak/ only.
  * Keeps:  a bit for each granule (8 or 16 bytes) in which a block starts, and with each 64 of them the number of bits before: the bits up
  *         to an address, counted, are the number of the last block that starts at or before it.  Only stretches of memory in which
  *         blocks start have such cells, so a heap near the program and another near the libraries cost nothing for what is between.

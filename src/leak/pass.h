@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pass.h -- all memory that counts, read once from low to high in large pieces.
- *
- * Room:   leak/ only.
- */
+/* pass.h -- all memory that counts, read once from low to high in large pieces. */
 #ifndef SEEP_LEAK_PASS_H
 #define SEEP_LEAK_PASS_H
 

@@ -9,14 +9,6 @@
 #include "leak/pass.h"
 #include "leak/huge_array.h"
 
-/* A carved block holds its arena, as if it had a pointer to it. */
-static void search_add_arenas(struct sift *s)
-{
-        for (uint32_t i = 0; s->index->parents && i < s->index->count; i++)
-                if (s->index->parents[i])
-                        sift_add_link(s, i, (struct search_link){ .to = s->index->parents[i] - 1, .at = SEARCH_AT_ARENA });
-}
-
 /* Links were counted in first[owner + 1]. */
 static void search_sum(struct search_graph *g)
 {
@@ -51,19 +43,15 @@ static void search_links(const struct search_input *in, struct search_graph *g)
         index_make(&index, in);
         g->unit = in->unaligned || !index.exact ? 1 : 8;
         pass_run(&sift);
-        search_add_arenas(&sift);
+        /* A carved block holds its arena, as if it had a pointer to it. */
+        for (uint32_t i = 0; sift.index->parents && i < sift.index->count; i++)
+                if (sift.index->parents[i])
+                        sift_add_link(&sift, i, (struct search_link){ .to = sift.index->parents[i] - 1, .at = SEARCH_AT_ARENA });
         search_sum(g);
         if (sift.owners)
                 search_sort(g, sift.owners);
         free(sift.owners);
         index_free(&index);
-}
-
-static void search_forget_offsets(struct search_graph *g)
-{
-        free(g->link_offsets);
-        free(g->hold_offsets);
-        g->link_offsets = g->hold_offsets = NULL;
 }
 
 void search_run(const struct search_input *in, struct search_graph *g)
@@ -80,7 +68,9 @@ void search_run(const struct search_input *in, struct search_graph *g)
         classes_mark(in, g);
         if (!in->no_idioms && idioms_find(in, g))
                 classes_mark(in, g);
-        search_forget_offsets(g);
+        free(g->link_offsets);
+        free(g->hold_offsets);
+        g->link_offsets = g->hold_offsets = NULL;
         classes_lost(in, g);
 }
 

@@ -2,7 +2,6 @@
 /*
  * sift.c -- the pointers among the words of a piece of memory.
  *
- * Room:   leak/ only.
  * Keeps:  three sieves, each finer and slower than the one before: is the word between the lowest and the highest block; does it belong
  *         to anybody; is there a block.  The last works on batches, so that the cache misses of many look-ups overlap.
  */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * span.c -- whose words are where.
- *
- * Room:   leak/ only.
- */
+/* span.c -- whose words are where. */
 #include "base/find.h"
 #include "leak/span.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * binary.h -- ELF files on disk: whether one is the wanted one, and opening it in a form that libdw can read.
- *
- * Room:   outside, names/ only.
  */
 #ifndef SEEP_NAMES_BINARY_H
 #define SEEP_NAMES_BINARY_H

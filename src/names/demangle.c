@@ -72,13 +72,6 @@ static void demangle_default(char *name, const char *start)
         }
 }
 
-/* "Shop::page[abi:cxx11]()" is how the linker has to tell a function from an older one. */
-static void demangle_tags(char *name)
-{
-        for (char *end, *at = name; (at = strstr(at, "[abi:")) && (end = strchr(at, ']'));)
-                memmove(at, end + 1, strlen(end + 1) + 1);
-}
-
 void demangle_shorten(char *name)
 {
         static const char *const defaults[] = { ", std::allocator<", ", std::equal_to<", ", std::hash<", ", std::less<",
@@ -91,7 +84,9 @@ void demangle_shorten(char *name)
 
 void demangle_usual(char *name)
 {
-        demangle_tags(name);
+        /* "Shop::page[abi:cxx11]()" is how the linker has to tell a function from an older one. */
+        for (char *end, *at = name; (at = strstr(at, "[abi:")) && (end = strchr(at, ']'));)
+                memmove(at, end + 1, strlen(end + 1) + 1);
         demangle_strings(name);
         demangle_default(name, ", std::allocator<");
 }

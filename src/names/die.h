@@ -2,7 +2,6 @@
 /*
  * die.h -- small questions to an entry (DIE) of DWARF.
  *
- * Room:   outside, names/ only.
  * Keeps:  attributes of the entry that this one completes (DW_AT_specification, DW_AT_abstract_origin) count as its own.
  */
 #ifndef SEEP_NAMES_DIE_H

@@ -2,7 +2,6 @@
 /*
  * fetch.h -- debug files from the debuginfod servers that the user named (DEBUGINFOD_URLS).
  *
- * Room:   outside, names/ only.
  * Keeps:  the client library is loaded only when there is a server to ask.  A server that does not answer is waited for
  *         once, not once per module.
  */

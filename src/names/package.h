@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * package.h -- the units of split debug information: alone in a .dwo file, or many in a .dwp package.
- *
- * Room:   outside, names/ only.
  */
 #ifndef SEEP_NAMES_PACKAGE_H
 #define SEEP_NAMES_PACKAGE_H

@@ -2,7 +2,6 @@
 /*
  * split.h -- debug information that was left in .dwo files or a .dwp package, joined with what the program has of it.
  *
- * Room:   outside, names/ only.
  * Keeps:  libdw finds a .dwo file where it was made and beside the program.  This is for all other places.
  */
 #ifndef SEEP_NAMES_SPLIT_H

@@ -2,7 +2,6 @@
 /*
  * calls.h -- call stacks as one tree of frames with names: what flame graphs and tables are drawn from.
  *
- * Room:   outside, page/ only.
  * Keeps:  what calltree.h keeps.  Wrappers stay, and are marked.
  */
 #ifndef SEEP_PAGE_CALLS_H

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * grid.h -- rows of numbers, written by column; texts, each stored once and told by its number.
- *
- * Room:   outside, page/ only.
- */
+/* grid.h -- rows of numbers, written by column; texts, each stored once and told by its number. */
 #ifndef SEEP_PAGE_GRID_H
 #define SEEP_PAGE_GRID_H
 

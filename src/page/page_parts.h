@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * page_parts.h -- what the rooms of page.h share: one recording on its way into the page.
- *
- * Room:   outside, page/ only.
- */
+/* page_parts.h -- what the rooms of page.h share: one recording on its way into the page. */
 #ifndef SEEP_PAGE_PAGE_FORM_H
 #define SEEP_PAGE_PAGE_FORM_H
 

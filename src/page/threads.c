@@ -42,19 +42,6 @@ static void add_live(struct shares *s, uint32_t site, uint32_t thread, uint64_t 
         grid_sum(&cells[SHARE_LIVE_BYTES], bytes);
 }
 
-static void add_share(struct shares *s, const struct profile_share *share)
-{
-        int64_t *cells = share_of(s, share->site, share->thread);
-
-        if (!cells)
-                return;
-        grid_sum(&cells[SHARE_ALLOCS], share->allocs);
-        grid_sum(&cells[SHARE_ALLOC_BYTES], share->alloc_bytes);
-        grid_sum(&cells[SHARE_FREES], share->frees);
-        grid_sum(&cells[SHARE_FREE_BYTES], share->free_bytes);
-        grid_sum(&cells[SHARE_TEMPORARY], share->temporary);
-}
-
 static void write_shares(struct page *g)
 {
         const struct profile *p = g->p;
@@ -62,8 +49,18 @@ static void write_shares(struct page *g)
         struct packed_walk w;
 
         grid_start(&s.grid, "site thread allocs alloc_bytes frees free_bytes temporary live_blocks live_bytes");
-        for (uint32_t i = 0; i < p->share_count; i++)
-                add_share(&s, &p->shares[i]);
+        for (uint32_t i = 0; i < p->share_count; i++) {
+                const struct profile_share *share = &p->shares[i];
+                int64_t *cells = share_of(&s, share->site, share->thread);
+
+                if (!cells)
+                        continue;
+                grid_sum(&cells[SHARE_ALLOCS], share->allocs);
+                grid_sum(&cells[SHARE_ALLOC_BYTES], share->alloc_bytes);
+                grid_sum(&cells[SHARE_FREES], share->frees);
+                grid_sum(&cells[SHARE_FREE_BYTES], share->free_bytes);
+                grid_sum(&cells[SHARE_TEMPORARY], share->temporary);
+        }
         packed_open(&w, p);
         while (packed_next(&w)) {
                 uint64_t times = profile_block_times(p, w.block);

@@ -2,7 +2,6 @@
 /*
  * columns.c -- arrays of records as columns of varints, driven by the tables in format.c.
  *
- * Room:   outside, profile/ only.
  * Keeps:  differences wrap at 64 bits, so every value survives the way there and back.
  * Cost:   about 4 ns per value in either direction.
  */

@@ -2,7 +2,6 @@
 /*
  * crc.c -- CRC-32 of a file's pieces.
  *
- * Room:   outside, profile/ only.
  * Cost:   about 1.5 GB/s (eight bytes at a time, 8 KiB of tables made at the first call).
  */
 #include <string.h>

@@ -2,7 +2,6 @@
 /*
  * cursor.h -- reading the bytes of a section without ever leaving them.
  *
- * Room:   outside, profile/ only.
  * Keeps:  after the first wrong byte `bad` stays set and every read gives 0, so a caller may check once at the end.
  */
 #ifndef SEEP_PROFILE_CURSOR_H

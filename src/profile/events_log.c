@@ -363,8 +363,13 @@ static uint32_t map_id(const uint32_t *ids, uint32_t count, uint32_t id)
         return id < count ? ids[id] : 0;
 }
 
-static void map_event(const struct events_log *l, struct ledger_event *e)
+bool events_log_next(struct events_log *l, struct ledger_event *e)
 {
+        while (!events_next(l->decoder, e)) {
+                l->cut |= events_damaged(l->decoder);
+                if (l->cut || !next_batch(l))
+                        return false;
+        }
         switch (e->type) {
         case LEDGER_EVENT_FREE:
         case LEDGER_EVENT_TAKE:
@@ -374,16 +379,6 @@ static void map_event(const struct events_log *l, struct ledger_event *e)
         default:
                 e->site = map_id(l->ids.sites, l->ids.site_count, e->site);
         }
-}
-
-bool events_log_next(struct events_log *l, struct ledger_event *e)
-{
-        while (!events_next(l->decoder, e)) {
-                l->cut |= events_damaged(l->decoder);
-                if (l->cut || !next_batch(l))
-                        return false;
-        }
-        map_event(l, e);
         return true;
 }
 

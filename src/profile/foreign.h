@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * foreign.h -- telling what a file is that is not ours.
- *
- * Room:   outside, profile/ only.
- */
+/* foreign.h -- telling what a file is that is not ours. */
 #ifndef SEEP_PROFILE_FOREIGN_H
 #define SEEP_PROFILE_FOREIGN_H
 

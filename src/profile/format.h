@@ -2,7 +2,6 @@
 /*
  * format.h -- the layout of a `.seep` file; docs/FORMAT.md says the same in words.
  *
- * Room:   outside, profile/ only.
  * Keeps:  all numbers are little-endian; section numbers and column order are frozen within a format version.
  *
  *   header (256 bytes) | section | section | ... | END section

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mapped.h -- a file as bytes in memory, without a copy of it.
- *
- * Room:   outside, profile/ only.
- */
+/* mapped.h -- a file as bytes in memory, without a copy of it. */
 #ifndef SEEP_PROFILE_MAPPED_H
 #define SEEP_PROFILE_MAPPED_H
 

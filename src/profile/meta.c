@@ -2,7 +2,6 @@
 /*
  * meta.c -- the META and TOTALS sections: strings and numbers in the order of format.h.
  *
- * Room:   outside, profile/ only.
  * Keeps:  later versions may append fields; what is missing at the end of TOTALS reads as 0, what is left over is
  *         ignored.
  */

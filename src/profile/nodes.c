@@ -2,7 +2,6 @@
 /*
  * nodes.c -- the stack tree on disk: distinct frames once, then two small numbers per node.
  *
- * Room:   outside, profile/ only.
  * Keeps:  frames are numbered in the order in which they are written, over all NODES sections of a file.
  * Cost:   cc1plus on a small file: 624,000 nodes in 478 kB, less than a byte each.
  *

@@ -146,19 +146,6 @@ const struct replay_block *replay_find(const struct replay *r, uint64_t address,
         return b->used ? b : NULL;
 }
 
-static void grow(struct replay *r)
-{
-        struct replay_block *old = r->slots;
-        uint64_t count = r->slot_count;
-
-        r->slot_count *= 2;
-        r->slots = heap_zero(r->slot_count, sizeof *r->slots);
-        for (uint64_t i = 0; i < count; i++)
-                if (old[i].used)
-                        *slot_of(r, old[i].address, old[i].kind) = old[i];
-        free(old);
-}
-
 static void remove_slot(struct replay *r, struct replay_block *slot)
 {
         uint64_t mask = r->slot_count - 1, gap = (uint64_t)(slot - r->slots);
@@ -179,8 +166,17 @@ static void put_block(struct replay *r, const struct replay_block *b)
 {
         struct replay_block *slot;
 
-        if (2 * (r->used + 1) > r->slot_count)
-                grow(r);
+        if (2 * (r->used + 1) > r->slot_count) {
+                struct replay_block *old = r->slots;
+                uint64_t count = r->slot_count;
+
+                r->slot_count *= 2;
+                r->slots = heap_zero(r->slot_count, sizeof *r->slots);
+                for (uint64_t i = 0; i < count; i++)
+                        if (old[i].used)
+                                *slot_of(r, old[i].address, old[i].kind) = old[i];
+                free(old);
+        }
         slot = slot_of(r, b->address, b->kind);
         r->used += !slot->used;
         *slot = *b;
@@ -276,14 +272,6 @@ static void map(struct replay *r, uint64_t start, uint64_t end)
         r->mmap_live_bytes += start < end ? end - start : 0;
 }
 
-static void add_mapping(struct replay *r, const struct ledger_event *e)
-{
-        map(r, e->address, e->address + e->size);
-        feed_map(r->sums, e->site, e->size, e->ms);
-        r->mmap_calls++;
-        r->mmap_bytes += e->size;
-}
-
 static void remove_mapping(struct replay *r, const struct ledger_event *e)
 {
         struct ranges *keep = &pending_of(r, e->thread)->unmapped;
@@ -322,7 +310,10 @@ void replay_event(struct replay *r, const struct ledger_event *e)
                 feed_carve(r->sums, e->site, (int64_t)e->size, e->ms);
                 break;
         case LEDGER_EVENT_MAP:
-                add_mapping(r, e);
+                map(r, e->address, e->address + e->size);
+                feed_map(r->sums, e->site, e->size, e->ms);
+                r->mmap_calls++;
+                r->mmap_bytes += e->size;
                 break;
         case LEDGER_EVENT_UNMAP:
                 remove_mapping(r, e);

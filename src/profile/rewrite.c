@@ -76,14 +76,6 @@ static void plan_end(struct plan *plan, struct str *end)
         str_free(&body);
 }
 
-/* Arrays of a later version are copied, so their counts stay as well. */
-static void keep_counts(struct format_header *h, const struct format_header *old)
-{
-        for (unsigned i = FORMAT_ARRAY_COUNT - FORMAT_ARRAYS_FRONT; i < FORMAT_ARRAYS_BACK; i++)
-                h->back_count[i] = old->back_count[i];
-        h->back_crc = format_crc(h->back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
-}
-
 /* NEW is the file of the model alone, OLD the file that it was read from, with its header. */
 static bool join(struct str *new, const struct mapped *old, const struct format_header *old_header, struct place *to, struct err *e)
 {
@@ -96,7 +88,10 @@ static bool join(struct str *new, const struct mapped *old, const struct format_
         plan_model(&plan, new, h.header_bytes);
         plan_rest(&plan, old, old_header->header_bytes);
         plan_end(&plan, &end);
-        keep_counts(&h, old_header);
+        /* Arrays of a later version are copied, so their counts stay as well. */
+        for (unsigned i = FORMAT_ARRAY_COUNT - FORMAT_ARRAYS_FRONT; i < FORMAT_ARRAYS_BACK; i++)
+                h.back_count[i] = old_header->back_count[i];
+        h.back_crc = format_crc(h.back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
         h.section_count = plan.sections;
         h.file_bytes = plan.bytes;
         h.crc = format_crc(&h, offsetof(struct format_header, crc));

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * section.h -- the sections of a file in memory, one after another, also past damaged ones.
- *
- * Room:   outside, profile/ only.
- */
+/* section.h -- the sections of a file in memory, one after another, also past damaged ones. */
 #ifndef SEEP_PROFILE_SECTION_H
 #define SEEP_PROFILE_SECTION_H
 

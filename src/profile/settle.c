@@ -73,13 +73,6 @@ static void settle_columns(struct profile *p, unsigned array)
         }
 }
 
-static void settle_nodes(struct profile *p)
-{
-        for (uint32_t i = 0; i < p->node_count; i++)
-                if (p->nodes[i].module >= p->module_count)
-                        p->nodes[i].module = PROFILE_NO_MODULE;
-}
-
 static void settle_modules(struct profile *p)
 {
         for (uint32_t i = 0; i < p->module_count; i++) {
@@ -256,22 +249,20 @@ static void settle_meta(struct profile_meta *m)
 #undef SETTLE_TEXT
 }
 
-static void settle_references(struct profile *p)
-{
-        for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
-                if (array != FORMAT_SYMBOLS)
-                        settle_columns(p, array);
-        settle_nodes(p);
-}
-
 void settle_profile(struct profile *p, bool whole)
 {
         settle_leaks(p, whole);
         settle_symbols(p);
         settle_marks(p);
         settle_roots(p);
-        if (!whole)
-                settle_references(p);
+        if (!whole) {
+                for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
+                        if (array != FORMAT_SYMBOLS)
+                                settle_columns(p, array);
+                for (uint32_t i = 0; i < p->node_count; i++)
+                        if (p->nodes[i].module >= p->module_count)
+                                p->nodes[i].module = PROFILE_NO_MODULE;
+        }
         settle_modules(p);
         settle_slices(p);
         settle_kinds(p);

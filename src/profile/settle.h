@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * settle.h -- making a profile that was read safe to use.
- *
- * Room:   outside, profile/ only.
- */
+/* settle.h -- making a profile that was read safe to use. */
 #ifndef SEEP_PROFILE_SETTLE_H
 #define SEEP_PROFILE_SETTLE_H
 

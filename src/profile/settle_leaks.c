@@ -2,7 +2,6 @@
 /*
  * settle_leaks.c -- what a search for leaks found, as read from a file, made safe to use.
  *
- * Room:   outside, profile/ only.
  * Keeps:  verdicts belong to blocks by their place in the array: with a block missing they would be about others, so
  *         all go.  The graph is whole or not there.
  */
@@ -34,17 +33,6 @@ static void drop_graph(struct profile *p)
         drop(p, FORMAT_POINTERS);
         if (p->scan_count)
                 p->scans[0].flags &= ~PROFILE_SCAN_GRAPH;
-}
-
-static void drop_verdicts(struct profile *p)
-{
-        drop(p, FORMAT_VERDICTS);
-        drop(p, FORMAT_CONTENTS);
-        drop_graph(p);
-        if (p->scan_count && !*p->scans[0].trouble) {
-                free(p->scans[0].trouble);
-                p->scans[0].trouble = heap_text("a part of the file is missing");
-        }
 }
 
 static bool blocks_are_sorted(const struct profile *p)
@@ -111,17 +99,6 @@ static bool pointers_are_right(const struct profile *p)
         return true;
 }
 
-/* Only the first is ever looked at. */
-static void settle_scans(struct profile *p)
-{
-        if (p->scan_count > 1) {
-                format_free_texts(FORMAT_SCANS, p->scans + 1, p->scan_count - 1);
-                p->scan_count = 1;
-        }
-        if (p->scan_count && p->scans[0].when > PROFILE_SCAN_SIGNAL)
-                p->scans[0].when = PROFILE_SCAN_ASKED;
-}
-
 static bool verdicts_are_right(const struct profile *p)
 {
         return p->verdict_count == p->block_count && blocks_are_sorted(p) && (!p->verdict_count || profile_scanned(p));
@@ -129,9 +106,22 @@ static bool verdicts_are_right(const struct profile *p)
 
 void settle_leaks(struct profile *p, bool whole)
 {
-        settle_scans(p);
-        if (!verdicts_are_right(p))
-                drop_verdicts(p);
+        /* Only the first is ever looked at. */
+        if (p->scan_count > 1) {
+                format_free_texts(FORMAT_SCANS, p->scans + 1, p->scan_count - 1);
+                p->scan_count = 1;
+        }
+        if (p->scan_count && p->scans[0].when > PROFILE_SCAN_SIGNAL)
+                p->scans[0].when = PROFILE_SCAN_ASKED;
+        if (!verdicts_are_right(p)) {
+                drop(p, FORMAT_VERDICTS);
+                drop(p, FORMAT_CONTENTS);
+                drop_graph(p);
+                if (p->scan_count && !*p->scans[0].trouble) {
+                        free(p->scans[0].trouble);
+                        p->scans[0].trouble = heap_text("a part of the file is missing");
+                }
+        }
         settle_verdicts(p);
         settle_contents(p);
         if (!whole || !roots_are_right(p) || !pointers_are_right(p) || !p->scan_count || !(p->scans[0].flags & PROFILE_SCAN_GRAPH))

@@ -307,8 +307,7 @@ void unseen_full_json(const struct profile *p, struct str *out)
                         continue;
                 str_format(out, "%s{\"table\": \"%s\"", before, words[table]);
                 json_field(out, ", \"", "not_kept", unseen_not_kept(p, table));
-                str_text(out, ", \"text\": ");
-                json_text(out, str_get(&text));
+                json_text_field(out, ", \"", "text", str_get(&text));
                 str_char(out, '}');
                 before = ", ";
                 str_free(&text);

@@ -96,24 +96,19 @@ static struct select_known known_of(const struct selection *const sel[MATCH_SIDE
                                       .end = old.end && new.end };
 }
 
-/* What one of the two moments does not tell did not change. */
-static void forget_unknown(const struct diff *d, struct select_row *change)
-{
-        if (!d->known.peak)
-                change->peak_blocks = change->peak_bytes = 0;
-        if (!d->known.temporary)
-                change->temporary = 0;
-        if (!d->known.lifetimes)
-                change->lifetime_ms = 0;
-        if (!d->known.calls)
-                change->allocs = change->frees = change->alloc_bytes = 0;
-}
-
 struct select_row diff_numbers(const struct diff *d, const struct diff_row *row)
 {
         struct select_row change = difference(row->sums[MATCH_NEW], row->sums[MATCH_OLD]);
 
-        forget_unknown(d, &change);
+        /* What one of the two moments does not tell did not change. */
+        if (!d->known.peak)
+                change.peak_blocks = change.peak_bytes = 0;
+        if (!d->known.temporary)
+                change.temporary = 0;
+        if (!d->known.lifetimes)
+                change.lifetime_ms = 0;
+        if (!d->known.calls)
+                change.allocs = change.frees = change.alloc_bytes = 0;
         return change;
 }
 

@@ -275,23 +275,12 @@ static const char *const kind_words[PROFILE_ROOT_COUNT] = {
 #undef ROOT_NAME_WORD
 };
 
-static void json_frame(const struct profile *p, const struct root_name *h, struct str *out)
-{
-        json_field(out, ", \"", "frame", h->frame);
-        str_text(out, ", \"function\": ");
-        json_text(out, h->function->function);
-        json_place(out, h->function->file, h->function->line);
-        str_text(out, ", \"module\": ");
-        json_text(out, h->stopped->module < p->module_count ? p->modules[h->stopped->module].path : NULL);
-}
-
 static void json_variable(const struct root_name *h, struct str *out)
 {
         const struct variable *v = &h->variable;
         bool is_static = v->is_static || (v->function && h->root->kind != PROFILE_ROOT_STACK);
 
-        str_text(out, ", \"variable\": {\"name\": ");
-        json_text(out, v->name);
+        json_text_field(out, ", \"variable\": {\"", "name", v->name);
         str_format(out, ", \"static\": %s, \"function\": ", is_static ? "true" : "false");
         json_text(out, v->function);
         json_place(out, v->file, v->line);
@@ -310,13 +299,16 @@ void root_name_json(const struct profile *p, const struct root_name *h, struct s
                 str_format(out, ", \"address\": \"0x%" PRIx64 "\"", h->at);
         if (root->tid) {
                 json_field(out, ", \"", "tid", root->tid);
-                str_text(out, ", \"thread\": ");
-                json_text(out, h->thread);
+                json_text_field(out, ", \"", "thread", h->thread);
         }
         if (h->variable.name)
                 json_variable(h, out);
         if (h->stopped) {
-                json_frame(p, h, out);
+                json_field(out, ", \"", "frame", h->frame);
+                json_text_field(out, ", \"", "function", h->function->function);
+                json_place(out, h->function->file, h->function->line);
+                str_text(out, ", \"module\": ");
+                json_text(out, h->stopped->module < p->module_count ? p->modules[h->stopped->module].path : NULL);
         } else if (root->kind == PROFILE_ROOT_DATA || root->kind == PROFILE_ROOT_TLS) {
                 str_text(out, ", \"module\": ");
                 json_text(out, root->module < p->module_count ? p->modules[root->module].path : NULL);

@@ -319,15 +319,6 @@ static void line_sizes(struct flat_line *l, const struct select_row *row, const 
         line_add(l, &part);
 }
 
-static void line_lives(struct flat_line *l, const struct select_row *row)
-{
-        struct str part = { 0 };
-
-        str_text(&part, "lived ");
-        text_time(&part, row->lifetime_ms / row->frees);
-        line_add(l, &part);
-}
-
 /* What only the whole run tells. */
 static void line_run(struct flat_line *l, const struct flat *f, const struct select_row *row)
 {
@@ -357,21 +348,15 @@ static void flat_costs(const struct flat *f, const struct select_row *row)
         line_number(&l, row->frees, "freed");
         if (moment != SELECT_OF_TIME && moment != SELECT_OF_RANGE && row->temporary)
                 line_number(&l, row->temporary, "temporary");
-        if (row->frees && (moment == SELECT_OF_RUN || moment == SELECT_OF_PEAK))
-                line_lives(&l, row);
+        if (row->frees && (moment == SELECT_OF_RUN || moment == SELECT_OF_PEAK)) {
+                struct str part = { 0 };
+
+                str_text(&part, "lived ");
+                text_time(&part, row->lifetime_ms / row->frees);
+                line_add(&l, &part);
+        }
         line_run(&l, f, row);
         str_char(f->out, '\n');
-}
-
-/* What orders the entry: its rate, if that comes first, else its key. */
-static void flat_number(const struct flat *f, const struct flat_entry *entry)
-{
-        if (entry->rate > 0)
-                growth_rate(entry->rate, f->out);
-        else if (sort_key_is_bytes(f->options->key))
-                text_size(f->out, entry->value);
-        else
-                text_number(f->out, entry->value);
 }
 
 static void flat_entry(const struct flat *f, const struct flat_entry *entry, uint32_t number)
@@ -381,7 +366,13 @@ static void flat_entry(const struct flat *f, const struct flat_entry *entry, uin
 
         str_format(out, "%4u. ", number);
         text_color(out, f->options->color, TEXT_BOLD);
-        flat_number(f, entry);
+        /* What orders the entry: its rate, if that comes first, else its key. */
+        if (entry->rate > 0)
+                growth_rate(entry->rate, f->out);
+        else if (sort_key_is_bytes(f->options->key))
+                text_size(f->out, entry->value);
+        else
+                text_number(f->out, entry->value);
         text_plain(out, f->options->color);
         text_pad(out, start, 18);
         str_char(out, ' ');

@@ -118,8 +118,7 @@ static void owners_json_sum(const struct owners *w, const char *before, const ch
 
 static void owners_json_head(const struct owners *w)
 {
-        str_text(w->out, "{\"seep\": 1, \"program\": ");
-        json_text(w->out, w->p->meta.program);
+        json_text_field(w->out, "{\"seep\": 1, \"", "program", w->p->meta.program);
         json_field(w->out, ", \"", "pid", w->p->meta.pid);
         owners_json_sum(w, ",\n ", "total", w->all);
 }
@@ -252,8 +251,7 @@ static void sites_json(const struct owners *w, const struct owners_site *list, u
                 struct block_origin block_origin = block_origin_of(w->p, w->s, list[i].site);
 
                 json_field(w->out, i ? ",\n  {\"" : "\n  {\"", "id", list[i].site);
-                str_text(w->out, ", \"function\": ");
-                json_text(w->out, block_origin.frame->function);
+                json_text_field(w->out, ", \"", "function", block_origin.frame->function);
                 json_place(w->out, block_origin.frame->file, block_origin.frame->line);
                 owners_json_sum(w, ", ", "live", list[i].live);
                 owners_json_sum(w, ", ", "retained", list[i].kept);

@@ -102,13 +102,6 @@ static void curve_of_sites(const struct timeline *t, const struct selection *sel
         curve_peak(t, c);
 }
 
-static void curve_of_rss(const struct timeline *t, struct curve *c)
-{
-        for (uint32_t i = 0; i < t->p->slice_count; i++)
-                c->values[i] = t->p->slices[i].rss_bytes;
-        curve_peak(t, c);
-}
-
 /* ---- drawing ---- */
 
 /* The most of each column. */
@@ -367,7 +360,9 @@ void timeline_write(const struct selection *sel, const struct timeline_options *
                 curve_of_sites(&t, sel, &heap);
         plot_draw(&t, &heap, options->whole ? "heap" : "heap of the chosen stacks", TIMELINE_ROWS);
         marks_below(&t);
-        curve_of_rss(&t, &rss);
+        for (uint32_t i = 0; i < t.p->slice_count; i++)
+                rss.values[i] = t.p->slices[i].rss_bytes;
+        curve_peak(&t, &rss);
         if (options->whole && rss.peak) {
                 str_char(out, '\n');
                 plot_draw(&t, &rss, "RSS", TIMELINE_RSS_ROWS);

@@ -109,13 +109,6 @@ static void memtraq_move(struct transactions *t, const struct transaction *x, st
         memtraq_frames(t, x->node, out);
 }
 
-static void memtraq_put_back(struct transactions *t, const struct transaction *x, struct str *out)
-{
-        if (!t->has_held && x->block)
-                memtraq_alloc(t, x->event, x->block->address, x->block->size, x->node, out);
-        t->has_held = false;
-}
-
 /* Snapshots are tags too: moments that --after and --before can name. */
 static void memtraq_mark(struct transactions *t, const struct ledger_event *e, struct str *out)
 {
@@ -154,7 +147,9 @@ static void memtraq_put(struct transactions *t, const struct transaction *x, str
                 memtraq_move(t, x, out);
                 break;
         case LEDGER_EVENT_PUT_BACK:
-                memtraq_put_back(t, x, out);
+                if (!t->has_held && x->block)
+                        memtraq_alloc(t, x->event, x->block->address, x->block->size, x->node, out);
+                t->has_held = false;
                 break;
         case LEDGER_EVENT_MARK:
                 memtraq_mark(t, e, out);

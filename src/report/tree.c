@@ -151,13 +151,6 @@ static void level_add_outer(struct tree *t, struct tree_level *l, struct tree_it
         t->item_of[item.node] = l->item_count;
 }
 
-static void level_add_ends(struct tree *t, struct tree_level *l, const struct select_part *part)
-{
-        for (uint32_t i = 0; i < part->count; i++)
-                if (t->ends[i])
-                        level_add(l, (struct tree_item){ t->ends[i], false, part->rows[i].bytes, part->rows[i].count });
-}
-
 /* Equal for items that are one line.  A recursive call is another line than what the line above allocates itself. */
 static uint32_t item_key(const struct tree *t, const struct tree_item *item)
 {
@@ -232,17 +225,6 @@ static void level_finish(struct tree *t, struct tree_level *l)
                 l->visible++;
 }
 
-static void tree_amount(struct tree *t, uint64_t bytes, uint64_t count)
-{
-        str_char(t->out, '(');
-        if (t->sel->cost != SELECT_TEMPORARY) {
-                text_number(t->out, (int64_t)bytes);
-                str_text(t->out, "B, ");
-        }
-        text_number(t->out, (int64_t)count);
-        str_text(t->out, "x)");
-}
-
 static void tree_line_start(struct tree *t, uint64_t bytes, uint64_t count)
 {
         int64_t weight = select_weight(t->sel, bytes, count);
@@ -253,7 +235,13 @@ static void tree_line_start(struct tree *t, uint64_t bytes, uint64_t count)
         text_percent(t->out, (double)weight / (double)t->whole);
         text_plain(t->out, t->options->color);
         str_char(t->out, ' ');
-        tree_amount(t, bytes, count);
+        str_char(t->out, '(');
+        if (t->sel->cost != SELECT_TEMPORARY) {
+                text_number(t->out, (int64_t)bytes);
+                str_text(t->out, "B, ");
+        }
+        text_number(t->out, (int64_t)count);
+        str_text(t->out, "x)");
 }
 
 static void tree_print(struct tree *t, const struct tree_level *l, const struct tree_group *group)
@@ -391,7 +379,9 @@ static void tree_first_level(struct tree *t, const struct select_part *part)
 
         if (t->options->inverted) {
                 t->item_of = heap_zero(t->calls.nodes.count, sizeof *t->item_of);
-                level_add_ends(t, top, part);
+                for (uint32_t i = 0; i < part->count; i++)
+                        if (t->ends[i])
+                                level_add(top, (struct tree_item){ t->ends[i], false, part->rows[i].bytes, part->rows[i].count });
         } else {
                 tree_sum(t, part);
                 level_add_inner(t, top, 0);

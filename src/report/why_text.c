@@ -146,18 +146,6 @@ static void write_step(const struct why *w, const struct why_step *step, const s
         add_block(w, step->block, start, o->whole_names, out);
 }
 
-static void write_path(const struct why *w, const struct why_options *o, struct str *out)
-{
-        if (w->root_name.root) {
-                text_color(out, o->color, TEXT_BOLD);
-                root_name_write(w->p, w->s, &w->root_name, out);
-                text_plain(out, o->color);
-                str_char(out, '\n');
-        }
-        for (uint32_t i = 0; i < w->step_count; i++)
-                write_step(w, &w->steps[i], o, out);
-}
-
 /* ---- sentences ---- */
 
 static void write_block(const struct why *w, struct str *out)
@@ -235,16 +223,6 @@ static void write_sum(const char *what, struct graph_sum sum, struct str *out)
         text_count(out, (int64_t)sum.blocks, "block");
 }
 
-static void write_retained(const struct why *w, struct str *out)
-{
-        write_sum(w->held ? "would free " : "lost with it: ", w->retained, out);
-        str_text(out, w->held ? " if it went away\n" : ", itself included\n");
-        if (w->site && w->site_blocks > 1 && w->held) {
-                write_sum("all of the site: would free ", w->site_retained, out);
-                str_text(out, " if they went away\n");
-        }
-}
-
 static void write_groups(const struct why *w, const struct why_options *o, struct str *out)
 {
         uint64_t shown = o->limit && o->limit < w->group_count ? o->limit : w->group_count;
@@ -274,10 +252,22 @@ void why_text(const struct why *w, const struct why_options *o, struct str *out)
         write_block(w, out);
         str_char(out, '\n');
         why_class(w, o->color, out);
-        write_path(w, o, out);
+        if (w->root_name.root) {
+                text_color(out, o->color, TEXT_BOLD);
+                root_name_write(w->p, w->s, &w->root_name, out);
+                text_plain(out, o->color);
+                str_char(out, '\n');
+        }
+        for (uint32_t i = 0; i < w->step_count; i++)
+                write_step(w, &w->steps[i], o, out);
         if (w->step_count || !w->held)
                 str_char(out, '\n');
-        write_retained(w, out);
+        write_sum(w->held ? "would free " : "lost with it: ", w->retained, out);
+        str_text(out, w->held ? " if it went away\n" : ", itself included\n");
+        if (w->site && w->site_blocks > 1 && w->held) {
+                write_sum("all of the site: would free ", w->site_retained, out);
+                str_text(out, " if they went away\n");
+        }
         if (w->held && w->root_pointers)
                 write_groups(w, o, out);
 }

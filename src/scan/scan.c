@@ -322,19 +322,6 @@ static void store(struct scan *s)
         }
 }
 
-static void clean_up(struct scan *s)
-{
-        freeze_close(&s->freeze);
-        search_graph_free(&s->graph);
-        scan_origin_free(&s->origin);
-        roots_free(&s->roots);
-        scan_entries_free(&s->before);
-        scan_entries_free(&s->now);
-        free(s->list.at);
-        free(s->list.known);
-        free(s->moving);
-}
-
 #define NEED_BASE (16u << 20)
 #define NEED_PACKED 8u /* a block as it goes into the recording (profile/packed.h) */
 #define NEED_GRAPH 43u /* a block in the lists of leak/search.h and scan/scan_origin.h, with one pointer to it */
@@ -370,6 +357,14 @@ bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
                 o->collect(o->context, p);
                 scan_trouble(p, e->text);
         }
-        clean_up(&s);
+        freeze_close(&s.freeze);
+        search_graph_free(&s.graph);
+        scan_origin_free(&s.origin);
+        roots_free(&s.roots);
+        scan_entries_free(&s.before);
+        scan_entries_free(&s.now);
+        free(s.list.at);
+        free(s.list.known);
+        free(s.moving);
         return good;
 }

@@ -49,15 +49,6 @@ static int by_address(const void *a, const void *b)
         return (x->size < y->size) - (x->size > y->size);
 }
 
-static void sort(struct scan_entries *e)
-{
-        for (uint64_t i = 1; i < e->count; i++)
-                if (by_address(&e->at[i - 1], &e->at[i]) > 0) {
-                        qsort(e->at, e->count, sizeof *e->at, by_address);
-                        return;
-                }
-}
-
 void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t since_ms)
 {
         struct shadow_visitor visitor = { .context = e, .take = take, .dead = since_ms != UINT32_MAX };
@@ -70,7 +61,11 @@ void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t si
                 e->sites = view_table(v, LEDGER_SITES, &e->site_count, sizeof *e->sites);
         }
         shadow_walk(v, &visitor);
-        sort(e);
+        for (uint64_t i = 1; i < e->count; i++)
+                if (by_address(&e->at[i - 1], &e->at[i]) > 0) {
+                        qsort(e->at, e->count, sizeof *e->at, by_address);
+                        return;
+                }
 }
 
 void scan_entries_free(struct scan_entries *e)

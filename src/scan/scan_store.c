@@ -216,18 +216,6 @@ static void move_verdicts(const struct profile *one, const uint32_t *map, struct
         packer_end(verdicts, p);
 }
 
-static void move_contents(struct profile *one, const uint32_t *map, struct profile *p)
-{
-        p->contents = one->contents;
-        one->contents = NULL;
-        for (uint32_t i = 0; i < one->content_count; i++)
-                if (map[p->contents[i].block]) {
-                        p->contents[p->content_count] = p->contents[i];
-                        p->contents[p->content_count++].block = map[p->contents[i].block] - 1;
-                }
-        one->content_count = 0;
-}
-
 static void move_roots(struct profile *one, struct profile *p)
 {
         p->roots = one->roots;
@@ -274,7 +262,14 @@ void scan_merge(struct profile *scanned, struct profile *p)
 
         if (scanned->verdict_count == scanned->block_count) {
                 move_verdicts(scanned, map, p);
-                move_contents(scanned, map, p);
+                p->contents = scanned->contents;
+                scanned->contents = NULL;
+                for (uint32_t i = 0; i < scanned->content_count; i++)
+                        if (map[p->contents[i].block]) {
+                                p->contents[p->content_count] = p->contents[i];
+                                p->contents[p->content_count++].block = map[p->contents[i].block] - 1;
+                        }
+                scanned->content_count = 0;
                 move_roots(scanned, p);
                 move_pointers(scanned, map, p);
         }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * client.c -- one connection of an HTTP client.
- *
- * Room:   outside, serve/ only.
- */
+/* client.c -- one connection of an HTTP client. */
 #include "serve/client.h"
 
 #include <errno.h>

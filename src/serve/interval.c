@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * interval.c -- what a process allocated between two looks at it.
- *
- * Room:   outside, serve/ only.
- */
+/* interval.c -- what a process allocated between two looks at it. */
 #include "serve/interval.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * latest.h -- a running process as it was at the last look, with the names in it.
  *
- * Room:   outside, serve/ only.
  * Keeps:  names that were found stay from look to look.
  */
 #ifndef SEEP_SERVE_SIGHT_H

@@ -2,7 +2,6 @@
 /*
  * producer.h -- a process that makes the data that clients ask for, one order after another, while serve.c goes on answering others.
  *
- * Room:   outside, serve/ only.
  * Keeps:  it is forked with what it serves in memory; when it dies over an order, that one fails and the next one gets a new process.
  */
 #ifndef SEEP_SERVE_DESK_H

@@ -2,7 +2,6 @@
 /*
  * push_http.h -- one request to a server at a time, by libcurl.
  *
- * Room:   outside, serve/ only.
  * Keeps:  the library is loaded when somebody pushes, and only in the process that does; seep itself does not need it.  Never blocks but in
  *         push_http_wait().
  */

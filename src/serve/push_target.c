@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * push_target.c -- where profiles are sent, and under which name.
- *
- * Room:   outside, serve/ only.
- */
+/* push_target.c -- where profiles are sent, and under which name. */
 #include "serve/push_target.h"
 
 #include <inttypes.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pusher.c -- the process that looks at recorded processes and sends their profiles.
- *
- * Room:   outside, serve/ only.
- */
+/* pusher.c -- the process that looks at recorded processes and sends their profiles. */
 #include "serve/pusher.h"
 
 #include <errno.h>
@@ -83,13 +79,6 @@ static bool make_pprof(const struct latest *latest, struct str *out, struct err 
         return good;
 }
 
-/* The profile tells its own time, and servers believe that. */
-static void set_time(struct profile *p, const struct push_subject *s)
-{
-        p->meta.start_realtime_ns = s->from * PUSHER_NS_PER_S;
-        p->meta.duration_ms = (s->until - s->from) * 1000;
-}
-
 /* P, which is taken, is a look at NOW_NS by the clock on the wall. */
 static void send_interval(struct pusher *u, struct profile *p, uint64_t now_ns)
 {
@@ -106,7 +95,9 @@ static void send_interval(struct pusher *u, struct profile *p, uint64_t now_ns)
         interval_take(&o->interval, p);
         latest = latest_take_among(u->latests, PUSHER_SIGHTS, p, u->request->names);
         start_ns = p->meta.start_realtime_ns;
-        set_time(p, &s);
+        /* The profile tells its own time, and servers believe that. */
+        p->meta.start_realtime_ns = s.from * PUSHER_NS_PER_S;
+        p->meta.duration_ms = (s.until - s.from) * 1000;
         if (make_pprof(latest, &pprof, &e))
                 outbox_put(&u->outbox, &s, &pprof);
         else
@@ -190,13 +181,6 @@ static void send_oldest_file(struct pusher *u)
         close(file);
 }
 
-static void keep_file(struct pusher *u, int file)
-{
-        if (u->file_count == PUSHER_FILES_MAX)
-                send_oldest_file(u);
-        u->files[u->file_count++] = file;
-}
-
 static int descriptor_of(struct msghdr *message)
 {
         struct cmsghdr *c = CMSG_FIRSTHDR(message);
@@ -232,8 +216,11 @@ static bool take_news(struct pusher *u)
         u->lost = news.lost;
         if (news.pid)
                 note_pid(u, news.pid);
-        if (file >= 0)
-                keep_file(u, file);
+        if (file >= 0) {
+                if (u->file_count == PUSHER_FILES_MAX)
+                        send_oldest_file(u);
+                u->files[u->file_count++] = file;
+        }
         return true;
 }
 

@@ -43,8 +43,7 @@ struct reply_body *reply_error(enum reply_status status, const char *text)
 {
         struct str json = { 0 };
 
-        str_text(&json, "{\"error\": ");
-        json_text(&json, text);
+        json_text_field(&json, "{\"", "error", text);
         str_text(&json, "}\n");
         return reply_body(status, REPLY_JSON, &json);
 }

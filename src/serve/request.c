@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * request.c -- the head of an HTTP/1.1 request, taken apart without trust.
- *
- * Room:   outside, serve/ only.
- */
+/* request.c -- the head of an HTTP/1.1 request, taken apart without trust. */
 #include "serve/request.h"
 
 #include <string.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * served.c -- what is served: recordings, or a running process, and the data of any view of them.
- *
- * Room:   outside, serve/ only.
  */
 #include "serve/served.h"
 

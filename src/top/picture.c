@@ -139,12 +139,6 @@ static void settle_births(const struct adding *a)
                         history_place(a->m, i)->birth_ms = (uint64_t)(a->births[i].sum / a->births[i].blocks);
 }
 
-static void add_threads(struct history_moment *m, struct history *history, const struct profile *p)
-{
-        for (uint32_t i = 1; i < p->thread_count; i++)
-                history_place(m, picture_thread(history, &p->threads[i]))->allocs += p->threads[i].allocations;
-}
-
 static void add_blocks(struct history_moment *m, struct history *history, const struct profile *p, const uint32_t *numbers)
 {
         uint32_t sizes[65], *threads = heap_zero(p->thread_count, sizeof *threads);
@@ -182,7 +176,8 @@ struct history_moment picture_of_end(struct history *history, const struct profi
                 add_rows_of_threads(&m, p, numbers, threads);
         else
                 add_sites(&m, p, numbers);
-        add_threads(&m, history, p);
+        for (uint32_t i = 1; i < p->thread_count; i++)
+                history_place(&m, picture_thread(history, &p->threads[i]))->allocs += p->threads[i].allocations;
         if (p->block_count)
                 add_blocks(&m, history, p, numbers);
         return m;

@@ -160,15 +160,6 @@ static void make_rows(struct screen *s, const struct screen_input *in, uint32_t 
         }
 }
 
-static void make_title(struct screen *s, const struct screen_input *in)
-{
-        struct screen_line *line = add_line(s);
-
-        line->style = SCREEN_HEADING;
-        text_name(&line->text, in->state->pane.title);
-        text_pad(&line->text, 0, in->columns);
-}
-
 static void make_pane(struct screen *s, const struct screen_input *in, uint32_t page)
 {
         const struct keys_pane *pane = &in->state->pane;
@@ -275,8 +266,13 @@ void screen_make(struct screen *s, const struct screen_input *in)
                 make_course(s, in);
         if (lines >= SCREEN_WITH_HEADING && !pane)
                 table_heading(in, add_line(s));
-        else if (lines >= SCREEN_WITH_HEADING)
-                make_title(s, in);
+        else if (lines >= SCREEN_WITH_HEADING) {
+                struct screen_line *line = add_line(s);
+
+                line->style = SCREEN_HEADING;
+                text_name(&line->text, in->state->pane.title);
+                text_pad(&line->text, 0, in->columns);
+        }
         if (pane)
                 make_pane(s, in, page);
         else

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * top_parts.h -- what the rooms of top.h share: one view, of a process or a recording.
- *
- * Room:   outside, top/ only.
- */
+/* top_parts.h -- what the rooms of top.h share: one view, of a process or a recording. */
 #ifndef SEEP_TOP_TOP_FORM_H
 #define SEEP_TOP_TOP_FORM_H
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * globals.h -- the variables of a module that have an address of their own, and the types it defines, from its DWARF.
- *
- * Room:   outside, types/ only.
  */
 #ifndef SEEP_TYPES_GLOBALS_H
 #define SEEP_TYPES_GLOBALS_H

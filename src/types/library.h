@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * library.h -- what types of the C++ and Rust libraries mean beyond what DWARF says of them.
- *
- * Room:   outside, types/ only.
- */
+/* library.h -- what types of the C++ and Rust libraries mean beyond what DWARF says of them. */
 #ifndef SEEP_TYPES_LIBRARY_H
 #define SEEP_TYPES_LIBRARY_H
 

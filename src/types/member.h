@@ -2,7 +2,6 @@
 /*
  * member.h -- members of structures and elements of arrays, by offset.
  *
- * Room:   outside, types/ only.
  * Keeps:  TYPE is peeled (type_peel) and complete in all of these.
  */
 #ifndef SEEP_TYPES_MEMBER_H

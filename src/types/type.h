@@ -2,7 +2,6 @@
 /*
  * type.h -- what DWARF says about a type: its size, its members, what it points to.
  *
- * Room:   outside, types/ only.
  * Keeps:  every chain and every nesting is followed for DIE_DEPTH steps at most, whatever the file says.
  */
 #ifndef SEEP_TYPES_TYPE_H

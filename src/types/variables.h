@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * variables.h -- what a resolver keeps about variables: lists per module, and numbers for types.
- *
- * Room:   outside, types/ only.
- */
+/* variables.h -- what a resolver keeps about variables: lists per module, and numbers for types. */
 #ifndef SEEP_TYPES_VARIABLES_H
 #define SEEP_TYPES_VARIABLES_H
 
