@@ -192,6 +192,29 @@ bool elf_look(int fd, struct elf_facts *out)
         return true;
 }
 
+size_t elf_build_id(const uint8_t *notes, size_t bytes, uint8_t id[ELF_ID_BYTES])
+{
+        Elf64_Nhdr h;
+
+        for (size_t at = 0; at + sizeof h <= bytes;) {
+                size_t name, data;
+
+                memcpy(&h, notes + at, sizeof h);
+                name = ((size_t)h.n_namesz + 3) & ~(size_t)3;
+                data = ((size_t)h.n_descsz + 3) & ~(size_t)3;
+                at += sizeof h;
+                if (name > bytes - at || data > bytes - at - name)
+                        return 0;
+                if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && memcmp(notes + at, "GNU", 4) == 0 &&
+                    h.n_descsz <= ELF_ID_BYTES) {
+                        memcpy(id, notes + at + name, h.n_descsz);
+                        return h.n_descsz;
+                }
+                at += name + data;
+        }
+        return 0;
+}
+
 #define KIND_NAME_MAX 48
 
 static const char *kind_name(unsigned class_, unsigned machine, char text[KIND_NAME_MAX])

@@ -8,6 +8,7 @@
 #define SEEP_ATTACH_ELF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct elf_facts {
@@ -24,6 +25,10 @@ struct elf_facts {
 
 /* Facts about the open file FD; false when it cannot be read (errno). */
 bool elf_look(int fd, struct elf_facts *out);
+
+/* The build id in BYTES of notes; how many bytes it has, 0: there is none. */
+#define ELF_ID_BYTES 20u
+size_t elf_build_id(const uint8_t *notes, size_t bytes, uint8_t id[ELF_ID_BYTES]);
 
 /* "32-bit ARM", for messages; valid until the next call. */
 const char *elf_kind_name(const struct elf_facts *f);

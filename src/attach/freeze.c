@@ -18,6 +18,7 @@
 
 #include "attach/arch/arch.h"
 #include "attach/copy.h"
+#include "attach/core.h"
 #include "attach/hold.h"
 #include "attach/mappings.h"
 #include "attach/memory.h"
@@ -220,6 +221,7 @@ bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)
 
         s->memory = s->original = MEMORY_CLOSED;
         *f = (struct freeze){ .pid = pid, .state = s };
+        snprintf(f->root, sizeof f->root, "/proc/%d/root", (int)pid);
         priority_raise(&s->caller, gettid());
         if (tracer_start(s, e) && tracer_do(f, stop_job, e))
                 return true;
@@ -253,7 +255,7 @@ static void find_missing(struct freeze *f)
 /* Without a copy the tracer's work is done; its end frees threads that could not be stopped. */
 void freeze_release(struct freeze *f)
 {
-        if (!f->state->held)
+        if (f->core || !f->state->held)
                 return;
         tracer_do(f, release_job, NULL);
         priority_restore(&f->state->caller);
@@ -267,8 +269,13 @@ void freeze_close(struct freeze *f)
 {
         struct freeze_state *s = f->state;
 
-        if (!s)
+        core_close(f->core);
+        if (!s) {
+                free(f->threads);
+                free(f->maps);
+                *f = (struct freeze){ 0 };
                 return;
+        }
         freeze_release(f);
         priority_restore(&s->caller);
         if (f->copy)
@@ -292,6 +299,8 @@ static const struct memory *memory_of(const struct freeze *f, const struct mappi
 
 size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t bytes)
 {
+        if (f->core)
+                return core_read(f->core, address, to, bytes);
         return memory_read(memory_of(f, mappings_find(&f->state->mappings, address)), address, to, bytes);
 }
 
@@ -315,9 +324,12 @@ static uint64_t next_used_in(const struct freeze *f, const struct mapping *m, ui
 
 uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end)
 {
-        const struct mappings *all = &f->state->mappings;
-        const struct mapping *m = mappings_find(all, address);
+        const struct mappings *all = f->core ? NULL : &f->state->mappings;
+        const struct mapping *m = all ? mappings_find(all, address) : NULL;
         uint64_t stop, found;
+
+        if (f->core)
+                return core_next_used(f->core, address, end);
 
         for (; m && m < all->at + all->count && address < end; m++) {
                 address = address > m->start ? address : m->start;

@@ -33,9 +33,11 @@ struct freeze {
         struct freeze_thread *threads; /* the first is the one named like the process, if it is still there */
         uint32_t thread_count;
         char *maps;      /* /proc/PID/maps at the stop */
+        char root[4096]; /* in front of the paths of its files */
         pid_t copy;      /* a process with the same memory, which never runs; 0: there is none, the original is read */
         int64_t wait_offset; /* the caller's to set: see freeze_release(); 0 none */
         uint64_t stopped_ns, pause_ns; /* CLOCK_MONOTONIC when the first thread was asked to stop; how long until all went on */
+        struct core *core; /* it is gone, and this is its core file (core.h); NULL */
         struct freeze_state *state; /* freeze.c's own */
 };
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/core.h"
 #include "base/heap.h"
 #include "base/quantity.h"
 #include "cli/command.h"
@@ -38,7 +39,10 @@
         X(LEAKS_BLOCKS, "blocks", 0, NULL, "each lost block: address, size, age, thread, first bytes, stack")          \
         X(LEAKS_NEW, "new", 0, NULL, "only what was lost since the previous search")                                   \
         X(LEAKS_JSON, "json", 0, NULL, "JSON, with the fields of report --json")                                       \
-        X(LEAKS_HEAD_PROCESS, NULL, 0, NULL, "for a process:")                                                         \
+        X(LEAKS_HEAD_CORE, NULL, 0, NULL, "for a core file:")                                                          \
+        X(LEAKS_CORE, "core", 0, "CORE", "search CORE, a core file of the recorded program, with the stacks of FILE")  \
+        X(LEAKS_EXE, "exe", 0, "PROGRAM", "the program of the core file, if it is not where it was")                   \
+        X(LEAKS_HEAD_PROCESS, NULL, 0, NULL, "for a process, or a core file:")                                         \
         X(LEAKS_EVERY, "every", 0, "TIME", "search repeatedly, and show what is new each time")                        \
         X(LEAKS_UNALIGNED, "unaligned", 0, NULL, "look for pointers at any byte, not only at multiples of 8")          \
         X(LEAKS_NO_IDIOMS, "no-idioms", 0, NULL, "blocks held only by pointers behind a header, as with new[], are possibly lost") \
@@ -82,6 +86,7 @@ struct leaks_command {
         bool json, no_built_in, gen, hinted;
         enum suppress_form form;
         uint32_t pid; /* 0: a file */
+        const char *core, *exe; /* NULL: none */
 };
 
 static int say_help(void)
@@ -90,12 +95,15 @@ static int say_help(void)
                             "Show what a program leaked: memory that nothing points to any more, by call\n"
                             "stack, largest first, and its invalid frees. FILE is a recording (the newest\n"
                             "*.seep here), searched when its program ended. A process that is being recorded\n"
-                            "is searched now; PID is its own, or that of the seep that started it.\n",
+                            "is searched now; PID is its own, or that of the seep that started it. Of any\n"
+                            "other process the blocks that glibc's malloc has are searched, without stacks,\n"
+                            "and so are core files.\n",
                             "\nexamples:\n"
                             "  seep leaks                               the newest recording here\n"
                             "  seep leaks --blocks -n 5 run.seep        five blocks, with their first bytes\n"
                             "  seep leaks --every 30s 4711              what a server loses as it runs\n"
                             "  seep leaks --gen-suppressions > my.supp  rules for what is known\n"
+                            "  seep leaks --core core run.seep          a crash, with the recorded stacks\n"
                             "\nExit status: 0 nothing definitely lost and no invalid frees, 1 otherwise, 2\n"
                             "usage error, 3 it was not or cannot be searched, 4 the file cannot be read.\n");
 }
@@ -160,6 +168,12 @@ static int take(struct leaks_command *w, int which, const char *value)
                 return take_every(w, value);
         case LEAKS_SUPPRESSIONS:
                 return take_rules(w, value);
+        case LEAKS_CORE:
+                w->core = value;
+                return 0;
+        case LEAKS_EXE:
+                w->exe = value;
+                return 0;
         case LEAKS_GEN:
                 w->gen = true;
                 w->form = value && strcmp(value, "lsan") == 0 ? SUPPRESS_AS_LSAN : SUPPRESS_AS_VALGRIND;
@@ -191,8 +205,11 @@ static int settle(struct leaks_command *w)
                 return message_usage("leaks", "--depth-merge merges stacks, and --blocks lists each block");
         if (w->every_ms && r->output)
                 return message_usage("leaks", "--every prints as it goes: it cannot be combined with -o");
-        if ((w->every_ms || w->flags) && !w->pid)
+        if ((w->every_ms && !w->pid) || (w->flags && !w->pid && !w->core))
                 return message_usage("leaks", "--every, --unaligned and --no-idioms are for a running process: seep leaks PID");
+        if ((w->core && w->pid) || (w->exe && !w->core))
+                return message_usage("leaks", w->pid ? "a core file is of a process that is gone, not of process %u"
+                                                     : "--exe names the program of a core file: seep leaks --exe PROGRAM CORE", w->pid);
         r->request.cost = SELECT_LIVE;
         r->request.filter = &r->filter;
         report_hide(r, w->json || w->gen);
@@ -313,14 +330,31 @@ static int of_file(struct leaks_command *w, const char *file)
         return status;
 }
 
+/* RECORDING: NULL none. */
+static int of_core(struct leaks_command *w, const char *recording)
+{
+        struct load_core core = { .core = w->core, .recording = recording, .exe = w->exe, .flags = w->flags, .quiet = w->asked.quiet,
+                                  .sysroot = w->asked.names.options.sysroot };
+        struct profile p = { 0 };
+        struct err e = { 0 };
+        int status;
+
+        if (!load_core(&p, &core, &e))
+                return message_error(&e);
+        status = show_all(w, &p);
+        profile_free(&p);
+        return status;
+}
+
 static int of_process(struct leaks_command *w)
 {
         struct profile p = { 0 };
         struct err e = { 0 };
         int status;
 
-        if (!ask_program(&w->pid, &e) || !ask_scan(w->pid, w->flags, &p, &e))
+        if (!load_search(&p, &w->pid, w->flags, &e))
                 return message_error(&e);
+        load_tell_walk(&p, w->asked.quiet);
         status = show_all(w, &p);
         profile_free(&p);
         return status;
@@ -373,7 +407,7 @@ static int one_round(struct leaks_command *w, bool first)
 
         w->request.only_new = w->request.only_new || !first;
         w->options.color = deliver_color(&how, w->asked.color);
-        if (!ask_scan(w->pid, w->flags, &p, &e)) {
+        if (!load_search(&p, &w->pid, w->flags, &e)) {
                 bool gone = kill((pid_t)w->pid, 0) != 0 && errno == ESRCH;
 
                 return gone && !first ? -1 : message_error(&e);
@@ -430,12 +464,18 @@ static int run(struct leaks_command *w, const char *operand)
         char *newest = NULL;
         int status = find_operand(w, operand);
 
+        if (!w->core && !w->pid && operand && core_is(operand)) {
+                w->core = operand;
+                operand = NULL;
+        }
         if (!status)
                 status = settle(w);
         if (status)
                 return status;
         if (w->pid)
                 return w->every_ms ? of_process_again(w) : of_process(w);
+        if (w->core)
+                return of_core(w, operand);
         if (!operand && !newest_recording(&newest, &e))
                 return message_error(&e);
         status = of_file(w, operand ? operand : newest);

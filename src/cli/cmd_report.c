@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/core.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
 #include "cli/load.h"
@@ -11,11 +12,15 @@
 #include "cli/pager.h"
 #include "cli/report.h"
 #include "profile/file.h"
+#include "wire/hello.h"
 
 static int say_help(void)
 {
         return command_help(COMMAND_report,
-                            "Show where the memory of a recorded program went.\nFILE defaults to the newest *.seep here.\n",
+                            "Show where the memory of a recorded program went.\n"
+                            "FILE defaults to the newest *.seep here. A process that is being recorded is\n"
+                            "shown as it is now; of any other --blocks and --retained show the heap,\n"
+                            "without stacks.\n",
                             "\nexamples:\n"
                             "  seep report                          what the peak was made of\n"
                             "  seep report --cost live --inverted   who allocated what was not freed\n"
@@ -25,6 +30,33 @@ static int say_help(void)
                             "  seep report --timeline               how much was live when\n"
                             "\nExit status: 0 success, 2 usage error, 3 --retained without a leak search, 4\n"
                             "the file cannot be read.\n");
+}
+
+/* What a process that is not recorded can show. */
+static bool may_show(const struct report *r, const struct profile *p, struct err *e)
+{
+        if (!profile_is_walked(p) || r->view == REPORT_BLOCKS || r->view == REPORT_RETAINED)
+                return true;
+        return err_set(e, ERR_EXIT_USAGE, "process %u was not recorded: of the views only --blocks and --retained can show it; "
+                       "'seep record %s ...' has all of them", p->meta.pid, p->meta.program);
+}
+
+static bool load(const struct report *r, const char *file, struct profile *p, struct err *e)
+{
+        uint32_t pid, flags = r->view == REPORT_RETAINED ? WIRE_SCAN_GRAPH : 0;
+        struct load_core core = { .core = file, .sysroot = r->names.options.sysroot, .flags = flags, .quiet = r->quiet };
+        bool is_core = core_is(file);
+
+        if (!is_core && !newest_is_process(file, &pid))
+                return load_recording(p, file, r->quiet, e);
+        if (is_core ? !load_core(p, &core, e) : !load_search(p, &pid, flags, e))
+                return false;
+        if (!is_core)
+                load_tell_walk(p, r->quiet);
+        if (may_show(r, p, e))
+                return true;
+        profile_free(p);
+        return false;
 }
 
 static int show(struct report *r, const char *file)
@@ -40,7 +72,7 @@ static int show(struct report *r, const char *file)
         r->names.options.raw = how.raw && !r->csv;
         if (!deliver_prepare(&how, &e))
                 return message_error(&e);
-        if (!load_recording(&p, file, r->quiet, &e)) {
+        if (!load(r, file, &p, &e)) {
                 deliver_drop(&how);
                 return message_error(&e);
         }

@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/core.h"
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
@@ -26,6 +28,9 @@
         X(WHY_LIMIT, "limit", 'n', "N", "with --all: at most N of them")                                               \
         X(WHY_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                   \
         X(WHY_JSON, "json", 0, NULL, "the same as JSON")                                                               \
+        X(WHY_HEAD_CORE, NULL, 0, NULL, "for a core file:")                                                            \
+        X(WHY_CORE, "core", 0, "CORE", "search CORE, a core file of the recorded program, with the stacks of FILE")    \
+        X(WHY_EXE, "exe", 0, "PROGRAM", "the program of the core file, if it is not where it was")                     \
         NAMES_OPTIONS(X, WHY)                                                                                          \
         X(WHY_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                   \
         FILE_OPTIONS(X, WHY)                                                                                           \
@@ -41,6 +46,7 @@ const struct option_entry why_options[] = { WHY_OPTIONS(OPTION_ENTRY) OPTION_END
 struct question {
         const char *source; /* FILE or PID; NULL: the newest recording */
         uint32_t pid;       /* 0: a file */
+        const char *core, *exe; /* NULL: none */
         uint64_t address, site;
         bool by_site, all, json, quiet;
         uint64_t limit;
@@ -56,7 +62,8 @@ static int say_help(void)
                             "from a variable, a stack frame, a register or a mapping, and what would be\n"
                             "freed if the block went away. ADDRESS (0x...) may lie inside the block. #SITE\n"
                             "(or --site SITE) takes a typical block of a call stack. FILE is a recording\n"
-                            "(the newest *.seep here); a process that is being recorded is searched now.\n",
+                            "(the newest *.seep here) or a core file; a process is searched now, recorded\n"
+                            "or not.\n",
                             "\nexamples:\n"
                             "  seep why 0x55d0c3a0e2a0              in the newest recording here\n"
                             "  seep why run.seep '#12'              what keeps the blocks of site 12\n"
@@ -87,6 +94,12 @@ static int take_shape(struct question *q, int which, const char *value)
                 return 0;
         case WHY_COLOR:
                 q->color = (enum pager_color)option_choice(PAGER_COLORS, value);
+                return 0;
+        case WHY_CORE:
+                q->core = value;
+                return 0;
+        case WHY_EXE:
+                q->exe = value;
                 return 0;
         case WHY_LONG:
                 label_with_objects();
@@ -143,6 +156,14 @@ static int take_operands(struct question *q, int count, char **words)
                 return message_usage("why", "one recording or process at a time, not also '%s'", words[1]);
         q->source = count ? words[0] : NULL;
         newest_is_process(q->source, &q->pid);
+        if (q->core && q->pid)
+                return message_usage("why", "a core file is of a process that is gone, not of process %u", q->pid);
+        if (!q->core && !q->pid && q->source && core_is(q->source)) {
+                q->core = q->source;
+                q->source = NULL;
+        }
+        if (q->exe && !q->core)
+                return message_usage("why", "--exe names the program of a core file: seep why --exe PROGRAM CORE ADDRESS");
         names_settle(&q->names, q->quiet);
         q->names.options.raw = q->how.raw;
         return 0;
@@ -188,13 +209,16 @@ static int run(struct question *q)
         q->how.quiet = q->quiet;
         if (!deliver_prepare(&q->how, &e))
                 return message_error(&e);
-        if (q->pid)
-                good = ask_program(&q->pid, &e) && ask_scan(q->pid, WIRE_SCAN_GRAPH, &p, &e);
+        if (q->core)
+                good = load_core(&p, &(struct load_core){ q->core, q->source, q->exe, q->names.options.sysroot, WIRE_SCAN_GRAPH, q->quiet },
+                                 &e);
+        else if (q->pid)
+                good = load_search(&p, &q->pid, WIRE_SCAN_GRAPH, &e);
         else
                 good = (q->source || newest_recording(&newest, &e)) && file_read(&p, q->source ? q->source : newest, &e);
         if (good && p.truncated && !q->quiet)
                 message("the recording is cut short: only the readable part is shown");
-        if (!good || !answer(q, &p, q->source ? q->source : newest, &status, &e))
+        if (!good || !answer(q, &p, q->core ? q->core : q->source ? q->source : newest, &status, &e))
                 status = message_error(&e);
         deliver_drop(&q->how);
         profile_free(&p);

@@ -15,7 +15,7 @@
  */
 #define COMMAND_LIST(X)                                                                                                \
         X(record, "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory")                            \
-        X(report, "[OPTIONS] [FILE]", "show where the memory of a recorded program went")                              \
+        X(report, "[OPTIONS] [FILE|PID]", "show where the memory of a recorded program went")                          \
         X(html, "[OPTIONS] [FILE | OLD NEW | PID]", "show a recording in a browser: one page, or served live")         \
         X(top, "[OPTIONS] [PID|FILE]", "show where memory is as a process runs, or replay a recording")                \
         X(leaks, "[OPTIONS] [FILE|PID]", "show what a program leaked, and its invalid frees")                          \

@@ -16,23 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "allocator/glibc.h"
 #include "attach/elf.h"
 #include "attach/memory.h"
 #include "base/find.h"
 #include "base/heap.h"
 
 #define KEEPERS_PAGE 4096u
-#define KEEPERS_HEAP (64ull << 20) /* glibc's HEAP_MAX_SIZE: heaps lie at multiples of it */
 #define KEEPERS_ENTRIES 512u /* of the shadow, read at once */
 #define KEEPERS_KNOWN 16u /* files that are remembered */
 #define KEEPERS_GUARD (1u << 20) /* a guard below a stack is smaller */
-
-/* As it is in memory; what follows is of no interest. */
-struct heap_info {
-        uint64_t arena; /* behind the first heap of the arena */
-        uint64_t previous; /* heap of this arena; 0: the first */
-        uint64_t size, writable;
-};
 
 struct chunk {
         uint64_t base, offset; /* in the address space, in the shadow */
@@ -155,30 +148,19 @@ static void find_serving(struct keepers *k, struct keepers_process of,
 
 /* ---- what glibc writes ---- */
 
-static bool is_heap_info(const struct heap_info *h, uint64_t at)
-{
-        /* struct malloc_state follows the first heap_info at once. */
-        uint64_t behind = h->arena % KEEPERS_HEAP;
-
-        return h->size && h->size <= h->writable && h->writable <= KEEPERS_HEAP &&
-               h->writable % KEEPERS_PAGE == 0 && h->arena % 8 == 0 && behind >= sizeof *h &&
-               behind < KEEPERS_PAGE && h->previous % KEEPERS_HEAP == 0 && h->previous != at &&
-               (h->arena - behind == at) == (h->previous == 0);
-}
-
 #define KEEPERS_MISSES 4u /* places without a heap: a mapping of terabytes must not use up all looks */
 
 /* Whether most of M is heaps: neighbours that are full are one mapping. */
 static bool is_arena(struct arena_search *s, const struct profile_mapping *m)
 {
-        uint64_t at = (m->start + KEEPERS_HEAP - 1) / KEEPERS_HEAP * KEEPERS_HEAP, covered = 0;
+        uint64_t at = (m->start + GLIBC_HEAP - 1) / GLIBC_HEAP * GLIBC_HEAP, covered = 0;
         uint32_t misses = 0;
 
-        for (; at >= m->start && at < m->end && s->looks && misses < KEEPERS_MISSES; at += KEEPERS_HEAP) {
-                struct heap_info h;
+        for (; at >= m->start && at < m->end && s->looks && misses < KEEPERS_MISSES; at += GLIBC_HEAP) {
+                struct glibc_heap_info h;
 
                 s->looks--;
-                if (memory_read(&s->memory, at, &h, sizeof h) == sizeof h && is_heap_info(&h, at))
+                if (memory_read(&s->memory, at, &h, sizeof h) == sizeof h && glibc_is_heap_info(&h, at, GLIBC_HEAP))
                         covered += h.writable < m->end - at ? h.writable : m->end - at;
                 else
                         misses++;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach/elf.h"
 #include "ledger/ledger.h"
 
 #define MODULE_PAGE 4096u
@@ -56,35 +57,13 @@ static bool read_at(const struct look *l, void *out, size_t bytes, uint64_t at)
         return true;
 }
 
-static void find_build_id(struct profile_module *m, const uint8_t *notes, size_t bytes)
-{
-        Elf64_Nhdr h;
-
-        for (size_t at = 0; at + sizeof h <= bytes;) {
-                size_t name, data;
-
-                memcpy(&h, notes + at, sizeof h);
-                name = ((size_t)h.n_namesz + 3) & ~(size_t)3;
-                data = ((size_t)h.n_descsz + 3) & ~(size_t)3;
-                at += sizeof h;
-                if (name + data > bytes - at)
-                        return;
-                if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && memcmp(notes + at, "GNU", 4) == 0 && h.n_descsz <= sizeof m->build_id) {
-                        m->build_id_bytes = h.n_descsz;
-                        memcpy(m->build_id, notes + at + name, h.n_descsz);
-                        return;
-                }
-                at += name + data;
-        }
-}
-
 static void read_notes(const struct look *l, const Elf64_Phdr *h, struct profile_module *m)
 {
         uint8_t notes[MODULE_NOTES];
         size_t bytes = h->p_filesz < sizeof notes ? h->p_filesz : sizeof notes;
 
         if (read_at(l, notes, bytes, h->p_offset))
-                find_build_id(m, notes, bytes);
+                m->build_id_bytes = (uint32_t)elf_build_id(notes, bytes, m->build_id);
 }
 
 static void read_headers(const struct look *l, struct profile_module *m)

@@ -65,7 +65,8 @@ void report_json_recording(const struct profile *p, struct str *out)
         json_texts(out, m->args, m->arg_count);
         json_field(out, ",\n \"", "pid", m->pid);
         json_field(out, ", \"", "duration_ms", m->duration_ms);
-        str_format(out, ", \"complete\": %s,\n", m->complete ? "true" : "false");
+        str_format(out, ", \"complete\": %s, \"recorded\": %s,\n", m->complete ? "true" : "false",
+                   profile_is_walked(p) ? "false" : "true");
         json_unseen(p, out);
         str_text(out, " \"full\": ");
         unseen_full_json(p, out);

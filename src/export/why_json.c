@@ -75,10 +75,13 @@ void why_json(const struct why *w, const struct why_options *o, struct str *out)
 {
         json_text_field(out, "{\"seep\": 1, \"", "program", w->p->meta.program);
         json_field(out, ", \"", "pid", w->p->meta.pid);
-        str_text(out, ",\n \"block\": {");
+        str_format(out, ", \"recorded\": %s,\n \"block\": {", profile_is_walked(w->p) ? "false" : "true");
         json_block(w, w->block, out);
         json_field(out, ", \"", "offset", w->offset);
-        json_field(out, ", \"", "birth_ms", w->p->blocks[w->block].birth_ms);
+        if (profile_is_walked(w->p))
+                str_text(out, ", \"birth_ms\": null");
+        else
+                json_field(out, ", \"", "birth_ms", w->p->blocks[w->block].birth_ms);
         str_format(out, "},\n \"held\": %s, \"leak\": \"%s\"", w->held ? "true" : "false", profile_leak_word(w->leak));
         if (w->head != WHY_NO_BLOCK)
                 str_format(out, ", \"head\": \"0x%" PRIx64 "\"", w->p->blocks[w->head].address);

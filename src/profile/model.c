@@ -143,6 +143,11 @@ const char *profile_mark_word(uint32_t type)
         return type < sizeof words / sizeof *words ? words[type] : words[LEDGER_MARK_NONE];
 }
 
+bool profile_is_walked(const struct profile *p)
+{
+        return p->meta.engine && strcmp(p->meta.engine, PROFILE_ENGINE_WALK) == 0;
+}
+
 bool profile_has_no_stacks(const struct profile *p)
 {
         return (p->meta.flags & WIRE_F_NO_STACKS) != 0;
@@ -223,7 +228,8 @@ const char *profile_scan_word(uint32_t when)
                                              [PROFILE_SCAN_EXEC] = "exec",
                                              [PROFILE_SCAN_ASKED] = "asked",
                                              [PROFILE_SCAN_API] = "api",
-                                             [PROFILE_SCAN_SIGNAL] = "signal" };
+                                             [PROFILE_SCAN_SIGNAL] = "signal",
+                                             [PROFILE_SCAN_CORE] = "core" };
 
         return when < sizeof words / sizeof *words ? words[when] : "unknown";
 }

@@ -26,13 +26,17 @@ enum profile_end {
         PROFILE_END_GONE     /* ended, but it was not our child: no status known */
 };
 
+/* Not recorded: the blocks are those that the allocator has, found by a walk through its heaps.  Their sizes are usable sizes;
+ * they have no age, no thread, and in place of a stack one frame that tells the size. */
+#define PROFILE_ENGINE_WALK "heap-walk"
+
 struct profile_meta {
         char *program;   /* as given on the command line */
         char *exe;       /* full path */
         char **args;     /* args[0] is the program's own idea of its name */
         uint32_t arg_count;
         char *cwd, *host;
-        char *engine;    /* how the agent got in: "preload" (session/carrier.h) */
+        char *engine;    /* how the agent got in: "preload" (session/carrier.h); or PROFILE_ENGINE_WALK */
         char *version;   /* of seep */
         uint32_t pid, ppid;
         uint64_t start_realtime_ns;
@@ -272,7 +276,7 @@ enum profile_leak {
 };
 
 /* When a search was made. */
-enum profile_scan_when { PROFILE_SCAN_EXIT, PROFILE_SCAN_EXEC, PROFILE_SCAN_ASKED, PROFILE_SCAN_API, PROFILE_SCAN_SIGNAL };
+enum profile_scan_when { PROFILE_SCAN_EXIT, PROFILE_SCAN_EXEC, PROFILE_SCAN_ASKED, PROFILE_SCAN_API, PROFILE_SCAN_SIGNAL, PROFILE_SCAN_CORE };
 
 /* Whether the program was about to go, and waited for it. */
 #define PROFILE_SCAN_IS_LAST(when) ((when) == PROFILE_SCAN_EXIT || (when) == PROFILE_SCAN_EXEC || (when) == PROFILE_SCAN_SIGNAL)
@@ -451,6 +455,9 @@ bool profile_at_slice(const struct profile *p, uint32_t slice, struct profile_ch
 
 /* Recorded with --no-leak-scan, or before there was a search. */
 bool profile_without_search(const struct profile *p);
+
+/* See PROFILE_ENGINE_WALK. */
+bool profile_is_walked(const struct profile *p);
 
 /* Recorded with --depth 0. */
 bool profile_has_no_stacks(const struct profile *p);

@@ -111,7 +111,7 @@ void settle_leaks(struct profile *p, bool whole)
                 format_free_texts(FORMAT_SCANS, p->scans + 1, p->scan_count - 1);
                 p->scan_count = 1;
         }
-        if (p->scan_count && p->scans[0].when > PROFILE_SCAN_SIGNAL)
+        if (p->scan_count && p->scans[0].when > PROFILE_SCAN_CORE)
                 p->scans[0].when = PROFILE_SCAN_ASKED;
         if (!verdicts_are_right(p)) {
                 drop(p, FORMAT_VERDICTS);

@@ -507,9 +507,12 @@ void leaks_when(const struct profile_scan *scan, struct str *out)
                                              [PROFILE_SCAN_EXEC] = "before it became another program",
                                              [PROFILE_SCAN_ASKED] = "on request",
                                              [PROFILE_SCAN_API] = "by SEEP_LEAK_CHECK()",
-                                             [PROFILE_SCAN_SIGNAL] = "before a signal ended it" };
+                                             [PROFILE_SCAN_SIGNAL] = "before a signal ended it",
+                                             [PROFILE_SCAN_CORE] = "in its core file" };
 
         str_text(out, scan->when < sizeof words / sizeof *words ? words[scan->when] : "at an unknown moment");
+        if (scan->when == PROFILE_SCAN_CORE)
+                return;
         str_text(out, scan->when == PROFILE_SCAN_EXIT || scan->when == PROFILE_SCAN_SIGNAL ? ", after " : ", at ");
         text_time(out, scan->ms);
 }

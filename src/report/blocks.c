@@ -41,6 +41,10 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
                 str_text(out, ", stands for ");
                 text_number(out, (int64_t)times_of(p, block));
         }
+        if (profile_is_walked(p)) {
+                str_format(out, ", site #%" PRIu32 "\n", block->site);
+                return;
+        }
         str_text(out, ", at ");
         text_time(out, block->birth_ms);
         str_text(out, ", age ");

@@ -46,8 +46,10 @@ static void page_scan(struct leaks_page *page)
         text_size(out, (int64_t)(scan->root_bytes + scan->heap_bytes));
         str_text(out, " of memory in ");
         text_time(out, scan->scan_us / 1000);
-        str_text(out, ", paused for ");
-        text_time(out, scan->pause_us / 1000);
+        if (scan->when != PROFILE_SCAN_CORE) {
+                str_text(out, ", paused for ");
+                text_time(out, scan->pause_us / 1000);
+        }
         str_text(out, scan->flags & PROFILE_SCAN_COPY ? ", searched in a copy" : "");
         str_text(out, scan->flags & PROFILE_SCAN_UNALIGNED ? ",\n  pointers at any byte\n" : "\n");
 }
@@ -206,14 +208,16 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
         page_hanging(out, start, 6, &row->hanging, row->own.blocks);
         str_char(out, '\n');
         start = out->length;
-        str_format(out, "      by %s, ", profile_kind_name(page->p, row->stack->kind));
-        str_text(out, row->own.blocks == 1 ? "age " : "oldest ");
-        text_time(out, leaks_age(page->p, row->birth_ms));
+        str_text(out, "      ");
+        if (!profile_is_walked(page->p)) {
+                str_format(out, "by %s, %s ", profile_kind_name(page->p, row->stack->kind), row->own.blocks == 1 ? "age" : "oldest");
+                text_time(out, leaks_age(page->p, row->birth_ms));
+        }
         if (row->growth.class != GROWTH_UNKNOWN) {
                 str_text(out, ", ");
                 growth_write(&row->growth, out);
         }
-        str_format(out, ", site #%" PRIu32, row->stack->site);
+        str_format(out, "%ssite #%" PRIu32, profile_is_walked(page->p) ? "" : ", ", row->stack->site);
         page_class(page, start, 6, row->vtable);
         str_char(out, '\n');
         stack_add(&page->stacks, (struct wrapper_frame){ row->stack->node, row->stack->level });
@@ -326,8 +330,12 @@ static void page_block(struct leaks_page *page, uint32_t index, const struct lea
         page_hanging(out, start, 4, hanging, 1);
         str_char(out, '\n');
         start = out->length;
-        str_format(out, "    by %s, age ", profile_kind_name(p, p->sites[block->site].kind));
-        text_time(out, leaks_age(p, block->birth_ms));
+        if (profile_is_walked(p)) {
+                str_format(out, "    site #%" PRIu32, block->site);
+        } else {
+                str_format(out, "    by %s, age ", profile_kind_name(p, p->sites[block->site].kind));
+                text_time(out, leaks_age(p, block->birth_ms));
+        }
         if (block->thread < p->thread_count && p->threads[block->thread].tid) {
                 str_text(out, ", thread ");
                 text_name(out, p->threads[block->thread].name);

@@ -120,6 +120,7 @@ static void owners_json_head(const struct owners *w)
 {
         json_text_field(w->out, "{\"seep\": 1, \"", "program", w->p->meta.program);
         json_field(w->out, ", \"", "pid", w->p->meta.pid);
+        str_format(w->out, ", \"recorded\": %s", profile_is_walked(w->p) ? "false" : "true");
         owners_json_sum(w, ",\n ", "total", w->all);
 }
 

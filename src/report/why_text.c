@@ -158,6 +158,10 @@ static void write_block(const struct why *w, struct str *out)
         else
                 str_format(out, "0x%" PRIx64 ": ", b->address);
         text_count(out, (int64_t)b->size, "byte");
+        if (profile_is_walked(w->p)) {
+                str_format(out, ", site #%" PRIu32 "\n", b->site);
+                return;
+        }
         str_text(out, ", allocated at ");
         text_time(out, b->birth_ms);
         str_text(out, " by\n  ");

@@ -50,14 +50,14 @@ static void note_used(struct work *w, uint64_t start, uint64_t end, bool tls)
         r->used[r->used_count++] = (struct roots_used){ start, end, tls };
 }
 
-/* Only what is writable memory: the rest cannot hold a pointer to a block. */
+/* Only what is writable memory, or was while the program started (RELRO): the rest cannot hold a pointer to a block. */
 static void put_mapped(struct work *w, struct profile_root root)
 {
         for (uint32_t i = mappings_from(&w->maps, root.start); i < w->maps.count && w->maps.at[i].start < root.end; i++) {
                 const struct mapping *l = &w->maps.at[i];
                 struct profile_root part = root;
 
-                if (!l->readable || !l->writable)
+                if (!l->readable || (!l->writable && root.kind != PROFILE_ROOT_DATA))
                         continue;
                 part.start = root.start > l->start ? root.start : l->start;
                 part.end = root.end < l->end ? root.end : l->end;
@@ -324,6 +324,15 @@ static const struct profile_region *region_at(const struct profile *p, uint64_t 
         return i && address < p->regions[i - 1].end ? &p->regions[i - 1] : NULL;
 }
 
+/* Where the stack of T in mapping L ends, when nobody told: the C library puts the descriptor of a thread at its end, and the kernel
+ * joins it with what is mapped behind it. */
+static uint64_t stack_end(const struct freeze_thread *t, const struct mapping *l)
+{
+        uint64_t end = page_of(t->tp + ROOTS_DESCRIPTOR + ROOTS_PAGE - 1);
+
+        return l->anonymous && t->tp > t->sp && t->tp < l->end && end < l->end ? end : l->end;
+}
+
 /* The part of a stack above the stack pointer.  One that lies in the heap is left to the block that it is in (add_registers), one in a
  * variable to that. */
 static void put_stack(struct work *w, const struct freeze_thread *t)
@@ -336,7 +345,7 @@ static void put_stack(struct work *w, const struct freeze_thread *t)
         if (!l || starts_with(l->path, "[heap]") || segments_kind(&w->segments, sp) == PROFILE_ROOT_DATA)
                 return;
         low = r ? r->start : l->start;
-        high = r ? r->end : l->end;
+        high = r ? r->end : stack_end(t, l);
         segments_erase(&w->segments, low, high);
         segments_put(&w->segments, (struct profile_root){ .start = sp - low > ROOTS_RED_ZONE ? sp - ROOTS_RED_ZONE : low, .end = high,
                                                           .kind = PROFILE_ROOT_STACK, .tid = t->tid, .module = PROFILE_NO_MODULE });
@@ -427,6 +436,12 @@ static void erase_own(struct work *w)
         for (uint32_t i = 0; i < count; i++)
                 segments_erase(&w->segments, own[i].start, own[i].end);
         free(own);
+}
+
+static void erase_heaps(struct work *w)
+{
+        for (uint32_t i = 0; i < w->in->heap_count; i++)
+                segments_erase(&w->segments, w->in->heaps[i].start, w->in->heaps[i].end);
 }
 
 static void put_moving(struct work *w)
@@ -560,6 +575,7 @@ void roots_find(struct roots *r, const struct roots_input *in)
                         put_unknown(&w, i);
         put_regions(&w);
         put_modules(&w);
+        erase_heaps(&w);
         put_stacks(&w);
         for (uint32_t i = 0; i < in->freeze->thread_count; i++)
                 if (in->freeze->threads[i].tp)

@@ -38,6 +38,8 @@ struct roots_input {
         const struct scan_entries *entries;
         const struct search_range *moving; /* blocks that were in the hands of realloc */
         uint32_t moving_count;
+        const struct search_range *heaps; /* memory of the allocator's, where that is known */
+        uint32_t heap_count;
 };
 
 /* Memory that is in use, wherever it lies.  A block that it is in is a root itself: TLS, one whose words the root has; else (SEEP_ROOT) one

@@ -5,12 +5,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "attach/core.h"
 #include "attach/freeze.h"
 #include "attach/mappings.h"
 #include "base/clock.h"
 #include "base/find.h"
 #include "base/heap.h"
 #include "collect/blocks.h"
+#include "collect/collect.h"
 #include "leak/run.h"
 #include "leak/search.h"
 #include "scan/roots.h"
@@ -19,6 +21,7 @@
 #include "scan/scan_store.h"
 #include "scan/stopped.h"
 #include "scan/suppressions.h"
+#include "scan/unrecorded.h"
 #include "wire/hello.h"
 
 struct scan {
@@ -35,6 +38,7 @@ struct scan {
         struct roots roots;
         struct search_graph graph;
         struct stopped *stopped;
+        struct unrecorded *unrecorded; /* NULL: it has a ledger */
         uint64_t begin_ns;
 };
 
@@ -76,7 +80,7 @@ static void find_blocks(struct scan *s)
 {
         struct mappings mappings = { 0 };
         struct scan_moment moment = {
-                .now = &s->now, .before = s->copied ? &s->before : NULL, .mappings = &mappings, .ms = s->moment_ms
+                .now = &s->now, .before = s->copied && !s->unrecorded ? &s->before : NULL, .mappings = &mappings, .ms = s->moment_ms
         };
 
         mappings_parse(&mappings, s->freeze.maps);
@@ -137,6 +141,8 @@ static void find_roots(struct scan *s)
                 .entries = &s->now,
                 .moving = s->moving,
                 .moving_count = s->moving_count,
+                .heaps = s->unrecorded ? s->unrecorded->own : NULL,
+                .heap_count = s->unrecorded ? s->unrecorded->own_count : 0,
         };
 
         leave_handler(s);
@@ -341,18 +347,23 @@ void scan_trouble(struct profile *p, const char *why)
         p->scan_count = 1;
 }
 
+static void find_all(struct scan *s)
+{
+        find_blocks(s);
+        find_roots(s);
+        scan_entries_free(&s->now);
+        use_blocks(s);
+        search(s);
+        store(s);
+}
+
 bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
 {
         struct scan s = { .o = o, .p = p, .begin_ns = clock_now_ns() };
         bool good = stop(&s, e);
 
         if (good) {
-                find_blocks(&s);
-                find_roots(&s);
-                scan_entries_free(&s.now);
-                use_blocks(&s);
-                search(&s);
-                store(&s);
+                find_all(&s);
         } else {
                 o->collect(o->context, p);
                 scan_trouble(p, e->text);
@@ -366,5 +377,102 @@ bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
         free(s.list.at);
         free(s.list.known);
         free(s.moving);
+        return good;
+}
+
+/* ---- without a ledger ---- */
+
+#define TRIES 5u /* a thread may be in the middle of malloc */
+
+static void say_nothing(void *context, uint64_t definite)
+{
+        (void)context, (void)definite;
+}
+
+/* Stop the process of T, and copy it if that can be; or open its core file. */
+static bool hold_unrecorded(struct scan *s, const struct scan_target *t, struct err *e)
+{
+        struct err ignored;
+
+        if (t->core)
+                return core_open(&s->freeze, t->core, &t->files, e);
+        if (!freeze_stop(&s->freeze, t->pid, e))
+                return false;
+        s->copied = !(t->flags & WIRE_SCAN_HOLD) && freeze_copy(&s->freeze, &ignored);
+        if (s->copied)
+                freeze_release(&s->freeze);
+        return true;
+}
+
+/* All that is known of it: P is filled, or is a recording that is brought to the moment of the core. */
+static bool take_unrecorded(struct scan *s, const struct scan_target *t, struct err *e)
+{
+        struct profile *p = s->p;
+
+        if (!hold_unrecorded(s, t, e))
+                return false;
+        if (p->module_count && !unrecorded_is_of(p, &s->freeze, t->core, e))
+                return false;
+        if (!p->module_count) {
+                unrecorded_about(p, &s->freeze);
+                unrecorded_modules(p, &s->freeze);
+        }
+        s->moment_ms = p->meta.duration_ms < UINT32_MAX - 1 ? (uint32_t)p->meta.duration_ms + 1 : UINT32_MAX;
+        return unrecorded_blocks(s->unrecorded, &s->freeze, p, e);
+}
+
+/* What is missing in the file may have held pointers. */
+static void warn_of_core(struct profile *p, const struct core_about *a)
+{
+        if (a->cut_bytes)
+                collect_warn(p, "the core file is cut off: %llu bytes of memory are missing in it (ulimit -c limits its size), and what "
+                             "they hold counts as lost", (unsigned long long)a->cut_bytes);
+        else if (a->missing_bytes)
+                collect_warn(p, "%llu bytes of writable memory are not in the core file (see coredump_filter in core(5)), and what they "
+                             "hold counts as lost", (unsigned long long)a->missing_bytes);
+        if (a->other_file)
+                collect_warn(p, "%s is not the file that the program used (its build id differs), so nothing was read from it; --exe or "
+                             "--sysroot name the right one", a->other_file);
+}
+
+static void search_unrecorded(struct scan *s)
+{
+        struct unrecorded *u = s->unrecorded;
+        struct ledger_head *head = &s->o->view->head;
+
+        head->allocator = u->malloc_at;
+        for (uint32_t i = 0; i < s->p->module_count; i++)
+                if (strstr(s->p->modules[i].path, "/libseep.so"))
+                        head->own_module = i + 1;
+        s->now = u->entries;
+        u->entries = (struct scan_entries){ 0 };
+        find_all(s);
+        if (s->freeze.core)
+                warn_of_core(s->p, core_about(s->freeze.core));
+        if (u->trouble[0])
+                collect_warn(s->p, "%s; what lies behind it was not searched", u->trouble);
+}
+
+bool scan_unrecorded(const struct scan_target *t, struct profile *p, struct err *e)
+{
+        struct view none = { .fd = -1 };
+        struct scan_order o = { .pid = t->pid, .view = &none, .flags = t->flags, .lost = t->lost,
+                                .lost_count = t->lost_count, .read = say_nothing,
+                                .when = t->core ? PROFILE_SCAN_CORE : PROFILE_SCAN_ASKED };
+        bool good = t->core || unrecorded_possible(t->pid, e), again = good;
+
+        for (uint32_t tries = t->core ? 1 : TRIES; again; tries--) {
+                struct unrecorded u = { 0 };
+                struct scan s = { .o = &o, .p = p, .begin_ns = clock_now_ns(), .unrecorded = &u };
+
+                good = take_unrecorded(&s, t, e);
+                again = good && u.trouble[0] && tries > 1;
+                if (good && !again)
+                        search_unrecorded(&s);
+                clean_up(&s);
+                unrecorded_free(&u);
+                if (again || !good)
+                        profile_free(p);
+        }
         return good;
 }

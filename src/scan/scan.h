@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/core.h"
 #include "base/err.h"
 #include "collect/view.h"
 #include "profile/model.h"
@@ -42,6 +43,20 @@ struct scan_order {
 /* Fill P with a recording of this moment, verdicts and (if wanted) the graph.  false: the process could not be searched (E says why); P then
  * is what collect() gave, with scans[0].trouble. */
 bool scan_run(const struct scan_order *o, struct profile *p, struct err *e);
+
+/* A process that is not recorded, or a core file. */
+struct scan_target {
+        pid_t pid;        /* 0: CORE */
+        const char *core; /* NULL: PID */
+        struct core_files files;
+        uint32_t flags; /* WIRE_SCAN_* */
+        const struct scan_lost *lost; /* as above */
+        uint64_t lost_count;
+};
+
+/* The same of T: its blocks are those that glibc's malloc has (allocator/glibc.h).  P is empty; or, with
+ * a core, what was recorded of that process: blocks at the same addresses keep their stacks. */
+bool scan_unrecorded(const struct scan_target *t, struct profile *p, struct err *e);
 
 /* How much memory a search for leaks takes at the least, as far as it can be told before. */
 uint64_t scan_need(const struct view *v);

@@ -240,8 +240,8 @@ static void report(struct stopped *s, const char *path, uint64_t start, uint64_t
 
         if (!added || !dwfl_module_info(added, &data, NULL, NULL, NULL, NULL, NULL, NULL))
                 return;
-        *to = heap_zero(strlen(path) + 32, 1);
-        snprintf(*to, strlen(path) + 32, "/proc/%d/root%s", (int)s->unwind.freeze->pid, path);
+        *to = heap_zero(strlen(s->unwind.freeze->root) + strlen(path) + 1, 1);
+        strcat(strcpy(*to, s->unwind.freeze->root), path);
         *data = *to;
         s->path_count++;
 }

@@ -50,7 +50,8 @@ static uint64_t find_in_file(const struct freeze *f, const struct profile_module
         Elf *elf;
         int fd;
 
-        snprintf(path, sizeof path, "/proc/%d/root%s", (int)f->pid, m->path);
+        if (snprintf(path, sizeof path, "%s%s", f->root, m->path) >= (int)sizeof path)
+                return 0;
         fd = open(path, O_RDONLY | O_CLOEXEC);
         elf = fd >= 0 && elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
         if (elf)

@@ -15,8 +15,10 @@
 
 static void read_header(const Elf64_Phdr *h, uint64_t bias, struct tls_module *out)
 {
-        if (h->p_type == PT_TLS)
+        if (h->p_type == PT_TLS) {
                 out->tls_bytes = h->p_memsz;
+                out->tls_alignment = h->p_align && !(h->p_align & (h->p_align - 1)) ? h->p_align : 1;
+        }
         if (h->p_type == PT_DYNAMIC)
                 out->dynamic = bias + h->p_vaddr;
         if (h->p_type == PT_LOAD && (h->p_flags & PF_W) && out->data_count < TLS_DATA_MAX)
@@ -137,12 +139,28 @@ static uint64_t entry(const struct tls *t, uint64_t dtv, uint32_t number)
         return value == UINT64_MAX || value % 8 ? 0 : value;
 }
 
+/* The only module that a static program has. */
+static uint32_t static_block(const struct tls *t, uint64_t tp, struct tls_block *block)
+{
+        for (uint32_t i = 0; i < t->p->module_count; i++) {
+                uint64_t bytes = t->modules[i].tls_bytes;
+
+                if (!bytes || bytes > tp || strcmp(t->p->modules[i].path, t->p->meta.exe) != 0)
+                        continue;
+                *block = (struct tls_block){ (tp - bytes) & ~(t->modules[i].tls_alignment - 1), tp, i };
+                return 1;
+        }
+        return 0;
+}
+
 uint32_t tls_blocks(const struct tls *t, uint64_t tp, struct tls_block **blocks)
 {
         uint64_t dtv = word_at(t, tp + 8);
         uint32_t count = 0;
 
-        *blocks = heap_zero(t->order_count, sizeof **blocks);
+        *blocks = heap_zero(t->order_count + 1, sizeof **blocks);
+        if (!t->order_count)
+                return static_block(t, tp, *blocks);
         if (!dtv)
                 return 0;
         for (uint32_t i = 0; i < t->order_count; i++) {

@@ -24,6 +24,7 @@ struct tls_module {
         struct search_range data[TLS_DATA_MAX]; /* writable segments */
         uint32_t data_count;
         uint64_t tls_bytes; /* 0: has none */
+        uint64_t tls_alignment;
         uint64_t dynamic;   /* its dynamic section; 0 none */
         bool readable;      /* the headers are there */
 };
@@ -49,7 +50,8 @@ void tls_close(struct tls *t);
 /* What the headers of module INDEX say; false: they cannot be read. */
 bool tls_module(const struct tls *t, uint32_t index, struct tls_module *out);
 
-/* All blocks of the thread with thread pointer TP.  *BLOCKS is to be freed. */
+/* All blocks of the thread with thread pointer TP; of a static program, whose loader keeps no list, the one below TP.  *BLOCKS is to be
+ * freed. */
 uint32_t tls_blocks(const struct tls *t, uint64_t tp, struct tls_block **blocks);
 
 #endif

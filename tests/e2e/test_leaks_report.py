@@ -255,7 +255,7 @@ def test_digits_that_name_a_file_are_a_file(recording, tmp_path):
 
 def test_a_process_that_is_not_recorded():
     done = leaks(os.getpid())
-    assert (done.returncode, done.stdout) == (3, "") and "is not being recorded" in done.stderr, done.stderr
+    assert done.returncode in (0, 1) and "was not recorded, so there are no call stacks" in done.stderr, done.stderr
 
 
 # ---- the summary ----

@@ -16,8 +16,10 @@ LAYERS = [
     ("profile", "the model of a recording, and its file", "base book ledger wire"),
     ("leak", "pointers and reachability, as pure computing", "base profile"),
     ("attach", "starting, stopping and reading processes", "base wire"),
-    ("collect", "a ledger becomes a profile", "attach base book ledger profile wire"),
-    ("scan", "one search for leaks, in a process held still", "attach base collect leak ledger profile wire"),
+    ("allocator", "what allocators write: arenas, chunks, free lists", "attach base leak"),
+    ("collect", "a ledger becomes a profile", "allocator attach base book ledger profile wire"),
+    ("scan", "one search for leaks, in a process held still",
+     "allocator attach base collect leak ledger profile wire"),
     ("session", "one run: processes, requests, recordings", "attach base collect profile scan wire"),
     ("names", "addresses to functions, files and lines", "base ledger profile"),
     ("types", "addresses to variables, and what their types say", "base names"),
@@ -29,7 +31,7 @@ LAYERS = [
     ("serve", "the page over HTTP; profiles pushed to a server", "base export names page profile query session"),
     ("top", "the live view in the terminal", "base ledger names profile query report session wire words"),
     ("cli", "commands, options, messages",
-     "attach base export ledger names page profile query report serve session top wire words"),
+     "attach base export ledger names page profile query report scan serve session top wire words"),
 ]
 MAY_INCLUDE = {name: set(uses.split()) for name, _, uses in LAYERS}
 

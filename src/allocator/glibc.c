@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/* glibc.c -- the blocks of glibc's malloc: its heaps from chunk to chunk, and mapped blocks. */
+#include "allocator/glibc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/glibc_parts.h"
+#include "base/find.h"
+#include "base/heap.h"
+
+#define FENCE 16u             /* bytes of a chunk that is no block: the end of a piece of memory */
+#define GAP_MOST (1ull << 30) /* bytes that somebody else got by brk between two pieces */
+#define HEAPS_MOST 65536u
+
+/* ---- reading ---- */
+
+bool glibc_word(struct glibc_walk *w, uint64_t at, uint64_t *out)
+{
+        uint64_t into = at - w->window_at;
+
+        if (at < w->window_at || into + 8 > w->window_bytes) {
+                uint64_t start = at / GLIBC_PAGE * GLIBC_PAGE;
+
+                /* A part of it may be gone; what is asked for need not be. */
+                w->window_at = start;
+                w->window_bytes = w->in->memory.read(w->in->memory.context, start, w->window,
+                                                     w->window_next ? GLIBC_WINDOW : GLIBC_PAGE);
+                into = at - start;
+                if (into + 8 > w->window_bytes)
+                        return false;
+        }
+        memcpy(out, w->window + into, sizeof *out);
+        return true;
+}
+
+void glibc_trouble(struct glibc_walk *w, const char *format, ...)
+{
+        va_list ap;
+
+        if (w->out->trouble[0])
+                return;
+        va_start(ap, format);
+        vsnprintf(w->out->trouble, sizeof w->out->trouble, format, ap);
+        va_end(ap);
+}
+
+/* ---- whose memory ---- */
+
+void glibc_own(struct glibc_walk *w, uint64_t start, uint64_t end)
+{
+        struct glibc_blocks *b = w->out;
+
+        if (b->own_count == w->own_room) {
+                w->own_room = w->own_room ? w->own_room * 2 : 16;
+                b->own = heap_grow(b->own, w->own_room, sizeof *b->own);
+        }
+        b->own[b->own_count++] = (struct search_range){ start, end };
+}
+
+static int by_start(const void *a, const void *b)
+{
+        const struct search_range *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
+bool glibc_owns(const struct glibc_walk *w, uint64_t address)
+{
+        const struct glibc_blocks *b = w->out;
+        uint32_t i = (uint32_t)FIND_FIRST(b->own_count, k, b->own[k].start <= address);
+
+        return i && address < b->own[i - 1].end;
+}
+
+/* ---- from chunk to chunk ---- */
+
+static bool is_in(const uint64_t *list, uint64_t count, uint64_t chunk)
+{
+        uint64_t i = FIND_FIRST(count, k, list[k] < chunk);
+
+        return i < count && list[i] == chunk;
+}
+
+static void add_block(struct glibc_walk *w, uint64_t start, uint64_t end)
+{
+        struct glibc_blocks *b = w->out;
+
+        if (b->count == b->room) {
+                b->room = b->room ? b->room * 2 : 4096;
+                b->at = heap_grow(b->at, b->room, sizeof *b->at);
+        }
+        b->at[b->count++] = (struct search_range){ start, end };
+}
+
+/* What follows a chunk of SIZE at AT, with its own size in *NEXT; false: it can be none. */
+static bool is_sound(struct glibc_walk *w, const struct glibc_piece *p, uint64_t at, uint64_t word,
+                     uint64_t *next)
+{
+        uint64_t size = GLIBC_SIZE(word);
+
+        return size >= GLIBC_MINIMUM && size % 16 == 0 && size <= p->end - at &&
+               !(word & (GLIBC_MAPPED | GLIBC_NOT_MAIN) & ~p->flag) && at + size + 16 <= p->end &&
+               glibc_word(w, at + size + 8, next);
+}
+
+/* Walk P.  Where it ends: at top, behind fence posts, or (*SOUND false) at what is no chunk.
+ * NOTE: blocks are. */
+static uint64_t walk_piece(struct glibc_walk *w, const struct glibc_piece *p, bool note,
+                           bool *sound)
+{
+        struct glibc_blocks *b = w->out;
+        uint64_t at = p->start, word, next = 0;
+
+        *sound = true;
+        while (at != p->top) {
+                uint64_t size;
+
+                if (at + 16 > p->end || !glibc_word(w, at + 8, &word))
+                        break;
+                size = GLIBC_SIZE(word);
+                if (size == FENCE ||
+                    (p->flag && word == GLIBC_IN_USE)) /* at the very end of 0 bytes */
+                        return at + FENCE;
+                if (!is_sound(w, p, at, word, &next))
+                        break;
+                /* In front of a post of no bytes there is another one, of any size. */
+                if (note && GLIBC_SIZE(next)) {
+                        if (!(next & GLIBC_IN_USE) || is_in(w->free_chunks, w->free_count, at))
+                                b->free_bytes += size;
+                        else if (!is_in(w->caches, w->cache_count, at))
+                                add_block(w, at + 16, at + size + 8);
+                }
+                at += size;
+        }
+        *sound = at == p->top;
+        return at;
+}
+
+static void lost_way(struct glibc_walk *w, const struct glibc_piece *p, uint64_t at)
+{
+        uint64_t word = 0;
+
+        glibc_word(w, at + 8, &word);
+        glibc_trouble(w,
+                      "the heap at 0x%llx cannot be walked to its end: 0x%llx bytes from its start "
+                      "the size of a "
+                      "block is 0x%llx",
+                      (unsigned long long)p->start, (unsigned long long)(at - p->start),
+                      (unsigned long long)word);
+}
+
+/* ---- the main arena ---- */
+
+static bool is_post(struct glibc_walk *w, uint64_t at)
+{
+        uint64_t word;
+
+        return glibc_word(w, at + 8, &word) && GLIBC_SIZE(word) == FENCE;
+}
+
+/* Somebody else has used brk between two pieces: the next one begins where a walk leads to top, or
+ * to a post again. */
+static uint64_t next_piece(struct glibc_walk *w, const struct glibc_piece *p, uint64_t at)
+{
+        struct glibc_piece next = *p;
+
+        for (next.start = (at + 15) & ~15ull; next.start < p->end && next.start - at < GAP_MOST;
+             next.start += 16) {
+                uint64_t word, end;
+                bool sound;
+
+                if (next.start == p->top)
+                        return next.start;
+                if (!glibc_word(w, next.start + 8, &word) || !(word & GLIBC_IN_USE) ||
+                    GLIBC_SIZE(word) < GLIBC_MINIMUM)
+                        continue;
+                end = walk_piece(w, &next, false, &sound);
+                if (sound && (end == p->top || is_post(w, end)))
+                        return next.start;
+        }
+        return 0;
+}
+
+/* Piece after piece.  Two posts end all but the last. */
+static void walk_main(struct glibc_walk *w, struct glibc_piece p)
+{
+        for (;;) {
+                bool sound;
+                uint64_t at = walk_piece(w, &p, true, &sound);
+
+                if (!sound)
+                        lost_way(w, &p, at);
+                if (!sound || at == p.top)
+                        return;
+                p.start = next_piece(w, &p, is_post(w, at) ? at + FENCE : at);
+                if (!p.start && p.top)
+                        glibc_trouble(w, "the heap around 0x%llx ends before its last block",
+                                      (unsigned long long)at);
+                if (!p.start)
+                        return;
+        }
+}
+
+static const struct mapping *brk_mapping(const struct glibc_walk *w)
+{
+        for (uint32_t i = 0; !w->brk_start && i < w->in->maps->count; i++)
+                if (strncmp(w->in->maps->at[i].path, "[heap]", 6) == 0)
+                        return &w->in->maps->at[i];
+        return w->brk_start ? mappings_find(w->in->maps, w->brk_start) : NULL;
+}
+
+/* Mappings that follow each other are one piece: the kernel may divide it (mprotect, core files).
+ * */
+static uint64_t end_of(const struct glibc_walk *w, const struct mapping *m)
+{
+        const struct mappings *all = w->in->maps;
+
+        while (m + 1 < all->at + all->count && m[1].start == m->end && m[1].writable &&
+               (m[1].anonymous || strncmp(m[1].path, "[heap]", 6) == 0))
+                m++;
+        return m->end;
+}
+
+static void add_piece(struct glibc_walk *w, struct glibc_piece p)
+{
+        w->pieces = heap_grow(w->pieces, w->piece_count + 1, sizeof *w->pieces);
+        w->pieces[w->piece_count++] = p;
+}
+
+/* Returns whether top is in it. */
+static bool find_brk(struct glibc_walk *w, const struct glibc_arena *a)
+{
+        const struct mapping *m = brk_mapping(w);
+        struct glibc_piece p = { 0 };
+
+        if (!m || a->top == a->bins - 16)
+                return false;
+        p.start = ((w->brk_start ? w->brk_start : m->start) + 15) & ~15ull;
+        p.end = end_of(w, m);
+        p.top = a->top >= p.start && a->top < p.end ? a->top : 0;
+        if (p.top || w->brk_start) {
+                glibc_own(w, p.start, p.end);
+                add_piece(w, p);
+        }
+        return p.top;
+}
+
+static bool is_plain(const struct mapping *m)
+{
+        return m->readable && m->writable && !m->shared &&
+               (m->anonymous || strncmp(m->path, "[anon", 5) == 0);
+}
+
+/* The piece of A that begins at START in M; its end, or 0: there is none. */
+static uint64_t mapped_piece(struct glibc_walk *w, const struct glibc_arena *a, uint64_t start,
+                             const struct mapping *m)
+{
+        struct glibc_piece p = { .start = start, .end = m->end };
+        uint64_t word, end;
+        bool sound;
+
+        p.top = a->top >= start && a->top < m->end ? a->top : 0;
+        if (!glibc_word(w, start + 8, &word) || (word & 7) != GLIBC_IN_USE ||
+            GLIBC_SIZE(word) < GLIBC_MINIMUM)
+                return 0;
+        end = walk_piece(w, &p, false, &sound);
+        if (!sound || (end != p.top && !is_post(w, end)) || !glibc_word(w, end + 8, &word))
+                return 0;
+        end += GLIBC_SIZE(word) < m->end - end ? GLIBC_SIZE(word) : m->end - end;
+        glibc_own(w, start, end);
+        add_piece(w, p);
+        return end;
+}
+
+/* Where brk had no room malloc maps memory, and the arena is in pieces all over: each begins with a
+ * page. */
+static void find_mapped_pieces(struct glibc_walk *w, const struct glibc_arena *a)
+{
+        for (uint32_t i = 0; i < w->in->maps->count; i++) {
+                const struct mapping *m = &w->in->maps->at[i];
+
+                for (uint64_t at = m->start, end; is_plain(m) && at < m->end;) {
+                        end = mapped_piece(w, a, at, m);
+                        at = end ? (end + GLIBC_PAGE - 1) / GLIBC_PAGE * GLIBC_PAGE
+                                 : at + GLIBC_PAGE;
+                }
+        }
+}
+
+/* ---- arenas of threads ---- */
+
+#define STATE_BEHIND_BINS 2088u /* bytes: the map of the bins, next, the sizes */
+
+static void find_heaps(struct glibc_walk *w, const struct glibc_arena *a)
+{
+        uint64_t heap = a->top & ~(a->heap_most - 1), first = a->at & ~(a->heap_most - 1), previous;
+        struct glibc_heap_info h;
+
+        for (uint32_t steps = 0; heap && steps < HEAPS_MOST; steps++, heap = previous) {
+                struct glibc_piece p = { .start = heap + (a->at - first), .flag = GLIBC_NOT_MAIN };
+
+                previous = glibc_heap_at(w, heap, a, &h);
+                if (!h.arena)
+                        break;
+                if (heap == first)
+                        p.start = (a->bins + STATE_BEHIND_BINS + 15) & ~15ull;
+                p.end = heap + h.size;
+                p.top = a->top >= heap && a->top < p.end ? a->top : 0;
+                glibc_own(w, heap, heap + h.writable);
+                add_piece(w, p);
+        }
+        if (heap)
+                glibc_trouble(w, "the heaps of the arena at 0x%llx do not lead to its first",
+                              (unsigned long long)a->at);
+}
+
+/* ---- blocks with a mapping of their own ---- */
+
+/* memalign moves the start of such a block, and leaves what was there: where is it, when the one at
+ * AT has SIZE bytes? */
+static uint64_t aligned_start(struct glibc_walk *w, uint64_t at, uint64_t size)
+{
+        for (uint64_t alignment = 32; alignment && alignment < size; alignment *= 2) {
+                uint64_t mem = (at + 16 + alignment - 1) & ~(alignment - 1), lead = mem - 16 - at,
+                         word[2];
+
+                if (lead && lead < GLIBC_MINIMUM)
+                        lead += alignment;
+                if (lead && lead < size &&
+                    w->in->memory.read(w->in->memory.context, at + lead, word, sizeof word) ==
+                            sizeof word &&
+                    word[0] == lead && word[1] == ((size - lead) | GLIBC_MAPPED))
+                        return at + lead;
+        }
+        return at;
+}
+
+/* The mapped blocks of M, page by page. */
+static uint64_t walk_mapped(struct glibc_walk *w, const struct mapping *m)
+{
+        uint64_t at = m->start, sum = 0;
+
+        while (at < m->end) {
+                uint64_t before, word, size, chunk;
+
+                if (w->in->memory.next) {
+                        at = w->in->memory.next(w->in->memory.context, at, m->end) / GLIBC_PAGE *
+                             GLIBC_PAGE;
+                        if (at >= m->end)
+                                break;
+                }
+                size = glibc_word(w, at, &before) && glibc_word(w, at + 8, &word) && !before &&
+                                       (word & 7) == GLIBC_MAPPED
+                               ? GLIBC_SIZE(word)
+                               : 0;
+                if (glibc_owns(w, at) || size < GLIBC_PAGE || size % GLIBC_PAGE ||
+                    size > m->end - at) {
+                        at += GLIBC_PAGE;
+                        continue;
+                }
+                chunk = aligned_start(w, at, size);
+                add_block(w, chunk + 16, at + size);
+                sum += size;
+                at += size;
+        }
+        return sum;
+}
+
+static void find_mapped(struct glibc_walk *w)
+{
+        uint64_t sum = 0;
+
+        w->window_bytes = 0;
+        w->window_next = false; /* a page here and there */
+        for (uint32_t i = 0; i < w->in->maps->count; i++)
+                if (is_plain(&w->in->maps->at[i]))
+                        sum += walk_mapped(w, &w->in->maps->at[i]);
+        if (w->mapped_bytes != sum && w->brk_start)
+                glibc_trouble(
+                        w,
+                        "blocks with a mapping of their own have %llu bytes, and %llu were found",
+                        (unsigned long long)w->mapped_bytes, (unsigned long long)sum);
+}
+
+/* ---- all of it ---- */
+
+static void find_pieces(struct glibc_walk *w)
+{
+        for (uint32_t i = 0; i < w->arena_count; i++) {
+                struct glibc_arena *a = &w->arenas[i];
+                bool found;
+
+                w->out->busy |= a->locked;
+                if (a->heap_most) {
+                        find_heaps(w, a);
+                        continue;
+                }
+                glibc_own(w, a->at, a->bins + STATE_BEHIND_BINS);
+                found = i == 0 &&
+                        find_brk(w, a); /* another main arena is that of a namespace (dlmopen) */
+                if (a->top != a->bins - 16 && (a->split || !found))
+                        find_mapped_pieces(w, a);
+        }
+        if (w->out->own_count)
+                qsort(w->out->own, w->out->own_count, sizeof *w->out->own, by_start);
+}
+
+static void walk_pieces(struct glibc_walk *w)
+{
+        for (uint32_t i = 0; i < w->piece_count; i++) {
+                const struct glibc_piece *p = &w->pieces[i];
+                uint64_t end;
+                bool sound = true;
+
+                if (!p->flag)
+                        walk_main(w, *p);
+                else if (end = walk_piece(w, p, true, &sound), !sound)
+                        lost_way(w, p, end);
+        }
+}
+
+/* Blocks that lie in others are none: somebody has written over their sizes, or never was malloc's.
+ * */
+static void settle(struct glibc_blocks *b)
+{
+        uint64_t kept = 0;
+
+        if (b->count)
+                qsort(b->at, b->count, sizeof *b->at, by_start);
+        for (uint64_t i = 0; i < b->count; i++)
+                if (!kept || b->at[i].start >= b->at[kept - 1].end)
+                        b->at[kept++] = b->at[i];
+        b->count = kept;
+}
+
+void glibc_find(struct glibc_blocks *b, const struct glibc_input *in)
+{
+        struct glibc_walk w = {
+                .in = in, .out = b, .window = heap_zero(GLIBC_WINDOW, 1), .window_next = true
+        };
+
+        *b = (struct glibc_blocks){ 0 };
+        glibc_find_arenas(&w);
+        if (w.arena_count) {
+                b->arenas = w.arena_count;
+                b->arena = w.arenas[0].at;
+                find_pieces(&w);
+                glibc_find_free(&w);
+                walk_pieces(&w);
+                find_mapped(&w);
+                settle(b);
+        }
+        free(w.arenas);
+        free(w.pieces);
+        free(w.free_chunks);
+        free(w.caches);
+        free(w.window);
+}
+
+void glibc_blocks_free(struct glibc_blocks *b)
+{
+        free(b->at);
+        free(b->own);
+        *b = (struct glibc_blocks){ 0 };
+}

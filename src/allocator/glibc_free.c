@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * glibc_free.c -- chunks that are free and do not look so: in fast bins and in caches of threads.
+ *
+ * Since 2.32 a pointer in these lists is XORed with the page that it lies in ("safe linking").
+ * Which it is shows by the pointer itself: read in the right way it leads to a chunk of the list's
+ * size, or is NULL.
+ */
+#include <stdlib.h>
+
+#include "allocator/glibc_parts.h"
+#include "base/heap.h"
+
+#define FAST_BINS 10u
+#define FAST (-96)           /* from the bins of an arena on */
+#define CACHE_SMALL_BINS 64u /* one for each size; behind them, for powers of two */
+
+/* struct tcache_perthread_struct by the size of its chunk: 2.26 to 2.29, 2.30 to 2.41, since 2.42.
+ * */
+static const struct {
+        uint32_t chunk, count_bytes, bins;
+} caches[] = {
+        { 0x250, 64, 64 },
+        { 0x290, 128, 64 },
+        { 0x300, 152, 76 },
+};
+
+static void add_free(struct glibc_walk *w, uint64_t chunk)
+{
+        if (w->free_count == w->free_room) {
+                w->free_room = w->free_room ? w->free_room * 2 : 1024;
+                w->free_chunks = heap_grow(w->free_chunks, w->free_room, sizeof *w->free_chunks);
+        }
+        w->free_chunks[w->free_count++] = chunk;
+}
+
+/* SIZE 0: any. */
+static bool is_chunk(struct glibc_walk *w, uint64_t chunk, uint64_t size)
+{
+        uint64_t word;
+
+        return chunk % 16 == 0 && glibc_owns(w, chunk) && glibc_word(w, chunk + 8, &word) &&
+               GLIBC_SIZE(word) >= GLIBC_MINIMUM && (!size || GLIBC_SIZE(word) == size);
+}
+
+/* Chunks are linked by a word at CHUNK + 16, to the next one's address plus INTO. */
+struct list {
+        uint64_t size; /* of its chunks; 0: any */
+        uint32_t into;
+};
+
+static bool next_in(struct glibc_walk *w, const struct list *l, uint64_t chunk, uint64_t *next)
+{
+        uint64_t at = chunk + 16, plain, safe;
+
+        if (!glibc_word(w, at, &plain))
+                return false;
+        safe = plain ^ at >> 12;
+        *next = 0;
+        if (!plain || !safe)
+                return true;
+        *next = is_chunk(w, plain - l->into, l->size) ? plain - l->into : safe - l->into;
+        return true;
+}
+
+/* A list that leads to no chunk ends there: it is being changed, or destroyed. */
+static void walk_list(struct glibc_walk *w, const struct list *l, uint64_t chunk)
+{
+        uint64_t mark =
+                0; /* the chunk at the last power of two: a ring leads back to one of them */
+
+        for (uint64_t steps = 1; chunk; steps++) {
+                if (!is_chunk(w, chunk, l->size)) {
+                        glibc_trouble(w,
+                                      "a list of free blocks of %llu bytes leads to 0x%llx, which "
+                                      "is none",
+                                      (unsigned long long)l->size, (unsigned long long)chunk + 16);
+                        return;
+                }
+                add_free(w, chunk);
+                if (!next_in(w, l, chunk, &chunk))
+                        return;
+                if (chunk && chunk == mark) {
+                        glibc_trouble(w, "a list of free blocks leads in a circle at 0x%llx",
+                                      (unsigned long long)chunk + 16);
+                        return;
+                }
+                if (!(steps & (steps - 1)))
+                        mark = chunk;
+        }
+}
+
+static void walk_fast_bins(struct glibc_walk *w, const struct glibc_arena *a)
+{
+        for (uint32_t i = 0; a->fast && i < FAST_BINS; i++) {
+                struct list l = { .size = GLIBC_MINIMUM + 16 * i };
+                uint64_t chunk = 0;
+
+                glibc_word(w, a->bins + FAST + 8 * i, &chunk);
+                walk_list(w, &l, chunk);
+        }
+}
+
+/* ---- caches ---- */
+
+static uint64_t size_of_bin(uint32_t bin)
+{
+        return bin < CACHE_SMALL_BINS ? GLIBC_MINIMUM + 16 * bin : 0;
+}
+
+/* Whether a struct tcache_perthread_struct is at AT, which a thread-local variable points to; which
+ * of the forms. */
+static bool is_cache(struct glibc_walk *w, uint64_t at, size_t *form)
+{
+        uint64_t word, entry;
+
+        if (at % 16 || !glibc_owns(w, at) || !glibc_word(w, at - 8, &word) || (word & GLIBC_MAPPED))
+                return false;
+        for (*form = 0; *form < sizeof caches / sizeof *caches; ++*form)
+                if (caches[*form].chunk == GLIBC_SIZE(word))
+                        break;
+        if (*form == sizeof caches / sizeof *caches)
+                return false;
+        for (uint32_t i = 0; i < caches[*form].bins; i++)
+                if (!glibc_word(w, at + caches[*form].count_bytes + 8 * i, &entry) ||
+                    (entry && !is_chunk(w, entry - 16, size_of_bin(i))))
+                        return false;
+        return true;
+}
+
+static void take_cache(struct glibc_walk *w, uint64_t at)
+{
+        size_t form;
+
+        for (uint32_t i = 0; i < w->cache_count; i++)
+                if (w->caches[i] == at - 16)
+                        return;
+        if (!is_cache(w, at, &form))
+                return;
+        w->caches = heap_grow(w->caches, w->cache_count + 1, sizeof *w->caches);
+        w->caches[w->cache_count++] = at - 16;
+        for (uint32_t i = 0; i < caches[form].bins; i++) {
+                struct list l = { .size = size_of_bin(i), .into = 16 };
+                uint64_t entry = 0;
+
+                glibc_word(w, at + caches[form].count_bytes + 8 * i, &entry);
+                walk_list(w, &l, entry ? entry - 16 : 0);
+        }
+}
+
+static int by_number(const void *a, const void *b)
+{
+        const uint64_t *x = a, *y = b;
+
+        return (*x > *y) - (*x < *y);
+}
+
+void glibc_find_free(struct glibc_walk *w)
+{
+        for (uint32_t i = 0; i < w->arena_count; i++)
+                walk_fast_bins(w, &w->arenas[i]);
+        for (uint32_t i = 0; i < w->in->tls_count; i++)
+                for (uint64_t at = (w->in->tls[i].start + 7) & ~7ull; at + 8 <= w->in->tls[i].end;
+                     at += 8) {
+                        uint64_t word = 0;
+
+                        if (glibc_word(w, at, &word) && word)
+                                take_cache(w, word);
+                }
+        if (w->free_count)
+                qsort(w->free_chunks, w->free_count, sizeof *w->free_chunks, by_number);
+        if (w->cache_count)
+                qsort(w->caches, w->cache_count, sizeof *w->caches, by_number);
+}

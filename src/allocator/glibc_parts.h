@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* glibc_parts.h -- what the parts of glibc.h share: arenas, and reading without trust. */
+#ifndef SEEP_ALLOCATOR_GLIBC_PARTS_H
+#define SEEP_ALLOCATOR_GLIBC_PARTS_H
+
+#include "allocator/glibc.h"
+
+#define GLIBC_PAGE 4096u
+#define GLIBC_MINIMUM 32u /* bytes of a chunk */
+#define GLIBC_IN_USE 1u   /* in the size of a chunk: the one before it is */
+#define GLIBC_MAPPED 2u
+#define GLIBC_NOT_MAIN 4u
+#define GLIBC_SIZE(word) ((word) & ~UINT64_C(7))
+#define GLIBC_WINDOW (256u << 10)
+
+/* struct malloc_state; its address differs, so places are told from those of the bins. */
+struct glibc_arena {
+        uint64_t at, bins;
+        uint64_t top, system_bytes;
+        uint64_t heap_most; /* bytes between two heaps; 0: the main arena */
+        bool fast;          /* has fast bins */
+        bool split;         /* not all in one piece */
+        bool locked;
+};
+
+/* Memory that is full of chunks. */
+struct glibc_piece {
+        uint64_t start, end; /* END: where memory ends */
+        uint64_t top;        /* the last chunk, if it is in here; else 0: posts end it */
+        uint32_t flag;       /* that its chunks may have: GLIBC_NOT_MAIN, 0 */
+};
+
+struct glibc_walk {
+        const struct glibc_input *in;
+        struct glibc_blocks *out;
+        struct glibc_arena *arenas;
+        uint32_t arena_count;
+        struct glibc_piece *pieces;
+        uint32_t piece_count;
+        uint64_t brk_start, mapped_bytes; /* as mp_ has them; 0: not found */
+        uint64_t *free_chunks; /* in fast bins and caches; sorted when all are found */
+        uint64_t free_count, free_room;
+        uint64_t *caches; /* chunks of struct tcache_perthread_struct, sorted */
+        uint32_t cache_count;
+        uint32_t own_room;
+        uint8_t *window;
+        uint64_t window_at;
+        uint64_t window_bytes;
+        bool window_next; /* what follows will be asked for, too */
+};
+
+/* The word at AT; false: there is none. */
+bool glibc_word(struct glibc_walk *w, uint64_t at, uint64_t *out);
+
+/* Memory of the allocator's, for walks to stay in. */
+void glibc_own(struct glibc_walk *w, uint64_t start, uint64_t end);
+bool glibc_owns(const struct glibc_walk *w, uint64_t address);
+
+/* Note the first trouble only: what follows may come from it. */
+void glibc_trouble(struct glibc_walk *w, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+
+/* Fill ARENAS, and what mp_ has. */
+void glibc_find_arenas(struct glibc_walk *w);
+
+/* Fill FREE_CHUNKS and CACHES. */
+void glibc_find_free(struct glibc_walk *w);
+
+/* Where the heap before the one at HEAP is; 0: HEAP is none, or the first. */
+uint64_t glibc_heap_at(struct glibc_walk *w, uint64_t heap, const struct glibc_arena *a,
+                       struct glibc_heap_info *out);
+
+#endif

@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/core.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/procfs.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attach/arch/arch.h"
+#include "attach/elf.h"
+#include "base/find.h"
+#include "base/heap.h"
+#include "base/str.h"
+
+#define CORE_PAGE 4096u
+#define CORE_SEGMENTS_MOST (1u << 20)
+#define CORE_NOTES_MOST (256u << 20)
+#define CORE_NOTE_MOST 4096u /* bytes of notes of a module */
+#define CORE_HEADERS_MOST 64u
+
+struct segment {
+        uint64_t start, end;
+        uint64_t offset, stored; /* in the core */
+        uint32_t flags;          /* PF_* */
+        uint32_t file;           /* 1 + index of the mapping; 0: of no file */
+};
+
+/* A mapping of a file, as NT_FILE tells. */
+struct file {
+        uint64_t start, end, offset;
+        const char *path;
+        int fd; /* -1 */
+        bool tried;
+};
+
+struct core {
+        int fd;
+        struct segment *segments; /* by address */
+        uint32_t segment_count;
+        struct file *files; /* by address */
+        uint32_t file_count;
+        char *notes;
+        size_t note_bytes;
+        uint64_t stack, vdso; /* addresses in them; 0 unknown */
+        struct core_files where;
+        struct core_about about;
+        struct freeze_thread *threads;
+        uint32_t thread_count;
+};
+
+/* ---- the file ---- */
+
+static bool read_all(int fd, void *to, size_t bytes, uint64_t at)
+{
+        for (size_t done = 0; done < bytes;) {
+                ssize_t n = pread(fd, (char *)to + done, bytes - done, (off_t)(at + done));
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return false;
+                done += (size_t)n;
+        }
+        return true;
+}
+
+bool core_is(const char *file)
+{
+        int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        uint8_t head[18] = { 0 };
+        bool good = fd >= 0 && read_all(fd, head, sizeof head, 0) &&
+                    memcmp(head, ELFMAG, SELFMAG) == 0;
+        unsigned type = head[EI_DATA] == ELFDATA2MSB ? (unsigned)head[16] << 8 | head[17]
+                                                     : (unsigned)head[17] << 8 | head[16];
+
+        if (fd >= 0)
+                close(fd);
+        return good && type == ET_CORE;
+}
+
+static const struct segment *segment_at(const struct core *c, uint64_t address)
+{
+        uint32_t i = (uint32_t)FIND_FIRST(c->segment_count, k, c->segments[k].end <= address);
+
+        return i < c->segment_count && c->segments[i].start <= address ? &c->segments[i] : NULL;
+}
+
+/* ---- memory that files have ---- */
+
+/* A place for reading headers: the core's own memory, or a file. */
+struct image {
+        const struct core *core; /* NULL: FD */
+        int fd;
+        uint64_t start; /* address of the image in the core */
+};
+
+static size_t read_stored(const struct core *c, uint64_t address, void *to, size_t bytes);
+
+static bool read_image(const struct image *m, void *to, size_t bytes, uint64_t at)
+{
+        return m->core ? read_stored(m->core, m->start + at, to, bytes) == bytes
+                       : read_all(m->fd, to, bytes, at);
+}
+
+/* The build id of the image, which has its headers in its first page; 0 bytes: not known. */
+static size_t build_id(const struct image *m, uint8_t id[ELF_ID_BYTES])
+{
+        Elf64_Phdr h[CORE_HEADERS_MOST];
+        Elf64_Ehdr head;
+        size_t found = 0;
+
+        if (!read_image(m, &head, sizeof head, 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+            head.e_phentsize != sizeof *h || head.e_phnum > CORE_HEADERS_MOST ||
+            !read_image(m, h, head.e_phnum * sizeof *h, head.e_phoff))
+                return 0;
+        for (uint32_t i = 0; i < head.e_phnum && !found; i++) {
+                uint8_t notes[CORE_NOTE_MOST];
+                size_t bytes = h[i].p_filesz < sizeof notes ? h[i].p_filesz : sizeof notes;
+
+                if (h[i].p_type == PT_NOTE && read_image(m, notes, bytes, h[i].p_offset))
+                        found = elf_build_id(notes, bytes, id);
+        }
+        return found;
+}
+
+/* The first mapping of the same file, below F: its headers are there. */
+static uint64_t image_start(const struct core *c, const struct file *f)
+{
+        const struct file *first = f;
+
+        while (first > c->files && strcmp(first[-1].path, f->path) == 0 && first->offset)
+                first--;
+        return first->offset ? 0 : first->start;
+}
+
+static void open_file(struct core *c, struct file *f)
+{
+        bool program = c->where.exe && strcmp(f->path, c->about.exe) == 0;
+        struct image memory = { .core = c, .start = image_start(c, f) }, file = { 0 };
+        uint8_t ids[2][ELF_ID_BYTES];
+        struct str path = { 0 };
+        size_t bytes;
+
+        f->tried = true;
+        str_format(&path, "%s%s", program || !c->where.sysroot ? "" : c->where.sysroot,
+                   program ? c->where.exe : f->path);
+        f->fd = open(str_get(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (f->fd < 0 || !memory.start) {
+                str_free(&path);
+                return;
+        }
+        file.fd = f->fd;
+        bytes = build_id(&memory, ids[0]);
+        if (bytes && (build_id(&file, ids[1]) != bytes || memcmp(ids[0], ids[1], bytes) != 0)) {
+                close(f->fd);
+                f->fd = -1;
+                if (!c->about.other_file)
+                        c->about.other_file = heap_text(str_get(&path));
+        }
+        str_free(&path);
+}
+
+/* ---- reading ---- */
+
+/* What is in the core itself. */
+static size_t read_stored(const struct core *c, uint64_t address, void *to, size_t bytes)
+{
+        size_t done = 0;
+
+        while (done < bytes) {
+                const struct segment *s = segment_at(c, address + done);
+                uint64_t into = s ? address + done - s->start : 0, part;
+                ssize_t n;
+
+                if (!s || into >= s->stored)
+                        break;
+                part = s->stored - into < bytes - done ? s->stored - into : bytes - done;
+                n = pread(c->fd, (char *)to + done, part, (off_t)(s->offset + into));
+                if (n <= 0)
+                        break;
+                done += (size_t)n;
+        }
+        return done;
+}
+
+/* What is not, at ADDRESS. */
+static size_t read_file(const struct core *c, uint64_t address, void *to, size_t bytes)
+{
+        const struct segment *s = segment_at(c, address);
+        struct file *f = s && s->file ? &c->files[s->file - 1] : NULL;
+        uint64_t part;
+        ssize_t n;
+
+        if (!f || ((s->flags & PF_W) && s->stored)) /* the rest of what was written is lost */
+                return 0;
+        if (!f->tried)
+                open_file((struct core *)(uintptr_t)c, f);
+        if (f->fd < 0)
+                return 0;
+        part = f->end - address < bytes ? f->end - address : bytes;
+        n = pread(f->fd, to, part, (off_t)(f->offset + (address - f->start)));
+        return n > 0 ? (size_t)n : 0;
+}
+
+size_t core_read(const struct core *c, uint64_t address, void *to, size_t bytes)
+{
+        size_t done = 0, got;
+
+        while (done < bytes) {
+                got = read_stored(c, address + done, (char *)to + done, bytes - done);
+                if (!got)
+                        got = read_file(c, address + done, (char *)to + done, bytes - done);
+                if (!got)
+                        break;
+                done += got;
+        }
+        return done;
+}
+
+uint64_t core_next_used(const struct core *c, uint64_t address, uint64_t end)
+{
+        uint32_t i = (uint32_t)FIND_FIRST(c->segment_count, k, c->segments[k].end <= address);
+
+        for (; i < c->segment_count && c->segments[i].start < end; i++) {
+                const struct segment *s = &c->segments[i];
+                uint64_t from = address > s->start ? address : s->start, into = from - s->start;
+                off_t found;
+
+                if (into >= s->stored)
+                        continue;
+                found = lseek(c->fd, (off_t)(s->offset + into), SEEK_DATA);
+                if (found < 0)
+                        found = errno == ENXIO ? INT64_MAX : (off_t)(s->offset + into);
+                if ((uint64_t)found < s->offset + s->stored) {
+                        from = s->start + ((uint64_t)found - s->offset);
+                        return from < end ? from : end;
+                }
+        }
+        return end;
+}
+
+/* ---- notes ---- */
+
+static struct freeze_thread *add_thread(struct core *c)
+{
+        c->threads = heap_grow(c->threads, c->thread_count + 1, sizeof *c->threads);
+        c->threads[c->thread_count] = (struct freeze_thread){ .stopped = true };
+        return &c->threads[c->thread_count++];
+}
+
+static void take_status(struct core *c, const char *data, size_t bytes)
+{
+        struct elf_prstatus status;
+        struct arch_registers r;
+        struct freeze_thread *t;
+
+        if (bytes < sizeof status)
+                return;
+        memcpy(&status, data, sizeof status);
+        _Static_assert(sizeof r.r == sizeof status.pr_reg, "the same registers");
+        memcpy(&r.r, &status.pr_reg, sizeof r.r);
+        t = add_thread(c);
+        arch_describe(t, &r); /* vector registers have a note of their own */
+        t->tid = (uint32_t)status.pr_pid;
+        if (c->thread_count == 1)
+                c->about.signal = (uint32_t)status.pr_cursig;
+}
+
+static void take_vectors(struct core *c, char *data, size_t bytes)
+{
+        struct iovec v = { data, bytes };
+
+        if (c->thread_count && bytes >= ARCH_XMM_AT + ARCH_XMM_BYTES)
+                arch_take_vectors(&c->threads[c->thread_count - 1], &v, UINT64_MAX);
+}
+
+static void take_process(struct core *c, const char *data, size_t bytes)
+{
+        struct elf_prpsinfo info;
+
+        if (bytes < sizeof info)
+                return;
+        memcpy(&info, data, sizeof info);
+        info.pr_psargs[sizeof info.pr_psargs - 1] = 0;
+        free(c->about.arguments);
+        c->about.arguments = heap_text(info.pr_psargs);
+        c->about.pid = (uint32_t)info.pr_pid;
+        c->about.ppid = (uint32_t)info.pr_ppid;
+}
+
+static void take_auxiliary(struct core *c, const char *data, size_t bytes)
+{
+        Elf64_auxv_t a;
+
+        for (size_t at = 0; at + sizeof a <= bytes; at += sizeof a) {
+                memcpy(&a, data + at, sizeof a);
+                if (a.a_type == AT_RANDOM)
+                        c->stack = a.a_un.a_val;
+                if (a.a_type == AT_SYSINFO_EHDR)
+                        c->vdso = a.a_un.a_val;
+        }
+}
+
+/* Count, page size, then start, end and page of each mapping, then as many names. */
+static void take_files(struct core *c, const char *data, size_t bytes)
+{
+        uint64_t head[2], part[3];
+        const char *name, *end = data + bytes;
+
+        if (c->files || bytes < sizeof head)
+                return;
+        memcpy(head, data, sizeof head);
+        if (head[0] > (bytes - sizeof head) / sizeof part || head[1] > (1u << 30))
+                return;
+        c->files = heap_zero(head[0], sizeof *c->files);
+        name = data + sizeof head + head[0] * sizeof part;
+        for (uint64_t i = 0; i < head[0] && name < end && memchr(name, 0, (size_t)(end - name));
+             i++) {
+                memcpy(part, data + sizeof head + i * sizeof part, sizeof part);
+                if (part[1] > part[0] && !strchr(name, '\n'))
+                        c->files[c->file_count++] = (struct file){
+                                part[0], part[1], part[2] * head[1], name, -1, false
+                        };
+                name += strlen(name) + 1;
+        }
+}
+
+static int by_file_start(const void *a, const void *b)
+{
+        const struct file *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
+static void take_notes(struct core *c)
+{
+        Elf64_Nhdr h;
+
+        for (size_t at = 0; at + sizeof h <= c->note_bytes;) {
+                size_t name, room;
+                char *data;
+
+                memcpy(&h, c->notes + at, sizeof h);
+                name = ((size_t)h.n_namesz + 3) & ~(size_t)3;
+                at += sizeof h;
+                room = c->note_bytes - at;
+                if (name > room || h.n_descsz > room - name)
+                        return;
+                data = c->notes + at + name;
+                if (h.n_type == NT_PRSTATUS)
+                        take_status(c, data, h.n_descsz);
+                else if (h.n_type == NT_X86_XSTATE)
+                        take_vectors(c, data, h.n_descsz);
+                else if (h.n_type == NT_PRPSINFO)
+                        take_process(c, data, h.n_descsz);
+                else if (h.n_type == NT_AUXV)
+                        take_auxiliary(c, data, h.n_descsz);
+                else if (h.n_type == NT_FILE)
+                        take_files(c, data, h.n_descsz);
+                name += ((size_t)h.n_descsz + 3) & ~(size_t)3;
+                at += name < room ? name : room;
+        }
+}
+
+/* ---- headers ---- */
+
+static bool read_notes(struct core *c, const Elf64_Phdr *h)
+{
+        if (h->p_filesz > CORE_NOTES_MOST)
+                return false;
+        c->notes = heap_grow(c->notes, c->note_bytes + h->p_filesz + 1, 1);
+        if (!read_all(c->fd, c->notes + c->note_bytes, h->p_filesz, h->p_offset))
+                return false;
+        c->note_bytes += h->p_filesz;
+        c->notes[c->note_bytes] = 0;
+        return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+        const struct segment *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
+static void add_segment(struct core *c, const Elf64_Phdr *h, uint64_t file_bytes)
+{
+        uint64_t stored = h->p_filesz < h->p_memsz ? h->p_filesz : h->p_memsz;
+        uint64_t there = h->p_offset < file_bytes ? file_bytes - h->p_offset : 0;
+
+        if (!h->p_memsz || h->p_vaddr + h->p_memsz < h->p_vaddr)
+                return;
+        if (stored > there) {
+                c->about.cut_bytes += stored - there;
+                stored = there;
+        }
+        c->segments[c->segment_count++] = (struct segment){ h->p_vaddr,  h->p_vaddr + h->p_memsz,
+                                                            h->p_offset, stored,
+                                                            h->p_flags,  0 };
+}
+
+/* More than 65534 of them: the first section says how many. */
+static uint32_t header_count(const struct core *c, const Elf64_Ehdr *head)
+{
+        Elf64_Shdr first;
+
+        if (head->e_phnum != PN_XNUM || !head->e_shoff ||
+            !read_all(c->fd, &first, sizeof first, head->e_shoff))
+                return head->e_phnum;
+        return first.sh_info < CORE_SEGMENTS_MOST ? first.sh_info : CORE_SEGMENTS_MOST;
+}
+
+static bool read_headers(struct core *c, const Elf64_Ehdr *head, const char *file, struct err *e)
+{
+        uint32_t count = header_count(c, head);
+        Elf64_Phdr *h = heap_zero(count, sizeof *h);
+        struct stat st;
+        bool good;
+
+        good = fstat(c->fd, &st) == 0 && head->e_phentsize == sizeof *h &&
+               read_all(c->fd, h, count * sizeof *h, head->e_phoff);
+        c->segments = heap_zero(count, sizeof *c->segments);
+        for (uint32_t i = 0; i < count && good; i++) {
+                if (h[i].p_type == PT_LOAD)
+                        add_segment(c, &h[i], (uint64_t)st.st_size);
+                else if (h[i].p_type == PT_NOTE)
+                        good = read_notes(c, &h[i]);
+        }
+        free(h);
+        if (c->segment_count)
+                qsort(c->segments, c->segment_count, sizeof *c->segments, by_start);
+        return good || err_set(e, ERR_EXIT_BAD_FILE,
+                               "%s: the core file is cut off before its memory begins", file);
+}
+
+static bool check_kind(struct core *c, const char *file, struct err *e)
+{
+        struct elf_facts facts;
+
+        if (!elf_look(c->fd, &facts))
+                return err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", file);
+        if (!facts.is_elf)
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s is not a core file", file);
+        if (facts.foreign)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s is a core file of a %s program; this seep reads only those of "
+                               "%s programs",
+                               file, elf_kind_name(&facts), elf_own_kind_name());
+        return true;
+}
+
+/* ---- as a process that stands still ---- */
+
+/* The program is the file that the first thing mapped is of: with its headers, and executable. */
+static void find_exe(struct core *c)
+{
+        uint32_t best = c->file_count;
+
+        for (uint32_t i = 0; i < c->file_count; i++) {
+                Elf64_Ehdr head;
+                const char *name = strrchr(c->files[i].path, '/');
+
+                if (c->files[i].offset || !name || strncmp(name, "/ld-", 4) == 0 ||
+                    core_read(c, c->files[i].start, &head, sizeof head) != sizeof head ||
+                    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+                        continue;
+                if (best == c->file_count)
+                        best = i;
+        }
+        c->about.exe = heap_text(best < c->file_count ? c->files[best].path : "");
+}
+
+/* gcore leaves out the headers of mappings whose memory is in their files. */
+static void add_left_out(struct core *c)
+{
+        uint32_t count = c->segment_count;
+
+        if (c->file_count)
+                qsort(c->files, c->file_count, sizeof *c->files, by_file_start);
+        c->segments = heap_grow(c->segments, (size_t)count + c->file_count + 1,
+                                sizeof *c->segments);
+        for (uint32_t i = 0; i < c->file_count; i++) {
+                const struct file *f = &c->files[i];
+                uint32_t k = (uint32_t)FIND_FIRST(count, n, c->segments[n].end <= f->start);
+
+                if (k == count || c->segments[k].start >= f->end)
+                        c->segments[c->segment_count++] = (struct segment){ .start = f->start,
+                                                                            .end = f->end,
+                                                                            .flags = PF_R | PF_X };
+        }
+        if (c->segment_count)
+                qsort(c->segments, c->segment_count, sizeof *c->segments, by_start);
+}
+
+/* The kernel leaves out memory that was never written, so what is missing means something only where
+ * all memory of this kind is: coredump_filter said so. */
+static void count_missing(struct core *c)
+{
+        uint64_t missing = 0, stored = 0;
+
+        for (uint32_t i = 0; i < c->segment_count; i++) {
+                const struct segment *s = &c->segments[i];
+
+                if ((s->flags & PF_W) && !s->file) {
+                        missing += s->end - s->start - s->stored;
+                        stored += s->stored;
+                }
+        }
+        c->about.missing_bytes = stored ? 0 : missing;
+}
+
+static void join_files(struct core *c)
+{
+        uint32_t k = 0;
+
+        add_left_out(c);
+        for (uint32_t i = 0; i < c->segment_count; i++) {
+                struct segment *s = &c->segments[i];
+
+                while (k < c->file_count && c->files[k].end <= s->start)
+                        k++;
+                if (k < c->file_count && c->files[k].start <= s->start)
+                        s->file = k + 1;
+        }
+        count_missing(c);
+}
+
+/* Memory of no file that may be read and nothing else is a guard: gcore calls it readable. */
+static bool is_guard(const struct segment *s)
+{
+        return !s->file && !(s->flags & (PF_W | PF_X));
+}
+
+static char *make_maps(const struct core *c)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "");
+        for (uint32_t i = 0; i < c->segment_count; i++) {
+                const struct segment *s = &c->segments[i];
+                const struct file *f = s->file ? &c->files[s->file - 1] : NULL;
+                const char *path = f                                           ? f->path
+                                   : c->stack >= s->start && c->stack < s->end ? "[stack]"
+                                   : c->vdso >= s->start && c->vdso < s->end   ? "[vdso]"
+                                                                               : "";
+
+                str_format(&out, "%llx-%llx %c%c%cp %llx 00:00 0 %s\n",
+                           (unsigned long long)s->start, (unsigned long long)s->end,
+                           s->flags & PF_R && !is_guard(s) ? 'r' : '-', s->flags & PF_W ? 'w' : '-',
+                           s->flags & PF_X ? 'x' : '-',
+                           (unsigned long long)(f ? f->offset + (s->start - f->start) : 0), path);
+        }
+        return out.data ? out.data : heap_text("");
+}
+
+/* The first thread in the file is the one that a signal ended; the first of a process is named like
+ * it. */
+static void hand_over(struct core *c, struct freeze *f)
+{
+        *f = (struct freeze){ .pid = (pid_t)c->about.pid,
+                              .core = c,
+                              .threads = c->threads,
+                              .thread_count = c->thread_count };
+        for (uint32_t i = 1; i < f->thread_count; i++)
+                if (f->threads[i].tid == c->about.pid) {
+                        struct freeze_thread first = f->threads[i];
+
+                        f->threads[i] = f->threads[0];
+                        f->threads[0] = first;
+                }
+        c->threads = NULL;
+        snprintf(f->root, sizeof f->root, "%s", c->where.sysroot ? c->where.sysroot : "");
+        f->maps = make_maps(c);
+}
+
+bool core_open(struct freeze *f, const char *file, const struct core_files *files, struct err *e)
+{
+        struct core *c = heap_zero(1, sizeof *c);
+        Elf64_Ehdr head;
+
+        *f = (struct freeze){ 0 };
+        c->where = *files;
+        c->about.arguments = heap_text("");
+        c->fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (c->fd < 0)
+                err_sys(e, ERR_EXIT_BAD_FILE, "cannot open %s", file);
+        else if (check_kind(c, file, e) && !read_all(c->fd, &head, sizeof head, 0))
+                err_set(e, ERR_EXIT_BAD_FILE, "%s is not a core file", file);
+        else if (!e->exit_code && head.e_type != ET_CORE)
+                err_set(e, ERR_EXIT_BAD_FILE, "%s is not a core file, but a program or library",
+                        file);
+        else if (!e->exit_code && read_headers(c, &head, file, e)) {
+                take_notes(c);
+                join_files(c);
+                find_exe(c);
+                hand_over(c, f);
+                return true;
+        }
+        core_close(c);
+        return false;
+}
+
+void core_close(struct core *c)
+{
+        if (!c)
+                return;
+        for (uint32_t i = 0; i < c->file_count; i++)
+                if (c->files[i].fd >= 0)
+                        close(c->files[i].fd);
+        if (c->fd >= 0)
+                close(c->fd);
+        free(c->segments);
+        free(c->files);
+        free(c->notes);
+        free(c->threads);
+        free(c->about.exe);
+        free(c->about.arguments);
+        free(c->about.other_file);
+        free(c);
+}
+
+const struct core_about *core_about(const struct core *c)
+{
+        return &c->about;
+}

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Core files: the blocks that the program said it had, the classes that Memcheck finds, and stacks where there is a recording."""
+import csv
+import io
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import DEADLINE, SEEP, clean_environment, wait_until
+from test_unrecorded import THREAD_DATA, seep
+
+PATTERN = Path("/proc/sys/kernel/core_pattern").read_text().strip()
+plain_pattern = pytest.mark.skipif(PATTERN != "core", reason=f"core files go elsewhere ({PATTERN})")
+with_gcore = pytest.mark.skipif(not shutil.which("gcore"), reason="gcore is not here")
+
+
+def start(folder, argv):
+    """A program that may leave a core in FOLDER, and its blocks: address to usable size."""
+    def prepare():
+        os.dup2(out, 3)
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    truth, out = os.pipe()
+    process = subprocess.Popen(list(map(str, argv)), stdin=subprocess.PIPE, pass_fds=(3,), preexec_fn=prepare, cwd=folder,
+                               env=clean_environment(), stderr=subprocess.DEVNULL)
+    os.close(out)
+    blocks = {}
+    with os.fdopen(truth) as lines:
+        for line in lines:
+            if line == "ready\n":
+                return process, blocks
+            address, size = line.split()
+            blocks[int(address, 16)] = int(size)
+    raise AssertionError("the program ended early")
+
+
+def core_of(folder):
+    for name in os.listdir(folder):
+        if re.fullmatch(r"core(\.\d+)?", name):
+            return folder / name
+    raise AssertionError("no core file")
+
+
+def crash(folder, program, *ways):
+    process, truth = start(folder, (program, *ways))
+    process.send_signal(signal.SIGSEGV)
+    process.wait(timeout=DEADLINE)
+    return core_of(folder), truth
+
+
+def listed(core):
+    status, out, err = seep("report", "--blocks", "--csv", "-q", core)
+    assert (status, err) == (0, "")
+    return {int(row[0], 16): int(row[1]) for row in list(csv.reader(io.StringIO(out)))[1:]}
+
+
+def check_listed(core, truth):
+    found = listed(core)
+    assert {a: found.get(a) for a in truth} == truth
+    assert all(size in THREAD_DATA for address, size in found.items() if address not in truth)
+
+
+@plain_pattern
+@pytest.mark.parametrize("ways", [("plain", "trim", "align", "foreign", "holes"), ("threads",)], ids=" ".join)
+def test_a_core_of_the_kernel_has_every_block(compiler, tmp_path, ways):
+    core, truth = crash(tmp_path, compiler.build("heap_walk.c"), *ways)
+    check_listed(core, truth)
+    core.unlink()
+
+
+@with_gcore
+def test_a_core_of_gdb_has_every_block_and_the_program_goes_on(compiler, tmp_path):
+    process, truth = start(tmp_path, (compiler.build("heap_walk.c"), "plain", "align", "mapped"))
+    subprocess.run(["gcore", "-o", "core", str(process.pid)], cwd=tmp_path, check=True, capture_output=True, timeout=DEADLINE)
+    process.stdin.close()
+    assert process.wait(timeout=DEADLINE) == 0
+    check_listed(core_of(tmp_path), truth)
+
+
+@plain_pattern
+def test_leaks_and_why_work_on_a_core(compiler, tmp_path):
+    core, _ = crash(tmp_path, compiler.build("heap_walk.c"), "lost")
+    status, out, err = seep("leaks", "--json", core)
+    leaks = json.loads(out)
+    assert status == 1 and "was not recorded" in err and leaks["recorded"] is False and leaks["exit"] == {"code": None, "signal": 11}
+    assert leaks["leaks"]["scan"]["when"] == "core"
+    assert [leaks["leaks"][c]["blocks"] for c in ("definite", "indirect", "possible")] == [1, 1, 0]
+    address = [hex(a) for a, size in listed(core).items() if size == 200][0]
+    status, out, err = seep("why", "--json", core, address)
+    assert status == 0 and json.loads(out)["root"]["variable"]["name"] == "held_by_global", err
+
+
+@plain_pattern
+def test_a_program_that_has_moved_is_named_with_exe_and_another_one_is_not_believed(compiler, tmp_path):
+    program = tmp_path / "moved"
+    shutil.copy(compiler.build("heap_walk.c"), program)
+    core, _ = crash(tmp_path, program, "lost")
+    program.rename(tmp_path / "kept")
+    address = [hex(a) for a, size in listed(core).items() if size == 200][0]
+    _, out, _ = seep("why", "--json", "--exe", tmp_path / "kept", core, address)
+    assert json.loads(out)["root"]["variable"]["name"] == "held_by_global"
+    _, _, err = seep("leaks", "--exe", "/bin/true", core)
+    assert "/bin/true is not the file that the program used" in err
+    (tmp_path / "root" / tmp_path.relative_to("/")).mkdir(parents=True)
+    (tmp_path / "kept").rename(tmp_path / "root" / program.relative_to("/"))
+    _, out, _ = seep("why", "--json", "--sysroot", tmp_path / "root", core, address)
+    assert json.loads(out)["root"]["variable"]["name"] == "held_by_global"
+
+
+@plain_pattern
+def test_with_its_recording_a_core_has_stacks_and_the_classes_of_memcheck(compiler, tmp_path):
+    program = compiler.build("heap_walk.c")
+    process, _ = start(tmp_path, (SEEP, "record", "--no-leak-scan", "-q", "-o", "run.seep", "--", program, "lost"))
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    wait_until(lambda: children.read_text(), "the program runs")
+    os.kill(int(children.read_text().split()[0]), signal.SIGSEGV)
+    process.wait(timeout=DEADLINE)
+    core, recording = core_of(tmp_path), tmp_path / "run.seep"
+    status, out, err = seep("leaks", "--json", "--core", core, recording)
+    leaks = json.loads(out)
+    assert (status, err) == (1, "") and leaks["recorded"] is True
+    frames = leaks["frames"]
+    for site in leaks["sites"]:
+        assert [frames[f]["function"] for f in site["stack"]][:2] == ["lost", "do_it"]
+    found = {c: (leaks["leaks"][c]["bytes"], leaks["leaks"][c]["blocks"]) for c in ("definite", "indirect", "possible")}
+    assert found == memcheck(program)
+    status, _, err = seep("leaks", "--core", recording, recording)
+    assert status == 4 and "is not a core file" in err
+
+
+def memcheck(program):
+    read, out = os.pipe()
+    process = subprocess.Popen(["valgrind", "--leak-check=full", str(program), "lost"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               pass_fds=(3,), preexec_fn=lambda: os.dup2(out, 3), env=clean_environment())
+    os.close(out)
+    _, err = process.communicate(timeout=DEADLINE)
+    os.close(read)
+    numbers = {}
+    for words, name in (("definitely lost", "definite"), ("indirectly lost", "indirect"), ("possibly lost", "possible")):
+        size, blocks = re.search(words + r": ([\d,]+) bytes in ([\d,]+) blocks", err).groups()
+        numbers[name] = int(size.replace(",", "")), int(blocks.replace(",", ""))
+    return numbers
+
+
+@plain_pattern
+def test_what_is_no_core_of_ours_is_refused_by_name(compiler, tmp_path):
+    program = compiler.build("heap_walk.c")
+    core, _ = crash(tmp_path, program, "lost")
+    data = core.read_bytes()
+    for name, change, status, told in (
+            ("arm", lambda d: d[:18] + b"\xb7\x00" + d[20:], 3, "64-bit ARM64"),
+            ("short", lambda d: d[:200], 4, "cut off"),
+            ("half", lambda d: d[:len(d) // 3], None, "")):
+        path = tmp_path / name
+        path.write_bytes(change(data))
+        done, out, err = seep("leaks", path)
+        assert (done == status if status else done in (0, 1, 3)) and told in err, err
+        assert done == 3 or status or "cut off" in err
+    done, _, err = seep("leaks", "--exe", program, str(tmp_path / "nothing"))
+    assert done == 2 and "--exe" in err
+    assert seep("leaks", "--core", core, os.getpid())[0] == 2
+
+
+@plain_pattern
+def test_a_recording_of_another_process_is_refused(compiler, tmp_path):
+    program = compiler.build("heap_walk.c")
+    core, _ = crash(tmp_path, program, "lost")
+    subprocess.run([SEEP, "record", "-q", "-o", tmp_path / "other.seep", "--", "/bin/true"], env=clean_environment(), timeout=DEADLINE)
+    status, _, err = seep("leaks", "--core", core, tmp_path / "other.seep")
+    assert status == 2 and "is not a core of the process that was recorded" in err

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""Processes that nobody recorded: the heap walk lists exactly the blocks that the program says it has, `leaks` and `why` judge them."""
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+
+from harness import DEADLINE, SEEP, clean_environment, wait_until
+
+THREAD_DATA = (280, 296)  # bytes of what the loader gets for each thread
+
+
+@contextmanager
+def started(program, *words, env=None):
+    """The running program, and its blocks: address to usable size."""
+    truth, out = os.pipe()
+    other = subprocess.Popen([program, *words], stdin=subprocess.PIPE, pass_fds=(3,), preexec_fn=lambda: os.dup2(out, 3),
+                             env=clean_environment(env))
+    os.close(out)
+    blocks = {}
+    with os.fdopen(truth) as lines:
+        for line in lines:
+            if line == "ready\n":
+                break
+            address, size = line.split()
+            blocks[int(address, 16)] = int(size)
+        else:
+            raise AssertionError("the program ended early")
+    try:
+        yield other, blocks
+    finally:
+        other.stdin.close()
+        other.wait(timeout=DEADLINE)
+
+
+def seep(*words):
+    done = subprocess.run([SEEP, *map(str, words)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    return done.returncode, done.stdout, done.stderr
+
+
+def listed(pid):
+    status, out, err = seep("report", "--blocks", "--csv", "-q", pid)
+    assert (status, err) == (0, "")
+    rows = list(csv.reader(io.StringIO(out)))[1:]
+    return {int(row[0], 16): int(row[1]) for row in rows}
+
+
+WAYS = [("plain",), ("threads",), ("trim",), ("align",), ("mapped",), ("foreign",), ("holes",),
+        ("plain", "threads", "trim", "align", "mapped", "foreign", "holes")]
+SETTINGS = [{}, {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}, {"MALLOC_ARENA_MAX": "1"}, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=2"}]
+
+
+def check_blocks(program, ways, env=None, static=0):
+    with started(program, *ways, env=env) as (process, truth):
+        found = listed(process.pid)
+    assert {a: found.get(a) for a in truth} == truth
+    others = [size for address, size in found.items() if address not in truth]
+    assert len([s for s in others if s not in THREAD_DATA]) <= static
+    assert len(others) <= static + (6 if "threads" in ways else 0)
+
+
+@pytest.mark.parametrize("ways", WAYS, ids=" ".join)
+def test_every_block_that_is_live_is_listed_and_nothing_else(compiler, ways):
+    check_blocks(compiler.build("heap_walk.c"), ways)
+
+
+@pytest.mark.parametrize("env", SETTINGS[1:], ids=str)
+def test_whatever_malloc_is_told_to_do(compiler, env):
+    check_blocks(compiler.build("heap_walk.c"), ("threads", "trim", "align"), env)
+
+
+@pytest.mark.parametrize("how", ["-static", "-static-pie"])
+def test_in_static_programs(compiler, how):
+    """What the C library needs for itself has no dlsym to hide behind: at most some blocks of its own."""
+    program = compiler.build("heap_walk.c", flags=("-O0", "-fno-builtin", "-g", how))
+    check_blocks(program, ("plain", "threads", "align"), static=8)
+
+
+def test_leaks_says_what_is_lost_and_that_there_are_no_stacks(compiler):
+    with started(compiler.build("heap_walk.c"), "lost", "threads") as (process, _):
+        status, out, err = seep("leaks", process.pid)
+        _, text, _ = seep("leaks", "--json", "--blocks", "-q", process.pid)
+    assert status == 1 and "was not recorded" in err and "seep record" in err
+    assert re.search(r"definitely lost +136 B in 1 block\n", out) and re.search(r"indirectly lost +312 B in 1 block ", out)
+    assert "[136 bytes]" in out and "age" not in out
+    leaks = json.loads(text)
+    assert leaks["recorded"] is False and leaks["leaks"]["scanned"]
+    lost = [b for s in leaks["sites"] for b in s["blocks"]]
+    assert sorted((b["leak"], b["size"], b["age_ms"]) for b in lost) == [("definite", 136, None), ("indirect", 312, None)]
+    assert b"lost" in bytes.fromhex([b["content"] for b in lost if b["leak"] == "definite"][0])
+
+
+def test_why_and_retained_name_the_variable_and_the_type(compiler):
+    with started(compiler.build("heap_walk.c"), "lost") as (process, _):
+        _, out, _ = seep("report", "--blocks", "--csv", "-q", process.pid)
+        address = [row[0] for row in csv.reader(io.StringIO(out)) if row[1] == "200"][0]
+        status, out, err = seep("why", "--json", process.pid, address)
+        assert status == 0, err
+        answer = json.loads(out)
+        status, out, err = seep("report", "--retained", process.pid)
+    assert answer["recorded"] is False and answer["root"]["variable"]["name"] == "held_by_global"
+    assert answer["path"][-1]["member"] == ".other"
+    assert status == 0 and re.search(r" 336 B +2  global held_by_global ", out)
+    assert re.search(r" 448 B +2  lost: ", out)
+
+
+@pytest.mark.parametrize("how", ["-pie", "-static", "-static-pie"])
+def test_thread_local_variables_hold(compiler, how):
+    with started(compiler.build("heap_walk.c", flags=("-O0", "-fno-builtin", "-g", how)), "lost") as (process, _):
+        status, out, err = seep("leaks", "--json", "-q", process.pid)
+        sums = json.loads(out)["leaks"]
+        _, out, _ = seep("report", "--blocks", "--csv", "-q", process.pid)
+        address = [row[0] for row in csv.reader(io.StringIO(out)) if row[1] == "408"][0]
+        _, out, err = seep("why", "--json", process.pid, address)
+    assert (status, sums["definite"]["bytes"], sums["indirect"]["bytes"], sums["possible"]["bytes"]) == (1, 136, 312, 0)
+    root = json.loads(out)["root"]
+    assert root["kind"] == "tls" and root["variable"]["name"] == "held_by_thread"
+
+
+def test_objects_are_known_by_their_class_and_text_by_its_looks(compiler):
+    with started(compiler.build("heap_walk_class.cpp")) as (process, _):
+        status, out, err = seep("leaks", "-q", process.pid)
+        _, blocks, _ = seep("report", "--blocks", "-q", process.pid)
+    assert status == 1, err
+    assert re.search(r"120 B in 3 blocks definitely lost\n +site #\d+, class shop::Basket\n +\[40 bytes, object\]", out), out
+    assert re.search(r"1000 B in 1 block definitely lost\n +site #\d+\n +\[1000 bytes, text\]", out), out
+    assert blocks.count("[40 bytes, object]") == 5
+
+
+def test_other_views_need_a_recording(compiler):
+    with started(compiler.build("heap_walk.c"), "lost") as (process, _):
+        status, out, err = seep("report", "--flat", process.pid)
+    assert (status, out) == (2, "") and "--blocks and --retained" in err and "seep record" in err
+
+
+def test_the_program_goes_on_as_if_nothing_had_happened(compiler):
+    with started(compiler.build("heap_walk.c"), "threads") as (process, truth):
+        before = os.listdir(f"/proc/{process.pid}/fd"), open(f"/proc/{process.pid}/maps").read()
+        for _ in range(5):
+            assert truth.items() <= listed(process.pid).items()
+        assert (os.listdir(f"/proc/{process.pid}/fd"), open(f"/proc/{process.pid}/maps").read()) == before
+        assert "TracerPid:\t0\n" in open(f"/proc/{process.pid}/status").read()
+    assert process.returncode == 0
+
+
+# ---- refusals ----
+
+
+def refusal(pid):
+    status, out, err = seep("leaks", pid)
+    assert (status, out) == (3, ""), err
+    return err
+
+
+@pytest.mark.parametrize("library", ["libjemalloc.so.2", "libtcmalloc.so.4", "libmimalloc.so.2"])
+def test_another_allocator_is_named(compiler, library):
+    with started(compiler.build("heap_walk.c"), "lost", env={"LD_PRELOAD": library}) as (process, _):
+        err = refusal(process.pid)
+    assert library in err and library[3:].split(".")[0] in err and "glibc" in err
+
+
+@pytest.mark.skipif(not shutil.which("musl-gcc"), reason="musl-gcc is not here")
+def test_musl_is_named(compiler):
+    with started(compiler.build("heap_walk_small.c", cc="musl-gcc"), env={}) as (process, _):
+        assert "musl" in refusal(process.pid)
+
+
+def test_a_zombie_is_named(compiler):
+    child = subprocess.Popen(["/bin/true"])
+    wait_until(lambda: "State:\tZ" in open(f"/proc/{child.pid}/status").read(), "the child has ended")
+    assert "zombie" in refusal(child.pid) and str(os.getpid()) in refusal(child.pid)
+    child.wait()
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not here")
+def test_a_process_that_is_traced_already_is_named_with_its_tracer(compiler):
+    with started(compiler.build("heap_walk.c"), "lost") as (process, _):
+        tracer = subprocess.Popen(["strace", "-p", str(process.pid), "-o", "/dev/null"], stderr=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: "TracerPid:\t0\n" not in open(f"/proc/{process.pid}/status").read(), "it is traced")
+            err = refusal(process.pid)
+        finally:
+            tracer.kill()
+            tracer.wait()
+    assert "already traced by" in err and f"({tracer.pid})" in err
+
+
+def test_no_process_and_a_thread_are_named():
+    assert "no process" in refusal(2 ** 22 - 3)
+    assert "thread of the kernel" in refusal(2) or "no process" in refusal(2)
