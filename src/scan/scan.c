@@ -357,6 +357,19 @@ static void find_all(struct scan *s)
         store(s);
 }
 
+static void clean_up(struct scan *s)
+{
+        freeze_close(&s->freeze);
+        search_graph_free(&s->graph);
+        scan_origin_free(&s->origin);
+        roots_free(&s->roots);
+        scan_entries_free(&s->before);
+        scan_entries_free(&s->now);
+        free(s->list.at);
+        free(s->list.known);
+        free(s->moving);
+}
+
 bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
 {
         struct scan s = { .o = o, .p = p, .begin_ns = clock_now_ns() };
@@ -368,15 +381,7 @@ bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
                 o->collect(o->context, p);
                 scan_trouble(p, e->text);
         }
-        freeze_close(&s.freeze);
-        search_graph_free(&s.graph);
-        scan_origin_free(&s.origin);
-        roots_free(&s.roots);
-        scan_entries_free(&s.before);
-        scan_entries_free(&s.now);
-        free(s.list.at);
-        free(s.list.known);
-        free(s.moving);
+        clean_up(&s);
         return good;
 }
 
