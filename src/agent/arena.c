@@ -152,6 +152,7 @@ long arena_create(void)
                 agent.head = p;
                 book_layout(agent.head, shifts[i]);
                 book_begin(&agent_book, agent.head);
+                agent.head->page_bytes = (uint32_t)SYS_PAGE;
                 arena_seal(fd);
                 return fd;
         }

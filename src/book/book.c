@@ -55,6 +55,7 @@ uint64_t book_layout(struct ledger_head *head, unsigned shift)
         head->head_size = sizeof *head;
         head->file_size = offset;
         head->word_bytes = sizeof(void *);
+        head->machine = LEDGER_MACHINE;
         head->node_count = 2;
         head->site_count = head->thread_count = head->string_bytes = 1;
         return offset;

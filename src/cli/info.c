@@ -2,9 +2,11 @@
 /* info.c -- `seep info` as JSON, and the words both forms share. */
 #include "cli/info.h"
 
+#include <elf.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "profile/machine.h"
 #include "profile/unseen.h"
 #include "wire/hello.h"
 
@@ -130,6 +132,7 @@ static void put_exit(struct str *out, const struct profile_meta *m)
 
 static void put_meta(struct str *out, const struct profile_meta *m)
 {
+        char name[MACHINE_NAME_MAX];
         bool first = true;
 
         put_text(out, "program", m->program);
@@ -137,6 +140,10 @@ static void put_meta(struct str *out, const struct profile_meta *m)
         put_text(out, "executable", m->exe);
         put_text(out, "directory", m->cwd);
         put_text(out, "host", m->host);
+        put_text(out, "machine", machine_name(m->machine, name));
+        put_number(out, "word_bits", 8ull * m->word_bytes);
+        put_text(out, "byte_order", m->byte_order == ELFDATA2MSB ? "big" : "little");
+        put_number(out, "page_bytes", m->page_bytes);
         put_text(out, "engine", m->engine);
         put_text(out, "version", m->version);
         put_number(out, "pid", m->pid);

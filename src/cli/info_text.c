@@ -6,6 +6,7 @@
 #include "base/plain.h"
 #include "cli/info.h"
 #include "ledger/ledger.h"
+#include "profile/machine.h"
 #include "words/text.h"
 
 #define INFO_MARKS_SHOWN 30u
@@ -226,6 +227,7 @@ static void put_modules(struct str *out, const struct info *info)
 void info_text(const struct info *info, struct str *out)
 {
         const struct profile_meta *m = &info->profile.meta;
+        char name[MACHINE_NAME_MAX];
 
         put_state(out, info);
         put_word(out, "program");
@@ -236,7 +238,8 @@ void info_text(const struct info *info, struct str *out)
         put_line(out, "executable", m->exe);
         put_line(out, "directory", m->cwd);
         put_word(out, "process");
-        str_format(out, "%u, child of %u%s%s\n", m->pid, m->ppid, *m->host ? ", on " : "", m->host);
+        str_format(out, "%u, child of %u%s%s, %s\n", m->pid, m->ppid, *m->host ? ", on " : "", m->host,
+                   machine_name(m->machine, name));
         put_time(out, m);
         put_end(out, m);
         put_mode(out, &info->profile);

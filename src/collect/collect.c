@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/collect.h"
 
+#include <elf.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "collect/sites.h"
 #include "collect/stacks.h"
 #include "collect/warnings.h"
+#include "ledger/arch/arch.h"
 #include "wire/hello.h"
 
 #define COLLECT_REGION_TRIES 10
@@ -515,6 +517,9 @@ static void read_meta(const struct collect_input *in, struct profile *p)
         m->start_realtime_ns = h->start_realtime_ns;
         m->flags = h->flags;
         m->word_bytes = h->word_bytes;
+        m->machine = h->machine;
+        m->byte_order = LEDGER_BIG_ENDIAN ? ELFDATA2MSB : ELFDATA2LSB; /* or its ledger could not be read */
+        m->page_bytes = h->page_bytes;
         m->depth = in->depth;
         m->stop_reason = h->stop_reason;
         m->complete = in->ended && h->stop_reason == LEDGER_STOP_NOT && h->lost_events == 0;

@@ -192,6 +192,7 @@ struct ledger_head {
         uint32_t pid, ppid;
         uint32_t flags;
         uint32_t word_bytes;
+        uint32_t machine, page_bytes; /* LEDGER_MACHINE; of a page of memory */
         uint64_t start_realtime_ns;
         uint64_t start_monotonic_ns;
         uint64_t parent_start_monotonic_ns; /* of the ledger this one was copied from at fork, else 0 */

@@ -163,6 +163,7 @@ bool format_is_modelled(uint32_t type);
         X(pid) X(ppid) X(start_realtime_ns) X(duration_ms) X(end) X(exit_code) X(exit_signal) X(flags) X(complete)  \
         X(stop_reason) X(depth) X(word_bytes)
 #define FORMAT_META_LISTS(X) X(args, arg_count) X(warnings, warning_count)
+#define FORMAT_META_LATE(X) X(machine) X(byte_order) X(page_bytes) /* behind the lists; a file that does not have them is of x86-64 */
 #define FORMAT_TOTALS_NUMBERS(X)                                               \
         X(allocations) X(frees) X(bytes_allocated) X(live_blocks) X(live_bytes) X(peak_bytes) X(peak_blocks)       \
         X(peak_ms) X(peak_error_bytes) X(temporary) X(unknown_frees) X(double_frees) X(mismatched) X(mmap_calls)   \

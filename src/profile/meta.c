@@ -34,6 +34,7 @@ void meta_put(const struct profile_meta *m, struct str *body)
         FORMAT_META_TEXTS(PUT_TEXT)
         FORMAT_META_NUMBERS(PUT_NUMBER)
         FORMAT_META_LISTS(PUT_LIST)
+        FORMAT_META_LATE(PUT_NUMBER)
 #undef PUT_TEXT
 #undef PUT_NUMBER
 #undef PUT_LIST
@@ -82,6 +83,9 @@ bool meta_get(struct profile_meta *m, struct cursor *c)
         FORMAT_META_TEXTS(GET_TEXT)
         FORMAT_META_NUMBERS(GET_NUMBER)
         FORMAT_META_LISTS(GET_LIST)
+#define GET_LATE(member) n->member = cursor_left(c) ? (__typeof__(n->member))get_number(c, sizeof n->member) : 0;
+        FORMAT_META_LATE(GET_LATE)
+#undef GET_LATE
 #undef GET_TEXT
 #undef GET_NUMBER
 #undef GET_LIST

@@ -206,22 +206,6 @@ const struct profile_scan *profile_scanned(const struct profile *p)
         return p->scan_count && !*p->scans[0].trouble && p->verdict_count == p->block_count ? &p->scans[0] : NULL;
 }
 
-const char *profile_register_name(uint32_t i)
-{
-        static const char *const names[] = { "rax",  "rdx",  "rcx",   "rbx",   "rsi",   "rdi",   "rbp",   "rsp",
-                                             "r8",   "r9",   "r10",   "r11",   "r12",   "r13",   "r14",   "r15" };
-        static const char *const vectors[] = { "xmm0", "xmm1", "xmm2",  "xmm3",  "xmm4",  "xmm5",  "xmm6",  "xmm7",
-                                               "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15" };
-
-        if (i < 16)
-                return names[i];
-        if (i < 48)
-                return vectors[(i - 16) / 2];
-        if (i < PROFILE_REGISTERS - 1)
-                return "a vector register";
-        return i == PROFILE_REGISTERS - 1 ? "rsp" : "a register";
-}
-
 const char *profile_scan_word(uint32_t when)
 {
         static const char *const words[] = { [PROFILE_SCAN_EXIT] = "exit",

@@ -48,6 +48,9 @@ struct profile_meta {
         uint32_t stop_reason; /* enum ledger_stop */
         uint32_t depth;       /* record --depth N, 0 = unlimited */
         uint32_t word_bytes;
+        uint32_t machine;     /* e_machine of its program (machine.h) */
+        uint32_t byte_order;  /* as ELF tells it: 1 the low byte first, 2 the high one */
+        uint32_t page_bytes;
         char **warnings;      /* sentences for the user */
         uint32_t warning_count;
 };
@@ -320,7 +323,7 @@ struct profile_content {
 #define PROFILE_ROOTS(X)                                                       \
         X(DATA, 0, "data")         /* of a module */                           \
         X(STACK, 1, "stack")       /* used part, of thread TID */              \
-        X(REGISTER, 2, "register") /* of thread TID; addresses are register numbers times 8 (profile_register_name) */ \
+        X(REGISTER, 2, "register") /* of thread TID; addresses are register numbers times 8 (machine_register) */ \
         X(TLS, 3, "tls")           /* thread-local variables of a module in thread TID; 0: module unknown */ \
         X(THREAD, 4, "thread")     /* what libc keeps for thread TID: keys (pthread_setspecific) */ \
         X(MAPPING, 5, "mapping")   /* made by the program; REGION tells by whom */ \
@@ -492,12 +495,6 @@ const char *profile_keeper_word(uint32_t keeper);
 /* "definite" and "definitely lost". */
 const char *profile_leak_word(uint32_t leak);
 const char *profile_leak_text(uint32_t leak);
-
-/* "rbx" for number I in a REGISTER root: 0 to 15 general registers in the order of DWARF (rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15), from
- * 16 on the 64-bit halves of vector registers (xmm0, its upper half, xmm1, ...: the name is that of the whole register), then the parts that
- * make them wider, and last the stack pointer once more.  Never NULL. */
-#define PROFILE_REGISTERS (16u + 256u + 1u)
-const char *profile_register_name(uint32_t i);
 
 /* "malloc", or the name of a resource's type. */
 const char *profile_kind_name(const struct profile *p, uint32_t kind);

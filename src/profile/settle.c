@@ -6,12 +6,15 @@
  */
 #include "profile/settle.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "profile/parts.h"
+
+#define SETTLE_PAGE 4096u /* bytes of a page where it is not told, and the least that there is */
 
 static bool refers_to(const struct format_table *t, unsigned array)
 {
@@ -247,6 +250,13 @@ static void settle_meta(struct profile_meta *m)
                 m->member = heap_text("");
         FORMAT_META_TEXTS(SETTLE_TEXT)
 #undef SETTLE_TEXT
+        if (!m->machine) { /* from before it was told */
+                m->machine = EM_X86_64;
+                m->byte_order = ELFDATA2LSB;
+                m->page_bytes = SETTLE_PAGE;
+        }
+        if (m->page_bytes < SETTLE_PAGE || (m->page_bytes & (m->page_bytes - 1)))
+                m->page_bytes = SETTLE_PAGE;
 }
 
 void settle_profile(struct profile *p, bool whole)

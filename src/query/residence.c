@@ -8,7 +8,7 @@
 #include "words/label.h"
 #include "words/text.h"
 
-#define RESIDENCE_PAGE 4096ull
+#define RESIDENCE_PAGE 4096u /* where it is not told */
 #define RESIDENCE_HEAP (64ull << 20) /* glibc's heaps for threads lie at multiples of it */
 #define RESIDENCE_LEAST (4ull << 20) /* free memory that is worth a word */
 #define RESIDENCE_SPACE (1ull << 47) /* no block is larger */
@@ -39,13 +39,13 @@ static uint64_t class_of(uint64_t size, uint64_t steps)
 }
 
 /* What a block of SIZE takes; the sizes in a damaged file may be anything. */
-static uint64_t taken_by(uint32_t keeper, uint64_t size)
+static uint64_t taken_by(uint32_t keeper, uint64_t size, uint64_t page)
 {
         if (size >= RESIDENCE_SPACE)
                 return size;
         switch (keeper) {
         case PROFILE_KEEPER_CHUNK:
-                return round_up(size + 16, RESIDENCE_PAGE);
+                return round_up(size + 16, page);
         case PROFILE_KEEPER_JEMALLOC:
                 return class_of(size, 4);
         case PROFILE_KEEPER_TCMALLOC:
@@ -58,6 +58,7 @@ static uint64_t taken_by(uint32_t keeper, uint64_t size)
 
 /* What lies in one mapping. */
 struct content {
+        uint64_t page;
         uint64_t blocks, bytes, taken;
         uint64_t whole; /* pages between blocks */
         uint64_t unrecorded; /* bytes that blocks take which are in no list */
@@ -65,40 +66,41 @@ struct content {
         bool chunks; /* each block begins where one with a mapping of its own does */
 };
 
-static uint64_t whole_pages(uint64_t from, uint64_t to)
+static uint64_t whole_pages(uint64_t from, uint64_t to, uint64_t page)
 {
-        from = round_up(from, RESIDENCE_PAGE);
-        to = to / RESIDENCE_PAGE * RESIDENCE_PAGE;
+        from = round_up(from, page);
+        to = to / page * page;
         return to > from ? to - from : 0;
 }
 
 /* One more block, which KEEPER keeps.  C->end: where the one before ends. */
 static void add_block(struct content *c, uint32_t keeper, const struct profile_block *b, uint64_t times)
 {
-        uint64_t taken = taken_by(keeper, b->size);
+        uint64_t taken = taken_by(keeper, b->size, c->page);
 
         c->blocks += times;
         c->bytes += times * b->size;
         c->taken += times * taken;
-        c->chunks &= b->address % RESIDENCE_PAGE == 16;
-        c->whole += whole_pages(c->end, b->address < 16 ? 0 : b->address - 16);
+        c->chunks &= b->address % c->page == 16;
+        c->whole += whole_pages(c->end, b->address < 16 ? 0 : b->address - 16, c->page);
         if (b->address + taken > c->end)
                 c->end = b->address + taken;
 }
 
 static void end_content(struct content *c, uint32_t keeper, const struct profile_mapping *m)
 {
-        c->whole += whole_pages(c->end, m->end);
+        c->whole += whole_pages(c->end, m->end, c->page);
         if (m->unrecorded_blocks)
                 c->unrecorded = m->unrecorded_blocks *
-                                taken_by(keeper, m->unrecorded_bytes / m->unrecorded_blocks);
+                                taken_by(keeper, m->unrecorded_bytes / m->unrecorded_blocks, c->page);
 }
 
 /* What is in M; when malloc keeps it and all of its blocks are such, as what has mappings of its own. */
 static struct content look_into(struct residence *r, const struct profile_mapping *m,
                                 uint32_t *keeper)
 {
-        struct content c = { .chunks = true, .end = m->start }, apart = c;
+        uint64_t page = r->p->meta.page_bytes;
+        struct content c = { .page = page ? page : RESIDENCE_PAGE, .chunks = true, .end = m->start }, apart = c;
 
         for (; r->more && r->walk.block->address < m->end; r->more = packed_next(&r->walk)) {
                 const struct profile_block *b = r->walk.block;

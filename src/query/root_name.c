@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "profile/machine.h"
 #include "query/block_origin.h"
 #include "words/label.h"
 #include "words/text.h"
@@ -210,6 +211,7 @@ static void write_stack(const struct profile *p, const struct root_name *h, stru
 void root_name_write(const struct profile *p, struct symbols *s, const struct root_name *h, struct str *out)
 {
         const char *module = module_name(p, h->root->module);
+        char name[MACHINE_NAME_MAX];
 
         switch (h->root->kind) {
         case PROFILE_ROOT_DATA:
@@ -222,7 +224,7 @@ void root_name_write(const struct profile *p, struct symbols *s, const struct ro
                 write_stack(p, h, out);
                 return;
         case PROFILE_ROOT_REGISTER:
-                str_format(out, "register %s of ", profile_register_name((uint32_t)(h->at / 8)));
+                str_format(out, "register %s of ", machine_register(p->meta.machine, (uint32_t)(h->at / 8), name));
                 add_thread(h, out);
                 return;
         case PROFILE_ROOT_TLS:
@@ -291,10 +293,11 @@ static void json_variable(const struct root_name *h, struct str *out)
 void root_name_json(const struct profile *p, const struct root_name *h, struct str *out)
 {
         const struct profile_root *root = h->root;
+        char name[MACHINE_NAME_MAX];
 
         str_format(out, "\"kind\": \"%s\"", kind_words[root->kind]);
         if (root->kind == PROFILE_ROOT_REGISTER)
-                str_format(out, ", \"register\": \"%s\"", profile_register_name((uint32_t)(h->at / 8)));
+                str_format(out, ", \"register\": \"%s\"", machine_register(p->meta.machine, (uint32_t)(h->at / 8), name));
         else
                 str_format(out, ", \"address\": \"0x%" PRIx64 "\"", h->at);
         if (root->tid) {

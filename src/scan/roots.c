@@ -7,6 +7,7 @@
 #include "attach/mappings.h"
 #include "base/heap.h"
 #include "collect/collect.h"
+#include "profile/machine.h"
 #include "scan/segments.h"
 #include "scan/tls.h"
 
@@ -23,7 +24,7 @@
 #define ROOTS_BEFORE_BINS 112u              /* lock, fast bins, top, last remainder */
 #define ROOTS_BEHIND_BINS 64u
 #define ROOTS_WORDS (FREEZE_REGISTERS + FREEZE_VECTORS)
-_Static_assert(ROOTS_WORDS + 1 == PROFILE_REGISTERS, "profile_register_name() knows them");
+_Static_assert(FREEZE_VECTORS == MACHINE_VECTOR_WORDS, "machine_register() knows them");
 
 struct work {
         const struct roots_input *in;

@@ -36,6 +36,7 @@ TOTALS_LATE = """sample_bytes mappings_ms own_malloc forked missed_frees unseen_
 META_TEXTS = "program exe cwd host engine version".split()
 META_NUMBERS = """pid ppid start_realtime_ns duration_ms end exit_code exit_signal flags complete stop_reason depth
     word_bytes""".split()
+META_LATE = {"machine": 62, "byte_order": 1, "page_bytes": 4096}  # and what a file without them means
 
 # Section 6 of the document: name, coding, and the arrays that indices point into.
 COLUMNS = {
@@ -216,6 +217,8 @@ class Recording:
         self.meta.update({name: body.varint() for name in META_NUMBERS})
         for name in ("args", "warnings"):
             self.meta[name] = [body.text() for _ in range(body.varint())]
+        told = body.at < len(body.data)
+        self.meta |= {name: body.varint() if told else old for name, old in META_LATE.items()}
 
     def read_piece(self, name, body):
         first, count = body.varint(), body.varint()

@@ -172,3 +172,15 @@ def test_a_file_without_its_pointers_says_so(losing, tmp_path):
     file.write_bytes(data)
     text = info(file, status=1).stdout
     assert "some pointers are missing" in text and "definitely lost   1000 B in 1 block" in text
+
+
+def test_it_names_the_machine(recorded, program):
+    """As readelf and getconf see it."""
+    told = subprocess.run(["readelf", "-h", program], capture_output=True, text=True, check=True).stdout
+    page = int(subprocess.run(["getconf", "PAGESIZE"], capture_output=True, check=True).stdout)
+    said = json.loads(info("--json", recorded).stdout)
+    assert "X86-64" in told and "ELF64" in told and "little endian" in told
+    assert (said["machine"], said["word_bits"], said["byte_order"], said["page_bytes"]) == ("x86-64", 64, "little", page)
+    assert ", x86-64\n" in info(recorded).stdout
+    meta = format_reader.read(recorded).meta
+    assert (meta["machine"], meta["byte_order"], meta["page_bytes"]) == (62, 1, page)

@@ -81,6 +81,7 @@ static void dump_meta(const struct profile_meta *r, struct str *out)
         texts(out, "warnings", r->warnings, r->warning_count);
         NUMBER(pid) NUMBER(ppid) NUMBER(start_realtime_ns) NUMBER(duration_ms) NUMBER(end) NUMBER(exit_code)
         NUMBER(exit_signal) NUMBER(flags) NUMBER(complete) NUMBER(stop_reason) NUMBER(depth) NUMBER(word_bytes)
+        NUMBER(machine) NUMBER(byte_order) NUMBER(page_bytes)
         str_char(out, '}');
 }
 

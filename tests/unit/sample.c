@@ -86,6 +86,9 @@ static void fill_meta(struct profile_meta *m, uint64_t *r)
         m->stop_reason = half(r);
         m->depth = half(r);
         m->word_bytes = half(r);
+        m->machine = 1 + m->word_bytes % 300;
+        m->byte_order = 1 + m->depth % 2;
+        m->page_bytes = 4096u << m->flags % 5;
 }
 
 /* From numbers of their own, so that one more total does not change the rest of every sample. */
@@ -303,7 +306,8 @@ static const char *meta_difference(const struct profile_meta *a, const struct pr
         if (a->pid != b->pid || a->ppid != b->ppid || a->start_realtime_ns != b->start_realtime_ns ||
             a->duration_ms != b->duration_ms || a->end != b->end || a->exit_code != b->exit_code ||
             a->exit_signal != b->exit_signal || a->flags != b->flags || a->complete != b->complete ||
-            a->stop_reason != b->stop_reason || a->depth != b->depth || a->word_bytes != b->word_bytes)
+            a->stop_reason != b->stop_reason || a->depth != b->depth || a->word_bytes != b->word_bytes ||
+            a->machine != b->machine || a->byte_order != b->byte_order || a->page_bytes != b->page_bytes)
                 return "meta number";
         return NULL;
 }

@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "ledger/arch/arch.h"
+
 static const uint64_t sizes[LEDGER_PARTS] = {
         [LEDGER_HEAD] = 64 << 10,
         [LEDGER_NODES] = 4 << 20,
@@ -60,6 +62,8 @@ void specimen_open(struct specimen *f)
         f->head->head_size = sizeof *f->head;
         f->head->file_size = f->bytes;
         f->head->word_bytes = 8;
+        f->head->machine = LEDGER_MACHINE;
+        f->head->page_bytes = 4096;
         for (int i = 0; i < LEDGER_PARTS; i++) {
                 f->head->part[i] = (struct ledger_extent){ offset, sizes[i], sizes[i] };
                 offset += sizes[i];

@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <dirent.h>
+#include <elf.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include "profile/format.h"
 #include "profile/image.h"
 #include "profile/parts.h"
+#include "profile/settle.h"
 #include "sample.h"
 #include "tap.h"
 
@@ -465,6 +467,30 @@ TEST(a_file_with_the_short_header_is_read)
 }
 
 /* A number that is 0 takes a byte, so a piece of zeros at its end without these bytes is one of before there were such columns. */
+TEST(a_file_that_does_not_tell_its_machine_is_of_x86_64)
+{
+        struct profile p, q = { 0 };
+        struct str body = { 0 };
+        struct cursor c;
+
+        sample_profile(&p, 12, 30);
+        p.meta.machine = EM_S390;
+        p.meta.byte_order = ELFDATA2MSB;
+        p.meta.page_bytes = 65536;
+        meta_put(&p.meta, &body);
+        c = (struct cursor){ (const uint8_t *)body.data, (const uint8_t *)body.data + body.length, false };
+        is_true(meta_get(&q.meta, &c) && q.meta.machine == EM_S390 && q.meta.byte_order == ELFDATA2MSB && q.meta.page_bytes == 65536);
+        profile_free(&q);
+        q = (struct profile){ 0 };
+        c = (struct cursor){ (const uint8_t *)body.data, (const uint8_t *)body.data + body.length - 5, false };
+        is_true(meta_get(&q.meta, &c) && !cursor_left(&c));
+        settle_profile(&q, true);
+        is_true(q.meta.machine == EM_X86_64 && q.meta.byte_order == ELFDATA2LSB && q.meta.page_bytes == 4096);
+        profile_free(&q);
+        profile_free(&p);
+        str_free(&body);
+}
+
 TEST(columns_that_came_later_are_zero_in_earlier_files)
 {
         struct columns_state s = { .declared = { 0 } };
@@ -640,7 +666,8 @@ TEST(nothing_is_left_behind)
         is_true(!rmdir(directory));
 }
 
-TAP_MAIN(every_field_survives_the_way_through_a_file, a_file_with_the_short_header_is_read, columns_that_came_later_are_zero_in_earlier_files, arrays_of_several_pieces_survive_too,
+TAP_MAIN(every_field_survives_the_way_through_a_file, a_file_with_the_short_header_is_read,
+         a_file_that_does_not_tell_its_machine_is_of_x86_64, columns_that_came_later_are_zero_in_earlier_files, arrays_of_several_pieces_survive_too,
          an_empty_profile_survives_too, the_same_profile_gives_the_same_bytes,
          a_file_cut_at_any_byte_gives_what_is_whole_and_says_so,
          a_wrong_byte_anywhere_is_noticed_and_costs_no_more_than_its_section,

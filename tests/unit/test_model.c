@@ -134,21 +134,8 @@ TEST(an_emptied_profile_is_empty_and_can_be_emptied_again)
         profile_free(&p);
 }
 
-TEST(registers_have_names_in_the_order_of_dwarf)
-{
-        is_text(profile_register_name(3), "rbx");
-        is_text(profile_register_name(7), "rsp");
-        is_text(profile_register_name(15), "r15");
-        is_text(profile_register_name(16), "xmm0");
-        is_text(profile_register_name(47), "xmm15");
-        is_text(profile_register_name(48), "a vector register");
-        is_text(profile_register_name(PROFILE_REGISTERS - 1), "rsp");
-        is_text(profile_register_name(PROFILE_REGISTERS), "a register");
-        is_text(profile_register_name(UINT32_MAX), "a register");
-}
-
 TAP_MAIN(before_the_first_slice_nothing_is_known, a_moment_has_the_state_of_the_last_slice_that_is_not_later,
          slices_of_one_millisecond_are_told_apart_by_their_index, marks_tell_the_place_of_the_peak,
          the_peak_is_not_later_than_the_slice_that_follows_it,
-         every_mark_has_a_word, every_kind_has_its_name_and_others_are_unknown, registers_have_names_in_the_order_of_dwarf,
+         every_mark_has_a_word, every_kind_has_its_name_and_others_are_unknown,
          an_emptied_profile_is_empty_and_can_be_emptied_again)

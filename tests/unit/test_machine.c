@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/machine.h"
+
+#include <elf.h>
+
+#include "attach/freeze.h"
+#include "ledger/arch/arch.h"
+#include "tap.h"
+
+static char name[MACHINE_NAME_MAX];
+
+TEST(registers_have_names_in_the_order_of_dwarf)
+{
+        const uint32_t stack = 16 + MACHINE_VECTOR_WORDS;
+
+        is_text(machine_register(EM_X86_64, 3, name), "rbx");
+        is_text(machine_register(EM_X86_64, 7, name), "rsp");
+        is_text(machine_register(EM_X86_64, 15, name), "r15");
+        is_text(machine_register(EM_X86_64, 16, name), "xmm0");
+        is_text(machine_register(EM_X86_64, 47, name), "xmm15");
+        is_text(machine_register(EM_X86_64, 48, name), "a vector register");
+        is_text(machine_register(EM_X86_64, stack, name), "rsp");
+        is_text(machine_register(EM_X86_64, stack + 1, name), "a register");
+        is_text(machine_register(EM_X86_64, UINT32_MAX, name), "a register");
+}
+
+TEST(other_machines_have_their_own)
+{
+        is_text(machine_register(EM_386, 3, name), "ebx");
+        is_text(machine_register(EM_AARCH64, 30, name), "x30");
+        is_text(machine_register(EM_AARCH64, 31, name), "v0");
+        is_text(machine_register(EM_AARCH64, 31 + 63, name), "v31");
+        is_text(machine_register(EM_AARCH64, 31 + 64, name), "a vector register");
+        is_text(machine_register(EM_AARCH64, 31 + MACHINE_VECTOR_WORDS, name), "sp");
+        is_text(machine_register(EM_ARM, 14, name), "lr");
+        is_text(machine_register(EM_ARM, 15 + 31, name), "d31");
+        is_text(machine_register(EM_RISCV, 31, name), "t6");
+        is_text(machine_register(EM_PPC, 31, name), "r31");
+        is_text(machine_register(EM_S390, 15, name), "r15");
+        is_text(machine_register(EM_S390, 16 + 2, name), "v1");
+}
+
+TEST(machines_have_names_known_or_not)
+{
+        is_text(machine_name(EM_X86_64, name), "x86-64");
+        is_text(machine_name(EM_S390, name), "s390x");
+        is_text(machine_name(300, name), "machine 300");
+        is_text(machine_register(300, 5, name), "register 5");
+        is_text(machine_register(300, UINT32_MAX, name), "a register");
+}
+
+/* What a search for leaks writes into a recording is what readers of it find there. */
+TEST(this_machine_stops_threads_with_as_many_registers_as_its_names)
+{
+        is_equal(machine_registers(LEDGER_MACHINE), FREEZE_REGISTERS);
+}
+
+TAP_MAIN(registers_have_names_in_the_order_of_dwarf, other_machines_have_their_own, machines_have_names_known_or_not,
+         this_machine_stops_threads_with_as_many_registers_as_its_names)
