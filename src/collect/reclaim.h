@@ -3,7 +3,7 @@
  * reclaim.h -- the memory of a ledger: told to a program that limits it, and given back where no block is.
  *
  * Keeps:  an entry of a live block is never lost: the program is told which pages are wanted, and whoever claims one first has it (ledger.h,
- *         agent/shadow.c).  Nobody waits, except a thread that allocates in the very microseconds in which its page goes.
+ *         book/shadow.c).  Nobody waits, except a thread that allocates in the very microseconds in which its page goes.
  *         What is lost are tombstones: a second release of a block that was freed more than RECLAIM_AGE_MS ago, where nothing lives in the 8
  *         KiB around it, is seen as that of an address that is no block, without the stack of the first.  What is in the
  *         quarantine keeps its tombstone.

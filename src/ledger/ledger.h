@@ -294,7 +294,7 @@ struct ledger_head {
         uint64_t scan_definite; /* blocks found to be definitely lost by the last one */
         /* Shadow of addresses that hold no block any more is given back (collect/reclaim.h).  RECLAIMS is raised by the observer when it
          * begins, to an odd number, and when it is done.  A thread that has written an entry looks whether its own copy of it is still right: if
-         * not, it goes and makes sure that the entry stays (agent/shadow.c). */
+         * not, it goes and makes sure that the entry stays (book/shadow.c). */
         uint32_t reclaims;
         struct ledger_reclaim reclaim[LEDGER_RECLAIMS];
         struct ledger_look look;
@@ -311,7 +311,7 @@ struct ledger_head {
         /* The peak; written by the thread that reaches a new one. */
         _Alignas(64) uint32_t epoch;
         uint32_t at_peak;     /* 1: nothing was freed since the maximum; live numbers are the peak's */
-        uint32_t several;     /* 1: more than one thread has allocated: totals are compared in batches (agent/peak.c) */
+        uint32_t several;     /* 1: more than one thread has allocated: totals are compared in batches (book/peak.c) */
         uint32_t peak_tick_ms;
         uint64_t peak_bytes;       /* one thread: exact.  Several: the largest live_bytes; what the peak was is what counters saved */
         uint64_t peak_error_bytes; /* there may have been this much more than peak_bytes; 0: no */

@@ -4,39 +4,25 @@
  *
  * Cost:   while recording, 100 wake-ups a second of about 10 us each, and the slices (at most 0.7 %).
  */
-#include "session/session.h"
+#include "session/session_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach/procfs.h"
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/room.h"
-#include "profile/packed.h"
 #include "session/endpoint.h"
-#include "session/family.h"
 #include "session/filters.h"
-#include "session/listener.h"
-#include "session/lingering.h"
-#include "session/members.h"
-#include "session/recording.h"
-#include "session/relay.h"
-#include "session/requests.h"
-#include "session/diagnosis.h"
 #include "session/verbose.h"
-#include "session/connections.h"
-#include "wire/hello.h"
 
 #define SESSION_TICK_MS 10
 #define SESSION_TICK_NS (SESSION_TICK_MS * 1000000ull)
@@ -47,80 +33,7 @@
 #define SESSION_EXEC_TICKS 4u      /* where a process that becomes another program gets another observer: make room */
 #define SESSION_HELLO_MS 10000     /* a program that is there already says hello within a moment, or its agent gave up */
 
-struct session {
-        struct session_options o;
-        struct recording_plan plan;
-        struct listener listener;
-        int endpoint; /* for commands that know the main process only; -1 */
-        struct relay relay;
-        int timer;
-        uint64_t step_ns; /* of the clock; 0: it stands still */
-        uint64_t tick_ns; /* when the next whole tick is due */
-        uint32_t ticks;
-        char environment[WIRE_SESSION_MAX];
-
-        struct recording **recordings;
-        uint32_t count, made;
-        struct connections connections;
-        struct members members;
-        struct pollfd *polls;
-
-        pid_t main_pid; /* 0: ended */
-        uint32_t main_id;
-        uint32_t main_programs; /* how many programs with an agent the main process has been */
-        char *main_path;        /* where the recording of the last of them should go */
-        int status;
-        uint64_t kills, own_rss_bytes, main_rss_bytes; /* room_kills() at the start; the last one 0: not known to be its own */
-        struct lingering lingering;
-        bool stop, told_stranger, told_elsewhere, told_failed, told_left;
-        uint64_t begin_ns;
-        struct diagnosis diagnosis;
-        uint64_t children_announced, children_come; /* forked ones, with --follow=all */
-};
-
-static void say(struct session *s, enum session_level level, const char *format, ...)
-{
-        char text[2400];
-        va_list ap;
-
-        va_start(ap, format);
-        vsnprintf(text, sizeof text, format, ap);
-        va_end(ap);
-        s->o.say(s->o.context, level, text);
-}
-
-/* ---- what the user is told ---- */
-
-static void tell_report(void *context, const struct recording *r, const struct snapshots_due *due, const struct reports_result *result)
-{
-        struct session *s = context;
-        char text[2048];
-
-        if (result->written)
-                s->o.reported(s->o.context, r->program, r->pid, result->path);
-        if (answers_word(&s->o, r, due, result, text, sizeof text))
-                say(s, due->type != LEDGER_MARK_LIMIT && s->told_failed ? SESSION_DETAIL : SESSION_TROUBLE, "%s", text);
-        else
-                say(s, SESSION_DETAIL, "snapshot %u of %s (pid %u): report in %s", result->seq, r->program, r->pid, result->path);
-        s->told_failed = s->told_failed || !result->written; /* a thousand signals: once is enough */
-        if (result->elsewhere && !s->told_elsewhere)
-                say(s, SESSION_TROUBLE, "%s; it is in %s", result->why, result->path);
-        s->told_elsewhere = s->told_elsewhere || result->elsewhere;
-        if (due->asker >= 0)
-                answers_reply(due, result);
-}
-
-static void tell_scan(void *context, const struct recording *r, const struct scanner_words *words)
-{
-        char text[1400];
-
-        answers_scan(r, words, text, sizeof text);
-        say(context, words->good ? SESSION_ADVICE : SESSION_TROUBLE, "%s", text);
-}
-
 /* ---- opening and closing ---- */
-
-static bool listen_to(void *context, int fd);
 
 static void make_plan(struct session *s)
 {
@@ -131,7 +44,7 @@ static void make_plan(struct session *s)
                 .scan_flags = s->o.scan_flags,
                 .output = s->o.output,
                 .carrier = s->o.carrier, .author = s->o.author,
-                .context = s, .told = tell_report, .scanned = tell_scan,
+                .context = s, .told = session_tell_report, .scanned = session_tell_scan,
         };
 }
 
@@ -159,7 +72,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         s->lingering.wait_ms = o->wait_ms;
         s->begin_ns = clock_now_ns();
         s->members.owner = o->uid;
-        s->connections = (struct connections){ .context = s, .hear = listen_to };
+        s->connections = (struct connections){ .context = s, .hear = session_hear };
         make_plan(s);
         s->endpoint = -1;
         s->timer = -1;
@@ -234,248 +147,6 @@ static void set_ticking(struct session *s)
         s->step_ns = step;
 }
 
-/* ---- the end of a recording ---- */
-
-static void finish(struct session *s, uint32_t index, const struct recording_end *end)
-{
-        struct recording *r = s->recordings[index];
-        struct profile p;
-        struct err why = { 0 };
-        char *wanted = heap_text(r->path);
-        bool written;
-
-        s->recordings[index] = s->recordings[--s->count];
-        s->plan.recordings = s->count;
-        recording_finish(r, end, clock_now_ns(), &p);
-        verbose_end(&s->o, r, end);
-        verbose_signal(&s->o, r, r->pid == s->main_id);
-        s->children_announced += r->view.head.forks_followed;
-        written = *wanted && output_write(s->o.output, &p, &r->path, true, &why);
-        if (*wanted && !written)
-                say(s, SESSION_TROUBLE, "the recording of %s (pid %u) could not be written anywhere: %s", r->program, r->pid, why.text);
-        else if (*wanted && strcmp(wanted, r->path) != 0)
-                say(s, SESSION_TROUBLE, "%s; this recording is in %s", why.text, r->path);
-        if (p.block_count < PACKED_LEAST)
-                packed_undo(&p);
-        s->o.done(s->o.context, &p, r->path, written, r->pid == s->main_id);
-        profile_free(&p);
-        free(wanted);
-        recording_free(r, written);
-}
-
-static void finish_all(struct session *s, enum profile_end how)
-{
-        struct recording_end end = { .end = how };
-
-        while (s->count)
-                finish(s, s->count - 1, &end);
-}
-
-/* The main process ended: the kernel told us how, and how much memory it had at most.  That number covers all
- * programs the process has been and our own image before the first, so it counts only when it can be no other's, or
- * when its only program was too quick to be measured. */
-static void finish_main(struct session *s)
-{
-        uint32_t signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
-        struct recording_end end = { .end = signal ? PROFILE_END_SIGNAL : PROFILE_END_EXIT, .signal = signal,
-                                     .code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0 };
-
-        end.starved = signal == SIGKILL && room_kills() > s->kills;
-        for (uint32_t i = s->count; i-- > 0;) {
-                const struct recording *r = s->recordings[i];
-
-                if (r->pid != s->main_id)
-                        continue;
-                if ((s->diagnosis.left |= view_is_leaving(&r->view)))
-                        end = (struct recording_end){ .end = PROFILE_END_EXEC };
-                end.rss_seen = s->main_programs == 1 && s->main_rss_bytes && s->main_rss_bytes <= s->own_rss_bytes;
-                if (s->main_programs == 1 && (r->rss.peak_bytes == 0 || s->main_rss_bytes > s->own_rss_bytes))
-                        end.rss_peak_bytes = s->main_rss_bytes;
-                finish(s, i, &end);
-        }
-}
-
-/* The recording of what it was before must not pass for that of what it became. */
-static void tell_left(struct session *s)
-{
-        if (s->diagnosis.left && !s->told_left)
-                say(s, SESSION_TROUBLE, "the program was replaced by one that is not recorded: %s", diagnosis_left(&s->diagnosis));
-        s->told_left = s->told_left || s->diagnosis.left;
-}
-
-/* Other processes than the main one: how they ended is known to their parents only. */
-static void find_ended(struct session *s)
-{
-        struct recording_end end = { .end = PROFILE_END_GONE };
-
-        for (uint32_t i = s->count; i-- > 0;)
-                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && recording_is_gone(s->recordings[i]))
-                        finish(s, i, &end);
-}
-
-/* ---- hellos ---- */
-
-static void finish_earlier_programs(struct session *s, uint32_t pid)
-{
-        for (uint32_t i = s->count; i-- > 0;) {
-                struct recording_end end = { .end = PROFILE_END_EXEC };
-
-                if (s->recordings[i]->pid != pid || pid == 0)
-                        continue;
-                if (recording_is_gone(s->recordings[i]))
-                        end.end = PROFILE_END_GONE; /* the number was given to another process meanwhile */
-                finish(s, i, &end);
-        }
-}
-
-static const char *program_name(const struct session *s, const struct greeting *g, bool first)
-{
-        if (first && s->o.program)
-                return s->o.program;
-        if (first && g->view.head.command[0])
-                return g->view.head.command; /* its first word, as typed */
-        return g->view.head.exe[0] ? g->view.head.exe : g->view.head.command;
-}
-
-/* The main process's name for its recording is that of its last program: `sh -c 'exec tool'` is about the tool. */
-static char *main_name(struct session *s, const char *program, uint32_t pid)
-{
-        char *there = s->main_path ? output_make_room(s->o.output, program, pid, s->made, s->main_path) : NULL;
-
-        if (there)
-                s->o.moved(s->o.context, s->main_path, there);
-        free(there);
-        free(s->main_path);
-        s->main_path = output_name(s->o.output, program, pid, s->made, true);
-        return heap_text(s->main_path);
-}
-
-/* "": no recording is wanted, only reports. */
-static char *recording_name(struct session *s, const char *program, uint32_t pid, bool is_main)
-{
-        if (!*s->o.output->pattern)
-                return heap_text("");
-        return is_main ? main_name(s, program, pid) : output_name(s->o.output, program, pid, s->made, false);
-}
-
-static void welcome(struct session *s, struct greeting *g)
-{
-        bool is_main, first;
-        const char *program;
-        struct recording *r;
-
-        if (s->main_id == 0)
-                s->main_id = g->pid;
-        is_main = g->pid == s->main_id;
-        first = is_main && s->main_programs == 0;
-        program = program_name(s, g, first);
-        if (s->o.follow == SESSION_FOLLOW_NONE && !is_main) {
-                listener_leave(g);
-                return;
-        }
-        finish_earlier_programs(s, g->pid);
-        s->made++;
-        s->children_come += g->hello.reason == WIRE_HELLO_FORK;
-        s->main_programs += is_main;
-        s->diagnosis.left = s->diagnosis.left && !is_main;
-        r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program), recording_name(s, program, g->pid, is_main), &s->plan);
-        s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
-        s->recordings[s->count++] = r;
-        s->plan.recordings = s->count;
-        say(s, first && !s->o.carrier->borrowed ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by %s, to %s", program, g->pid,
-            s->o.carrier->engine, *r->path ? r->path : "reports only");
-        verbose_begin(&s->o, r, g->hello.reason == WIRE_HELLO_FORK);
-        recording_tick(r, clock_now_ns());
-}
-
-static void find_execs(struct session *s)
-{
-        struct recording_end end = { .end = PROFILE_END_EXEC };
-
-        for (uint32_t i = s->count; i-- > 0;)
-                if (recording_has_execed(s->recordings[i])) {
-                        s->diagnosis.left = s->diagnosis.left || s->recordings[i]->pid == s->main_id;
-                        finish(s, i, &end);
-                }
-}
-
-/* Somebody waits for a mark.  PID 0: it cannot be told who.  A stranger who knocks has taken over a process of ours (session/endpoint.c). */
-static void serve_knock(struct session *s, uint32_t pid, uid_t uid)
-{
-        bool known = false;
-
-        for (uint32_t i = 0; i < s->count; i++)
-                if (pid == 0 || s->recordings[i]->pid == pid) {
-                        recording_knock(s->recordings[i], clock_now_ns());
-                        verbose_signal(&s->o, s->recordings[i], s->recordings[i]->pid == s->main_id);
-                        known = true;
-                }
-        if (!known && members_know(&s->members, uid))
-                find_execs(s);
-}
-
-static void tell_stranger(struct session *s, const struct err *e)
-{
-        if (e->text[0] && !s->told_stranger)
-                say(s, SESSION_TROUBLE, "%s", e->text);
-        s->told_stranger = s->told_stranger || e->text[0];
-}
-
-/* A process that belongs here, or one that has to do without us. */
-static void meet(struct session *s, struct greeting *g, struct err *e)
-{
-        s->members.main = s->main_id ? s->main_id : g->pid;
-        if (members_admit(&s->members, &(struct members_tree){ s->recordings, s->count }, g, e)) {
-                welcome(s, g);
-        } else {
-                tell_stranger(s, e);
-                listener_leave(g);
-        }
-}
-
-static bool listen_to(void *context, int fd)
-{
-        struct session *s = context;
-        struct greeting g = { .pidfd = -1 };
-        struct err e = { 0 };
-
-        switch (listener_receive(fd, &g, &e)) {
-        case LISTENER_LATER:
-                return false;
-        case LISTENER_COME:
-                meet(s, &g, &e);
-                break;
-        case LISTENER_KNOCKED:
-                serve_knock(s, g.pid, g.uid);
-                break;
-        case LISTENER_ASKED:
-                if (members_may_ask(&s->members, g.uid))
-                        find_execs(s);
-                requests_serve(&(struct requests_among){ s->recordings, s->count, members_may_ask(&s->members, g.uid) }, &g.request, fd);
-                return true;
-        case LISTENER_WRONG:
-                tell_stranger(s, &e);
-                break;
-        }
-        close(fd);
-        return true;
-}
-
-/* With nobody recorded, nobody will end and make room. */
-static void tell_starved(struct session *s)
-{
-        if (s->connections.starved && s->count == 0 && !s->diagnosis.starved) {
-                say(s, SESSION_TROUBLE, "there are too few file descriptors to record with; allow more (ulimit -n)");
-                s->diagnosis.starved = true;
-        }
-}
-
-static void take_hellos(struct session *s, bool all)
-{
-        connections_take(&s->connections, s->listener.fd, s->endpoint, all);
-        tell_starved(s);
-}
-
 /* ---- ticks ---- */
 
 static void tick(struct session *s)
@@ -502,7 +173,7 @@ static void tick(struct session *s)
         if (s->endpoint < 0 && s->main_id && s->o.carrier->one_program) /* whoever observed what this process was before may still hold it */
                 s->endpoint = endpoint_open(s->main_id);
         if (++s->ticks % (s->o.carrier->one_program ? SESSION_EXEC_TICKS : SESSION_SLOW_TICKS) == 0)
-                find_execs(s);
+                session_find_execs(s);
         turn = s->ticks % (s->count > SESSION_SLOW_TICKS ? s->count : SESSION_SLOW_TICKS);
         if (turn < s->count)
                 filters_look(&s->recordings[turn]->view, (pid_t)s->recordings[turn]->pid);
@@ -521,10 +192,9 @@ static void main_changed(struct session *s, int status)
         s->status = status;
         s->main_pid = 0;
         do {
-                take_hellos(s, true); /* what it sent before it died */
-                finish_main(s);
-                tell_left(s);
-                find_ended(s);
+                session_take_hellos(s, true); /* what it sent before it died */
+                session_finish_main(s);
+                session_find_ended(s);
         } while (s->connections.starved && listener_has_room());
 }
 
@@ -538,7 +208,7 @@ static void writer_ended(struct session *s, pid_t pid, int status, const struct 
                 bool failed_before = r->checkpoint.failed;
 
                 if (recording_child_ended(r, pid, status, cpu_ns) && r->checkpoint.failed && !failed_before)
-                        say(s, SESSION_TROUBLE, "cannot write to %s now (disk full?); continuing, and trying again", r->path);
+                        session_say(s, SESSION_TROUBLE, "cannot write to %s now (disk full?); continuing, and trying again", r->path);
         }
 }
 
@@ -607,7 +277,7 @@ static bool wait_for_more(struct session *s)
                 return false;
         names = lingering_news(&s->lingering, &left);
         if (names)
-                say(s, SESSION_NOTE, "%s has ended; waiting for what it started: %s (Ctrl-C or --wait=program: no waiting)", s->o.program, names);
+                session_say(s, SESSION_NOTE, "%s has ended; waiting for what it started: %s (Ctrl-C or --wait=program: no waiting)", s->o.program, names);
         free(names);
         return true;
 }
@@ -648,11 +318,11 @@ static void run_loop(struct session *s)
                 signals = s->polls[0].revents;
                 ticks = s->polls[1].revents;
                 if (s->connections.starved || pending || any_ready(s->polls + 2, 2))
-                        take_hellos(s, false);
+                        session_take_hellos(s, false);
                 if (ticks)
                         tick(s);
                 if (any_ready(s->polls + 4 + pending, n - 4 - pending) || s->ticks % SESSION_SLOW_TICKS == 0)
-                        find_ended(s);
+                        session_find_ended(s);
                 if (signals)
                         take_signals(s);
         }
@@ -672,9 +342,9 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
         connections_raise_limit();
         run_loop(s);
         do {
-                take_hellos(s, true);
-                find_ended(s);
-                finish_all(s, PROFILE_END_UNKNOWN);
+                session_take_hellos(s, true);
+                session_find_ended(s);
+                session_finish_all(s, PROFILE_END_UNKNOWN);
         } while (s->connections.starved && listener_has_room());
         *end = (struct session_end){ .status = s->status, .running = s->main_pid != 0, .recordings = s->made };
         if (s->made == 0 && s->o.program)

@@ -2,7 +2,7 @@
 /*
  * verbose.h -- what happens to recorded processes, told as it happens (record -v, -vv): forks, execs, exits, libraries, threads.
  *
- * Room:   outside, session/session.c only.
+ * Room:   outside, the rooms of session.h only.
  * Cost:   a table is read when the head of the ledger says that it has grown; those that may shrink at -vv only.
  */
 #ifndef SEEP_SESSION_TIDINGS_H

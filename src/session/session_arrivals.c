@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* session_arrivals.c -- who comes to a session: agents that say hello, programs that knock, commands that ask. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "session/requests.h"
+#include "session/session_parts.h"
+#include "session/verbose.h"
+static const char *program_name(const struct session *s, const struct greeting *g, bool first)
+{
+        if (first && s->o.program)
+                return s->o.program;
+        if (first && g->view.head.command[0])
+                return g->view.head.command; /* its first word, as typed */
+        return g->view.head.exe[0] ? g->view.head.exe : g->view.head.command;
+}
+
+/* The main process's name for its recording is that of its last program: `sh -c 'exec tool'` is about the tool. */
+static char *main_name(struct session *s, const char *program, uint32_t pid)
+{
+        char *there = s->main_path ? output_make_room(s->o.output, program, pid, s->made, s->main_path) : NULL;
+
+        if (there)
+                s->o.moved(s->o.context, s->main_path, there);
+        free(there);
+        free(s->main_path);
+        s->main_path = output_name(s->o.output, program, pid, s->made, true);
+        return heap_text(s->main_path);
+}
+
+/* "": no recording is wanted, only reports. */
+static char *recording_name(struct session *s, const char *program, uint32_t pid, bool is_main)
+{
+        if (!*s->o.output->pattern)
+                return heap_text("");
+        return is_main ? main_name(s, program, pid) : output_name(s->o.output, program, pid, s->made, false);
+}
+
+static void welcome(struct session *s, struct greeting *g)
+{
+        bool is_main, first;
+        const char *program;
+        struct recording *r;
+
+        if (s->main_id == 0)
+                s->main_id = g->pid;
+        is_main = g->pid == s->main_id;
+        first = is_main && s->main_programs == 0;
+        program = program_name(s, g, first);
+        if (s->o.follow == SESSION_FOLLOW_NONE && !is_main) {
+                listener_leave(g);
+                return;
+        }
+        session_finish_earlier(s, g->pid);
+        s->made++;
+        s->children_come += g->hello.reason == WIRE_HELLO_FORK;
+        s->main_programs += is_main;
+        s->diagnosis.left = s->diagnosis.left && !is_main;
+        r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program), recording_name(s, program, g->pid, is_main), &s->plan);
+        s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
+        s->recordings[s->count++] = r;
+        s->plan.recordings = s->count;
+        session_say(s, first && !s->o.carrier->borrowed ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by %s, to %s", program, g->pid,
+            s->o.carrier->engine, *r->path ? r->path : "reports only");
+        verbose_begin(&s->o, r, g->hello.reason == WIRE_HELLO_FORK);
+        recording_tick(r, clock_now_ns());
+}
+
+/* Somebody waits for a mark.  PID 0: it cannot be told who.  A stranger who knocks has taken over a process of ours (session/endpoint.c). */
+static void serve_knock(struct session *s, uint32_t pid, uid_t uid)
+{
+        bool known = false;
+
+        for (uint32_t i = 0; i < s->count; i++)
+                if (pid == 0 || s->recordings[i]->pid == pid) {
+                        recording_knock(s->recordings[i], clock_now_ns());
+                        verbose_signal(&s->o, s->recordings[i], s->recordings[i]->pid == s->main_id);
+                        known = true;
+                }
+        if (!known && members_know(&s->members, uid))
+                session_find_execs(s);
+}
+
+static void tell_stranger(struct session *s, const struct err *e)
+{
+        if (e->text[0] && !s->told_stranger)
+                session_say(s, SESSION_TROUBLE, "%s", e->text);
+        s->told_stranger = s->told_stranger || e->text[0];
+}
+
+/* A process that belongs here, or one that has to do without us. */
+static void meet(struct session *s, struct greeting *g, struct err *e)
+{
+        s->members.main = s->main_id ? s->main_id : g->pid;
+        if (members_admit(&s->members, &(struct members_tree){ s->recordings, s->count }, g, e)) {
+                welcome(s, g);
+        } else {
+                tell_stranger(s, e);
+                listener_leave(g);
+        }
+}
+
+bool session_hear(void *context, int fd)
+{
+        struct session *s = context;
+        struct greeting g = { .pidfd = -1 };
+        struct err e = { 0 };
+
+        switch (listener_receive(fd, &g, &e)) {
+        case LISTENER_LATER:
+                return false;
+        case LISTENER_COME:
+                meet(s, &g, &e);
+                break;
+        case LISTENER_KNOCKED:
+                serve_knock(s, g.pid, g.uid);
+                break;
+        case LISTENER_ASKED:
+                if (members_may_ask(&s->members, g.uid))
+                        session_find_execs(s);
+                requests_serve(&(struct requests_among){ s->recordings, s->count, members_may_ask(&s->members, g.uid) }, &g.request, fd);
+                return true;
+        case LISTENER_WRONG:
+                tell_stranger(s, &e);
+                break;
+        }
+        close(fd);
+        return true;
+}
+
+/* With nobody recorded, nobody will end and make room. */
+static void tell_starved(struct session *s)
+{
+        if (s->connections.starved && s->count == 0 && !s->diagnosis.starved) {
+                session_say(s, SESSION_TROUBLE, "there are too few file descriptors to record with; allow more (ulimit -n)");
+                s->diagnosis.starved = true;
+        }
+}
+
+void session_take_hellos(struct session *s, bool all)
+{
+        connections_take(&s->connections, s->listener.fd, s->endpoint, all);
+        tell_starved(s);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_parts.h -- what the rooms of session.h share: the loop, who comes, and how recordings end.
+ */
+#ifndef SEEP_SESSION_SESSION_PARTS_H
+#define SEEP_SESSION_SESSION_PARTS_H
+
+#include <poll.h>
+
+#include "session/connections.h"
+#include "session/diagnosis.h"
+#include "session/lingering.h"
+#include "session/listener.h"
+#include "session/members.h"
+#include "session/recording.h"
+#include "session/relay.h"
+#include "session/session.h"
+#include "wire/hello.h"
+
+struct session {
+        struct session_options o;
+        struct recording_plan plan;
+        struct listener listener;
+        int endpoint; /* for commands that know the main process only; -1 */
+        struct relay relay;
+        int timer;
+        uint64_t step_ns; /* of the clock; 0: it stands still */
+        uint64_t tick_ns; /* when the next whole tick is due */
+        uint32_t ticks;
+        char environment[WIRE_SESSION_MAX];
+
+        struct recording **recordings;
+        uint32_t count, made;
+        struct connections connections;
+        struct members members;
+        struct pollfd *polls;
+
+        pid_t main_pid; /* 0: ended */
+        uint32_t main_id;
+        uint32_t main_programs; /* how many programs with an agent the main process has been */
+        char *main_path;        /* where the recording of the last of them should go */
+        int status;
+        uint64_t kills, own_rss_bytes, main_rss_bytes; /* room_kills() at the start; the last one 0: not known to be its own */
+        struct lingering lingering;
+        bool stop, told_stranger, told_elsewhere, told_failed, told_left;
+        uint64_t begin_ns;
+        struct diagnosis diagnosis;
+        uint64_t children_announced, children_come; /* forked ones, with --follow=all */
+};
+
+/* Tell the user. */
+void session_say(struct session *s, enum session_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- session_ends.c ---- */
+
+/* A report was written, or a search that the program asked for is over: callbacks of the plan. */
+void session_tell_report(void *context, const struct recording *r, const struct snapshots_due *due, const struct reports_result *result);
+void session_tell_scan(void *context, const struct recording *r, const struct scanner_words *words);
+
+/* The main process ended, with s->status. */
+void session_finish_main(struct session *s);
+
+/* Finish the recordings of processes that are over; of those that run another program now, which did not say hello; of PID,
+ * which has just said hello as another program; all. */
+void session_find_ended(struct session *s);
+void session_find_execs(struct session *s);
+void session_finish_earlier(struct session *s, uint32_t pid);
+void session_finish_all(struct session *s, enum profile_end how);
+
+/* ---- session_arrivals.c ---- */
+
+/* What came through the connection FD, for connections.h.  False: not yet. */
+bool session_hear(void *context, int fd);
+
+/* Take who waits at the door; ALL: until nobody does. */
+void session_take_hellos(struct session *s, bool all);
+
+#endif
