@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keep.c -- what the book asks of whoever keeps its ledger (book/book.h), answered inside a program.
+ * keep.c -- what the book asks of whoever keeps its ledger (book/book.h), answered inside a
+ * program.
  *
  * Room:   inside; any context.
  */
@@ -53,7 +54,8 @@ static bool is_taken(const uint32_t *state)
         return __atomic_load_n(state, __ATOMIC_ACQUIRE) == LEDGER_RECLAIM_TAKEN;
 }
 
-/* The observer is just about to punch a hole, which takes some microseconds.  Where it has no end the observer is gone. */
+/* The observer is just about to punch a hole, which takes some microseconds.  Where it has no end
+ * the observer is gone. */
 void book_await(uint32_t *state)
 {
         static const uint64_t step[2] = { 0, 10000000 };
@@ -63,7 +65,8 @@ void book_await(uint32_t *state)
         for (uint32_t i = 0; is_taken(state) && !agent.sandboxed && i < KEEP_YIELDS; i++)
                 sys_call3(SYS_sched_yield, 0, 0, 0);
         for (uint32_t i = 0; is_taken(state) && !agent.sandboxed && i < KEEP_WAITS; i++)
-                sys_call6(SYS_futex, (long)state, SYS_FUTEX_WAIT, LEDGER_RECLAIM_TAKEN, (long)step, 0, 0);
+                sys_call6(SYS_futex, (long)state, SYS_FUTEX_WAIT, LEDGER_RECLAIM_TAKEN, (long)step,
+                          0, 0);
         if (is_taken(state))
                 __atomic_store_n(state, LEDGER_RECLAIM_GONE, __ATOMIC_RELEASE);
 }

@@ -88,7 +88,8 @@ int worker_end(struct worker *w, uint64_t patience_ms)
         pid_t ended;
 
         /* -1: whoever else reaps our children was faster. */
-        while (w->pid && ((ended = waitpid(w->pid, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR))) {
+        while (w->pid && ((ended = waitpid(w->pid, &status, WNOHANG)) == 0 ||
+                          (ended < 0 && errno == EINTR))) {
                 if (clock_now_ns() >= end_ns) {
                         kill(w->pid, SIGKILL);
                         return worker_wait(w);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker.h -- a function that runs in a process of its own, beside ours and beside the programs that we record.
+ * worker.h -- a function that runs in a process of its own, beside ours and beside the programs
+ * that we record.
  *
- * Keeps:  a worker has a copy of all that we know, and what it breaks is its own.  What it finds out comes back as
- *         bytes in a file in memory, or through a socket; how it went is its exit status.
- *         When memory runs out, the kernel ends a worker and not the program beside it; and a worker ends by itself
- *         before it comes to that.
+ * Keeps:  a worker has a copy of all that we know, and what it breaks is its own.  What it finds
+ *         out comes back as bytes in a file in memory, or through a socket; how it went is its exit
+ *         status.  When memory runs out, the kernel ends a worker and not the program beside it;
+ *         and a worker ends by itself before it comes to that.
  */
 #ifndef SEEP_BASE_WORKER_H
 #define SEEP_BASE_WORKER_H
@@ -23,30 +24,36 @@ struct worker {
 };
 
 #define WORKER_NONE ((struct worker){ .fd = -1 })
-#define WORKER_FD 3 /* in a worker with a socket: its end of it, behind the three that everybody has */
+#define WORKER_FD 3 /* in a worker with a socket: its end of it */
 
 struct worker_order {
-        bool (*work)(void *context, int fd); /* in the worker, which ends with it; false: not well */
+        /* In the worker, which ends with it.  False: not well. */
+        bool (*work)(void *context, int fd);
         void *context;
-        const char *file; /* there is a file in memory, of this name, for what it finds out; NULL none */
-        int socket; /* or a socket of this type; it has no descriptor of ours but that, and none but standard ones */
-        pid_t program; /* what it takes of memory is what this one can spare (worker_yield); 0: as much as it wants */
+        /* It writes to a file in memory, of this name, or talks through a socket of this type; then
+         * it has no other descriptor of ours but the standard ones.  NULL, 0: neither. */
+        const char *file;
+        int socket;
+        /* It takes what memory this one can spare (worker_yield).  0: as much as it wants. */
+        pid_t program;
 };
 
 /* Start it.  False, with errno: there can be none now. */
 bool worker_start(struct worker *w, const struct worker_order *o);
 
-/* In a worker: from now on this process is the first victim, has the memory that PROGRAM can spare (*ROOM, unless
- * that is NULL), and calls FULL, which does not return, when that is not enough; NULL: it ends without a word. */
+/* In a worker: from now on this process is the first victim, has the memory that PROGRAM can spare
+ * (*ROOM, unless that is NULL), and calls FULL, which does not return, when that is not enough;
+ * NULL: it ends without a word. */
 void worker_yield(pid_t program, struct room *room, void (*full)(void));
 
-/* Wait for its end, if it runs: its status, as of waitpid().  0 also when somebody else was faster. */
+/* Wait for its end, if it runs: its status, as of waitpid(); 0 also when somebody else took it. */
 int worker_wait(struct worker *w);
 
 /* The same, for so long; then it is ended. */
 int worker_end(struct worker *w, uint64_t patience_ms);
 
-/* It has ended, and somebody else has its status; what it wrote is still there.  worker_close: that is not needed. */
+/* It has ended, and somebody else has its status; what it wrote is still there.  worker_close: that
+ * is not needed. */
 void worker_reaped(struct worker *w);
 void worker_close(struct worker *w);
 

@@ -73,7 +73,8 @@ void book_begin(struct book *k, struct ledger_head *head)
 
 uint32_t book_string(struct book *k, const char *text)
 {
-        uint32_t *used = &k->head->string_bytes, at = __atomic_load_n(used, __ATOMIC_RELAXED), length = 1;
+        uint32_t *used = &k->head->string_bytes, at = __atomic_load_n(used, __ATOMIC_RELAXED),
+                 length = 1;
         char *to;
 
         while (text[length - 1])
@@ -83,7 +84,8 @@ uint32_t book_string(struct book *k, const char *text)
                         __atomic_add_fetch(&k->head->strings_not_kept, 1, __ATOMIC_RELAXED);
                         return 0;
                 }
-        } while (!__atomic_compare_exchange_n(used, &at, at + length, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        } while (!__atomic_compare_exchange_n(used, &at, at + length, false, __ATOMIC_RELAXED,
+                                              __ATOMIC_RELAXED));
         to = (char *)book_part(k, LEDGER_STRINGS) + at;
         for (uint32_t i = 0; i < length; i++)
                 to[i] = text[i];
@@ -99,6 +101,7 @@ struct ledger_counter *book_counter_new(struct book *k, struct book_writer *w, u
                 book_full(k, LEDGER_STOP_COUNTERS_FULL);
                 return NULL;
         }
-        __atomic_store_n(&w->slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK], number, __ATOMIC_RELEASE);
+        __atomic_store_n(&w->slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK], number,
+                         __ATOMIC_RELEASE);
         return book_counter(k, w, site);
 }

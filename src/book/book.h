@@ -2,18 +2,20 @@
 /*
  * book.h -- what an event does to the ledger: the one bookkeeping of all that records or replays.
  *
- * Room:   both sides.  Freestanding, without locks.  Inside it is written by the hooks (agent/record.h), outside
- *         by whoever learns of events in another way: a log that is replayed (profile/replay.c) or written.
+ * Room:   both sides.  Freestanding, without locks.  Inside it is written by the hooks
+ *         (agent/record.h), outside by whoever learns of events in another way: a log that is
+ *         replayed (profile/replay.c) or written.
  *
- *     hooks        --- capture --->  book  --->  ledger in shared memory  --->  observer, looks, reports
- *     event log    --- decoded --->  book  --->  ledger of a reader (profile/own.h)
+ *     hooks      --- capture -->  book  -->  ledger in shared memory  -->  observer, looks, reports
+ *     event log  --- decoded -->  book  -->  ledger of a reader (profile/feed.h)
  *
- * Keeps:  the book knows addresses, sizes, sites and times.  Whose stack it is, what the real call said, and how
- *         memory for a ledger is got are the affair of those who call it.
+ * Keeps:  the book knows addresses, sizes, sites and times.  Whose stack it is, what the real call
+ *         said, and how memory for a ledger is got are the affair of those who call it.
  *
- *   book.h    counters of sites and threads       era.h     marks, and blocks that died between them
- *   peak.h    the maximum and what it was made of error.h   releases that went wrong
- *   shadow.h  address to live block               tree.h    stacks and sites, each with a number
+ *   book.h    counters of sites and threads         era.h     marks, and blocks that died between
+ *   peak.h    the maximum, what it was made of      error.h   releases that went wrong
+ *   shadow.h  address to live block                 tree.h    stacks and sites, with numbers
+ *   count.h   blocks come and go
  */
 #ifndef SEEP_BOOK_BOOK_H
 #define SEEP_BOOK_BOOK_H
@@ -30,17 +32,19 @@
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 #define BOOK_INLINE static inline __attribute__((always_inline))
 
-/* How an address is taken apart by the shadow: its place in a chunk, in a middle table, in the top one. */
+/* How an address is taken apart by the shadow: its place in a chunk, in a middle table, in the top
+ * one. */
 #define SHADOW_LOW_BITS 22 /* of LEDGER_SHADOW_SPAN */
 #define SHADOW_MIDDLE_BITS 12
 #define SHADOW_TOP_AT (SHADOW_LOW_BITS + SHADOW_MIDDLE_BITS)
-#define SHADOW_TOP_BITS (LEDGER_ADDRESS_BITS > SHADOW_TOP_AT ? LEDGER_ADDRESS_BITS - SHADOW_TOP_AT : 0)
+#define SHADOW_TOP_BITS \
+        (LEDGER_ADDRESS_BITS > SHADOW_TOP_AT ? LEDGER_ADDRESS_BITS - SHADOW_TOP_AT : 0)
 #define SHADOW_MIDDLE(address) ((address) >> SHADOW_LOW_BITS & ((1u << SHADOW_MIDDLE_BITS) - 1))
 
 typedef struct ledger_block *shadow_middle[1u << SHADOW_MIDDLE_BITS];
 typedef shadow_middle *shadow_top[1u << SHADOW_TOP_BITS];
 
-/* One ledger that is being written, and the private tables for it.  All zero before book_begin(). */
+/* A ledger that is being written, and the private tables for it.  All zero before book_begin(). */
 struct book {
         struct ledger_head *head; /* also the address of the whole ledger */
         struct ledger_node *nodes;
@@ -52,7 +56,7 @@ struct book {
         uint32_t tree_lock, stacks_lock;
         struct tree *tree;          /* tree.c */
         struct tree_stacks *stacks; /* tree.h */
-        shadow_top *planes[LEDGER_PLANES]; /* NULL: nothing was ever in it, except 1 to 4 with SPREAD */
+        shadow_top *planes[LEDGER_PLANES]; /* NULL: never used, except 1 to 4 with SPREAD */
         shadow_top plain;                  /* of plane 0 */
 };
 
@@ -60,19 +64,21 @@ struct book {
 struct book_writer {
         struct ledger_slot *slot;
         uint64_t last; /* address of the last allocation if nothing happened since */
-        uint64_t span; /* the part of the address space last looked up in the shadow, and its chunk */
+        uint64_t span; /* the part of the address space last looked up, and its chunk */
         struct ledger_block *span_chunk;
         uint32_t record;   /* index into THREADS */
         uint32_t index;    /* of the slot */
         uint32_t reclaims; /* head->reclaims when it last looked, if nothing was being taken away */
 };
 
-/* ---- asked of whoever keeps the ledger: agent/arena.c, profile/own.c ---- */
+/* ---- asked of whoever keeps the ledger: agent/keep.c, profile/keep.c ---- */
 
-/* Make sure that the first BYTES of PART are writable.  False: the part is full, or there is no memory. */
+/* Make sure that the first BYTES of PART are writable.  False: the part is full, or there is no
+ * memory. */
 bool book_commit(struct book *k, enum ledger_part part, uint64_t bytes);
 
-/* Private memory, zero.  NULL when there is none.  book_empty: it is not needed any more, but may still be read. */
+/* Private memory, zero.  NULL when there is none.  book_empty: it is not needed any more, but may
+ * still be read. */
 void *book_memory(size_t size);
 void book_memory_free(void *p, size_t size);
 void book_empty(void *p, size_t size);
@@ -81,13 +87,14 @@ void book_empty(void *p, size_t size);
 void book_full(struct book *k, enum ledger_stop reason);
 void book_check(struct book *k);
 
-/* Whoever reads the ledger is just about to take a page away: wait while *STATE is LEDGER_RECLAIM_TAKEN. */
+/* Whoever reads the ledger is just about to take a page away: wait while *STATE is
+ * LEDGER_RECLAIM_TAKEN. */
 void book_await(uint32_t *state);
 
 /* ---- the layout ---- */
 
-/* The bytes of a ledger whose large parts are 2^SHIFT times smaller than usual; HEAD, if any, is told where each
- * part is.  A part begins at a multiple of BOOK_STEP. */
+/* The bytes of a ledger whose large parts are 2^SHIFT times smaller than usual; HEAD, if any, is
+ * told where each part is.  A part begins at a multiple of BOOK_STEP. */
 #define BOOK_STEP (256ul << 10)
 uint64_t book_layout(struct ledger_head *head, unsigned shift);
 
@@ -117,13 +124,15 @@ static inline struct ledger_slot *book_slot(const struct book *k, uint32_t index
 /* The counters of SITE in W's slot; NULL when there is no room (book_full). */
 struct ledger_counter *book_counter_new(struct book *k, struct book_writer *w, uint32_t site);
 
-static inline struct ledger_counter *book_counter(struct book *k, struct book_writer *w, uint32_t site)
+static inline struct ledger_counter *book_counter(struct book *k, struct book_writer *w,
+                                                  uint32_t site)
 {
         uint32_t chunk = w->slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
 
         if (unlikely(!chunk))
                 return book_counter_new(k, w, site);
-        return (struct ledger_counter *)(k->counters + (uint64_t)(chunk - 1) * LEDGER_COUNTER_CHUNK_BYTES) +
+        return (struct ledger_counter *)(k->counters +
+                                         (uint64_t)(chunk - 1) * LEDGER_COUNTER_CHUNK_BYTES) +
                site % LEDGER_COUNTERS_PER_CHUNK;
 }
 
@@ -135,7 +144,8 @@ static inline uint32_t book_class(uint64_t value)
 
 static inline uint32_t book_family(uint32_t kind)
 {
-        return kind < LEDGER_KIND_NEW ? LEDGER_FAMILY_C : kind - LEDGER_KIND_NEW + LEDGER_FAMILY_NEW;
+        return kind < LEDGER_KIND_NEW ? LEDGER_FAMILY_C
+                                      : kind - LEDGER_KIND_NEW + LEDGER_FAMILY_NEW;
 }
 
 /* The kind of block B, as readers know it. */

@@ -2,7 +2,8 @@
 /*
  * count.h -- blocks come and go: counters, sizes, ages and the maximum, in one step each.
  *
- * Room:   both sides; any context.  Inlined into the hooks: half of the cost of an event would be calls.
+ * Room:   both sides; any context.  Inlined into the hooks: half of the cost of an event would be
+ *         calls.
  */
 #ifndef SEEP_BOOK_COUNT_H
 #define SEEP_BOOK_COUNT_H
@@ -17,7 +18,8 @@ struct count_blocks {
 };
 
 /* N came at the site of C. */
-BOOK_INLINE void count_add(struct book *k, struct book_writer *w, struct ledger_counter *c, struct count_blocks n)
+BOOK_INLINE void count_add(struct book *k, struct book_writer *w, struct ledger_counter *c,
+                           struct count_blocks n)
 {
         struct ledger_slot *slot = w->slot;
 
@@ -32,7 +34,8 @@ BOOK_INLINE void count_add(struct book *k, struct book_writer *w, struct ledger_
 }
 
 /* N of the site of C are no more. */
-BOOK_INLINE void count_remove(struct book *k, struct book_writer *w, struct ledger_counter *c, struct count_blocks n)
+BOOK_INLINE void count_remove(struct book *k, struct book_writer *w, struct ledger_counter *c,
+                              struct count_blocks n)
 {
         struct ledger_slot *slot = w->slot;
 
@@ -48,9 +51,10 @@ BOOK_INLINE void count_remove(struct book *k, struct book_writer *w, struct ledg
         peak_after_free(k, w);
 }
 
-/* BYTES of the site of C are counted elsewhere from now on; negative: here again.  No block came or went.
- * Whoever has done so with all that belongs together calls peak_after_alloc(). */
-static inline void count_carve(struct book *k, struct book_writer *w, struct ledger_counter *c, int64_t bytes)
+/* BYTES of the site of C are counted elsewhere from now on; negative: here again.  No block came or
+ * went.  Whoever has done so with all that belongs together calls peak_after_alloc(). */
+static inline void count_carve(struct book *k, struct book_writer *w, struct ledger_counter *c,
+                               int64_t bytes)
 {
         if (bytes > 0)
                 peak_before_free(k, c);
@@ -60,7 +64,8 @@ static inline void count_carve(struct book *k, struct book_writer *w, struct led
         w->slot->free_bytes += (uint64_t)bytes;
 }
 
-/* BYTES were mapped at the site of C, or unmapped (WHOLE: to its end).  Mappings are no part of the heap's maximum. */
+/* BYTES were mapped at the site of C, or unmapped (WHOLE: to its end).  Mappings are no part of the
+ * heap's maximum. */
 static inline void count_map(struct book *k, struct ledger_counter *c, uint64_t bytes)
 {
         peak_before_free(k, c);
@@ -76,7 +81,8 @@ static inline void count_unmap(struct book *k, struct ledger_counter *c, uint64_
 }
 
 /* A release that was counted did not happen after all. */
-static inline void count_undo(struct book *k, struct book_writer *w, struct ledger_counter *c, struct count_blocks n)
+static inline void count_undo(struct book *k, struct book_writer *w, struct ledger_counter *c,
+                              struct count_blocks n)
 {
         struct ledger_slot *slot = w->slot;
 

@@ -13,15 +13,16 @@ static const struct ledger_mark *marks(const struct book *k)
         return book_part(k, LEDGER_MARKS);
 }
 
-/* Raise the clock by one at least.  Marks that come faster than milliseconds make it run ahead of time, by one
- * minute at most (LEDGER_MARKS_MAX), until time has caught up. */
+/* Raise the clock by one at least.  Marks that come faster than milliseconds make it run ahead of
+ * time, by one minute at most (LEDGER_MARKS_MAX), until time has caught up. */
 static uint32_t raise_clock(struct book *k, uint32_t now)
 {
         uint32_t old = book_now_ms(k), next;
 
         do
                 next = old + 1 > now ? old + 1 : now;
-        while (!__atomic_compare_exchange_n(&k->head->tick_ms, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+        while (!__atomic_compare_exchange_n(&k->head->tick_ms, &old, next, false, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_RELAXED));
         return next;
 }
 
@@ -48,11 +49,13 @@ uint32_t era_mark(struct book *k, const struct ledger_mark *m, uint32_t now_ms)
         struct ledger_mark *to;
 
         do {
-                if (index >= marks_max(m->type) || !book_commit(k, LEDGER_MARKS, (index + 1ull) * sizeof *m)) {
+                if (index >= marks_max(m->type) ||
+                    !book_commit(k, LEDGER_MARKS, (index + 1ull) * sizeof *m)) {
                         __atomic_add_fetch(&k->head->marks_not_kept, 1, __ATOMIC_RELAXED);
                         return ERA_NO_MARK;
                 }
-        } while (!__atomic_compare_exchange_n(count, &index, index + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+        } while (!__atomic_compare_exchange_n(count, &index, index + 1, false, __ATOMIC_ACQ_REL,
+                                              __ATOMIC_RELAXED));
         to = (struct ledger_mark *)book_part(k, LEDGER_MARKS) + index;
         to->type = m->type;
         to->thread = m->thread;
@@ -95,7 +98,8 @@ static struct ledger_death *find_death(const struct book *k, uint64_t key)
                 uint64_t there = __atomic_load_n(&d->key, __ATOMIC_RELAXED);
 
                 if (!there)
-                        __atomic_compare_exchange_n(&d->key, &there, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+                        __atomic_compare_exchange_n(&d->key, &there, key, false, __ATOMIC_RELAXED,
+                                                    __ATOMIC_RELAXED);
                 if (!there || there == key) /* 0: it is ours now */
                         return d;
         }

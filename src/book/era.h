@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * era.h -- marks, and blocks born and freed between them: counted per site, era of birth and era of death.
+ * era.h -- marks, and blocks born and freed between them: counted per site, era of birth and era of
+ * death.
  *
  * Room:   both sides; any context, signal handlers too.
- * Keeps:  a mark raises the clock, so that no block born before it has the birth time of one born after it.
- * Cost:   nothing before the first mark; then a hash look-up per release of a block younger than it.
+ * Keeps:  a mark raises the clock, so that no block born before it has the birth time of one born
+ *         after it.
+ * Cost:   nothing before the first mark; then a hash look-up per release of a younger block.
  */
 #ifndef SEEP_BOOK_ERA_H
 #define SEEP_BOOK_ERA_H
@@ -13,7 +15,8 @@
 
 #define ERA_NO_MARK UINT32_MAX
 
-/* Add mark M at NOW_MS, or a little later; its index, or ERA_NO_MARK when there is no room for its type. */
+/* Add mark M at NOW_MS, or a little later; its index, or ERA_NO_MARK when there is no room for its
+ * type. */
 uint32_t era_mark(struct book *k, const struct ledger_mark *m, uint32_t now_ms);
 
 /* The era of a block born at BIRTH_MS, and the present one. */

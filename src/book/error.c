@@ -6,8 +6,8 @@
 
 static bool same(const struct ledger_error *e, const struct ledger_error *f)
 {
-        return e->type == f->type && e->node == f->node && e->alloc_site == f->alloc_site && e->release == f->release &&
-               e->wrong == f->wrong && e->given == f->given;
+        return e->type == f->type && e->node == f->node && e->alloc_site == f->alloc_site &&
+               e->release == f->release && e->wrong == f->wrong && e->given == f->given;
 }
 
 bool error_prepare(struct book *k)
@@ -36,7 +36,8 @@ void error_note(struct book *k, struct ledger_error *f)
                 all[count] = *f;
 }
 
-struct ledger_error error_of(enum ledger_error_type type, const struct ledger_block *block, uint32_t family)
+struct ledger_error error_of(enum ledger_error_type type, const struct ledger_block *block,
+                             uint32_t family)
 {
         return (struct ledger_error){ .type = type,
                                       .release = family,
@@ -52,14 +53,15 @@ static uint64_t alignment_of(const struct book_release *r)
         return r->align < ALIGNMENT_MOST ? r->align : ALIGNMENT_MOST;
 }
 
-/* Was a block of KIND made with an alignment that its release has to name?  What memalign and its kin gave may go
- * by plain free. */
+/* Was a block of KIND made with an alignment that its release has to name?  What memalign and its
+ * kin gave may go by plain free. */
 static bool has_alignment(uint32_t kind, const struct book_release *r)
 {
         return LEDGER_KIND_HAS_ALIGNMENT(kind) && (r->family != LEDGER_FAMILY_C || r->sized);
 }
 
-struct ledger_error error_mismatch(const struct book *k, const struct ledger_block *block, const struct book_release *r)
+struct ledger_error error_mismatch(const struct book *k, const struct ledger_block *block,
+                                   const struct book_release *r)
 {
         uint32_t kind = k->sites[LEDGER_BLOCK_SITE(*block)].kind; /* with its alignment */
         uint64_t own = has_alignment(kind, r) ? LEDGER_KIND_ALIGNMENT(kind) : 0;

@@ -49,7 +49,9 @@ void feed_free(struct feed *f)
 const struct ledger_counter *feed_site(const struct feed *f, uint32_t site)
 {
         static const struct ledger_counter none;
-        uint32_t chunk = site < LEDGER_SITES_MAX ? f->writer.slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK] : 0;
+        uint32_t chunk = site < LEDGER_SITES_MAX
+                                 ? f->writer.slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK]
+                                 : 0;
 
         if (!chunk)
                 return &none;

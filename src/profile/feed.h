@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * feed.h -- events that were learned of in another way than by hooks, put into a book with a ledger of our own.
+ * feed.h -- events that were learned of in another way than by hooks, put into a book with a ledger
+ * of our own.
  *
- * Keeps:  events have an order, so there is one writer, and all sums and the peak are exact to the byte, however
- *         many threads there were.  Sites are those of whoever names them; beyond LEDGER_SITES_MAX they share 0.
+ * Keeps:  events have an order, so there is one writer, and all sums and the peak are exact to the
+ *         byte, however many threads there were.  Sites are those of whoever names them; beyond
+ *         LEDGER_SITES_MAX they share 0.
  * Cost:   a few ns an event; 64 bytes for each site.
  */
 #ifndef SEEP_PROFILE_FEED_H

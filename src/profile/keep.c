@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keep.c -- what the book asks of whoever keeps its ledger (book/book.h), answered outside: memory of our own.
+ * keep.c -- what the book asks of whoever keeps its ledger (book/book.h), answered outside: memory
+ * of our own.
  *
  * Keeps:  there is memory or the command ends, as with base/heap.h.
  */
@@ -20,7 +21,8 @@ bool book_commit(struct book *k, enum ledger_part part, uint64_t bytes)
                 return true;
         if (want > extent->size)
                 return false;
-        if (mprotect((uint8_t *)book_part(k, part) + have, want - have, PROT_READ | PROT_WRITE) != 0)
+        if (mprotect((uint8_t *)book_part(k, part) + have, want - have, PROT_READ | PROT_WRITE) !=
+            0)
                 heap_none();
         extent->committed = want;
         return true;

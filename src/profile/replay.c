@@ -29,7 +29,8 @@ struct replay_pending {
 
 struct replay {
         struct feed *sums;
-        uint64_t events, strangers, mmap_calls, mmap_bytes, mmap_live_bytes, errors[LEDGER_ERROR_UNKNOWN_FREE + 1];
+        uint64_t events, strangers, mmap_calls, mmap_bytes, mmap_live_bytes,
+                errors[LEDGER_ERROR_UNKNOWN_FREE + 1];
         struct replay_block *slots; /* open addressing by address, at most half full */
         uint64_t slot_count, used;
         struct ranges mapped;
@@ -104,7 +105,8 @@ static struct replay_pending *pending_of(struct replay *r, uint16_t thread)
 {
         if (thread >= r->pending_count) {
                 r->pending = heap_grow(r->pending, thread + 1u, sizeof *r->pending);
-                memset(r->pending + r->pending_count, 0, (thread + 1u - r->pending_count) * sizeof *r->pending);
+                memset(r->pending + r->pending_count, 0,
+                       (thread + 1u - r->pending_count) * sizeof *r->pending);
                 r->pending_count = thread + 1u;
         }
         return &r->pending[thread];
@@ -112,7 +114,9 @@ static struct replay_pending *pending_of(struct replay *r, uint16_t thread)
 
 const struct replay_block *replay_taken(const struct replay *r, uint16_t thread)
 {
-        return thread < r->pending_count && r->pending[thread].taken.used ? &r->pending[thread].taken : NULL;
+        return thread < r->pending_count && r->pending[thread].taken.used
+                       ? &r->pending[thread].taken
+                       : NULL;
 }
 
 /* ---- live blocks ---- */
@@ -134,7 +138,8 @@ static struct replay_block *slot_of(const struct replay *r, uint64_t address, ui
 {
         uint64_t at = home_of(r, address, kind);
 
-        while (r->slots[at].used && (r->slots[at].address != address || is_pool(r->slots[at].kind) != is_pool(kind)))
+        while (r->slots[at].used &&
+               (r->slots[at].address != address || is_pool(r->slots[at].kind) != is_pool(kind)))
                 at = (at + 1) & (r->slot_count - 1);
         return &r->slots[at];
 }
@@ -184,12 +189,15 @@ static void put_block(struct replay *r, const struct replay_block *b)
 
 static void allocate(struct replay *r, const struct ledger_event *e)
 {
-        struct replay_block b = { e->address, e->size, r->events, e->site, e->ms, e->thread, e->kind, true };
+        struct replay_block b = { e->address, e->size,   r->events, e->site,
+                                  e->ms,      e->thread, e->kind,   true };
 
         if (e->type == LEDGER_EVENT_MOVE)
                 pending_of(r, e->thread)->taken.used = false;
         put_block(r, &b);
-        feed_add(r->sums, e->site, (struct count_blocks){ .address = e->address, .size = e->size, .times = 1 }, e->ms);
+        feed_add(r->sums, e->site,
+                 (struct count_blocks){ .address = e->address, .size = e->size, .times = 1 },
+                 e->ms);
 }
 
 static struct count_blocks one(const struct replay_block *b, uint32_t ms)
@@ -250,7 +258,8 @@ static void unmap(struct replay *r, uint64_t start, uint64_t end, struct ranges 
 
         while (start < end && at < m->count && m->range[at].start < end) {
                 struct replay_range old = m->range[at];
-                struct replay_range gone = { old.start > start ? old.start : start, old.end < end ? old.end : end };
+                struct replay_range gone = { old.start > start ? old.start : start,
+                                             old.end < end ? old.end : end };
 
                 memmove(m->range + at, m->range + at + 1, (m->count - at - 1) * sizeof *m->range);
                 m->count--;
@@ -268,7 +277,8 @@ static void map(struct replay *r, uint64_t start, uint64_t end)
 {
         unmap(r, start, end, NULL);
         if (start < end)
-                ranges_insert(&r->mapped, ranges_find(&r->mapped, start), (struct replay_range){ start, end });
+                ranges_insert(&r->mapped, ranges_find(&r->mapped, start),
+                              (struct replay_range){ start, end });
         r->mmap_live_bytes += start < end ? end - start : 0;
 }
 
@@ -306,7 +316,7 @@ void replay_event(struct replay *r, const struct ledger_event *e)
         case LEDGER_EVENT_PUT_BACK:
                 put_back(r, e);
                 break;
-        case LEDGER_EVENT_CARVE: /* counted as blocks of the pool now, or as the arena's own again */
+        case LEDGER_EVENT_CARVE: /* counted as the pool's blocks now, or as the arena's own again */
                 feed_carve(r->sums, e->site, (int64_t)e->size, e->ms);
                 break;
         case LEDGER_EVENT_MAP:

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay.h -- what a log of events adds up to: the same totals, peak and live blocks that the ledger has.
+ * replay.h -- what a log of events adds up to: the same totals, peak and live blocks that the
+ * ledger has.
  *
- * Keeps:  the sums are the book's, by the same code that counts while recording (profile/feed.h).  Which block is at
- *         an address is told by a table of our own: the ledger's shadow takes memory for the addresses that were
- *         ever used, 4 KiB for a block alone among 8 KiB, and here a file says what these are.
+ * Keeps:  the sums are the book's, by the same code that counts while recording (profile/feed.h).
+ *         Which block is at an address is told by a table of our own: the ledger's shadow takes
+ *         memory for the addresses that were ever used, 4 KiB for a block alone among 8 KiB, and
+ *         here a file says what these are.
  * Cost:   about 50 ns an event; 48 bytes for each live block, twice to four times.
  */
 #ifndef SEEP_PROFILE_REPLAY_H
@@ -47,7 +49,8 @@ struct replay_totals replay_totals(const struct replay *r);
 /* What happened at SITE; zeros for one that never was. */
 const struct ledger_counter *replay_site(const struct replay *r, uint32_t site);
 
-/* The live block that a FREE or TAKE is about, NULL if it is not known.  Before replay_event() of it. */
+/* The live block that a FREE or TAKE is about, NULL if it is not known.  Before replay_event() of
+ * it. */
 const struct replay_block *replay_find(const struct replay *r, uint64_t address, uint32_t kind);
 
 /* In the middle of a realloc: what THREAD took last; NULL when it did not. */

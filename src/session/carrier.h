@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * carrier.h -- how the agent gets into a program, and what follows: whose child that is, who reports last, how it leaves.
+ * carrier.h -- how the agent gets into a program, and what follows: whose child that is, who
+ * reports last, how it leaves.
  *
- * Keeps:  rooms ask for what follows and not for the carrier, so that a new one is a new row here: injection into a
- *         process that runs (nobody's child of ours, leaves before its end), breakpoints (no agent at all), a remote
- *         target.  Its way in is a file of attach/.
+ * Keeps:  rooms ask for what follows and not for the carrier, so that a new one is a new row here:
+ *         injection into a process that runs (nobody's child of ours, leaves before its end),
+ *         breakpoints (no agent at all), a remote target.  Its way in is a file of attach/.
  *
- *                      way in                    child   one_program  last_report  borrowed   leaves
- *     preload          attach/spawn.h            yes     no           no           no         with the program
- *     plain preload    the user's LD_PRELOAD;    no      yes          yes          yes        with the program
- *                      agent/attend.h starts us
+ *                    way in                    child  one_program  last_report  borrowed
+ *     preload        attach/spawn.h            yes    no           no           no
+ *     plain preload  the user's LD_PRELOAD;    no     yes          yes          yes
+ *                    agent/attend.h starts us
+ *
+ * Both leave with the program.
  */
 #ifndef SEEP_SESSION_CARRIER_H
 #define SEEP_SESSION_CARRIER_H
@@ -21,10 +24,14 @@ struct carrier {
         const char *engine; /* its name in recordings (META), `seep info`, JSON and messages */
         const char *options; /* what the user writes in front of an option of ours */
         uint32_t flags;      /* WIRE_F_*: what the agent must know of it */
-        bool child;          /* the program is ours: we start it, pass signals on to it, and are told how it ended */
-        bool one_program;    /* after exec the process has an observer of its own, or none: we leave with what it was */
-        bool last_report;    /* there is a report at its end, whatever comes, unless it asked for one itself */
-        bool borrowed;       /* our environment, folders and terminal are the program's, which did not ask for us */
+        /* The program is ours: we start it, pass signals on to it, and are told how it ended. */
+        bool child;
+        /* After exec the process has another observer, or none: we leave with what it was. */
+        bool one_program;
+        /* There is a report at its end, whatever comes, unless it asked for one itself. */
+        bool last_report;
+        /* Our environment, folders and terminal are the program's, which did not ask for us. */
+        bool borrowed;
 };
 
 extern const struct carrier carrier_preload;       /* seep record PROGRAM */

@@ -66,9 +66,13 @@ void looks_start(struct looks *l, const struct looks_order *o)
         if (l->worker.pid || !l->count)
                 return;
         k.flags = l->askers[0].flags;
-        for (l->served = 1; l->served < l->count && l->askers[l->served].flags == k.flags; l->served++)
+        for (l->served = 1; l->served < l->count && l->askers[l->served].flags == k.flags;
+             l->served++)
                 ;
-        if (!worker_start(&l->worker, &(struct worker_order){ .work = make, .context = &k, .file = "seep-look", .program = o->pid }))
+        if (!worker_start(&l->worker, &(struct worker_order){ .work = make,
+                                                              .context = &k,
+                                                              .file = "seep-look",
+                                                              .program = o->pid }))
                 refuse(l, l->count, strerror(errno));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording_parts.h -- what the rooms of recording.h share: the course of a recording, its profile, its reports.
+ * recording_parts.h -- what the rooms of recording.h share: the course of a recording, its profile,
+ * its reports.
  */
 #ifndef SEEP_SESSION_RECORDING_PARTS_H
 #define SEEP_SESSION_RECORDING_PARTS_H
@@ -16,7 +17,8 @@ uint64_t recording_elapsed_ms(const struct recording *r, uint64_t now_ns);
 enum purpose { FOR_REPORTS, FOR_CHECKPOINT, FOR_LIGHT, FOR_SEARCH, FOR_LOOK, FOR_BLOCKS, FOR_GOOD };
 
 /* Fill P with what is known at NOW_MS.  END: how the process ended, NULL it has not. */
-void recording_fill(struct recording *r, const struct recording_end *end, enum purpose purpose, uint64_t now_ms, struct profile *p);
+void recording_fill(struct recording *r, const struct recording_end *end, enum purpose purpose,
+                    uint64_t now_ms, struct profile *p);
 
 /* Ask the kernel: which mappings are resident, how the threads are called. */
 void recording_look_at_mappings(struct recording *r, uint64_t now_ms);
@@ -27,7 +29,8 @@ void recording_checkpoint(struct recording *r, uint64_t now_ms);
 
 /* ---- recording_reports.c ---- */
 
-/* See to new marks, to reports that are due, and to those that wait for them; to what a clock or a threshold asks for. */
+/* See to new marks, to reports that are due, and to those that wait for them; to what a clock or a
+ * threshold asks for. */
 void recording_serve_marks(struct recording *r, uint64_t now_ms);
 void recording_take_snapshots(struct recording *r, uint64_t now_ms);
 
@@ -35,7 +38,8 @@ void recording_take_snapshots(struct recording *r, uint64_t now_ms);
 void recording_reports_done(struct recording *r, int status);
 void recording_await_reports(struct recording *r);
 
-/* At the end: marks that came since the last look, the last slice; then the reports that nobody began to write. */
+/* At the end: marks that came since the last look, the last slice; then the reports that nobody
+ * began to write. */
 void recording_cut_last(struct recording *r, const struct recording_end *end, uint64_t now_ms);
 void recording_write_last(struct recording *r, const struct profile *p, uint64_t now_ms);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_profile.c -- a recording as a profile: what the ledger, the kernel and the session know, and when it is written while it runs. */
+/* recording_profile.c -- a recording as a profile: what the ledger, the kernel and the session
+ * know, and when it is written while it runs. */
 #include <string.h>
 #include <unistd.h>
 
@@ -22,7 +23,8 @@ void recording_look_at_mappings(struct recording *r, uint64_t now_ms)
 /* Threads name themselves when they like; the ones that run now are asked again. */
 void recording_read_names(struct recording *r)
 {
-        uint32_t threads = view_count(&r->view, LEDGER_THREADS, r->view.head.thread_count, sizeof(struct ledger_thread));
+        uint32_t threads = view_count(&r->view, LEDGER_THREADS, r->view.head.thread_count,
+                                      sizeof(struct ledger_thread));
         uint32_t slots = counters_slots(&r->view);
 
         if (threads > r->name_count) {
@@ -32,10 +34,12 @@ void recording_read_names(struct recording *r)
         }
         for (uint32_t i = 0; i < slots && i < RECORDING_NAMES_AT_ONCE; i++) {
                 struct counters_slot slot;
-                uint32_t tid = 0; /* of the thread's entry: a slot that changes hands has the next one's already */
+                /* Of the thread's entry: a slot that changes hands has the next one's already. */
+                uint32_t tid = 0;
 
                 counters_slot(&r->view, i, &slot);
-                view_read(&r->view, LEDGER_THREADS, slot.thread * sizeof(struct ledger_thread), &tid, sizeof tid);
+                view_read(&r->view, LEDGER_THREADS, slot.thread * sizeof(struct ledger_thread),
+                          &tid, sizeof tid);
                 if (slot.used && slot.thread < r->name_count && slot.tid == tid)
                         process_thread_name(r->pid, slot.tid, r->names[slot.thread].text);
         }
@@ -43,7 +47,8 @@ void recording_read_names(struct recording *r)
 
 /* ---- what a profile has ---- */
 
-static void fill_meta(const struct recording *r, const struct recording_end *end, uint64_t now_ms, struct profile *p)
+static void fill_meta(const struct recording *r, const struct recording_end *end, uint64_t now_ms,
+                      struct profile *p)
 {
         struct profile_meta *m = &p->meta;
         char host[256] = "";
@@ -63,16 +68,19 @@ static void fill_meta(const struct recording *r, const struct recording_end *end
         typed_arguments(m);
 }
 
-/* Whether a list of blocks may be made; false: R->unlisted says why not.  One for a search is part of what that takes. */
+/* Whether a list of blocks may be made; false: R->unlisted says why not.  One for a search is part
+ * of what that takes. */
 static bool may_list(struct recording *r, enum purpose purpose)
 {
         *r->unlisted = 0;
-        if (purpose == FOR_LOOK || purpose == FOR_LIGHT || purpose == FOR_REPORTS || purpose == FOR_SEARCH)
+        if (purpose == FOR_LOOK || purpose == FOR_LIGHT || purpose == FOR_REPORTS ||
+            purpose == FOR_SEARCH)
                 return purpose == FOR_SEARCH;
         return blocks_may_list(&r->view, (pid_t)r->pid, r->unlisted);
 }
 
-void recording_fill(struct recording *r, const struct recording_end *end, enum purpose purpose, uint64_t now_ms, struct profile *p)
+void recording_fill(struct recording *r, const struct recording_end *end, enum purpose purpose,
+                    uint64_t now_ms, struct profile *p)
 {
         static const struct recording_end running = { .end = PROFILE_END_UNKNOWN };
         struct collect_input in = {
@@ -83,9 +91,13 @@ void recording_fill(struct recording *r, const struct recording_end *end, enum p
                 .pid = r->pid,
                 .depth = r->plan->depth,
                 .ended = end && end->end != PROFILE_END_UNKNOWN,
-                .ids = r->journal && (purpose == FOR_GOOD || purpose == FOR_CHECKPOINT || purpose == FOR_LIGHT) ? &r->ids : NULL,
+                .ids = r->journal && (purpose == FOR_GOOD || purpose == FOR_CHECKPOINT ||
+                                      purpose == FOR_LIGHT)
+                               ? &r->ids
+                               : NULL,
                 .no_blocks = !may_list(r, purpose),
-                .brief = purpose == FOR_REPORTS || (!*r->path && purpose != FOR_SEARCH && purpose != FOR_LOOK && purpose != FOR_BLOCKS),
+                .brief = purpose == FOR_REPORTS || (!*r->path && purpose != FOR_SEARCH &&
+                                                    purpose != FOR_LOOK && purpose != FOR_BLOCKS),
         };
 
         collect(&in, p);
@@ -93,7 +105,8 @@ void recording_fill(struct recording *r, const struct recording_end *end, enum p
         if (!in.brief)
                 resident_store(&r->resident, p);
         if (!in.brief && *r->unlisted)
-                collect_warn(p, "the recording has no list of live blocks: it takes %s", r->unlisted);
+                collect_warn(p, "the recording has no list of live blocks: it takes %s",
+                             r->unlisted);
         jit_read(&r->jit, p);
 }
 
@@ -114,11 +127,13 @@ static bool write_point(void *context, int fd)
 
         (void)fd;
         slices_cut(&r->slices, &r->view, k->now_ms, r->rss.last_bytes, true);
-        recording_fill(r, NULL, k->kind == CHECKPOINT_WHOLE ? FOR_CHECKPOINT : FOR_LIGHT, k->now_ms, &p);
+        recording_fill(r, NULL, k->kind == CHECKPOINT_WHOLE ? FOR_CHECKPOINT : FOR_LIGHT, k->now_ms,
+                       &p);
         journal_point(r->journal, &r->ids, &p);
         collect_warn(&p, "seep was killed, or is still recording: later events are missing");
         if (k->kind == CHECKPOINT_LIGHT)
-                collect_warn(&p, "the list of live blocks is missing: it was too long to be written every few seconds");
+                collect_warn(&p, "the list of live blocks is missing: it was too long to be "
+                                 "written every few seconds");
         return output_write(r->plan->output, &p, &r->path, false, &e);
 }
 
@@ -134,7 +149,9 @@ void recording_checkpoint(struct recording *r, uint64_t now_ms)
         rss_read_peak(&r->rss, &r->view, now_ms); /* all that it tells is of this moment */
         if (r->resident.pause_ms <= CHECKPOINT_EVERY_MS)
                 recording_look_at_mappings(r, now_ms);
-        worker_start(&r->checkpoint.writer, &(struct worker_order){ .work = write_point, .context = &k, .program = (pid_t)r->pid });
+        worker_start(&r->checkpoint.writer, &(struct worker_order){ .work = write_point,
+                                                                    .context = &k,
+                                                                    .program = (pid_t)r->pid });
         checkpoint_begun(&r->checkpoint, k.kind, now_ms);
         output_written(r->plan->output, r->path);
 }

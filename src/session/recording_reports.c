@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_reports.c -- the marks of one recording: snapshots, the reports about them, and those that wait for them. */
+/* recording_reports.c -- the marks of one recording: snapshots, the reports about them, and those
+ * that wait for them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +30,12 @@ static void tell_served(struct recording *r, uint64_t now_ms)
         view_served(&r->view, served);
 }
 
-static void write_report(struct recording *r, const struct profile *p, const struct snapshots_due *due, struct reports_result *out)
+static void write_report(struct recording *r, const struct profile *p,
+                         const struct snapshots_due *due, struct reports_result *out)
 {
-        struct reports_place place = { output_directory(r->plan->output, r->path), output_folder(r->plan->output, r->path), r->program, r->pid };
+        struct reports_place place = { output_directory(r->plan->output, r->path),
+                                       output_folder(r->plan->output, r->path), r->program,
+                                       r->pid };
 
         reports_write(&r->plan->author, &place, p, &due->order, out);
         free(place.directory);
@@ -58,7 +62,8 @@ static bool write_reports(void *context, int results)
         return good;
 }
 
-/* The oldest COUNT reports are done with: tell what became of them.  Without an answer from the reporter: WHY. */
+/* The oldest COUNT reports are done with: tell what became of them.  Without an answer from the
+ * reporter: WHY. */
 static void tell_reports(struct recording *r, uint32_t count, const char *why)
 {
         struct reports_result result;
@@ -89,7 +94,10 @@ static void give_up_reports(struct recording *r, uint64_t now_ms)
 
 static void start_reports(struct recording *r, uint64_t now_ms)
 {
-        struct worker_order order = { .work = write_reports, .context = &(struct writing){ r, now_ms }, .file = "seep-reports", .program = (pid_t)r->pid };
+        struct worker_order order = { .work = write_reports,
+                                      .context = &(struct writing){ r, now_ms },
+                                      .file = "seep-reports",
+                                      .program = (pid_t)r->pid };
 
         if (r->reporter.pid || !r->snapshots.due_count)
                 return;
@@ -106,9 +114,11 @@ static void take_results(struct recording *r, int status)
         char why[128];
 
         if (WIFSIGNALED(status))
-                snprintf(why, sizeof why, "the process that wrote it was killed by signal %d", WTERMSIG(status));
+                snprintf(why, sizeof why, "the process that wrote it was killed by signal %d",
+                         WTERMSIG(status));
         else
-                snprintf(why, sizeof why, "the process that wrote it ended early, with status %d", WEXITSTATUS(status));
+                snprintf(why, sizeof why, "the process that wrote it ended early, with status %d",
+                         WEXITSTATUS(status));
         tell_reports(r, r->reports_begun, why);
 }
 
@@ -133,7 +143,8 @@ static bool has_new_marks(const struct recording *r)
 {
         const struct ledger_head *shared = view_shared(&r->view);
 
-        return !shared || __atomic_load_n(&shared->mark_count, __ATOMIC_ACQUIRE) != r->snapshots.seen;
+        return !shared ||
+               __atomic_load_n(&shared->mark_count, __ATOMIC_ACQUIRE) != r->snapshots.seen;
 }
 
 void recording_serve_marks(struct recording *r, uint64_t now_ms)
@@ -141,7 +152,8 @@ void recording_serve_marks(struct recording *r, uint64_t now_ms)
         struct snapshots_moment now;
         struct err e;
 
-        if (has_new_marks(r) && view_refresh(&r->view, &e) && r->view.head.mark_count != r->snapshots.seen) {
+        if (has_new_marks(r) && view_refresh(&r->view, &e) &&
+            r->view.head.mark_count != r->snapshots.seen) {
                 rss_read(&r->rss, &r->view);
                 now = moment(r, now_ms);
                 snapshots_look(&r->snapshots, &now);
@@ -183,7 +195,8 @@ void recording_take_snapshots(struct recording *r, uint64_t now_ms)
         rss_read(&r->rss, &r->view);
         now = moment(r, now_ms);
         if (rss)
-                snapshots_take(&r->snapshots, &now, LEDGER_MARK_OUTSIDE, "rss", false, SNAPSHOTS_NOBODY);
+                snapshots_take(&r->snapshots, &now, LEDGER_MARK_OUTSIDE, "rss", false,
+                               SNAPSHOTS_NOBODY);
         if (!timer)
                 return;
         snapshots_take(&r->snapshots, &now, LEDGER_MARK_OUTSIDE, "timer", false, SNAPSHOTS_NOBODY);
@@ -199,7 +212,8 @@ void recording_cut_last(struct recording *r, const struct recording_end *end, ui
         now.ended = ended;
         snapshots_look(&r->snapshots, &now);
         if (r->plan->carrier->last_report && !r->snapshots.exit_seen)
-                snapshots_take(&r->snapshots, &now, ended ? LEDGER_MARK_EXIT : LEDGER_MARK_OUTSIDE, "", true, SNAPSHOTS_NOBODY);
+                snapshots_take(&r->snapshots, &now, ended ? LEDGER_MARK_EXIT : LEDGER_MARK_OUTSIDE,
+                               "", true, SNAPSHOTS_NOBODY);
         else
                 slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, true);
 }

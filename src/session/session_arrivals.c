@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* session_arrivals.c -- who comes to a session: agents that say hello, programs that knock, commands that ask. */
+/* session_arrivals.c -- who comes to a session: agents that say hello, programs that knock,
+ * commands that ask. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,10 +18,13 @@ static const char *program_name(const struct session *s, const struct greeting *
         return g->view.head.exe[0] ? g->view.head.exe : g->view.head.command;
 }
 
-/* The main process's name for its recording is that of its last program: `sh -c 'exec tool'` is about the tool. */
+/* The main process's name for its recording is that of its last program: `sh -c 'exec tool'` is
+ * about the tool. */
 static char *main_name(struct session *s, const char *program, uint32_t pid)
 {
-        char *there = s->main_path ? output_make_room(s->o.output, program, pid, s->made, s->main_path) : NULL;
+        char *there = s->main_path
+                              ? output_make_room(s->o.output, program, pid, s->made, s->main_path)
+                              : NULL;
 
         if (there)
                 s->o.moved(s->o.context, s->main_path, there);
@@ -35,7 +39,8 @@ static char *recording_name(struct session *s, const char *program, uint32_t pid
 {
         if (!*s->o.output->pattern)
                 return heap_text("");
-        return is_main ? main_name(s, program, pid) : output_name(s->o.output, program, pid, s->made, false);
+        return is_main ? main_name(s, program, pid)
+                       : output_name(s->o.output, program, pid, s->made, false);
 }
 
 static void welcome(struct session *s, struct greeting *g)
@@ -58,17 +63,20 @@ static void welcome(struct session *s, struct greeting *g)
         s->children_come += g->hello.reason == WIRE_HELLO_FORK;
         s->main_programs += is_main;
         s->diagnosis.left = s->diagnosis.left && !is_main;
-        r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program), recording_name(s, program, g->pid, is_main), &s->plan);
+        r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program),
+                          recording_name(s, program, g->pid, is_main), &s->plan);
         s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
         s->recordings[s->count++] = r;
         s->plan.recordings = s->count;
-        session_say(s, first && !s->o.carrier->borrowed ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by %s, to %s", program, g->pid,
-            s->o.carrier->engine, *r->path ? r->path : "reports only");
+        session_say(s, first && !s->o.carrier->borrowed ? SESSION_NOTE : SESSION_DETAIL,
+                    "recording %s (pid %u) by %s, to %s", program, g->pid, s->o.carrier->engine,
+                    *r->path ? r->path : "reports only");
         verbose_begin(&s->o, r, g->hello.reason == WIRE_HELLO_FORK);
         recording_tick(r, clock_now_ns());
 }
 
-/* Somebody waits for a mark.  PID 0: it cannot be told who.  A stranger who knocks has taken over a process of ours (session/endpoint.c). */
+/* Somebody waits for a mark.  PID 0: it cannot be told who.  A stranger who knocks has taken over a
+ * process of ours (session/endpoint.c). */
 static void serve_knock(struct session *s, uint32_t pid, uid_t uid)
 {
         bool known = false;
@@ -76,7 +84,8 @@ static void serve_knock(struct session *s, uint32_t pid, uid_t uid)
         for (uint32_t i = 0; i < s->count; i++)
                 if (pid == 0 || s->recordings[i]->pid == pid) {
                         recording_knock(s->recordings[i], clock_now_ns());
-                        verbose_signal(&s->o, s->recordings[i], s->recordings[i]->pid == s->main_id);
+                        verbose_signal(&s->o, s->recordings[i],
+                                       s->recordings[i]->pid == s->main_id);
                         known = true;
                 }
         if (!known && members_know(&s->members, uid))
@@ -120,7 +129,9 @@ bool session_hear(void *context, int fd)
         case LISTENER_ASKED:
                 if (members_may_ask(&s->members, g.uid))
                         session_find_execs(s);
-                requests_serve(&(struct requests_among){ s->recordings, s->count, members_may_ask(&s->members, g.uid) }, &g.request, fd);
+                requests_serve(&(struct requests_among){ s->recordings, s->count,
+                                                         members_may_ask(&s->members, g.uid) },
+                               &g.request, fd);
                 return true;
         case LISTENER_WRONG:
                 tell_stranger(s, &e);
@@ -134,7 +145,9 @@ bool session_hear(void *context, int fd)
 static void tell_starved(struct session *s)
 {
         if (s->connections.starved && s->count == 0 && !s->diagnosis.starved) {
-                session_say(s, SESSION_TROUBLE, "there are too few file descriptors to record with; allow more (ulimit -n)");
+                session_say(s, SESSION_TROUBLE,
+                            "there are too few file descriptors to record with; allow more (ulimit "
+                            "-n)");
                 s->diagnosis.starved = true;
         }
 }

@@ -27,7 +27,8 @@ void session_say(struct session *s, enum session_level level, const char *format
 
 /* ---- what the user is told ---- */
 
-void session_tell_report(void *context, const struct recording *r, const struct snapshots_due *due, const struct reports_result *result)
+void session_tell_report(void *context, const struct recording *r, const struct snapshots_due *due,
+                         const struct reports_result *result)
 {
         struct session *s = context;
         char text[2048];
@@ -35,10 +36,15 @@ void session_tell_report(void *context, const struct recording *r, const struct 
         if (result->written)
                 s->o.reported(s->o.context, r->program, r->pid, result->path);
         if (answers_word(&s->o, r, due, result, text, sizeof text))
-                session_say(s, due->type != LEDGER_MARK_LIMIT && s->told_failed ? SESSION_DETAIL : SESSION_TROUBLE, "%s", text);
+                session_say(s,
+                            due->type != LEDGER_MARK_LIMIT && s->told_failed ? SESSION_DETAIL
+                                                                             : SESSION_TROUBLE,
+                            "%s", text);
         else
-                session_say(s, SESSION_DETAIL, "snapshot %u of %s (pid %u): report in %s", result->seq, r->program, r->pid, result->path);
-        s->told_failed = s->told_failed || !result->written; /* a thousand signals: once is enough */
+                session_say(s, SESSION_DETAIL, "snapshot %u of %s (pid %u): report in %s",
+                            result->seq, r->program, r->pid, result->path);
+        s->told_failed = s->told_failed ||
+                         !result->written; /* a thousand signals: once is enough */
         if (result->elsewhere && !s->told_elsewhere)
                 session_say(s, SESSION_TROUBLE, "%s; it is in %s", result->why, result->path);
         s->told_elsewhere = s->told_elsewhere || result->elsewhere;
@@ -72,7 +78,9 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         s->children_announced += r->view.head.forks_followed;
         written = *wanted && output_write(s->o.output, &p, &r->path, true, &why);
         if (*wanted && !written)
-                session_say(s, SESSION_TROUBLE, "the recording of %s (pid %u) could not be written anywhere: %s", r->program, r->pid, why.text);
+                session_say(s, SESSION_TROUBLE,
+                            "the recording of %s (pid %u) could not be written anywhere: %s",
+                            r->program, r->pid, why.text);
         else if (*wanted && strcmp(wanted, r->path) != 0)
                 session_say(s, SESSION_TROUBLE, "%s; this recording is in %s", why.text, r->path);
         if (p.block_count < PACKED_LEAST)
@@ -95,18 +103,22 @@ void session_finish_all(struct session *s, enum profile_end how)
 static void tell_left(struct session *s)
 {
         if (s->diagnosis.left && !s->told_left)
-                session_say(s, SESSION_TROUBLE, "the program was replaced by one that is not recorded: %s", diagnosis_left(&s->diagnosis));
+                session_say(s, SESSION_TROUBLE,
+                            "the program was replaced by one that is not recorded: %s",
+                            diagnosis_left(&s->diagnosis));
         s->told_left = s->told_left || s->diagnosis.left;
 }
 
-/* The main process ended: the kernel told us how, and how much memory it had at most.  That number covers all
- * programs the process has been and our own image before the first, so it counts only when it can be no other's, or
- * when its only program was too quick to be measured. */
+/* The main process ended: the kernel told us how, and how much memory it had at most.  That number
+ * covers all programs the process has been and our own image before the first, so it counts only
+ * when it can be no other's, or when its only program was too quick to be measured. */
 void session_finish_main(struct session *s)
 {
         uint32_t signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
-        struct recording_end end = { .end = signal ? PROFILE_END_SIGNAL : PROFILE_END_EXIT, .signal = signal,
-                                     .code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0 };
+        struct recording_end end = { .end = signal ? PROFILE_END_SIGNAL : PROFILE_END_EXIT,
+                                     .signal = signal,
+                                     .code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status)
+                                                                  : 0 };
 
         end.starved = signal == SIGKILL && room_kills() > s->kills;
         for (uint32_t i = s->count; i-- > 0;) {
@@ -116,8 +128,10 @@ void session_finish_main(struct session *s)
                         continue;
                 if ((s->diagnosis.left |= view_is_leaving(&r->view)))
                         end = (struct recording_end){ .end = PROFILE_END_EXEC };
-                end.rss_seen = s->main_programs == 1 && s->main_rss_bytes && s->main_rss_bytes <= s->own_rss_bytes;
-                if (s->main_programs == 1 && (r->rss.peak_bytes == 0 || s->main_rss_bytes > s->own_rss_bytes))
+                end.rss_seen = s->main_programs == 1 && s->main_rss_bytes &&
+                               s->main_rss_bytes <= s->own_rss_bytes;
+                if (s->main_programs == 1 &&
+                    (r->rss.peak_bytes == 0 || s->main_rss_bytes > s->own_rss_bytes))
                         end.rss_peak_bytes = s->main_rss_bytes;
                 finish(s, i, &end);
         }
@@ -130,7 +144,8 @@ void session_find_ended(struct session *s)
         struct recording_end end = { .end = PROFILE_END_GONE };
 
         for (uint32_t i = s->count; i-- > 0;)
-                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && recording_is_gone(s->recordings[i]))
+                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) &&
+                    recording_is_gone(s->recordings[i]))
                         finish(s, i, &end);
 }
 
@@ -142,7 +157,7 @@ void session_finish_earlier(struct session *s, uint32_t pid)
                 if (s->recordings[i]->pid != pid || pid == 0)
                         continue;
                 if (recording_is_gone(s->recordings[i]))
-                        end.end = PROFILE_END_GONE; /* the number was given to another process meanwhile */
+                        end.end = PROFILE_END_GONE; /* the number is another process's now */
                 finish(s, i, &end);
         }
 }
@@ -153,7 +168,8 @@ void session_find_execs(struct session *s)
 
         for (uint32_t i = s->count; i-- > 0;)
                 if (recording_has_execed(s->recordings[i])) {
-                        s->diagnosis.left = s->diagnosis.left || s->recordings[i]->pid == s->main_id;
+                        s->diagnosis.left = s->diagnosis.left ||
+                                            s->recordings[i]->pid == s->main_id;
                         finish(s, i, &end);
                 }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_parts.h -- what the rooms of session.h share: the loop, who comes, and how recordings end.
+ * session_parts.h -- what the rooms of session.h share: the loop, who comes, and how recordings
+ * end.
  */
 #ifndef SEEP_SESSION_SESSION_PARTS_H
 #define SEEP_SESSION_SESSION_PARTS_H
@@ -40,7 +41,8 @@ struct session {
         uint32_t main_programs; /* how many programs with an agent the main process has been */
         char *main_path;        /* where the recording of the last of them should go */
         int status;
-        uint64_t kills, own_rss_bytes, main_rss_bytes; /* room_kills() at the start; the last one 0: not known to be its own */
+        uint64_t kills; /* room_kills() at the start */
+        uint64_t own_rss_bytes, main_rss_bytes; /* the latter 0: not known to be its own */
         struct lingering lingering;
         bool stop, told_stranger, told_elsewhere, told_failed, told_left;
         uint64_t begin_ns;
@@ -49,19 +51,21 @@ struct session {
 };
 
 /* Tell the user. */
-void session_say(struct session *s, enum session_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void session_say(struct session *s, enum session_level level, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
 
 /* ---- session_ends.c ---- */
 
 /* A report was written, or a search that the program asked for is over: callbacks of the plan. */
-void session_tell_report(void *context, const struct recording *r, const struct snapshots_due *due, const struct reports_result *result);
+void session_tell_report(void *context, const struct recording *r, const struct snapshots_due *due,
+                         const struct reports_result *result);
 void session_tell_scan(void *context, const struct recording *r, const struct scanner_words *words);
 
 /* The main process ended, with s->status. */
 void session_finish_main(struct session *s);
 
-/* Finish the recordings of processes that are over; of those that run another program now, which did not say hello; of PID,
- * which has just said hello as another program; all. */
+/* Finish the recordings of processes that are over; of those that run another program now, which
+ * did not say hello; of PID, which has just said hello as another program; all. */
 void session_find_ended(struct session *s);
 void session_find_execs(struct session *s);
 void session_finish_earlier(struct session *s, uint32_t pid);

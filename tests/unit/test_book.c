@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_book.c -- a ledger that the book writes outside of any program, read as one of a program: random work
- * against sums of our own, marks, deaths, and a release that does not fit.
+ * test_book.c -- a ledger that the book writes outside of any program, read as one of a program:
+ * random work against sums of our own, marks, deaths, and a release that does not fit.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -33,19 +33,25 @@ static void begin(void)
 
         memset(&book, 0, sizeof book);
         fd = memfd_create("ledger", MFD_ALLOW_SEALING);
-        is_true(fd >= 0 && ftruncate(fd, (off_t)book_layout(NULL, SHIFT)) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+        is_true(fd >= 0 && ftruncate(fd, (off_t)book_layout(NULL, SHIFT)) == 0 &&
+                fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
         head = mmap(NULL, book_layout(NULL, SHIFT), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         book_layout(head, SHIFT);
         book_begin(&book, head);
-        is_true(tree_start(&book) && shadow_start(&book) && book_commit(&book, LEDGER_SLOTS, sizeof(struct ledger_slot)));
+        is_true(tree_start(&book) && shadow_start(&book) &&
+                book_commit(&book, LEDGER_SLOTS, sizeof(struct ledger_slot)));
         is_true(book_commit(&book, LEDGER_THREADS, 2 * sizeof(struct ledger_thread)));
         head->slot_count = 1;
         head->thread_count = 2;
-        writer = (struct book_writer){ .slot = book_slot(&book, 0), .span = UINT64_MAX, .record = 1 };
+        writer = (struct book_writer){ .slot = book_slot(&book, 0),
+                                       .span = UINT64_MAX,
+                                       .record = 1 };
         for (uint32_t i = 0; i < SITES; i++) {
-                uint32_t outer = tree_find(&book, LEDGER_NODE_ROOT, (uint64_t)LEDGER_NODE_NO_MODULE << 48 | 0x1000);
+                uint32_t outer = tree_find(&book, LEDGER_NODE_ROOT,
+                                           (uint64_t)LEDGER_NODE_NO_MODULE << 48 | 0x1000);
 
-                outer = tree_find(&book, outer, (uint64_t)LEDGER_NODE_NO_MODULE << 48 | (0x2000 + i));
+                outer = tree_find(&book, outer,
+                                  (uint64_t)LEDGER_NODE_NO_MODULE << 48 | (0x2000 + i));
                 sites[i] = tree_site(&book, outer, LEDGER_KIND_MALLOC);
         }
 }
@@ -67,7 +73,8 @@ static void end(struct profile *p)
 static void get(uint64_t address, uint64_t size, uint32_t site)
 {
         struct ledger_block *b = shadow_new(&book, &writer, address);
-        struct ledger_block what = shadow_block(address, size, LEDGER_KIND_MALLOC, book_now_ms(&book));
+        struct ledger_block what = shadow_block(address, size, LEDGER_KIND_MALLOC,
+                                                book_now_ms(&book));
 
         what.a |= site;
         shadow_write(&book, &writer, b, what);
@@ -157,4 +164,5 @@ TEST(marks_deaths_and_wrong_releases_are_there_too)
         profile_free(&p);
 }
 
-TAP_MAIN(what_was_booked_outside_is_collected_as_from_a_program, marks_deaths_and_wrong_releases_are_there_too)
+TAP_MAIN(what_was_booked_outside_is_collected_as_from_a_program,
+         marks_deaths_and_wrong_releases_are_there_too)

@@ -18,7 +18,8 @@ static uint32_t compare(void)
         uint32_t entries = 0;
 
         for (uint32_t i = 0; i < LEDGER_DEATHS_MAX; i++) {
-                uint32_t site = (uint32_t)(all[i].key >> 40), birth = all[i].key >> 20 & 0xfffff, death = all[i].key & 0xfffff;
+                uint32_t site = (uint32_t)(all[i].key >> 40), birth = all[i].key >> 20 & 0xfffff,
+                         death = all[i].key & 0xfffff;
 
                 if (!all[i].key)
                         continue;
@@ -110,5 +111,6 @@ TEST(a_full_table_ends_its_search_and_counts_the_loss)
 }
 
 TAP_MAIN(each_pair_of_eras_of_a_site_has_its_sums,
-         marks_that_come_faster_than_the_clock_have_times_of_their_own, what_was_born_before_the_first_mark_is_not_counted, without_memory_the_loss_is_counted,
+         marks_that_come_faster_than_the_clock_have_times_of_their_own,
+         what_was_born_before_the_first_mark_is_not_counted, without_memory_the_loss_is_counted,
          a_full_table_ends_its_search_and_counts_the_loss)

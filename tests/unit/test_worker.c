@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_worker.c -- functions in processes of their own: what they say, how they end, and when they do not.
+ * test_worker.c -- functions in processes of their own: what they say, how they end, and when they
+ * do not.
  */
 #include "base/worker.h"
 
@@ -25,7 +26,9 @@ TEST(what_it_writes_is_there_after_its_end)
         struct worker w;
         int status;
 
-        is_true(worker_start(&w, &(struct worker_order){ .work = write_number, .context = &number, .file = "test" }));
+        is_true(worker_start(&w, &(struct worker_order){ .work = write_number,
+                                                         .context = &number,
+                                                         .file = "test" }));
         status = worker_wait(&w);
         is_equal(status, 0);
         is_equal(w.pid, 0);
@@ -57,7 +60,7 @@ TEST(one_that_fails_says_so_and_changes_nothing_here)
         is_true(!changed);
 }
 
-/* Says 1 if the descriptor in CONTEXT is open in it; then it waits for an end that does not come. */
+/* Says 1 if the descriptor in CONTEXT is open in it; then it stays. */
 static bool tell_and_stay(void *context, int fd)
 {
         char is_open = fcntl(*(int *)context, F_GETFD) >= 0;
@@ -74,7 +77,9 @@ TEST(one_with_a_socket_has_no_other_descriptor_and_is_ended_when_it_stays)
         struct worker w;
         char is_open = 2;
 
-        is_true(worker_start(&w, &(struct worker_order){ .work = tell_and_stay, .context = &other, .socket = SOCK_STREAM }));
+        is_true(worker_start(&w, &(struct worker_order){ .work = tell_and_stay,
+                                                         .context = &other,
+                                                         .socket = SOCK_STREAM }));
         is_true(recv(w.fd, &is_open, 1, 0) == 1);
         is_equal(is_open, 0);
         status = worker_end(&w, 0);
@@ -95,11 +100,13 @@ TEST(one_that_ends_in_time_is_not_ended)
         struct worker w;
         int status;
 
-        is_true(worker_start(&w, &(struct worker_order){ .work = end_at_once, .program = getpid() }));
+        is_true(worker_start(&w,
+                             &(struct worker_order){ .work = end_at_once, .program = getpid() }));
         status = worker_end(&w, 600000);
         is_equal(status, 0);
         is_equal(w.pid, 0);
 }
 
 TAP_MAIN(what_it_writes_is_there_after_its_end, one_that_fails_says_so_and_changes_nothing_here,
-         one_with_a_socket_has_no_other_descriptor_and_is_ended_when_it_stays, one_that_ends_in_time_is_not_ended)
+         one_with_a_socket_has_no_other_descriptor_and_is_ended_when_it_stays,
+         one_that_ends_in_time_is_not_ended)
