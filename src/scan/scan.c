@@ -440,6 +440,37 @@ static void warn_of_core(struct profile *p, const struct core_about *a)
                              "--sysroot name the right one", a->other_file);
 }
 
+#define HANDS_WORDS 128u /* of a stack: what malloc and free have in hand */
+#define HANDS_CHUNK 16u  /* bytes of a chunk before its block */
+
+/* Malloc and free know blocks by their chunks.  One that a thread is just getting or releasing is not lost. */
+static void spare_in_hand(struct scan *s, const struct freeze_thread *t)
+{
+        uint64_t words[FREEZE_REGISTERS + HANDS_WORDS] = { 0 };
+
+        memcpy(words, t->registers, sizeof t->registers);
+        freeze_read(&s->freeze, t->sp, words + FREEZE_REGISTERS, HANDS_WORDS * sizeof *words);
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+                uint64_t block = words[i] + HANDS_CHUNK, k = scan_entries_find(&s->now, block);
+
+                if (k < s->now.count && s->now.at[k].address == block)
+                        s->now.at[k].flags |= SCAN_ENTRY_IGNORED;
+        }
+}
+
+static void spare_all_in_hand(struct scan *s)
+{
+        uint64_t at = s->o->view->head.allocator;
+
+        for (uint32_t i = 0; i < s->p->module_count; i++) {
+                const struct profile_module *m = &s->p->modules[i];
+
+                for (uint32_t k = 0; at >= m->start && at < m->end && k < s->freeze.thread_count; k++)
+                        if (s->freeze.threads[k].pc >= m->start && s->freeze.threads[k].pc < m->end)
+                                spare_in_hand(s, &s->freeze.threads[k]);
+        }
+}
+
 static void search_unrecorded(struct scan *s)
 {
         struct unrecorded *u = s->unrecorded;
@@ -451,6 +482,7 @@ static void search_unrecorded(struct scan *s)
                         head->own_module = i + 1;
         s->now = u->entries;
         u->entries = (struct scan_entries){ 0 };
+        spare_all_in_hand(s);
         find_all(s);
         if (s->freeze.core)
                 warn_of_core(s->p, core_about(s->freeze.core));
