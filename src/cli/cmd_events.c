@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/heap.h"
+#include "base/order.h"
 #include "base/quantity.h"
 #include "base/str.h"
 #include "cli/command.h"
@@ -323,7 +324,7 @@ static int by_number(const void *a, const void *b)
 {
         const struct replay_block *x = a, *y = b;
 
-        return (x->number > y->number) - (x->number < y->number);
+        return ORDER(x->number, y->number);
 }
 
 static void write_open(struct events *v)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "base/plain.h"
 #include "cli/message.h"
 #include "words/text.h"
@@ -134,7 +135,7 @@ static int by_peak(const void *a, const void *b)
 
         if (x->peak_bytes != y->peak_bytes)
                 return x->peak_bytes < y->peak_bytes ? 1 : -1;
-        return (x > y) - (x < y);
+        return ORDER(x, y);
 }
 
 static void list_row(const struct roster_row *row, struct str *out)

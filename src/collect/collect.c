@@ -12,6 +12,7 @@
 #include "attach/procfs.h"
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/order.h"
 #include "collect/blocks.h"
 #include "collect/counters.h"
 #include "collect/marks.h"
@@ -264,9 +265,7 @@ static int compare_regions(const void *a, const void *b)
 {
         const struct profile_region *x = a, *y = b;
 
-        if (x->start != y->start)
-                return x->start < y->start ? -1 : 1;
-        return (x->end > y->end) - (x->end < y->end);
+        return ORDER(x->start, y->start) ?: ORDER(x->end, y->end);
 }
 
 static void read_regions(const struct view *v, const uint32_t *site_map, uint32_t site_count, struct profile *p)

@@ -18,6 +18,7 @@
 #include "base/find.h"
 #include "base/heap.h"
 #include "base/io.h"
+#include "base/order.h"
 #include "base/str.h"
 #include "collect/collect.h"
 
@@ -144,7 +145,7 @@ static int place_compare(const void *a, const void *b)
 {
         const struct jit_place *x = a, *y = b;
 
-        return x->pc < y->pc ? -1 : x->pc > y->pc;
+        return ORDER(x->pc, y->pc);
 }
 
 static uint32_t list_places(const struct profile *p, struct jit_place **out)

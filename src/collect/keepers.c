@@ -21,6 +21,7 @@
 #include "attach/memory.h"
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/order.h"
 
 #define KEEPERS_PAGE 4096u
 #define KEEPERS_ENTRIES 512u /* of the shadow, read at once */
@@ -191,7 +192,7 @@ static int by_base(const void *a, const void *b)
 {
         const struct chunk *x = a, *y = b;
 
-        return x->base < y->base ? -1 : x->base > y->base;
+        return ORDER(x->base, y->base);
 }
 
 static void find_chunks(struct arena_search *s)

@@ -10,6 +10,7 @@
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/order.h"
 
 #define SHADOW_AT_ONCE 4096u /* entries read in one go: 64 KiB stay in the cache */
 
@@ -90,9 +91,7 @@ static int by_base(const void *a, const void *b)
 {
         const struct numbered_chunk *x = a, *y = b;
 
-        if (x->chunk.base != y->chunk.base)
-                return x->chunk.base < y->chunk.base ? -1 : 1;
-        return (x->index > y->index) - (x->index < y->index);
+        return ORDER(x->chunk.base, y->chunk.base) ?: ORDER(x->index, y->index);
 }
 
 /* Chunks in the order of their addresses, so that blocks come out sorted unless planes overlap: then within a chunk's span. */

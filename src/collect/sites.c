@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "book/peak.h"
 #include "collect/counters.h"
 
@@ -26,11 +27,7 @@ static int by_pair(const void *a, const void *b)
 {
         const struct pair *x = a, *y = b;
 
-        if (x->node != y->node)
-                return x->node < y->node ? -1 : 1;
-        if (x->kind != y->kind)
-                return x->kind < y->kind ? -1 : 1;
-        return (x->raw > y->raw) - (x->raw < y->raw);
+        return ORDER(x->node, y->node) ?: ORDER(x->kind, y->kind) ?: ORDER(x->raw, y->raw);
 }
 
 /* Site 0 is unused; a kind of 0 is a site that is being made just now. */
@@ -177,9 +174,7 @@ static int by_site_and_thread(const void *a, const void *b)
 {
         const struct profile_share *x = a, *y = b;
 
-        if (x->site != y->site)
-                return x->site < y->site ? -1 : 1;
-        return (x->thread > y->thread) - (x->thread < y->thread);
+        return ORDER(x->site, y->site) ?: ORDER(x->thread, y->thread);
 }
 
 static bool shares_are_sorted(const struct profile *p)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "collect/slices.h"
 
 struct store {
@@ -21,7 +22,7 @@ static int by_number(const void *a, const void *b)
 {
         uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-        return (x > y) - (x < y);
+        return ORDER(x, y);
 }
 
 static void store_change(struct store *st, uint32_t site, const struct profile_change *c, uint32_t slice)

@@ -14,6 +14,7 @@
 
 #include "base/heap.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "export/export.h"
 #include "export/stack_costs.h"
 #include "export/strings.h"
@@ -142,11 +143,8 @@ static int compare(const void *a, const void *b)
 {
         const struct entry *x = a, *y = b;
 
-        if (x->function != y->function)
-                return x->function < y->function ? -1 : 1;
-        if (x->callee != y->callee)
-                return x->callee < y->callee ? -1 : 1;
-        return x->line < y->line ? -1 : x->line > y->line;
+        return ORDER(x->function, y->function) ?: ORDER(x->callee, y->callee) ?:
+               ORDER(x->line, y->line);
 }
 
 /* Costs of the same place are one entry. */

@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "export/course.h"
 #include "export/log.h"
 #include "export/pieces.h"
@@ -121,7 +122,7 @@ static int compare_rows(const void *a, const void *b)
                 return x->slice < y->slice ? -1 : 1;
         if (x->went != y->went)
                 return x->went - y->went;
-        return x->piece < y->piece ? -1 : x->piece > y->piece;
+        return ORDER(x->piece, y->piece);
 }
 
 static void rows_of_moments(struct firefox *f)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* junit.c -- findings as JUnit XML, the report of tests that every CI server reads. */
+#include "base/order.h"
 #include "export/ci.h"
 
 #include <inttypes.h>
@@ -168,11 +169,8 @@ static int compare_twins(const void *a, const void *b)
 {
         const struct junit_twin *x = a, *y = b;
 
-        if (x->fingerprint != y->fingerprint)
-                return x->fingerprint < y->fingerprint ? -1 : 1;
-        if (x->kind != y->kind)
-                return x->kind < y->kind ? -1 : 1;
-        return x->index < y->index ? -1 : x->index > y->index;
+        return ORDER(x->fingerprint, y->fingerprint) ?: ORDER(x->kind, y->kind) ?:
+               ORDER(x->index, y->index);
 }
 
 /* By finding: how many there are of its kind and place up to it.  To be freed. */

@@ -13,6 +13,7 @@
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/order.h"
 #include "export/export.h"
 
 struct line {
@@ -32,16 +33,14 @@ static int by_start(const void *a, const void *b)
 {
         const struct line *x = a, *y = b;
 
-        return (x->start > y->start) - (x->start < y->start);
+        return ORDER(x->start, y->start);
 }
 
 static int by_order(const void *a, const void *b)
 {
         const struct line *x = a, *y = b;
 
-        if (x->code != y->code)
-                return x->code ? -1 : 1;
-        return (x->order < y->order) - (x->order > y->order);
+        return ORDER(y->code, x->code) ?: ORDER(y->order, x->order);
 }
 
 static bool same_place(const struct line *a, const struct line *b)

@@ -12,6 +12,7 @@
 
 #include "base/gzip.h"
 #include "base/heap.h"
+#include "base/order.h"
 #include "export/cost.h"
 #include "export/export.h"
 #include "export/stack_costs.h"
@@ -51,9 +52,7 @@ static int compare(const void *a, const void *b)
 {
         const struct portion *x = a, *y = b;
 
-        if (x->row != y->row)
-                return x->row < y->row ? -1 : 1;
-        return x->thread < y->thread ? -1 : x->thread > y->thread;
+        return ORDER(x->row, y->row) ?: ORDER(x->thread, y->thread);
 }
 
 static void find_rows(struct portioning *g)

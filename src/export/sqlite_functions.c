@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "export/sqlite_parts.h"
 
 struct function_sum {
@@ -20,11 +21,8 @@ static int compare(const void *a, const void *b)
 {
         const struct function_sum *x = a, *y = b;
 
-        if (x->live_bytes != y->live_bytes)
-                return x->live_bytes > y->live_bytes ? -1 : 1;
-        if (x->allocs != y->allocs)
-                return x->allocs > y->allocs ? -1 : 1;
-        return x->name < y->name ? -1 : x->name > y->name;
+        return ORDER(y->live_bytes, x->live_bytes) ?: ORDER(y->allocs, x->allocs) ?:
+               ORDER(x->name, y->name);
 }
 
 static void add_row(const struct sqlite_parts *m, struct function_sum *sums, uint32_t number)

@@ -24,6 +24,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/lookup.h"
+#include "base/order.h"
 #include "base/str.h"
 #include "names/binary.h"
 #include "names/places.h"
@@ -381,9 +382,8 @@ static int file_compare(const void *a, const void *b)
 {
         const struct cache_file *x = a, *y = b;
 
-        if (x->written.tv_sec != y->written.tv_sec)
-                return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
-        return x->written.tv_nsec < y->written.tv_nsec ? -1 : x->written.tv_nsec > y->written.tv_nsec;
+        return ORDER(x->written.tv_sec, y->written.tv_sec) ?:
+               ORDER(x->written.tv_nsec, y->written.tv_nsec);
 }
 
 /* Each build of a program leaves a file here: the oldest ones go. */

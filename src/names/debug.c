@@ -16,6 +16,7 @@
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/order.h"
 #include "names/die.h"
 #include "names/split.h"
 
@@ -49,11 +50,7 @@ static int span_compare(const void *a, const void *b)
 {
         const struct line_span *x = a, *y = b;
 
-        if (x->start != y->start)
-                return x->start < y->start ? -1 : 1;
-        if (x->end != y->end)
-                return x->end > y->end ? -1 : 1;
-        return x->owner < y->owner ? -1 : x->owner > y->owner;
+        return ORDER(x->start, y->start) ?: ORDER(y->end, x->end) ?: ORDER(x->owner, y->owner);
 }
 
 /* After the last spans_add and before the first spans_find. */

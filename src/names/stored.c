@@ -5,6 +5,7 @@
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/order.h"
 
 struct stored_place {
         uint64_t address;
@@ -15,9 +16,7 @@ static int place_compare(const void *a, const void *b)
 {
         const struct stored_place *x = a, *y = b;
 
-        if (x->module != y->module)
-                return x->module < y->module ? -1 : 1;
-        return x->address < y->address ? -1 : x->address > y->address;
+        return ORDER(x->module, y->module) ?: ORDER(x->address, y->address);
 }
 
 /* Every address once, sorted.  What compilers made while the program ran has its names in the recording already. */
@@ -78,9 +77,7 @@ void stored_replace(struct profile *p, struct profile_symbol *symbols, uint32_t 
 
 static int stored_compare(const struct profile_symbol *symbol, uint32_t module, uint64_t address)
 {
-        if (symbol->module != module)
-                return symbol->module < module ? -1 : 1;
-        return symbol->address < address ? -1 : symbol->address > address;
+        return ORDER(symbol->module, module) ?: ORDER(symbol->address, address);
 }
 
 /* Index of the first stored symbol that is not before (MODULE, ADDRESS). */

@@ -14,6 +14,7 @@
 #include "base/find.h"
 #include "base/heap.h"
 #include "base/lookup.h"
+#include "base/order.h"
 #include "base/str.h"
 #include "names/cache.h"
 #include "names/debug.h"
@@ -441,7 +442,7 @@ static int answer_compare(const void *a, const void *b)
 {
         const struct cache_answer *x = a, *y = b;
 
-        return x->address < y->address ? -1 : x->address > y->address;
+        return ORDER(x->address, y->address);
 }
 
 static void symbols_save_module(struct symbols *s, uint32_t index)

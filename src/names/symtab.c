@@ -12,6 +12,7 @@
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/order.h"
 
 enum { SYMTAB_LABEL = 8 }; /* rank of names that are not said to be functions */
 
@@ -19,11 +20,7 @@ static int symtab_compare(const void *a, const void *b)
 {
         const struct symtab_entry *x = a, *y = b;
 
-        if (x->start != y->start)
-                return x->start < y->start ? -1 : 1;
-        if (x->rank != y->rank)
-                return x->rank < y->rank ? -1 : 1;
-        return strcmp(x->name, y->name);
+        return ORDER(x->start, y->start) ?: ORDER(x->rank, y->rank) ?: strcmp(x->name, y->name);
 }
 
 /* Of several names for one place: functions before labels, global before weak before local, plain before __reserved. */

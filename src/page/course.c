@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "page/page_parts.h"
 #include "words/label.h"
 
@@ -116,7 +117,7 @@ static int compare_rows(const void *a, const void *b)
 {
         const uint32_t *x = a, *y = b;
 
-        return *x < *y ? -1 : *x > *y;
+        return ORDER(*x, *y);
 }
 
 static void write_changes(struct page_course *c, uint32_t slice)
@@ -216,7 +217,7 @@ static int compare_events(const void *a, const void *b)
 {
         const int64_t *x = a, *y = b;
 
-        return x[0] < y[0] ? -1 : x[0] > y[0];
+        return ORDER(x[0], y[0]);
 }
 
 /* What was there from the start is no event. */

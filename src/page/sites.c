@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "page/page_parts.h"
 #include "report/stack_line.h"
 
@@ -78,7 +79,7 @@ static int compare_weights(const void *a, const void *b)
 {
         const double *x = a, *y = b;
 
-        return *x > *y ? -1 : *x < *y;
+        return ORDER(*y, *x);
 }
 
 /* Which are kept: those of at least so much weight, and so many (EQUAL) of just that weight. */

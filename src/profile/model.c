@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/find.h"
+#include "base/order.h"
 #include "ledger/ledger.h"
 #include "ledger/weight.h"
 #include "profile/format.h"
@@ -124,11 +125,7 @@ int profile_compare_deaths(const void *a, const void *b)
 {
         const struct profile_death *x = a, *y = b;
 
-        if (x->site != y->site)
-                return x->site < y->site ? -1 : 1;
-        if (x->birth != y->birth)
-                return x->birth < y->birth ? -1 : 1;
-        return (x->death > y->death) - (x->death < y->death);
+        return ORDER(x->site, y->site) ?: ORDER(x->birth, y->birth) ?: ORDER(x->death, y->death);
 }
 
 const char *profile_mark_word(uint32_t type)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "profile/parts.h"
 
 void nodes_state_free(struct nodes_state *s)
@@ -31,11 +32,7 @@ static int compare_frames(const void *a, const void *b)
 {
         const struct nodes_frame *x = *(struct nodes_frame *const *)a, *y = *(struct nodes_frame *const *)b;
 
-        if (x->pc != y->pc)
-                return x->pc < y->pc ? -1 : 1;
-        if (x->module != y->module)
-                return x->module < y->module ? -1 : 1;
-        return (x->exact > y->exact) - (x->exact < y->exact);
+        return ORDER(x->pc, y->pc) ?: ORDER(x->module, y->module) ?: ORDER(x->exact, y->exact);
 }
 
 /* Number and write the frames from OLD on, lowest address first: small differences. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "ledger/ledger.h"
 #include "profile/parts.h"
 
@@ -156,39 +157,36 @@ static int compare_blocks(const void *a, const void *b)
 {
         const struct profile_block *x = a, *y = b;
 
-        return (x->address > y->address) - (x->address < y->address);
+        return ORDER(x->address, y->address);
 }
 
 static int compare_symbols(const void *a, const void *b)
 {
         const struct profile_symbol *x = a, *y = b;
 
-        if (x->module != y->module)
-                return x->module < y->module ? -1 : 1;
-        if (x->address != y->address)
-                return x->address < y->address ? -1 : 1;
-        return (x->inline_depth > y->inline_depth) - (x->inline_depth < y->inline_depth);
+        return ORDER(x->module, y->module) ?: ORDER(x->address, y->address) ?:
+               ORDER(x->inline_depth, y->inline_depth);
 }
 
 static int compare_marks(const void *a, const void *b)
 {
         const struct profile_mark *x = a, *y = b;
 
-        return (x->slice > y->slice) - (x->slice < y->slice);
+        return ORDER(x->slice, y->slice);
 }
 
 static int compare_jit(const void *a, const void *b)
 {
         const struct profile_jit *x = a, *y = b;
 
-        return (x->start > y->start) - (x->start < y->start);
+        return ORDER(x->start, y->start);
 }
 
 static int compare_mappings(const void *a, const void *b)
 {
         const struct profile_mapping *x = a, *y = b;
 
-        return (x->start > y->start) - (x->start < y->start);
+        return ORDER(x->start, y->start);
 }
 
 static void settle_order(void *records, uint64_t count, size_t size, int (*compare)(const void *, const void *))

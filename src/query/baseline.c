@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 
 /* "leak", or the word of a wrong release; NULL: such findings are in no baseline. */
 static const char *word_of(enum finding_kind kind)
@@ -40,7 +41,7 @@ static int by_key(const void *a, const void *b)
 {
         const struct baseline_entry *x = a, *y = b;
 
-        return (x->key > y->key) - (x->key < y->key);
+        return ORDER(x->key, y->key);
 }
 
 static struct baseline_entry *find(const struct baseline *b, uint64_t key)

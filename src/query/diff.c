@@ -6,6 +6,7 @@
 
 #include "base/arrange.h"
 #include "base/heap.h"
+#include "base/order.h"
 #include "query/merge.h"
 
 int64_t diff_sum(int64_t x, int64_t y)
@@ -20,14 +21,12 @@ static uint64_t magnitude(int64_t value)
 
 int diff_order(int64_t x, int64_t y)
 {
-        return x > y ? -1 : x < y;
+        return ORDER(y, x);
 }
 
 int diff_order_abs(int64_t x, int64_t y)
 {
-        if (magnitude(x) != magnitude(y))
-                return magnitude(x) > magnitude(y) ? -1 : 1;
-        return diff_order(x, y);
+        return ORDER(magnitude(y), magnitude(x)) ?: diff_order(x, y);
 }
 
 const char *diff_change_word(enum diff_change change)

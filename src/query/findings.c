@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "base/signals.h"
 #include "names/start.h"
 #include "profile/unseen.h"
@@ -479,17 +480,9 @@ static int by_identity(const void *a, const void *b)
         uintptr_t text_x = (uintptr_t)x->text, text_y = (uintptr_t)y->text;
         uint32_t line_x = placed(x)->line, line_y = placed(y)->line;
 
-        if (x->kind != y->kind)
-                return x->kind < y->kind ? -1 : 1;
-        if (x->fingerprint != y->fingerprint)
-                return x->fingerprint < y->fingerprint ? -1 : 1;
-        if (x->origin_print != y->origin_print)
-                return x->origin_print < y->origin_print ? -1 : 1;
-        if (line_x != line_y)
-                return line_x < line_y ? -1 : 1;
-        if (text_x != text_y)
-                return text_x < text_y ? -1 : 1;
-        return (x->process > y->process) - (x->process < y->process);
+        return ORDER(x->kind, y->kind) ?: ORDER(x->fingerprint, y->fingerprint) ?:
+               ORDER(x->origin_print, y->origin_print) ?: ORDER(line_x, line_y) ?:
+               ORDER(text_x, text_y) ?: ORDER(x->process, y->process);
 }
 
 static int by_weight(const void *a, const void *b)
@@ -497,17 +490,9 @@ static int by_weight(const void *a, const void *b)
         const struct finding *x = a, *y = b;
         uint64_t bytes_x = x->bytes + x->hanging_bytes, bytes_y = y->bytes + y->hanging_bytes;
 
-        if (x->state != y->state)
-                return x->state < y->state ? -1 : 1;
-        if (x->kind != y->kind)
-                return x->kind < y->kind ? -1 : 1;
-        if (bytes_x != bytes_y)
-                return bytes_x > bytes_y ? -1 : 1;
-        if (x->process != y->process)
-                return x->process < y->process ? -1 : 1;
-        if (x->fingerprint != y->fingerprint)
-                return x->fingerprint < y->fingerprint ? -1 : 1;
-        return (placed(x)->line > placed(y)->line) - (placed(x)->line < placed(y)->line);
+        return ORDER(x->state, y->state) ?: ORDER(x->kind, y->kind) ?: ORDER(bytes_y, bytes_x) ?:
+               ORDER(x->process, y->process) ?: ORDER(x->fingerprint, y->fingerprint) ?:
+               ORDER(placed(x)->line, placed(y)->line);
 }
 
 static bool is_same(const struct finding *a, const struct finding *b)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "base/signals.h"
 #include "profile/packed.h"
 #include "query/errors.h"
@@ -288,13 +289,8 @@ static int compare_ranks(const void *a, const void *b)
 {
         const struct rank *x = a, *y = b;
 
-        if (x->leak != y->leak)
-                return x->leak > y->leak ? -1 : 1;
-        if (x->key != y->key)
-                return x->key > y->key ? -1 : 1;
-        if (x->bytes != y->bytes)
-                return x->bytes > y->bytes ? -1 : 1;
-        return x->site < y->site ? -1 : x->site > y->site;
+        return ORDER(y->leak, x->leak) ?: ORDER(y->key, x->key) ?: ORDER(y->bytes, x->bytes) ?:
+               ORDER(x->site, y->site);
 }
 
 static struct leaks_row *order_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key)

@@ -4,17 +4,14 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "base/table.h"
 
 static int merge_compare(const void *a, const void *b)
 {
         const struct select_row *x = a, *y = b;
 
-        if (x->node != y->node)
-                return x->node < y->node ? -1 : 1;
-        if (x->kind != y->kind)
-                return x->kind < y->kind ? -1 : 1;
-        return x->site < y->site ? -1 : x->site > y->site;
+        return ORDER(x->node, y->node) ?: ORDER(x->kind, y->kind) ?: ORDER(x->site, y->site);
 }
 
 /* As sites are: by node, but for those whose stacks were shortened. */

@@ -9,14 +9,13 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 
 enum { OWNERS_SHARED = 3 }; /* parts of what is shared that are looked at, the largest */
 
 int owners_compare(const struct graph_sum *a, const struct graph_sum *b)
 {
-        if (a->bytes != b->bytes)
-                return a->bytes > b->bytes ? -1 : 1;
-        return a->blocks > b->blocks ? -1 : a->blocks < b->blocks;
+        return ORDER(b->bytes, a->bytes) ?: ORDER(b->blocks, a->blocks);
 }
 
 /* ---- owners ---- */
@@ -43,9 +42,7 @@ static int compare_owners(const void *a, const void *b)
 
         if (order)
                 return order;
-        if (x->key.what != y->key.what)
-                return x->key.what < y->key.what ? -1 : 1;
-        return x->root_name.at < y->root_name.at ? -1 : x->root_name.at > y->root_name.at;
+        return ORDER(x->key.what, y->key.what) ?: ORDER(x->root_name.at, y->root_name.at);
 }
 
 /* ---- what is shared ---- */

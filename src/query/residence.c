@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "words/label.h"
 #include "words/text.h"
 
@@ -213,7 +214,7 @@ static int compare_regions(const void *a, const void *b)
 {
         const struct profile_region *x = a, *y = b;
 
-        return x->start < y->start ? -1 : x->start > y->start;
+        return ORDER(x->start, y->start);
 }
 
 /* What the program, or its allocator, mapped in M by a call that was seen; NULL nothing. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "query/leaks.h"
 #include "query/block_origin.h"
 #include "words/label.h"
@@ -143,13 +144,8 @@ static int compare_groups(const void *a, const void *b)
         const struct why_group *x = a, *y = b;
         enum graph_rank of_x = graph_rank(x->root_name.root->kind), of_y = graph_rank(y->root_name.root->kind);
 
-        if (of_x != of_y)
-                return of_x < of_y ? -1 : 1;
-        if (x->steps != y->steps)
-                return x->steps < y->steps ? -1 : 1;
-        if (x->pointers != y->pointers)
-                return x->pointers > y->pointers ? -1 : 1;
-        return x->root_name.at < y->root_name.at ? -1 : x->root_name.at > y->root_name.at;
+        return ORDER(of_x, of_y) ?: ORDER(x->steps, y->steps) ?: ORDER(y->pointers, x->pointers) ?:
+               ORDER(x->root_name.at, y->root_name.at);
 }
 
 static void add_to_group(struct why *w, uint64_t hold, uint32_t steps)
@@ -302,15 +298,9 @@ static int compare_manners(const void *a, const void *b)
 {
         const struct manner *x = a, *y = b;
 
-        if (x->key.what != y->key.what)
-                return x->key.what < y->key.what ? -1 : 1;
-        if (x->key.whose != y->key.whose)
-                return x->key.whose < y->key.whose ? -1 : 1;
-        if (x->sites != y->sites)
-                return x->sites < y->sites ? -1 : 1;
-        if (x->length != y->length)
-                return x->length < y->length ? -1 : 1;
-        return x->block < y->block ? -1 : x->block > y->block;
+        return ORDER(x->key.what, y->key.what) ?: ORDER(x->key.whose, y->key.whose) ?:
+               ORDER(x->sites, y->sites) ?: ORDER(x->length, y->length) ?:
+               ORDER(x->block, y->block);
 }
 
 struct why_span {

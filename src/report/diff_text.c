@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_text.c -- what changed between two recordings, for people; and as --memlog and --csv. */
+#include "base/order.h"
 #include "query/diff.h"
 
 #include <stdlib.h>
@@ -180,7 +181,7 @@ static int by_id(const void *a, const void *b)
 {
         const struct diff_row *x = a, *y = b;
 
-        return x->id < y->id ? -1 : x->id > y->id;
+        return ORDER(x->id, y->id);
 }
 
 static int by_key(const void *a, const void *b)

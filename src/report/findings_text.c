@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* findings_text.c -- broken budgets, one line each, and what broke them, for people. */
+#include "base/order.h"
 #include "query/findings.h"
 
 #include <inttypes.h>
@@ -112,7 +113,7 @@ static int by_number(const void *a, const void *b)
 {
         uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-        return (x > y) - (x < y);
+        return ORDER(x, y);
 }
 
 /* Places, as the baseline counts them: definitely and indirectly lost is one. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "profile/packed.h"
 #include "words/csv.h"
 #include "words/label.h"
@@ -66,9 +67,7 @@ static int by_weight(const void *a, const void *b)
 {
         const struct group_row *x = a, *y = b;
 
-        if (x->weight != y->weight)
-                return x->weight > y->weight ? -1 : 1;
-        return strcmp(x->name, y->name);
+        return ORDER(y->weight, x->weight) ?: strcmp(x->name, y->name);
 }
 
 /* Rows of one name become one. */

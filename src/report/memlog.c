@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "ledger/ledger.h"
 #include "query/diff.h"
 #include "words/label.h"
@@ -60,7 +61,7 @@ static int by_node(const void *a, const void *b)
 {
         const struct memlog_row *x = a, *y = b;
 
-        return x->from.node < y->from.node ? -1 : x->from.node > y->from.node;
+        return ORDER(x->from.node, y->from.node);
 }
 
 static int by_weight(const void *a, const void *b)

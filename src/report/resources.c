@@ -2,6 +2,7 @@
 /*
  * resources.c -- things with a handle that the program acquired and released: file descriptors, textures, locks.
  */
+#include "base/order.h"
 #include "report/views.h"
 
 #include <inttypes.h>
@@ -28,9 +29,7 @@ static int by_held(const struct select_row *x, const struct select_row *y)
 {
         int64_t a = (int64_t)x->live_blocks, b = (int64_t)y->live_blocks;
 
-        if (a != b)
-                return a > b ? -1 : 1;
-        return x->allocs > y->allocs ? -1 : x->allocs < y->allocs;
+        return ORDER(b, a) ?: ORDER(y->allocs, x->allocs);
 }
 
 static int type_compare(const void *a, const void *b)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "report/views.h"
 #include "words/csv.h"
 #include "words/text.h"
@@ -77,11 +78,8 @@ static int modules_compare(const void *a, const void *b)
 {
         const struct modules_row *x = a, *y = b;
 
-        if (x->weight != y->weight)
-                return x->weight > y->weight ? -1 : 1;
-        if (x->sums.alloc_bytes != y->sums.alloc_bytes)
-                return x->sums.alloc_bytes > y->sums.alloc_bytes ? -1 : 1;
-        return strcmp(x->path, y->path);
+        return ORDER(y->weight, x->weight) ?: ORDER(y->sums.alloc_bytes, x->sums.alloc_bytes) ?:
+               strcmp(x->path, y->path);
 }
 
 static void modules_line(const struct modules_row *row, double whole, struct str *out)

@@ -6,6 +6,7 @@
 
 #include "attach/mappings.h"
 #include "base/heap.h"
+#include "base/order.h"
 #include "collect/collect.h"
 #include "profile/machine.h"
 #include "scan/segments.h"
@@ -516,14 +517,14 @@ static int by_start(const void *a, const void *b)
 {
         const struct search_range *x = a, *y = b;
 
-        return (x->start > y->start) - (x->start < y->start);
+        return ORDER(x->start, y->start);
 }
 
 static int by_use(const void *a, const void *b)
 {
         const struct roots_used *x = a, *y = b;
 
-        return (x->start > y->start) - (x->start < y->start);
+        return ORDER(x->start, y->start);
 }
 
 static void hand_over(struct work *w)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/order.h"
 #include "collect/blocks.h"
 #include "collect/collect.h"
 #include "leak/run.h"
@@ -180,7 +181,7 @@ static int by_start(const void *a, const void *b)
 {
         const struct search_range *x = a, *y = b;
 
-        return (x->start > y->start) - (x->start < y->start);
+        return ORDER(x->start, y->start);
 }
 
 /* All memory that is a root, in order of address. */

@@ -5,6 +5,7 @@
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/order.h"
 #include "collect/shadow_walk.h"
 #include "leak/huge_array.h"
 
@@ -44,9 +45,7 @@ static int by_address(const void *a, const void *b)
 {
         const struct scan_entry *x = a, *y = b;
 
-        if (x->address != y->address)
-                return x->address < y->address ? -1 : 1;
-        return (x->size < y->size) - (x->size > y->size);
+        return ORDER(x->address, y->address) ?: ORDER(y->size, x->size);
 }
 
 void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t since_ms)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 
 /* Two of some thousand stacks have one key with a chance of some in 10^12. */
 static uint64_t mix(uint64_t key, uint64_t value)
@@ -55,7 +56,7 @@ static int compare(const void *a, const void *b)
 {
         const struct interval_site *one = a, *other = b;
 
-        return one->key < other->key ? -1 : one->key > other->key;
+        return ORDER(one->key, other->key);
 }
 
 static const struct interval_site *find(const struct interval *i, uint64_t key)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/order.h"
 #include "words/text.h"
 
 static const struct {
@@ -218,11 +219,8 @@ static int compare(const void *a, const void *b, void *request)
 
         if (one != other)
                 return (one > other) == q->ascending ? 1 : -1;
-        if (x->live_bytes != y->live_bytes)
-                return x->live_bytes > y->live_bytes ? -1 : 1;
-        if (x->allocs != y->allocs)
-                return x->allocs > y->allocs ? -1 : 1;
-        return (x->key > y->key) - (x->key < y->key);
+        return ORDER(y->live_bytes, x->live_bytes) ?: ORDER(y->allocs, x->allocs) ?:
+               ORDER(x->key, y->key);
 }
 
 static void settle(struct making *m, struct row *row, const struct sum *sum)

@@ -17,6 +17,7 @@
 #include "base/find.h"
 #include "base/heap.h"
 #include "base/lookup.h"
+#include "base/order.h"
 #include "names/die.h"
 #include "types/type.h"
 
@@ -149,11 +150,7 @@ static int global_compare(const void *a, const void *b)
 {
         const struct global *x = a, *y = b;
 
-        if (x->start != y->start)
-                return x->start < y->start ? -1 : 1;
-        if (x->size != y->size)
-                return x->size < y->size ? -1 : 1;
-        return x->unit > y->unit ? -1 : x->unit < y->unit;
+        return ORDER(x->start, y->start) ?: ORDER(x->size, y->size) ?: ORDER(y->unit, x->unit);
 }
 
 static int name_compare(const void *a, const void *b)
