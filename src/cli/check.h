@@ -108,7 +108,7 @@ struct check {
 };
 
 /* Take one option.  0, or, after a message, the status to exit with.  Then all were taken: do they fit together? */
-int check_take(struct check *c, int which, const char *value);
+int check_take(void *check, int which, const char *value);
 int check_settle(struct check *c);
 void check_free(struct check *c);
 

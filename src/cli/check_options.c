@@ -115,8 +115,9 @@ static const char **place_of(struct check *c, int which)
         }
 }
 
-int check_take(struct check *c, int which, const char *value)
+int check_take(void *to, int which, const char *value)
 {
+        struct check *c = to;
         const char *name = check_options[which].name;
         const char **place = place_of(c, which);
         int status = 0;

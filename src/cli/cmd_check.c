@@ -85,26 +85,19 @@ int cmd_check(int argc, char **argv)
 {
         struct check c = { .limit = CHECK_STACKS };
         struct option_parser parser;
-        int which, status = 0;
-        bool help = false;
+        int status;
 
         record_start(&c.record);
         record_guard(&c.record);
         c.record.session.follow = SESSION_FOLLOW_ALL; /* a test that forks is no less a test */
         argc = split(&c, argc, argv);
         option_start(&parser, "check", check_options, argc, argv);
-        while (!status && !help && (which = option_next(&parser)) >= 0) {
-                help = which == CHECK_HELP;
-                if (!help)
-                        status = check_take(&c, which, parser.value);
-        }
-        if (!status && !help && which == OPTION_WRONG)
-                status = ERR_EXIT_USAGE;
-        if (!status && !help) {
+        status = option_take(&parser, check_take, &c);
+        if (!status) {
                 c.recordings = argv + parser.first_operand;
                 c.recording_count = argc - parser.first_operand;
                 status = check(&c);
         }
         check_free(&c);
-        return help ? say_help() : status;
+        return status == OPTION_HELP ? say_help() : status;
 }

@@ -78,8 +78,9 @@ static int say_help(void)
 
 /* ---- words ---- */
 
-static int take(struct side sides[MATCH_SIDES], int which, const char *value)
+static int take(void *to, int which, const char *value)
 {
+        struct side *sides = to;
         int status = 0;
 
         for (int i = 0; !status && i < MATCH_SIDES; i++)
@@ -237,25 +238,18 @@ int cmd_diff(int argc, char **argv)
         struct side sides[MATCH_SIDES] = { { .asked = { .command = "diff", .view = REPORT_FLAT } },
                                            { .asked = { .command = "diff", .view = REPORT_FLAT } } };
         struct option_parser parser;
-        int which, status = 0;
-        bool help = false;
+        int status;
 
         option_start(&parser, "diff", diff_options, argc, argv);
-        while (!status && !help && (which = option_next(&parser)) >= 0) {
-                help = which == DIFF_HELP;
-                if (!help)
-                        status = take(sides, which, parser.value);
-        }
-        if (!status && !help && which == OPTION_WRONG)
-                status = ERR_EXIT_USAGE;
-        if (!status && !help && argc - parser.first_operand != MATCH_SIDES)
+        status = option_take(&parser, take, sides);
+        if (!status && argc - parser.first_operand != MATCH_SIDES)
                 status = message_usage("diff", "two recordings are expected, or two moments of one: OLD NEW");
-        if (!status && !help) {
+        if (!status) {
                 sides[MATCH_OLD].operand = argv[parser.first_operand];
                 sides[MATCH_NEW].operand = argv[parser.first_operand + 1];
                 status = run(sides);
         }
         for (int i = MATCH_SIDES; i-- > 0;)
                 free_side(&sides[i]);
-        return help ? say_help() : status;
+        return status == OPTION_HELP ? say_help() : status;
 }

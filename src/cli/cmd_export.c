@@ -171,8 +171,9 @@ static int take_form(struct export_command *w, const char *word)
                              near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
-static int take(struct export_command *w, int which, const char *value)
+static int take(void *to, int which, const char *value)
 {
+        struct export_command *w = to;
         struct report *r = &w->asked;
 
         if (which == EXPORT_TO)
@@ -398,23 +399,16 @@ int cmd_export(int argc, char **argv)
 {
         struct export_command w = { .asked = { .command = "export", .view = REPORT_JSON } };
         struct option_parser parser;
-        int which, status = 0;
-        bool help = false;
+        int status;
 
         option_start(&parser, "export", export_options, argc, argv);
-        while (!status && !help && (which = option_next(&parser)) >= 0) {
-                help = which == EXPORT_HELP;
-                if (!help)
-                        status = take(&w, which, parser.value);
-        }
-        if (!status && !help && which == OPTION_WRONG)
-                status = ERR_EXIT_USAGE;
-        if (!status && !help && !w.list && !w.form)
+        status = option_take(&parser, take, &w);
+        if (!status && !w.list && !w.form)
                 status = no_form();
-        if (!status && !help && argc - parser.first_operand > 1)
+        if (!status && argc - parser.first_operand > 1)
                 status = message_usage("export", "one recording at a time, not also '%s'", argv[parser.first_operand + 1]);
-        if (!status && !help)
+        if (!status)
                 status = w.list ? say_list() : run(&w, argv[parser.first_operand]);
         report_free(&w.asked);
-        return help ? say_help() : status;
+        return status == OPTION_HELP ? say_help() : status;
 }

@@ -145,8 +145,10 @@ static int say_help(void)
 
 /* ---- words ---- */
 
-static int take(struct html *h, int which, const char *value)
+static int take(void *to, int which, const char *value)
 {
+        struct html *h = to;
+
         switch (which) {
         case HTML_OPEN:
                 h->open = true;
@@ -408,19 +410,12 @@ int cmd_html(int argc, char **argv)
 {
         struct html h = { .asked = { .command = "html", .view = REPORT_JSON } };
         struct option_parser parser;
-        int which, status = 0;
-        bool help = false;
+        int status;
 
         option_start(&parser, "html", html_options, argc, argv);
-        while (!status && !help && (which = option_next(&parser)) >= 0) {
-                help = which == HTML_HELP;
-                if (!help)
-                        status = take(&h, which, parser.value);
-        }
-        if (!status && !help && which == OPTION_WRONG)
-                status = ERR_EXIT_USAGE;
-        if (!status && !help)
+        status = option_take(&parser, take, &h);
+        if (!status)
                 status = run(&h, argv + parser.first_operand, argc - parser.first_operand);
         end(&h);
-        return help ? say_help() : status;
+        return status == OPTION_HELP ? say_help() : status;
 }

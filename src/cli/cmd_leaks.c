@@ -159,8 +159,10 @@ static int take_flag(struct leaks_command *w, int which)
         return 0;
 }
 
-static int take(struct leaks_command *w, int which, const char *value)
+static int take(void *to, int which, const char *value)
 {
+        struct leaks_command *w = to;
+
         switch (which) {
         case LEAKS_SHOW:
                 return take_show(w, value);
@@ -488,22 +490,15 @@ int cmd_leaks(int argc, char **argv)
         struct leaks_command w = { .asked = { .command = "leaks", .view = REPORT_FLAT },
                             .options = { .show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_INDIRECT | 1u << PROFILE_LEAK_POSSIBLE } };
         struct option_parser parser;
-        bool help = false;
-        int which, status = 0;
+        int status;
 
         option_start(&parser, "leaks", leaks_options, argc, argv);
-        while (!status && !help && (which = option_next(&parser)) >= 0) {
-                help = which == LEAKS_HELP;
-                if (!help)
-                        status = take(&w, which, parser.value);
-        }
-        if (!status && !help && which == OPTION_WRONG)
-                status = ERR_EXIT_USAGE;
-        if (!status && !help && argc - parser.first_operand > 1)
+        status = option_take(&parser, take, &w);
+        if (!status && argc - parser.first_operand > 1)
                 status = message_usage("leaks", "one recording or process at a time, not also '%s'", argv[parser.first_operand + 1]);
-        if (!status && !help)
+        if (!status)
                 status = run(&w, argv[parser.first_operand]);
         report_free(&w.asked);
         suppress_free(&w.rules);
-        return help ? say_help() : status;
+        return status == OPTION_HELP ? say_help() : status;
 }

@@ -111,23 +111,15 @@ int cmd_report(int argc, char **argv)
 {
         struct report r = { .command = "report", .view = REPORT_TREE, .threshold = 1 };
         struct option_parser parser;
-        int which, status = 0;
+        int status;
 
         option_start(&parser, "report", report_options, argc, argv);
-        while (!status && (which = option_next(&parser)) >= 0) {
-                if (which == REPORT_HELP) {
-                        report_free(&r);
-                        return say_help();
-                }
-                status = report_take(&r, which, parser.value);
-        }
-        if (!status && which == OPTION_WRONG)
-                status = ERR_EXIT_USAGE;
+        status = option_take(&parser, report_take, &r);
         if (!status && argc - parser.first_operand > 1)
                 status = message_usage("report", "one recording at a time, not also '%s'",
                                        argv[parser.first_operand + 1]);
         if (!status)
                 status = run(&r, argv[parser.first_operand]);
         report_free(&r);
-        return status;
+        return status == OPTION_HELP ? say_help() : status;
 }

@@ -280,8 +280,9 @@ static int run(struct sql *q)
 
 /* ---- words ---- */
 
-static int take(struct sql *q, int which, const char *value)
+static int take(void *to, int which, const char *value)
 {
+        struct sql *q = to;
         int status = 0;
 
         if (names_take(&q->names, "sql", sql_options[which].name, value, &status))
@@ -343,16 +344,10 @@ int cmd_sql(int argc, char **argv)
 {
         struct sql q = { 0 };
         struct option_parser parser;
-        int which, status = 0;
+        int status;
 
         option_start(&parser, "sql", sql_options, argc, argv);
-        while (!status && (which = option_next(&parser)) >= 0) {
-                if (which == SQL_HELP)
-                        return say_help();
-                status = take(&q, which, parser.value);
-        }
-        if (!status && which == OPTION_WRONG)
-                status = ERR_EXIT_USAGE;
+        status = option_take(&parser, take, &q);
         names_settle(&q.names, q.quiet);
         q.names.options.raw = true; /* each form of a result escapes in its own way */
         if (!status)
@@ -361,5 +356,5 @@ int cmd_sql(int argc, char **argv)
                 status = run(&q);
         free(q.file);
         str_free(&q.query);
-        return status;
+        return status == OPTION_HELP ? say_help() : status;
 }

@@ -118,8 +118,10 @@ static int take_filter(struct top_command *w, enum filter_kind kind, const char 
         return 0;
 }
 
-static int take(struct top_command *w, int which, const char *value)
+static int take(void *to, int which, const char *value)
 {
+        struct top_command *w = to;
+
         switch (which) {
         case TOP_BATCH:
                 return take_number("batch", value, &w->batch);
@@ -248,20 +250,14 @@ int cmd_top(int argc, char **argv)
 {
         struct top_command w = { .asked = { .command = "top" }, .top = { .interval_ms = TOP_INTERVAL_MS } };
         struct option_parser parser;
-        int which, status = 0;
+        int status;
 
         option_start(&parser, "top", top_options, argc, argv);
-        while (!status && (which = option_next(&parser)) >= 0) {
-                if (which == TOP_HELP)
-                        return say_help();
-                status = take(&w, which, parser.value);
-        }
-        if (!status && which == OPTION_WRONG)
-                status = ERR_EXIT_USAGE;
+        status = option_take(&parser, take, &w);
         if (!status)
                 status = of_operand(&w, argc - parser.first_operand, argv + parser.first_operand);
         report_free(&w.asked);
         str_free(&w.filter);
         str_free(&w.thread);
-        return status;
+        return status == OPTION_HELP ? say_help() : status;
 }

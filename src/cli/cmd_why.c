@@ -115,8 +115,9 @@ static int take_shape(struct question *q, int which, const char *value)
         }
 }
 
-static int take(struct question *q, int which, const char *value)
+static int take(void *to, int which, const char *value)
 {
+        struct question *q = to;
         int status;
 
         return names_take(&q->names, "why", why_options[which].name, value, &status) ? status : take_shape(q, which, value);
@@ -230,17 +231,13 @@ int cmd_why(int argc, char **argv)
 {
         struct question q = { .color = PAGER_COLOR_AUTO };
         struct option_parser parser;
-        int which, status = 0;
+        int status;
 
         option_start(&parser, "why", why_options, argc, argv);
-        while (!status && (which = option_next(&parser)) >= 0) {
-                if (which == WHY_HELP)
-                        return say_help();
-                status = take(&q, which, parser.value);
-        }
-        if (!status && which == OPTION_WRONG)
-                status = ERR_EXIT_USAGE;
+        status = option_take(&parser, take, &q);
         if (!status)
                 status = take_operands(&q, argc - parser.first_operand, argv + parser.first_operand);
+        if (status == OPTION_HELP)
+                return say_help();
         return status ? status : run(&q);
 }

@@ -220,6 +220,15 @@ int option_next(struct option_parser *p)
         return which;
 }
 
+int option_take(struct option_parser *p, option_taker *take, void *to)
+{
+        int which, status = 0;
+
+        while (!status && (which = option_next(p)) >= 0)
+                status = p->entries[which].letter == 'h' ? OPTION_HELP : take(to, which, p->value);
+        return status ? status : which == OPTION_WRONG ? ERR_EXIT_USAGE : 0;
+}
+
 static void option_left_column(const struct option_entry *entry, struct str *out)
 {
         if (entry->letter)

@@ -77,7 +77,7 @@ struct option_entry {
 
 #define OPTION_MAX 96 /* entries of one table */
 
-enum { OPTION_DONE = -1, OPTION_WRONG = -2 };
+enum { OPTION_DONE = -1, OPTION_WRONG = -2, OPTION_HELP = -3 };
 
 struct option_parser {
         const char *command;
@@ -103,6 +103,11 @@ void option_start_program(struct option_parser *p, const char *command, const st
  * ERR_EXIT_USAGE.  A value that is not among the entry's values is
  * wrong, unless it is the beginning of just one of them: then it is that one. */
 int option_next(struct option_parser *p);
+
+/* Hand all options to TAKE, which returns 0 or the exit status after a message.  Returns that status, ERR_EXIT_USAGE, 0, or OPTION_HELP when the
+ * user asks for help: the caller cleans up first. */
+typedef int option_taker(void *to, int which, const char *value);
+int option_take(struct option_parser *p, option_taker *take, void *to);
 
 /* Whether WHICH, which option_next() returned, is --config. */
 bool option_is_config(const struct option_parser *p, int which);

@@ -104,7 +104,7 @@ struct report {
 int report_option(const char *name);
 
 /* Take the option WHICH of report_options with its VALUE.  0, or the exit status after a message. */
-int report_take(struct report *r, int which, const char *value);
+int report_take(void *report, int which, const char *value);
 
 /* What was left open follows from what was said; what contradicts itself is refused.  0, or the exit status. */
 int report_settle(struct report *r);

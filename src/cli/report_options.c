@@ -175,8 +175,9 @@ static bool take_json(struct report *r, int which)
         return true;
 }
 
-int report_take(struct report *r, int which, const char *value)
+int report_take(void *to, int which, const char *value)
 {
+        struct report *r = to;
         int status;
 
         if (names_take(&r->names, r->command, report_options[which].name, value, &status))
