@@ -215,13 +215,19 @@ static bool end_copy_job(struct freeze *f, struct err *e)
 
 /* ---- for others ---- */
 
+/* Of the copy, which may be there when the process is not. */
+static void find_root(struct freeze *f)
+{
+        snprintf(f->root, sizeof f->root, "/proc/%d/root", (int)(f->copy ? f->copy : f->pid));
+}
+
 bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)
 {
         struct freeze_state *s = heap_zero(1, sizeof *s);
 
         s->memory = s->original = MEMORY_CLOSED;
         *f = (struct freeze){ .pid = pid, .state = s };
-        snprintf(f->root, sizeof f->root, "/proc/%d/root", (int)pid);
+        find_root(f);
         priority_raise(&s->caller, gettid());
         if (tracer_start(s, e) && tracer_do(f, stop_job, e))
                 return true;
@@ -236,6 +242,7 @@ bool freeze_copy(struct freeze *f, struct err *e)
                 return false;
         }
         memory_open(&f->state->memory, f->copy, f->copy);
+        find_root(f);
         return true;
 }
 
@@ -250,6 +257,26 @@ static void find_missing(struct freeze *f)
         mappings_compare(&f->state->mappings, &copied);
         mappings_free(&copied);
         str_free(&maps);
+}
+
+bool freeze_is_whole(struct freeze *f)
+{
+        const struct mappings *all = &f->state->mappings;
+
+        find_missing(f);
+        for (uint32_t i = 0; i < all->count; i++)
+                if (all->at[i].missing && all->at[i].readable && all->at[i].writable)
+                        return false;
+        return true;
+}
+
+void freeze_drop(struct freeze *f)
+{
+        memory_close(&f->state->memory);
+        tracer_do(f, end_copy_job, NULL);
+        find_root(f);
+        for (uint32_t i = 0; i < f->state->mappings.count; i++)
+                f->state->mappings.at[i].missing = false;
 }
 
 /* Without a copy the tracer's work is done; its end frees threads that could not be stopped. */
@@ -302,6 +329,16 @@ size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t by
         if (f->core)
                 return core_read(f->core, address, to, bytes);
         return memory_read(memory_of(f, mappings_find(&f->state->mappings, address)), address, to, bytes);
+}
+
+/* Who is dead has no mappings. */
+bool freeze_lasts(const struct freeze *f)
+{
+        struct str maps = { 0 };
+        bool lasts = !f->copy || (procfs_text(f->copy, f->copy, "maps", &maps) && maps.length);
+
+        str_free(&maps);
+        return lasts;
 }
 
 void freeze_interrupted(const struct freeze *f, struct freeze_thread *t, uint64_t context)

@@ -47,6 +47,16 @@ bool freeze_stop(struct freeze *f, pid_t pid, struct err *e);
 /* While stopped: make a copy of the process by two clones made in it.  false: not possible here (E says why); all is as before. */
 bool freeze_copy(struct freeze *f, struct err *e);
 
+/* While stopped: whether the copy has all memory of the process that it may write to, so that it will do alone.  Programs may keep some
+ * from their children (MADV_DONTFORK). */
+bool freeze_is_whole(struct freeze *f);
+
+/* Whether there is still memory to be read: the kernel may have killed the copy. */
+bool freeze_lasts(const struct freeze *f);
+
+/* End the copy: the process itself is read. */
+void freeze_drop(struct freeze *f);
+
 /* Let the process go on.  A call that was interrupted begins again as it was, its whole time limit too; unless the first of two bytes at
  * wait_offset from its thread pointer says that the program can do better: the second is then set, and the call fails with EINTR. */
 void freeze_release(struct freeze *f);

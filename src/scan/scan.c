@@ -32,6 +32,7 @@ struct scan {
         struct scan_entries before, now;
         bool copied;
         uint32_t moment_ms;
+        uint64_t waiting_sp, waiting_context; /* of the thread that waits for this search (ledger_head.scan_sp); 0 none */
         struct search_range *moving;
         uint32_t moving_count;
         struct scan_list list;
@@ -45,19 +46,39 @@ struct scan {
 
 /* ---- the moment ---- */
 
+/* At its end the process leaves at once, and only the copy is there to be read: it must have all. */
+static bool copy(struct scan *s)
+{
+        struct err e;
+
+        if (s->o->flags & WIRE_SCAN_HOLD || s->o->view->head.wipes || !freeze_copy(&s->freeze, &e))
+                return false;
+        if (!PROFILE_SCAN_IS_LAST(s->o->when) || freeze_is_whole(&s->freeze))
+                return true;
+        freeze_drop(&s->freeze);
+        return false;
+}
+
 /* While the process stands still.  A copy that cannot be made is no failure: it is held instead. */
 static void take_moment(struct scan *s)
 {
+        const struct ledger_head *h = &s->o->view->head;
         struct err e;
 
         s->moment_ms = view_moment(s->o->view);
         view_refresh(s->o->view, &e);
-        s->freeze.wait_offset = s->o->view->head.wait_offset;
+        s->freeze.wait_offset = h->wait_offset;
+        if (h->scan_asked != h->scan_done) {
+                s->waiting_sp = h->scan_sp;
+                s->waiting_context = h->scan_context;
+        }
         s->moving_count = scan_moving(s->o->view, &s->moving);
-        s->copied = !PROFILE_SCAN_IS_LAST(s->o->when) && !(s->o->flags & WIRE_SCAN_HOLD) &&
-                    !s->o->view->head.wipes && freeze_copy(&s->freeze, &e);
-        if (s->copied)
-                freeze_release(&s->freeze);
+        s->copied = copy(s);
+        if (!s->copied)
+                return;
+        freeze_release(&s->freeze);
+        if (PROFILE_SCAN_IS_LAST(s->o->when))
+                s->o->leave(s->o->context);
 }
 
 static bool stop(struct scan *s, struct err *e)
@@ -100,13 +121,12 @@ static bool keeps_graph(const struct scan *s)
 /* The thread that waits for this search, by its stack: numbers differ between name spaces. */
 static struct freeze_thread *find_waiting(struct scan *s)
 {
-        const struct ledger_head *h = &s->o->view->head;
         struct freeze_thread *found = NULL;
 
-        for (uint32_t i = 0; h->scan_asked != h->scan_done && h->scan_sp && i < s->freeze.thread_count; i++) {
+        for (uint32_t i = 0; s->waiting_sp && i < s->freeze.thread_count; i++) {
                 struct freeze_thread *t = &s->freeze.threads[i];
 
-                if (t->sp <= h->scan_sp && h->scan_sp - t->sp < OURS_BYTES && (!found || t->sp > found->sp))
+                if (t->sp <= s->waiting_sp && s->waiting_sp - t->sp < OURS_BYTES && (!found || t->sp > found->sp))
                         found = t;
         }
         return found;
@@ -117,9 +137,9 @@ static void leave_waiting(struct scan *s)
 {
         struct freeze_thread *t = find_waiting(s);
 
-        if (!t || s->o->view->head.scan_context || stopped_return(s->stopped, t))
+        if (!t || s->waiting_context || stopped_return(s->stopped, t))
                 return;
-        t->sp = s->o->view->head.scan_sp; /* the registers are saved above it */
+        t->sp = s->waiting_sp; /* the registers are saved above it */
         memset(t->registers, 0, sizeof t->registers);
         memset(t->vectors, 0, sizeof t->vectors);
 }
@@ -127,10 +147,10 @@ static void leave_waiting(struct scan *s)
 /* A signal is about to end it: what counts is what it did until then. */
 static void leave_handler(struct scan *s)
 {
-        struct freeze_thread *t = s->o->view->head.scan_context ? find_waiting(s) : NULL;
+        struct freeze_thread *t = s->waiting_context ? find_waiting(s) : NULL;
 
         if (t)
-                freeze_interrupted(&s->freeze, t, s->o->view->head.scan_context);
+                freeze_interrupted(&s->freeze, t, s->waiting_context);
 }
 
 static void find_roots(struct scan *s)
@@ -293,10 +313,12 @@ static void search(struct scan *s)
 
 static void describe(struct scan *s, struct profile_scan *out)
 {
+        bool went_on = s->copied && !PROFILE_SCAN_IS_LAST(s->o->when);
+
         *out = (struct profile_scan){
                 .ms = s->moment_ms,
                 .when = s->o->when,
-                .flags = (s->o->flags & WIRE_SCAN_UNALIGNED ? PROFILE_SCAN_UNALIGNED : 0) | (s->copied ? PROFILE_SCAN_COPY : 0) |
+                .flags = (s->o->flags & WIRE_SCAN_UNALIGNED ? PROFILE_SCAN_UNALIGNED : 0) | (went_on ? PROFILE_SCAN_COPY : 0) |
                          (s->o->lost ? PROFILE_SCAN_INCREMENT : 0),
                 .threads = s->freeze.thread_count,
                 .roots = s->roots.count,
@@ -348,14 +370,18 @@ void scan_trouble(struct profile *p, const char *why)
         p->scan_count = 1;
 }
 
-static void find_all(struct scan *s)
+/* false: the memory went away meanwhile. */
+static bool find_all(struct scan *s, struct err *e)
 {
         find_blocks(s);
         find_roots(s);
         scan_entries_free(&s->now);
         use_blocks(s);
         search(s);
+        if (!freeze_lasts(&s->freeze))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, SCAN_KILLED);
         store(s);
+        return true;
 }
 
 static void clean_up(struct scan *s)
@@ -374,14 +400,12 @@ static void clean_up(struct scan *s)
 bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
 {
         struct scan s = { .o = o, .p = p, .begin_ns = clock_now_ns() };
-        bool good = stop(&s, e);
+        bool stopped = stop(&s, e), good = stopped && find_all(&s, e);
 
-        if (good) {
-                find_all(&s);
-        } else {
+        if (!stopped)
                 o->collect(o->context, p);
+        if (!good)
                 scan_trouble(p, e->text);
-        }
         clean_up(&s);
         return good;
 }
@@ -472,7 +496,7 @@ static void spare_all_in_hand(struct scan *s)
         }
 }
 
-static void search_unrecorded(struct scan *s)
+static bool search_unrecorded(struct scan *s, struct err *e)
 {
         struct unrecorded *u = s->unrecorded;
         struct ledger_head *head = &s->o->view->head;
@@ -484,11 +508,13 @@ static void search_unrecorded(struct scan *s)
         s->now = u->entries;
         u->entries = (struct scan_entries){ 0 };
         spare_all_in_hand(s);
-        find_all(s);
+        if (!find_all(s, e))
+                return false;
         if (s->freeze.core)
                 warn_of_core(s->p, core_about(s->freeze.core));
         if (u->trouble[0])
                 collect_warn(s->p, "%s; what lies behind it was not searched", u->trouble);
+        return true;
 }
 
 bool scan_unrecorded(const struct scan_target *t, struct profile *p, struct err *e)
@@ -506,7 +532,7 @@ bool scan_unrecorded(const struct scan_target *t, struct profile *p, struct err 
                 good = take_unrecorded(&s, t, e);
                 again = good && u.trouble[0] && tries > 1;
                 if (good && !again)
-                        search_unrecorded(&s);
+                        good = search_unrecorded(&s, e);
                 clean_up(&s);
                 unrecorded_free(&u);
                 if (again || !good)

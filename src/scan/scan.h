@@ -3,8 +3,8 @@
  * scan.h -- one search for leaks in a process, from the stop to the verdicts.
  *
  * Room:   outside, in a process of its own: when that is killed, the program goes on.
- * Keeps:  the program is held only as long as its memory is needed: until a copy of it is made, or (at its exit, or when no copy can be had)
- *         until the search is over.
+ * Keeps:  the program is held only as long as its memory is needed: until a copy of it is made, or (when
+ *         none can be had) until the search is over.
  */
 #ifndef SEEP_SCAN_SCAN_H
 #define SEEP_SCAN_SCAN_H
@@ -26,6 +26,8 @@ struct scan_lost {
         uint64_t birth_ms;
 };
 
+#define SCAN_KILLED "the copy of the program that was searched has been killed"
+
 struct scan_order {
         pid_t pid;         /* as we see it */
         struct view *view; /* is refreshed */
@@ -36,6 +38,8 @@ struct scan_order {
         void *context;
         /* Fill P with what the ledger has now. */
         void (*collect)(void *context, struct profile *p);
+        /* At its end: there is a copy, and the program may leave. */
+        void (*leave)(void *context);
         /* The program is not needed any more; so many blocks are definitely lost. */
         void (*read)(void *context, uint64_t definite);
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "attach/procfs.h"
@@ -135,7 +136,11 @@ static void collect_for_scan(void *context, struct profile *p)
 
 static struct scanner_order scan_order(struct recording *r)
 {
-        return (struct scanner_order){ (pid_t)r->pid, &r->view, r->plan->scan_flags, "", r, collect_for_scan };
+        return (struct scanner_order){
+                .pid = (pid_t)r->pid, .view = &r->view, .flags = r->plan->scan_flags, .unlisted = "",
+                .hold = r->plan->carrier->last_report || r->plan->departed >= (uint32_t)get_nprocs(),
+                .context = r, .collect = collect_for_scan,
+        };
 }
 
 static void serve_scans(struct recording *r)
@@ -145,6 +150,8 @@ static void serve_scans(struct recording *r)
         bool idle = !r->scanner.worker.pid;
         struct err e = { 0 };
 
+        if (r->departed)
+                return;
         view_tick(&r->view, now_ms, !idle); /* which the search has its moment from */
         scanner_start(&r->scanner, &order);
         if (!idle || !scanner_is_last(&r->scanner))

@@ -37,6 +37,7 @@ struct recording_plan {
         struct output *output;
         uint32_t recordings; /* that are made just now */
         const struct carrier *carrier;
+        uint32_t departed;   /* of programs that have left, and whose copies are searched */
         struct reports_author author;
         void *context;
         /* A report is written, or could not be.  ASKER in DUE is the callee's to answer and close. */
@@ -90,6 +91,7 @@ struct recording {
 
         struct scanner scanner;
         struct looks looks;
+        bool departed; /* the program has left, and a copy of it is searched */
 
         struct checkpoint checkpoint;
         struct reclaim reclaim;

@@ -87,6 +87,12 @@ static void tell_program(void *context, uint64_t definite)
                 view_scanned(w->o->view, w->s->request, definite);
 }
 
+/* Nobody at an end asks what was found. */
+static void let_leave(void *context)
+{
+        tell_program(context, 0);
+}
+
 static const struct scan_lost *map_known(const struct scanner *s, uint64_t *count)
 {
         struct stat st;
@@ -148,11 +154,15 @@ static void out_of_memory(void)
         end_without(at_work, why);
 }
 
-/* A copy of the program shares its memory until one of both writes: it may come to be there twice. */
-static bool has_room_for_copy(const struct work *w, uint64_t need)
+/* A copy of the program shares its memory until one of both writes: it may come to be there twice, unless the program
+ * leaves at once.  From an exec that fails it comes back. */
+static bool may_copy(const struct work *w, uint64_t need)
 {
-        uint64_t own = process_anonymous((uint32_t)w->o->pid);
+        bool last = PROFILE_SCAN_IS_LAST(w->s->when);
+        uint64_t own = last ? 0 : process_anonymous((uint32_t)w->o->pid);
 
+        if (last && (w->o->hold || w->s->when == PROFILE_SCAN_EXEC))
+                return false;
         return w->room.bytes == UINT64_MAX || (need < w->room.bytes && own < w->room.bytes - need);
 }
 
@@ -171,7 +181,7 @@ static uint32_t begin(struct work *w)
                 snprintf(text, sizeof text, "it takes %s", why);
                 end_without(w, text);
         }
-        return has_room_for_copy(w, need) ? 0 : WIRE_SCAN_HOLD;
+        return may_copy(w, need) ? 0 : WIRE_SCAN_HOLD;
 }
 
 static bool search(void *context, int words_fd)
@@ -179,7 +189,7 @@ static bool search(void *context, int words_fd)
         struct work *w = context;
         struct scanner *s = w->s;
         struct scan_order order = { .pid = w->o->pid, .view = w->o->view, .when = s->when, .flags = w->flags | w->o->flags, .context = w,
-                                    .collect = collect_for, .read = tell_program };
+                                    .collect = collect_for, .leave = let_leave, .read = tell_program };
         struct scanner_words words = { 0 };
         struct profile p;
         struct err e = { 0 };
@@ -274,6 +284,17 @@ static bool has_nothing(struct view *v)
         return !found;
 }
 
+bool scanner_is_busy(const struct scanner *s)
+{
+        return s->worker.pid && PROFILE_SCAN_IS_LAST(s->when);
+}
+
+void scanner_stop(struct scanner *s)
+{
+        if (s->worker.pid)
+                s->stopped = kill(s->worker.pid, SIGKILL) == 0;
+}
+
 bool scanner_is_last(const struct scanner *s)
 {
         return (s->worker.pid || s->nothing) && PROFILE_SCAN_IS_LAST(s->when);
@@ -321,17 +342,20 @@ void scanner_start(struct scanner *s, const struct scanner_order *o)
 
 /* ---- the answer ---- */
 
+#define SCANNER_STARVED "the kernel killed the search for lack of memory (--limit-ledger bounds what the recording takes)"
+
 /* It could not say so itself. */
 static void tell_why_dead(const struct scanner *s, int status, struct scanner_words *w)
 {
         char name[SIGNALS_NAME_BYTES];
 
         *w = (struct scanner_words){ 0 };
-        if (!WIFSIGNALED(status)) {
+        if (s->stopped) {
+                snprintf(w->trouble, sizeof w->trouble, "it was stopped by a signal (Ctrl-C)");
+        } else if (!WIFSIGNALED(status)) {
                 snprintf(w->trouble, sizeof w->trouble, "the searching process ended early");
         } else if (WTERMSIG(status) == SIGKILL && room_kills() > s->kills) {
-                snprintf(w->trouble, sizeof w->trouble,
-                         "the kernel killed the search for lack of memory (--limit-ledger bounds what the recording takes)");
+                snprintf(w->trouble, sizeof w->trouble, SCANNER_STARVED);
         } else {
                 signals_name((uint32_t)WTERMSIG(status), name);
                 snprintf(w->trouble, sizeof w->trouble, "the searching process was killed by %s", name);
@@ -342,6 +366,8 @@ static void read_words(const struct scanner *s, int status, struct scanner_words
 {
         if (!worker_read(&s->worker, 0, w, sizeof *w))
                 tell_why_dead(s, status, w);
+        else if (strcmp(w->trouble, SCAN_KILLED) == 0 && room_kills() > s->kills)
+                snprintf(w->trouble, sizeof w->trouble, SCANNER_STARVED);
         w->trouble[sizeof w->trouble - 1] = 0;
 }
 

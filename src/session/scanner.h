@@ -42,6 +42,7 @@ struct scanner {
         struct scanner_asker *askers;
         uint32_t asker_count, served; /* the first SERVED are answered by the present search */
 
+        bool stopped;      /* nobody wanted to wait for it */
         bool nothing;      /* no block is there at the end that the program comes to: what it waits for needs no search */
         struct scanner_file last;  /* the recording that the last search at the end of the program made */
         struct profile_scan last_nothing; /* ... or this, when it had nothing; .trouble is NULL otherwise */
@@ -56,6 +57,7 @@ struct scanner_order {
         pid_t pid;
         struct view *view;
         uint32_t flags; /* WIRE_SCAN_*, wanted by the user for all searches */
+        bool hold; /* at its end the program waits until all is searched */
         const char *unlisted; /* at the end: why the profile has no list of blocks, after "it takes"; "" it has */
         void *context;
         void (*collect)(void *context, struct profile *p);
@@ -75,6 +77,12 @@ bool scanner_is_last(const struct scanner *s);
 
 /* When it is not needed: say so to the program, which goes on at once. */
 void scanner_tell_nothing(struct scanner *s, const struct scanner_order *o);
+
+/* Whether the program's end, which may have come already, is still being searched. */
+bool scanner_is_busy(const struct scanner *s);
+
+/* Nobody wants to wait for what it finds. */
+void scanner_stop(struct scanner *s);
 
 /* The worker ended, with STATUS of waitpid().  *WORDS tells what it found; false: it was a search that nobody needs a word about. */
 bool scanner_done(struct scanner *s, const struct view *v, int status, struct scanner_words *words);

@@ -98,6 +98,7 @@ void session_close(struct session *s)
         connections_close(&s->connections);
         for (uint32_t i = 0; i < s->count; i++)
                 recording_free(s->recordings[i], false);
+        free(s->departed.at);
         if (s->timer >= 0)
                 close(s->timer);
         if (s->endpoint >= 0)
@@ -210,6 +211,8 @@ static void writer_ended(struct session *s, pid_t pid, int status, const struct 
                 if (recording_child_ended(r, pid, status, cpu_ns) && r->checkpoint.failed && !failed_before)
                         session_say(s, SESSION_TROUBLE, "cannot write to %s now (disk full?); continuing, and trying again", r->path);
         }
+        departed_child_ended(&s->departed, pid, status, cpu_ns);
+        session_finish_departed(s, false);
 }
 
 static void reap(struct session *s)
@@ -269,7 +272,7 @@ static bool wait_for_more(struct session *s)
 
         if (s->stop)
                 return false;
-        if (s->main_pid)
+        if (s->main_pid || s->departed.count)
                 return true;
         if (!s->o.carrier->child)
                 return wait_for_visitor(s);
@@ -344,7 +347,7 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
         do {
                 session_take_hellos(s, true);
                 session_find_ended(s);
-                session_finish_all(s, PROFILE_END_UNKNOWN);
+                session_finish_all(s);
         } while (s->connections.starved && listener_has_room());
         *end = (struct session_end){ .status = s->status, .running = s->main_pid != 0, .recordings = s->made };
         if (s->made == 0 && s->o.program)

@@ -14,6 +14,7 @@
 #include "session/requests.h"
 #include "session/session_parts.h"
 #include "session/verbose.h"
+
 void session_say(struct session *s, enum session_level level, const char *format, ...)
 {
         char text[2400];
@@ -62,16 +63,13 @@ void session_tell_scan(void *context, const struct recording *r, const struct sc
 
 /* ---- the end of a recording ---- */
 
-static void finish(struct session *s, uint32_t index, const struct recording_end *end)
+static void finish(struct session *s, struct recording *r, const struct recording_end *end)
 {
-        struct recording *r = s->recordings[index];
         struct profile p;
         struct err why = { 0 };
         char *wanted = heap_text(r->path);
         bool written;
 
-        s->recordings[index] = s->recordings[--s->count];
-        s->plan.recordings = s->count;
         recording_finish(r, end, clock_now_ns(), &p);
         verbose_end(&s->o, r, end);
         verbose_signal(&s->o, r, r->pid == s->main_id);
@@ -91,12 +89,35 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         recording_free(r, written);
 }
 
-void session_finish_all(struct session *s, enum profile_end how)
+void session_finish_departed(struct session *s, bool all)
 {
-        struct recording_end end = { .end = how };
+        struct recording_end end;
 
+        for (struct recording *r; (r = departed_take(&s->departed, all, &end));)
+                finish(s, r, &end);
+        s->plan.departed = s->departed.count;
+}
+
+static void take_out(struct session *s, uint32_t index, const struct recording_end *end)
+{
+        struct recording *r = s->recordings[index];
+
+        s->recordings[index] = s->recordings[--s->count];
+        s->plan.recordings = s->count;
+        if (!departed_add(&s->departed, r, end))
+                finish(s, r, end);
+        s->plan.departed = s->departed.count;
+}
+
+void session_finish_all(struct session *s)
+{
+        struct recording_end end = { .end = PROFILE_END_UNKNOWN };
+
+        if (s->stop)
+                departed_stop(&s->departed);
         while (s->count)
-                finish(s, s->count - 1, &end);
+                take_out(s, s->count - 1, &end);
+        session_finish_departed(s, true);
 }
 
 /* The recording of what it was before must not pass for that of what it became. */
@@ -133,7 +154,7 @@ void session_finish_main(struct session *s)
                 if (s->main_programs == 1 &&
                     (r->rss.peak_bytes == 0 || s->main_rss_bytes > s->own_rss_bytes))
                         end.rss_peak_bytes = s->main_rss_bytes;
-                finish(s, i, &end);
+                take_out(s, i, &end);
         }
         tell_left(s);
 }
@@ -146,7 +167,7 @@ void session_find_ended(struct session *s)
         for (uint32_t i = s->count; i-- > 0;)
                 if ((s->recordings[i]->pid != s->main_id || !s->main_pid) &&
                     recording_is_gone(s->recordings[i]))
-                        finish(s, i, &end);
+                        take_out(s, i, &end);
 }
 
 void session_finish_earlier(struct session *s, uint32_t pid)
@@ -158,7 +179,7 @@ void session_finish_earlier(struct session *s, uint32_t pid)
                         continue;
                 if (recording_is_gone(s->recordings[i]))
                         end.end = PROFILE_END_GONE; /* the number is another process's now */
-                finish(s, i, &end);
+                take_out(s, i, &end);
         }
 }
 
@@ -170,6 +191,6 @@ void session_find_execs(struct session *s)
                 if (recording_has_execed(s->recordings[i])) {
                         s->diagnosis.left = s->diagnosis.left ||
                                             s->recordings[i]->pid == s->main_id;
-                        finish(s, i, &end);
+                        take_out(s, i, &end);
                 }
 }

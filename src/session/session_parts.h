@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include "session/connections.h"
+#include "session/departed.h"
 #include "session/diagnosis.h"
 #include "session/lingering.h"
 #include "session/listener.h"
@@ -32,6 +33,7 @@ struct session {
 
         struct recording **recordings;
         uint32_t count, made;
+        struct departed departed;
         struct connections connections;
         struct members members;
         struct pollfd *polls;
@@ -69,7 +71,10 @@ void session_finish_main(struct session *s);
 void session_find_ended(struct session *s);
 void session_find_execs(struct session *s);
 void session_finish_earlier(struct session *s, uint32_t pid);
-void session_finish_all(struct session *s, enum profile_end how);
+void session_finish_all(struct session *s);
+
+/* Finish those of programs that have left, and whose search is over; ALL: or goes on. */
+void session_finish_departed(struct session *s, bool all);
 
 /* ---- session_arrivals.c ---- */
 

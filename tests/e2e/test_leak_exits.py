@@ -144,3 +144,19 @@ def test_a_program_that_holds_nothing_needs_no_search(recorder):
         assert leaks["scanned"] and leaks["scan"]["when"] == "exit" and leaks["scan"]["threads"] == 1
         assert all(leaks[word] == {"blocks": 0, "bytes": 0} for word in ("definite", "indirect", "possible", "reachable"))
         assert made["resident"]["rss_bytes"] and made["totals"]["allocations"] == made["totals"]["frees"]
+
+
+def test_whoever_waits_for_the_program_does_not_wait_for_the_search(compiler, recorder):
+    done = recorder.record(compiler.build("departs.c"), "parent", options=["--follow=exec"])
+    assert (done.stdout, done.status) == (b"wrong 0 seen 1\n", 0)
+    heaps = [p for p in done.profiles() if p.totals["live_blocks"] > 300000]
+    assert heaps
+    for heap in heaps:
+        assert heap.json["leaks"]["scanned"] is True
+        assert heap.json["leaks"]["definite"] == {"bytes": 7770, "blocks": 10}
+
+
+def test_memory_that_no_copy_can_have_is_searched_before_the_program_leaves(compiler, recorder):
+    done = recorder.record(compiler.build("departs.c"), "hidden")
+    assert done.status == 7
+    assert done.profile.json["leaks"]["scanned"] is True and done.profile.json["leaks"]["definite"]["blocks"] == 0
