@@ -17,15 +17,20 @@ static void end_quietly(void)
         _exit(1);
 }
 
-void worker_yield(pid_t program, struct room *room, void (*full)(void))
+void worker_bound(pid_t program, struct room *room, void (*full)(void))
 {
-        struct room own;
-
-        room = room ? room : &own;
-        room_offer(0);
         room_find(room, "", program);
         room_bound(room);
-        heap_when_empty(full ? full : end_quietly);
+        heap_when_empty(full);
+}
+
+/* From now on this process is the first victim, too. */
+static void yield_to(pid_t program)
+{
+        struct room room;
+
+        room_offer(0);
+        worker_bound(program, &room, end_quietly);
 }
 
 /* Its end of a socket, and no other descriptor of ours. */
@@ -44,7 +49,7 @@ static void run(const struct worker_order *o, int fd)
                 fd = WORKER_FD;
         }
         if (o->program)
-                worker_yield(o->program, NULL, NULL);
+                yield_to(o->program);
         _exit(o->work(o->context, fd) ? 0 : 1);
 }
 

@@ -34,17 +34,16 @@ struct worker_order {
          * it has no other descriptor of ours but the standard ones.  NULL, 0: neither. */
         const char *file;
         int socket;
-        /* It takes what memory this one can spare (worker_yield).  0: as much as it wants. */
+        /* It takes what memory this one can spare (worker_bound).  0: as much as it wants. */
         pid_t program;
 };
 
 /* Start it.  False, with errno: there can be none now. */
 bool worker_start(struct worker *w, const struct worker_order *o);
 
-/* In a worker: from now on this process is the first victim, has the memory that PROGRAM can spare
- * (*ROOM, unless that is NULL), and calls FULL, which does not return, when that is not enough;
- * NULL: it ends without a word. */
-void worker_yield(pid_t program, struct room *room, void (*full)(void));
+/* In a worker: from now on this process has the memory that PROGRAM can spare (*ROOM), and calls FULL, which does
+ * not return, when that is not enough. */
+void worker_bound(pid_t program, struct room *room, void (*full)(void));
 
 /* Wait for its end, if it runs: its status, as of waitpid(); 0 also when somebody else took it. */
 int worker_wait(struct worker *w);

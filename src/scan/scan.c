@@ -74,11 +74,9 @@ static void take_moment(struct scan *s)
         }
         s->moving_count = scan_moving(s->o->view, &s->moving);
         s->copied = copy(s);
-        if (!s->copied)
-                return;
-        freeze_release(&s->freeze);
-        if (PROFILE_SCAN_IS_LAST(s->o->when))
-                s->o->leave(s->o->context);
+        if (s->copied)
+                freeze_release(&s->freeze);
+        s->o->stopped(s->o->context, s->copied);
 }
 
 static bool stop(struct scan *s, struct err *e)

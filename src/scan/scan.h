@@ -38,8 +38,8 @@ struct scan_order {
         void *context;
         /* Fill P with what the ledger has now. */
         void (*collect)(void *context, struct profile *p);
-        /* At its end: there is a copy, and the program may leave. */
-        void (*leave)(void *context);
+        /* All threads were stopped for a moment.  COPIED: the program may leave, if it is at its end. */
+        void (*stopped)(void *context, bool copied);
         /* The program is not needed any more; so many blocks are definitely lost. */
         void (*read)(void *context, uint64_t definite);
 };

@@ -87,10 +87,14 @@ static void tell_program(void *context, uint64_t definite)
                 view_scanned(w->o->view, w->s->request, definite);
 }
 
-/* Nobody at an end asks what was found. */
-static void let_leave(void *context)
+/* Whoever kills us while we make a copy kills the program, too: at its end the kernel is not offered to before that is done. */
+static void let_leave(void *context, bool copied)
 {
-        tell_program(context, 0);
+        const struct work *w = context;
+
+        room_offer(0);
+        if (copied && PROFILE_SCAN_IS_LAST(w->s->when))
+                tell_program(context, 0); /* nobody at an end asks what was found */
 }
 
 static const struct scan_lost *map_known(const struct scanner *s, uint64_t *count)
@@ -174,7 +178,9 @@ static uint32_t begin(struct work *w)
         struct err e;
 
         at_work = w;
-        worker_yield(w->o->pid, &w->room, out_of_memory);
+        worker_bound(w->o->pid, &w->room, out_of_memory);
+        if (!PROFILE_SCAN_IS_LAST(w->s->when))
+                room_offer(0);
         view_refresh(w->o->view, &e); /* an earlier copy of the head will do */
         need = scan_need(w->o->view);
         if (!room_allows(&w->room, need, why)) {
@@ -189,7 +195,7 @@ static bool search(void *context, int words_fd)
         struct work *w = context;
         struct scanner *s = w->s;
         struct scan_order order = { .pid = w->o->pid, .view = w->o->view, .when = s->when, .flags = w->flags | w->o->flags, .context = w,
-                                    .collect = collect_for, .leave = let_leave, .read = tell_program };
+                                    .collect = collect_for, .stopped = let_leave, .read = tell_program };
         struct scanner_words words = { 0 };
         struct profile p;
         struct err e = { 0 };
