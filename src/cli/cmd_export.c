@@ -255,7 +255,7 @@ static bool make(struct export_command *w, const struct profile *p, struct str *
 {
         struct report *r = &w->asked;
         struct str remarks = { 0 };
-        struct selection sel, resources;
+        struct selection sel = { 0 }, resources = { 0 };
         struct select_request request;
         bool good;
 
@@ -265,13 +265,15 @@ static bool make(struct export_command *w, const struct profile *p, struct str *
                 request.at = request.from = request.to = (struct moment){ 0 };
                 request.cost = SELECT_LIVE;
         }
-        good = select_make(&sel, p, w->input.symbols, &request, e);
-        if (!good) {
+        if (w->form->flags & EXPORT_FINDINGS) {
+                sel = (struct selection){ .profile = p, .wrappers = request.wrappers };
+        } else if (!select_make(&sel, p, w->input.symbols, &request, e)) {
                 select_free(&sel);
                 return false;
         }
         request.resources = true;
-        select_make(&resources, p, w->input.symbols, &request, e); /* possible, as it was before */
+        if (w->form->flags & EXPORT_RESOURCES)
+                select_make(&resources, p, w->input.symbols, &request, e); /* possible, as it was before */
         report_remark(r, &sel);
         w->input.profile = p;
         w->input.sel = &sel;

@@ -49,6 +49,8 @@ struct export_reader {
 #define EXPORT_FOLLOWS_COST 32u /* has one cost, or can do with one */
 #define EXPORT_FOLLOWS_FILTERS 64u
 #define EXPORT_MARKS 128u /* tells which frames are wrappers instead of leaving them out */
+#define EXPORT_RESOURCES 256u /* tells of resources too */
+#define EXPORT_FINDINGS 512u /* what is wrong, whatever is selected: SEL has no rows */
 #define EXPORT_FOLLOWS_ALL (EXPORT_FOLLOWS_AT | EXPORT_FOLLOWS_RANGE | EXPORT_FOLLOWS_COST | EXPORT_FOLLOWS_FILTERS)
 
 struct export_form {
