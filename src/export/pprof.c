@@ -227,6 +227,10 @@ struct pprof {
         uint32_t *mappings;              /* by module: the id; 0 not met */
         uint32_t mapping_count;
         struct str message, part, inner, text; /* the whole, and what is being made for it */
+        struct label {
+                const char *text; /* that nobody changes */
+                uint32_t number;
+        } labels[16]; /* those of the samples, which have few different ones */
 };
 
 /* ---- the wire ---- */
@@ -386,10 +390,20 @@ static int count_values(const struct pprof *w)
         return w->in->usual ? COST_LIVE_BYTES + 1 : COST_COUNT;
 }
 
-static void put_text_label(struct pprof *w, const char *key, const char *text)
+/* Of a text that stays where it is. */
+static uint32_t label_of(struct pprof *w, const char *text)
 {
-        put_number(&w->inner, LABEL_KEY, text_of(w, key));
-        put_number(&w->inner, LABEL_TEXT, text_of(w, text));
+        struct label *known = &w->labels[((uintptr_t)text >> 3 ^ (uintptr_t)text >> 7) % (sizeof w->labels / sizeof *w->labels)];
+
+        if (known->text != text)
+                *known = (struct label){ text, text_of(w, text) };
+        return known->number;
+}
+
+static void put_text_label(struct pprof *w, const char *key, uint32_t text)
+{
+        put_number(&w->inner, LABEL_KEY, label_of(w, key));
+        put_number(&w->inner, LABEL_TEXT, text);
         put_message(&w->part, SAMPLE_LABEL, &w->inner);
 }
 
@@ -398,7 +412,7 @@ static void put_thread(struct pprof *w, const struct profile_thread *thread)
         char number[16];
 
         snprintf(number, sizeof number, "%" PRIu32, thread->tid);
-        put_text_label(w, "thread", thread->name && *thread->name ? thread->name : number);
+        put_text_label(w, "thread", thread->name && *thread->name ? label_of(w, thread->name) : text_of(w, number));
 }
 
 /* As Go does it: the size of the blocks, on the average. */
@@ -408,9 +422,9 @@ static void put_size(struct pprof *w, const struct costs *costs)
 
         if (blocks <= 0 || bytes < blocks)
                 return;
-        put_number(&w->inner, LABEL_KEY, text_of(w, "bytes"));
+        put_number(&w->inner, LABEL_KEY, label_of(w, "bytes"));
         put_number(&w->inner, LABEL_NUMBER, (uint64_t)(bytes / blocks));
-        put_number(&w->inner, LABEL_UNIT, text_of(w, "bytes"));
+        put_number(&w->inner, LABEL_UNIT, label_of(w, "bytes"));
         put_message(&w->part, SAMPLE_LABEL, &w->inner);
 }
 
@@ -428,7 +442,7 @@ static void put_sample(struct pprof *w, const struct portion *portion)
         if (portion->thread)
                 put_thread(w, &p->threads[portion->thread]);
         put_size(w, &portion->costs);
-        put_text_label(w, "kind", profile_kind_name(p, row->kind));
+        put_text_label(w, "kind", label_of(w, profile_kind_name(p, row->kind)));
         put_message(&w->message, PROFILE_SAMPLE, &w->part);
 }
 

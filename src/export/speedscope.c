@@ -10,6 +10,8 @@
 #include "export/export.h"
 #include "export/stack_costs.h"
 
+#define SPEEDSCOPE_STACKS (128u << 20)
+
 static void speedscope_frames(const struct stack_costs *s, struct str *out)
 {
         struct str name = { 0 };
@@ -65,29 +67,62 @@ static void speedscope_stack(const struct speedscope_number *numbers, const uint
         str_end(out, count ? to - 1 : to); /* without the last comma */
 }
 
-static void speedscope_samples(const struct stack_costs *s, enum cost_kind cost, struct str *out)
+/* The stacks of samples as text, each made once for all costs; what does not fit is made each time. */
+struct speedscope {
+        const struct stack_costs *s;
+        struct speedscope_number *numbers; /* by frame */
+        struct stack_costs_buffer buffer;
+        struct str stacks;
+        uint64_t *ends; /* by sample: of its text in STACKS, which begins where the one before ends */
+        uint32_t count; /* samples with a text */
+};
+
+static void speedscope_write(struct speedscope *m, uint32_t sample, struct str *out)
 {
-        struct speedscope_number *numbers = speedscope_numbers(s);
-        struct stack_costs_buffer buffer = { 0 };
-        bool first = true;
         uint32_t count;
+        const uint32_t *frames = stack_costs_outermost_first(m->s, m->s->samples[sample].node, &m->buffer, &count);
+
+        str_char(out, '[');
+        speedscope_stack(m->numbers, frames, count, out);
+        str_char(out, ']');
+}
+
+static void speedscope_open(struct speedscope *m, const struct stack_costs *s)
+{
+        *m = (struct speedscope){ .s = s, .numbers = speedscope_numbers(s), .ends = heap_zero(s->sample_count, sizeof *m->ends) };
+        for (; m->count < s->sample_count && m->stacks.length < SPEEDSCOPE_STACKS; m->count++) {
+                speedscope_write(m, m->count, &m->stacks);
+                m->ends[m->count] = m->stacks.length;
+        }
+}
+
+static void speedscope_close(struct speedscope *m)
+{
+        free(m->buffer.at);
+        free(m->numbers);
+        free(m->ends);
+        str_free(&m->stacks);
+}
+
+static void speedscope_samples(struct speedscope *m, enum cost_kind cost, struct str *out)
+{
+        bool first = true;
 
         str_text(out, "  \"samples\": [");
-        for (uint32_t i = 0; i < s->sample_count; i++) {
-                const uint32_t *frames;
+        for (uint32_t i = 0; i < m->s->sample_count; i++) {
+                uint64_t begin = i && i < m->count ? m->ends[i - 1] : 0;
 
-                if (!speedscope_has(&s->samples[i], cost))
+                if (!speedscope_has(&m->s->samples[i], cost))
                         continue;
-                str_text(out, first ? "[" : ",\n   [");
+                str_text(out, first ? "" : ",\n   ");
                 first = false;
-                frames = stack_costs_outermost_first(s, s->samples[i].node, &buffer, &count);
-                speedscope_stack(numbers, frames, count, out);
-                str_char(out, ']');
+                if (i < m->count)
+                        str_bytes(out, m->stacks.data + begin, m->ends[i] - begin);
+                else
+                        speedscope_write(m, i, out);
                 str_drain(out);
         }
         str_text(out, "],\n");
-        free(buffer.at);
-        free(numbers);
 }
 
 static void speedscope_weights(const struct stack_costs *s, enum cost_kind cost, struct str *out)
@@ -121,8 +156,9 @@ static void speedscope_title(const struct selection *sel, enum cost_kind cost, s
         str_free(&title);
 }
 
-static uint32_t speedscope_profile(const struct stack_costs *s, enum cost_kind cost, struct str *out)
+static uint32_t speedscope_profile(struct speedscope *m, enum cost_kind cost, struct str *out)
 {
+        const struct stack_costs *s = m->s;
         uint64_t total = 0;
         uint32_t negative = 0;
 
@@ -136,7 +172,7 @@ static uint32_t speedscope_profile(const struct stack_costs *s, enum cost_kind c
         json_field(out, ", \"", "startValue", 0);
         json_field(out, ", \"", "endValue", total);
         str_text(out, ",\n");
-        speedscope_samples(s, cost, out);
+        speedscope_samples(m, cost, out);
         speedscope_weights(s, cost, out);
         return negative;
 }
@@ -145,7 +181,9 @@ static uint32_t speedscope_profile(const struct stack_costs *s, enum cost_kind c
 static void speedscope_profiles(const struct export_input *in, const struct stack_costs *s, enum cost_kind chosen, struct str *out)
 {
         uint32_t count = 0, active = 0, negative = 0;
+        struct speedscope m;
 
+        speedscope_open(&m, s);
         str_text(out, ",\n \"profiles\": [");
         for (int i = 0; i < COST_COUNT; i++) {
                 uint32_t lost;
@@ -154,11 +192,12 @@ static void speedscope_profiles(const struct export_input *in, const struct stac
                         continue;
                 active = i == (int)chosen ? count : active;
                 str_text(out, count++ ? ",\n " : "\n ");
-                lost = speedscope_profile(s, (enum cost_kind)i, out);
+                lost = speedscope_profile(&m, (enum cost_kind)i, out);
                 negative = lost > negative ? lost : negative;
         }
         str_text(out, "]");
         json_field(out, ",\n \"", "activeProfileIndex", active);
+        speedscope_close(&m);
         export_remark_negative(in, negative);
 }
 

@@ -7,6 +7,8 @@
 #include "export/ci.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <string.h>
 #include <stdio.h>
 
 #include "base/xml.h"
@@ -20,7 +22,14 @@ static bool is_told(const struct finding *finding)
 
 static void put_number(struct str *out, const char *indent, const char *name, uint64_t value)
 {
-        str_format(out, "%s<%s>%" PRIu64 "</%s>\n", indent, name, value, name);
+        str_text(out, indent);
+        str_char(out, '<');
+        str_text(out, name);
+        str_char(out, '>');
+        str_number(out, value);
+        str_text(out, "</");
+        str_text(out, name);
+        str_text(out, ">\n");
 }
 
 /* ---- the head ---- */
@@ -52,16 +61,30 @@ static void write_status(const char *state, uint64_t ms, struct str *out)
 static void write_place(const struct finding_frame *frame, struct str *out)
 {
         const char *base = label_base(frame->file);
-        struct str directory = { 0 };
+        size_t length = base - frame->file > 1 ? (size_t)(base - frame->file) - 1 : (size_t)(base - frame->file);
+        char directory[PATH_MAX];
 
-        if (base > frame->file)
-                str_bytes(&directory, frame->file, base - frame->file > 1 ? (size_t)(base - frame->file) - 1 : 1);
-        if (directory.length)
-                xml_element(out, "      ", "dir", str_get(&directory));
+        if (length && length < sizeof directory) {
+                memcpy(directory, frame->file, length);
+                directory[length] = 0;
+                xml_element(out, "      ", "dir", directory);
+        }
         xml_element(out, "      ", "file", base);
         if (frame->line)
                 put_number(out, "      ", "line", frame->line);
-        str_free(&directory);
+}
+
+static void write_address(uint64_t address, struct str *out)
+{
+        char digits[2 + 16 + 1], *at = digits + sizeof digits - 1;
+
+        *at = 0;
+        do
+                *--at = "0123456789ABCDEF"[address & 15];
+        while (address >>= 4);
+        *--at = 'x';
+        *--at = '0';
+        xml_element(out, "      ", "ip", at);
 }
 
 static void write_stack(const struct finding_stack *stack, struct str *out)
@@ -72,7 +95,8 @@ static void write_stack(const struct finding_stack *stack, struct str *out)
         for (uint32_t i = 0; i < (stack->count ? stack->count : 1); i++) { /* readers want at least one frame */
                 const struct finding_frame *frame = stack->count ? &stack->frames[i] : &unknown;
 
-                str_format(out, "    <frame>\n      <ip>0x%" PRIX64 "</ip>\n", frame->address);
+                str_text(out, "    <frame>\n");
+                write_address(frame->address, out);
                 if (frame->module)
                         xml_element(out, "      ", "obj", frame->module);
                 if (frame->signature)
