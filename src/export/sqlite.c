@@ -17,6 +17,7 @@
 
 #define SQLITE_ROWS_IN_MEMORY 2000000u
 #define SQLITE_PART (1u << 20)
+#define ROWS_AT_ONCE 32u /* times 27 columns is below the 999 that old versions of SQLite take */
 
 /* By site: whether it is part of a row. */
 static uint8_t *chosen_sites(const struct selection *sel)
@@ -171,12 +172,7 @@ bool export_sqlite(const struct export_input *in, struct str *out, struct err *e
 
 /* ---- rows into a table of a database, value after value ---- */
 
-static void took(struct sql_rows *r, int result)
-{
-        r->failed |= result != SQLITE_OK;
-}
-
-static int columns_of(sqlite3 *db, const char *table)
+static uint32_t columns_of(sqlite3 *db, const char *table)
 {
         char *sql = sqlite3_mprintf("SELECT * FROM \"%w\"", table);
         sqlite3_stmt *all = NULL;
@@ -184,40 +180,84 @@ static int columns_of(sqlite3 *db, const char *table)
 
         sqlite3_finalize(all);
         sqlite3_free(sql);
-        return count;
+        return (uint32_t)count;
+}
+
+static void prepare(struct sql_rows *r, const char *table, uint32_t count, sqlite3_stmt **out)
+{
+        struct str sql = { 0 };
+
+        str_format(&sql, "INSERT INTO \"%s\" VALUES", table);
+        for (uint32_t i = 0; i < count; i++) {
+                str_text(&sql, i ? ",(" : "(");
+                for (uint32_t k = 0; k < r->columns; k++)
+                        str_text(&sql, k ? ",?" : "?");
+                str_char(&sql, ')');
+        }
+        r->failed |= sqlite3_prepare_v2(r->db, str_get(&sql), -1, out, NULL) != SQLITE_OK;
+        str_free(&sql);
 }
 
 void rows_begin(struct sql_rows *r, const char *table)
 {
-        struct str sql = { 0 };
-        int columns = columns_of(r->db, table);
+        r->columns = columns_of(r->db, table);
+        r->values = heap_zero((size_t)r->columns * ROWS_AT_ONCE, sizeof *r->values);
+        prepare(r, table, 1, &r->one);
+        prepare(r, table, ROWS_AT_ONCE, &r->many);
+}
 
-        str_format(&sql, "INSERT INTO \"%s\" VALUES(", table);
-        for (int i = 0; i < columns; i++)
-                str_text(&sql, i ? ",?" : "?");
-        str_char(&sql, ')');
-        r->column = 0;
-        took(r, sqlite3_prepare_v2(r->db, str_get(&sql), -1, &r->insert, NULL));
-        str_free(&sql);
+static int bind(const struct sql_rows *r, sqlite3_stmt *insert, int column, const struct sql_value *v)
+{
+        switch (v->type) {
+        case SQLITE_INTEGER:
+                return sqlite3_bind_int64(insert, column, v->number);
+        case SQLITE_FLOAT:
+                return sqlite3_bind_double(insert, column, v->real);
+        case SQLITE_TEXT:
+                return sqlite3_bind_text64(insert, column, r->texts.data + v->at, v->bytes, SQLITE_STATIC, SQLITE_UTF8);
+        case SQLITE_BLOB:
+                return sqlite3_bind_blob64(insert, column, r->texts.data + v->at, v->bytes, SQLITE_STATIC);
+        default:
+                return sqlite3_bind_null(insert, column);
+        }
+}
+
+static void insert_values(struct sql_rows *r, sqlite3_stmt *insert, const struct sql_value *values, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                r->failed |= bind(r, insert, (int)i + 1, &values[i]) != SQLITE_OK;
+        r->failed |= sqlite3_step(insert) != SQLITE_DONE;
+        sqlite3_reset(insert);
 }
 
 void rows_next(struct sql_rows *r)
 {
-        r->failed |= sqlite3_step(r->insert) != SQLITE_DONE;
-        sqlite3_reset(r->insert);
-        r->column = 0;
+        if (r->count < r->columns * ROWS_AT_ONCE)
+                return;
+        insert_values(r, r->many, r->values, r->count);
+        r->count = 0;
+        str_clear(&r->texts);
 }
 
 void rows_end(struct sql_rows *r)
 {
-        sqlite3_finalize(r->insert);
-        str_free(&r->clean);
-        r->insert = NULL;
+        for (uint32_t i = 0; i < r->count; i += r->columns)
+                insert_values(r, r->one, r->values + i, r->columns);
+        sqlite3_finalize(r->one);
+        sqlite3_finalize(r->many);
+        free(r->values);
+        str_free(&r->texts);
+        *r = (struct sql_rows){ .db = r->db, .failed = r->failed };
+}
+
+static void add(struct sql_rows *r, struct sql_value value)
+{
+        r->values[r->count++] = value;
 }
 
 void rows_number(struct sql_rows *r, uint64_t value)
 {
-        took(r, sqlite3_bind_int64(r->insert, ++r->column, (sqlite3_int64)value));
+        add(r, (struct sql_value){ .type = SQLITE_INTEGER, .number = (sqlite3_int64)value });
 }
 
 void rows_some(struct sql_rows *r, uint64_t value)
@@ -235,29 +275,31 @@ void rows_known(struct sql_rows *r, uint64_t value, bool known)
 
 void rows_real(struct sql_rows *r, double value)
 {
-        took(r, sqlite3_bind_double(r->insert, ++r->column, value));
+        add(r, (struct sql_value){ .type = SQLITE_FLOAT, .real = value });
 }
 
 void rows_null(struct sql_rows *r)
 {
-        took(r, sqlite3_bind_null(r->insert, ++r->column));
+        add(r, (struct sql_value){ .type = SQLITE_NULL });
 }
 
 void rows_blob(struct sql_rows *r, const void *bytes, size_t count)
 {
-        took(r, sqlite3_bind_blob64(r->insert, ++r->column, bytes, count, SQLITE_TRANSIENT));
+        add(r, (struct sql_value){ .type = SQLITE_BLOB, .at = r->texts.length, .bytes = count });
+        str_bytes(&r->texts, bytes, count);
 }
 
 void rows_text(struct sql_rows *r, const char *text)
 {
+        size_t at = r->texts.length;
+
         if (!text) {
                 rows_null(r);
                 return;
         }
-        str_clear(&r->clean);
         for (unsigned bytes; *text; text += bytes ? bytes : 1) {
                 bytes = utf8_bytes(text);
-                str_bytes(&r->clean, bytes ? text : UTF8_WRONG, bytes ? bytes : strlen(UTF8_WRONG));
+                str_bytes(&r->texts, bytes ? text : UTF8_WRONG, bytes ? bytes : strlen(UTF8_WRONG));
         }
-        took(r, sqlite3_bind_text64(r->insert, ++r->column, str_get(&r->clean), r->clean.length, SQLITE_TRANSIENT, SQLITE_UTF8));
+        add(r, (struct sql_value){ .type = SQLITE_TEXT, .at = at, .bytes = r->texts.length - at });
 }

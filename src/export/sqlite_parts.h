@@ -27,12 +27,24 @@
  *     rows_end(&rows);
  */
 
+struct sql_value {
+        int type; /* SQLITE_INTEGER and so on */
+        union {
+                sqlite3_int64 number;
+                double real;
+                size_t at; /* in texts */
+        };
+        size_t bytes;
+};
+
+/* Many rows go in with one statement: a statement for each costs twice as much. */
 struct sql_rows {
         sqlite3 *db;
-        sqlite3_stmt *insert;
-        int column;
+        sqlite3_stmt *one, *many; /* of one row, of ROWS_AT_ONCE */
+        struct sql_value *values; /* that are not stored yet */
+        struct str texts;
+        uint32_t count, columns;
         bool failed; /* then everything is passed over; sqlite3_errmsg(db) may tell why */
-        struct str clean;
 };
 
 void rows_begin(struct sql_rows *r, const char *table);
