@@ -3,37 +3,38 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/heap.h"
 
-/* The address space of a ledger; a smaller one where there is a limit on it (ulimit -v). */
+#define FEED_SHIFT 6u        /* counters of one writer at all sites: 1 GiB */
+#define FEED_SHIFT_LEAST 12u /* ... at 262,144 of them */
+
+/* The address space of a ledger: where that is limited (ulimit -v), a small part of it. */
 static struct ledger_head *reserve(void)
 {
-        for (unsigned shift = 0; shift <= 12; shift += 3) {
-                struct ledger_head *head = mmap(NULL, book_layout(NULL, shift), PROT_NONE,
-                                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+        struct ledger_head *head;
+        unsigned shift = FEED_SHIFT;
 
-                if (head == MAP_FAILED)
-                        continue;
-                if (mprotect(head, BOOK_STEP, PROT_READ | PROT_WRITE) == 0) {
-                        book_layout(head, shift);
-                        return head;
-                }
-                munmap(head, book_layout(NULL, shift));
-        }
-        return NULL;
+        getrlimit(RLIMIT_AS, &limit);
+        while (shift < FEED_SHIFT_LEAST && book_layout(NULL, shift) > limit.rlim_cur / 16)
+                shift++;
+        head = mmap(NULL, book_layout(NULL, shift), PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (head == MAP_FAILED || mprotect(head, BOOK_STEP, PROT_READ | PROT_WRITE) != 0)
+                heap_none();
+        book_layout(head, shift);
+        return head;
 }
 
 struct feed *feed_new(void)
 {
         struct feed *f = heap_zero(1, sizeof *f);
-        struct ledger_head *head = reserve();
 
-        if (head)
-                book_begin(&f->book, head);
-        if (!head || !book_commit(&f->book, LEDGER_SLOTS, sizeof(struct ledger_slot)))
-                heap_none();
-        head->slot_count = 1;
+        book_begin(&f->book, reserve());
+        book_commit(&f->book, LEDGER_SLOTS, sizeof(struct ledger_slot));
+        f->book.head->slot_count = 1;
         f->writer.slot = book_slot(&f->book, 0);
         f->writer.span = UINT64_MAX;
         return f;
