@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fronts.h -- the first bytes of blocks that pointers to near their start lead to: what is in front of these
+ * fronts.h -- the first bytes of blocks that pointers lead to: what is in front of these
  *
  * Room:   leak/ only, used by idioms.c.
- * Keeps:  first all questions are noted, then memory is read once from low to high, then they are answered.
+ * Keeps:  first all questions are noted, then memory is read once from low to high, then they are
+ *         answered.
  * Cost:   17 bytes of memory for a block with a question, nothing for stretches of blocks without.
  */
 #ifndef SEEP_LEAK_FRONTS_H
@@ -33,7 +34,7 @@ static inline void fronts_ask(struct fronts *f, uint32_t block, uint32_t offset)
 
 void fronts_read(struct fronts *f);
 
-/* What was asked, after reading: whether what is in front of OFFSET looks like a header of any kind ... */
+/* What was asked, after reading: whether what is in front of OFFSET looks like any header ... */
 static inline bool fronts_is_header(const struct fronts *f, uint32_t block, uint32_t offset)
 {
         return f->at[block].offsets[(offset - 1) / 64] >> (offset - 1) % 64 & 1;

@@ -26,7 +26,8 @@ void gather_bytes(const struct search_memory *m, uint64_t start, void *to, size_
         }
 }
 
-void gather_words(const struct search_memory *m, const uint64_t *addresses, uint64_t *words, size_t count)
+void gather_words(const struct search_memory *m, const uint64_t *addresses, uint64_t *words,
+                  size_t count)
 {
         uint32_t *order = arrange_start((uint32_t)count);
         uint8_t *piece = heap_grow(NULL, GATHER_PIECE, 1);

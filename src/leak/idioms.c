@@ -3,7 +3,8 @@
  * idioms.c -- interior pointers that are as good as pointers to the start.
  *
  * Keeps:  memory is read for few pointers only (their targets would be possibly lost), in large
- *         pieces: what is near the start of blocks by fronts.c, what may be a base class in batches.
+ *         pieces: what is near the start of blocks by fronts.c, what may be a base class in
+ *         batches.
  */
 #include "leak/idioms.h"
 
@@ -111,8 +112,8 @@ static void idioms_judge_objects(struct idioms *x)
         free(words);
 }
 
-/* Its first word, if that may be a table: the pass has it, but for an arena that another block begins
- * at the start of. */
+/* Its first word, if that may be a table: the pass has it, but for an arena that another block
+ * begins at the start of. */
 static uint64_t idioms_table_of(const struct idioms *x, uint32_t block)
 {
         const struct search_block *b = &x->in->blocks[block];
@@ -153,7 +154,8 @@ static void idioms_judge(struct idioms *x, struct suspect suspect)
         bool header = suspect.offset && fronts_is_header(x->fronts, block, suspect.offset);
 
         headers_add(x->headers, &(struct headers_pointer){
-                .block = block, .offset = header ? (uint8_t)suspect.offset : 0, .held = suspect.held });
+                .block = block, .offset = header ? (uint8_t)suspect.offset : 0,
+                .held = suspect.held });
         if (suspect.offset && fronts_is_known(x->fronts, block, suspect.offset))
                 idioms_accept(x, suspect.to);
 }
@@ -185,7 +187,7 @@ static void idioms_in_holds(struct idioms *x, meet *suspect_meet)
                         suspect_meet(x, (struct suspect){
                                 .to = &h->to, .offset = x->g->hold_offsets[i], .held = true,
                                 .source = root->words ? 0 : h->at,
-                                .value = root->words ? root->words[(h->at - root->start) / 8] : 0 });
+                                .value = !root->words ? 0 : root->words[(h->at - root->start) / 8] });
         }
 }
 
@@ -218,7 +220,8 @@ static void idioms_in_blocks(struct idioms *x, meet *suspect_meet)
                                 suspect_meet(x, (struct suspect){
                                         .to = &l->to, .offset = g->link_offsets[i],
                                         .held = g->leak[block] != PROFILE_LEAK_UNKNOWN,
-                                        .source = x->in->blocks[block].address + (uint64_t)l->at * g->unit });
+                                        .source = x->in->blocks[block].address +
+                                                  (uint64_t)l->at * g->unit });
                 }
         }
 }

@@ -7,8 +7,10 @@
 
 bool departed_add(struct departed *d, struct recording *r, const struct recording_end *end)
 {
-        /* After an exec the next recording of the process takes the name that this one must have been written to. */
-        if (end->end == PROFILE_END_UNKNOWN || end->end == PROFILE_END_EXEC || !scanner_is_busy(&r->scanner))
+        /* After an exec the next recording of the process takes the name of this one, which must have
+         * been written then. */
+        if (end->end == PROFILE_END_UNKNOWN || end->end == PROFILE_END_EXEC ||
+            !scanner_is_busy(&r->scanner))
                 return false;
         r->departed = true;
         d->at = heap_grow(d->at, d->count + 1, sizeof *d->at);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * departed.h -- recordings of programs that have left while what they left is still searched for leaks
+ * departed.h -- recordings of programs that have left, whose memory is still searched for leaks
  *
- * Keeps:  whoever waits for the program itself does not wait for us, and the observer has time for others.
+ * Keeps:  whoever waits for the program itself does not wait for us, and the observer has time for
+ *         others.
  */
 #ifndef SEEP_SESSION_DEPARTED_H
 #define SEEP_SESSION_DEPARTED_H
@@ -25,7 +26,8 @@ bool departed_add(struct departed *d, struct recording *r, const struct recordin
 /* A child of ours ended, as in recording_child_ended(). */
 void departed_child_ended(struct departed *d, pid_t pid, int status, uint64_t cpu_ns);
 
-/* One whose search is over (ANY: or goes on), with how it ended; NULL: there is none.  It is the caller's again. */
+/* One whose search is over (ANY: or goes on), with how it ended; NULL: there is none.  It is the
+ * caller's again. */
 struct recording *departed_take(struct departed *d, bool any, struct recording_end *end);
 
 /* Nobody wants to wait: end all searches. */

@@ -138,7 +138,8 @@ static struct scanner_order scan_order(struct recording *r)
 {
         return (struct scanner_order){
                 .pid = (pid_t)r->pid, .view = &r->view, .flags = r->plan->scan_flags, .unlisted = "",
-                .hold = r->plan->carrier->last_report || r->plan->departed >= (uint32_t)get_nprocs(),
+                .hold = r->plan->carrier->last_report ||
+                        (r->plan->departed && r->plan->departed >= (uint32_t)get_nprocs()),
                 .context = r, .collect = collect_for_scan,
         };
 }
