@@ -21,7 +21,7 @@ static struct thread *enter_borrowed(struct thread *owner)
         return t;
 }
 
-struct thread *hook_enter_slow(struct arch_state caller)
+struct thread *hook_enter_slow(const struct arch_state *caller)
 {
         struct thread *t = thread_self ? thread_self : thread_register();
         enum stack_nesting nesting;
@@ -36,7 +36,7 @@ struct thread *hook_enter_slow(struct arch_state caller)
                 return t;
         t->inside = THREAD_ACTIVE;
         compiler_barrier();
-        nesting = stack_nesting(t, caller, inside);
+        nesting = stack_nesting(t, *caller, inside);
         compiler_barrier();
         t->inside = inside;
         if (nesting == STACK_IN_SIGNAL)

@@ -20,7 +20,7 @@
 #define HOOK(symbol) __asm__(symbol) __attribute__((visibility("default")))
 
 /* The rare ways in: first event of a thread, inside another hook, inside the agent (signal handler). */
-struct thread *hook_enter_slow(struct arch_state caller);
+struct thread *hook_enter_slow(const struct arch_state *caller);
 void hook_leave_slow(struct thread *t);
 
 /* The thread to record an event of CALLER for; NULL: no event, just call the real function. */
@@ -31,7 +31,12 @@ static inline __attribute__((always_inline)) struct thread *hook_enter(struct ar
         if (unlikely(!agent_on()))
                 return NULL;
         t = thread_self;
-        return unlikely(!t || t->inside) ? hook_enter_slow(caller) : t;
+        if (unlikely(!t || t->inside)) {
+                struct arch_state here = caller; /* only here it must be in memory */
+
+                return hook_enter_slow(&here);
+        }
+        return t;
 }
 
 /* What to do with the result (or the argument) of a call that is no event: note the allocator's own blocks. */

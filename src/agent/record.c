@@ -63,12 +63,12 @@ static struct ledger_counter *by_key(struct thread *t, uint64_t stack, uint32_t 
         return r->counter;
 }
 
-struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t stack, struct arch_state caller)
+struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t stack, const struct arch_state *caller)
 {
         struct segment *g = NULL;
 
         if (!stack) {
-                stack = capture(t, caller);
+                stack = capture(t, *caller);
                 g = t->segment;
         }
         if (unlikely(!stack)) {
@@ -81,7 +81,7 @@ struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t 
                 t->last_site = g->site;
                 t->last_counter = g->counter;
         } else {
-                t->last_counter = by_key(t, stack, kind, caller);
+                t->last_counter = by_key(t, stack, kind, *caller);
                 if (g && t->last_counter) {
                         g->counter = t->last_counter;
                         g->site = t->last_site;
@@ -216,6 +216,11 @@ static void note_unrecorded(struct thread *t, void *address, size_t size)
                 shadow_put(&agent_book, &t->writer, b, shadow_block((uintptr_t)address, shadow_size(size), LEDGER_KIND_NONE, 0));
 }
 
+void record_any_alloc(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
+{
+        record_plain_alloc(t, address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, kind, caller);
+}
+
 void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
 {
         if (agent.special & SPECIAL_OFF) { /* not recorded, but its release will be no fault */
@@ -237,7 +242,7 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
                 return;
         }
         t->writer.last = 0;
-        record_plain_alloc(t, address, size, kind, caller);
+        record_any_alloc(t, address, size, kind, caller);
         if (!t->writer.last)
                 return; /* the event is lost */
         if (agent.special & SPECIAL_FILL)
@@ -248,8 +253,9 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
                 limit_check(t);
 }
 
-bool record_free_special(struct thread *t, struct ledger_block *b, uint64_t address, const struct book_release *r,
-                         struct arch_state caller)
+/* The live block B at ADDRESS goes, in whatever mode we are.  False: it is kept back. */
+static bool free_block(struct thread *t, struct ledger_block *b, uint64_t address, const struct book_release *r,
+                       struct arch_state caller)
 {
         struct ledger_block gone;
 
@@ -262,6 +268,35 @@ bool record_free_special(struct thread *t, struct ledger_block *b, uint64_t addr
         shadow_bury(b, agent_now_ms());
         record_count_free(t, &gone, address);
         return !(agent.special & SPECIAL_QUARANTINE) || !quarantine_put(t, &gone, address, r, caller);
+}
+
+bool record_free_slow(struct thread *t, void *p, const struct book_release *r, const struct arch_state *caller)
+{
+        uint64_t address = (uintptr_t)p;
+        struct ledger_block *b;
+
+        if (agent.special & SPECIAL_SAMPLE) {
+                if (sample_knows(address))
+                        sample_free(t, p, r->family, *caller);
+                else
+                        t->writer.last = 0;
+                return true;
+        }
+        b = shadow_find(&agent_book, &t->writer, address);
+        if (!b || !LEDGER_BLOCK_LIVE(*b))
+                return fault_release(t, b, address, r->family, *caller);
+        if (!LEDGER_BLOCK_SITE(*b)) { /* an allocator's own block after all */
+                *b = (struct ledger_block){ 0 };
+                return true;
+        }
+        if (!error_fits(b, *r)) {
+                if (LEDGER_BLOCK_KIND(*b) == LEDGER_KIND_THINNED) { /* since a moment ago */
+                        sample_free(t, p, r->family, *caller);
+                        return true;
+                }
+                fault_mismatch(t, b, address, r, *caller);
+        }
+        return free_block(t, b, address, r, *caller);
 }
 
 void record_missed(struct thread *t, struct ledger_block *b, uint64_t address)

@@ -67,7 +67,7 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
 
         t->writer.last = 0;
         if (!stage.mean) { /* thinning is about to begin */
-                record_plain_alloc(t, address, size, kind, caller);
+                record_any_alloc(t, address, size, kind, caller);
                 return;
         }
         if (passes_after_all(t, size, stage.mean))
@@ -78,7 +78,7 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
                 __atomic_add_fetch(&agent.head->lost_events, weight_of(at, size, agent_now_ms(), stage.mean), __ATOMIC_RELAXED);
                 return;
         }
-        c = record_counter(t, kind, 0, caller);
+        c = record_counter(t, kind, 0, &caller);
         b = shadow_new(&agent_book, &t->writer, at);
         if (!c || !b)
                 return;

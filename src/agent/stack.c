@@ -318,11 +318,7 @@ static inline bool same_state(const struct frame *f, const struct arch_state *s)
 /* Compare the kept words from frame I outwards: 0 when all are unchanged, else the number of the first that is not. */
 static inline uint32_t compare(const struct thread *t, uint32_t i)
 {
-        const struct check *c = t->checks + (t->frames[i].check & ~FRAME_BASE_LIVE);
-
-        while (*c->at == c->value)
-                c--;
-        return (uint32_t)(c - t->checks);
+        return (uint32_t)(stack_changed(t->checks + (t->frames[i].check & ~FRAME_BASE_LIVE)) - t->checks);
 }
 
 /* The frame, from I outwards, that the word number CHANGED belongs to. */

@@ -31,20 +31,31 @@ uint32_t stack_node(struct thread *t);
 /* Instead of a capture when stacks are not wanted: the empty one. */
 uint64_t stack_none(struct thread *t);
 
+/* The first word from C outwards that is not what it was; checks[0] never is.  Four at a time: a deep stack is hundreds. */
+static inline __attribute__((always_inline)) const struct check *stack_changed(const struct check *c)
+{
+        for (;; c -= 4) {
+                if (*c[0].at != c[0].value)
+                        return c;
+                if (*c[-1].at != c[-1].value)
+                        return c - 1;
+                if (*c[-2].at != c[-2].value)
+                        return c - 2;
+                if (*c[-3].at != c[-3].value)
+                        return c - 3;
+        }
+}
+
 /* stack_capture when the thread is where it was at its last event: one load per frame.  0: look closer. */
 static inline __attribute__((always_inline)) uint64_t stack_again(const struct thread *t, struct arch_state caller)
 {
         const struct frame *f = t->top;
-        const struct check *c;
 
         if (f->sp != caller.sp || f->pc != caller.pc || t->generation != agent.generation)
                 return 0;
         if ((f->check & FRAME_BASE_LIVE) && f->base != caller.base)
                 return 0;
-        c = t->checks + (f->check & ~FRAME_BASE_LIVE);
-        while (*c->at == c->value)
-                c--;
-        return c == t->checks ? f->hash : 0;
+        return stack_changed(t->checks + (f->check & ~FRAME_BASE_LIVE)) == t->checks ? f->hash : 0;
 }
 
 /* How many frames of a stack may go on at a lower stack pointer (signal handlers have stacks of their own) or not have their return address

@@ -139,7 +139,7 @@ static inline struct ledger_counter *book_counter(struct book *k, struct book_wr
 /* The class of a size or an age: ledger_slot. */
 static inline uint32_t book_class(uint64_t value)
 {
-        return value ? 64 - (uint32_t)__builtin_clzll(value) : 0;
+        return 63 - (uint32_t)__builtin_clzll(2 * value + 1); /* VALUE is below 2^63 */
 }
 
 static inline uint32_t book_family(uint32_t kind)

@@ -19,6 +19,8 @@
 #include "book/book.h"
 
 #define SHADOW_POOL LEDGER_PLANE_POOL
+#define SHADOW_LIVE (1ull << 53)
+#define SHADOW_IGNORED (1ull << 52)
 
 /* False: no memory. */
 bool shadow_start(struct book *k);
@@ -81,6 +83,13 @@ static inline struct ledger_block *shadow_find(struct book *k, struct book_write
         return likely(b && b->b && (b->b >> 51 & 24u) == address % LEDGER_SHADOW_GRANULE) ? b : NULL;
 }
 
+/* Whether B is the entry of the live block at ADDRESS, which has less than 4 GiB and is not ignored: all that an entry
+ * says about it but its kind, its thread and its birth, in one comparison. */
+static inline bool shadow_is_plain(const struct ledger_block *b, uint64_t address)
+{
+        return (b->b >> 52 ^ (address >> 1 & 12u)) == SHADOW_LIVE >> 52 && !(address & 7u);
+}
+
 /* The entry to write a new block at ADDRESS into; NULL: cannot be kept. */
 static inline struct ledger_block *shadow_new(struct book *k, struct book_writer *w, uint64_t address)
 {
@@ -129,9 +138,6 @@ static inline void shadow_write(struct book *k, struct book_writer *w, struct le
         what.b |= (uint64_t)w->record << 32;
         shadow_put(k, w, b, what);
 }
-
-#define SHADOW_LIVE (1ull << 53)
-#define SHADOW_IGNORED (1ull << 52)
 
 /* The block of B is released: its tombstone tells when. */
 static inline void shadow_bury(struct ledger_block *b, uint32_t now_ms)

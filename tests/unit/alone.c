@@ -160,7 +160,7 @@ STAND_IN bool agent_wake(void)
         return false;
 }
 
-STAND_IN struct thread *hook_enter_slow(struct arch_state caller)
+STAND_IN struct thread *hook_enter_slow(const struct arch_state *caller)
 {
         (void)caller;
         return NULL;
