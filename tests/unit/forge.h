@@ -7,6 +7,7 @@
 #ifndef SEEP_TESTS_UNIT_FORGE_H
 #define SEEP_TESTS_UNIT_FORGE_H
 
+#include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ static inline void forge_start(struct profile *p)
 {
         *p = (struct profile){ 0 };
         p->meta.program = heap_text("./prog");
+        p->meta.machine = EM_X86_64;
         p->meta.duration_ms = 10000;
         p->meta.complete = 1;
         p->meta.end = PROFILE_END_EXIT;
