@@ -5,7 +5,7 @@
 
 #include "base/heap.h"
 
-uint32_t lookup_number(struct lookup *l, uint64_t a, uint64_t b)
+uint32_t lookup_search(struct lookup *l, uint64_t a, uint64_t b)
 {
         uint32_t count = l->table.count;
         uint32_t number = TABLE_NUMBER(&l->table, table_hash(a, b), n, l->list[n].a == a && l->list[n].b == b);
@@ -15,18 +15,6 @@ uint32_t lookup_number(struct lookup *l, uint64_t a, uint64_t b)
                 l->list[number] = (struct lookup_entry){ a, b, 0 };
         }
         return number;
-}
-
-uint32_t *lookup_pair(struct lookup *l, uint64_t a, uint64_t b)
-{
-        uint32_t number = lookup_number(l, a, b);
-
-        return &l->list[number].value;
-}
-
-uint32_t *lookup_pointer(struct lookup *l, const void *p)
-{
-        return lookup_pair(l, (uintptr_t)p, 0);
 }
 
 void lookup_free(struct lookup *l)

@@ -10,4 +10,13 @@
  */
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
+/* A function NAME for qsort(): elements of TYPE by one FIELD, smallest first. */
+#define ORDER_BY(name, type, field)                                            \
+        static int name(const void *a, const void *b)                          \
+        {                                                                      \
+                const type *x = a, *y = b;                                     \
+                                                                               \
+                return ORDER(x->field, y->field);                              \
+        }
+
 #endif

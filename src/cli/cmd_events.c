@@ -320,12 +320,7 @@ static void read_all(struct events *v)
 
 /* ---- those never freed ---- */
 
-static int by_number(const void *a, const void *b)
-{
-        const struct replay_block *x = a, *y = b;
-
-        return ORDER(x->number, y->number);
-}
+ORDER_BY(by_number, struct replay_block, number)
 
 static void write_open(struct events *v)
 {

@@ -141,12 +141,7 @@ struct jit_line {
         const char *name;
 };
 
-static int place_compare(const void *a, const void *b)
-{
-        const struct jit_place *x = a, *y = b;
-
-        return ORDER(x->pc, y->pc);
-}
+ORDER_BY(place_compare, struct jit_place, pc)
 
 static uint32_t list_places(const struct profile *p, struct jit_place **out)
 {

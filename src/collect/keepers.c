@@ -188,12 +188,7 @@ static bool is_chunks(struct arena_search *s, const struct profile_mapping *m)
 
 /* ---- what the ledger knows ---- */
 
-static int by_base(const void *a, const void *b)
-{
-        const struct chunk *x = a, *y = b;
-
-        return ORDER(x->base, y->base);
-}
+ORDER_BY(by_base, struct chunk, base)
 
 static void find_chunks(struct arena_search *s)
 {

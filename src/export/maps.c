@@ -29,12 +29,7 @@ struct lines {
         uint32_t count, lost; /* lost: modules that another one took the place of */
 };
 
-static int by_start(const void *a, const void *b)
-{
-        const struct line *x = a, *y = b;
-
-        return ORDER(x->start, y->start);
-}
+ORDER_BY(by_start, struct line, start)
 
 static int by_order(const void *a, const void *b)
 {

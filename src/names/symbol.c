@@ -438,12 +438,7 @@ struct symbol_tally *symbols_tally(const struct symbols *s)
         return tally;
 }
 
-static int answer_compare(const void *a, const void *b)
-{
-        const struct cache_answer *x = a, *y = b;
-
-        return ORDER(x->address, y->address);
-}
+ORDER_BY(answer_compare, struct cache_answer, address)
 
 static void symbols_save_module(struct symbols *s, uint32_t index)
 {

@@ -153,12 +153,7 @@ static void settle_numbers(struct profile *p)
                 p->meta.end = PROFILE_END_UNKNOWN;
 }
 
-static int compare_blocks(const void *a, const void *b)
-{
-        const struct profile_block *x = a, *y = b;
-
-        return ORDER(x->address, y->address);
-}
+ORDER_BY(compare_blocks, struct profile_block, address)
 
 static int compare_symbols(const void *a, const void *b)
 {
@@ -168,26 +163,11 @@ static int compare_symbols(const void *a, const void *b)
                ORDER(x->inline_depth, y->inline_depth);
 }
 
-static int compare_marks(const void *a, const void *b)
-{
-        const struct profile_mark *x = a, *y = b;
+ORDER_BY(compare_marks, struct profile_mark, slice)
 
-        return ORDER(x->slice, y->slice);
-}
+ORDER_BY(compare_jit, struct profile_jit, start)
 
-static int compare_jit(const void *a, const void *b)
-{
-        const struct profile_jit *x = a, *y = b;
-
-        return ORDER(x->start, y->start);
-}
-
-static int compare_mappings(const void *a, const void *b)
-{
-        const struct profile_mapping *x = a, *y = b;
-
-        return ORDER(x->start, y->start);
-}
+ORDER_BY(compare_mappings, struct profile_mapping, start)
 
 static void settle_order(void *records, uint64_t count, size_t size, int (*compare)(const void *, const void *))
 {

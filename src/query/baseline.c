@@ -37,12 +37,7 @@ static uint64_t key_of(enum finding_kind kind, uint64_t fingerprint)
 
 /* ---- entries ---- */
 
-static int by_key(const void *a, const void *b)
-{
-        const struct baseline_entry *x = a, *y = b;
-
-        return ORDER(x->key, y->key);
-}
+ORDER_BY(by_key, struct baseline_entry, key)
 
 static struct baseline_entry *find(const struct baseline *b, uint64_t key)
 {

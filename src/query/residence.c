@@ -210,12 +210,7 @@ static uint32_t keeper_of(const struct residence *r, uint32_t i,
 
 /* ---- the walk ---- */
 
-static int compare_regions(const void *a, const void *b)
-{
-        const struct profile_region *x = a, *y = b;
-
-        return ORDER(x->start, y->start);
-}
+ORDER_BY(compare_regions, struct profile_region, start)
 
 /* What the program, or its allocator, mapped in M by a call that was seen; NULL nothing. */
 static const struct profile_region *region_in(struct residence *r, const struct profile_mapping *m)

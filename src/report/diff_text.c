@@ -177,12 +177,7 @@ void diff_text(const struct diff *d, const struct diff_options *options, struct 
 
 /* ---- as MTrace writes it ---- */
 
-static int by_id(const void *a, const void *b)
-{
-        const struct diff_row *x = a, *y = b;
-
-        return ORDER(x->id, y->id);
-}
+ORDER_BY(by_id, struct diff_row, id)
 
 static int by_key(const void *a, const void *b)
 {

@@ -57,12 +57,7 @@ void memlog_add(struct stack_writer *w, struct wrapper_frame from, int64_t numbe
         str_drain(w->out);
 }
 
-static int by_node(const void *a, const void *b)
-{
-        const struct memlog_row *x = a, *y = b;
-
-        return ORDER(x->from.node, y->from.node);
-}
+ORDER_BY(by_node, struct memlog_row, from.node)
 
 static int by_weight(const void *a, const void *b)
 {

@@ -513,19 +513,9 @@ static struct search_root to_search(const struct work *w, const struct profile_r
         return s;
 }
 
-static int by_start(const void *a, const void *b)
-{
-        const struct search_range *x = a, *y = b;
+ORDER_BY(by_start, struct search_range, start)
 
-        return ORDER(x->start, y->start);
-}
-
-static int by_use(const void *a, const void *b)
-{
-        const struct roots_used *x = a, *y = b;
-
-        return ORDER(x->start, y->start);
-}
+ORDER_BY(by_use, struct roots_used, start)
 
 static void hand_over(struct work *w)
 {

@@ -195,12 +195,7 @@ static void mark_used(struct scan *s, const struct roots_used *u)
         }
 }
 
-static int by_start(const void *a, const void *b)
-{
-        const struct search_range *x = a, *y = b;
-
-        return ORDER(x->start, y->start);
-}
+ORDER_BY(by_start, struct search_range, start)
 
 /* All memory that is a root, in order of address. */
 static struct search_range *root_memory(const struct roots *r, uint32_t *count)
