@@ -71,8 +71,8 @@ static void heap_make(struct heap *h, uint64_t blocks, uint64_t bytes)
 
         h->bytes = bytes;
         h->block_count = blocks;
-        h->blocks = vast_zero(blocks, sizeof *h->blocks);
-        h->places = vast_zero(blocks, sizeof *h->places);
+        h->blocks = huge_array_zero(blocks, sizeof *h->blocks);
+        h->places = huge_array_zero(blocks, sizeof *h->places);
         h->words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (!h->blocks || h->words == MAP_FAILED) {
                 fprintf(stderr, "leak_search: no memory for %llu blocks\n", (unsigned long long)blocks);
