@@ -374,7 +374,6 @@ static void find_mapped(struct glibc_walk *w)
         uint64_t sum = 0;
 
         w->window_bytes = 0;
-        w->window_next = false; /* a page here and there */
         for (uint32_t i = 0; i < w->in->maps->count; i++)
                 if (is_plain(&w->in->maps->at[i]))
                         sum += walk_mapped(w, &w->in->maps->at[i]);
@@ -439,7 +438,7 @@ static void settle(struct glibc_blocks *b)
 void glibc_find(struct glibc_blocks *b, const struct glibc_input *in)
 {
         struct glibc_walk w = {
-                .in = in, .out = b, .window = heap_zero(GLIBC_WINDOW, 1), .window_next = true
+                .in = in, .out = b, .window = heap_zero(GLIBC_WINDOW, 1)
         };
 
         *b = (struct glibc_blocks){ 0 };
@@ -449,7 +448,9 @@ void glibc_find(struct glibc_blocks *b, const struct glibc_input *in)
                 b->arena = w.arenas[0].at;
                 find_pieces(&w);
                 glibc_find_free(&w);
+                w.window_next = true;
                 walk_pieces(&w);
+                w.window_next = false;
                 find_mapped(&w);
                 settle(b);
         }

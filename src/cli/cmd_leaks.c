@@ -414,6 +414,8 @@ static int one_round(struct leaks_command *w, bool first)
 
                 return gone && !first ? -1 : message_error(&e);
         }
+        if (first)
+                load_tell_walk(&p, w->asked.quiet);
         if (!show(w, &p, &out, &status, &e))
                 status = message_error(&e);
         if (status == 0 && !first && !w->json && profile_scanned(&p)) {

@@ -69,11 +69,13 @@ static bool has_place(const struct profile *p, uint32_t site)
         return p->sites[site].live_blocks && p->sites[site].node < p->node_count;
 }
 
-/* From the innermost frame outwards.  Node 0 is no frame. */
+/* From the innermost frame outwards.  Node 0 is no frame.  Without stacks all blocks are of one wide place. */
 static uint32_t place_of_stack(struct places *t, const struct profile *p, uint32_t node)
 {
         uint32_t place = 0;
 
+        if (profile_is_walked(p))
+                return place_below(t, 0, 1);
         for (uint32_t depth = 0; node && depth < DEPTH; depth++) {
                 place = place_below(t, place, p->nodes[node].pc);
                 node = p->nodes[node].parent;

@@ -194,3 +194,30 @@ def test_a_process_that_is_traced_already_is_named_with_its_tracer(compiler):
 def test_no_process_and_a_thread_are_named():
     assert "no process" in refusal(2 ** 22 - 3)
     assert "thread of the kernel" in refusal(2) or "no process" in refusal(2)
+
+
+# ---- beside a recording ----
+
+SCRIPTS = {"bash": ["bash", "-c", "for i in {1..2000}; do b[$i]=$i; done; echo up; read x"],
+           "perl": ["perl", "-e", '$| = 1; my @a = map {{a => $_}} 1..5000; print "up\n"; <STDIN>']}
+
+
+def blocks_of(argv, recorded, folder):
+    """How many blocks a search finds in a program that waits, recorded or not."""
+    record = [SEEP, "record", "-q", "-o", folder / "run.seep", "--"] if recorded else []
+    process = subprocess.Popen([*record, *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment({"PERL_HASH_SEED": "0"}))
+    assert process.stdout.readline() == b"up\n"
+    wait_until(lambda: not recorded or open(f"/proc/{process.pid}/task/{process.pid}/children").read(), "the program runs")
+    pid = int(open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()[0]) if recorded else process.pid
+    wait_until(lambda: open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "S", "it waits")
+    _, out, err = seep("leaks", "--json", "-q", pid)
+    process.stdin.close()
+    process.wait(timeout=DEADLINE)
+    found = json.loads(out)
+    assert found["recorded"] is recorded, err
+    return [found["leaks"][c]["blocks"] for c in ("definite", "indirect", "possible", "reachable")]
+
+
+@pytest.mark.parametrize("name", sorted(SCRIPTS))
+def test_a_walk_finds_what_a_recording_has(name, tmp_path):
+    assert blocks_of(SCRIPTS[name], False, tmp_path) == blocks_of(SCRIPTS[name], True, tmp_path)
