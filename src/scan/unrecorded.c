@@ -490,11 +490,14 @@ static bool is_vtable(const struct look *l, uint64_t word)
         return false;
 }
 
+/* The bytes of an address may all be printable. */
 static struct kind kind_of(const struct look *l, uint64_t bytes, const uint64_t words[2])
 {
         if (is_vtable(l, words[0]))
                 return (struct kind){ bytes, words[0], CONTENT_OBJECT };
-        return (struct kind){ bytes, 0, is_text(words) ? CONTENT_TEXT : CONTENT_OTHER };
+        if (is_text(words) && !mappings_find(&l->maps, words[0]))
+                return (struct kind){ bytes, 0, CONTENT_TEXT };
+        return (struct kind){ bytes, 0, CONTENT_OTHER };
 }
 
 static uint32_t number_of(struct kinds *k, struct kind one)
