@@ -197,6 +197,16 @@ static void __attribute__((noinline)) wipe_stack(void)
                 room[i] = 0;
 }
 
+/* An address that is left over in a register counts as in use. */
+static void wipe_registers(void)
+{
+#ifdef __x86_64__
+        __asm__ volatile("xor %%r8d, %%r8d\n\txor %%r9d, %%r9d\n\txor %%r10d, %%r10d\n\txor %%r11d, %%r11d\n\t"
+                         "pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1\n\tpxor %%xmm2, %%xmm2\n\tpxor %%xmm3, %%xmm3" ::
+                                 : "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3");
+#endif
+}
+
 static void do_it(const char *way)
 {
         if (strcmp(way, "plain") == 0)
@@ -230,6 +240,7 @@ int main(int argc, char **argv)
                         return 1;
         }
         wipe_stack();
+        wipe_registers();
         if (write(3, "ready\n", 6) != 6)
                 return 1;
         while (read(0, line, sizeof line) > 0)
