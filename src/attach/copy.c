@@ -57,8 +57,8 @@ static void remote_leave_sequence(struct remote *r)
                 return;
         memory_read(&memory, setup.rseq_abi_pointer + offsetof(struct rseq, rseq_cs), &at, sizeof at);
         if (at && memory_read(&memory, at, &sequence, sizeof sequence) == sizeof sequence &&
-            *arch_pc(&r->home) - sequence.start_ip < sequence.post_commit_offset)
-                *arch_pc(&r->home) = sequence.abort_ip;
+            arch_pc(&r->home) - sequence.start_ip < sequence.post_commit_offset)
+                arch_set_pc(&r->home, sequence.abort_ip);
 }
 
 /* R->tid stands still; R->instruction and R->home are set.  false: it is gone. */
@@ -265,7 +265,7 @@ static const char *clone_trouble(const struct remote *r, long result)
 /* A clone by R's thread; the new process stops before its first instruction.  Its number by our count, or 0 and TROUBLE. */
 static pid_t clone_by(struct remote *r, uint64_t flags, const char **trouble, long *number)
 {
-        struct arch_call call = { SYS_clone, { flags } };
+        struct arch_call call = { SYS_clone, ARCH_CLONE(flags) };
         long result = remote_call(r, &call);
 
         for (int i = 0; i < 10 && result == -ARCH_ERESTARTNOINTR; i++)

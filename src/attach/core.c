@@ -17,7 +17,6 @@
 #include "base/heap.h"
 #include "base/str.h"
 
-#define CORE_PAGE 4096u
 #define CORE_SEGMENTS_MOST (1u << 20)
 #define CORE_NOTES_MOST (256u << 20)
 #define CORE_NOTE_MOST 4096u /* bytes of notes of a module */
@@ -275,8 +274,8 @@ static void take_vectors(struct core *c, char *data, size_t bytes)
 {
         struct iovec v = { data, bytes };
 
-        if (c->thread_count && bytes >= ARCH_XMM_AT + ARCH_XMM_BYTES)
-                arch_take_vectors(&c->threads[c->thread_count - 1], &v, UINT64_MAX);
+        if (c->thread_count)
+                arch_take_note(&c->threads[c->thread_count - 1], &v);
 }
 
 static void take_process(struct core *c, const char *data, size_t bytes)
@@ -354,7 +353,7 @@ static void take_notes(struct core *c)
                 data = c->notes + at + name;
                 if (h.n_type == NT_PRSTATUS)
                         take_status(c, data, h.n_descsz);
-                else if (h.n_type == NT_X86_XSTATE)
+                else if (h.n_type == ARCH_VECTOR_NOTE)
                         take_vectors(c, data, h.n_descsz);
                 else if (h.n_type == NT_PRPSINFO)
                         take_process(c, data, h.n_descsz);

@@ -14,19 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/arch/registers.h"
 #include "base/err.h"
-
-#define FREEZE_REGISTERS 16u /* general ones, in DWARF's order: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 */
-#define FREEZE_VECTORS 256u  /* 64-bit parts of vector registers: xmm0-15 first, then whatever more of them there is */
-
-struct freeze_thread {
-        uint32_t tid;
-        bool stopped;  /* false: it could not be stopped in time (vfork); sp and pc are what the kernel tells, 0 unknown */
-        uint64_t pc, sp, base; /* base: rbp */
-        uint64_t tp;           /* thread pointer (fs base); 0 unknown */
-        uint64_t registers[FREEZE_REGISTERS]; /* 0 unless stopped */
-        uint64_t vectors[FREEZE_VECTORS];
-};
 
 struct freeze {
         pid_t pid;

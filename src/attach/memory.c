@@ -7,9 +7,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/page.h"
 #include "attach/procfs.h"
 
-#define MEMORY_PAGE 4096u
 #define MEMORY_USED (3ull << 62) /* in an entry of pagemap: present, or swapped out */
 
 void memory_open(struct memory *m, pid_t pid, pid_t tid)
@@ -63,7 +63,7 @@ size_t memory_read(const struct memory *m, uint64_t address, void *to, size_t by
 
 uint64_t memory_next_page(const struct memory *m, uint64_t address, uint64_t end)
 {
-        uint64_t entries[1024], page = address / MEMORY_PAGE, last = (end + MEMORY_PAGE - 1) / MEMORY_PAGE;
+        uint64_t entries[1024], page = address / page_bytes(), last = (end + page_bytes() - 1) / page_bytes();
         const size_t most = sizeof entries / sizeof *entries;
 
         while (page < last) {
@@ -71,10 +71,10 @@ uint64_t memory_next_page(const struct memory *m, uint64_t address, uint64_t end
                 ssize_t got = m->pagemap >= 0 ? pread(m->pagemap, entries, want * sizeof *entries, (off_t)(page * sizeof *entries)) : 0;
 
                 if (got < (ssize_t)sizeof *entries)
-                        return address > page * MEMORY_PAGE ? address : page * MEMORY_PAGE;
+                        return address > page * page_bytes() ? address : page * page_bytes();
                 for (size_t i = 0; i < (size_t)got / sizeof *entries; i++, page++)
                         if (entries[i] & MEMORY_USED)
-                                return address > page * MEMORY_PAGE ? address : page * MEMORY_PAGE;
+                                return address > page * page_bytes() ? address : page * page_bytes();
         }
         return end;
 }

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/arch/arch.h"
 #include "attach/procfs.h"
 #include "base/worker.h"
 
@@ -70,8 +71,8 @@ static const struct call calls[] = {
         { SYS_madvise, 0, 0, MADV_WIPEONFORK, 0 },
         { SYS_memfd_create, NOWHERE, 3, 0, 0 },
         { SYS_mincore, 0, 0, 0, 0 },
-        { SYS_mmap, 0, 0, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE },
-        { SYS_mmap, 0, 0, PROT_NONE, MAP_SHARED | MAP_NORESERVE },
+        { ARCH_SYS_MMAP, 0, 0, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE },
+        { ARCH_SYS_MMAP, 0, 0, PROT_NONE, MAP_SHARED | MAP_NORESERVE },
         { SYS_mprotect, 0, 0, PROT_READ | PROT_WRITE, 0 },
         { SYS_munmap, 0, 0, 0, 0 },
         { SYS_nanosleep, NOWHERE, 0, 0, 0 },

@@ -22,8 +22,8 @@
 #include "base/find.h"
 #include "base/heap.h"
 #include "base/order.h"
+#include "base/page.h"
 
-#define KEEPERS_PAGE 4096u
 #define KEEPERS_ENTRIES 512u /* of the shadow, read at once */
 #define KEEPERS_KNOWN 16u /* files that are remembered */
 #define KEEPERS_GUARD (1u << 20) /* a guard below a stack is smaller */
@@ -178,7 +178,7 @@ static bool is_chunks(struct arena_search *s, const struct profile_mapping *m)
         while (at < m->end && s->looks) {
                 s->looks--;
                 if (memory_read(&s->memory, at, head, sizeof head) != sizeof head ||
-                    head[1] % KEEPERS_PAGE != 2 || head[1] < KEEPERS_PAGE ||
+                    head[1] % page_bytes() != 2 || head[1] < page_bytes() ||
                     head[1] - 2 > m->end - at)
                         break;
                 at += head[1] - 2;

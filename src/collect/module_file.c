@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/page.h"
 #include "attach/elf.h"
 #include "ledger/ledger.h"
 
-#define MODULE_PAGE 4096u
 #define MODULE_NOTES 4096u /* bytes of notes that are looked at */
 #define MODULE_START 4096u /* bytes of a file that are read at once */
 
@@ -81,7 +81,7 @@ static void read_headers(const struct look *l, struct profile_module *m)
                 if (h.p_type != PT_LOAD)
                         continue;
                 if (!end)
-                        m->bias = m->start - ((h.p_vaddr - h.p_offset) & ~(uint64_t)(MODULE_PAGE - 1));
+                        m->bias = m->start - ((h.p_vaddr - h.p_offset) & ~(page_bytes() - 1));
                 end = m->bias + h.p_vaddr + h.p_memsz;
         }
         if (end > m->end)

@@ -6,8 +6,8 @@
 
 #include "base/arrange.h"
 #include "base/heap.h"
+#include "base/page.h"
 
-#define GATHER_PAGE 4096u
 #define WORD 8u
 
 void gather_bytes(const struct search_memory *m, uint64_t start, void *to, size_t bytes)
@@ -19,7 +19,7 @@ void gather_bytes(const struct search_memory *m, uint64_t start, void *to, size_
                 size_t hole;
 
                 done += m->read(m->context, start + done, out + done, bytes - done);
-                hole = GATHER_PAGE - (start + done) % GATHER_PAGE;
+                hole = page_bytes() - (start + done) % page_bytes();
                 hole = hole < bytes - done ? hole : bytes - done;
                 memset(out + done, 0, hole);
                 done += hole;

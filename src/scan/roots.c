@@ -7,12 +7,12 @@
 #include "attach/mappings.h"
 #include "base/heap.h"
 #include "base/order.h"
+#include "base/page.h"
 #include "collect/collect.h"
 #include "profile/machine.h"
 #include "scan/segments.h"
 #include "scan/tls.h"
 
-#define ROOTS_PAGE 4096ull
 #define ROOTS_RED_ZONE 128u                 /* below the stack pointer, and in use */
 #define ROOTS_ARENA (64ull << 20)           /* glibc aligns the heaps of its arenas to this */
 #define ROOTS_LARGE (128u << 10)            /* glibc maps blocks from this size on by themselves */
@@ -38,7 +38,7 @@ struct work {
 
 static uint64_t page_of(uint64_t address)
 {
-        return address & ~(ROOTS_PAGE - 1);
+        return address & ~(page_bytes() - 1);
 }
 
 static void note_used(struct work *w, uint64_t start, uint64_t end, bool tls)
@@ -97,7 +97,7 @@ static bool has_thread(const struct work *w, const struct mapping *l)
  * an arena begins. */
 static void erase_around(struct work *w, const struct mapping *l, const struct scan_entry *e)
 {
-        uint64_t start = page_of(e->address - 16), end = page_of(e->address + e->size + ROOTS_PAGE - 1);
+        uint64_t start = page_of(e->address - 16), end = page_of(e->address + e->size + page_bytes() - 1);
 
         if (e->size < ROOTS_LARGE) {
                 uint64_t arena = e->address & ~(ROOTS_ARENA - 1);
@@ -308,7 +308,7 @@ static void put_modules(struct work *w)
                         continue;
                 for (uint32_t k = 0; k < m.data_count; k++)
                         if (i + 1 == own || i == w->out->allocator)
-                                segments_erase(&w->segments, page_of(m.data[k].start), page_of(m.data[k].end + ROOTS_PAGE - 1));
+                                segments_erase(&w->segments, page_of(m.data[k].start), page_of(m.data[k].end + page_bytes() - 1));
                         else
                                 put_mapped(w, (struct profile_root){ .start = m.data[k].start, .end = m.data[k].end,
                                                                      .kind = PROFILE_ROOT_DATA, .module = i });
@@ -330,7 +330,7 @@ static const struct profile_region *region_at(const struct profile *p, uint64_t 
  * joins it with what is mapped behind it. */
 static uint64_t stack_end(const struct freeze_thread *t, const struct mapping *l)
 {
-        uint64_t end = page_of(t->tp + ROOTS_DESCRIPTOR + ROOTS_PAGE - 1);
+        uint64_t end = page_of(t->tp + ROOTS_DESCRIPTOR + page_bytes() - 1);
 
         return l->anonymous && t->tp > t->sp && t->tp < l->end && end < l->end ? end : l->end;
 }

@@ -17,9 +17,6 @@
 
 #define STOPPED_THREADS_MAX 256u
 #define STOPPED_FRAMES_MAX 1000u
-#define STOPPED_SP 7u /* DWARF's number of the stack pointer */
-#define STOPPED_REGISTERS 17u
-#define STOPPED_RED_ZONE 128u
 
 struct unwind {
         const struct freeze *freeze;
@@ -93,12 +90,18 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void
 static bool set_registers(Dwfl_Thread *thread, void *argument)
 {
         const struct unwind *u = argument;
-        Dwarf_Word values[STOPPED_REGISTERS];
+        Dwarf_Word values[FREEZE_REGISTERS], sp = u->thread->sp, pc = u->thread->pc;
 
-        for (uint32_t i = 0; i < STOPPED_REGISTERS - 1; i++)
+        for (uint32_t i = 0; i < FREEZE_REGISTERS; i++)
                 values[i] = u->thread->registers[i]; /* in DWARF's order */
-        values[STOPPED_REGISTERS - 1] = u->thread->pc;
-        return dwfl_thread_state_registers(thread, 0, STOPPED_REGISTERS, values);
+        if (!dwfl_thread_state_registers(thread, 0, FREEZE_REGISTERS, values))
+                return false;
+        if (ARCH_STACK_REGISTER >= FREEZE_REGISTERS && !dwfl_thread_state_registers(thread, ARCH_STACK_REGISTER, 1, &sp))
+                return false;
+        if (ARCH_PC_REGISTER)
+                return dwfl_thread_state_registers(thread, ARCH_PC_REGISTER, 1, &pc);
+        dwfl_thread_state_register_pc(thread, pc);
+        return true;
 }
 
 /* ---- frames ---- */
@@ -128,7 +131,7 @@ static int take_frame(Dwfl_Frame *frame, void *argument)
         Dwarf_Word sp;
         bool exact;
 
-        if (u->depth >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) || dwfl_frame_reg(frame, STOPPED_SP, &sp) != 0)
+        if (u->depth >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) || dwfl_frame_reg(frame, ARCH_STACK_REGISTER, &sp) != 0)
                 return DWARF_CB_ABORT;
         end_last(u, sp);
         p->frames = heap_next(p->frames, p->frame_count, sizeof *p->frames);
@@ -147,7 +150,7 @@ void stopped_end_frames(struct profile *p)
                 for (uint32_t i = 0; outermost && i < p->root_count; i++) {
                         const struct profile_root *r = &p->roots[i];
 
-                        if (r->kind == PROFILE_ROOT_STACK && r->start <= f->low + STOPPED_RED_ZONE && f->low < r->end)
+                        if (r->kind == PROFILE_ROOT_STACK && r->start <= f->low + ARCH_RED_ZONE && f->low < r->end)
                                 f->high = r->end;
                 }
         }
@@ -185,7 +188,7 @@ static bool is_between(const struct unwind *u, uint64_t pc)
 /* What a function must leave as it was: their values are still those of the program. */
 static void keep_registers(Dwfl_Frame *frame, struct freeze_thread *t)
 {
-        static const unsigned kept[] = { 3, 6, 12, 13, 14, 15 }; /* rbx rbp r12-r15 */
+        static const unsigned kept[] = ARCH_KEPT;
 
         memset(t->registers, 0, sizeof t->registers);
         memset(t->vectors, 0, sizeof t->vectors);
@@ -204,7 +207,7 @@ static int find_program(Dwfl_Frame *frame, void *argument)
         Dwarf_Word sp;
         bool exact;
 
-        if (u->depth++ >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) || dwfl_frame_reg(frame, STOPPED_SP, &sp) != 0)
+        if (u->depth++ >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) || dwfl_frame_reg(frame, ARCH_STACK_REGISTER, &sp) != 0)
                 return DWARF_CB_ABORT;
         u->back->sp = sp;
         if (is_between(u, pc - !exact))

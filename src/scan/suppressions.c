@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/arch/arch.h"
 #include "base/heap.h"
+#include "base/page.h"
 
 #define FUNCTION "__lsan_default_suppressions"
 #define CODE_BYTES 32u
@@ -64,41 +66,11 @@ static uint64_t find_in_file(const struct freeze *f, const struct profile_module
 
 /* ---- what it returns ---- */
 
-/* lea X(%rip),%rax, and the same with a load from there */
-enum { CODE_ADDRESS = 0x8d, CODE_LOAD = 0x8b };
-
 static uint64_t pointer_at(const struct freeze *f, uint64_t address)
 {
-        uint64_t pointer = 0;
+        uintptr_t pointer = 0;
 
         return freeze_read(f, address, &pointer, sizeof pointer) == sizeof pointer ? pointer : 0;
-}
-
-/* endbr64, push %rbp, mov %rsp,%rbp may come first; then lea X(%rip),%rax, mov X(%rip),%rax or mov $X,%eax.  0: something else. */
-static uint64_t returned(const struct freeze *f, const uint8_t *code, uint64_t address)
-{
-        static const struct {
-                uint8_t bytes[4];
-                uint32_t count;
-        } fronts[] = { { { 0xf3, 0x0f, 0x1e, 0xfa }, 4 }, { { 0x55 }, 1 }, { { 0x48, 0x89, 0xe5 }, 3 } };
-        uint32_t at = 0;
-        int32_t value;
-
-        for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
-                if (memcmp(code + at, fronts[i].bytes, fronts[i].count) == 0)
-                        at += fronts[i].count;
-        if (code[at] == 0x48 && (code[at + 1] == CODE_ADDRESS || code[at + 1] == CODE_LOAD) && code[at + 2] == 0x05) {
-                uint64_t place;
-
-                memcpy(&value, code + at + 3, sizeof value);
-                place = address + at + 7 + (uint64_t)(int64_t)value;
-                return code[at + 1] == CODE_LOAD ? pointer_at(f, place) : place;
-        }
-        if (code[at] == 0xb8 || (code[at] == 0x48 && code[at + 1] == 0xc7 && code[at + 2] == 0xc0)) {
-                memcpy(&value, code + at + (code[at] == 0xb8 ? 1 : 3), sizeof value);
-                return (uint64_t)(uint32_t)value;
-        }
-        return 0;
 }
 
 /* By pages: what lies behind the text may not be there. */
@@ -108,7 +80,7 @@ static char *read_text(const struct freeze *f, uint64_t address)
         size_t used = 0, got = 1, want = 1;
 
         while (used < TEXT_BYTES && got == want && !memchr(text, 0, used)) {
-                want = 4096 - (address + used) % 4096;
+                want = page_bytes() - (address + used) % page_bytes();
                 want = want < TEXT_BYTES - used ? want : TEXT_BYTES - used;
                 got = freeze_read(f, address + used, text + used, want);
                 used += got;
@@ -122,13 +94,16 @@ char *suppressions_of_program(const struct freeze *f, const struct profile *p)
 
         for (uint32_t i = 0; i < p->module_count; i++) {
                 uint64_t address, text;
+                bool load;
 
                 if (p->modules[i].gone_ms || strcmp(p->modules[i].path, p->meta.exe) != 0)
                         continue;
                 address = find_in_file(f, &p->modules[i]);
                 if (!address || freeze_read(f, address, code, sizeof code) != sizeof code)
                         continue;
-                text = returned(f, code, address);
+                text = arch_returned(code, sizeof code, address, &load);
+                if (load)
+                        text = pointer_at(f, text);
                 if (text)
                         return read_text(f, text);
         }

@@ -2,18 +2,20 @@
 #include "scan/tls.h"
 
 #include <elf.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
 
+#define TLS_WORD sizeof(uintptr_t)
 #define TLS_HEADERS_MAX 64u
 #define TLS_DYNAMIC_MAX 256u
 #define TLS_MODULES_MAX 4096u
 
 /* ---- headers ---- */
 
-static void read_header(const Elf64_Phdr *h, uint64_t bias, struct tls_module *out)
+static void read_header(const ElfW(Phdr) *h, uint64_t bias, struct tls_module *out)
 {
         if (h->p_type == PT_TLS) {
                 out->tls_bytes = h->p_memsz;
@@ -26,7 +28,7 @@ static void read_header(const Elf64_Phdr *h, uint64_t bias, struct tls_module *o
 }
 
 /* The file begins at START.  The ledger knows the difference to its addresses only of modules that were on a stack. */
-static uint64_t find_bias(const Elf64_Phdr *headers, uint32_t count, uint64_t start)
+static uint64_t find_bias(const ElfW(Phdr) *headers, uint32_t count, uint64_t start)
 {
         for (uint32_t i = 0; i < count; i++)
                 if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0)
@@ -36,12 +38,12 @@ static uint64_t find_bias(const Elf64_Phdr *headers, uint32_t count, uint64_t st
 
 static bool read_headers(const struct tls *t, uint64_t start, struct tls_module *out)
 {
-        Elf64_Phdr headers[TLS_HEADERS_MAX];
-        Elf64_Ehdr head;
+        ElfW(Phdr) headers[TLS_HEADERS_MAX];
+        ElfW(Ehdr) head;
 
         *out = (struct tls_module){ 0 };
         if (freeze_read(t->freeze, start, &head, sizeof head) != sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-            head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof *headers || head.e_phnum > TLS_HEADERS_MAX ||
+            head.e_ident[EI_CLASS] != (TLS_WORD == 8 ? ELFCLASS64 : ELFCLASS32) || head.e_phentsize != sizeof *headers || head.e_phnum > TLS_HEADERS_MAX ||
             freeze_read(t->freeze, start + head.e_phoff, headers, head.e_phnum * sizeof *headers) != head.e_phnum * sizeof *headers)
                 return false;
         out->readable = true;
@@ -60,7 +62,7 @@ bool tls_module(const struct tls *t, uint32_t index, struct tls_module *out)
 
 static uint64_t word_at(const struct tls *t, uint64_t address)
 {
-        uint64_t word = 0;
+        uintptr_t word = 0;
 
         return freeze_read(t->freeze, address, &word, sizeof word) == sizeof word ? word : 0;
 }
@@ -69,7 +71,7 @@ static uint64_t word_at(const struct tls *t, uint64_t address)
 static uint64_t find_debug(const struct tls *t, uint64_t dynamic)
 {
         for (uint32_t i = 0; i < TLS_DYNAMIC_MAX; i++) {
-                Elf64_Dyn d;
+                ElfW(Dyn) d;
 
                 if (freeze_read(t->freeze, dynamic + i * sizeof d, &d, sizeof d) != sizeof d || d.d_tag == DT_NULL)
                         return 0;
@@ -90,7 +92,7 @@ static uint32_t module_with(const struct tls *t, uint64_t dynamic)
 /* struct link_map begins with: l_addr, l_name, l_ld, l_next.  What is in the list and no module of ours (there is none) has a number, too. */
 static void read_list(struct tls *t, uint64_t map)
 {
-        uint64_t link[4];
+        uintptr_t link[4];
 
         for (uint32_t steps = 0; map && steps < TLS_MODULES_MAX; steps++, map = link[3]) {
                 struct tls_module m = { 0 };
@@ -119,7 +121,7 @@ void tls_open(struct tls *t, const struct freeze *f, const struct profile *p)
                         debug = find_debug(t, t->modules[i].dynamic);
         }
         if (debug)
-                read_list(t, word_at(t, debug + 8)); /* r_version, r_map */
+                read_list(t, word_at(t, debug + TLS_WORD)); /* r_version, r_map */
 }
 
 void tls_close(struct tls *t)
@@ -134,9 +136,9 @@ void tls_close(struct tls *t)
 /* The thread's entry for the module with NUMBER; 0: nothing yet.  dtv: in glibc pairs of words, in musl single ones. */
 static uint64_t entry(const struct tls *t, uint64_t dtv, uint32_t number)
 {
-        uint64_t value = word_at(t, dtv + (t->musl ? 8 : 16) * (uint64_t)number);
+        uint64_t value = word_at(t, dtv + (t->musl ? 1 : 2) * TLS_WORD * number);
 
-        return value == UINT64_MAX || value % 8 ? 0 : value;
+        return value == UINTPTR_MAX || value % TLS_WORD ? 0 : value;
 }
 
 /* The only module that a static program has. */
@@ -155,7 +157,7 @@ static uint32_t static_block(const struct tls *t, uint64_t tp, struct tls_block 
 
 uint32_t tls_blocks(const struct tls *t, uint64_t tp, struct tls_block **blocks)
 {
-        uint64_t dtv = word_at(t, tp + 8);
+        uint64_t dtv = word_at(t, tp + (uint64_t)(int64_t)(t->musl ? ARCH_DTV_AT_MUSL : ARCH_DTV_AT));
         uint32_t count = 0;
 
         *blocks = heap_zero(t->order_count + 1, sizeof **blocks);

@@ -8,9 +8,6 @@
 #include "types/type.h"
 #include "types/variables.h"
 
-/* As DWARF numbers the registers of x86-64. */
-enum { REGISTER_RBP = 6, REGISTER_RSP = 7 };
-
 struct variable_frame {
         struct module *file;
         uint64_t pc;   /* in the module's file */
@@ -61,8 +58,6 @@ static bool frame_register(const struct variable_frame *f, uint64_t wanted, uint
         Dwarf_Addr bias = 0;
         Dwarf_CFI *cfi;
 
-        if (wanted != REGISTER_RBP && wanted != REGISTER_RSP)
-                return false;
         cfi = dwfl_module_eh_cfi(f->file->dwfl_module, &bias);
         if (frame_register_by(cfi, f, bias, wanted, value))
                 return true;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The port contract holds: all that runs inside compiles for every processor that there is a
+"""The port contract holds: all that runs inside, and all that holds a process still, compiles for every processor that there is a
 port for, and nothing outside of arch/ asks which one it is.  A processor whose compiler is not installed is skipped."""
 import re
 import shutil
@@ -18,7 +18,7 @@ PORTS = {  # the header of the port, and the compiler that packaging/install-dep
 COMMON = ["-std=gnu11", "-O0", "-c", "-o", "/dev/null", "-Wall", "-Wextra", "-Wno-type-limits", "-Wvla", "-Wundef",
           "-Wmissing-prototypes", "-Werror", "-D_GNU_SOURCE", '-DSEEP_VERSION="0"', f"-I{SRC}", "-fPIC"]
 INSIDE = ["-ffreestanding", "-fno-builtin", "-ftls-model=initial-exec", "-fno-strict-aliasing"]
-FOLDERS = {"agent": INSIDE, "book": INSIDE}
+FOLDERS = {"agent": INSIDE, "book": INSIDE, "attach": []}
 PLATFORM = re.compile(r"^\s*#\s*(?:el)?if.*\b(?:__x86_64__|__i386__|__aarch64__|__arm__|__riscv\w*|__powerpc\w*|__s390\w*|"
                       r"__mips\w*|__loongarch\w*|__GLIBC\w*|__UCLIBC__|__BYTE_ORDER__|__LP64__|__SIZEOF_POINTER__|__WORDSIZE)\b")
 
@@ -52,7 +52,7 @@ for name, compiler in PORTS.items():
     with ThreadPoolExecutor(2) as pool:
         faults = [line for lines in pool.map(lambda path: compile_faults(compiler, path), sources) for line in lines]
     tap.claim(f"{len(sources)} files compile for {name}", faults)
-for folder in ("agent",):
+for folder in ("agent", "attach"):
     headers = {p.stem: p for p in (SRC / folder / "arch").glob("*.h") if p.stem in PORTS}
     tap.claim(f"{folder} has every port", sorted(set(PORTS) - set(headers)))
     rest = "".join(text_of(p) for p in c_files() if "arch" not in p.parts)

@@ -16,17 +16,32 @@
  *   arch_interrupted(r)               which system call our stop cut short with EINTR; -1: none
  *   arch_is_in_call(r)                whether it was stopped in a system call
  *   arch_thread_pointer_in(r)         where its thread-local storage is
- *   arch_stack(r), arch_pc(r)         its stack pointer; where its program counter is kept
+ *   arch_stack(r)                     its stack pointer
+ *   arch_pc(r), arch_set_pc(r, pc)    its program counter
  *   arch_again(r)                     have it made again
  *   ARCH_CALL, ARCH_CALL_BYTES        the instruction that makes a system call
+ *   ARCH_CLONE(flags)                 the arguments of clone(); ARCH_SYS_MMAP: the number of mmap()
  *   arch_prepare(r, at, call)         a system call, to be made with the instruction at AT
  *   arch_result(r)                    what it gave; ARCH_ERESTARTNOINTR: to be made again
+ *   ARCH_VECTOR_NOTE                  the note of core files with the vector registers
+ *   arch_take_note(t, v)              ... as they are there
+ *   arch_returned(code, count, at, load)
+ *                                     the constant address that the function with this code at AT returns, or (LOAD) where it loads it from;
+ *                                     0: that cannot be told
+ *
+ * attach/arch/registers.h has the numbers of registers, ledger/arch/arch.h what both sides know.  docs/PORTING.md tells how to write one.
  */
 #ifndef SEEP_ATTACH_ARCH_ARCH_H
 #define SEEP_ATTACH_ARCH_ARCH_H
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__LP64__)
 #include "attach/arch/x86_64.h"
+#elif defined(__aarch64__) && defined(__LP64__)
+#include "attach/arch/aarch64.h"
+#elif defined(__arm__)
+#include "attach/arch/arm.h"
+#elif defined(__s390x__)
+#include "attach/arch/s390x.h"
 #else
 #error "no port for this processor yet: see attach/arch/arch.h for what it must offer"
 #endif

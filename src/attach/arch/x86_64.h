@@ -20,11 +20,14 @@
 #include <ucontext.h>
 
 #include "attach/arch/call.h"
-#include "attach/freeze.h"
+#include "attach/arch/registers.h"
 
 #define ARCH_CALL "\x0f\x05"
 #define ARCH_CALL_BYTES 2u
 #define ARCH_ERESTARTNOINTR 513 /* the kernel's own */
+#define ARCH_SYS_MMAP SYS_mmap
+#define ARCH_CLONE(flags) { flags }
+#define ARCH_VECTOR_NOTE NT_X86_XSTATE
 
 struct arch_registers {
         struct user_regs_struct r;
@@ -103,6 +106,13 @@ static inline void arch_take_vectors(struct freeze_thread *t, const struct iovec
         for (size_t i = 0; i < sizeof more / sizeof *more; i++)
                 if (parts >> more[i] & 1)
                         used += arch_take_state(t->vectors + used / 8, sizeof t->vectors - used, state, v, more[i]);
+}
+
+/* The same of what the note ARCH_VECTOR_NOTE of a core file has. */
+static inline void arch_take_note(struct freeze_thread *t, const struct iovec *v)
+{
+        if (v->iov_len >= ARCH_XMM_AT + ARCH_XMM_BYTES)
+                arch_take_vectors(t, v, UINT64_MAX);
 }
 
 static inline void arch_read_vectors(struct freeze_thread *t)
@@ -204,10 +214,14 @@ static inline void arch_prepare(struct arch_registers *to, uint64_t at, const st
         to->r.r8 = call->arguments[4];
 }
 
-static inline uint64_t *arch_pc(struct arch_registers *of)
+static inline uint64_t arch_pc(const struct arch_registers *of)
 {
-        _Static_assert(sizeof of->r.rip == sizeof(uint64_t), "the same word");
-        return (uint64_t *)&of->r.rip;
+        return of->r.rip;
+}
+
+static inline void arch_set_pc(struct arch_registers *of, uint64_t pc)
+{
+        of->r.rip = pc;
 }
 
 static inline uint64_t arch_stack(const struct arch_registers *from)
@@ -218,6 +232,36 @@ static inline uint64_t arch_stack(const struct arch_registers *from)
 static inline long arch_result(const struct arch_registers *from)
 {
         return (long)from->r.rax;
+}
+
+/* ---- code ---- */
+
+/* endbr64, push %rbp, mov %rsp,%rbp may come first; then lea X(%rip),%rax, mov X(%rip),%rax or mov $X,%eax. */
+static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t address, bool *load)
+{
+        static const struct {
+                uint8_t bytes[4];
+                uint32_t count;
+        } fronts[] = { { { 0xf3, 0x0f, 0x1e, 0xfa }, 4 }, { { 0x55 }, 1 }, { { 0x48, 0x89, 0xe5 }, 3 } };
+        uint32_t at = 0;
+        int32_t value;
+
+        *load = false;
+        if (count < 16)
+                return 0;
+        for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
+                if (memcmp(code + at, fronts[i].bytes, fronts[i].count) == 0)
+                        at += fronts[i].count;
+        if (code[at] == 0x48 && (code[at + 1] == 0x8d || code[at + 1] == 0x8b) && code[at + 2] == 0x05) {
+                *load = code[at + 1] == 0x8b;
+                memcpy(&value, code + at + 3, sizeof value);
+                return address + at + 7 + (uint64_t)(int64_t)value;
+        }
+        if (code[at] == 0xb8 || (code[at] == 0x48 && code[at + 1] == 0xc7 && code[at + 2] == 0xc0)) {
+                memcpy(&value, code + at + (code[at] == 0xb8 ? 1 : 3), sizeof value);
+                return (uint64_t)(uint32_t)value;
+        }
+        return 0;
 }
 
 #endif

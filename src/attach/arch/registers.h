@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registers.h -- the registers of a stopped thread and what functions do with them, by DWARF's numbers.
+ *
+ * FREEZE_REGISTERS      general registers, from number 0 on; as many as profile/machine.h has names for
+ * ARCH_STACK_REGISTER   the stack pointer, among them or behind them
+ * ARCH_PC_REGISTER      the program counter; 0: it has no number
+ * ARCH_KEPT             those that a function must leave as they were
+ * ARCH_RED_ZONE         bytes below the stack pointer that a function may use
+ * ARCH_DTV_AT           from the thread pointer to the word that tells where the table of thread-local storage is: glibc's, and musl's
+ */
+#ifndef SEEP_ATTACH_ARCH_REGISTERS_H
+#define SEEP_ATTACH_ARCH_REGISTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__x86_64__) && defined(__LP64__)
+#define FREEZE_REGISTERS 16u /* rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 */
+#define ARCH_STACK_REGISTER 7u
+#define ARCH_PC_REGISTER 16u
+#define ARCH_KEPT { 3, 6, 12, 13, 14, 15 } /* rbx rbp r12-r15 */
+#define ARCH_RED_ZONE 128u
+#define ARCH_DTV_AT 8 /* thread-local storage lies below the thread pointer */
+#define ARCH_DTV_AT_MUSL 8
+#elif defined(__aarch64__) && defined(__LP64__)
+#define FREEZE_REGISTERS 31u /* x0 ... x30 */
+#define ARCH_STACK_REGISTER 31u
+#define ARCH_PC_REGISTER 0u
+#define ARCH_KEPT { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29 }
+#define ARCH_RED_ZONE 0u
+#define ARCH_DTV_AT 0 /* thread-local storage lies above the thread pointer */
+#define ARCH_DTV_AT_MUSL (-8)
+#elif defined(__arm__)
+#define FREEZE_REGISTERS 15u /* r0 ... r12, sp, lr */
+#define ARCH_STACK_REGISTER 13u
+#define ARCH_PC_REGISTER 15u
+#define ARCH_KEPT { 4, 5, 6, 7, 8, 9, 10, 11 }
+#define ARCH_RED_ZONE 0u
+#define ARCH_DTV_AT 0
+#define ARCH_DTV_AT_MUSL (-4)
+#elif defined(__s390x__)
+#define FREEZE_REGISTERS 16u /* r0 ... r15 */
+#define ARCH_STACK_REGISTER 15u
+#define ARCH_PC_REGISTER 0u
+#define ARCH_KEPT { 6, 7, 8, 9, 10, 11, 12, 13 }
+#define ARCH_RED_ZONE 0u
+#define ARCH_DTV_AT 8
+#define ARCH_DTV_AT_MUSL 8
+#else
+#error "no port for this processor yet: see docs/PORTING.md"
+#endif
+
+#define FREEZE_VECTORS 256u  /* 64-bit parts of vector registers: whole ones first, then whatever makes them wider */
+
+/* A thread that stands still. */
+struct freeze_thread {
+        uint32_t tid;
+        bool stopped;  /* false: it could not be stopped in time (vfork); sp and pc are what the kernel tells, 0 unknown */
+        uint64_t pc, sp, base; /* base: the frame pointer */
+        uint64_t tp;           /* thread pointer; 0 unknown */
+        uint64_t registers[FREEZE_REGISTERS]; /* by DWARF's numbers; 0 unless stopped */
+        uint64_t vectors[FREEZE_VECTORS];
+};
+
+#endif
