@@ -13,7 +13,6 @@
 
 #define FENCE 16u             /* bytes of a chunk that is no block: the end of a piece of memory */
 #define GAP_MOST (1ull << 30) /* bytes that somebody else got by brk between two pieces */
-#define HEAPS_MOST 65536u
 
 /* ---- reading ---- */
 
@@ -299,7 +298,7 @@ static void find_heaps(struct glibc_walk *w, const struct glibc_arena *a)
         uint64_t heap = a->top & ~(a->heap_most - 1), first = a->at & ~(a->heap_most - 1), previous;
         struct glibc_heap_info h;
 
-        for (uint32_t steps = 0; heap && steps < HEAPS_MOST; steps++, heap = previous) {
+        for (uint32_t steps = 0; heap && steps < GLIBC_HEAPS_MOST; steps++, heap = previous) {
                 struct glibc_piece p = { .start = heap + (a->at - first), .flag = GLIBC_NOT_MAIN };
 
                 previous = glibc_heap_at(w, heap, a, &h);

@@ -87,20 +87,36 @@ uint64_t glibc_heap_at(struct glibc_walk *w, uint64_t heap, const struct glibc_a
         return out->previous;
 }
 
-/* Four huge pages of 2 MiB or 1 GiB make a heap where glibc.malloc.hugetlb=2 is set. */
+/* From the heap with the top of A back to its first. */
+static bool leads_to_first(struct glibc_walk *w, const struct glibc_arena *a)
+{
+        uint64_t heap = a->top & ~(a->heap_most - 1), first = a->at & ~(a->heap_most - 1);
+        struct glibc_heap_info h = { .arena = a->at };
+
+        for (uint32_t steps = 0; heap != first && h.arena && steps < GLIBC_HEAPS_MOST; steps++)
+                heap = glibc_heap_at(w, heap, a, &h);
+        return heap == first;
+}
+
+/* Four huge pages of 2 MiB or 1 GiB make a heap where glibc.malloc.hugetlb=2 is set.  A first heap may lie at a multiple of
+ * several of the sizes; then the way from the last one tells. */
 static uint64_t heap_most_of(struct glibc_walk *w, struct glibc_arena *a)
 {
         static const uint64_t sizes[] = { GLIBC_HEAP, 8ull << 20, 4ull << 30 };
+        uint64_t broken = 0;
 
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
                 struct glibc_heap_info h;
 
                 a->heap_most = sizes[i];
                 glibc_heap_at(w, a->at & ~(sizes[i] - 1), a, &h);
-                if (h.arena && !h.previous)
+                if (!h.arena || h.previous)
+                        continue;
+                if (leads_to_first(w, a))
                         return sizes[i];
+                broken = broken ? broken : sizes[i];
         }
-        return 0;
+        return a->heap_most = broken;
 }
 
 /* The circle from MAIN on.  false: it does not lead back. */
@@ -111,9 +127,11 @@ static bool follow(struct glibc_walk *w, struct glibc_arena main, bool add_them)
         for (uint32_t steps = 0; at != main.at; steps++) {
                 struct glibc_arena a = { .at = at, .bins = at + front };
 
-                if (!at || at % 8 || steps == ARENAS_MOST || !heap_most_of(w, &a))
+                if (!at || at % 8 || steps == ARENAS_MOST)
                         return false;
                 read_arena(w, &a);
+                if (!heap_most_of(w, &a))
+                        return false;
                 if (add_them)
                         add(w, a);
                 at = word_or_0(w, a.bins + NEXT);

@@ -66,6 +66,8 @@ void glibc_find_arenas(struct glibc_walk *w);
 /* Fill FREE_CHUNKS and CACHES. */
 void glibc_find_free(struct glibc_walk *w);
 
+#define GLIBC_HEAPS_MOST 65536u /* of one arena */
+
 /* Where the heap before the one at HEAP is; 0: HEAP is none, or the first. */
 uint64_t glibc_heap_at(struct glibc_walk *w, uint64_t heap, const struct glibc_arena *a,
                        struct glibc_heap_info *out);

@@ -134,13 +134,22 @@ static void collect_for_scan(void *context, struct profile *p)
         recording_fill(r, NULL, FOR_SEARCH, recording_elapsed_ms(r, clock_now_ns()), p);
 }
 
+static void look_before_end(void *context)
+{
+        struct recording *r = context;
+        struct err e = { 0 };
+
+        view_refresh(&r->view, &e); /* an earlier copy of the head will do */
+        recording_look_at_mappings(r, recording_elapsed_ms(r, clock_now_ns()));
+}
+
 static struct scanner_order scan_order(struct recording *r)
 {
         return (struct scanner_order){
                 .pid = (pid_t)r->pid, .view = &r->view, .flags = r->plan->scan_flags, .unlisted = "",
                 .hold = r->plan->carrier->last_report ||
                         (r->plan->departed && r->plan->departed >= (uint32_t)get_nprocs()),
-                .context = r, .collect = collect_for_scan,
+                .context = r, .collect = collect_for_scan, .before_end = look_before_end,
         };
 }
 
@@ -149,7 +158,6 @@ static void serve_scans(struct recording *r)
         struct scanner_order order = scan_order(r);
         uint64_t now_ms = recording_elapsed_ms(r, clock_now_ns());
         bool idle = !r->scanner.worker.pid;
-        struct err e = { 0 };
 
         if (r->departed)
                 return;
@@ -158,8 +166,6 @@ static void serve_scans(struct recording *r)
         if (!idle || !scanner_is_last(&r->scanner))
                 return;
         scanner_over(&r->scanner, now_ms);
-        view_refresh(&r->view, &e); /* an earlier copy of the head will do */
-        recording_look_at_mappings(r, now_ms); /* it waits, with all that it has */
         scanner_tell_nothing(&r->scanner, &order);
 }
 

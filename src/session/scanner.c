@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/room.h"
 #include "base/signals.h"
+#include "collect/blocks.h"
 #include "collect/shadow_walk.h"
 #include "profile/file.h"
 #include "profile/packed.h"
@@ -158,15 +159,33 @@ static void out_of_memory(void)
         end_without(at_work, why);
 }
 
-/* A copy of the program shares its memory until one of both writes: it may come to be there twice, unless the program
- * leaves at once.  From an exec that fails it comes back. */
+/* Below this a search takes some milliseconds. */
+#define SCANNER_SMALL_BYTES (64ull << 20)
+#define SCANNER_SMALL_BLOCKS 200000u
+
+static bool is_elsewhere(pid_t pid)
+{
+        struct stat theirs, ours;
+        char path[64];
+
+        snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+        return stat(path, &theirs) != 0 || stat("/proc/self/ns/pid", &ours) != 0 || theirs.st_ino != ours.st_ino;
+}
+
+/* A copy of the program shares its memory until one of both writes: it may come to be there twice.  The copy of one that
+ * leaves outlives it, and that can be seen: its group still has a process, its file cannot be written to, its directory
+ * not be unmounted.  So a short search is made before the program leaves, too; and one where another process than ours would
+ * have to wait for the copy, the first one of a namespace.  From an exec that fails a program comes back. */
 static bool may_copy(const struct work *w, uint64_t need)
 {
         bool last = PROFILE_SCAN_IS_LAST(w->s->when);
-        uint64_t own = last ? 0 : process_anonymous((uint32_t)w->o->pid);
+        uint64_t own = process_anonymous((uint32_t)w->o->pid);
 
-        if (last && (w->o->hold || w->s->when == PROFILE_SCAN_EXEC))
+        if (last && (w->o->hold || w->s->when == PROFILE_SCAN_EXEC || is_elsewhere(w->o->pid)))
                 return false;
+        if (last && own < SCANNER_SMALL_BYTES && blocks_count(w->o->view) < SCANNER_SMALL_BLOCKS)
+                return false;
+        own *= last ? 2 : 1; /* whoever comes after it may take as much while the copy is there */
         return w->room.bytes == UINT64_MAX || (need < w->room.bytes && own < w->room.bytes - need);
 }
 
@@ -342,6 +361,8 @@ void scanner_start(struct scanner *s, const struct scanner_order *o)
         for (s->served = 0; s->served < s->asker_count && s->askers[s->served].flags == w.flags; s->served++)
                 ;
         s->nothing = s->request && !s->served && PROFILE_SCAN_IS_LAST(s->when) && has_nothing(o->view);
+        if (PROFILE_SCAN_IS_LAST(s->when))
+                o->before_end(o->context);
         if (!s->nothing && !launch(&w))
                 give_up(s, o->view);
 }

@@ -61,6 +61,7 @@ struct scanner_order {
         const char *unlisted; /* at the end: why the profile has no list of blocks, after "it takes"; "" it has */
         void *context;
         void (*collect)(void *context, struct profile *p);
+        void (*before_end)(void *context); /* the program waits at its end, with all that it has; it may leave soon */
 };
 
 void scanner_init(struct scanner *s);
