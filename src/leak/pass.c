@@ -31,10 +31,11 @@ static uint64_t pass_used(const struct pass *p, uint64_t start, uint64_t end)
         return p->memory->next && end - start > PASS_LARGE ? p->memory->next(p->memory->context, start, end) : start;
 }
 
-/* How far to read of a large span: as far as pages are used. */
+/* How far to read of a large span: as far as pages are used.  It stops where a page does: to read a word of the next one would
+ * make it look used. */
 static uint64_t pass_stop(const struct pass *p, uint64_t start, uint64_t end)
 {
-        uint64_t stop = start + PASS_LARGE;
+        uint64_t stop = (start + PASS_LARGE) & ~(uint64_t)(PASS_LARGE - 1);
 
         if (!p->memory->next)
                 return end;

@@ -160,3 +160,10 @@ def test_memory_that_no_copy_can_have_is_searched_before_the_program_leaves(comp
     done = recorder.record(compiler.build("departs.c"), "hidden")
     assert done.status == 7
     assert done.profile.json["leaks"]["scanned"] is True and done.profile.json["leaks"]["definite"]["blocks"] == 0
+
+
+def test_pages_that_were_never_used_are_not_read(compiler, recorder):
+    done = recorder.record(compiler.build("departs.c"), "unused")
+    found = done.profile.json["leaks"]
+    assert done.status == 7 and found["scanned"] is True and found["reachable"]["bytes"] >= 1 << 30
+    assert found["scan"]["heap_bytes"] < 1 << 20

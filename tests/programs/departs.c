@@ -7,7 +7,7 @@
  *         is still there that is no child of anybody here: its copy.  Prints how often waiting was wrong, and whether a
  *         copy was seen.
  *         "heap" has many blocks, ten of which are lost.  "hidden" has a block whose only pointer is in memory that it
- *         keeps from children.  Both end with status 7.
+ *         keeps from children.  "unused" has a large block that it never wrote to.  They end with status 7.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -21,6 +21,7 @@
 
 #define BLOCKS 300000
 #define TRIES 60
+#define UNUSED_BYTES (1ul << 30)
 
 struct node {
         struct node *next;
@@ -100,9 +101,17 @@ static int parent(void)
         return 0;
 }
 
+static int unused(void)
+{
+        list = calloc(1, UNUSED_BYTES);
+        return list ? 7 : 1;
+}
+
 int main(int argc, char **argv)
 {
         const char *what = argc > 1 ? argv[1] : "";
 
+        if (strcmp(what, "unused") == 0)
+                return unused();
         return strcmp(what, "heap") == 0 ? heap() : strcmp(what, "hidden") == 0 ? hidden() : parent();
 }
