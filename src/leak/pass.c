@@ -67,6 +67,9 @@ static uint64_t pass_take(struct pass *p, size_t count, uint64_t limit)
         if (p->ahead.start + overlap < end) { /* a word across the border is the next piece's */
                 p->done += end - overlap - p->ahead.start;
                 p->ahead.start = end - overlap;
+        } else if (end < limit) { /* no word goes on in a page that was never used */
+                p->done += end - p->ahead.start;
+                p->ahead.start = end;
         }
         return end;
 }

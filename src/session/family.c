@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "session/ask.h"
+#include "wire/hello.h"
 
 #define FAMILY_AGENT "libseep.so"
 
@@ -65,12 +66,14 @@ static bool is_of_session(void *context, pid_t pid)
         return file_mentions(pid, "environ", w->variable) && family_has_agent(pid);
 }
 
-/* Programs that change their title overwrite their environment: then nothing of ours is in it. */
+/* Programs that change their title overwrite their environment: then nothing of ours is in it.  With plain LD_PRELOAD no session
+ * ever was. */
 static bool may_be_of_session(void *context, pid_t pid)
 {
         const struct wanted *w = context;
 
-        return !w->known(w->context, pid) && (file_mentions(pid, "environ", w->variable) || !family_has_preload(pid)) &&
+        return !w->known(w->context, pid) &&
+               (file_mentions(pid, "environ", w->variable) || !file_mentions(pid, "environ", WIRE_SESSION_ENV "=")) &&
                family_has_agent(pid);
 }
 
