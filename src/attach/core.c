@@ -15,6 +15,7 @@
 #include "attach/elf.h"
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/io.h"
 #include "base/str.h"
 
 #define CORE_SEGMENTS_MOST (1u << 20)
@@ -54,25 +55,11 @@ struct core {
 
 /* ---- the file ---- */
 
-static bool read_all(int fd, void *to, size_t bytes, uint64_t at)
-{
-        for (size_t done = 0; done < bytes;) {
-                ssize_t n = pread(fd, (char *)to + done, bytes - done, (off_t)(at + done));
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return false;
-                done += (size_t)n;
-        }
-        return true;
-}
-
 bool core_is(const char *file)
 {
         int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         uint8_t head[18] = { 0 };
-        bool good = fd >= 0 && read_all(fd, head, sizeof head, 0) &&
+        bool good = fd >= 0 && io_read_at(fd, head, sizeof head, 0) &&
                     memcmp(head, ELFMAG, SELFMAG) == 0;
         unsigned type = head[EI_DATA] == ELFDATA2MSB ? (unsigned)head[16] << 8 | head[17]
                                                      : (unsigned)head[17] << 8 | head[16];
@@ -103,7 +90,7 @@ static size_t read_stored(const struct core *c, uint64_t address, void *to, size
 static bool read_image(const struct image *m, void *to, size_t bytes, uint64_t at)
 {
         return m->core ? read_stored(m->core, m->start + at, to, bytes) == bytes
-                       : read_all(m->fd, to, bytes, at);
+                       : io_read_at(m->fd, to, bytes, at);
 }
 
 /* The build id of the image, which has its headers in its first page; 0 bytes: not known. */
@@ -373,7 +360,7 @@ static bool read_notes(struct core *c, const Elf64_Phdr *h)
         if (h->p_filesz > CORE_NOTES_MOST)
                 return false;
         c->notes = heap_grow(c->notes, c->note_bytes + h->p_filesz + 1, 1);
-        if (!read_all(c->fd, c->notes + c->note_bytes, h->p_filesz, h->p_offset))
+        if (!io_read_at(c->fd, c->notes + c->note_bytes, h->p_filesz, h->p_offset))
                 return false;
         c->note_bytes += h->p_filesz;
         c->notes[c->note_bytes] = 0;
@@ -409,7 +396,7 @@ static uint32_t header_count(const struct core *c, const Elf64_Ehdr *head)
         Elf64_Shdr first;
 
         if (head->e_phnum != PN_XNUM || !head->e_shoff ||
-            !read_all(c->fd, &first, sizeof first, head->e_shoff))
+            !io_read_at(c->fd, &first, sizeof first, head->e_shoff))
                 return head->e_phnum;
         return first.sh_info < CORE_SEGMENTS_MOST ? first.sh_info : CORE_SEGMENTS_MOST;
 }
@@ -422,7 +409,7 @@ static bool read_headers(struct core *c, const Elf64_Ehdr *head, const char *fil
         bool good;
 
         good = fstat(c->fd, &st) == 0 && head->e_phentsize == sizeof *h &&
-               read_all(c->fd, h, count * sizeof *h, head->e_phoff);
+               io_read_at(c->fd, h, count * sizeof *h, head->e_phoff);
         c->segments = heap_zero(count, sizeof *c->segments);
         for (uint32_t i = 0; i < count && good; i++) {
                 if (h[i].p_type == PT_LOAD)
@@ -588,7 +575,7 @@ bool core_open(struct freeze *f, const char *file, const struct core_files *file
         c->fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         if (c->fd < 0)
                 err_sys(e, ERR_EXIT_BAD_FILE, "cannot open %s", file);
-        else if (check_kind(c, file, e) && !read_all(c->fd, &head, sizeof head, 0))
+        else if (check_kind(c, file, e) && !io_read_at(c->fd, &head, sizeof head, 0))
                 err_set(e, ERR_EXIT_BAD_FILE, "%s is not a core file", file);
         else if (!e->exit_code && head.e_type != ET_CORE)
                 err_set(e, ERR_EXIT_BAD_FILE, "%s is not a core file, but a program or library",

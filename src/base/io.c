@@ -51,3 +51,17 @@ bool io_read_file(const char *path, struct str *out)
         errno = saved;
         return good;
 }
+
+bool io_read_at(int fd, void *to, size_t bytes, uint64_t at)
+{
+        for (size_t done = 0; done < bytes;) {
+                ssize_t n = pread(fd, (char *)to + done, bytes - done, (off_t)(at + done));
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return false;
+                done += (size_t)n;
+        }
+        return true;
+}

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
@@ -14,5 +15,8 @@ bool io_write(int fd, const void *bytes, size_t count);
 /* Append everything that can be read from FD (or the file PATH) to OUT.  false: errno tells why. */
 bool io_read(int fd, struct str *out);
 bool io_read_file(const char *path, struct str *out);
+
+/* All of the BYTES at offset AT of FD; false: there are fewer. */
+bool io_read_at(int fd, void *to, size_t bytes, uint64_t at);
 
 #endif

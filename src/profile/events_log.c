@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/io.h"
 #include "profile/cursor.h"
 #include "profile/section.h"
 
@@ -111,26 +112,10 @@ static uint32_t *get_ids(struct cursor *c, uint32_t *count)
         return ids;
 }
 
-static bool pread_all(int fd, void *to, size_t bytes, uint64_t at)
-{
-        size_t done = 0;
-
-        while (done < bytes) {
-                ssize_t n = pread(fd, (char *)to + done, bytes - done, (off_t)(at + done));
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return false;
-                done += (size_t)n;
-        }
-        return true;
-}
-
 /* The head at AT; false at the end of the file, and where it is damaged. */
 static bool read_head(const struct events_log *l, uint64_t at, struct format_section *head)
 {
-        return pread_all(l->fd, head, sizeof *head, at) && section_head_good(head) && head->stored_bytes <= INT64_MAX - at - sizeof *head;
+        return io_read_at(l->fd, head, sizeof *head, at) && section_head_good(head) && head->stored_bytes <= INT64_MAX - at - sizeof *head;
 }
 
 static bool read_body(struct events_log *l, uint64_t at, const struct format_section *head)
@@ -138,7 +123,7 @@ static bool read_body(struct events_log *l, uint64_t at, const struct format_sec
         if (head->stored_bytes > FORMAT_RAW_MAX)
                 return false;
         str_clear(&l->body);
-        return pread_all(l->fd, str_room(&l->body, head->stored_bytes), head->stored_bytes, at + sizeof *head) &&
+        return io_read_at(l->fd, str_room(&l->body, head->stored_bytes), head->stored_bytes, at + sizeof *head) &&
                section_body_good(head, l->body.data);
 }
 

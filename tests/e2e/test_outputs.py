@@ -65,7 +65,7 @@ def test_two_recordings_at_once_with_one_name_are_both_kept_and_told(compiler, t
     assert [process.stdout.readline() for process in both] == ["ready\n"] * 2
     told = [process.communicate("go\n", timeout=DEADLINE)[1] for process in both]
     second = "another recording was written to out.seep in the meantime; this recording is in out.2.seep"
-    assert sorted(second in text for text in told) == [False, True]
+    assert sorted(second in text for text in told) == [False, True], told
     made = [format_reader.read(tmp_path / name).totals["allocations"] for name in ("out.seep", "out.2.seep")]
     assert made == ([5, 3] if second in told[0] else [3, 5])
 

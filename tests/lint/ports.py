@@ -30,8 +30,9 @@ def compile_faults(compiler, path):
 
 
 def contract(header):
-    """The names that a port defines, apart from its own helpers: those that files outside of arch/ use."""
+    """The names that a port defines or shares with others, apart from its own helpers: those that files outside of arch/ use."""
     text = text_of(header)
+    text += "".join(text_of(SRC / name) for name in re.findall(r'#include "(\w+/arch/\w+\.h)"', text))
     return set(re.findall(r"^#define (ARCH_\w+)", text, re.M)) | set(re.findall(r"\b(arch_\w+)\(", text))
 
 

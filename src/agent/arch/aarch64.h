@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/arch/portable.h"
+
 #define ARCH_AUDIT 0xc00000b7u /* AUDIT_ARCH_AARCH64 */
 #define ARCH_CODE_MAX 0xffffffffffffull
 #define ARCH_PAGE 0 /* 4, 16 or 64 KiB */
@@ -86,20 +88,6 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
                          : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
                          : "memory", "cc");
         return x0;
-}
-
-static inline void arch_fill(void *to, uint8_t byte, uint64_t count)
-{
-        for (uint8_t *p = to; count--; p++)
-                *p = byte;
-}
-
-static inline void arch_copy(void *to, const void *from, uint64_t count)
-{
-        const uint8_t *f = from;
-
-        for (uint8_t *p = to; count--; p++)
-                *p = *f++;
 }
 
 static inline __attribute__((always_inline)) uint64_t arch_registers(uint64_t *r)

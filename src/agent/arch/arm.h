@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/arch/portable.h"
+
 #define ARCH_AUDIT 0x40000028u /* AUDIT_ARCH_ARM */
 #define ARCH_CODE_MAX 0xffffefffull
 #define ARCH_PAGE 4096ul
@@ -86,20 +88,6 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
                          : "r"(r6), "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5)
                          : "memory", "cc");
         return r0;
-}
-
-static inline void arch_fill(void *to, uint8_t byte, uint64_t count)
-{
-        for (uint8_t *p = to; count--; p++)
-                *p = byte;
-}
-
-static inline void arch_copy(void *to, const void *from, uint64_t count)
-{
-        const uint8_t *f = from;
-
-        for (uint8_t *p = to; count--; p++)
-                *p = *f++;
 }
 
 static inline __attribute__((always_inline)) uint64_t arch_registers(uint64_t *r)

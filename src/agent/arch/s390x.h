@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/arch/portable.h"
+
 #define ARCH_AUDIT 0x80000016u /* AUDIT_ARCH_S390X */
 #define ARCH_CODE_MAX 0x7fffffffffffull
 #define ARCH_PAGE 4096ul
@@ -90,20 +92,6 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
         long arguments[] = { a, b, c, d, e, f }, block[] = { (long)arguments, 0, 0, 0, 0, 0 };
 
         return arch_svc(number, number == ARCH_NR_MMAP ? block : arguments);
-}
-
-static inline void arch_fill(void *to, uint8_t byte, uint64_t count)
-{
-        for (uint8_t *p = to; count--; p++)
-                *p = byte;
-}
-
-static inline void arch_copy(void *to, const void *from, uint64_t count)
-{
-        const uint8_t *f = from;
-
-        for (uint8_t *p = to; count--; p++)
-                *p = *f++;
 }
 
 static inline __attribute__((always_inline)) uint64_t arch_registers(uint64_t *r)
