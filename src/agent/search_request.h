@@ -6,8 +6,8 @@
  * Keeps:  nothing is searched in here.  The frames of ours on the stack are no roots; those of the hook are, because the program's
  *         registers may be saved there.
  */
-#ifndef SEEP_AGENT_SCAN_H
-#define SEEP_AGENT_SCAN_H
+#ifndef SEEP_AGENT_SEARCH_REQUEST_H
+#define SEEP_AGENT_SEARCH_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shadow_walk.h -- the ledger's shadow of the address space, entry by entry. */
-#ifndef SEEP_COLLECT_SHADOW_H
-#define SEEP_COLLECT_SHADOW_H
+#ifndef SEEP_COLLECT_SHADOW_WALK_H
+#define SEEP_COLLECT_SHADOW_WALK_H
 
 #include <stdbool.h>
 #include <stdint.h>

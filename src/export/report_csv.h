@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_csv.h -- the table of call stacks with all their costs: `report --csv`. */
-#ifndef SEEP_EXPORT_CSV_H
-#define SEEP_EXPORT_CSV_H
+#ifndef SEEP_EXPORT_REPORT_CSV_H
+#define SEEP_EXPORT_REPORT_CSV_H
 
 #include "base/str.h"
 #include "names/symbol.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_json.h -- the machine-readable report, version 1.  Fields may be added, never renamed. */
-#ifndef SEEP_EXPORT_JSON_H
-#define SEEP_EXPORT_JSON_H
+#ifndef SEEP_EXPORT_REPORT_JSON_H
+#define SEEP_EXPORT_REPORT_JSON_H
 
 #include "base/str.h"
 #include "export/frames.h"

@@ -4,8 +4,8 @@
  *
  * Keeps:  of the heap, not of mmap: the sums are those of `report`.
  */
-#ifndef SEEP_EXPORT_STACKS_H
-#define SEEP_EXPORT_STACKS_H
+#ifndef SEEP_EXPORT_STACK_COSTS_H
+#define SEEP_EXPORT_STACK_COSTS_H
 
 #include <stdint.h>
 

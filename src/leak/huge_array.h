@@ -5,8 +5,8 @@
  * Room:   outside; leak/ and who makes lists of blocks for it.  Released with free().
  * Cost:   with 4 KiB pages every other access to such an array would first miss the table of pages.
  */
-#ifndef SEEP_LEAK_VAST_H
-#define SEEP_LEAK_VAST_H
+#ifndef SEEP_LEAK_HUGE_ARRAY_H
+#define SEEP_LEAK_HUGE_ARRAY_H
 
 #include <stddef.h>
 

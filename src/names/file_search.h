@@ -4,8 +4,8 @@
  *
  * Room:   outside, names/ only.  Made once per resolver.
  */
-#ifndef SEEP_NAMES_SEARCH_H
-#define SEEP_NAMES_SEARCH_H
+#ifndef SEEP_NAMES_FILE_SEARCH_H
+#define SEEP_NAMES_FILE_SEARCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* string_pool.h -- each text once: equal texts have equal pointers. */
-#ifndef SEEP_NAMES_POOL_H
-#define SEEP_NAMES_POOL_H
+#ifndef SEEP_NAMES_STRING_POOL_H
+#define SEEP_NAMES_STRING_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>

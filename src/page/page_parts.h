@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* page_parts.h -- what the rooms of page.h share: one recording on its way into the page. */
-#ifndef SEEP_PAGE_PAGE_FORM_H
-#define SEEP_PAGE_PAGE_FORM_H
+#ifndef SEEP_PAGE_PAGE_PARTS_H
+#define SEEP_PAGE_PAGE_PARTS_H
 
 #include "page/calls.h"
 #include "page/grid.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* plain_texts.h -- the texts of a recording, made fit to be shown. */
-#ifndef SEEP_PROFILE_PLAIN_H
-#define SEEP_PROFILE_PLAIN_H
+#ifndef SEEP_PROFILE_PLAIN_TEXTS_H
+#define SEEP_PROFILE_PLAIN_TEXTS_H
 
 #include "profile/model.h"
 

@@ -4,8 +4,8 @@
  *
  * Room:   outside.  For lists with one line per block.
  */
-#ifndef SEEP_QUERY_MAKER_H
-#define SEEP_QUERY_MAKER_H
+#ifndef SEEP_QUERY_BLOCK_ORIGIN_H
+#define SEEP_QUERY_BLOCK_ORIGIN_H
 
 #include <stddef.h>
 #include <stdint.h>

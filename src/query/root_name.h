@@ -2,8 +2,8 @@
 /*
  * root_name.h -- the place outside of the heap that a pointer is in, by name: a variable, a stack frame, a register, a mapping.
  */
-#ifndef SEEP_QUERY_HOLDER_H
-#define SEEP_QUERY_HOLDER_H
+#ifndef SEEP_QUERY_ROOT_NAME_H
+#define SEEP_QUERY_ROOT_NAME_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 /*
  * stack_line.h -- a call stack in the rest of a line: the function that counts, its place, and its caller where that fits.
  */
-#ifndef SEEP_REPORT_BRIEF_H
-#define SEEP_REPORT_BRIEF_H
+#ifndef SEEP_REPORT_STACK_LINE_H
+#define SEEP_REPORT_STACK_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  *
  * Room:   outside.  summary.c, summary_end.c and summary_verdicts.c only.
  */
-#ifndef SEEP_REPORT_SUMMARY_FORM_H
-#define SEEP_REPORT_SUMMARY_FORM_H
+#ifndef SEEP_REPORT_SUMMARY_PARTS_H
+#define SEEP_REPORT_SUMMARY_PARTS_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  *
  * Room:   outside, report/transactions*.c only.
  */
-#ifndef SEEP_REPORT_TRANSACTIONS_FORM_H
-#define SEEP_REPORT_TRANSACTIONS_FORM_H
+#ifndef SEEP_REPORT_TRANSACTIONS_PARTS_H
+#define SEEP_REPORT_TRANSACTIONS_PARTS_H
 
 #include "report/transactions.h"
 

@@ -4,8 +4,8 @@
  *
  * Keeps:  names that were found stay from look to look.
  */
-#ifndef SEEP_SERVE_SIGHT_H
-#define SEEP_SERVE_SIGHT_H
+#ifndef SEEP_SERVE_LATEST_H
+#define SEEP_SERVE_LATEST_H
 
 #include "names/symbol.h"
 #include "profile/model.h"

@@ -4,8 +4,8 @@
  *
  * Keeps:  it is forked with what it serves in memory; when it dies over an order, that one fails and the next one gets a new process.
  */
-#ifndef SEEP_SERVE_DESK_H
-#define SEEP_SERVE_DESK_H
+#ifndef SEEP_SERVE_PRODUCER_H
+#define SEEP_SERVE_PRODUCER_H
 
 #include <stdbool.h>
 

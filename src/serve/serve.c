@@ -93,7 +93,7 @@ static void recent_free(struct recent *s)
 #define SERVE_TOKEN_BYTES 16u
 #define SERVE_DATA "data?" /* the order of everything, without a view */
 
-enum { SERVE_LISTEN, SERVE_SIGNALS, SERVE_DESK, SERVE_FIRST }; /* places of what is polled */
+enum { SERVE_LISTEN, SERVE_SIGNALS, SERVE_PRODUCER, SERVE_FIRST }; /* places of what is polled */
 
 struct serve {
         int listen, signals;
@@ -308,7 +308,7 @@ static uint32_t fill(const struct serve *s, struct pollfd *out)
 {
         out[SERVE_LISTEN] = (struct pollfd){ s->listen, POLLIN, 0 };
         out[SERVE_SIGNALS] = (struct pollfd){ s->signals, POLLIN, 0 };
-        out[SERVE_DESK] = (struct pollfd){ s->producer.order ? s->producer.worker.fd : -1, POLLIN, 0 };
+        out[SERVE_PRODUCER] = (struct pollfd){ s->producer.order ? s->producer.worker.fd : -1, POLLIN, 0 };
         for (uint32_t i = 0; i < s->count; i++)
                 out[SERVE_FIRST + i] = (struct pollfd){ s->clients[i]->fd, client_events(s->clients[i]), 0 };
         return SERVE_FIRST + s->count;
@@ -341,7 +341,7 @@ static void step(struct serve *s)
         if (poll(polled, count, patience_ms(s)) < 0)
                 return;
         s->stop = polled[SERVE_SIGNALS].revents && was_told_to_end(s);
-        if (polled[SERVE_DESK].revents)
+        if (polled[SERVE_PRODUCER].revents)
                 take_work(s);
         for (uint32_t i = SERVE_FIRST; i < count; i++)
                 attend(s, s->clients[i - SERVE_FIRST], polled[i].revents);

@@ -5,8 +5,8 @@
  * Room:   outside, serve/ only.  Opened by serve.c; answers are made in the process of producer.c.
  * Keeps:  a process is looked at only when somebody asks, and not more often than every SERVED_EVERY_MS.
  */
-#ifndef SEEP_SERVE_EXHIBIT_H
-#define SEEP_SERVE_EXHIBIT_H
+#ifndef SEEP_SERVE_SERVED_H
+#define SEEP_SERVE_SERVED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -27,7 +27,7 @@
 #define ASK_NAP_MS 50
 #define ASK_START_MS 30000u /* until then a seep may be about to start its program, on a very busy machine ... */
 #define ASK_AGAIN_MS 1000u  /* ... and one that has had a child, the next */
-#define ASK_DOORS_MAX 256u
+#define ASK_ENDPOINTS_MAX 256u
 #define ASK_CHILDREN_MAX 256u
 #define ASK_SESSION_FIELDS 11 /* in front of the path */
 
@@ -163,7 +163,7 @@ static int try_connect(const struct sockaddr_un *address, socklen_t length)
         return -1;
 }
 
-/* The session that it was started with, else the door with its number, else that of one it was forked from. */
+/* The session that it was started with, else the endpoint with its number, else that of one it was forked from. */
 static int find_observer(uint32_t pid)
 {
         struct sockaddr_un address;
@@ -178,7 +178,7 @@ static int find_observer(uint32_t pid)
         return fd;
 }
 
-/* Names of doors can be taken by anybody. */
+/* Names of endpoints can be taken by anybody. */
 static bool is_trusted(int fd, uint32_t pid)
 {
         struct ucred who = { .uid = (uid_t)-1 };
@@ -291,7 +291,7 @@ static bool is_unknown(const struct wire_reply *reply)
 /* A daemon has lost its parents, and may have written over the environment that it was started with: all observers are asked. */
 static bool ask_everybody(const struct wire_request *request, struct ask_answer *out)
 {
-        uint32_t pids[ASK_DOORS_MAX], count = endpoint_list(pids, ASK_DOORS_MAX);
+        uint32_t pids[ASK_ENDPOINTS_MAX], count = endpoint_list(pids, ASK_ENDPOINTS_MAX);
         struct sockaddr_un address;
         struct wire_reply reply;
         struct ask_answer answer = { &reply, out->file };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* diagnosis.h -- why nobody said hello. */
-#ifndef SEEP_SESSION_SILENCE_H
-#define SEEP_SESSION_SILENCE_H
+#ifndef SEEP_SESSION_DIAGNOSIS_H
+#define SEEP_SESSION_DIAGNOSIS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -40,7 +40,7 @@ int endpoint_open(uint32_t pid)
         return -1;
 }
 
-/* A connection to the door of PID, when that is one of ours; -1. */
+/* A connection to the endpoint of PID, when that is one of ours; -1. */
 static int come_to(uint32_t pid)
 {
         struct ucred who = { .uid = (uid_t)-1 };

@@ -6,8 +6,8 @@
  * Keeps:  its name is in no directory (abstract), gone when it is closed, and free for anybody to take: both sides look who the other
  *         one is.
  */
-#ifndef SEEP_SESSION_DOOR_H
-#define SEEP_SESSION_DOOR_H
+#ifndef SEEP_SESSION_ENDPOINT_H
+#define SEEP_SESSION_ENDPOINT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,10 +24,10 @@ int endpoint_open(uint32_t pid);
  * report. */
 int endpoint_take_over(uint32_t pid);
 
-/* Whether a process that PID descends from has a door of our user's or root's. */
+/* Whether a process that PID descends from has an endpoint of our user's or root's. */
 bool endpoint_of_ancestor(uint32_t pid);
 
-/* The processes that doors are about, whoever has opened them; at most ROOM.  Returns their number. */
+/* The processes that endpoints are about, whoever has opened them; at most ROOM.  Returns their number. */
 uint32_t endpoint_list(uint32_t *pids, uint32_t room);
 
 #endif

@@ -28,7 +28,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-/* ---- the door ---- */
+/* ---- the socket ---- */
 
 /* Whether nobody listens at the socket NAME of DIRECTORY. */
 static bool refuses(int directory, const char *name)

@@ -4,8 +4,8 @@
  *
  * Keeps:  a private directory with one socket in it (and perhaps a link); all are gone after listener_close().
  */
-#ifndef SEEP_SESSION_GREETER_H
-#define SEEP_SESSION_GREETER_H
+#ifndef SEEP_SESSION_LISTENER_H
+#define SEEP_SESSION_LISTENER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include "collect/view.h"
 #include "wire/hello.h"
 
-#define LISTENER_BACKLOG 4096 /* connections that may wait in front of the door */
+#define LISTENER_BACKLOG 4096 /* connections that may wait to be accepted */
 
 struct listener {
         int fd; /* listening, not blocking */
@@ -26,7 +26,7 @@ struct listener {
         pid_t owner; /* the process that removes them; a forked writer of checkpoints does not */
 };
 
-/* What came through the door. */
+/* What came over the socket. */
 struct greeting {
         struct wire_hello hello;     /* LISTENER_COME */
         struct view view;            /* LISTENER_COME: the receiver's to keep */
@@ -49,13 +49,13 @@ enum listener_answer {
 bool listener_open(struct listener *g, uid_t owner_uid, bool borrowed, struct err *e);
 void listener_close(struct listener *g);
 
-/* Another name for FILE, for a list (LD_PRELOAD) that cannot hold its own; it lasts as long as the door. */
+/* Another name for FILE, for a list (LD_PRELOAD) that cannot hold its own; it lasts as long as the socket. */
 bool listener_alias(struct listener *g, const char *file, struct err *e);
 
 /* Whether enough descriptors are left to receive a greeting; without them its ledger would be lost. */
 bool listener_has_room(void);
 
-/* The next connection at the door DOOR, not blocking; -1 when there is none. */
+/* The next connection at ENDPOINT, not blocking; -1 when there is none. */
 int listener_accept(int endpoint);
 
 /* Answer the command at the other end of FD, and close it. */

@@ -81,7 +81,7 @@ void session_finish_departed(struct session *s, bool all);
 /* What came through the connection FD, for connections.h.  False: not yet. */
 bool session_hear(void *context, int fd);
 
-/* Take who waits at the door; ALL: until nobody does. */
+/* Take who waits to be accepted; ALL: until nobody does. */
 void session_take_hellos(struct session *s, bool all);
 
 #endif

@@ -5,8 +5,8 @@
  * Room:   outside, the rooms of session.h only.
  * Cost:   a table is read when the head of the ledger says that it has grown; those that may shrink at -vv only.
  */
-#ifndef SEEP_SESSION_TIDINGS_H
-#define SEEP_SESSION_TIDINGS_H
+#ifndef SEEP_SESSION_VERBOSE_H
+#define SEEP_SESSION_VERBOSE_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * Keeps:  a key (of a call stack, a thread, a size) has one number for good.  Moments are kept for HISTORY_SPAN_MS, and the last one
  *         before that.
  */
-#ifndef SEEP_TOP_PAST_H
-#define SEEP_TOP_PAST_H
+#ifndef SEEP_TOP_HISTORY_H
+#define SEEP_TOP_HISTORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

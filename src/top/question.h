@@ -4,8 +4,8 @@
  *
  * Room:   outside.  One question at a time.
  */
-#ifndef SEEP_TOP_ERRAND_H
-#define SEEP_TOP_ERRAND_H
+#ifndef SEEP_TOP_QUESTION_H
+#define SEEP_TOP_QUESTION_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* top_parts.h -- what the rooms of top.h share: one view, of a process or a recording. */
-#ifndef SEEP_TOP_TOP_FORM_H
-#define SEEP_TOP_TOP_FORM_H
+#ifndef SEEP_TOP_TOP_PARTS_H
+#define SEEP_TOP_TOP_PARTS_H
 
 #include "top/question.h"
 #include "top/keys.h"

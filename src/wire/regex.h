@@ -7,8 +7,8 @@
  *         . [...] \ ^ $ | and * + ? behind one character.  No groups, no {n}, no classes with a name.
  * Cost:   bytes of the expression times bytes of the text, whatever they are.
  */
-#ifndef SEEP_WIRE_MATCH_H
-#define SEEP_WIRE_MATCH_H
+#ifndef SEEP_WIRE_REGEX_H
+#define SEEP_WIRE_REGEX_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -252,7 +252,7 @@ TEST(the_next_session_tidies_up_after_one_that_was_killed)
         struct listener killed, living, next;
         struct err e = { 0 };
         struct stat st;
-        char place[] = "/tmp/seep-greeter-XXXXXX";
+        char place[] = "/tmp/seep-listener-XXXXXX";
 
         is_true(mkdtemp(place) != NULL);
         setenv("XDG_RUNTIME_DIR", place, 1);
