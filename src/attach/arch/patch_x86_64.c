@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* patch_x86_64.c -- functions of x86-64 patched at their entry, with the decoder Zydis. */
+#if defined(__x86_64__) && defined(__LP64__)
+#include <Zydis/Zydis.h>
+#include <string.h>
+
+#include "attach/patch.h"
+
+#define JUMP_BYTES 5u /* e9 and 32 bits */
+
+struct plan {
+        struct patch *p;
+        const struct patch_code *c;
+        struct err *e;
+        ZydisDecoder decoder;
+        size_t end;  /* of the instructions that are moved, in the function */
+        bool padded; /* the last of the five bytes are behind the function */
+        bool over;   /* after the last instruction that was moved nothing follows */
+        ZydisDecodedInstruction at[PATCH_INSTRUCTIONS];
+};
+
+bool patch_is_possible(struct err *e)
+{
+        (void)e;
+        return true;
+}
+
+static bool refuse(struct plan *l, const char *why, size_t at)
+{
+        return err_set(l->e, ERR_EXIT_CANNOT_TRACE, "%s at +0x%zx", why, at);
+}
+
+static bool decode(const struct plan *l, size_t at, ZydisDecodedInstruction *out)
+{
+        return at < l->c->bytes &&
+               ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&l->decoder, NULL, l->c->at + at,
+                                                          l->c->bytes - at, out));
+}
+
+/* ---- what an instruction is ---- */
+
+/* A memory operand by its distance from the instruction. */
+static bool is_near_data(const ZydisDecodedInstruction *i)
+{
+        return (i->attributes & ZYDIS_ATTRIB_HAS_MODRM) && i->raw.modrm.mod == 0 &&
+               i->raw.modrm.rm == 5;
+}
+
+/* A jump or call by its distance. */
+static bool is_near_branch(const ZydisDecodedInstruction *i)
+{
+        return (i->attributes & ZYDIS_ATTRIB_IS_RELATIVE) && i->raw.imm[0].is_relative;
+}
+
+static bool is_call(const ZydisDecodedInstruction *i)
+{
+        return i->meta.category == ZYDIS_CATEGORY_CALL;
+}
+
+static bool ends_flow(const ZydisDecodedInstruction *i)
+{
+        return i->meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+               i->meta.category == ZYDIS_CATEGORY_RET || i->mnemonic == ZYDIS_MNEMONIC_UD2 ||
+               i->mnemonic == ZYDIS_MNEMONIC_HLT;
+}
+
+/* Where a near branch at AT leads, from the entry. */
+static int64_t target_of(const ZydisDecodedInstruction *i, size_t at)
+{
+        return (int64_t)at + i->length + i->raw.imm[0].value.s;
+}
+
+/* ---- which instructions are moved ---- */
+
+/* From AT to the end of the five bytes there must be nothing but what fills gaps. */
+static bool take_padding(struct plan *l, size_t at, size_t need)
+{
+        ZydisDecodedInstruction i;
+        size_t size = at;
+
+        while (at < need) {
+                if (!decode(l, at, &i))
+                        break;
+                /* An int3 begins no function; a nop might, unless the next one is known. */
+                if (i.mnemonic != ZYDIS_MNEMONIC_INT3 &&
+                    (i.mnemonic != ZYDIS_MNEMONIC_NOP || l->c->room < at + i.length))
+                        break;
+                at += i.length;
+        }
+        if (at < need)
+                return err_set(l->e, ERR_EXIT_CANNOT_TRACE,
+                               "it is too short: %zu bytes, where a jump takes %zu", size, need);
+        l->padded = true;
+        return true;
+}
+
+static bool can_move(struct plan *l, const ZydisDecodedInstruction *i, size_t at)
+{
+        if (i->mnemonic == ZYDIS_MNEMONIC_INT3)
+                return refuse(l, "it has a breakpoint", at);
+        if (i->mnemonic == ZYDIS_MNEMONIC_XBEGIN || i->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
+            ((i->attributes & ZYDIS_ATTRIB_IS_RELATIVE) && i->address_width != 64))
+                return refuse(l, "it has an instruction that cannot be moved", at);
+        if (!is_call(i))
+                return true;
+        /* It returns to where it was made from: this must not be inside of the jump. */
+        if (at + i->length < l->p->jump + JUMP_BYTES)
+                return refuse(l, "a call returns into its first bytes", at + i->length);
+        if (!is_near_branch(i) && (i->raw.modrm.mod != 3 ? i->raw.modrm.rm == 4
+                                                          : i->raw.modrm.rm == 4 && !i->raw.rex.B))
+                return refuse(l, "it has a call through the stack", at);
+        return true;
+}
+
+static bool take_instructions(struct plan *l)
+{
+        size_t need = l->p->jump + JUMP_BYTES, size = l->c->size;
+
+        for (l->end = l->p->jump; l->end < need;) {
+                ZydisDecodedInstruction *i = &l->at[l->p->instructions];
+
+                if (size ? l->end >= size : l->over)
+                        return take_padding(l, l->end, need);
+                if (l->p->instructions == PATCH_INSTRUCTIONS || !decode(l, l->end, i) ||
+                    (size && l->end + i->length > size))
+                        return refuse(l, "its code is not understood", l->end);
+                if (!can_move(l, i, l->end))
+                        return false;
+                l->p->steps[l->p->instructions++].at = (uint8_t)l->end;
+                l->end += i->length;
+                l->over = ends_flow(i);
+        }
+        return true;
+}
+
+/* ---- nothing else may lead into the five bytes ---- */
+
+static bool check_branch(struct plan *l, const ZydisDecodedInstruction *i, size_t at)
+{
+        int64_t to = target_of(i, at);
+
+        if (to < 0 || to >= l->p->jump + (int64_t)JUMP_BYTES)
+                return true;
+        if (is_call(i) && (to == 0 || to == l->p->jump))
+                return true; /* it calls itself, and through the hook now */
+        if (at >= l->p->jump && at < l->end) {
+                for (unsigned k = 0; k < l->p->instructions; k++)
+                        if (to == l->p->steps[k].at || to == 0)
+                                return true; /* moved together with its target */
+        }
+        return refuse(l, "there is a jump into its first bytes", at);
+}
+
+/* Without a size, up to where nothing leads on. */
+static bool check_jumps(struct plan *l)
+{
+        size_t end = l->c->size && l->c->size < l->c->bytes ? l->c->size : l->c->bytes;
+        int64_t farthest = 0;
+
+        for (size_t at = 0; at < end;) {
+                ZydisDecodedInstruction i;
+
+                if (!decode(l, at, &i))
+                        return true; /* data, or the end of what can be read */
+                if (is_near_branch(&i)) {
+                        if (!check_branch(l, &i, at))
+                                return false;
+                        if (!is_call(&i) && target_of(&i, at) > farthest)
+                                farthest = target_of(&i, at);
+                }
+                at += i.length;
+                if (!l->c->size && ends_flow(&i) && farthest < (int64_t)at)
+                        return true;
+        }
+        return true;
+}
+
+/* ---- writing them ---- */
+
+static bool fits(int64_t distance)
+{
+        return distance == (int32_t)distance;
+}
+
+static bool put(struct plan *l, const void *bytes, size_t count)
+{
+        struct patch *p = l->p;
+
+        if (p->used + count > sizeof p->code)
+                return refuse(l, "what must be moved has no room", l->end);
+        memcpy(p->code + p->used, bytes, count);
+        p->used = (uint8_t)(p->used + count);
+        return true;
+}
+
+static bool put_distance(struct plan *l, const char *opcode, size_t count, uint64_t to)
+{
+        int64_t away = (int64_t)(to - (l->p->trampoline + l->p->used + count + 4));
+        int32_t near = (int32_t)away;
+
+        return fits(away) && put(l, opcode, count) && put(l, &near, sizeof near);
+}
+
+static bool put_jump(struct plan *l, uint64_t to)
+{
+        int64_t away = (int64_t)(to - (l->p->trampoline + l->p->used + JUMP_BYTES));
+
+        if (fits(away))
+                return put_distance(l, "\xe9", 1, to);
+        return put(l, "\xff\x25\0\0\0\0", 6) && put(l, &to, sizeof to);
+}
+
+/* The return address of a call that is moved: the one that it would have left. */
+static bool put_return(struct plan *l, uint64_t address)
+{
+        uint32_t low = (uint32_t)address, high = (uint32_t)(address >> 32);
+
+        return put(l, "\x68", 1) && put(l, &low, 4) &&     /* push low, with its sign */
+               put(l, "\xc7\x44\x24\x04", 4) && put(l, &high, 4); /* mov high to 4(%rsp) */
+}
+
+/* The instruction as it is, its memory operand where it was. */
+static bool put_same(struct plan *l, const ZydisDecodedInstruction *i, size_t at)
+{
+        uint8_t bytes[ZYDIS_MAX_INSTRUCTION_LENGTH];
+        int64_t moved;
+        int32_t near;
+
+        memcpy(bytes, l->c->at + at, i->length);
+        if (is_call(i)) /* after put_return(): a jump */
+                bytes[i->raw.modrm.offset] ^= 0x30; /* from /2 to /4 */
+        if (is_near_data(i)) {
+                moved = i->raw.disp.value +
+                        (int64_t)(l->p->entry + at - (l->p->trampoline + l->p->used));
+                if (!fits(moved))
+                        return refuse(l, "data is out of reach of where it would be moved", at);
+                near = (int32_t)moved;
+                memcpy(bytes + i->raw.disp.offset, &near, sizeof near);
+        }
+        return put(l, bytes, i->length);
+}
+
+/* A jump on condition, to the next but one instruction, which is a jump to anywhere. */
+static bool put_condition(struct plan *l, const ZydisDecodedInstruction *i, size_t at, uint64_t to)
+{
+        const uint8_t *opcode = l->c->at + at;
+        int64_t away = (int64_t)(to - (l->p->trampoline + l->p->used + 6));
+        uint8_t condition = (uint8_t)(i->opcode & 15), around[4] = { 0x70, 2, 0xeb, JUMP_BYTES };
+        bool counts = i->mnemonic == ZYDIS_MNEMONIC_JRCXZ || i->mnemonic == ZYDIS_MNEMONIC_JECXZ ||
+                      i->mnemonic == ZYDIS_MNEMONIC_LOOP || i->mnemonic == ZYDIS_MNEMONIC_LOOPE ||
+                      i->mnemonic == ZYDIS_MNEMONIC_LOOPNE;
+
+        if (!counts && fits(away)) {
+                char jcc[2] = { 0x0f, (char)(0x80 | condition) };
+
+                return put_distance(l, jcc, 2, to);
+        }
+        if (counts && !put(l, opcode, (size_t)i->length - 2)) /* its prefixes */
+                return false;
+        around[0] = counts ? i->opcode : (uint8_t)(0x70 | condition);
+        away = (int64_t)(to - (l->p->trampoline + l->p->used + sizeof around + JUMP_BYTES));
+        around[3] = fits(away) ? JUMP_BYTES : 14;
+        return put(l, around, sizeof around) && put_jump(l, to);
+}
+
+static uint64_t moved_target(const struct plan *l, int64_t to)
+{
+        for (unsigned k = 0; k < l->p->instructions; k++)
+                if (to == l->p->steps[k].at || (to == 0 && k == 0))
+                        return l->p->trampoline + l->p->steps[k].moved;
+        return l->p->entry + (uint64_t)to;
+}
+
+static bool put_instruction(struct plan *l, unsigned k)
+{
+        const ZydisDecodedInstruction *i = &l->at[k];
+        size_t at = l->p->steps[k].at;
+        uint64_t back = l->p->entry + at + i->length;
+
+        l->p->steps[k].moved = l->p->used;
+        if (is_call(i) && !put_return(l, back))
+                return false;
+        if (!is_near_branch(i))
+                return put_same(l, i, at);
+        if (is_call(i))
+                return put_jump(l, l->p->entry + (uint64_t)target_of(i, at));
+        if (i->meta.category == ZYDIS_CATEGORY_UNCOND_BR)
+                return put_jump(l, moved_target(l, target_of(i, at)));
+        return put_condition(l, i, at, moved_target(l, target_of(i, at)));
+}
+
+/* Jumps forward among what is moved need to know where that goes: the second time it is known. */
+static bool put_all(struct plan *l)
+{
+        for (int round = 0; round < 2; round++) {
+                l->p->used = 0;
+                for (unsigned k = 0; k < l->p->instructions; k++)
+                        if (!put_instruction(l, k))
+                                return false;
+        }
+        return l->padded || put_jump(l, l->p->entry + l->end);
+}
+
+static bool put_entry(struct plan *l)
+{
+        struct patch *p = l->p;
+        int64_t away = (int64_t)(p->hook - (p->entry + p->jump + JUMP_BYTES));
+        int32_t near;
+
+        if (!fits(away)) {
+                p->far = p->used;
+                if (!put(l, "\xff\x25\0\0\0\0", 6) || !put(l, &p->hook, sizeof p->hook))
+                        return false;
+                away = (int64_t)(p->trampoline + p->far - (p->entry + p->jump + JUMP_BYTES));
+                if (!fits(away))
+                        return refuse(l, "there is no room for code within 2 GiB", 0);
+        }
+        near = (int32_t)away;
+        p->length = (uint8_t)(p->jump + JUMP_BYTES);
+        memcpy(p->before, l->c->at, p->length);
+        memcpy(p->after, p->before, p->jump);
+        p->after[p->jump] = 0xe9;
+        memcpy(p->after + p->jump + 1, &near, sizeof near);
+        return true;
+}
+
+bool patch_plan(struct patch *p, const struct patch_code *c, struct err *e)
+{
+        struct plan l = { .p = p, .c = c, .e = e };
+        ZydisDecodedInstruction first;
+
+        *p = (struct patch){ .entry = p->entry, .hook = p->hook, .trampoline = p->trampoline };
+        if (!ZYAN_SUCCESS(ZydisDecoderInit(&l.decoder, ZYDIS_MACHINE_MODE_LONG_64,
+                                           ZYDIS_STACK_WIDTH_64)))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "Zydis does not decode");
+        if (!decode(&l, 0, &first))
+                return refuse(&l, "its code is not understood", 0);
+        /* What marks it as a target of calls stays. */
+        if (first.mnemonic == ZYDIS_MNEMONIC_ENDBR64)
+                p->jump = first.length;
+        return take_instructions(&l) && check_jumps(&l) && put_all(&l) && put_entry(&l);
+}
+
+#endif

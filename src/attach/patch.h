@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * patch.h -- a function whose entry leads elsewhere, and can still be called as it was.
+ *
+ *     entry:  [endbr64]                     trampoline:  its first instructions, moved
+ *             jmp hook  ------> hook                     jmp behind them
+ *             the rest, untouched  <-------------------  (hook, when it is too far for the entry)
+ *
+ * Room:   outside; pure computing on bytes: who has the process writes them.
+ * Keeps:  five bytes are replaced.  Of an instruction that begins in them and ends behind, the rest
+ *         stays, and all that follows: a thread that stands behind them, or comes back there
+ *         from a call, goes on.  So threads need to be looked at for those bytes only, and a
+ *         trampoline must stay as long as the process.
+ *         The decoder is Zydis, in arch/patch_x86_64.c; without it patch_none.c says so.
+ */
+#ifndef SEEP_ATTACH_PATCH_H
+#define SEEP_ATTACH_PATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define PATCH_MOST 16u
+#define PATCH_INSTRUCTIONS 8u
+#define PATCH_TRAMPOLINE 128u
+#define PATCH_NEEDED 16u /* bytes of a function that are always enough to be given */
+
+/* Where one of its first instructions is: offsets in the function and in the trampoline. */
+struct patch_step {
+        uint8_t at, moved;
+};
+
+struct patch {
+        uint64_t entry;      /* in: its first byte */
+        uint64_t hook;       /* in: where calls shall go */
+        uint64_t trampoline; /* in: where `code` will be written, within 2 GiB of entry */
+        uint8_t before[PATCH_MOST]; /* out: the bytes at entry */
+        uint8_t after[PATCH_MOST];  /* out: what they become */
+        uint8_t length; /* out: how many of them */
+        uint8_t jump;   /* out: how many of those stay in front of the jump */
+        uint8_t used;   /* out: bytes of `code` */
+        uint8_t far;    /* out: where in it the jump to the hook is; 0: there is none */
+        uint8_t instructions;
+        uint8_t code[PATCH_TRAMPOLINE]; /* out: to call it is to call the function as it was */
+        struct patch_step steps[PATCH_INSTRUCTIONS]; /* out: as many as `instructions` */
+};
+
+/* The bytes of the function from its entry on. */
+struct patch_code {
+        const uint8_t *at;
+        size_t bytes; /* that can be read there */
+        size_t size;  /* of them the function's own: of its symbol or unwind table; 0 not known */
+        size_t room;  /* in which nothing else begins: up to the next symbol; 0 not known */
+};
+
+/* Whether functions can be patched at all: this build has the decoder, for this processor. */
+bool patch_is_possible(struct err *e);
+
+/* false: it cannot be patched, E says why, as what follows "NAME: ". */
+bool patch_plan(struct patch *p, const struct patch_code *c, struct err *e);
+
+/* Where a thread that stands at PC must go on when the patch has been put in place, or taken out.
+ * false: where it stands. */
+bool patch_enter(const struct patch *p, uint64_t pc, uint64_t *to);
+bool patch_leave(const struct patch *p, uint64_t pc, uint64_t *to);
+
+#endif

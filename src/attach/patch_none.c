@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* patch_none.c -- functions cannot be patched: a build without Zydis, or for another processor. */
+#include "attach/patch.h"
+
+bool patch_is_possible(struct err *e)
+{
+        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "this build of seep cannot change code of programs: it needs x86-64 and the"
+                       " library Zydis (libzydis-dev) when it is built");
+}
+
+bool patch_plan(struct patch *p, const struct patch_code *c, struct err *e)
+{
+        (void)p, (void)c;
+        return patch_is_possible(e);
+}
