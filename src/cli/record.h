@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "attach/engine.h"
 #include "cli/option.h"
 #include "query/suppress.h"
 #include "serve/push.h"
@@ -23,6 +24,9 @@
 #define RECORD_OMIT_OPTION(X, prefix)                                                                           \
         X(prefix##_OMIT, "omit", 0, "RE",                                                                       \
           "ignore allocations made by programs and libraries whose path matches, like libfoo (may be repeated)")
+
+/* Words of --engine, in the order of enum engine. */
+#define RECORD_ENGINES "auto|preload"
 
 #define RECORD_OPTIONS(X)                                                                                       \
         X(RECORD_OUTPUT, "output", 'o', "FILE",                                                                 \
@@ -44,6 +48,8 @@
           "sample: record about one block per SIZE bytes allocated; for production (512K; 0: every block)")     \
         X(RECORD_LIMIT_LEDGER, "limit-ledger", 0, "SIZE",                                                       \
           "limit on the memory that recording takes; near it, only a sample of blocks is recorded")             \
+        X(RECORD_ENGINE, "engine", 0, "HOW",                                                                    \
+          "how calls are seen: auto (what suits the program) or preload (auto)", RECORD_ENGINES)                \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
         X(RECORD_EXIT_CODE, "exit-code", 0, NULL, "if signal N killed the program, exit with 128+N instead of dying by N") \
         X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those asked for also write a report, PROGRAM-PID-N.memlog:") \
@@ -83,6 +89,7 @@ enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
 struct record {
         const char *pattern; /* NULL: not given */
         const char *user;
+        enum engine engine;
         bool sample_given, wait_given;
         const char *push;     /* URL; NULL none */
         uint64_t push_every_ms;

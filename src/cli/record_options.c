@@ -222,6 +222,9 @@ static int take_value(struct record *r, int which, const char *value)
         case RECORD_USER:
                 r->user = value;
                 break;
+        case RECORD_ENGINE:
+                r->engine = (enum engine)option_choice(record_options[RECORD_ENGINE].values, value);
+                break;
         case RECORD_DEPTH:
                 return take_depth(o, value);
         case RECORD_FOLLOW:
