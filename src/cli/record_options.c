@@ -199,7 +199,19 @@ static uint32_t flag_of(int which)
         return flags[which];
 }
 
-/* Options with a value. */
+static int take_label(struct record *r, const char *value)
+{
+        r->push_labels = heap_grow(r->push_labels, r->push_label_count + 1, sizeof *r->push_labels);
+        r->push_labels[r->push_label_count++] = value;
+        return 0;
+}
+
+static int take_engine(struct record *r, const char *value)
+{
+        r->engine = (enum engine)option_choice(record_options[RECORD_ENGINE].values, value);
+        return 0;
+}
+
 /* With one part, each new one would leave nothing. */
 static int take_parts(const char *value, uint32_t *out)
 {
@@ -211,6 +223,7 @@ static int take_parts(const char *value, uint32_t *out)
         return 0;
 }
 
+/* Options with a value. */
 static int take_value(struct record *r, int which, const char *value)
 {
         struct session_options *o = &r->session;
@@ -223,8 +236,7 @@ static int take_value(struct record *r, int which, const char *value)
                 r->user = value;
                 break;
         case RECORD_ENGINE:
-                r->engine = (enum engine)option_choice(record_options[RECORD_ENGINE].values, value);
-                break;
+                return take_engine(r, value);
         case RECORD_DEPTH:
                 return take_depth(o, value);
         case RECORD_FOLLOW:
@@ -263,9 +275,7 @@ static int take_value(struct record *r, int which, const char *value)
         case RECORD_PUSH_EVERY:
                 return take_every(which, value, RECORD_PUSH_MIN_MS, &r->push_every_ms);
         case RECORD_PUSH_LABEL:
-                r->push_labels = heap_grow(r->push_labels, r->push_label_count + 1, sizeof *r->push_labels);
-                r->push_labels[r->push_label_count++] = value;
-                break;
+                return take_label(r, value);
         case RECORD_SUPPRESSIONS:
                 return take_suppressions(r, value);
         case RECORD_MAX_FILE:
