@@ -92,6 +92,7 @@ struct check {
         int error_status, annotate;
         bool json, force, quiet, error_status_set, allow_unseen;
         bool hinted; /* that names are missing */
+        bool running; /* what is judged now is a process as it is, not a file */
         uint32_t limit;
         enum pager_color color;
         struct names names;

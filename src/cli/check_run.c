@@ -21,6 +21,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/newest.h"
 #include "cli/run.h"
@@ -182,7 +183,7 @@ static bool judge(struct check *c, struct findings *f, const struct findings_req
 {
         struct wrappers usual = { 0 };
         struct findings_recording recording = { .profile = p, .symbols = symbols_new(p, &c->names.options), .path = path,
-                                                .wrappers = &usual };
+                                                .wrappers = &usual, .running = c->running };
         struct str trouble = { 0 };
         uint32_t broken = budgets_broken(f);
         bool good = findings_add(f, r, &recording, &trouble, e);
@@ -210,11 +211,14 @@ static bool judge_file(struct check *c, const char *path, bool became, struct er
                                             .suppressions = c->suppressions,
                                             .suppression_count = c->suppression_count,
                                             .root = &c->root };
+        struct load_source source;
         struct profile p = { 0 };
-        bool good = file_take(&p, path, PACKED_LEAST, e);
+        bool good = load_open(&source, path, LOAD_SEARCHED | LOAD_QUIET, e) && file_take(&p, source.path, PACKED_LEAST, e);
 
+        c->running = source.pid != 0;
         if (good && !(became && p.totals.forked) && (!c->processes.count || expressions_match(&c->processes, p.meta.program)))
                 good = judge(c, &c->findings, &request, &p, path, e);
+        load_close(&source);
         profile_free(&p);
         return good;
 }

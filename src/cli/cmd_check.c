@@ -17,7 +17,8 @@ enum { CHECK_STACKS = 10 }; /* told unless -n says otherwise */
 static int say_help(void)
 {
         return command_help(COMMAND_check,
-                            "Check recordings, or run a program and check it and the programs it starts.\n"
+                            "Check recordings, or processes that are being recorded (PID) as they are now, or\n"
+                            "run a program and check it and the programs it starts.\n"
                             "Each budget that a process breaks is a line on stdout. Budgets, per process\n"
                             "(default: --max-leaks 0 --max-bad-frees 0):\n\n",
                             "\nexamples:\n"

@@ -68,12 +68,15 @@ static int say_help(void)
                             "Show what changed between two recordings, or two moments of one, by call stack.\n"
                             "Each is FILE (its end), or FILE@WHEN: a snapshot's number, the label of a tag or\n"
                             "snapshot, a time like 1.5s, start, peak or end. @WHEN alone means the other's\n"
-                            "file, or the newest here.\n",
+                            "file, or the newest here. A process that is being recorded (PID) is a recording,\n"
+                            "too, up to now.\n",
                             "\nexamples:\n"
                             "  seep diff old.seep new.seep              two runs\n"
                             "  seep diff run.seep@1 @2                  two snapshots of one\n"
                             "  seep diff run.seep@startup run.seep      from a tag to the end\n"
-                            "\nExit status: 0 success, 2 usage error, 4 a file cannot be read.\n");
+                            "  seep diff 4711@1 4711                    since a snapshot of a process\n"
+                            "\nExit status: 0 success, 2 usage error, 3 a process is not recorded, 4 a file\n"
+                            "cannot be read.\n");
 }
 
 /* ---- words ---- */
@@ -115,7 +118,7 @@ static bool read_side(struct side *side, const struct side *other, struct err *e
                 side->symbols = other->symbols;
                 return true;
         }
-        if (!load_recording(&side->own, side->file, r->quiet, e))
+        if (!load_recording(&side->own, side->file, LOAD_COUNTS | (r->quiet ? LOAD_QUIET : 0), e))
                 return false;
         if (report_view_lost(r, &side->own))
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks", side->file);

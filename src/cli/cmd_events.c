@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
@@ -217,13 +218,14 @@ static int say_help(void)
         return command_help(COMMAND_events,
                             "Print every allocation and free of a recording made with --events, in the order\n"
                             "in which they happened. FILE defaults to the newest *.seep here; it may also be\n"
-                            "the .FILE.events of a recording that did not end.\n",
+                            "the .FILE.events of a recording that did not end, or a process that is being\n"
+                            "recorded (PID): its events of the last 5 seconds may be missing.\n",
                             "\nexamples:\n"
                             "  seep record --events ./app && seep events\n"
                             "  seep events --from startup --to end --open   allocated since, still there\n"
                             "  seep events --csv -o events.csv app.42.seep\n"
                             "\nExit status: 0 success, 1 --totals found a difference, 2 usage error or no event\n"
-                            "log, 4 the file cannot be read.\n");
+                            "log, 3 the process is not recorded, 4 the file cannot be read.\n");
 }
 
 /* ---- which events ---- */
@@ -414,7 +416,7 @@ static int compare(struct events *v, struct err *e)
 }
 
 /* A recording that did not end has a log beside it, or is nothing but a log. */
-static bool load(struct events *v, struct err *e)
+static bool open_file(struct events *v, struct err *e)
 {
         const char *beside;
 
@@ -431,7 +433,30 @@ static bool load(struct events *v, struct err *e)
                 message("%s holds events only: numbers are shown in place of names", beside ? beside : v->file);
                 *e = (struct err){ 0 };
         }
-        return find_bound(&v->profile, &v->from, e) && find_bound(&v->profile, &v->to, e) && bounds_in_order(v, e);
+        return true;
+}
+
+/* What the numbers in the log mean is told by the observer; the log itself is a file. */
+static bool open_process(struct events *v, const struct load_source *source, struct err *e)
+{
+        if (!load_read(source, &v->profile, e))
+                return false;
+        if (!(v->profile.meta.flags & WIRE_F_EVENTS))
+                return err_set(e, ERR_EXIT_USAGE,
+                               "process %u is recorded without an event log: 'seep record --events %s' "
+                               "makes one", source->pid, v->profile.meta.program);
+        v->log = events_log_open_in(source->path, source->folder, e);
+        return v->log != NULL;
+}
+
+static bool load(struct events *v, struct err *e)
+{
+        struct load_source source;
+        bool good = load_open(&source, v->file, LOAD_EVENTS | (v->quiet ? LOAD_QUIET : 0), e) &&
+                    (source.pid ? open_process(v, &source, e) : open_file(v, e));
+
+        load_close(&source);
+        return good && find_bound(&v->profile, &v->from, e) && find_bound(&v->profile, &v->to, e) && bounds_in_order(v, e);
 }
 
 static int run(struct events *v)

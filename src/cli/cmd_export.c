@@ -121,10 +121,12 @@ static int say_help(void)
                         "  seep export --to collapsed --cost peak | flamegraph.pl >peak.svg\n"
                         "  seep export --to speedscope -o run.speedscope.json run.seep\n"
                         "  seep export --to callgrind --cost leaked-bytes -o callgrind.out.leaks\n"
-                        "\nExit status: 0 success, 2 usage error, 4 the file cannot be read.\n");
+                        "\nExit status: 0 success, 2 usage error, 3 the process is not recorded, 4 the file\n"
+                        "cannot be read.\n");
         command_help(COMMAND_export,
                      "Convert a recording to the format of another tool, on stdout or in -o FILE.\n"
-                     "FILE defaults to the newest *.seep here.\n\n",
+                     "FILE defaults to the newest *.seep here; a process that is being recorded (PID)\n"
+                     "is searched for leaks and converted as it is now.\n\n",
                      str_get(&more));
         str_free(&more);
         return 0;
@@ -358,22 +360,31 @@ static bool write_form(struct export_command *w, const struct profile *p, struct
         return good;
 }
 
-static int show(struct export_command *w)
+static int show(struct export_command *w, const char *file)
 {
         struct report *r = &w->asked;
+        unsigned load = (w->form->flags & EXPORT_EVENTS ? LOAD_EVENTS : LOAD_SEARCHED) |
+                        (r->quiet ? LOAD_QUIET : 0);
+        struct load_source source;
         struct deliver how = { .output = r->output, .force = r->force, .plain = true, .raw = true, .quiet = r->quiet };
         struct profile p = { 0 };
         struct err e = { 0 };
         int status = 0;
 
-        if (!deliver_prepare(&how, &e) || !load_recording(&p, w->input.file, r->quiet, &e)) {
-                deliver_drop(&how);
+        if (!deliver_prepare(&how, &e))
                 return message_error(&e);
+        if (load_open(&source, file, load, &e) && load_read(&source, &p, &e)) {
+                /* The log of a process is told from where the image is; names go by the operand. */
+                w->input.file = load & LOAD_EVENTS ? source.path : file;
+                w->input.folder = source.folder;
+                if (report_view_lost(r, &p))
+                        err_set(&e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks", file);
+                else
+                        write_form(w, &p, &how, &e);
         }
-        if (report_view_lost(r, &p))
-                err_set(&e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks", w->input.file);
-        if (e.exit_code || !write_form(w, &p, &how, &e))
+        if (e.exit_code)
                 status = message_error(&e);
+        load_close(&source);
         deliver_drop(&how);
         profile_free(&p);
         return status;
@@ -391,8 +402,7 @@ static int run(struct export_command *w, const char *file)
                 return status;
         if (!file && !newest_recording(&newest, &e))
                 return message_error(&e);
-        w->input.file = file ? file : newest;
-        status = show(w);
+        status = show(w, file ? file : newest);
         free(newest);
         return status;
 }

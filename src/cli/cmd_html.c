@@ -131,8 +131,8 @@ static int say_help(void)
                             "Write a recording as one HTML page that any browser shows without a network:\n"
                             "summary, timeline, flame graph, tables, leaks, owners, sizes, threads, source.\n"
                             "FILE defaults to the newest *.seep here. OLD and NEW are compared; each may be\n"
-                            "FILE@WHEN, as for 'seep diff'. With --serve, a process that is being recorded\n"
-                            "(PID) is shown live.\n\n",
+                            "FILE@WHEN, as for 'seep diff'. A process that is being recorded (PID) is shown\n"
+                            "as it is now, with --serve live.\n\n",
                             "\nexamples:\n"
                             "  seep html --open                     the newest recording, in a browser\n"
                             "  seep html -o page.html run.seep      to send to somebody\n"
@@ -168,9 +168,8 @@ static int check_one(struct html *h)
         const char *at = h->operands[0] ? moment_split(h->operands[0]) : NULL;
 
         if (newest_is_process(h->operands[0], &h->pid)) {
-                if (!h->serve)
-                        return message_usage("html", "%s is a process: --serve shows it while it runs", h->operands[0]);
-                h->count = 0;
+                if (h->serve)
+                        h->count = 0;
         } else if (at) {
                 return message_usage("html", "%s is a moment: name a second one to compare it with", h->operands[0]);
         }
@@ -271,7 +270,7 @@ static bool read_recording(struct html *h, uint32_t i, struct err *e)
                 recording->symbols = h->recordings[0].symbols;
                 return true;
         }
-        if (!load_recording(p, file, h->asked.quiet, e))
+        if (!load_recording(p, file, LOAD_SEARCHED | (h->asked.quiet ? LOAD_QUIET : 0), e))
                 return false;
         load_graph(p);
         if (report_view_lost(&h->asked, p))

@@ -27,8 +27,10 @@ static int say_help(void)
 {
         return command_help(COMMAND_info,
                             "Show what a recording contains and whether it is intact.\n"
-                            "FILE defaults to the newest *.seep here.\n\n",
-                            "\nExit status: 0 the file is intact, 1 a part is missing or damaged, 4 nothing can\nbe read.\n");
+                            "FILE defaults to the newest *.seep here; PID is a process that is being\n"
+                            "recorded.\n\n",
+                            "\nExit status: 0 the file is intact, 1 a part is missing or damaged, 2 usage\n"
+                            "error, 3 the process is not recorded, 4 nothing can be read.\n");
 }
 
 /* For each module: ask for some of its frames.  More would take long and tell nothing new. */
@@ -81,6 +83,7 @@ static int show(struct info *info, bool json, bool names)
 static int run(const char *file, bool json, bool names)
 {
         struct info info = { 0 };
+        struct load_source source;
         struct err e = { 0 };
         char *newest = NULL;
         int status;
@@ -88,12 +91,16 @@ static int run(const char *file, bool json, bool names)
         if (!file && !newest_recording(&newest, &e))
                 return message_error(&e);
         info.file = file ? file : newest;
-        if (file_take(&info.profile, info.file, PACKED_LEAST, &e) && file_sections(&info.layout, info.file, &e)) {
+        if (load_open(&source, info.file, LOAD_QUIET, &e) && file_take(&info.profile, source.path, PACKED_LEAST, &e) &&
+            file_sections(&info.layout, source.path, &e)) {
+                info.running = source.pid != 0;
                 status = show(&info, json, names);
-                load_tell_log(&info.profile, info.file);
+                if (!source.pid)
+                        load_tell_log(&info.profile, info.file);
         } else {
                 status = message_error(&e);
         }
+        load_close(&source);
         file_sections_free(&info.layout);
         profile_free(&info.profile);
         free(info.names);

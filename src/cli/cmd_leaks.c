@@ -323,7 +323,7 @@ static int of_file(struct leaks_command *w, const char *file)
         struct err e = { 0 };
         int status;
 
-        if (!load_recording(&p, file, w->asked.quiet, &e))
+        if (!load_recording(&p, file, w->asked.quiet ? LOAD_QUIET : 0, &e))
                 return message_error(&e);
         if (w->options.blocks)
                 file_unpack(&p);

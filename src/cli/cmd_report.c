@@ -12,6 +12,8 @@
 #include "cli/pager.h"
 #include "cli/report.h"
 #include "profile/file.h"
+#include "session/ask.h"
+#include "session/family.h"
 #include "wire/hello.h"
 
 static int say_help(void)
@@ -28,8 +30,8 @@ static int say_help(void)
                             "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
                             "  seep report --growth -n 5            the five stacks that grow fastest\n"
                             "  seep report --timeline               how much was live when\n"
-                            "\nExit status: 0 success, 2 usage error, 3 --retained without a leak search, 4\n"
-                            "the file cannot be read.\n");
+                            "\nExit status: 0 success, 2 usage error, 3 not recorded, or --retained without a\n"
+                            "leak search, 4 the file cannot be read.\n");
 }
 
 /* What a process that is not recorded can show. */
@@ -41,14 +43,28 @@ static bool may_show(const struct report *r, const struct profile *p, struct err
                        "'seep record %s ...' has all of them", p->meta.pid, p->meta.program);
 }
 
+/* Of a process that runs: what the view needs.  A search reads all of its memory. */
+static unsigned how_to_load(const struct report *r)
+{
+        unsigned quiet = r->quiet ? LOAD_QUIET : 0;
+        bool leaks = r->view == REPORT_JSON || r->sort == SORT_LEAKED_BYTES ||
+                     r->sort == SORT_LEAKED_BLOCKS;
+
+        if (r->view == REPORT_RETAINED)
+                return quiet | LOAD_GRAPH;
+        return quiet | (leaks ? LOAD_SEARCHED : r->view == REPORT_BLOCKS ? 0 : LOAD_COUNTS);
+}
+
 static bool load(const struct report *r, const char *file, struct profile *p, struct err *e)
 {
-        uint32_t pid, flags = r->view == REPORT_RETAINED ? WIRE_SCAN_GRAPH : 0;
+        uint32_t pid = 0, flags = r->view == REPORT_RETAINED ? WIRE_SCAN_GRAPH : 0;
         struct load_core core = { .core = file, .sysroot = r->names.options.sysroot, .flags = flags, .quiet = r->quiet };
         bool is_core = core_is(file);
 
-        if (!is_core && !newest_is_process(file, &pid))
-                return load_recording(p, file, r->quiet, e);
+        if (!is_core && newest_is_process(file, &pid) && !ask_program(&pid, e))
+                return false;
+        if (!is_core && (!pid || family_has_agent((pid_t)pid)))
+                return load_recording(p, file, how_to_load(r), e);
         if (is_core ? !load_core(p, &core, e) : !load_search(p, &pid, flags, e))
                 return false;
         if (!is_core)

@@ -60,14 +60,16 @@ static int say_help(void)
 {
         return command_help(COMMAND_sql,
                             "Query a recording with SQL (SQLite's). FILE is a recording (the newest *.seep\n"
-                            "here). QUERY may be several statements separated by ';'; - or no QUERY reads\n"
-                            "them from stdin. On a terminal, no QUERY lists the tables and views.\n",
+                            "here); PID is a process that is being recorded, which is searched for leaks now.\n"
+                            "QUERY may be several statements separated by ';'; - or no QUERY reads them from\n"
+                            "stdin. On a terminal, no QUERY lists the tables and views.\n",
                             "\nexamples:\n"
                             "  seep sql 'SELECT * FROM top LIMIT 10'\n"
                             "  seep sql run.seep 'SELECT function, bytes FROM leaks'\n"
                             "  seep sql --csv run.seep 'SELECT ms, live_bytes FROM timeline' > heap.csv\n"
                             "  seep sql run.seep < questions.sql\n"
-                            "\nExit status: 0 success, 2 usage or SQL error, 4 the file cannot be read.\n");
+                            "\nExit status: 0 success, 2 usage or SQL error, 3 the process is not\n"
+                            "recorded, 4 the file cannot be read.\n");
 }
 
 /* ---- reading only ---- */
@@ -254,7 +256,7 @@ static int run(struct sql *q)
 
         q->to.quiet = q->quiet;
         if (!deliver_prepare(&q->to, &e) || (!q->file && !newest_recording(&q->file, &e)) ||
-            !load_recording(&p, q->file, q->quiet, &e)) {
+            !load_recording(&p, q->file, LOAD_SEARCHED | (q->quiet ? LOAD_QUIET : 0), &e)) {
                 deliver_drop(&q->to);
                 return message_error(&e);
         }

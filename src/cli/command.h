@@ -22,11 +22,11 @@
         X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "show what keeps a block of memory alive")                        \
         X(diff, "[OPTIONS] OLD NEW", "show what changed between two recordings or two moments of one")                 \
         X(snapshot, "[OPTIONS] PID [LABEL]", "take a snapshot of a process that is being recorded")                    \
-        X(check, "[OPTIONS] [FILE... | -- PROGRAM [ARG...]]", "for CI: fail when a run leaks or breaks a budget")      \
-        X(export, "--to FORMAT [OPTIONS] [FILE]", "convert a recording to the format of another tool")                 \
-        X(sql, "[OPTIONS] [FILE] [QUERY|-]", "query a recording with SQL")                                             \
-        X(events, "[OPTIONS] [FILE]", "print every event of a recording made with --events")                           \
-        X(info, "[OPTIONS] [FILE]", "show what a recording contains and whether it is intact")                         \
+        X(check, "[OPTIONS] [FILE|PID... | -- PROGRAM [ARG...]]", "for CI: fail when a run leaks or breaks a budget")  \
+        X(export, "--to FORMAT [OPTIONS] [FILE|PID]", "convert a recording to the format of another tool")             \
+        X(sql, "[OPTIONS] [FILE|PID] [QUERY|-]", "query a recording with SQL")                                         \
+        X(events, "[OPTIONS] [FILE|PID]", "print every event of a recording made with --events")                       \
+        X(info, "[OPTIONS] [FILE|PID]", "show what a recording contains and whether it is intact")                     \
         X(symbolize, "[OPTIONS] FILE", "store symbol names in a recording, to read it anywhere")                       \
         X(help, "[COMMAND|TOPIC]", "explain a command or a topic")
 

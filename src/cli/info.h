@@ -18,6 +18,7 @@ struct info_names {
 
 struct info {
         const char *file;
+        bool running; /* FILE is a process */
         struct profile profile;
         struct file_layout layout;
         struct info_names *names; /* per module; NULL: not asked for */

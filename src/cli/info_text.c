@@ -99,10 +99,13 @@ static void put_state(struct str *out, const struct info *info)
 {
         const struct profile *p = &info->profile;
 
-        str_format(out, "%s: ", info->file);
+        str_format(out, "%s%s: ", info->running ? "process " : "", info->file);
         text_size(out, (int64_t)info->layout.bytes);
         str_format(out, ", format %u, %s\n", info->layout.format_version,
-                   p->truncated ? "DAMAGED" : p->meta.complete ? "whole" : "intact file of an incomplete recording");
+                   p->truncated         ? "DAMAGED"
+                   : p->meta.complete   ? "whole"
+                   : info->running      ? "being recorded"
+                                        : "intact file of an incomplete recording");
         for (uint32_t i = 0; i < p->meta.warning_count; i++)
                 put_line(out, "warning", p->meta.warnings[i]);
 }

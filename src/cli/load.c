@@ -7,6 +7,7 @@
 
 #include "base/heap.h"
 #include "cli/message.h"
+#include "cli/newest.h"
 #include "profile/events_log.h"
 #include "profile/file.h"
 #include "profile/packed.h"
@@ -49,20 +50,81 @@ static void add_log(const char *file, struct err *e)
         free(beside);
 }
 
-bool load_recording(struct profile *p, const char *file, bool quiet, struct err *e)
+/* ---- a file, or a process that is being recorded ---- */
+
+/* The folder of the recording that a look told of. */
+static void note_folder(struct load_source *s)
 {
-        if (!file_take(p, file, PACKED_LEAST, e)) {
-                add_log(file, e);
-                if (*file && strspn(file, "0123456789") == strlen(file))
-                        snprintf(e->text, sizeof e->text, "%s is not a recording. For a process that is being recorded, use 'seep top %s', "
-                                 "'seep html --serve %s', 'seep leaks %s', 'seep why %s ADDRESS' or 'seep snapshot %s'", file, file, file, file, file, file);
+        char *slash = strrchr(s->image.recording, '/');
+
+        if (slash)
+                *slash = 0;
+        s->folder = slash ? s->image.recording : NULL;
+}
+
+/* A search where it was asked for and can be made; else what is there without one. */
+static bool fetch(struct load_source *s, unsigned how, struct err *e)
+{
+        struct err why = { 0 };
+
+        s->image.pid = s->pid;
+        s->image.search = how & (LOAD_SEARCHED | LOAD_GRAPH);
+        s->image.flags = how & LOAD_GRAPH ? WIRE_SCAN_GRAPH : 0;
+        if (s->image.search && ask_for_image(&s->image, &why))
+                return true;
+        if (s->image.search && !(how & LOAD_QUIET) && family_has_agent((pid_t)s->pid))
+                message("%s", why.text);
+        s->image.search = false;
+        s->image.flags = how & LOAD_EVENTS  ? WIRE_LOOK_EVENTS
+                         : how & LOAD_COUNTS ? 0
+                                             : WIRE_LOOK_BLOCKS;
+        if (!ask_for_image(&s->image, e))
+                return false;
+        note_folder(s);
+        return true;
+}
+
+bool load_open(struct load_source *s, const char *operand, unsigned how, struct err *e)
+{
+        *s = (struct load_source){
+                .name = operand, .path = operand, .quiet = how & LOAD_QUIET, .image = { .fd = -1 }
+        };
+        if (!newest_is_process(operand, &s->pid))
+                return true;
+        if (!ask_program(&s->pid, e) || !fetch(s, how, e))
+                return false;
+        s->path = s->image.path;
+        return true;
+}
+
+void load_close(struct load_source *s)
+{
+        ask_image_close(&s->image);
+}
+
+bool load_read(const struct load_source *s, struct profile *p, struct err *e)
+{
+        if (!file_take(p, s->path, PACKED_LEAST, e)) {
+                if (!s->pid)
+                        add_log(s->path, e);
                 return false;
         }
-        if (p->truncated && !quiet)
-                message("%s is cut short: only the intact part is shown ('seep info %s' lists what is missing)", file, file);
-        if (!quiet)
-                load_tell_log(p, file);
+        if (p->truncated && !s->quiet)
+                message("%s is cut short: only the intact part is shown ('seep info %s' lists what is missing)", s->name, s->name);
+        if (!s->pid && !s->quiet)
+                load_tell_log(p, s->name);
         return true;
+}
+
+bool load_recording(struct profile *p, const char *operand, unsigned how, struct err *e)
+{
+        struct load_source s;
+        bool good;
+
+        *p = (struct profile){ 0 };
+        good = load_open(&s, operand, how, e) && load_read(&s, p, e);
+        load_close(&s);
+        return good;
 }
 
 /* What the search before found in the process: a command looks at one only. */
@@ -114,7 +176,7 @@ bool load_core(struct profile *p, const struct load_core *c, struct err *e)
         uint32_t told;
 
         *p = (struct profile){ 0 };
-        if (c->recording && !load_recording(p, c->recording, c->quiet, e))
+        if (c->recording && !load_recording(p, c->recording, c->quiet ? LOAD_QUIET : 0, e))
                 return false;
         file_unpack(p);
         told = p->meta.warning_count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* load.h -- the recording that a command shows, read from its file. */
+/* load.h -- the recording that a command shows: of a file, or of a process that runs. */
 #ifndef SEEP_CLI_LOAD_H
 #define SEEP_CLI_LOAD_H
 
@@ -7,9 +7,37 @@
 
 #include "base/err.h"
 #include "profile/model.h"
+#include "session/ask.h"
 
-/* Fill P, the caller's to free, from FILE, many blocks packed (profile/packed.h); unless QUIET say when it ends early.  false: E, which tells what to do when FILE is the number of a process. */
-bool load_recording(struct profile *p, const char *file, bool quiet, struct err *e);
+/* How it is read; all but the first matter for a process only.  Without one of them: with each live
+ * block. */
+#define LOAD_QUIET 1u    /* no sentences about what is missing */
+#define LOAD_COUNTS 2u   /* without single blocks */
+#define LOAD_SEARCHED 4u /* searched for leaks now, where that can be done; else it is told why not */
+#define LOAD_GRAPH 8u    /* the same, with all pointers */
+#define LOAD_EVENTS 16u  /* with what the numbers in its event log mean */
+
+/* A recording, as the user named it. */
+struct load_source {
+        const char *name;
+        bool quiet;
+        uint32_t pid;       /* the process that is being recorded; 0: a file */
+        const char *path;   /* to read it from, until it is closed */
+        const char *folder; /* of a process: where its event log is; NULL there is none */
+        struct ask_image image;
+};
+
+/* OPERAND is a file or, when it is digits and no such file is there (./DIGITS always is one), a
+ * process that is being recorded, or the seep that records it.  HOW: LOAD_*.  load_close() is due
+ * in any case. */
+bool load_open(struct load_source *s, const char *operand, unsigned how, struct err *e);
+void load_close(struct load_source *s);
+
+/* Fill P, the caller's to free; many blocks stay packed (profile/packed.h). */
+bool load_read(const struct load_source *s, struct profile *p, struct err *e);
+
+/* All three: fill P from OPERAND. */
+bool load_recording(struct profile *p, const char *operand, unsigned how, struct err *e);
 
 /* Search *PID for leaks now (FLAGS: WIRE_SCAN_*) and fill P, the caller's to free: by whoever records it, or without a recording.  *PID
  * may be the seep that records it. */

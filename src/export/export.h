@@ -25,6 +25,7 @@ struct export_input {
         struct symbols *symbols;
         const struct selection *sel; /* of PROFILE, by SYMBOLS: which stacks, of which moment, by which cost */
         const char *file;            /* the recording, for forms that need its event log; NULL: there is none */
+        const char *folder;          /* where its event log is beside, when FILE is not there; or NULL */
         bool cost_set;               /* one cost was asked for; else forms with several give all of them ... */
         enum cost_kind cost;         /* ... and those with one take what shares of SEL go by */
         const struct selection *resources; /* the same of things with a handle; NULL: they are left out */

@@ -27,9 +27,9 @@ static bool is_behind(const struct log_bound *b, uint64_t number, const struct l
 }
 
 /* The number of the event that made the peak. */
-static uint64_t find_peak(const char *file, struct err *e)
+static uint64_t find_peak(const struct export_input *in, struct err *e)
 {
-        struct events_log *events = events_log_open(file, e);
+        struct events_log *events = events_log_open_in(in->file, in->folder, e);
         struct replay *replay = replay_new();
         struct ledger_event event;
         uint64_t peak = 0, number = 0;
@@ -57,7 +57,7 @@ static void find_bounds(struct log *l, struct err *e)
                 l->from = bound_at(l->in->profile, &r->from, 0);
         else
                 l->first = 1;
-        l->to = bound_at(l->in->profile, to, to->type == MOMENT_PEAK ? find_peak(l->in->file, e) : 0);
+        l->to = bound_at(l->in->profile, to, to->type == MOMENT_PEAK ? find_peak(l->in, e) : 0);
 }
 
 bool log_open(struct log *l, const struct export_input *in, struct err *e)
@@ -65,7 +65,7 @@ bool log_open(struct log *l, const struct export_input *in, struct err *e)
         *l = (struct log){ .in = in };
         if (!in->file)
                 return err_set(e, ERR_EXIT_USAGE, "a format that is made from the event log needs a recording file");
-        l->events = events_log_open(in->file, e);
+        l->events = events_log_open_in(in->file, in->folder, e);
         if (!l->events)
                 return false;
         l->replay = replay_new();

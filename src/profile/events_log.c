@@ -219,15 +219,18 @@ static bool look_into(struct events_log *l, const char *path, bool *empty, struc
                err_set(e, ERR_EXIT_USAGE, "%s is the event log of an unfinished recording: no event has been written yet", path);
 }
 
-/* The log of a recording PATH that was cut short. */
-static bool look_beside(struct events_log *l, const char *path, struct err *e)
+/* The log of a recording PATH that was cut short; in FOLDER, unless that is NULL. */
+static bool look_beside(struct events_log *l, const char *path, const char *folder, struct err *e)
 {
         const char *slash = strrchr(path, '/');
         char *name = l->named ? heap_text(l->named) : events_log_name(path, 1);
         struct str beside = { 0 };
         bool empty, good;
 
-        str_format(&beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name);
+        if (folder)
+                str_format(&beside, "%s/%s", folder, name);
+        else
+                str_format(&beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name);
         good = is_log_name(name) && look_into(l, beside.data, &empty, e) && l->size.batches;
         free(name);
         if (!good && l->named)
@@ -239,16 +242,21 @@ static bool look_beside(struct events_log *l, const char *path, struct err *e)
 
 struct events_log *events_log_open(const char *path, struct err *e)
 {
+        return events_log_open_in(path, NULL, e);
+}
+
+struct events_log *events_log_open_in(const char *path, const char *folder, struct err *e)
+{
         struct events_log *l = heap_zero(1, sizeof *l);
         struct err unused;
         bool empty, good;
 
         l->fd = -1;
         good = look_into(l, path, &empty, e);
-        if (empty && look_beside(l, path, &unused))
+        if (empty && look_beside(l, path, folder, &unused))
                 good = true;
         else if (good && !l->size.batches && l->named)
-                good = look_beside(l, path, e);
+                good = look_beside(l, path, folder, e);
         else if (good && !l->size.batches)
                 good = err_set(e, ERR_EXIT_USAGE, "%s has no event log: record with `seep record --events PROGRAM` to get one", path);
         if (good) {

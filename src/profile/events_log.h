@@ -43,6 +43,9 @@ struct events_log;
  * file.  NULL: not a file of ours, not readable, or (exit code 2) recorded without a log. */
 struct events_log *events_log_open(const char *path, struct err *e);
 
+/* The same when PATH is not in FOLDER, where it would be with the file beside it; FOLDER may be NULL: it is. */
+struct events_log *events_log_open_in(const char *path, const char *folder, struct err *e);
+
 /* The path of the file beside the recording; NULL: the log is in the file that was named. */
 const char *events_log_beside(const struct events_log *l);
 void events_log_close(struct events_log *l);

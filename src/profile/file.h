@@ -18,7 +18,8 @@ bool file_write(const struct profile *p, const char *path, struct err *e);
 /* The same at a place that was looked up before; it stays the caller's to close. */
 bool file_write_at(const struct profile *p, struct place *to, struct err *e);
 
-/* Write P, without its event log and mostly uncompressed, to the empty file FD: for another process that reads it at once. */
+/* Write P, mostly uncompressed, to the empty file FD: for another process that reads it at once.  Of an event log no more than where it
+ * is. */
 bool file_put(const struct profile *p, int fd, struct err *e);
 
 /* The same with what the file FROM (which may have that place) holds besides the model: an event log. */

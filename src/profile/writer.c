@@ -168,6 +168,10 @@ static bool add_all(struct writing *w)
         for (unsigned i = 0; i < FORMAT_ARRAY_COUNT; i++)
                 if (!add_array(w, writer_order[i]))
                         return false;
+        if (w->fd >= 0 && w->p->log.fd < 0 && w->p->log.sections) {
+                str_bytes(w->out, w->p->log.front, w->p->log.front_bytes);
+                w->section_count += w->p->log.sections;
+        }
         w->section_count += w->log ? w->log->sections : 0;
         w->end = w->out->length;
         str_varint(&w->body, w->section_count);

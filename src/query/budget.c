@@ -370,15 +370,17 @@ static void judge_expression(struct judge *j, const char *expression)
 }
 
 /* Numbers of a recording that is not whole are too small. */
-static const char *find_unfit(struct findings *f, const struct profile *p)
+static const char *find_unfit(struct findings *f, const struct findings_recording *recording)
 {
+        const struct profile *p = recording->profile;
+        bool whole = p->meta.complete || (recording->running && !p->meta.stop_reason && !p->totals.lost_events);
         struct str why = { 0 };
 
         if (profile_stayed_off(p))
                 str_text(&why, "nothing was recorded: --start-off, and SEEP_ENABLE() was not called");
         else if (p->truncated)
                 str_text(&why, "the recording is cut short");
-        else if (!p->meta.complete)
+        else if (!whole)
                 str_format(&why, "the recording is not complete%s%s", p->meta.warning_count ? ": " : "",
                            p->meta.warning_count ? p->meta.warnings[0] : "");
         return why.length ? findings_keep(f, &why) : NULL;
@@ -388,7 +390,7 @@ void budget_judge(struct findings *f, const struct findings_request *r, struct f
                   const struct budget_tally *tally)
 {
         const struct profile_totals *totals = &recording->profile->totals;
-        struct judge j = { f, r, recording, tally, r->allow_unseen ? NULL : find_unfit(f, recording->profile) };
+        struct judge j = { f, r, recording, tally, r->allow_unseen ? NULL : find_unfit(f, recording) };
 
         judge_total(&j, BUDGET_PEAK, totals->peak_bytes);
         judge_total(&j, BUDGET_LIVE, totals->live_bytes);

@@ -140,6 +140,7 @@ struct findings_recording {
         struct symbols *symbols;
         const char *path;
         struct wrappers *wrappers; /* functions that are not the place of anything; of these names.  NULL: whole stacks */
+        bool running; /* it is of a process as it is now, which is no fault of the recording */
 };
 
 /* Add what RECORDING has, as one process more.  What is wrong in the program's own suppressions is told in TROUBLE.  false: E

@@ -344,37 +344,55 @@ bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struc
         return ask(&request, &answer, e);
 }
 
-/* The recording that comes as an answer. */
-static bool fetch(const struct wire_request *request, const char *refused, struct profile *p, struct err *e)
+/* ---- recordings that come as an answer ---- */
+
+bool ask_for_image(struct ask_image *i, struct err *e)
 {
-        struct wire_reply reply;
-        int file = -1;
-        struct ask_answer answer = { &reply, &file };
-        bool good = ask(request, &answer, e);
-        char path[32];
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC,
+                                        .type = i->search ? WIRE_REQUEST_SCAN : WIRE_REQUEST_LOOK,
+                                        .pid = i->pid,
+                                        .flags = i->flags };
+        struct wire_reply reply = { 0 };
+        struct ask_answer answer = { &reply, &i->fd };
+        bool good;
+
+        i->fd = -1;
+        good = ask(&request, &answer, e);
+        if (good && (reply.status || i->fd < 0))
+                good = err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be %s: %s", i->pid,
+                               i->search ? "searched for leaks" : "inspected", reply.text);
+        snprintf(i->path, sizeof i->path, "/proc/self/fd/%d", i->fd);
+        snprintf(i->recording, sizeof i->recording, "%s", good && !i->search ? reply.text : "");
+        if (!good)
+                ask_image_close(i);
+        return good;
+}
+
+void ask_image_close(struct ask_image *i)
+{
+        if (i->fd >= 0)
+                close(i->fd);
+        i->fd = -1;
+}
+
+static bool fetch(struct ask_image i, struct profile *p, struct err *e)
+{
+        bool good = ask_for_image(&i, e);
 
         *p = (struct profile){ 0 };
-        if (good && (reply.status || file < 0))
-                good = err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be %s: %s", request->pid, refused, reply.text);
-        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-        good = good && file_read(p, path, e);
-        if (file >= 0)
-                close(file);
+        good = good && file_read(p, i.path, e);
+        ask_image_close(&i);
         return good;
 }
 
 bool ask_scan(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
 {
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SCAN, .pid = pid, .flags = flags };
-
-        return fetch(&request, "searched for leaks", p, e);
+        return fetch((struct ask_image){ .pid = pid, .flags = flags, .search = true }, p, e);
 }
 
 bool ask_look(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
 {
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_LOOK, .pid = pid, .flags = flags };
-
-        return fetch(&request, "inspected", p, e);
+        return fetch((struct ask_image){ .pid = pid, .flags = flags }, p, e);
 }
 
 uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e)

@@ -29,6 +29,20 @@ bool ask_scan(uint32_t pid, uint32_t flags, struct profile *p, struct err *e);
  * notice.  false with E filled: as above. */
 bool ask_look(uint32_t pid, uint32_t flags, struct profile *p, struct err *e);
 
+/* A recording of this moment, in memory. */
+struct ask_image {
+        uint32_t pid;
+        uint32_t flags; /* as ask_look() or, with SEARCH, ask_scan() has them */
+        bool search;
+        int fd;               /* -1: none */
+        char path[32];        /* to read it from, while FD is open */
+        char recording[1024]; /* of a look: the file that the recording will be in; "" none */
+};
+
+/* Get the image of I->pid, for whoever reads it in another way than ask_look() and ask_scan() do. */
+bool ask_for_image(struct ask_image *i, struct err *e);
+void ask_image_close(struct ask_image *i);
+
 /* The processes that are recorded by whoever records PID, at most MAX of them in OUT.  Returns how many; 0 with E filled: as above. */
 uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e);
 

@@ -2,8 +2,10 @@
 #include "session/looks.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/heap.h"
 #include "profile/file.h"
@@ -76,10 +78,23 @@ void looks_start(struct looks *l, const struct looks_order *o)
                 refuse(l, l->count, strerror(errno));
 }
 
-void looks_done(struct looks *l, int status)
+/* Of the observer's own directory, which nobody else knows. */
+static void put_path(const char *path, struct wire_reply *reply)
+{
+        char here[sizeof reply->text - 1] = "";
+
+        if (*path && *path != '/' && !getcwd(here, sizeof here))
+                return;
+        if ((size_t)snprintf(reply->text, sizeof reply->text, "%s%s%s", here, *here ? "/" : "",
+                             path) >= sizeof reply->text)
+                *reply->text = 0;
+}
+
+void looks_done(struct looks *l, int status, const char *path)
 {
         struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 1 };
 
+        put_path(path, &reply);
         worker_reaped(&l->worker);
         if (status) {
                 refuse(l, l->served, "the inspecting process ended early; out of memory?");

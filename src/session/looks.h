@@ -42,7 +42,7 @@ void looks_ask(struct looks *l, int asker, uint32_t flags);
 /* Start the next, when somebody waits. */
 void looks_start(struct looks *l, const struct looks_order *o);
 
-/* The worker ended, with STATUS of waitpid(). */
-void looks_done(struct looks *l, int status);
+/* The worker ended, with STATUS of waitpid().  PATH: the file that the recording will be in, or "". */
+void looks_done(struct looks *l, int status, const char *path);
 
 #endif

@@ -192,7 +192,13 @@ static void collect_for_look(void *context, uint32_t flags, struct profile *p)
         view_refresh(&r->view, &e); /* an earlier copy of the head will do */
         rss_read_peak(&r->rss, &r->view, now_ms);
         slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, true);
-        recording_fill(r, NULL, flags & WIRE_LOOK_BLOCKS ? FOR_BLOCKS : FOR_LOOK, now_ms, p);
+        recording_fill(r, NULL,
+                       flags & WIRE_LOOK_EVENTS   ? FOR_EVENTS
+                       : flags & WIRE_LOOK_BLOCKS ? FOR_BLOCKS
+                                                  : FOR_LOOK,
+                       now_ms, p);
+        if (flags & WIRE_LOOK_EVENTS)
+                journal_point(r->journal, &r->ids, p);
 }
 
 static void serve_looks(struct recording *r)
@@ -208,7 +214,7 @@ void recording_ask_look(struct recording *r, uint32_t flags, int asker)
 
 static void look_done(struct recording *r, int status)
 {
-        looks_done(&r->looks, status);
+        looks_done(&r->looks, status, r->path);
         serve_looks(r);
 }
 
@@ -301,7 +307,7 @@ static void wait_for_workers(struct recording *r)
         worker_wait(&r->checkpoint.writer);
         worker_wait(&r->reclaim.worker);
         if (r->looks.worker.pid)
-                looks_done(&r->looks, worker_wait(&r->looks.worker));
+                looks_done(&r->looks, worker_wait(&r->looks.worker), r->path);
         recording_await_reports(r);
 }
 

@@ -14,7 +14,16 @@ uint64_t recording_elapsed_ms(const struct recording *r, uint64_t now_ns);
 /* ---- recording_profile.c ---- */
 
 /* What a profile is for. */
-enum purpose { FOR_REPORTS, FOR_CHECKPOINT, FOR_LIGHT, FOR_SEARCH, FOR_LOOK, FOR_BLOCKS, FOR_GOOD };
+enum purpose {
+        FOR_REPORTS,
+        FOR_CHECKPOINT,
+        FOR_LIGHT,
+        FOR_SEARCH,
+        FOR_LOOK,
+        FOR_EVENTS,
+        FOR_BLOCKS,
+        FOR_GOOD
+};
 
 /* Fill P with what is known at NOW_MS.  END: how the process ended, NULL it has not. */
 void recording_fill(struct recording *r, const struct recording_end *end, enum purpose purpose,

@@ -73,8 +73,8 @@ static void fill_meta(const struct recording *r, const struct recording_end *end
 static bool may_list(struct recording *r, enum purpose purpose)
 {
         *r->unlisted = 0;
-        if (purpose == FOR_LOOK || purpose == FOR_LIGHT || purpose == FOR_REPORTS ||
-            purpose == FOR_SEARCH)
+        if (purpose == FOR_LOOK || purpose == FOR_EVENTS || purpose == FOR_LIGHT ||
+            purpose == FOR_REPORTS || purpose == FOR_SEARCH)
                 return purpose == FOR_SEARCH;
         return blocks_may_list(&r->view, (pid_t)r->pid, r->unlisted);
 }
@@ -92,12 +92,13 @@ void recording_fill(struct recording *r, const struct recording_end *end, enum p
                 .depth = r->plan->depth,
                 .ended = end && end->end != PROFILE_END_UNKNOWN,
                 .ids = r->journal && (purpose == FOR_GOOD || purpose == FOR_CHECKPOINT ||
-                                      purpose == FOR_LIGHT)
+                                      purpose == FOR_LIGHT || purpose == FOR_EVENTS)
                                ? &r->ids
                                : NULL,
                 .no_blocks = !may_list(r, purpose),
                 .brief = purpose == FOR_REPORTS || (!*r->path && purpose != FOR_SEARCH &&
-                                                    purpose != FOR_LOOK && purpose != FOR_BLOCKS),
+                                                    purpose != FOR_LOOK && purpose != FOR_EVENTS &&
+                                                    purpose != FOR_BLOCKS),
         };
 
         collect(&in, p);

@@ -86,6 +86,7 @@ enum wire_request_type {
 
 /* Of a look. */
 #define WIRE_LOOK_BLOCKS 1u /* each live block, too */
+#define WIRE_LOOK_EVENTS 2u /* what the numbers in its event log mean, too */
 
 /* Of a scan. */
 #define WIRE_SCAN_UNALIGNED 1u /* pointers at every byte */
@@ -106,7 +107,8 @@ struct wire_reply {
         uint32_t status; /* ERR_EXIT_*: 0 done */
         uint32_t seq;    /* of the snapshot */
         uint64_t live_bytes, live_blocks; /* of the heap then */
-        char text[1024]; /* for the user; the report's file, or why not */
+        char text[1024]; /* for the user; the report's file, or why not; of a look: the file that
+                          * the recording will be in, "" none */
 };
 
 _Static_assert(sizeof(struct wire_knock) == 16, "frozen");

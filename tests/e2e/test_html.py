@@ -383,7 +383,7 @@ def test_without_a_browser_the_address_is_said(steps, recorder):
 @pytest.mark.parametrize("words, status, said", [
     (["nothing.seep"], 4, b"nothing.seep"),
     (["a", "b", "c"], 2, b"not also 'c'"),
-    (["1"], 2, b"--serve"),
+    (["1"], 3, b"is not being recorded"),
     (["x.seep@1"], 2, b"moment"),
     (["--serve", "-o", "x"], 2, b"-o"),
     (["--open", "-o", "-"], 2, b"stdout"),
