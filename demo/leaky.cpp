@@ -2,13 +2,13 @@
 //
 // leaky.cpp -- a small program with a memory leak, to try seep on.
 //
-// It reads a web server's log (made up on the spot, always the same), keeps the newest sessions in a cache, and prints
-// who visited most.  What it does with memory:
+// It reads a web server's log (made up, always the same), keeps the newest sessions in a cache,
+// and prints who visited most.  What it does with memory:
 //
 //   the cache      is bounded and emptied at the end: fine
 //   the log        is loaded as a whole before it is parsed: that is the peak
 //   the parsing    makes short-lived strings: temporary allocations
-//   the traces     of failed requests are forgotten when a session is dropped from the cache: the leak
+//   the traces     of failed requests are forgotten when a session leaves the cache: the leak
 //
 #include <cstdint>
 #include <cstdio>

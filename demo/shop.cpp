@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// shop.cpp -- a web shop that plays by itself for some seconds, to look at with `seep html` and `seep top`.
+// shop.cpp -- a web shop that plays by itself, to look at with `seep html` and `seep top`.
 // usage: shop [SECONDS]
 //
-// Workers answer made-up requests, a clerk writes a sales report now and then.  What it does with memory:
+// Workers answer made-up requests, a clerk writes a sales report.  What it does with memory:
 //
 //   the catalogue   is loaded at the start and used until the end: fine
 //   the pictures    are kept in a cache that is bounded: fine

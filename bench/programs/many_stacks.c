@@ -69,8 +69,9 @@ static step *const steps[64];
         }
 
 #define EIGHT(X, a) X(a##0) X(a##1) X(a##2) X(a##3) X(a##4) X(a##5) X(a##6) X(a##7)
-#define SIXTY_FOUR(X) \
-        EIGHT(X, 0) EIGHT(X, 01) EIGHT(X, 02) EIGHT(X, 03) EIGHT(X, 04) EIGHT(X, 05) EIGHT(X, 06) EIGHT(X, 07)
+#define SIXTY_FOUR(X)                                       \
+        EIGHT(X, 0) EIGHT(X, 01) EIGHT(X, 02) EIGHT(X, 03)  \
+        EIGHT(X, 04) EIGHT(X, 05) EIGHT(X, 06) EIGHT(X, 07)
 
 SIXTY_FOUR(STEP) /* octal: 00 to 077 */
 

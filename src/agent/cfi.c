@@ -247,6 +247,11 @@ static int64_t aligned(uint64_t number, int64_t align)
         return (int64_t)(number * (uint64_t)align);
 }
 
+static int64_t aligned_signed(struct cfi_bytes *b, int64_t align)
+{
+        return aligned((uint64_t)cfi_sleb(b), align);
+}
+
 /* State of a run: where in the code, and what was remembered. */
 struct run {
         struct cfi_work *work;
@@ -254,6 +259,18 @@ struct run {
         uint64_t location;
         uint32_t depth, operations;
 };
+
+static bool run_set_location(struct run *r, struct cfi_bytes *b)
+{
+        r->location = read_pointer(b, r->entry->encoding, NULL);
+        return true;
+}
+
+static bool run_advance(struct run *r, uint64_t units)
+{
+        r->location += units * r->entry->code_align;
+        return true;
+}
 
 static bool run_remember(struct run *r, bool restore)
 {
@@ -285,43 +302,43 @@ static bool run_extended(struct run *r, uint8_t op, struct cfi_bytes *b)
         uint64_t reg;
 
         switch (op) {
-        case 0x00: return true;                                                         /* nop */
-        case 0x01: r->location = read_pointer(b, r->entry->encoding, NULL); return true; /* set_loc */
-        case 0x02: r->location += cfi_fixed(b, 1) * r->entry->code_align; return true;  /* advance_loc1 */
-        case 0x03: r->location += cfi_fixed(b, 2) * r->entry->code_align; return true;  /* advance_loc2 */
-        case 0x04: r->location += cfi_fixed(b, 4) * r->entry->code_align; return true;  /* advance_loc4 */
-        case 0x05: reg = cfi_uleb(b);                                                   /* offset_extended */
+        case 0x00: return true;                                             /* nop */
+        case 0x01: return run_set_location(r, b);                           /* set_loc */
+        case 0x02: return run_advance(r, cfi_fixed(b, 1));                  /* advance_loc1 */
+        case 0x03: return run_advance(r, cfi_fixed(b, 2));                  /* advance_loc2 */
+        case 0x04: return run_advance(r, cfi_fixed(b, 4));                  /* advance_loc4 */
+        case 0x05: reg = cfi_uleb(b);                                       /* offset_extended */
                    set_register(row, reg, CFI_AT_CFA, aligned(cfi_uleb(b), align)); return true;
-        case 0x06: reg = cfi_uleb(b);                                                   /* restore_extended */
+        case 0x06: reg = cfi_uleb(b);                                       /* restore_extended */
                    if (reg < ARCH_REGS) row->registers[reg] = r->work->initial.registers[reg];
                    return true;
-        case 0x07: set_register(row, cfi_uleb(b), CFI_UNDEFINED, 0); return true;       /* undefined */
-        case 0x08: set_register(row, cfi_uleb(b), CFI_SAME, 0); return true;            /* same_value */
-        case 0x09: reg = cfi_uleb(b);                                                   /* register */
+        case 0x07: set_register(row, cfi_uleb(b), CFI_UNDEFINED, 0); return true; /* undefined */
+        case 0x08: set_register(row, cfi_uleb(b), CFI_SAME, 0); return true; /* same_value */
+        case 0x09: reg = cfi_uleb(b);                                       /* register */
                    set_register(row, reg, CFI_REGISTER, (int64_t)cfi_uleb(b)); return true;
         case 0x0a: return run_remember(r, false);
         case 0x0b: return run_remember(r, true);
-        case 0x0c: run_cfa_register(row, cfi_uleb(b));                                  /* def_cfa */
+        case 0x0c: run_cfa_register(row, cfi_uleb(b));                      /* def_cfa */
                    row->cfa.offset = (int64_t)cfi_uleb(b); return true;
-        case 0x0d: run_cfa_register(row, cfi_uleb(b)); return true;                     /* def_cfa_register */
-        case 0x0e: row->cfa.offset = (int64_t)cfi_uleb(b); return true;                 /* def_cfa_offset */
-        case 0x0f: set_expression(&row->cfa, CFI_VALUE, b); return true;                /* def_cfa_expression */
-        case 0x10: reg = cfi_uleb(b);                                                   /* expression */
+        case 0x0d: run_cfa_register(row, cfi_uleb(b)); return true;         /* def_cfa_register */
+        case 0x0e: row->cfa.offset = (int64_t)cfi_uleb(b); return true;     /* def_cfa_offset */
+        case 0x0f: set_expression(&row->cfa, CFI_VALUE, b); return true;    /* def_cfa_expression */
+        case 0x10: reg = cfi_uleb(b);                                       /* expression */
                    if (reg >= ARCH_REGS) return false;
                    set_expression(&row->registers[reg], CFI_EXPRESSION, b); return true;
-        case 0x11: reg = cfi_uleb(b);                                                   /* offset_extended_sf */
-                   set_register(row, reg, CFI_AT_CFA, aligned((uint64_t)cfi_sleb(b), align)); return true;
-        case 0x12: run_cfa_register(row, cfi_uleb(b));                                  /* def_cfa_sf */
-                   row->cfa.offset = aligned((uint64_t)cfi_sleb(b), align); return true;
-        case 0x13: row->cfa.offset = aligned((uint64_t)cfi_sleb(b), align); return true; /* def_cfa_offset_sf */
-        case 0x14: reg = cfi_uleb(b);                                                   /* val_offset */
+        case 0x11: reg = cfi_uleb(b);                                       /* offset_extended_sf */
+                   set_register(row, reg, CFI_AT_CFA, aligned_signed(b, align)); return true;
+        case 0x12: run_cfa_register(row, cfi_uleb(b));                      /* def_cfa_sf */
+                   row->cfa.offset = aligned_signed(b, align); return true;
+        case 0x13: row->cfa.offset = aligned_signed(b, align); return true; /* def_cfa_offset_sf */
+        case 0x14: reg = cfi_uleb(b);                                       /* val_offset */
                    set_register(row, reg, CFI_IS_CFA, aligned(cfi_uleb(b), align)); return true;
-        case 0x15: reg = cfi_uleb(b);                                                   /* val_offset_sf */
-                   set_register(row, reg, CFI_IS_CFA, aligned((uint64_t)cfi_sleb(b), align)); return true;
-        case 0x16: reg = cfi_uleb(b);                                                   /* val_expression */
+        case 0x15: reg = cfi_uleb(b);                                       /* val_offset_sf */
+                   set_register(row, reg, CFI_IS_CFA, aligned_signed(b, align)); return true;
+        case 0x16: reg = cfi_uleb(b);                                       /* val_expression */
                    if (reg >= ARCH_REGS) return false;
                    set_expression(&row->registers[reg], CFI_VALUE, b); return true;
-        case 0x2e: cfi_uleb(b); return true;                                            /* GNU_args_size */
+        case 0x2e: cfi_uleb(b); return true;                                /* GNU_args_size */
         default: return arch_cfi_known(op);
         }
 }

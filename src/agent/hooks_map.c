@@ -73,7 +73,7 @@ static void *map_inner(void *p)
                 if (flags & MAP_FIXED)                                                         \
                         region_remove(t, (uintptr_t)p, size, ticket);                           \
                 if (!region_add(t, (uintptr_t)p, size, LEDGER_KIND_MMAP, caller) && (flags & MAP_FIXED)) \
-                        region_leaves(t, (uintptr_t)p, size); /* the log: what was there is gone */ \
+                        region_leaves(t, (uintptr_t)p, size); /* for the log: it is gone */ \
         }                                                                                      \
         hook_leave(t);                                                                         \
         return p

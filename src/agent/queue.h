@@ -8,9 +8,13 @@
  *
  * Two threads map memory at the same time, and a signal handler interrupts the one that applies:
  *
- *     thread A      submit a    lock, take the list {a}      apply a .... interrupted ....  unlock   list {b, h}: lock, apply b, h, unlock
- *     thread B                                  submit b     lock is taken: return
- *     handler in A                                                    submit h, lock is taken (by its own thread): return
+ *     thread A                           thread B               handler in A
+ *
+ *     submit a, lock, take the list {a}  submit b
+ *     apply a                            lock is taken: return
+ *     ... interrupted ...                                       submit h, lock is taken: return
+ *     unlock; the list is {b, h}:
+ *     lock, apply b, h, unlock
  *
  * Nobody waits, so a handler cannot deadlock with the thread that it interrupted.  The price: an operation may be applied later, by
  * another thread, and after an operation that was begun later.  Therefore each has a ticket, and what it does depends on tickets only

@@ -115,8 +115,10 @@ bool record_free_slow(struct thread *t, void *address, const struct book_release
 /* ADDRESS is about to be released.  False: it must not be passed on, because it is wrong (--keep-going) or kept back. */
 BOOK_INLINE bool record_free(struct thread *t, void *address, struct book_release r, struct arch_state caller)
 {
-        struct ledger_block *b = likely(!agent.special) ? shadow_at(&agent_book, &t->writer, (uintptr_t)address) : NULL, gone;
+        struct ledger_block *b = NULL, gone;
 
+        if (likely(!agent.special))
+                b = shadow_at(&agent_book, &t->writer, (uintptr_t)address);
         if (unlikely(!b || !shadow_is_plain(b, (uintptr_t)address) || !LEDGER_BLOCK_SITE(*b) || !error_fits(b, r))) {
                 struct arch_state here = caller;
                 struct book_release how = r;

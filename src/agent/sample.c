@@ -109,8 +109,10 @@ void sample_gone(struct thread *t, const struct ledger_block *b, uint64_t addres
 
 void sample_free(struct thread *t, void *address, uint32_t family, struct arch_state caller)
 {
-        struct ledger_block *b = thin_is_empty(t, (uintptr_t)address) ? NULL : shadow_find(&agent_book, &t->writer, (uintptr_t)address), gone;
+        struct ledger_block *b = NULL, gone;
 
+        if (!thin_is_empty(t, (uintptr_t)address))
+                b = shadow_find(&agent_book, &t->writer, (uintptr_t)address);
         if (!b || !LEDGER_BLOCK_LIVE(*b)) {
                 t->writer.last = 0;
                 return;

@@ -16,12 +16,12 @@
  *
  * An example.  main called read_file, which called read_line; that one allocated, and its stack was kept.  Now parse allocates:
  *
- *     the kept stack                      words that lead outwards           the new stack
+ *     the kept stack                 words that lead outwards  the new stack
  *
- *     frames[3]  read_line  sp 7f..e00    [7f..e38] = return into read_file  parse      sp 7f..dc0   unwound by its rule: fresh
- *     frames[2]  read_file  sp 7f..e40    [7f..ea8] = return into main       read_file  sp 7f..e40   equals frames[2]: joined here
- *     frames[1]  main       sp 7f..eb0    [7f..ef8] = return into libc       main                    not unwound,
- *     frames[0]  start code sp 7f..f00                                       start code              its words compared
+ *     frames[3]  read_line   sp e00  [e38] = into read_file    parse      sp dc0  unwound: fresh
+ *     frames[2]  read_file   sp e40  [ea8] = into main         read_file  sp e40  as kept: joined
+ *     frames[1]  main        sp eb0  [ef8] = into libc         main               not unwound,
+ *     frames[0]  start code  sp f00                            start code         words compared
  *
  * The walk takes one step by the rule of parse and arrives at a state (pc, sp, and the frame pointer where it counts) that equals
  * frames[2].  From there an unwind would read the two words below frames[2], and nothing else decides its way.  Both hold the same

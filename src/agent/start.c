@@ -98,7 +98,7 @@ static const char *parse_omit(const char *p)
         return p + length + 1;
 }
 
-/* "6:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:LEDGER:[LENGTH:OMIT:]PATH" */
+/* SEEP_SESSION: wire/hello.h has its fields. */
 static bool parse_session(const char *p)
 {
         static const char *const words[] = { "none:", "exec:", "all:" };

@@ -143,7 +143,8 @@ static uint64_t growth(uint64_t now, uint64_t then)
 static uint64_t size_since(const struct ledger_look *look)
 {
         uint64_t opened = growth(opened_bytes(), LOAD(&look->opened));
-        uint64_t events = growth(event_count(), LOAD(&agent.head->thin_count) == LOAD(&look->thin_count) ? LOAD(&look->events) : 0);
+        bool same = LOAD(&agent.head->thin_count) == LOAD(&look->thin_count);
+        uint64_t events = growth(event_count(), same ? LOAD(&look->events) : 0);
 
         return LOAD(&look->present) + (opened / EVENT_BYTES < events ? opened : events * EVENT_BYTES);
 }

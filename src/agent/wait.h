@@ -15,7 +15,8 @@
  *      set; layer 2 leaves the call alone then and sets signal_wait.interrupted.  The hook sees EINTR and that mark, and makes the call
  *      again with the time that is left.
  *
- *     hook: waiting = 1, epoll_wait(5 s) ---- our signal at 2 s ---- handler: interrupted = 1 ---- EINTR ---- epoll_wait(3 s) ----> 0
+ *     hook: waiting = 1, epoll_wait(5 s) -- our signal at 2 s -- handler: interrupted = 1 --
+ *           EINTR -- epoll_wait(3 s) --> 0
  */
 #ifndef SEEP_AGENT_WAIT_H
 #define SEEP_AGENT_WAIT_H

@@ -86,12 +86,14 @@ static int find(const char *text)
 {
         const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
         int base = strncasecmp(name, "RTMIN", 5) == 0 ? SIGRTMIN : strncasecmp(name, "RTMAX", 5) == 0 ? SIGRTMAX : 0;
-        int offset;
+        int offset = 0;
         char *end;
         long number;
 
+        if (base && !parse_offset(name + 5, &offset))
+                return 0;
         if (base)
-                return parse_offset(name + 5, &offset) && base + offset >= SIGRTMIN && base + offset <= SIGRTMAX ? base + offset : 0;
+                return base + offset >= SIGRTMIN && base + offset <= SIGRTMAX ? base + offset : 0;
         if (*text < '0' || *text > '9')
                 return by_name(name);
         number = strtol(text, &end, 10);

@@ -8,12 +8,12 @@
  *
  * An example, with two sites of 10-byte blocks (at each moment: live bytes; "saved" is what the counter keeps for the peak):
  *
- *     event          A live  B live   total   maximum, epoch   A saved    B saved    the peak is made of
- *     A allocates        10       0      10       10, 0                              A 10        (live numbers)
- *     B allocates        10      10      20       20, 0                              A 10, B 10  (live numbers)
- *     A frees             0      10      10       20, 1        10 of 1               A 10 (saved), B 10 (live: not changed since)
- *     B frees             0       0       0       20, 1        10 of 1    10 of 1    A 10, B 10  (both saved)
- *     A allocates 30     30       0      30       30, 1        at_peak again: live numbers are the peak's
+ *     event           A live  B live  total  maximum, epoch  A saved  B saved  the peak is
+ *     A allocates         10       0     10      10, 0                         A 10 (live)
+ *     B allocates         10      10     20      20, 0                         A 10, B 10 (live)
+ *     A frees              0      10     10      20, 1       10 of 1           A 10 (saved), B 10
+ *     B frees              0       0      0      20, 1       10 of 1  10 of 1  A 10, B 10 (saved)
+ *     A allocates 30      30       0     30      30, 1                         A 30 (live)
  *
  * One thread: every allocation is compared with the maximum.  While nothing is freed after a new maximum (`at_peak`), live
  * numbers are the maximum's, and nothing needs saving: a growing heap costs one compare and three stores.

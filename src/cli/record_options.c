@@ -224,6 +224,14 @@ static int take_parts(const char *value, uint32_t *out)
 }
 
 /* Options with a value. */
+static int take_follow(struct session_options *o, const char *value)
+{
+        const char *words = record_options[RECORD_FOLLOW].values;
+
+        o->follow = (enum session_follow)option_choice(words, value);
+        return 0;
+}
+
 static int take_value(struct record *r, int which, const char *value)
 {
         struct session_options *o = &r->session;
@@ -240,8 +248,7 @@ static int take_value(struct record *r, int which, const char *value)
         case RECORD_DEPTH:
                 return take_depth(o, value);
         case RECORD_FOLLOW:
-                o->follow = (enum session_follow)option_choice(record_options[RECORD_FOLLOW].values, value);
-                break;
+                return take_follow(o, value);
         case RECORD_WAIT:
                 return take_wait(r, value);
         case RECORD_DURATION:

@@ -184,6 +184,7 @@ static bool take_away(void *context, int fd)
 
 void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms)
 {
+        struct taking taking = { .view = v };
         struct err e;
 
         if (now_ms < r->look_ms || r->worker.pid)
@@ -192,7 +193,8 @@ void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms)
         if (!view_shared(v) || !can_fence() || !view_refresh(v, &e) || !limit_ms(v, now_ms) || !is_time(r, v, now_ms))
                 return;
         r->before_bytes = v->present_bytes;
-        worker_start(&r->worker, &(struct worker_order){ .work = take_away, .context = &(struct taking){ v, limit_ms(v, now_ms) } });
+        taking.limit_ms = limit_ms(v, now_ms);
+        worker_start(&r->worker, &(struct worker_order){ .work = take_away, .context = &taking });
 }
 
 void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms)

@@ -6,7 +6,7 @@
  *         and for those that sum up callees.  Recursion is folded for that:
  *
  *             main f f f g        main f g            a function that calls itself is one
- *             main f g f g        main f g f'2 g'2    met again through others: it has a second name, once
+ *             main f g f g        main f g f'2 g'2    met again: it has a second name, once
  *             main f g f g f h    main f g f'2 h      a third time is the second
  */
 #include <stdlib.h>

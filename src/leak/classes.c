@@ -6,13 +6,13 @@
  *         fetched into the cache meanwhile.
  * Cost:   150 to 350 ns a block of ten million at random, with one to two and a half pointers each (bench/leak_search).
  *
- * Roots are R, blocks are letters; "-->" is a pointer to the start of a block, "~~>" one to its inside:
+ * Roots are R, blocks are letters; "-->" points to the start of a block, "~~>" to its inside:
  *
  *     R --> a --> b          a, b reachable
- *     R ~~> c --> d          c, d possibly lost: the pointer may be one of an array that was moved on, or an accident
+ *     R ~~> c --> d          c, d possibly lost: the array may have been moved on, or an accident
  *     R --> e ~~> f --> b    f possibly lost, b stays reachable: the best way counts
- *         g --> h --> i      g definitely lost, h and i indirectly: freeing g's owner would free them
- *     j <--> k               a ring that nobody holds: the first one by address is its head, the other hangs on it
+ *         g --> h --> i      g definitely lost, h and i indirectly: freeing g would free them
+ *     j <--> k               a ring that nobody holds: the first one by address is its head
  *
  * Four walks over the same graph:
  *   1. From the roots by start pointers: reachable.  Blocks met by interior pointers only are put off.

@@ -7,10 +7,14 @@
  *         Linear-Time Algorithms for Dominators and Related Problems, 2005), on numbers in the order of a depth-first walk.
  *         Ranks are walked one after another.  A pointer into an earlier rank does not count, and one out of it cannot be.
  *
- *     cache --> a --> b --> d          d can be reached through b and through c, so neither of them alone keeps it: its immediate
- *               a --> c --> d          dominator is a.  The tree: cache { a { b, c, d } }, log { e }; f hangs on 0, because both
- *     log   --> e --> f                variables hold it.  "cache retains a, b, c, d": what would be freed if cache were cleared.
+ *     cache --> a --> b --> d
+ *               a --> c --> d
+ *     log   --> e --> f
  *     cache ------> f
+ *
+ * d can be reached through b and through c, so neither of them alone keeps it: its immediate
+ * dominator is a.  The tree: cache { a { b, c, d } }, log { e }; f is below 0, because both variables
+ * hold it.  "cache retains a, b, c, d": what would be freed if cache were cleared.
  *
  * SEMI-NCA in short: number all vertices in the order of a depth-first walk.  The semidominator of a vertex is the smallest number from
  * which it can be reached by a way whose inner vertices have larger numbers than itself.  Going through the vertices from the largest number

@@ -166,8 +166,11 @@ static bool headers_has_place(const struct place *p)
 static bool headers_is_frequent(const struct headers *h, uint32_t place, uint8_t offset)
 {
         uint64_t key = (uint64_t)place << 8 | offset;
-        uint32_t number = h->tally.used ? TABLE_SLOT(&h->tally.numbers, table_hash(key, 0), n, h->tally.at[n].key == key)->number : 0;
+        const struct tally *t = &h->tally;
+        uint32_t number = 0;
 
+        if (t->used)
+                number = TABLE_SLOT(&t->numbers, table_hash(key, 0), n, t->at[n].key == key)->number;
         return number && h->tally.at[number - 1].count >= HEADERS_BLOCKS_LEAST;
 }
 

@@ -182,12 +182,14 @@ static void idioms_in_holds(struct idioms *x, meet *suspect_meet)
         for (uint64_t i = 0; i < x->g->hold_count; i++) {
                 struct search_hold *h = &x->g->holds[i];
                 const struct search_root *root = &x->in->roots[h->root];
+                struct suspect s = { .to = &h->to, .offset = x->g->hold_offsets[i], .held = true };
 
+                if (root->words)
+                        s.value = root->words[(h->at - root->start) / 8];
+                else
+                        s.source = h->at;
                 if (idioms_matter(x->g, h->to))
-                        suspect_meet(x, (struct suspect){
-                                .to = &h->to, .offset = x->g->hold_offsets[i], .held = true,
-                                .source = root->words ? 0 : h->at,
-                                .value = !root->words ? 0 : root->words[(h->at - root->start) / 8] });
+                        suspect_meet(x, s);
         }
 }
 

@@ -412,8 +412,9 @@ struct ledger_thread {
  * One live (or just freed) block.  An entry covers 32 bytes of address space; which of the four
  * 8-byte places inside them the block starts at is in `sub`.
  *
- *   a   bits  0-31 site   32-63 size, low half
- *   b   bits  0-31 birth in ms   32-47 thread   48-51 kind (12, 15: see the site)   52 ignored   53 live   54-55 sub   56-63 size, high byte
+ *   a   bits  0-31 site          32-63 size, low half
+ *   b   bits  0-31 birth in ms   32-47 thread   48-51 kind (12, 15: see the site)
+ *             52 ignored   53 live   54-55 sub   56-63 size, high byte
  *
  * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last, with its death in the place of its birth.
  * site = 0: a block that is not recorded (an allocator's own, got while recording was off, or left out).  ignored: SEEP_IGNORE.

@@ -5,12 +5,12 @@
  * Start code is recognised by its place.  It is the outer end of a stack, as long as that is in the C library or the
  * loader:
  *
- *      main's stack                            a thread's stack
- *      ------------                            ----------------
- *      _start                    program       clone3                 C library     outermost
- *      __libc_start_main         C library     start_thread           C library
- *      __libc_start_call_main    C library     work                   program       <- shown from here on
- *      main                      program       calloc's caller        program
+ *      main's stack                            a thread's stack, outermost first
+ *      ------------                            ---------------------------------
+ *      _start                    program       clone3             C library
+ *      __libc_start_main         C library     start_thread       C library
+ *      __libc_start_call_main    C library     work               program    <- shown from here on
+ *      main                      program       calloc's caller    program
  *
  * The same holds for constructors (called by the loader) and for functions that exit() calls.  No name is needed, so
  * that it works without the debug files of the C library, which are the only ones to name its local functions.
@@ -55,11 +55,11 @@ enum kind { KIND_OTHER, KIND_LIBC, KIND_CPP };
 
 static enum kind kind_of(const struct profile_module *m)
 {
-        if (!m->path)
-                return KIND_OTHER;
-        if (start_is_libc(m->path))
+        const char *base = m->path ? base_of(m->path) : "";
+
+        if (m->path && start_is_libc(m->path))
                 return KIND_LIBC;
-        return starts_with(base_of(m->path), "libstdc++.so") || starts_with(base_of(m->path), "libc++.so") ? KIND_CPP : KIND_OTHER;
+        return starts_with(base, "libstdc++.so") || starts_with(base, "libc++.so") ? KIND_CPP : KIND_OTHER;
 }
 
 static bool names_start(const char *name)

@@ -402,9 +402,13 @@ const uint8_t *symbols_hidden(struct symbols *s)
 const char *symbols_raw_name(struct symbols *s, uint32_t node)
 {
         uint32_t module = s->profile->nodes[node].module;
-        const struct module *file = module < s->profile->module_count ? symbols_open_module(s, module) : NULL;
-        const struct symtab_entry *entry = file && file->dwfl ? symtab_find(&file->table, symbols_address(s->profile, node)) : NULL;
+        const struct symtab_entry *entry = NULL;
+        const struct module *file = NULL;
 
+        if (module < s->profile->module_count)
+                file = symbols_open_module(s, module);
+        if (file && file->dwfl)
+                entry = symtab_find(&file->table, symbols_address(s->profile, node));
         return entry ? entry->name : NULL;
 }
 

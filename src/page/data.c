@@ -241,7 +241,8 @@ static bool fit(const struct page_request *r, struct page *pages, uint32_t count
 
 bool page_data(const struct page_request *r, struct str *out, struct err *e)
 {
-        uint32_t count = r->count == 2 && r->recordings[0].profile == r->recordings[1].profile ? 1 : r->count, made = 0;
+        bool one = r->count == 2 && r->recordings[0].profile == r->recordings[1].profile;
+        uint32_t count = one ? 1 : r->count, made = 0;
         struct page pages[2];
         bool good = true;
 

@@ -51,8 +51,9 @@ static void add_process(struct page_processes *all, const struct profile *p, con
 
         all->list = heap_grow(all->list, all->count + 1, sizeof *all->list);
         all->list[all->count++] = (struct page_process){
-                heap_text(m->program), heap_text(file), m->pid, m->ppid, start_ms, start_ms + m->duration_ms, p->totals.peak_bytes,
-                p->totals.live_bytes, p->totals.allocations, lost, all->count == 1
+                heap_text(m->program), heap_text(file), m->pid, m->ppid, start_ms,
+                start_ms + m->duration_ms, p->totals.peak_bytes, p->totals.live_bytes,
+                p->totals.allocations, lost, all->count == 1
         };
 }
 

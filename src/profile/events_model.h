@@ -44,7 +44,8 @@ enum events_column {
 
 /*
  * The op byte: what it is in bits 0-1, then
- *   ALLOC, MOVE   bits 2-3 where the site comes from   bit 4 size and kind are written   bits 5-7 where the address comes from
+ *   ALLOC, MOVE   bits 2-3 where the site comes from   bit 4 size and kind are written
+ *                 bits 5-7 where the address comes from
  *   FREE, TAKE    bits 2-3 how the block is named      bit 4 caller, node and kind are written
  * A site from SPECIAL makes bits 4-7 one of enum events_special.
  */

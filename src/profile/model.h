@@ -323,9 +323,9 @@ struct profile_content {
 #define PROFILE_ROOTS(X)                                                       \
         X(DATA, 0, "data")         /* of a module */                           \
         X(STACK, 1, "stack")       /* used part, of thread TID */              \
-        X(REGISTER, 2, "register") /* of thread TID; addresses are register numbers times 8 (machine_register) */ \
-        X(TLS, 3, "tls")           /* thread-local variables of a module in thread TID; 0: module unknown */ \
-        X(THREAD, 4, "thread")     /* what libc keeps for thread TID: keys (pthread_setspecific) */ \
+        X(REGISTER, 2, "register") /* of thread TID; addresses: numbers times 8 (machine_register) */ \
+        X(TLS, 3, "tls")           /* variables of thread TID; module 0: unknown */ \
+        X(THREAD, 4, "thread")     /* of libc for thread TID: keys (pthread_setspecific) */ \
         X(MAPPING, 5, "mapping")   /* made by the program; REGION tells by whom */ \
         X(API, 6, "root")          /* SEEP_ROOT */                             \
         X(OTHER, 7, "memory")      /* anonymous memory of unknown origin */    \

@@ -6,8 +6,9 @@
  *         any later use of its address, and a realloc that failed leaves its block alive.
  *
  *   memtraq   timestamp;thread-name;thread-id;EVENT;...   microseconds since 1970
- *               start;VERSION;INTERNAL HEAP;ENABLED;RESOLVED      malloc;SIZE;void;PTR      free;PTR;void;void
- *               realloc;OLD;SIZE;NEW      tag;NAME;SERIAL;void      enable;void;void;void      disable;void;void;void
+ *               start;VERSION;INTERNAL HEAP;ENABLED;RESOLVED      malloc;SIZE;void;PTR
+ *               free;PTR;void;void        realloc;OLD;SIZE;NEW    tag;NAME;SERIAL;void
+ *               enable;void;void;void     disable;void;void;void
  *             each followed by its return addresses, ";0x...", innermost first.  Its scripts take names from elsewhere, by the map of the
  *             process (`seep export --to maps`).  They skip events that they do not know, as enable and disable.
  *   mmleak    PTR CALLER SIZE   an allocation        PTR CALLER   a release

@@ -8,13 +8,18 @@
  * What is written into the kernel's map of the process starts as "memory of unknown origin"; what is known better is then drawn over it, the
  * surest last (segments.h):
  *
- *     1. the map          [binary rw-] [heap] [libc rw-] [arena of a thread] [mmap of the program] [stack of a thread] [stack]
- *     2. drawn over it    data of      erased: data of    erased: the         a region with its     above the stack     above the
- *                         binary       the     libc, less allocator's         call stack, or still  pointer: stack;     stack pointer
- *                                      alloc-  the main   own                 of unknown origin     below: erased;
- *                                      ator's  arena                                                at the end: TLS
- *     3. added            registers of each stopped thread (the innermost 128 bytes below its stack pointer belong to the stack: red
- *                         zone), blocks in the hands of realloc, what SEEP_ROOT named
+ *     the map                what is drawn over it
+ *
+ *     [binary rw-]           data of the binary
+ *     [heap]                 erased: the allocator's
+ *     [libc rw-]             data of libc, less the main arena
+ *     [arena of a thread]    erased: the allocator's
+ *     [mmap of the program]  a region with its call stack, or still of unknown origin
+ *     [stack of a thread]    above the stack pointer: stack; below: erased; at the end: TLS
+ *     [stack]                above the stack pointer: stack; below: erased
+ *
+ * Added at the end: registers of each stopped thread (the innermost 128 bytes below its stack pointer
+ * belong to the stack: red zone), blocks in the hands of realloc, what SEEP_ROOT named.
  *
  * The allocator's memory must go: its free lists point at blocks that were lost long ago.  Blocks inside of it are searched when
  * something reaches them, not as roots.

@@ -21,8 +21,8 @@
 
 /* Nothing is cumulative: allocations are those of the interval.  Nothing is to be scaled by a sample rate. */
 #define FORM_TYPE(name, unit, aggregation)                                                                          \
-        ",\"" name "\":{\"units\":\"" unit "\",\"aggregation\":\"" aggregation "\",\"display-name\":\"" name        \
-        "\",\"sampled\":false,\"cumulative\":false}"
+        ",\"" name "\":{\"units\":\"" unit "\",\"aggregation\":\"" aggregation            \
+        "\",\"display-name\":\"" name "\",\"sampled\":false,\"cumulative\":false}"
 
 static const char form_config[] = FORM_TYPES(FORM_TYPE);
 

@@ -4,7 +4,8 @@
  *
  * Room:   tests only.  A step is a word, or word:value.
  *
- *   lose:COUNT:SIZE    COUNT lost blocks of lose_block         other:COUNT:SIZE   the same of lose_other
+ *   lose:COUNT:SIZE    COUNT lost blocks of lose_block
+ *   other:COUNT:SIZE   the same of lose_other
  *   deep:LEVELS        one lost block of 8 bytes of lose_block, called by climb, which calls itself so often
  *   group              a lost block of 64 bytes with two of 32 bytes hanging on it, by lose_group
  *   keep:SIZE          one block that a global points to, by keep_block

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fds.c -- opens descriptors in every way, closes some in every way: fds all|none|vfork|fork|failed.
+ * fds.c -- opens descriptors in every way, closes some: fds all|none|vfork|fork|failed.
  *
  * Room:   tests only.  Line: "held fd FUNCTION NUMBER 1" for each that stays open.  Each way is a function of its own; a way opens two and
  *         keeps the first.

@@ -3,8 +3,9 @@
  * forked_tests.c -- what frameworks do that run each test in a forked child: the parent is clean.
  *
  * Room:   tests only.
- * Usage:  forked_tests clean|lose|release|jail...    one child for each word; release frees what the parent got, and no more.
- *         jail is no child: those that come next live in a root directory of their own
+ * Usage:  forked_tests clean|lose|release|jail...
+ *         One child for each word; release frees what the parent got, and no more.
+ *         jail is no child: those that come next live in a root directory of their own.
  * Lines:  leak definite lose_block BYTES BLOCKS, by the children
  */
 #include "leak.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heap_walk_class.cpp -- loses objects of a class with virtual functions, and text; keeps others; then waits for the end of its input.
+// heap_walk_class.cpp -- loses objects of a class with virtual functions, and text; keeps others;
+// then waits for the end of its input.
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>

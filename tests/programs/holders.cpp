@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// holders.cpp -- containers and smart pointers of the C++ library that hold objects, and the right root and type for each; see holders.c.
-//
+// holders.cpp -- containers and smart pointers of the C++ library that hold objects, and the right
+// root and type for each; see holders.c.
 // What lies between the variable and the object is the library's business: "..." stands for it.
 #include <deque>
 #include <list>

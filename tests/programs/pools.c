@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pools.c -- an allocator of the program's own, told to seep: pools heap|static|mapped|dropped|again|threads.
+ * pools.c -- a custom allocator that tells seep: pools heap|static|mapped|dropped|again|threads.
  *
  * Room:   tests only.  The pool's first block lies at the arena's own address.  The facts are: live bytes and blocks handed out,
  *         how many there ever were, and the size of the arena when that came from malloc.

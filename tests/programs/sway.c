@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A heap that goes up to MOST MiB and back without end, touched, in blocks of 2000 bytes that glibc keeps in its heap: what is live and what is resident change all the time.
+// sway.c -- a heap that goes up to MOST MiB and back without end, touched, in blocks of 2000 bytes
+// that glibc keeps in its heap: what is live and what is resident change all the time.
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

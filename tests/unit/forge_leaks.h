@@ -70,19 +70,19 @@ static inline struct profile_pointer *forge_pointer(struct profile *p, uint32_t 
  * The blocks of forge_usual(), searched.  Block i is at 0x10000 + i * 0x100, born at 10 i ms.
  *
  *   block        size  site      class       held by
- *   0            100   PARSE     definite    nobody                                   0 -> 1 -> 2: a lost list
+ *   0            100   PARSE     definite    nobody                          0 -> 1 -> 2: a list
  *   1, 2         100   PARSE     indirect    0
- *   3            100   PARSE     reachable   global at 0x600010                       3 -> 4 -> 5
+ *   3            100   PARSE     reachable   global at 0x600010              3 -> 4 -> 5
  *   4            100   PARSE     reachable   3
  *   5            100   PARSE     reachable   4, and the stack, frame of main
  *   6            100   PARSE_20  definite    nobody; begins with "hello, leak"
- *   7            100   LOAD      definite    8; not lost at the scan before           7 -> 8 -> 7: a lost cycle
+ *   7            100   LOAD      definite    8; not lost at the scan before  7 -> 8 -> 7: a cycle
  *   8            100   LOAD      indirect    7
  *   9              4   TINY      possible    global at 0x600020, interior
  *   10             1   SMALL     reachable   thread-local variable at offset 0x10
  *   11             1   SMALL     reachable   nobody; SEEP_IGNORE
  *   12             1   SMALL     reachable   register 1
- *   13            31   INNER     reachable   the mapping, at 0x20008                  13 -> 14
+ *   13            31   INNER     reachable   the mapping, at 0x20008         13 -> 14
  *   14            31   INNER     reachable   13, interior of a known idiom; has a vtable
  *   15            31   INNER     possible    the stack, frame of inner, interior
  *

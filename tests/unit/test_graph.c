@@ -141,7 +141,8 @@ TEST(all_holders_are_those_with_a_way_and_each_has_its_path)
         profile_free(&p);
 }
 
-/*   owner 0 -> block 0 -> 2 -> 3        owner 1 -> block 1 -> 2        the stack (owner 2) -> 0, 4        5 is lost, with 6 */
+/* owner 0 -> block 0 -> 2 -> 3    owner 1 -> block 1 -> 2    the stack (owner 2) -> 0, 4
+ * 5 is lost, with 6 */
 TEST(what_two_variables_hold_is_shared_and_a_stack_takes_no_part)
 {
         static const uint32_t of_hold[] = { 0, 1, 2, 2 };
