@@ -29,9 +29,9 @@
 #define MISS_MS 100u
 #define LOCK_TRIES 10000u
 #define HEADERS_MAX 1170u /* of an executable; the kernel takes no more */
-#define LINES_MANY 1000u  /* so many mappings are not read again and again: the kernel is asked for those with code */
+#define LINES_MANY 1000u  /* so many are not read each time: the kernel is asked for code */
 #define ASK_MS 100u       /* ... all of them not more often than that */
-#define BEGIN_NEAR 64u    /* mappings of files in front of code, among which its beginning is looked for ... */
+#define BEGIN_NEAR 64u    /* mappings in front of code that may be its beginning ... */
 #define BEGIN_REACH (64ull << 10) /* ... so far and twice its offset away */
 
 struct range {
@@ -141,7 +141,7 @@ void object_forked(void)
                 module_again(&table.objects[r->at[i].object]);
 }
 
-/* Take the lock.  Another thread's scan is waited for (it is short); our own, interrupted by a signal, is not. */
+/* Take the lock.  Another thread's short scan is waited for; our own, interrupted, is not. */
 static bool object_lock(void)
 {
         uint32_t self = sys_tid(), holder = 0;
@@ -179,7 +179,7 @@ static void object_build_id(struct ledger_module *m, const uint8_t *note, uint64
         }
 }
 
-/* Program header I of O: from memory when it lies in the first page, else from the file (rewritten libraries have them at its end). */
+/* Program header I of O: from its first page, else from the file (rewritten libraries). */
 static bool object_header(const struct object *o, long fd, int i, ElfW(Phdr) *out)
 {
         const ElfW(Ehdr) *e = (const void *)(uintptr_t)o->start;
@@ -192,7 +192,7 @@ static bool object_header(const struct object *o, long fd, int i, ElfW(Phdr) *ou
         return sys_read_at(fd, out, sizeof *out, at) == (long)sizeof *out;
 }
 
-/* The segment H holds notes or the table of unwind entries.  What it says is believed as far as it is readable memory of O. */
+/* Segment H: notes or the unwind table, believed as far as it is readable memory of O. */
 static void object_take_segment(struct object *o, struct ledger_module *m, const ElfW(Phdr) *h)
 {
         uint64_t at = o->bias + h->p_vaddr;
@@ -204,7 +204,7 @@ static void object_take_segment(struct object *o, struct ledger_module *m, const
                 object_build_id(m, (const uint8_t *)(uintptr_t)at, h->p_memsz < a->high - at ? h->p_memsz : a->high - at);
 }
 
-/* Bias, unwind table, build id and extent of O from its program headers.  False: they are not those of an object we can read. */
+/* Bias, unwind table, build id and extent of O from its program headers.  False: unreadable. */
 static bool object_read_elf(struct object *o, struct ledger_module *m, long fd)
 {
         const ElfW(Ehdr) *e = (const void *)(uintptr_t)o->start;
@@ -241,7 +241,7 @@ static uint64_t object_mix(uint64_t hash, const uint8_t *bytes, uint64_t count)
         return (hash ^ hash >> 31) | 2;
 }
 
-/* A number for the content of O: by its build id; without one, by inode and first page.  1: not ELF, so addresses are all there is. */
+/* A number for the content of O: by build id, or inode and first page.  1: not ELF. */
 static uint64_t object_print(const struct object *o, const struct ledger_module *m, bool elf)
 {
         uint64_t file[2] = { o->dev, o->ino };
@@ -331,7 +331,7 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
         if (o->index)
                 arena_private_free((void *)(uintptr_t)o->index, ehindex_bytes(o->index));
         fresh.load = ++table.loads;
-        __atomic_store_n(&o->load, fresh.load, __ATOMIC_RELEASE); /* before it is not gone any more: rules of the code before are void */
+        __atomic_store_n(&o->load, fresh.load, __ATOMIC_RELEASE); /* before GONE is 0: old rules are void */
         *o = fresh;
         module_enter(o, line);
         __atomic_store_n(&o->gone, 0, __ATOMIC_RELEASE);
@@ -370,7 +370,7 @@ static void candidate_area(struct candidate *c, const struct maps_line *line)
 static void object_take_line(const struct maps_line *line, struct ranges *out, uint32_t *lost)
 {
         struct candidate *c = &table.candidate;
-        bool again = line->offset == 0 && c->last_offset > 0; /* the same file once more, right behind: dlmopen */
+        bool again = line->offset == 0 && c->last_offset > 0; /* the same file again: dlmopen */
         bool same = c->known && !again && c->dev == line->dev && c->ino == line->ino && line->ino && c->last_end <= line->start, room;
         uint32_t number;
         uint64_t start;
@@ -438,7 +438,7 @@ static uint32_t range_behind(const struct ranges *r, uint64_t address)
         return low;
 }
 
-/* The map could not be read to its end: what was entered since LOADS is forgotten, the ranges of the scan before hold. */
+/* The map could not be read to its end: forget what was entered since LOADS. */
 static void object_take_back(const struct ranges *out, uint32_t loads)
 {
         for (uint32_t i = 0; i < out->count; i++)
@@ -523,7 +523,7 @@ static void object_ask_all(struct ranges *out, uint32_t *lost)
         table.asked_ms = agent_now_ms();
 }
 
-/* The code of the scan before that is still there, into OUT, and between it what is at PC (0: nothing was met that is not known). */
+/* Into OUT: code of the scan before that is still there, and what is at PC (0: nothing new). */
 static void object_ask_known(uint64_t pc, struct ranges *out, uint32_t *lost)
 {
         const struct ranges *old = object_ranges();
@@ -565,7 +565,7 @@ static void object_read_all(struct ranges *out, uint32_t *lost)
         table.many = table.maps->lines > LINES_MANY;
 }
 
-/* Look at the map: all of it, or where that is long at least at PC (0 nowhere) and at what is known. */
+/* Look at the map: all of it, or, when long, at PC (0 nowhere) and at what is known. */
 static bool object_rescan(uint64_t pc)
 {
         const struct ranges *old;
@@ -611,7 +611,7 @@ static uint32_t object_search(uint64_t pc)
         return found;
 }
 
-/* Tables that lie lead to pages without code all over the place: not more than MISSES are looked for in MISS_MS. */
+/* Tables that lie lead to pages without code: at most MISSES are looked for in MISS_MS. */
 static bool object_vain(uint32_t now)
 {
         if (now - table.vain_ms >= MISS_MS) {
@@ -621,7 +621,7 @@ static bool object_vain(uint32_t now)
         return table.vain >= MISSES;
 }
 
-/* A page without code is looked for at most ten times a second: garbage on a stack must not cost a scan each time. */
+/* At most ten times a second: garbage on a stack must not cost a scan each time. */
 uint32_t object_find(uint64_t pc)
 {
         uint32_t found = object_search(pc), now, i;

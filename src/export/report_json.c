@@ -206,7 +206,7 @@ static struct select_row json_sums(const struct select_part *part)
         return sums;
 }
 
-/* The same at another moment than the end: sums over all sites then, whatever the selection leaves out. */
+/* The same at another moment than the end: sums over all sites, whatever is selected. */
 static void json_sum_numbers(const struct selection *sel, struct symbols *s, struct str *out)
 {
         const struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .at = sel->at, .from = sel->from, .to = sel->to,
@@ -217,7 +217,7 @@ static void json_sum_numbers(const struct selection *sel, struct symbols *s, str
         struct selection all;
         struct err unused;
 
-        select_make(&all, sel->profile, s, &request, &unused); /* the moment is there: SEL was made of it */
+        select_make(&all, sel->profile, s, &request, &unused); /* SEL has the moment */
         heap = json_sums(&all.heap);
         mapped = json_sums(&all.mapped);
         report_json_known(out, "\"allocations\": ", known.calls, heap.allocs);
@@ -405,7 +405,7 @@ void report_json_errors(const struct profile *p, const uint8_t *skip, struct fra
         }
 }
 
-/* Those that were met then for the first time; how often until then is known of those that were met once. */
+/* Those that were first met by then; how often is known only of those that were met once. */
 static void json_errors_then(struct json *j)
 {
         const char *before = "\n  ";
@@ -555,7 +555,7 @@ static void json_all_leaks(struct json *j, struct symbols *s)
         if (j->sel->whole) {
                 report_json_leaks(&j->leaks, j->out);
         } else {
-                select_make(&all, j->profile, s, &request, &unused); /* asks for nothing that could be missing */
+                select_make(&all, j->profile, s, &request, &unused); /* nothing can be missing */
                 leaks_make_sums(&leaks, &all, s);
                 report_json_leaks(&leaks, j->out);
                 leaks_free(&leaks);
@@ -583,7 +583,7 @@ static void json_kept(const struct residence_part *part, struct str *out)
         str_char(out, '}');
 }
 
-/* What the allocator has resident, at the last look at the mappings; null: there was none, or another moment was asked for. */
+/* What the allocator has resident, at the last look; null: none, or another moment is asked for. */
 static void json_resident(const struct json *j)
 {
         const struct profile *p = j->profile;

@@ -24,8 +24,8 @@
  *   CHUNKS   struct ledger_chunk[]    which addresses each shadow chunk covers
  *   SHADOW   chunks of struct ledger_block, one entry per 32 bytes of address space
  *   THREADS  struct ledger_thread[]   everyone who ever allocated; thread 0 is "unknown"
- *   MODULES  struct ledger_module[]   every program and library ever mapped, once however often it was loaded
- *   REGIONS  struct ledger_region[]   what mmap gave, and stacks of threads; in no order, with unused ones between
+ *   MODULES  struct ledger_module[]   every program and library ever mapped, each once
+ *   REGIONS  struct ledger_region[]   what mmap gave, and stacks of threads; in no order
  *   ERRORS   struct ledger_error[]    releases that went wrong
  *   STRINGS  NUL-terminated paths and names; offset 0 is ""
  *   MARKS    struct ledger_mark[]     tags, snapshots and other named moments, in order
@@ -175,13 +175,13 @@ struct ledger_thin {
 };
 
 #define LEDGER_THINS 8u
-#define LEDGER_KIND_THINNED 12u /* in entries of blocks only, where no mapping is: the kind is that of the site */
+#define LEDGER_KIND_THINNED 12u /* in entries of blocks only: the kind is that of the site */
 
 /* What the observer saw last, of a ledger that has a limit. */
 struct ledger_look {
         uint64_t present;    /* bytes of memory behind it ... */
         uint64_t opened;     /* ... when all parts together had so many committed, */
-        uint64_t events;     /* there had been so many allocations, or (thinned) blocks that were recorded, */
+        uint64_t events;     /* so many allocations, or (thinned) recorded blocks, had been */
         uint64_t thin_count; /* ... in so many steps */
 };
 
@@ -201,7 +201,7 @@ struct ledger_head {
         uint32_t machine, page_bytes; /* LEDGER_MACHINE; of a page of memory */
         uint64_t start_realtime_ns;
         uint64_t start_monotonic_ns;
-        uint64_t parent_start_monotonic_ns; /* of the ledger this one was copied from at fork, else 0 */
+        uint64_t parent_start_monotonic_ns; /* of the ledger this was copied from at fork, else 0 */
         struct ledger_extent part[LEDGER_PARTS];
 
         /* Counts of entries in use (NODES, SITES, ... in entries, STRINGS in bytes). */
@@ -220,7 +220,7 @@ struct ledger_head {
 
         uint64_t truncated_captures; /* stacks whose outer end could not be reached */
         uint64_t lost_events;        /* recorded nowhere; 0 in a complete ledger */
-        uint64_t untracked_blocks;   /* addresses the shadow cannot hold: from an allocator, and not aligned to 8 */
+        uint64_t untracked_blocks;   /* the shadow cannot hold them: not aligned to 8 */
         uint64_t faults_not_kept;    /* wrong releases beyond what ERRORS can hold */
         uint64_t forks_not_followed; /* children that allocated without being recorded */
         uint64_t forks_followed;     /* children that will say hello, counted before they exist */
@@ -234,10 +234,10 @@ struct ledger_head {
         uint32_t command_bytes;
         uint32_t own_malloc; /* 1: the executable itself defines malloc, and is asked before us */
 
-        uint32_t own_module; /* 1 + index of the module that the agent is: its frames are nobody's business; 0 unknown */
+        uint32_t own_module; /* 1 + index of the module that is the agent; 0 unknown */
         uint32_t mark_count;
         uint32_t marks_not_kept; /* beyond LEDGER_MARKS_MAX */
-        uint32_t deaths_not_kept; /* releases that DEATHS had no room for: what is between marks is too high by them */
+        uint32_t deaths_not_kept; /* releases that DEATHS had no room for */
         uint32_t handle_count;    /* entries of HANDLES, free ones too */
         uint32_t type_count;
         uint32_t type_name[LEDGER_TYPES_MAX]; /* in STRINGS */
@@ -246,18 +246,18 @@ struct ledger_head {
         uint32_t off;          /* 1: new blocks are not recorded now (SEEP_DISABLE, --start-off) */
         uint32_t limit_hits;   /* how often an allocation would have passed limit_bytes */
         uint64_t limit_bytes;  /* --limit-heap, 0 none */
-        uint64_t sample_bytes; /* record --sample: counters hold estimates, made from one block in so many bytes (weight.h); 0: all is counted */
+        uint64_t sample_bytes; /* record --sample: one block in so many bytes (weight.h); 0: all */
         uint64_t allocator;    /* where the real malloc is; 0 unknown */
-        int64_t wait_offset;   /* where each thread tells, from its thread pointer on, that it waits in a hook (struct ledger_wait); 0 unknown */
-        uint32_t wipes;        /* 1: the program has memory that a copy of it would not have (MADV_WIPEONFORK) */
+        int64_t wait_offset;   /* of struct ledger_wait from the thread pointer on; 0 unknown */
+        uint32_t wipes;        /* 1: some memory would not be in a copy (MADV_WIPEONFORK) */
         uint32_t own_count;
         uint32_t root_count;
         uint32_t roots_not_kept;
-        uint32_t fork_several; /* 1: copied from a process with several threads, which went on meanwhile: of blocks that are not younger ... */
+        uint32_t fork_several; /* 1: its other threads went on while it was copied: of blocks not younger ... */
         uint32_t fork_ms;      /* ... than this, some may be there that are not, and the reverse */
-        uint32_t aligned_kinds;   /* 1: there are sites with LEDGER_KIND_HAS_ALIGNMENT: several may be one for readers */
-        uint64_t missed_frees;    /* blocks that were handed out again while they were live here: their release was not seen */
-        uint64_t unseen_blocks;   /* releases of blocks that the allocator knows and that were allocated past us */
+        uint32_t aligned_kinds;   /* 1: some sites have LEDGER_KIND_HAS_ALIGNMENT */
+        uint64_t missed_frees;    /* live blocks that were handed out again: release not seen */
+        uint64_t unseen_blocks;   /* releases of blocks that were allocated past us */
         uint32_t deepbind_taken;  /* libraries whose RTLD_DEEPBIND was taken away from dlopen ... */
         uint32_t deepbind_name;   /* ... the first of them, in STRINGS */
         uint32_t deepbind_kept;   /* ... or left, as asked */
@@ -265,30 +265,30 @@ struct ledger_head {
         uint64_t quarantine_blocks, quarantine_bytes; /* in it now */
         uint64_t held_back;       /* wrong releases that were not passed on (--keep-going) */
         uint32_t omit;            /* record --omit, in STRINGS; 0 none */
-        uint32_t shut_out;        /* programs and children that began under a filter of system calls that forbids what recording needs */
+        uint32_t shut_out;        /* programs whose filter of system calls forbids recording */
         uint32_t leaving;         /* 1: the process is about to become another program */
-        uint32_t unrecorded;      /* 1: there may be blocks that the program has and that are not recorded */
-        uint32_t modules_not_kept; /* loads of code beyond what MODULES can hold: its frames have no names */
-        uint32_t threads_not_kept; /* threads that have no entry of their own (LEDGER_THREAD_OTHERS) */
+        uint32_t unrecorded;      /* 1: there may be blocks that are not recorded */
+        uint32_t modules_not_kept; /* beyond what MODULES can hold: frames without names */
+        uint32_t threads_not_kept; /* without an entry of their own (LEDGER_THREAD_OTHERS) */
         uint32_t regions_not_kept; /* mappings beyond what REGIONS can hold; in lost_events, too */
         uint32_t handles_not_kept; /* resources beyond what HANDLES can hold; in lost_events, too */
-        uint32_t namespaces;       /* libraries that dlmopen loaded into others than the program's: they have a malloc of their own */
-        uint32_t strings_not_kept; /* paths, labels and names beyond what STRINGS can hold: they are empty */
+        uint32_t namespaces;       /* libraries of dlmopen that have a malloc of their own */
+        uint32_t strings_not_kept; /* beyond what STRINGS can hold: they are empty */
 
         /* record --limit-ledger (agent/thin.c). */
         uint64_t ledger_limit; /* bytes of memory; 0 none */
         uint64_t thin_at;      /* with so many the next step is due */
         uint64_t thin_events;  /* blocks recorded since the first step */
         uint32_t thin_count;   /* steps made */
-        uint32_t thin_full;    /* 1: new blocks are not recorded any more, and counted in lost_events */
+        uint32_t thin_full;    /* 1: new blocks are only counted, in lost_events */
         struct ledger_thin thin[LEDGER_THINS];
 
-        /* A thread wants a search for leaks, and waits for it.  One at a time: whoever sets scan_holder. */
+        /* A thread waits for a search for leaks.  One at a time: whoever sets scan_holder. */
         uint32_t scan_asked;  /* raised with each request ... */
         uint32_t scan_reason; /* ... enum ledger_scan */
         uint32_t scan_holder; /* tid of the thread that waits; 0 none; futex */
         uint64_t scan_sp;     /* its stack from here on is the program's, what is below is ours */
-        uint64_t scan_context; /* a signal is about to end it: what it did is in the ucontext here; 0: it called us */
+        uint64_t scan_context; /* the ucontext of a signal that ends it; 0: it called us */
 
         /* Written by the observer.  Milliseconds since start_monotonic_ns; the agent raises it at a mark, so that blocks before and
          * after it differ in birth; the observer only ever raises it. */
@@ -304,25 +304,25 @@ struct ledger_head {
         uint32_t reclaims;
         struct ledger_reclaim reclaim[LEDGER_RECLAIMS];
         struct ledger_look look;
-        uint32_t working;       /* the time of the last tick at which a search or a report was under way: who waits for it waits on */
+        uint32_t working;       /* the last tick with a search or a report under way */
         uint32_t filters;       /* of system calls (seccomp) that its first thread has */
 
-        /* The ring of events.  RESERVED counts all events ever; event i is entry i % (part size / 32).  READ is the observer's. */
+        /* The ring of events.  RESERVED counts all; event i is entry i % (part size / 32). */
         _Alignas(64) uint64_t journal_reserved;
-        _Alignas(64) uint64_t journal_read; /* written by the observer: events [0, read) may be overwritten */
-        uint32_t journal_wake;              /* raised by the observer with each change of journal_read; futex */
+        _Alignas(64) uint64_t journal_read; /* by the observer: [0, read) may be overwritten */
+        uint32_t journal_wake;              /* raised by the observer with journal_read; futex */
         uint32_t journal_waiting;           /* threads that wait for room */
-        uint32_t journal_closed;            /* written by the observer: no more events, please (--max-file) */
+        uint32_t journal_closed;            /* by the observer: no more events (--max-file) */
 
         /* The peak; written by the thread that reaches a new one. */
         _Alignas(64) uint32_t epoch;
-        uint32_t at_peak;     /* 1: nothing was freed since the maximum; live numbers are the peak's */
-        uint32_t several;     /* 1: more than one thread has allocated: totals are compared in batches (book/peak.c) */
+        uint32_t at_peak;     /* 1: nothing was freed since the maximum: it is what is live */
+        uint32_t several;     /* 1: several threads allocate: totals in batches (book/peak.c) */
         uint32_t peak_tick_ms;
-        uint64_t peak_bytes;       /* one thread: exact.  Several: the largest live_bytes; what the peak was is what counters saved */
+        uint64_t peak_bytes;       /* one thread: exact.  Several: the largest live_bytes */
         uint64_t peak_error_bytes; /* there may have been this much more than peak_bytes; 0: no */
-        int64_t batch;             /* several threads: how much one may gain or lose before it adds that to live_bytes */
-        uint64_t unseen;           /* what all of them together may have gained or lost without that being in live_bytes */
+        int64_t batch;             /* several threads: what one may gain before it is added */
+        uint64_t unseen;           /* what all together may have gained or lost unseen */
         _Alignas(64) uint64_t live_bytes; /* 0 while one thread is alone */
         uint64_t flushes;                 /* additions to it since unseen became larger; about */
 };
@@ -332,14 +332,14 @@ struct ledger_head {
 struct ledger_node {
         uint64_t pc_module; /* see LEDGER_NODE_* */
         uint32_t parent;
-        uint32_t site;      /* first site of this node: kind << 24 | site, 0 none; others through site->next */
+        uint32_t site;      /* first site: kind << 24 | site, 0 none; others: site->next */
 };
 
 /* A frame of a module has the address in its file (return address less module->bias), so that it is the same wherever that is loaded; one
  * without a module has the address itself. */
 #define LEDGER_NODE_PC(pc_module) ((pc_module) & 0xffffffffffffull)
 #define LEDGER_NODE_MODULE(pc_module) ((uint32_t)((pc_module) >> 48) & 0x7fffu)
-#define LEDGER_NODE_EXACT (1ull << 63) /* interrupted by a signal: pc itself, not a return address */
+#define LEDGER_NODE_EXACT (1ull << 63) /* interrupted by a signal: pc, no return address */
 #define LEDGER_NODE_NO_MODULE 0x7fffu
 #define LEDGER_NODE_ROOT 0u
 #define LEDGER_NODE_CUT 1u /* stacks below this root lost their outer end */
@@ -350,7 +350,7 @@ struct ledger_site {
         uint32_t node;
         uint32_t next;
         uint32_t kind;
-        uint32_t missed; /* 1: the release of one of its blocks was not seen: nothing is judged that rests on it */
+        uint32_t missed; /* 1: a release of one of its blocks was not seen: do not judge by it */
 };
 
 /* What one slot saw at one site.  live = alloc - free, summed over all slots (one slot alone may be negative:
@@ -375,20 +375,20 @@ struct ledger_counter {
 #define LEDGER_SIZE_CLASSES 42u
 #define LEDGER_LIFETIME_CLASSES 34u
 
-/* counters of site S in a slot: chunk[S / 1024] is 0 (none) or 1 + the index of a chunk in COUNTERS. */
+/* Counters of site S in a slot: chunk[S / 1024] is 0 (none) or 1 + a chunk's index in COUNTERS. */
 struct ledger_slot {
         uint32_t used;   /* 0 free, 1 taken, 2 changing hands */
         uint32_t tid;
         uint32_t thread; /* index into THREADS */
         uint32_t reserved;
-        uint64_t allocs, alloc_bytes, frees, free_bytes; /* heap only, all sites, all threads this slot served */
-        uint64_t flushed_bytes;                          /* of its live total: already in head->live_bytes */
-        uint64_t moving, moving_bytes; /* a block that realloc has in hand just now, in no other table; 0 none */
-        uint64_t omitted, omitted_bytes, omitted_maps, omitted_map_bytes; /* left out (record --omit): heap, mappings */
-        uint64_t base_allocs, base_alloc_bytes; /* its totals when a thread without an entry of its own took it */
+        uint64_t allocs, alloc_bytes, frees, free_bytes; /* heap only, all sites and threads */
+        uint64_t flushed_bytes;        /* of its live total: already in head->live_bytes */
+        uint64_t moving, moving_bytes; /* a block that realloc has in hand; 0 none */
+        uint64_t omitted, omitted_bytes, omitted_maps, omitted_map_bytes; /* record --omit */
+        uint64_t base_allocs, base_alloc_bytes; /* when a thread without an entry took it */
         uint64_t pad[1];
-        uint64_t sizes[LEDGER_SIZE_CLASSES];         /* allocations by size: class 0 is 0 bytes, class k is 2^(k-1) .. 2^k - 1 */
-        uint64_t lifetimes[LEDGER_LIFETIME_CLASSES]; /* releases by age in ms, in the same classes */
+        uint64_t sizes[LEDGER_SIZE_CLASSES];         /* 0: 0 bytes, k: 2^(k-1) .. 2^k - 1 */
+        uint64_t lifetimes[LEDGER_LIFETIME_CLASSES]; /* releases by age in ms, likewise */
         uint8_t fill[4096 - 128 - 8 * (LEDGER_SIZE_CLASSES + LEDGER_LIFETIME_CLASSES)];
         uint32_t chunk[LEDGER_CHUNKS_PER_SLOT];
 };
@@ -400,7 +400,7 @@ struct ledger_thread {
         uint32_t end_ms; /* 0 while alive or unknown */
         char name[16];
         uint64_t base_allocs, base_alloc_bytes; /* the slot's totals when this thread took it ... */
-        uint64_t last_allocs, last_alloc_bytes; /* ... and when the next one did; 0,0 while it holds it */
+        uint64_t last_allocs, last_alloc_bytes; /* ... and when the next did; 0 while held */
 };
 
 /* Later threads share the last entry: it has no name, and in last_* what those of them counted that are gone; of those that hold a slot that is
@@ -469,13 +469,13 @@ struct ledger_module {
         uint32_t build_id_bytes;
         uint8_t build_id[20];
         uint64_t dev, ino;   /* dev: major << 32 | minor */
-        uint64_t code_start, code_end, code_offset; /* its executable mapping, and where that begins in the file */
+        uint64_t code_start, code_end, code_offset; /* executable mapping, place in file */
 };
 
 #define LEDGER_MODULE_ANONYMOUS 1u /* executable memory without a file (JIT) */
 #define LEDGER_MODULE_NO_CFI 2u
-#define LEDGER_MODULE_PLACE 4u /* no node names it: only where code is, or was, that has an entry with the same path */
-#define LEDGER_MODULE_READ 8u  /* the agent has read its headers: bias and build id are as they are, also when 0 */
+#define LEDGER_MODULE_PLACE 4u /* no node names it: another place of code with its path */
+#define LEDGER_MODULE_READ 8u  /* headers were read: bias and build id are true, also when 0 */
 #define LEDGER_MODULE_TOLD 3u  /* the flags that profiles have */
 
 #define LEDGER_MODULES_MAX 0x7fffu /* what a node's 15 bits can name, less the number for "none" */
@@ -490,8 +490,8 @@ struct ledger_region {
 };
 
 #define LEDGER_REGION_STACK 1u /* of a thread; mapped, and some day unmapped, by the C library */
-#define LEDGER_REGION_PIECE 2u /* behind a part that was unmapped: the mapping is counted with what is before */
-#define LEDGER_REGION_UNUSED(flags) ((flags) >> 12) /* of a stack: bytes of its last page that are not in it */
+#define LEDGER_REGION_PIECE 2u /* behind an unmapped part: counted with what is before */
+#define LEDGER_REGION_UNUSED(flags) ((flags) >> 12) /* of a stack: not in it, at its end */
 
 /* In each thread.  WAITING: it is in a call that goes on with the time that is left when it fails with EINTR and INTERRUPTED was set by us. */
 struct ledger_wait {
@@ -527,14 +527,14 @@ struct ledger_error {
         uint8_t wrong;       /* enum ledger_wrong, of a mismatch */
         uint8_t alignment;   /* of the block: log2, 0 none */
         uint16_t reserved;
-        uint64_t given; /* the size or the alignment that the release named; of an unknown address: how far it is inside a block */
+        uint64_t given; /* size or alignment of the release; unknown address: offset in a block */
 };
 
 /* What does not fit, when a block is released in another way than it was made. */
 enum ledger_wrong {
         LEDGER_WRONG_FAMILY,    /* new with free, new[] with delete, ... */
         LEDGER_WRONG_SIZE,      /* sized delete or free_sized of another size */
-        LEDGER_WRONG_ALIGNMENT, /* aligned release of another alignment, or one of the two has none (given 0, alignment 0) */
+        LEDGER_WRONG_ALIGNMENT, /* release with another alignment, or none (0) */
         LEDGER_WRONG_COUNT
 };
 
@@ -550,7 +550,7 @@ enum ledger_mark_type {
         LEDGER_MARK_EXIT,     /* the program is about to exit and waits for its last report */
         LEDGER_MARK_ENABLE,
         LEDGER_MARK_DISABLE,
-        LEDGER_MARK_OUTSIDE   /* made by the observer: command, timer, threshold; in profiles only */
+        LEDGER_MARK_OUTSIDE   /* by the observer: command, timer, threshold; in profiles only */
 };
 
 struct ledger_mark {
@@ -564,7 +564,7 @@ struct ledger_mark {
 };
 
 #define LEDGER_MARK_EXACT 1u  /* no block born before it has its ms as birth */
-#define LEDGER_MARK_WAITED 2u /* the thread waits until it is served: counters read then are those of the mark */
+#define LEDGER_MARK_WAITED 2u /* the thread waits to be served: counters are those of the mark */
 #define LEDGER_MARKS_MAX 65536u
 
 /* Blocks of a site that were born in one era (from 1 on) and freed in another or the same. */
@@ -592,22 +592,22 @@ struct ledger_handle {
 enum ledger_event_type {
         LEDGER_EVENT_NONE,
         LEDGER_EVENT_ALLOC,        /* block, bytes, site; kind */
-        LEDGER_EVENT_FREE,         /* block, return address of the caller, stack node of the release (0 unless --free-stacks) */
-        LEDGER_EVENT_TAKE,         /* realloc begins: as FREE; the same thread's next MOVE or PUT_BACK belongs to it */
-        LEDGER_EVENT_MOVE,         /* realloc succeeded: as ALLOC (not there when realloc to 0 bytes freed) */
+        LEDGER_EVENT_FREE,         /* block, return address, stack node (0 unless --free-stacks) */
+        LEDGER_EVENT_TAKE,         /* realloc begins: as FREE; the next MOVE or PUT_BACK ends it */
+        LEDGER_EVENT_MOVE,         /* realloc succeeded: as ALLOC (unless to 0 bytes) */
         LEDGER_EVENT_PUT_BACK,     /* realloc failed: the block taken is alive again */
         LEDGER_EVENT_MAP,          /* start, bytes in whole pages, site; kind mmap or mremap */
-        LEDGER_EVENT_UNMAP,        /* start, bytes in whole pages; before the call.  A MAP over a range replaces what is there, too */
+        LEDGER_EVENT_UNMAP,        /* start, bytes in whole pages; before the call */
         LEDGER_EVENT_UNMAP_FAILED, /* the same thread's last UNMAP did not happen */
-        LEDGER_EVENT_BAD_FREE,     /* address, return address, stack node; kind: enum ledger_error_type */
+        LEDGER_EVENT_BAD_FREE,     /* address, return address, stack node, ledger_error_type */
         LEDGER_EVENT_ACQUIRE,      /* handle, amount, site; kind of the resource */
         LEDGER_EVENT_RELEASE,      /* handle, return address, 0; kind of the resource */
         LEDGER_EVENT_MARK,         /* index of the mark; kind: enum ledger_mark_type */
         LEDGER_EVENT_THREAD,       /* a thread's first event: its tid */
         LEDGER_EVENT_THREAD_END,   /* tid; made when somebody notices */
-        LEDGER_EVENT_MODULE,       /* index of a module that was loaded, where it starts in memory */
-        LEDGER_EVENT_CARVE,        /* arena, bytes (signed) that are counted as pool blocks inside it and no more as its own, its site */
-        LEDGER_EVENT_THREAD_NAME,  /* the thread's name: 16 bytes in ADDRESS and SIZE, first byte lowest; at its first event and when it changes it */
+        LEDGER_EVENT_MODULE,       /* index of a loaded module, where it starts in memory */
+        LEDGER_EVENT_CARVE,        /* arena, bytes (signed) now counted as pool blocks, site */
+        LEDGER_EVENT_THREAD_NAME,  /* 16 bytes in ADDRESS and SIZE, first byte lowest */
         LEDGER_EVENT_TYPES
 };
 
