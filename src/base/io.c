@@ -5,7 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* At a time: for more the kernel looks for large pages to hold it, which takes it several times as long as small ones (Linux 6.x, ext4). */
+/* At a time: for more the kernel looks for large pages to hold it, which takes it several times as
+ * long as small ones (Linux 6.x, ext4). */
 #define IO_PART ((size_t)64 << 10)
 
 bool io_write(int fd, const void *bytes, size_t count)

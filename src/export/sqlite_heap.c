@@ -183,13 +183,16 @@ static void put_errors(struct sqlite_parts *m)
 
 static void put_resources(struct sqlite_parts *m)
 {
+        const struct select_part *all = &m->resources->heap, none = { 0 };
+        uint32_t *order;
         uint8_t *chosen;
 
         if (m->resources == m->whole)
                 return;
+        order = sqlite_by_site(all, &none);
         rows_begin(&m->rows, "resource");
-        for (uint32_t i = 0; i < m->resources->heap.count; i++) {
-                const struct select_row *row = &m->resources->heap.rows[i];
+        for (uint32_t i = 0; i < all->count; i++) {
+                const struct select_row *row = &all->rows[order[i]];
 
                 rows_number(&m->rows, row->site);
                 rows_text(&m->rows, profile_kind_name(m->p, row->kind));
@@ -202,6 +205,7 @@ static void put_resources(struct sqlite_parts *m)
                 rows_next(&m->rows);
         }
         rows_end(&m->rows);
+        free(order);
         chosen = select_sites(m->resources, &m->resources->heap);
         rows_begin(&m->rows, "handle");
         for (uint32_t i = 0; i < m->p->handle_count; i++) {

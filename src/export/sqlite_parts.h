@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "export/sqlite.h"
+#include "export/sqlite_pages.h"
 #include "export/strings.h"
 #include "query/calltree.h"
 #include "query/growth.h"
@@ -27,31 +28,35 @@
  *     rows_end(&rows);
  */
 
-struct sql_value {
-        int type; /* SQLITE_INTEGER and so on */
-        union {
-                sqlite3_int64 number;
-                double real;
-                size_t at; /* in texts */
-        };
-        size_t bytes;
-};
+enum { SQL_COLUMNS = 32, SQL_INDICES = 4 }; /* of a table at most */
 
-/* Many rows go in with one statement: a statement for each costs twice as much. */
+/* SQLite makes the tables, and we the rows (sqlite_pages.h). */
 struct sql_rows {
-        sqlite3 *db;
-        sqlite3_stmt *one, *many; /* of one row, of ROWS_AT_ONCE */
-        struct sql_value *values; /* that are not stored yet */
-        struct str texts;
-        uint32_t count, columns;
-        bool failed; /* then everything is passed over; sqlite3_errmsg(db) may tell why */
+        sqlite3 *db;             /* with the tables, which are empty */
+        struct sql_pages *pages; /* of the file */
+        struct sql_table table;
+        struct sql_index indices[SQL_INDICES];
+        uint8_t keys[SQL_INDICES][SQL_KEYS]; /* of each index: its columns */
+        uint32_t index_count, columns;
+        bool has_id;   /* the first column is the number of the row */
+        uint32_t *ids; /* of rows with indices */
+        uint32_t count;
+        /* The row that is made. */
+        uint32_t at;                       /* columns that are there */
+        struct str record;                 /* room for types, then the values */
+        uint8_t types[SQL_COLUMNS * 9];
+        uint32_t type_bytes;
+        int64_t numbers[SQL_COLUMNS];
+        bool null[SQL_COLUMNS];
+        const char *trouble; /* then everything is passed over */
 };
 
 void rows_begin(struct sql_rows *r, const char *table);
 void rows_next(struct sql_rows *r);
 void rows_end(struct sql_rows *r);
 
-/* The next column.  Numbers above INT64_MAX are stored as they wrap. */
+/* The next column; an id in the first one is larger than that of the row before.  Numbers above
+ * INT64_MAX are stored as they wrap. */
 void rows_number(struct sql_rows *r, uint64_t value);
 void rows_some(struct sql_rows *r, uint64_t value); /* NULL for 0 */
 void rows_known(struct sql_rows *r, uint64_t value, bool known); /* NULL when it is not */
@@ -87,6 +92,9 @@ void sqlite_put_course(struct sqlite_parts *m);
 /* sqlite_stacks.c: frames, stacks, and what each of them did. */
 void sqlite_put_stacks(struct sqlite_parts *m);
 void sqlite_put_sites(struct sqlite_parts *m);
+
+/* The rows of both parts, MAPPED behind HEAP, in the order of their sites; to be freed. */
+uint32_t *sqlite_by_site(const struct select_part *heap, const struct select_part *mapped);
 
 /* sqlite_functions.c: what functions did; when stacks are there. */
 void sqlite_put_functions(struct sqlite_parts *m);

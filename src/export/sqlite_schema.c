@@ -7,7 +7,7 @@
 #include "export/sqlite.h"
 
 const char sqlite_tables[] =
-        "CREATE TABLE meta(key TEXT PRIMARY KEY, value);"
+        "CREATE TABLE meta(key TEXT, value);"
         "CREATE TABLE module(id INTEGER PRIMARY KEY, path TEXT, build_id TEXT, start INTEGER,"
         " stop INTEGER, load_ms INTEGER, gone_ms INTEGER);"
         "CREATE TABLE frame(id INTEGER PRIMARY KEY, name TEXT, function TEXT, file TEXT,"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sqlite_stacks.c -- frames, stacks, and what each of them did, as rows. */
+#include <stdlib.h>
+
+#include "base/arrange.h"
 #include "base/heap.h"
 #include "export/frames.h"
 #include "export/sqlite_parts.h"
@@ -167,13 +170,33 @@ void sqlite_put_stacks(struct sqlite_parts *m)
         put_all_stacks(m);
 }
 
+uint32_t *sqlite_by_site(const struct select_part *heap, const struct select_part *mapped)
+{
+        uint32_t count = heap->count + mapped->count, *order = arrange_start(count);
+        uint64_t *keys = heap_grow(NULL, count, sizeof *keys);
+
+        for (uint32_t i = 0; i < count; i++)
+                keys[i] = i < heap->count ? heap->rows[i].site : mapped->rows[i - heap->count].site;
+        arrange_by(order, count, keys);
+        free(keys);
+        return order;
+}
+
 void sqlite_put_sites(struct sqlite_parts *m)
 {
+        const struct select_part *heap = &m->sel->heap, *mapped = &m->sel->mapped;
+        uint32_t *order = sqlite_by_site(heap, mapped);
+
         rows_begin(&m->rows, "site");
-        for (uint32_t i = 0; i < m->sel->heap.count; i++)
-                put_site(m, &m->sel->heap.rows[i], true);
-        for (uint32_t i = 0; i < m->sel->mapped.count; i++)
-                put_site(m, &m->sel->mapped.rows[i], false);
+        for (uint32_t i = 0; i < heap->count + mapped->count; i++) {
+                uint32_t row = order[i];
+
+                if (row < heap->count)
+                        put_site(m, &heap->rows[row], true);
+                else
+                        put_site(m, &mapped->rows[row - heap->count], false);
+        }
         rows_end(&m->rows);
+        free(order);
         put_shares(m);
 }
