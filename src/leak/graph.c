@@ -20,16 +20,18 @@ static uint32_t number_at(const uint32_t *numbers, size_t stride, uint64_t i)
 }
 
 /* first[n + 1] is where n's members end; while they are put in, where the next one goes. */
-struct graph_groups graph_group(uint64_t groups, const uint32_t *numbers, size_t stride, uint64_t count)
+struct graph_groups graph_group(uint64_t groups, const struct graph_things *t)
 {
-        struct graph_groups g = { heap_zero(groups + 2, sizeof *g.first), heap_zero(count, sizeof *g.members) };
+        struct graph_groups g = { heap_zero(groups + 2, sizeof *g.first),
+                                  heap_zero(t->count, sizeof *g.members) };
 
-        for (uint64_t i = 0; i < count; i++)
-                g.first[number_at(numbers, stride, i) + 2]++;
+        for (uint32_t i = 0; i < t->count; i++)
+                g.first[number_at(t->numbers, t->stride, i) + 2]++;
         for (uint64_t i = 2; i <= groups; i++)
                 g.first[i] += g.first[i - 1];
-        for (uint64_t i = 0; i < count; i++)
-                g.members[g.first[number_at(numbers, stride, i) + 1]++] = i;
+        for (uint32_t i = 0; i < t->count; i++)
+                g.members[g.first[number_at(t->numbers, t->stride, i) + 1]++] =
+                        t->values ? number_at(t->values, t->stride, i) : i;
         return g;
 }
 
@@ -37,43 +39,66 @@ void graph_groups_free(struct graph_groups *g)
 {
         free(g->first);
         free(g->members);
+        *g = (struct graph_groups){ 0 };
+}
+
+static uint32_t at_most(uint64_t count)
+{
+        return (uint32_t)(count < GRAPH_MOST ? count : GRAPH_MOST);
 }
 
 struct graph *graph_new(const struct profile *p)
 {
         struct graph *g = heap_zero(1, sizeof *g);
+        struct graph_things holds = { .numbers = p->holds ? &p->holds->to : NULL,
+                                      .stride = sizeof *p->holds };
 
         g->p = p;
         g->blocks = (uint32_t)p->block_count;
+        g->pointers = at_most(p->pointer_count);
+        holds.count = g->hold_count = at_most(p->hold_count);
         g->target = GRAPH_UNSEEN;
-        g->in = graph_group(g->blocks, p->pointers ? &p->pointers->to : NULL, sizeof *p->pointers, p->pointer_count);
-        g->holds = graph_group(g->blocks, p->holds ? &p->holds->to : NULL, sizeof *p->holds, p->hold_count);
-        g->in_from = heap_zero(p->pointer_count, sizeof *g->in_from);
-        for (uint64_t i = 0; i < p->pointer_count; i++)
-                g->in_from[i] = p->pointers[g->in.members[i]].from;
+        g->holds = graph_group(g->blocks, &holds);
         g->out_first = heap_zero((size_t)g->blocks + 1, sizeof *g->out_first);
-        for (uint64_t i = 0; i < p->pointer_count; i++)
+        for (uint32_t i = 0; i < g->pointers; i++)
                 g->out_first[p->pointers[i].from + 1]++;
         for (uint32_t i = 0; i < g->blocks; i++)
                 g->out_first[i + 1] += g->out_first[i];
         return g;
 }
 
+static void find_in(struct graph *g)
+{
+        const struct profile_pointer *pointers = g->p->pointers;
+        const struct graph_things things = { .numbers = pointers ? &pointers->to : NULL,
+                                             .stride = sizeof *pointers,
+                                             .count = g->pointers };
+
+        if (!g->in.first)
+                g->in = graph_group(g->blocks, &things);
+}
+
 static void wave_free(struct graph_wave *w)
 {
         free(w->ways);
         free(w->queue);
+        *w = (struct graph_wave){ 0 };
+}
+
+void graph_rest(struct graph *g)
+{
+        wave_free(&g->away);
+        wave_free(&g->toward);
+        graph_groups_free(&g->in);
+        g->target = GRAPH_UNSEEN;
 }
 
 void graph_free(struct graph *g)
 {
         if (!g)
                 return;
-        wave_free(&g->away);
-        wave_free(&g->toward);
+        graph_rest(g);
         free(g->out_first);
-        graph_groups_free(&g->in);
-        free(g->in_from);
         graph_groups_free(&g->holds);
         free(g->rank);
         free(g);
@@ -106,7 +131,7 @@ static void wave_offer(struct graph_wave *w, uint32_t block, struct graph_way wa
 }
 
 /* WAY and one pointer more. */
-static struct graph_way wave_longer(struct graph_way way, uint32_t flags, uint64_t via)
+static struct graph_way wave_longer(struct graph_way way, uint32_t flags, uint32_t via)
 {
         way.length++;
         way.interior += (flags & PROFILE_POINTER_INTERIOR) != 0;
@@ -122,7 +147,7 @@ static void wave_forward(const struct graph *g, struct graph_wave *w, uint64_t n
         for (; next < w->count; next++) {
                 uint32_t block = w->queue[next];
 
-                for (uint64_t i = g->out_first[block]; i < g->out_first[block + 1]; i++)
+                for (uint32_t i = g->out_first[block]; i < g->out_first[block + 1]; i++)
                         wave_offer(w, pointers[i].to, wave_longer(w->ways[block], pointers[i].flags, i));
         }
 }
@@ -134,8 +159,8 @@ static void wave_backward(const struct graph *g, struct graph_wave *w)
         for (uint64_t next = 0; next < w->count; next++) {
                 uint32_t block = w->queue[next];
 
-                for (uint64_t i = g->in.first[block]; i < g->in.first[block + 1]; i++) {
-                        uint64_t via = g->in.members[i];
+                for (uint32_t i = g->in.first[block]; i < g->in.first[block + 1]; i++) {
+                        uint32_t via = g->in.members[i];
 
                         wave_offer(w, pointers[via].from, wave_longer(w->ways[block], pointers[via].flags, via));
                 }
@@ -163,13 +188,13 @@ static void graph_reach_from(struct graph *g, enum graph_rank rank)
         const struct profile *p = g->p;
         uint64_t first = g->away.count;
 
-        for (uint64_t i = 0; i < p->hold_count; i++)
+        for (uint32_t i = 0; i < g->hold_count; i++)
                 if (graph_rank(p->roots[p->holds[i].from].kind) == rank)
                         wave_offer(&g->away, p->holds[i].to,
                                    wave_longer((struct graph_way){ 0 }, p->holds[i].flags, i | GRAPH_VIA_HOLD));
         for (uint32_t i = 0; rank == GRAPH_FIRM && i < g->blocks; i++)
                 if (graph_ignored(g, i))
-                        wave_offer(&g->away, i, (struct graph_way){ GRAPH_NONE, 1, 0 });
+                        wave_offer(&g->away, i, (struct graph_way){ GRAPH_UNSEEN, 1, 0 });
         wave_forward(g, &g->away, first);
         for (; first < g->away.count; first++)
                 g->rank[g->away.queue[first]] = (uint8_t)rank;
@@ -177,9 +202,10 @@ static void graph_reach_from(struct graph *g, enum graph_rank rank)
 
 void graph_reach(struct graph *g)
 {
-        if (g->rank)
+        if (g->away.ways)
                 return;
-        g->rank = heap_zero(g->blocks, sizeof *g->rank);
+        if (!g->rank)
+                g->rank = heap_zero(g->blocks, sizeof *g->rank);
         memset(g->rank, GRAPH_LOST, g->blocks);
         wave_start(&g->away, g->blocks);
         g->away.settled = g->rank;
@@ -187,9 +213,18 @@ void graph_reach(struct graph *g)
                 graph_reach_from(g, (enum graph_rank)rank);
 }
 
+/* Ways are found again by who asks for them. */
+void graph_find_ranks(struct graph *g)
+{
+        if (g->rank)
+                return;
+        graph_reach(g);
+        wave_free(&g->away);
+}
+
 enum graph_rank graph_rank_of(struct graph *g, uint32_t block)
 {
-        graph_reach(g);
+        graph_find_ranks(g);
         return (enum graph_rank)g->rank[block];
 }
 
@@ -206,12 +241,12 @@ uint32_t graph_path(struct graph *g, uint32_t block, struct graph_step **steps)
         count = ways[block].length;
         *steps = heap_zero(count, sizeof **steps);
         for (uint32_t i = count; i-- > 0;) {
-                uint64_t via = ways[block].via;
+                uint32_t via = ways[block].via;
 
                 (*steps)[i] = (struct graph_step){ block, GRAPH_NONE, GRAPH_NONE };
                 if (i)
                         (*steps)[i].pointer = via;
-                else if (via != GRAPH_NONE)
+                else if (via != GRAPH_UNSEEN)
                         (*steps)[i].hold = via & ~GRAPH_VIA_HOLD;
                 if (i)
                         block = g->p->pointers[via].from;
@@ -224,8 +259,9 @@ uint32_t graph_path(struct graph *g, uint32_t block, struct graph_step **steps)
 static const struct graph_way *graph_toward(struct graph *g, uint32_t block)
 {
         if (g->target != block) {
+                find_in(g);
                 wave_start(&g->toward, g->blocks);
-                wave_offer(&g->toward, block, (struct graph_way){ GRAPH_NONE, 0, 0 });
+                wave_offer(&g->toward, block, (struct graph_way){ GRAPH_UNSEEN, 0, 0 });
                 wave_backward(g, &g->toward);
                 g->target = block;
         }
@@ -249,7 +285,7 @@ uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block, struc
         *steps = heap_zero(count, sizeof **steps);
         (*steps)[0] = (struct graph_step){ start, GRAPH_NONE, GRAPH_NONE };
         for (uint32_t i = 1; i < count; i++) {
-                uint64_t via = ways[(*steps)[i - 1].block].via;
+                uint32_t via = ways[(*steps)[i - 1].block].via;
 
                 (*steps)[i] = (struct graph_step){ g->p->pointers[via].to, GRAPH_NONE, via };
         }
@@ -261,8 +297,8 @@ uint64_t graph_holders(struct graph *g, uint32_t block, uint64_t **holds)
         const struct graph_way *ways = graph_toward(g, block);
         uint64_t count = 0;
 
-        *holds = heap_zero(g->p->hold_count, sizeof **holds);
-        for (uint64_t i = 0; i < g->p->hold_count; i++)
+        *holds = heap_zero(g->hold_count, sizeof **holds);
+        for (uint32_t i = 0; i < g->hold_count; i++)
                 if (ways[g->p->holds[i].to].length != GRAPH_UNSEEN)
                         (*holds)[count++] = i;
         return count;
@@ -270,9 +306,13 @@ uint64_t graph_holders(struct graph *g, uint32_t block, uint64_t **holds)
 
 uint64_t graph_pointers_to(struct graph *g, uint32_t block, uint64_t **pointers)
 {
-        uint64_t first = g->in.first[block], count = g->in.first[block + 1] - first;
+        uint32_t first, count;
 
+        find_in(g);
+        first = g->in.first[block];
+        count = g->in.first[block + 1] - first;
         *pointers = heap_zero(count, sizeof **pointers);
-        memcpy(*pointers, g->in.members + first, count * sizeof **pointers);
+        for (uint32_t i = 0; i < count; i++)
+                (*pointers)[i] = g->in.members[first + i];
         return count;
 }

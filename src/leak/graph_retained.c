@@ -30,14 +30,14 @@
 
 /* Where the walk is: a vertex and its pointers that were not followed yet. */
 struct walk_place {
-        uint32_t number;
-        uint64_t next, end;
+        uint32_t number, next;
 };
 
 struct walk {
         struct graph *g;
         const struct graph_owners *owners;
         struct graph_groups holds; /* by owner */
+        struct graph_groups in;    /* blocks by those that they point to */
         uint32_t *number;  /* by block; 0 not met */
         uint32_t *vertex;  /* by number: a block, or the number of blocks and an owner */
         uint32_t *parent;  /* by number: in the walk; later the immediate dominator */
@@ -59,7 +59,7 @@ static uint32_t give_number(struct walk *w, uint32_t vertex, uint32_t parent)
 static void enter_block(struct walk *w, struct walk_place *place, uint32_t block, uint32_t parent)
 {
         w->number[block] = give_number(w, block, parent);
-        *place = (struct walk_place){ w->number[block], w->g->out_first[block], w->g->out_first[block + 1] };
+        *place = (struct walk_place){ w->number[block], w->g->out_first[block] };
 }
 
 /* From BLOCK on, which nobody met yet. */
@@ -71,7 +71,7 @@ static void walk_block(struct walk *w, uint32_t block, uint32_t parent)
         for (;;) {
                 struct walk_place *at = &w->places[depth];
 
-                if (at->next == at->end) {
+                if (at->next == w->g->out_first[w->vertex[at->number] + 1]) {
                         if (!depth--)
                                 return;
                         continue;
@@ -87,7 +87,7 @@ static void walk_owner(struct walk *w, uint32_t owner)
         const struct profile_hold *holds = w->g->p->holds;
 
         w->owner_number[owner] = give_number(w, w->g->blocks + owner, 0);
-        for (uint64_t i = w->holds.first[owner]; i < w->holds.first[owner + 1]; i++)
+        for (uint32_t i = w->holds.first[owner]; i < w->holds.first[owner + 1]; i++)
                 if (!w->number[holds[w->holds.members[i]].to])
                         walk_block(w, holds[w->holds.members[i]].to, w->owner_number[owner]);
 }
@@ -95,7 +95,7 @@ static void walk_owner(struct walk *w, uint32_t owner)
 static enum graph_rank rank_of_owner(const struct walk *w, uint32_t owner)
 {
         const struct profile *p = w->g->p;
-        uint64_t first = w->holds.first[owner];
+        uint32_t first = w->holds.first[owner];
 
         if (first == w->holds.first[owner + 1])
                 return GRAPH_VAGUE; /* holds nothing */
@@ -127,9 +127,12 @@ static void walk_lost(struct walk *w)
 static void walk_all(struct walk *w)
 {
         uint32_t blocks = w->g->blocks, owners = w->owners->count;
+        const struct graph_things holds = { .numbers = w->owners->of_hold,
+                                            .stride = sizeof *w->owners->of_hold,
+                                            .count = w->g->hold_count };
         size_t most = (size_t)blocks + owners + 2;
 
-        w->holds = graph_group(owners, w->owners->of_hold, sizeof *w->owners->of_hold, w->g->p->hold_count);
+        w->holds = graph_group(owners, &holds);
         w->number = heap_zero(blocks, sizeof *w->number);
         w->owner_number = heap_zero((size_t)owners + 1, sizeof *w->owner_number);
         w->vertex = heap_zero(most, sizeof *w->vertex);
@@ -151,7 +154,6 @@ static void walk_all(struct walk *w)
 static void walk_free(struct walk *w)
 {
         graph_groups_free(&w->holds);
-        free(w->number);
         free(w->vertex);
         free(w->parent);
         free(w->owner_number);
@@ -201,10 +203,10 @@ static uint32_t semi_of(const struct walk *w, struct semi *s, uint32_t v, uint32
 
         if (block >= g->blocks)
                 return best;
-        for (uint64_t i = g->in.first[block]; i < g->in.first[block + 1]; i++)
-                if ((u = w->number[g->in_from[i]]) <= last && u != v)
+        for (uint32_t i = w->in.first[block]; i < w->in.first[block + 1]; i++)
+                if ((u = w->number[w->in.members[i]]) <= last && u != v)
                         best = semi_offer(s, v, u, best);
-        for (uint64_t i = g->holds.first[block]; i < g->holds.first[block + 1]; i++)
+        for (uint32_t i = g->holds.first[block]; i < g->holds.first[block + 1]; i++)
                 if ((u = w->owner_number[w->owners->of_hold[g->holds.members[i]]]) <= last)
                         best = semi_offer(s, v, u, best);
         if (graph_ignored(g, block))
@@ -215,11 +217,17 @@ static uint32_t semi_of(const struct walk *w, struct semi *s, uint32_t v, uint32
 /* Parents of the walk become immediate dominators. */
 static void find_dominators(struct walk *w)
 {
+        const struct profile_pointer *pointers = w->g->p->pointers;
+        const struct graph_things things = { .numbers = pointers ? &pointers->to : NULL,
+                                             .values = pointers ? &pointers->from : NULL,
+                                             .stride = sizeof *pointers,
+                                             .count = w->g->pointers };
         size_t most = (size_t)w->count + 1;
         uint32_t *semi = heap_zero(most, sizeof *semi);
         struct semi s = { heap_zero(most, sizeof *s.at), heap_zero(most, sizeof *s.stack) };
         int rank = GRAPH_LOST;
 
+        w->in = graph_group(w->g->blocks, &things);
         for (uint32_t v = 1; v <= w->count; v++)
                 s.at[v].above = w->parent[v];
         for (uint32_t v = w->count; v > 0; v--) {
@@ -233,6 +241,9 @@ static void find_dominators(struct walk *w)
         free(semi);
         free(s.at);
         free(s.stack);
+        graph_groups_free(&w->in);
+        free(w->number);
+        w->number = NULL;
 }
 
 /* ---- sums ---- */
@@ -243,35 +254,38 @@ static void add(struct graph_sum *to, const struct graph_sum *more)
         to->bytes += more->bytes;
 }
 
-/* By number: its branch of the tree of dominators. */
+/* By vertex: its branch of the tree of dominators.  Behind owners and SEEP_IGNORE comes what is
+ * above all. */
 static struct graph_sum *sum_branches(const struct walk *w)
 {
-        struct graph_sum *sums = heap_zero((size_t)w->count + 1, sizeof *sums);
+        uint32_t all = w->g->blocks + w->owners->count + 1;
+        struct graph_sum *sums = heap_zero((size_t)all + 1, sizeof *sums);
 
         for (uint32_t v = w->count; v > 0; v--) {
-                if (w->vertex[v] < w->g->blocks)
-                        add(&sums[v], &(struct graph_sum){ 1, w->g->p->blocks[w->vertex[v]].size });
-                add(&sums[w->parent[v]], &sums[v]);
+                uint32_t vertex = w->vertex[v], above = w->parent[v];
+
+                if (vertex < w->g->blocks)
+                        add(&sums[vertex], &(struct graph_sum){ 1, w->g->p->blocks[vertex].size });
+                add(&sums[above ? w->vertex[above] : all], &sums[vertex]);
         }
         return sums;
 }
 
-static void share_out(const struct walk *w, const struct graph_sum *sums, struct graph_retained *out)
+static void share_out(const struct walk *w, struct graph_retained *out)
 {
         uint32_t blocks = w->g->blocks, held = w->last[GRAPH_VAGUE];
+        const struct graph_sum *sums = out->by_block;
 
         for (uint32_t v = 1; v <= w->count; v++) {
                 uint32_t vertex = w->vertex[v];
 
-                if (vertex < blocks)
-                        out->by_block[vertex] = sums[v];
-                else if (vertex < blocks + w->owners->count)
-                        out->by_owner[vertex - blocks] = sums[v];
-                else
-                        out->ignored = sums[v];
+                if (vertex >= blocks && vertex < blocks + w->owners->count)
+                        out->by_owner[vertex - blocks] = sums[vertex];
+                else if (vertex >= blocks)
+                        out->ignored = sums[vertex];
                 if (vertex >= blocks || w->parent[v])
                         continue;
-                add(v <= held ? &out->shared : &out->lost, &sums[v]);
+                add(v <= held ? &out->shared : &out->lost, &sums[vertex]);
                 if (v <= held)
                         out->shared_heads[out->shared_count++] = vertex;
         }
@@ -300,7 +314,7 @@ static void sum_sets(const struct walk *w, const struct graph_sum *sums, const s
                         child[v] = sibling[next];
                         v = next;
                         if ((set = set_of(w, sets, v)) != UINT32_MAX && !inside[set]++)
-                                add(&by_set[set], &sums[v]);
+                                add(&by_set[set], &sums[w->vertex[v]]);
                 } else {
                         if ((set = set_of(w, sets, v)) != UINT32_MAX)
                                 inside[set]--;
@@ -312,23 +326,22 @@ static void sum_sets(const struct walk *w, const struct graph_sum *sums, const s
         free(inside);
 }
 
-void graph_retain(struct graph *g, const struct graph_owners *owners, const struct graph_sets *sets, struct graph_retained *out)
+void graph_retain(struct graph *g, const struct graph_owners *owners,
+                  const struct graph_sets *sets, struct graph_retained *out)
 {
         struct walk w = { .g = g, .owners = owners };
-        struct graph_sum *sums;
 
+        graph_rest(g); /* this takes most of all */
         *out = (struct graph_retained){ .by_owner = heap_zero(owners->count, sizeof *out->by_owner),
-                                        .by_block = heap_zero(g->blocks, sizeof *out->by_block),
                                         .shared_heads = heap_zero(g->blocks, sizeof *out->shared_heads) };
         walk_all(&w);
         find_dominators(&w);
-        sums = sum_branches(&w);
-        share_out(&w, sums, out);
+        out->by_block = sum_branches(&w);
+        share_out(&w, out);
         if (sets) {
                 out->by_set = heap_zero(sets->count, sizeof *out->by_set);
-                sum_sets(&w, sums, sets, out->by_set);
+                sum_sets(&w, out->by_block, sets, out->by_set);
         }
-        free(sums);
         walk_free(&w);
 }
 
@@ -362,7 +375,7 @@ static void flood_begin(struct flood *f)
 {
         const struct profile *p = f->g->p;
 
-        for (uint64_t i = 0; i < p->hold_count; i++)
+        for (uint32_t i = 0; i < f->g->hold_count; i++)
                 flood_meet(f, p->holds[i].to, graph_rank(p->roots[p->holds[i].from].kind));
         for (uint32_t i = 0; i < f->g->blocks; i++)
                 if (graph_ignored(f->g, i))
@@ -374,12 +387,12 @@ struct graph_sum graph_retained_by(struct graph *g, const uint8_t *in_set)
         struct flood f = { .g = g, .in_set = in_set };
         struct graph_sum sum = { 0 };
 
-        graph_reach(g);
+        graph_find_ranks(g);
         f.seen = heap_zero(g->blocks, sizeof *f.seen);
         f.queue = heap_zero(g->blocks, sizeof *f.queue);
         flood_begin(&f);
         for (uint64_t next = 0; next < f.count; next++)
-                for (uint64_t i = g->out_first[f.queue[next]]; i < g->out_first[f.queue[next] + 1]; i++)
+                for (uint32_t i = g->out_first[f.queue[next]]; i < g->out_first[f.queue[next] + 1]; i++)
                         flood_meet(&f, g->p->pointers[i].to, g->rank[f.queue[next]]);
         for (uint32_t i = 0; i < g->blocks; i++)
                 if (g->rank[i] != GRAPH_LOST && !f.seen[i])
