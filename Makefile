@@ -48,6 +48,7 @@ transparent: deps-transparent product   ## 250 real programs with seep and witho
 
 bench: deps-bench build   ## measure seep against no tracing, an empty interposer and heaptrack
 	@$(PYTHON) bench/run --build $(BUILD) $(BENCH)
+	@$(PYTHON) bench/engines --build $(BUILD)
 
 install: product          ## install below PREFIX (/usr/local), into DESTDIR if given
 	@meson configure $(BUILD) --prefix $(PREFIX)

@@ -5,7 +5,8 @@
 
 enum engine {
         ENGINE_AUTO,   /* what suits the program */
-        ENGINE_PRELOAD /* the agent is a library that its loader puts in front of the others */
+        ENGINE_PRELOAD, /* the agent is a library that its loader puts in front of the others */
+        ENGINE_BREAKPOINT /* no agent: we stop the program at each call, from outside */
 };
 
 #endif

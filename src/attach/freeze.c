@@ -6,6 +6,7 @@
  */
 #include "attach/freeze.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@
 #include "attach/copy.h"
 #include "attach/core.h"
 #include "attach/hold.h"
+#include "attach/keeper.h"
 #include "attach/mappings.h"
 #include "attach/memory.h"
 #include "attach/procfs.h"
@@ -29,6 +32,7 @@
 
 #define FREEZE_SOON_NS 100000000
 #define FREEZE_GONE_LOOKS 5000
+#define FREEZE_THREADS_MOST (1u << 22) /* more than a kernel gives numbers to */
 
 typedef bool tracer_job(struct freeze *f, struct err *e);
 
@@ -40,6 +44,7 @@ struct freeze_state {
         struct freeze *freeze;
         struct err *e;
         bool good, runs, held;
+        int keeper; /* 0: we trace it ourselves.  Else closed when the process may go on */
         struct priority caller; /* until the process goes on, or long reading begins */
         struct hold hold;
         struct mappings mappings;
@@ -235,8 +240,71 @@ bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)
         return false;
 }
 
+/* Ask KEEPER to hold PID; where it answers.  -1: it does not. */
+static int ask_keeper(int keeper, pid_t pid)
+{
+        struct keeper_order order = { KEEPER_HOLD, pid };
+        union {
+                char room[CMSG_SPACE(sizeof(int))];
+                struct cmsghdr align;
+        } control = { { 0 } };
+        struct iovec part = { &order, sizeof order };
+        struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room,
+                            .msg_controllen = sizeof control.room };
+        int ends[2];
+        bool sent;
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+                return -1;
+        control.align = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+                                          .cmsg_len = CMSG_LEN(sizeof(int)) };
+        memcpy(CMSG_DATA(&control.align), &ends[1], sizeof(int));
+        sent = sendmsg(keeper, &m, MSG_NOSIGNAL) == (ssize_t)sizeof order;
+        close(ends[1]);
+        if (sent)
+                return ends[0];
+        close(ends[0]);
+        return -1;
+}
+
+static bool receive(int fd, void *to, size_t bytes)
+{
+        return bytes == 0 || recv(fd, to, bytes, MSG_WAITALL) == (ssize_t)bytes;
+}
+
+bool freeze_kept(struct freeze *f, pid_t pid, int keeper, struct err *e)
+{
+        struct freeze_state *s = heap_zero(1, sizeof *s);
+        struct keeper_answer answer = { .error = EPIPE };
+        struct str maps = { 0 };
+
+        s->memory = s->original = MEMORY_CLOSED;
+        *f = (struct freeze){ .pid = pid, .state = s, .stopped_ns = clock_now_ns() };
+        find_root(f);
+        s->keeper = ask_keeper(keeper, pid);
+        s->held = s->keeper >= 0;
+        if (!s->held || !receive(s->keeper, &answer, sizeof answer) || !answer.good ||
+            answer.count > FREEZE_THREADS_MOST) {
+                errno = answer.error;
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot stop process %d", (int)pid);
+                freeze_close(f);
+                return false;
+        }
+        f->threads = heap_zero(answer.count, sizeof *f->threads);
+        while (f->thread_count < answer.count &&
+               receive(s->keeper, &f->threads[f->thread_count], sizeof *f->threads))
+                f->thread_count++;
+        procfs_text(pid, f->thread_count ? (pid_t)f->threads[0].tid : pid, "maps", &maps);
+        f->maps = maps.data ? maps.data : heap_text("");
+        mappings_parse(&s->mappings, f->maps);
+        memory_open(&s->original, pid, f->thread_count ? (pid_t)f->threads[0].tid : pid);
+        return true;
+}
+
 bool freeze_copy(struct freeze *f, struct err *e)
 {
+        if (f->state->keeper)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "it has breakpoints, which a copy would have, too");
         if (!tracer_do(f, copy_job, e)) {
                 priority_restore(&f->state->caller);
                 return false;
@@ -284,6 +352,12 @@ void freeze_release(struct freeze *f)
 {
         if (f->core || !f->state->held)
                 return;
+        if (f->state->keeper) {
+                close(f->state->keeper);
+                f->state->held = false;
+                f->pause_ns = clock_now_ns() - f->stopped_ns;
+                return;
+        }
         tracer_do(f, release_job, NULL);
         priority_restore(&f->state->caller);
         if (f->copy)

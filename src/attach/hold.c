@@ -428,11 +428,26 @@ static bool tell_waiting(const struct hold *h, const struct hold_thread *t)
  * Some calls give EINTR after any stop (epoll_wait, semop, sigtimedwait, recv with a timeout, io_getevents, read of inotify);
  * the kernel makes the others again itself.  EINTR says that nothing was done, save by close, which has closed.
  */
+static bool is_cut_short(pid_t pid, pid_t tid, const struct arch_registers *r)
+{
+        long call = arch_interrupted(r);
+
+        return call >= 0 && call != SYS_close && !is_signalled(pid, tid);
+}
+
+void hold_mend(pid_t pid, pid_t tid)
+{
+        struct arch_registers r;
+
+        if (arch_read(tid, &r) && is_cut_short(pid, tid, &r)) {
+                arch_again(&r);
+                arch_write(tid, &r);
+        }
+}
+
 static void thread_release(const struct hold *h, struct hold_thread *t)
 {
-        long call = arch_interrupted(&t->registers);
-
-        if (!t->foreign && call >= 0 && call != SYS_close && !is_signalled(h->pid, t->tid) && !tell_waiting(h, t)) {
+        if (!t->foreign && is_cut_short(h->pid, t->tid, &t->registers) && !tell_waiting(h, t)) {
                 arch_again(&t->registers);
                 arch_write(t->tid, &t->registers);
         }

@@ -66,6 +66,10 @@ pid_t hold_witness(const struct hold *h);
 /* Let all go that stand still. */
 void hold_release(struct hold *h);
 
+/* TID of PID, which we trace and which stands still: a system call that the stop cut short is made
+ * again when it goes on. */
+void hold_mend(pid_t pid, pid_t tid);
+
 /* Wait a moment; not by yielding: we may run with a priority that leaves a single processor to nobody else. */
 void hold_nap(void);
 

@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,9 +119,11 @@ static char **make_environment(const struct spawn_request *r, const struct passw
                 count++;
         env = heap_zero(count + 8, sizeof *env);
         memcpy(env, environ, count * sizeof *env);
-        put_variable(env, &count, assignment("LD_PRELOAD", r->agent, preload), "LD_PRELOAD");
-        put_variable(env, &count, assignment(WIRE_SESSION_ENV, r->session, NULL), WIRE_SESSION_ENV);
-        if (preload)
+        if (r->agent) {
+                put_variable(env, &count, assignment("LD_PRELOAD", r->agent, preload), "LD_PRELOAD");
+                put_variable(env, &count, assignment(WIRE_SESSION_ENV, r->session, NULL), WIRE_SESSION_ENV);
+        }
+        if (r->agent && preload)
                 put_variable(env, &count, assignment(WIRE_FILLER_ENV, "", NULL), WIRE_FILLER_ENV);
         if (pw) {
                 put_variable(env, &count, assignment("HOME", pw->pw_dir, NULL), "HOME");
@@ -162,15 +165,33 @@ static void child_fail(int report, struct failure why)
         _exit(n == (ssize_t)sizeof why ? 126 : 125);
 }
 
-/* Does not return.  A file that is neither a program nor a #! script is given to the shell, as execvp() does. */
-static void child_run(const struct spawn_request *r, const struct passwd *pw, char **env, char **shell_argv, int report)
+/* Whoever wants to trace it may (Yama), and then it may go on.  Nobody is there any more: it need not. */
+static void wait_for_leave(int gate)
 {
+        char byte;
+        ssize_t n;
+
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+        do
+                n = read(gate, &byte, 1);
+        while (n < 0 && errno == EINTR);
+        if (n != 1)
+                _exit(125);
+}
+
+/* Does not return.  A file that is neither a program nor a #! script is given to the shell, as execvp() does. */
+static void child_run(const struct spawn_request *r, const struct passwd *pw, char **env, char **shell_argv, const int *ends)
+{
+        int report = ends[1];
+
         sigaction(SIGCHLD, &r->signals->child, NULL);
         sigaction(SIGXFSZ, &r->signals->size, NULL);
         if (!become(pw))
                 child_fail(report, (struct failure){ FAILED_USER, errno });
-        if (access(r->agent, R_OK) < 0)
+        if (r->agent && access(r->agent, R_OK) < 0)
                 child_fail(report, (struct failure){ FAILED_AGENT, errno });
+        if (r->born)
+                wait_for_leave(ends[2]);
         sigprocmask(SIG_SETMASK, &r->signals->mask, NULL);
         execve(r->file, r->argv, env);
         if (errno == ENOEXEC)
@@ -219,30 +240,50 @@ static pid_t report_failure(pid_t pid, struct failure f, const struct spawn_requ
         return -1;
 }
 
+/* The child is born: whoever waits for that is told, and then it may go on.  False: it ends. */
+static bool let_go(const struct spawn_request *r, pid_t pid, int gate, struct err *e)
+{
+        if (!r->born)
+                return true;
+        if (r->born(r->context, pid, e) && write(gate, "", 1) == 1)
+                return true;
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        return false;
+}
+
+static void close_all(const int *fds)
+{
+        for (int i = 0; i < 4; i++)
+                if (fds[i] >= 0)
+                        close(fds[i]);
+}
+
 pid_t spawn_start(const struct spawn_request *r, struct err *e)
 {
         struct passwd *pw = r->user ? getpwnam(r->user) : NULL;
         char **env = make_environment(r, pw), **shell_argv = make_shell_argv(r);
-        struct failure failure;
-        int report[2];
-        pid_t pid;
+        struct failure failure = { FAILED_NOTHING, 0 };
+        int ends[4] = { -1, -1, -1, -1 }; /* of a pipe for a report, and one that the child waits for */
+        bool good = pipe2(ends, O_CLOEXEC) == 0 && (!r->born || pipe2(ends + 2, O_CLOEXEC) == 0);
+        pid_t pid = good ? fork() : -1;
 
-        if (pipe2(report, O_CLOEXEC) < 0) {
-                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a pipe");
-                return -1;
-        }
-        pid = fork();
         if (pid == 0)
-                child_run(r, pw, env, shell_argv, report[1]);
-        close(report[1]);
+                child_run(r, pw, env, shell_argv, ends);
         free(shell_argv);
         free_environment(env);
         if (pid < 0) {
-                close(report[0]);
-                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot start a process");
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, good ? "cannot start a process" : "cannot make a pipe");
+                close_all(ends);
                 return -1;
         }
-        failure = read_report(report[0]);
-        close(report[0]);
+        close(ends[1]);
+        ends[1] = -1;
+        good = let_go(r, pid, ends[3], e);
+        if (good)
+                failure = read_report(ends[0]);
+        close_all(ends);
+        if (!good)
+                return -1;
         return failure.what ? report_failure(pid, failure, r, e) : pid;
 }

@@ -26,10 +26,13 @@ struct spawn_signals {
 struct spawn_request {
         const char *file;     /* from program_find() */
         char **argv;
-        const char *agent;    /* from spawn_find_agent() */
+        const char *agent;    /* from spawn_find_agent(); NULL: none is preloaded, and the environment is ours */
         const char *session;  /* value of SEEP_SESSION */
         const char *user;     /* run as this user; NULL as ourselves */
         const struct spawn_signals *signals;
+        /* The child is there and waits to become the program; NULL: nobody wants to know.  False: it must not. */
+        bool (*born)(void *context, pid_t pid, struct err *e);
+        void *context;
 };
 
 /* The agent's file: $SEEP_AGENT_DIR, beside this program (installed or in the build tree).  The caller's to free(). */

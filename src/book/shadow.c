@@ -98,6 +98,31 @@ struct ledger_block *shadow_make(struct book *k, uint64_t address, uint32_t plan
         return shadow_entry(k, address, plane);
 }
 
+bool shadow_adopt(struct book *k, uint32_t number)
+{
+        const struct ledger_chunk *c = (struct ledger_chunk *)book_part(k, LEDGER_CHUNKS) + number;
+        shadow_middle *m = middle_make(k, c->plane, (uint32_t)(c->base >> SHADOW_TOP_AT));
+
+        if (m)
+                (*m)[SHADOW_MIDDLE(c->base)] =
+                        (struct ledger_block *)(k->shadow + number * LEDGER_SHADOW_CHUNK_BYTES);
+        return m != NULL;
+}
+
+void shadow_end(struct book *k)
+{
+        for (uint32_t plane = 0; plane < LEDGER_PLANES; plane++) {
+                shadow_top *top = k->planes[plane];
+
+                for (uint32_t i = 0; top && i < 1u << SHADOW_TOP_BITS; i++)
+                        if ((*top)[i] != &nothing)
+                                book_memory_free((*top)[i], sizeof(shadow_middle));
+                if (top && top != &k->plain)
+                        book_memory_free(top, sizeof *top);
+                k->planes[plane] = NULL;
+        }
+}
+
 /* ---- the observer takes shadow away ---- */
 
 /* The page of B is not taken away any more, or has been. */

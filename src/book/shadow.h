@@ -25,6 +25,11 @@
 /* False: no memory. */
 bool shadow_start(struct book *k);
 
+/* Chunk NUMBER of the ledger, which was copied from another one, is where its entry in CHUNKS says.
+ * False: no memory.  shadow_end: give all private tables back. */
+bool shadow_adopt(struct book *k, uint32_t number);
+void shadow_end(struct book *k);
+
 /* The entry for ADDRESS in PLANE, its chunk made if there is none; NULL: the address cannot be kept, or the recording stops. */
 struct ledger_block *shadow_make(struct book *k, uint64_t address, uint32_t plane);
 

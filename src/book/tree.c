@@ -115,6 +115,32 @@ uint32_t tree_find(struct book *k, uint32_t parent, uint64_t pc_module)
         return node;
 }
 
+bool tree_adopt(struct book *k)
+{
+        for (uint32_t node = 2; node < k->head->node_count; node++) {
+                const struct ledger_node *n = &k->nodes[node];
+                uint32_t *place;
+
+                if (k->tree->used >= 1u << (k->tree->bits - 1))
+                        tree_double(k, k->tree);
+                if (k->tree->used + 1 >= 1u << k->tree->bits)
+                        return false;
+                place = tree_place(k, k->tree, n->parent, n->pc_module);
+                k->tree->used += *place == 0;
+                *place = node;
+        }
+        return true;
+}
+
+void tree_end(struct book *k)
+{
+        book_memory_free(k->tree, sizeof *k->tree + ((uint64_t)sizeof(uint32_t) << k->tree->bits));
+        book_memory_free(k->stacks,
+                         sizeof *k->stacks + (sizeof(struct tree_stack) << k->stacks->bits));
+        k->tree = NULL;
+        k->stacks = NULL;
+}
+
 static uint32_t tree_site_new(struct book *k, uint32_t node, uint32_t kind)
 {
         uint32_t site = __atomic_fetch_add(&k->head->site_count, 1, __ATOMIC_RELAXED);

@@ -14,6 +14,11 @@
 bool tree_start(struct book *k);
 void tree_forked(struct book *k);
 
+/* After tree_start(), for a ledger that was copied: its nodes are found again.  tree_end: give the
+ * tables back. */
+bool tree_adopt(struct book *k);
+void tree_end(struct book *k);
+
 /* The node of PC_MODULE below PARENT, from the table of all threads; made if new.  0 stops the recording. */
 uint32_t tree_find(struct book *k, uint32_t parent, uint64_t pc_module);
 

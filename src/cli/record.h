@@ -26,7 +26,7 @@
           "ignore allocations made by programs and libraries whose path matches, like libfoo (may be repeated)")
 
 /* Words of --engine, in the order of enum engine. */
-#define RECORD_ENGINES "auto|preload"
+#define RECORD_ENGINES "auto|preload|breakpoint"
 
 #define RECORD_OPTIONS(X)                                                                                       \
         X(RECORD_OUTPUT, "output", 'o', "FILE",                                                                 \
@@ -49,7 +49,8 @@
         X(RECORD_LIMIT_LEDGER, "limit-ledger", 0, "SIZE",                                                       \
           "limit on the memory that recording takes; near it, only a sample of blocks is recorded")             \
         X(RECORD_ENGINE, "engine", 0, "HOW",                                                                    \
-          "how calls are seen: auto (what suits the program) or preload (auto)", RECORD_ENGINES)                \
+          "how calls are seen: auto (what suits the program), preload, or breakpoint (slow) (auto)",            \
+          RECORD_ENGINES)                                                                                       \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
         X(RECORD_EXIT_CODE, "exit-code", 0, NULL, "if signal N killed the program, exit with 128+N instead of dying by N") \
         X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those asked for also write a report, PROGRAM-PID-N.memlog:") \

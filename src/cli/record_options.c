@@ -343,11 +343,52 @@ static int settle_sampling(struct record *r)
         return 0;
 }
 
+/* What an agent does inside a program, and breakpoints cannot. */
+static const char *needs_agent(const struct session_options *o)
+{
+        static const struct {
+                uint32_t flag;
+                int option;
+        } flags[] = { { WIRE_F_EVENTS, RECORD_EVENTS },
+                      { WIRE_F_START_OFF, RECORD_START_OFF },
+                      { WIRE_F_TRACK_FDS, RECORD_TRACK_FDS },
+                      { WIRE_F_FREE_STACKS, RECORD_FREE_STACKS },
+                      { WIRE_F_KEEP_GOING, RECORD_KEEP_GOING } };
+        const struct {
+                uint64_t value;
+                int option;
+        } values[] = { { o->sample_bytes, RECORD_SAMPLE },
+                       { o->limit_bytes, RECORD_LIMIT_HEAP },
+                       { o->snapshot_heap_bytes, RECORD_AT_HEAP },
+                       { o->quarantine_bytes, RECORD_QUARANTINE },
+                       { o->fill, RECORD_FILL },
+                       { o->ledger_bytes, RECORD_LIMIT_LEDGER },
+                       { o->signal, RECORD_SIGNAL } };
+
+        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+                if (o->flags & flags[i].flag)
+                        return record_options[flags[i].option].name;
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+                if (values[i].value)
+                        return record_options[values[i].option].name;
+        return NULL;
+}
+
+static int settle_engine(const struct record *r)
+{
+        const char *option = r->engine == ENGINE_BREAKPOINT ? needs_agent(&r->session) : NULL;
+
+        if (!option)
+                return 0;
+        return message_usage("record", "--%s needs our library in the program, which --engine "
+                                       "breakpoint leaves alone; use --engine preload", option);
+}
+
 int record_settle(struct record *r)
 {
         if (!r->push && (r->push_every_ms || r->push_label_count))
                 return message_usage("record", "%s needs --push", r->push_every_ms ? "--every" : "--label");
-        if (settle_sampling(r) != 0)
+        if (settle_sampling(r) != 0 || settle_engine(r) != 0)
                 return ERR_EXIT_USAGE;
         if (r->wait_given && r->session.wait_ms && r->session.follow == SESSION_FOLLOW_NONE)
                 return message_usage("record", "--wait: --follow=none records no other processes to wait for");

@@ -105,10 +105,12 @@ static int run(struct run *r, const struct session_options *options, const char 
 
         if (!s)
                 return message_error(&e);
-        request.agent = session_agent(s, agent, &e);
+        request.agent = agent ? session_agent(s, agent, &e) : NULL;
         request.session = session_environment(s);
         request.signals = session_signals(s);
-        pid = request.agent ? spawn_start(&request, &e) : -1;
+        request.born = options->carrier->breakpoints ? session_trace : NULL;
+        request.context = s;
+        pid = request.agent || !agent ? spawn_start(&request, &e) : -1;
         if (pid < 0) {
                 session_close(s);
                 return message_error(&e);
@@ -131,7 +133,7 @@ static struct session_options make_options(struct run *r)
 
         if (getenv("SEEP_TEST_VERIFY")) /* for tests: stacks checked as they are taken */
                 o.flags |= WIRE_F_VERIFY;
-        o.carrier = &carrier_preload;
+        o.carrier = r->wishes->engine == ENGINE_BREAKPOINT ? &carrier_breakpoint : &carrier_preload;
         o.program = r->program_argv[0];
         o.context = r;
         o.say = on_say;
@@ -165,7 +167,8 @@ int run_program(struct run *r)
         int status = -1;
 
         if (spawn_user(wishes->user, &user, &e) && (file = find_program(r, &e)) &&
-            program_check(file, &user, &e) && (agent = spawn_find_agent(&e)) &&
+            (options.carrier->breakpoints ||
+             (program_check(file, &user, &e) && (agent = spawn_find_agent(&e)))) &&
             output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e) &&
             output_check_length(&output, r->program_argv[0], options.flags & WIRE_F_EVENTS, &e) && record_open_push(wishes, options.carrier, &r->push, &e)) {
                 if (e.text[0])

@@ -47,9 +47,10 @@ void book_empty(void *p, size_t size)
 
 void book_full(struct book *k, enum ledger_stop reason)
 {
-        (void)k;
-        (void)reason;
-        heap_none();
+        if (!k->head->pid)
+                heap_none();
+        if (!k->head->stop_reason) /* a process is being recorded: it goes on */
+                k->head->stop_reason = reason;
 }
 
 void book_check(struct book *k)

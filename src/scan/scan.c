@@ -85,7 +85,8 @@ static bool stop(struct scan *s, struct err *e)
 
         if (!PROFILE_SCAN_IS_LAST(s->o->when) && view_refresh(s->o->view, &ignored))
                 scan_entries_read(&s->before, s->o->view, UINT32_MAX);
-        if (!freeze_stop(&s->freeze, s->o->pid, e))
+        if (s->o->keeper ? !freeze_kept(&s->freeze, s->o->pid, s->o->keeper, e)
+                         : !freeze_stop(&s->freeze, s->o->pid, e))
                 return false;
         take_moment(s);
         view_refresh(s->o->view, &ignored);

@@ -5,6 +5,13 @@
 
 const struct carrier carrier_preload = { .engine = "preload", .options = "", .child = true };
 
+const struct carrier carrier_breakpoint = {
+        .engine = "breakpoint",
+        .options = "",
+        .child = true,
+        .breakpoints = true,
+};
+
 const struct carrier carrier_plain_preload = {
         .engine = "preload",
         .options = "SEEP_OPTIONS=",

@@ -5,14 +5,15 @@
  *
  * Keeps:  rooms ask for what follows and not for the carrier, so that a new one is a new row here:
  *         injection into a process that runs (nobody's child of ours, leaves before its end),
- *         breakpoints (no agent at all), a remote target.  Its way in is a file of attach/.
+ *         a remote target.  Its way in is a file of attach/.
  *
  *                    way in                    child  one_program  last_report  borrowed
  *     preload        attach/spawn.h            yes    no           no           no
+ *     breakpoint     breakpoint/breakpoint.h   yes    no           no           no
  *     plain preload  the user's LD_PRELOAD;    no     yes          yes          yes
  *                    agent/attend.h starts us
  *
- * Both leave with the program.
+ * All leave with the program; breakpoints are taken out when recording ends before it.
  */
 #ifndef SEEP_SESSION_CARRIER_H
 #define SEEP_SESSION_CARRIER_H
@@ -30,11 +31,14 @@ struct carrier {
         bool one_program;
         /* There is a report at its end, whatever comes, unless it asked for one itself. */
         bool last_report;
+        /* There is no agent: a process of ours sets breakpoints (breakpoint/breakpoint.h). */
+        bool breakpoints;
         /* Our environment, folders and terminal are the program's, which did not ask for us. */
         bool borrowed;
 };
 
 extern const struct carrier carrier_preload;       /* seep record PROGRAM */
+extern const struct carrier carrier_breakpoint;    /* seep record --engine breakpoint PROGRAM */
 extern const struct carrier carrier_plain_preload; /* LD_PRELOAD=libseep.so PROGRAM */
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/procfs.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "session/ask.h"
@@ -31,9 +32,20 @@ bool family_has_preload(pid_t pid)
         return file_mentions(pid, "environ", FAMILY_AGENT);
 }
 
+/* By breakpoints a program is recorded without an agent: its tracer is one of us. */
+static bool is_traced_by_seep(pid_t pid)
+{
+        uint32_t tracer = (uint32_t)procfs_status(pid, pid, "TracerPid", 10, 0);
+        uint64_t dev, ino, our_dev, our_ino;
+
+        return tracer && process_exe(tracer, &dev, &ino) &&
+               process_exe((uint32_t)getpid(), &our_dev, &our_ino) && dev == our_dev &&
+               ino == our_ino;
+}
+
 bool family_has_agent(pid_t pid)
 {
-        return file_mentions(pid, "maps", FAMILY_AGENT);
+        return file_mentions(pid, "maps", FAMILY_AGENT) || is_traced_by_seep(pid);
 }
 
 /* The first process but us that is WANTED; 0 none. */

@@ -147,6 +147,7 @@ static struct scanner_order scan_order(struct recording *r)
 {
         return (struct scanner_order){
                 .pid = (pid_t)r->pid, .view = &r->view, .flags = r->plan->scan_flags, .unlisted = "",
+                .keeper = r->plan->keeper,
                 .hold = r->plan->carrier->last_report ||
                         (r->plan->departed && r->plan->departed >= (uint32_t)get_nprocs()),
                 .context = r, .collect = collect_for_scan, .before_end = look_before_end,

@@ -34,6 +34,7 @@ struct recording_plan {
         uint64_t snapshot_every_ms, snapshot_rss_bytes; /* 0 none */
         struct journal_bound log;                       /* of the event log */
         uint32_t scan_flags;                            /* WIRE_SCAN_*, for all searches for leaks */
+        int keeper; /* who traces the processes already (attach/keeper.h); 0 nobody */
         struct output *output;
         uint32_t recordings; /* that are made just now */
         const struct carrier *carrier;

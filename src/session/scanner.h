@@ -57,6 +57,7 @@ struct scanner_order {
         pid_t pid;
         struct view *view;
         uint32_t flags; /* WIRE_SCAN_*, wanted by the user for all searches */
+        int keeper; /* who traces it already (attach/keeper.h); 0 nobody */
         bool hold; /* at its end the program waits until all is searched */
         const char *unlisted; /* at the end: why the profile has no list of blocks, after "it takes"; "" it has */
         void *context;

@@ -63,6 +63,21 @@ static void write_environment(struct session *s)
                  (unsigned)getpid(), o->sample_bytes, o->quarantine_bytes, o->fill, o->ledger_bytes, omit, s->listener.path);
 }
 
+static bool start_breakpoints(struct session *s, struct err *e)
+{
+        s->wishes = (struct breakpoint_wishes){
+                .socket = s->listener.path,
+                .omit = s->o.omit,
+                .flags = s->o.flags,
+                .follow_fork = s->o.follow == SESSION_FOLLOW_ALL,
+                .follow_exec = s->o.follow != SESSION_FOLLOW_NONE,
+        };
+        if (!breakpoint_start(&s->breakpoints, &s->wishes, e))
+                return false;
+        s->plan.keeper = s->breakpoints.fd;
+        return true;
+}
+
 struct session *session_open(const struct session_options *o, struct err *e)
 {
         struct session *s = heap_zero(1, sizeof *s);
@@ -75,6 +90,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         s->connections = (struct connections){ .context = s, .hear = session_hear };
         make_plan(s);
         s->endpoint = -1;
+        s->breakpoints = WORKER_NONE;
         s->timer = -1;
         s->listener.fd = -1;
         if (!relay_open(&s->relay, e)) {
@@ -90,11 +106,16 @@ struct session *session_open(const struct session_options *o, struct err *e)
         }
         s->o.flags |= filters_tell(s->listener.directory);
         write_environment(s);
+        if (o->carrier->breakpoints && !start_breakpoints(s, e)) {
+                session_close(s);
+                return NULL;
+        }
         return s;
 }
 
 void session_close(struct session *s)
 {
+        breakpoint_end(&s->breakpoints);
         connections_close(&s->connections);
         for (uint32_t i = 0; i < s->count; i++)
                 recording_free(s->recordings[i], false);
@@ -116,6 +137,13 @@ const char *session_agent(struct session *s, const char *agent, struct err *e)
         if (!strpbrk(agent, " :"))
                 return agent;
         return listener_alias(&s->listener, agent, e) ? s->listener.alias : NULL;
+}
+
+bool session_trace(void *session, pid_t pid, struct err *e)
+{
+        struct session *s = session;
+
+        return breakpoint_trace(&s->breakpoints, pid, e);
 }
 
 void session_take_over(struct session *s, pid_t pid)
@@ -349,6 +377,7 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
                 session_find_ended(s);
                 session_finish_all(s);
         } while (s->connections.starved && listener_has_room());
+        breakpoint_end(&s->breakpoints);
         *end = (struct session_end){ .status = s->status, .running = s->main_pid != 0, .recordings = s->made };
         if (s->made == 0 && s->o.program)
                 diagnosis_explain(&s->diagnosis, s->o.program, s->status, end->diagnosis, sizeof end->diagnosis);

@@ -33,6 +33,9 @@ void session_close(struct session *s);
 /* AGENT, or another name for it that LD_PRELOAD can hold; NULL with E filled when there is none. */
 const char *session_agent(struct session *s, const char *agent, struct err *e);
 
+/* With a carrier that has breakpoints: PID is to be traced from now on (spawn.h). */
+bool session_trace(void *session, pid_t pid, struct err *e);
+
 /* Before a program that started us goes on: PID may have been another program until now, whose observer writes its last report first. */
 void session_take_over(struct session *s, pid_t pid);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* session_arrivals.c -- who comes to a session: agents that say hello, programs that knock,
  * commands that ask. */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -111,6 +113,19 @@ static void meet(struct session *s, struct greeting *g, struct err *e)
         }
 }
 
+/* Whoever sets breakpoints speaks for the processes that have them. */
+static void name_spoken_for(const struct session *s, struct greeting *g)
+{
+        if (!s->breakpoints.pid || g->pid != (uint32_t)s->breakpoints.pid)
+                return;
+        g->pid = g->hello.pid;
+        if (g->pidfd >= 0)
+                close(g->pidfd);
+        g->pidfd = g->pid ? (int)syscall(SYS_pidfd_open, g->pid, 0) : -1;
+        if (g->pidfd >= 0)
+                fcntl(g->pidfd, F_SETFD, FD_CLOEXEC);
+}
+
 bool session_hear(void *context, int fd)
 {
         struct session *s = context;
@@ -121,9 +136,11 @@ bool session_hear(void *context, int fd)
         case LISTENER_LATER:
                 return false;
         case LISTENER_COME:
+                name_spoken_for(s, &g);
                 meet(s, &g, &e);
                 break;
         case LISTENER_KNOCKED:
+                name_spoken_for(s, &g);
                 serve_knock(s, g.pid, g.uid);
                 break;
         case LISTENER_ASKED:

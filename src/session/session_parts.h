@@ -8,6 +8,7 @@
 
 #include <poll.h>
 
+#include "breakpoint/breakpoint.h"
 #include "session/connections.h"
 #include "session/departed.h"
 #include "session/diagnosis.h"
@@ -25,6 +26,8 @@ struct session {
         struct listener listener;
         int endpoint; /* for commands that know the main process only; -1 */
         struct relay relay;
+        struct worker breakpoints; /* the process that sets them; pid 0 none */
+        struct breakpoint_wishes wishes;
         int timer;
         uint64_t step_ns; /* of the clock; 0: it stands still */
         uint64_t tick_ns; /* when the next whole tick is due */

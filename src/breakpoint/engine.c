@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine.c -- the process that traces: what stops, and why.
+ *
+ * Keeps:  threads are followed from their first instruction on (PTRACE_O_TRACECLONE and the like),
+ *         signals of the program go on as they came, and what job control stopped stays stopped.
+ * Cost:   for each stop a wait, the registers, one of them written, and the way on.
+ */
+#include "breakpoint/parts.h"
+
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attach/hold.h"
+#include "attach/keeper.h"
+#include "attach/procfs.h"
+#include "base/heap.h"
+#include "base/io.h"
+#include "wire/hello.h"
+
+#define TICK_US 20000  /* between looks at who asks for something ... */
+#define SHORT_US 1000  /* ... while somebody waits */
+#define LEAVE_NS 2000000000ull
+
+struct tracer tracer;
+static volatile sig_atomic_t due;
+
+/* ---- threads ---- */
+
+struct task *task_find(pid_t tid)
+{
+        struct task **recent = &tracer.recent[(uint32_t)tid % 1024], *t = *recent;
+
+        if (t && t->tid == tid)
+                return t;
+        for (t = tracer.tasks; t && t->tid != tid; t = t->next)
+                ;
+        if (t)
+                *recent = t;
+        return t;
+}
+
+struct task *task_new(pid_t tid, struct target *g)
+{
+        struct task *t = heap_zero(1, sizeof *t);
+
+        t->tid = tid;
+        t->target = g;
+        g->users++;
+        t->next = tracer.tasks;
+        tracer.tasks = t;
+        return t;
+}
+
+void task_end(struct task *t)
+{
+        struct task **at = &tracer.tasks;
+
+        while (*at != t)
+                at = &(*at)->next;
+        *at = t->next;
+        if (tracer.recent[(uint32_t)t->tid % 1024] == t)
+                tracer.recent[(uint32_t)t->tid % 1024] = NULL;
+        tracer.waiting -= t->leaving;
+        account_end(t);
+        target_release(t->target);
+        free(t);
+}
+
+void task_continue(struct task *t, int signal)
+{
+        t->stopped = false;
+        ptrace(PTRACE_CONT, t->tid, 0, signal);
+}
+
+/* ---- the end of a program ---- */
+
+/* T is at the door: the program waits for a search for leaks, as it does with an agent. */
+static void wait_for_search(struct task *t)
+{
+        struct ledger_head *h = t->target->book.head;
+
+        if (t->leaving || t->vforked || h->observer == 0 ||
+            h->served == LEDGER_SERVED_NEVER || h->scan_asked != h->scan_done)
+                return;
+        h->scan_reason = LEDGER_SCAN_EXIT;
+        h->scan_sp = t->registers.rsp;
+        h->scan_context = 0;
+        h->scan_holder = (uint32_t)t->tid;
+        t->asked_scan = __atomic_add_fetch(&h->scan_asked, 1, __ATOMIC_ACQ_REL);
+        t->leaving = true;
+        tracer.waiting++;
+        target_knock(t->target);
+}
+
+/* ---- breakpoints ---- */
+
+/* A signal that somebody sent is not the breakpoint behind which the thread happens to stand. */
+static bool is_trap(const struct task *t, const struct point *p)
+{
+        siginfo_t info = { 0 };
+
+        if (!p->ready || p->move.length != 1)
+                return true;
+        return ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) != 0 || info.si_code > 0;
+}
+
+static void serve(struct task *t, const struct point *p)
+{
+        switch (p->what) {
+        case POINT_ENTRY:
+                if (t->target->recorded)
+                        call_entered(t, p->entry);
+                break;
+        case POINT_RETURN:
+                if (t->call.active && p->at == t->call.back && t->registers.rsp == t->call.sp + 8) {
+                        t->registers.rip = p->at;
+                        call_returned(t);
+                }
+                break;
+        case POINT_LOADER: codes_look(t->target); break;
+        case POINT_EXIT:
+                if (t->target->recorded)
+                        wait_for_search(t);
+                break;
+        }
+}
+
+/* The breakpoint cannot stay: its instruction works nowhere else. */
+static void give_up(struct task *t, struct point *p)
+{
+        uint64_t at = p->at;
+
+        target_write(t->target, at, &p->original, 1);
+        points_forget(t->target, at, at + 1);
+        if (t->target->recorded)
+                t->target->book.head->lost_events++;
+        ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user_regs_struct, rip), at);
+}
+
+/* False: the trap is the program's own. */
+static bool hit(struct task *t)
+{
+        struct point *p;
+        uint64_t at;
+
+        if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->registers) != 0)
+                return true; /* killed meanwhile */
+        at = t->registers.rip - 1;
+        p = point_find(t->target, at);
+        if (!p || !is_trap(t, p))
+                return false;
+        serve(t, p);
+        p = point_find(t->target, at); /* the table may have grown */
+        if (p && !point_pass(t, p))
+                give_up(t, p);
+        if (!t->leaving)
+                task_continue(t, 0);
+        return true;
+}
+
+/* ---- births ---- */
+
+static bool shares_memory(pid_t a, pid_t b, int event)
+{
+        long same = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+
+        return same == 0 || (same < 0 && event != PTRACE_EVENT_FORK);
+}
+
+/* Children that stopped before their parent told of them. */
+static struct {
+        pid_t *at;
+        uint32_t count;
+} early;
+
+static bool was_early(pid_t tid)
+{
+        for (uint32_t i = 0; i < early.count; i++)
+                if (early.at[i] == tid) {
+                        early.at[i] = early.at[--early.count];
+                        return true;
+                }
+        return false;
+}
+
+/* A forked child that is not recorded has a copy of memory with breakpoints in it. */
+static bool is_unrecorded(const struct task *t)
+{
+        return !t->target->book.head && !t->vforked && t->target->pid == t->tid;
+}
+
+/* The first stop of a child.  One that is not recorded may still become a program that is. */
+static void first_stop(struct task *t)
+{
+        t->fresh = false;
+        if (tracer.leave) {
+                t->stopped = true;
+                return;
+        }
+        if (is_unrecorded(t))
+                points_remove(t->target);
+        if (!is_unrecorded(t) || tracer.wishes->follow_exec) {
+                task_continue(t, 0);
+                return;
+        }
+        ptrace(PTRACE_DETACH, t->tid, 0, 0);
+        task_end(t);
+}
+
+static void child_born(struct task *parent, int event)
+{
+        unsigned long message = 0;
+        struct target *g = parent->target;
+        struct task *t;
+        pid_t tid;
+        bool is_thread;
+
+        if (ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &message) != 0)
+                return;
+        tid = (pid_t)message;
+        is_thread = (pid_t)procfs_status(tid, tid, "Tgid", 10, (uint64_t)tid) != tid;
+        if (is_thread || shares_memory(parent->tid, tid, event)) {
+                t = task_new(tid, g);
+                t->vforked = !is_thread;
+        } else {
+                if (g->recorded && tracer.wishes->follow_fork)
+                        g->book.head->forks_followed++;
+                t = task_new(tid, target_forked(g, tid));
+        }
+        t->fresh = true;
+        if (was_early(tid))
+                first_stop(t);
+}
+
+/* ---- another program ---- */
+
+/* All threads but the one that called exec are gone, and it has the number of the first. */
+static void end_others(struct task *t)
+{
+        struct task *next;
+
+        for (struct task *other = tracer.tasks; other; other = next) {
+                next = other->next;
+                if (other != t && other->target == t->target && !other->vforked && !t->vforked)
+                        task_end(other);
+        }
+}
+
+static void execed(struct task *t)
+{
+        struct target *before = t->target;
+        bool first = !before->book.head && !before->points;
+
+        end_others(t);
+        account_end(t);
+        tracer.waiting -= t->leaving;
+        t->leaving = false;
+        t->vforked = false;
+        t->call = (struct call){ .active = false };
+        t->released = 0;
+        t->target = target_new(t->tid);
+        t->target->users = 1;
+        target_release(before);
+        if ((first || tracer.wishes->follow_exec || t->tid == tracer.main) &&
+            target_begin(t->target)) {
+                task_continue(t, 0);
+                return;
+        }
+        points_remove(t->target);
+        ptrace(PTRACE_DETACH, t->tid, 0, 0);
+        task_end(t);
+}
+
+/* ---- stops ---- */
+
+static bool is_birth(int status)
+{
+        int event = status >> 16;
+
+        return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
+               event == PTRACE_EVENT_CLONE;
+}
+
+static bool is_job_stop(int signal)
+{
+        return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+void engine_stopped(struct task *t, int status)
+{
+        int signal = WSTOPSIG(status), event = status >> 16;
+
+        t->stopped = true;
+        if (is_birth(status)) {
+                child_born(t, event);
+                task_continue(t, 0);
+        } else if (event == PTRACE_EVENT_EXEC) {
+                execed(t);
+        } else if (event == PTRACE_EVENT_STOP && is_job_stop(signal)) {
+                t->stopped = false;
+                ptrace(PTRACE_LISTEN, t->tid, 0, 0);
+        } else if (event == PTRACE_EVENT_STOP) {
+                if (t->fresh) {
+                        first_stop(t);
+                        return;
+                }
+                if (t->asked)
+                        hold_mend(t->target->pid, t->tid);
+                t->asked = false;
+                task_continue(t, 0);
+        } else if (event || signal != SIGTRAP || !hit(t)) {
+                task_continue(t, event ? 0 : signal);
+        }
+}
+
+static void changed(pid_t tid, int status)
+{
+        struct task *t = task_find(tid);
+
+        if (!t && WIFSTOPPED(status)) {
+                early.at = heap_grow(early.at, early.count + 1, sizeof *early.at);
+                early.at[early.count++] = tid;
+        } else if (t && !WIFSTOPPED(status)) {
+                task_end(t);
+        } else if (t) {
+                engine_stopped(t, status);
+        }
+}
+
+/* ---- orders ---- */
+
+#define TRACE_OPTIONS                                                                          \
+        (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |                    \
+         PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
+
+static void trace(pid_t pid)
+{
+        struct keeper_answer answer = { .good = 1 };
+
+        if (ptrace(PTRACE_SEIZE, pid, 0, TRACE_OPTIONS) == 0) {
+                task_new(pid, target_new(pid));
+                tracer.main = tracer.main ? tracer.main : pid;
+        } else {
+                answer = (struct keeper_answer){ .error = errno };
+        }
+        if (send(tracer.control, &answer, sizeof answer, MSG_NOSIGNAL) < 0)
+                tracer.leave = true;
+}
+
+static int descriptor_in(struct msghdr *m)
+{
+        struct cmsghdr *c = CMSG_FIRSTHDR(m);
+        int fd = -1;
+
+        if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+                memcpy(&fd, CMSG_DATA(c), sizeof fd);
+        return fd;
+}
+
+/* False: nobody says anything now. */
+static bool take_order(void)
+{
+        _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+        struct keeper_order order;
+        struct iovec part = { &order, sizeof order };
+        struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+                            .msg_controllen = sizeof control };
+        ssize_t got = recvmsg(tracer.control, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        int fd = got > 0 ? descriptor_in(&m) : -1;
+
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+                tracer.leave = true;
+        if (got != (ssize_t)sizeof order)
+                return false;
+        if (order.what == KEEPER_TRACE)
+                trace(order.pid);
+        else if (order.what == KEEPER_HOLD && fd >= 0)
+                keep_begin(order.pid, fd);
+        return true;
+}
+
+/* ---- the loop ---- */
+
+static void on_alarm(int number)
+{
+        (void)number;
+        due = 1;
+}
+
+static void set_alarm(void)
+{
+        static long now;
+        long want = tracer.waiting || tracer.keeps ? SHORT_US : TICK_US;
+        struct itimerval t = { { 0, want }, { 0, want } };
+
+        if (want != now)
+                setitimer(ITIMER_REAL, &t, NULL);
+        now = want;
+}
+
+/* The search is over, or nobody will make it: leave. */
+static void look_at_waiting(void)
+{
+        for (struct task *t = tracer.tasks; t && tracer.waiting; t = t->next) {
+                struct ledger_head *h = t->leaving ? t->target->book.head : NULL;
+
+                if (!h || keep_holds(t->target) ||
+                    (int32_t)(__atomic_load_n(&h->scan_done, __ATOMIC_ACQUIRE) - t->asked_scan) < 0)
+                        continue;
+                h->scan_sp = 0;
+                h->scan_holder = 0;
+                t->leaving = false;
+                tracer.waiting--;
+                task_continue(t, 0);
+        }
+}
+
+static void look_around(void)
+{
+        due = 0;
+        while (!tracer.leave && take_order())
+                ;
+        if (getppid() != tracer.parent)
+                tracer.leave = true;
+        keep_look();
+        look_at_waiting();
+        set_alarm();
+}
+
+/* Stop all that do not stand still.  A child that was born just now is one more. */
+static bool stop_more(void)
+{
+        bool more = false;
+        int status;
+
+        for (struct task *t = tracer.tasks; t; t = t->next)
+                if (!t->stopped)
+                        ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+        for (struct task *t = tracer.tasks; t; t = t->next) {
+                if (t->stopped || !hold_wait(t->tid, &status, LEAVE_NS) || !WIFSTOPPED(status))
+                        continue;
+                t->stopped = true;
+                t->held_status = status;
+                if (!is_birth(status))
+                        continue;
+                child_born(t, status >> 16);
+                more = true;
+        }
+        return more;
+}
+
+/* T stands still, and there are no breakpoints any more: it goes on without us. */
+static void let_go(struct task *t)
+{
+        int signal = t->held_status ? WSTOPSIG(t->held_status) : 0;
+        uint64_t at = 0;
+
+        if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->registers) == 0)
+                at = t->registers.rip - 1;
+        if (t->held_status >> 16) {
+                signal = 0;
+                hold_mend(t->target->pid, t->tid);
+        } else if (signal == SIGTRAP && point_find(t->target, at)) {
+                signal = 0;
+                ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user_regs_struct, rip), at);
+        }
+        ptrace(PTRACE_DETACH, t->tid, 0, signal);
+}
+
+/* All stand still, with nothing in their memory but their own; then they go on without us. */
+static void leave(void)
+{
+        while (stop_more())
+                ;
+        for (struct target *g = tracer.targets; g; g = g->next)
+                points_put_back(g);
+        for (struct task *t = tracer.tasks; t; t = t->next)
+                if (t->stopped)
+                        let_go(t);
+}
+
+static void stand_apart(void)
+{
+        static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP,
+                                       SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
+        struct sigaction alarm_action = { .sa_handler = on_alarm };
+        sigset_t none;
+
+        setsid();
+        for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+                signal(ignored[i], SIG_IGN);
+        signal(SIGCHLD, SIG_DFL);
+        sigaction(SIGALRM, &alarm_action, NULL);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGALRM);
+}
+
+/* Nobody is traced: wait for a word. */
+static void wait_for_order(void)
+{
+        struct pollfd p = { .fd = tracer.control, .events = POLLIN };
+
+        poll(&p, 1, -1);
+        due = 1;
+}
+
+static bool run(void *context, int fd)
+{
+        int status;
+
+        tracer.wishes = context;
+        tracer.control = fd;
+        tracer.parent = getppid();
+        stand_apart();
+        set_alarm();
+        while (!tracer.leave) {
+                pid_t tid = tracer.tasks ? waitpid(-1, &status, __WALL) : 0;
+
+                if (tid > 0)
+                        changed(tid, status);
+                else if (!tracer.tasks || errno == ECHILD)
+                        wait_for_order();
+                if (due)
+                        look_around();
+        }
+        leave();
+        return true;
+}
+
+/* ---- for others ---- */
+
+bool breakpoint_start(struct worker *w, const struct breakpoint_wishes *wishes, struct err *e)
+{
+        struct worker_order order = { .work = run, .context = (void *)(uintptr_t)wishes,
+                                      .socket = SOCK_SEQPACKET };
+
+        return worker_start(w, &order) ||
+               err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot start a process that sets breakpoints");
+}
+
+bool breakpoint_trace(struct worker *w, pid_t pid, struct err *e)
+{
+        struct keeper_order order = { KEEPER_TRACE, pid };
+        struct keeper_answer answer = { .error = EPIPE };
+
+        if (send(w->fd, &order, sizeof order, MSG_NOSIGNAL) == (ssize_t)sizeof order)
+                while (recv(w->fd, &answer, sizeof answer, 0) < 0 && errno == EINTR)
+                        ;
+        if (answer.good)
+                return true;
+        errno = answer.error;
+        return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot trace process %d", (int)pid);
+}
+
+void breakpoint_end(struct worker *w)
+{
+        worker_close(w); /* which it takes for a word */
+        worker_wait(w);
+}

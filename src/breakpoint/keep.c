@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keep.c -- a process held still for whoever searches it (attach/keeper.h).
+ *
+ * Keeps:  what threads stopped for meanwhile is served afterwards; nothing is lost.
+ */
+#include "breakpoint/parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attach/arch/arch.h"
+#include "attach/hold.h"
+#include "attach/keeper.h"
+#include "base/heap.h"
+#include "base/io.h"
+
+struct keep {
+        struct target *target;
+        int fd;
+        struct keep *next;
+};
+
+bool keep_holds(const struct target *t)
+{
+        for (const struct keep *k = tracer.keeps; k; k = k->next)
+                if (k->target == t)
+                        return true;
+        return false;
+}
+
+static void stop_all(struct target *g)
+{
+        struct task *next;
+        int status;
+
+        for (struct task *t = tracer.tasks; t; t = t->next)
+                if (t->target == g && !t->stopped) {
+                        t->asked = true;
+                        ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+                }
+        for (struct task *t = tracer.tasks; t; t = next) {
+                next = t->next;
+                if (t->target != g || t->stopped ||
+                    !hold_wait(t->tid, &status, HOLD_PATIENCE_NS))
+                        continue;
+                if (WIFSTOPPED(status)) {
+                        t->stopped = true;
+                        t->held_status = status;
+                } else {
+                        task_end(t);
+                }
+        }
+}
+
+static uint32_t count_threads(const struct target *g)
+{
+        uint32_t count = 0;
+
+        for (const struct task *t = tracer.tasks; t; t = t->next)
+                count += t->target == g && !t->vforked;
+        return count;
+}
+
+/* The first thread first. */
+static bool tell_thread(const struct task *t, int fd)
+{
+        struct freeze_thread *out = heap_zero(1, sizeof *out);
+        struct arch_registers registers;
+        bool good;
+
+        out->tid = (uint32_t)t->tid;
+        out->stopped = t->stopped && arch_read(t->tid, &registers);
+        if (out->stopped)
+                arch_describe(out, &registers);
+        good = io_write(fd, out, sizeof *out);
+        free(out);
+        return good;
+}
+
+static bool tell(const struct target *g, int fd)
+{
+        struct keeper_answer answer = { .good = 1, .count = count_threads(g) };
+        bool good = io_write(fd, &answer, sizeof answer);
+
+        for (const struct task *t = tracer.tasks; good && t; t = t->next)
+                if (t->target == g && t->tid == g->pid && !t->vforked)
+                        good = tell_thread(t, fd);
+        for (const struct task *t = tracer.tasks; good && t; t = t->next)
+                if (t->target == g && t->tid != g->pid && !t->vforked)
+                        good = tell_thread(t, fd);
+        return good;
+}
+
+void keep_begin(pid_t pid, int fd)
+{
+        struct keeper_answer gone = { .error = ESRCH };
+        struct target *g = tracer.targets;
+        struct keep *k;
+
+        while (g && (g->pid != pid || !g->users))
+                g = g->next;
+        if (!g) {
+                io_write(fd, &gone, sizeof gone);
+                close(fd);
+                return;
+        }
+        g->users++; /* while its threads end under us */
+        k = heap_zero(1, sizeof *k);
+        *k = (struct keep){ .target = g, .fd = fd, .next = tracer.keeps };
+        tracer.keeps = k;
+        stop_all(g);
+        tell(g, fd);
+}
+
+static void go_on(struct target *g)
+{
+        struct task *next;
+
+        for (struct task *t = tracer.tasks; t; t = next) {
+                int status = t->held_status;
+
+                next = t->next;
+                if (t->target != g || !status)
+                        continue;
+                t->held_status = 0;
+                engine_stopped(t, status);
+        }
+}
+
+/* The other end was closed: it has read what it wanted, or is gone. */
+static bool is_over(const struct keep *k)
+{
+        char byte;
+        ssize_t got = recv(k->fd, &byte, 1, MSG_DONTWAIT);
+
+        return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+void keep_look(void)
+{
+        struct keep **at = &tracer.keeps;
+
+        while (*at) {
+                struct keep *k = *at;
+
+                if (!is_over(k)) {
+                        at = &k->next;
+                        continue;
+                }
+                *at = k->next;
+                close(k->fd);
+                if (!keep_holds(k->target))
+                        go_on(k->target);
+                target_release(k->target);
+                free(k);
+        }
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* maps.h -- what the program mapped and unmapped by itself. */
+#ifndef SEEP_BREAKPOINT_MAPS_H
+#define SEEP_BREAKPOINT_MAPS_H
+
+#include <stdint.h>
+
+struct task;
+
+/* The call of mmap or mremap that T was in gave RESULT. */
+void maps_mapped(struct task *t, uint64_t result);
+
+/* SIZE bytes at START are about to be unmapped. */
+void maps_unmapped(struct task *t, uint64_t start, uint64_t size);
+
+#endif

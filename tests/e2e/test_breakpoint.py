@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""record --engine breakpoint: the same numbers as with the library, and a program that notices nothing, whatever becomes of seep."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness import DEADLINE, PLAIN, SEEP, Profile, check_clean, check_sites, check_total, clean_environment, run, wait_until
+
+ENGINE = ("--engine", "breakpoint")
+
+
+@pytest.fixture(scope="module")
+def stops(compiler):
+    return compiler.build("stops.c")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def has_engine(compiler, tmp_path_factory):
+    """A build without Zydis, or for another processor, says that it has none."""
+    tried = run([SEEP, "record", "-q", *ENGINE, "-o", tmp_path_factory.mktemp("tried") / "x.seep", "--", "/bin/true"],
+                folder=tmp_path_factory.mktemp("tried"))
+    if b"built without breakpoints" in tried.stderr:
+        pytest.skip("this build has no breakpoints")
+    assert tried.status == 0
+
+
+def sites_of(profile):
+    """What tells a call stack apart, and all its exact numbers."""
+    frames = profile.json["frames"]
+    return sorted((s["kind"], [(frames[i]["module"], frames[i]["function"], frames[i]["line"]) for i in s["stack"]], s["allocations"],
+                   s["bytes_allocated"], s["frees"], s["live_blocks"], s["live_bytes"], s["temporary"])
+                  for s in profile.heap_sites())
+
+
+@pytest.mark.parametrize("source", ["entry_points.c", "realloc_forms.c", "operators.cpp", "escapes.cpp"])
+def test_every_function_is_counted_exactly(compiler, recorder, source):
+    program = compiler.build(source)
+    bare = recorder.bare(program)
+    seen = recorder.record(program, options=ENGINE)
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
+    check_sites(seen.truth, seen.profile)
+    check_total(seen.truth, seen.profile.own(program))
+    assert seen.profile.totals["lost_events"] == 0
+
+
+def test_call_stacks_are_those_of_the_library(compiler, recorder):
+    program = compiler.build("depth8.c")
+    ours, theirs = (recorder.record(program, options=("--engine", engine)).profile for engine in ("breakpoint", "preload"))
+    assert sites_of(ours) == sites_of(theirs)
+    check_clean(ours)
+
+
+def test_sixteen_threads_at_once(stops, recorder):
+    seen = recorder.record(stops, "threads", options=ENGINE)
+    assert seen.status == 0
+    check_sites(seen.truth, seen.profile, peak=False)
+    check_clean(seen.profile)
+
+
+def test_children_of_every_kind(stops, recorder):
+    bare = recorder.bare(stops, "children")
+    seen = recorder.record(stops, "children", options=(*ENGINE, "--follow=all"))
+    assert (seen.stdout, seen.status) == (bare.stdout, 0)
+    own = [p.own(stops) for p in seen.profiles()]
+    counts = sorted((o["allocations"], o["live_bytes"]) for o in own if o["allocations"])
+    # three grandchildren, the main process (three blocks, the last alive), two forked children (each a copy of the first two,
+    # one with 20 more)
+    assert counts == [(2, 1500), (3, 2222), (7, 777), (7, 777), (7, 777), (22, 500 + 20 * 33)]
+
+
+def test_children_that_run_a_program(stops, recorder):
+    seen = recorder.record(stops, "children", options=(*ENGINE, "--follow=exec"))
+    counts = sorted((o["allocations"], o["live_bytes"]) for o in (p.own(stops) for p in seen.profiles()) if o["allocations"])
+    assert counts == [(3, 2222), (7, 777), (7, 777), (7, 777)]
+
+
+def test_children_that_are_not_followed_run_free(stops, recorder):
+    bare = recorder.bare(stops, "children")
+    seen = recorder.record(stops, "children", options=(*ENGINE, "--follow=none"))
+    assert (seen.stdout, seen.status) == (bare.stdout, 0)
+    assert len(seen.files()) == 1
+    assert seen.profile.own(stops)["allocations"] == 3
+
+
+def test_signals_and_traps_are_the_programs_own(stops, recorder):
+    bare = recorder.bare(stops, "signals")
+    seen = recorder.record(stops, "signals", options=ENGINE)
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
+    assert (seen.profile.own(stops)["allocations"], seen.profile.own(stops)["live_blocks"]) == (5 + 6 + 1, 0)
+
+
+@pytest.mark.parametrize("how", ["-static", "-static-pie"])
+def test_static_programs(compiler, recorder, how):
+    program = compiler.build("realloc_forms.c", flags=(*PLAIN, how))
+    seen = recorder.record(program, options=ENGINE)
+    check_sites(seen.truth, seen.profile)
+    check_total(seen.truth, seen.profile.below("main"))
+
+
+def test_libraries_that_come_and_go(compiler, recorder):
+    library = compiler.library("plug.c", flags=(*PLAIN, "-DPLUG=a"), name="libreload_stops.so")
+    program = compiler.build("reloads.c", libs=["-ldl"])
+    seen = recorder.record(program, "moving", "20", library, options=ENGINE)
+    assert seen.status == 0
+    lost = seen.truth.facts["lost"]
+    sites = [s for s in seen.profile.heap_sites() if seen.profile.innermost(s) == "inner_a"]
+    assert len(sites) == 1
+    assert (sites[0]["allocations"], sites[0]["live_blocks"], sites[0]["live_bytes"]) == (2 * lost, lost, 101 * lost)
+
+
+class Worker:
+    """`stops works` under the tool, up to its first word."""
+
+    def __init__(self, program, folder):
+        self.tool = subprocess.Popen([SEEP, "record", "-q", *ENGINE, "-o", folder / "out.seep", "--", program, "works"],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     env=clean_environment(), cwd=folder, start_new_session=True)
+        assert self.tool.stdout.readline() == b"ready\n"
+        children = wait_until(lambda: self.children(program), "the program")
+        self.pid = children[0]
+
+    def children(self, program):
+        listed = open(f"/proc/{self.tool.pid}/task/{self.tool.pid}/children").read().split()
+        return [int(p) for p in listed if os.path.realpath(f"/proc/{p}/exe") == str(program)]
+
+    def end(self):
+        out, err = self.tool.communicate(b"x", DEADLINE)
+        return self.tool.returncode, out, err
+
+
+def test_leaks_of_a_running_program_and_at_its_end(stops, recorder):
+    folder = recorder.folder()
+    worker = Worker(stops, folder)
+    done = run([SEEP, "leaks", "--json", str(worker.pid)], cwd=folder)
+    assert done.status == 1, done.stderr
+    found = json.loads(done.stdout)
+    lost = [s for s in found["sites"] if found["frames"][s["stack"][0]]["function"] == "lose"]
+    assert len(lost) == 1
+    assert worker.end()[:2] == (7, b"end\n")
+    done = run([SEEP, "leaks", folder / "out.seep"], cwd=folder)
+    assert done.status == 1
+    assert b"lose" in done.stdout
+
+
+def test_the_program_goes_on_when_seep_is_killed(stops, recorder):
+    folder = recorder.folder()
+    worker = Worker(stops, folder)
+    pidfd = os.pidfd_open(worker.pid)
+    worker.tool.kill()
+    worker.tool.wait(DEADLINE)
+
+    def is_free():
+        return "TracerPid:\t0\n" in open(f"/proc/{worker.pid}/status").read()
+
+    wait_until(is_free, "no tracer")
+    worker.tool.stdin.write(b"x")
+    worker.tool.stdin.flush()
+    assert worker.tool.stdout.readline() == b"end\n"
+    os.close(pidfd)
+
+
+def test_the_program_goes_on_when_recording_ends_before_it(stops, recorder):
+    folder = recorder.folder()
+    tool = subprocess.Popen([SEEP, "record", "-q", *ENGINE, "--duration", "1s", "-o", folder / "out.seep", "--", stops, "works"],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment(), cwd=folder)
+    wait_until(lambda: (folder / "out.seep").exists(), "the recording")
+    out, _ = tool.communicate(b"x", DEADLINE)
+    assert (tool.returncode, out) == (7, b"ready\nend\n")
+    assert Profile(folder / "out.seep").own(stops)["live_bytes"] >= 4321
+
+
+def test_what_is_left_out(compiler, recorder):
+    seen = recorder.record(compiler.build("depth8.c"), options=(*ENGINE, "--omit", "depth8"))
+    assert seen.status == 0
+    assert seen.profile.totals["allocations"] == 0
+
+
+@pytest.mark.parametrize("option", ["--events", "--fill", "--sample", "--keep-going"])
+def test_what_needs_the_library_is_refused(recorder, option):
+    seen = recorder.record("/bin/true", options=(*ENGINE, option))
+    assert seen.status == 2
+    assert option.encode() in seen.stderr
