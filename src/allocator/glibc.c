@@ -48,7 +48,7 @@ void glibc_trouble(struct glibc_walk *w, const char *format, ...)
 
 /* ---- whose memory ---- */
 
-void glibc_own(struct glibc_walk *w, uint64_t start, uint64_t end)
+static void glibc_own(struct glibc_walk *w, uint64_t start, uint64_t end)
 {
         struct glibc_blocks *b = w->out;
 

@@ -52,8 +52,7 @@ struct glibc_walk {
 /* The word at AT; false: there is none. */
 bool glibc_word(struct glibc_walk *w, uint64_t at, uint64_t *out);
 
-/* Memory of the allocator's, for walks to stay in. */
-void glibc_own(struct glibc_walk *w, uint64_t start, uint64_t end);
+/* Whether ADDRESS is in memory of the allocator's, for walks to stay in. */
 bool glibc_owns(const struct glibc_walk *w, uint64_t address);
 
 /* Note the first trouble only: what follows may come from it. */

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "cli/load.h"

@@ -9,7 +9,6 @@
 #include "cli/load.h"
 #include "cli/message.h"
 #include "cli/newest.h"
-#include "cli/pager.h"
 #include "cli/report.h"
 #include "profile/file.h"
 #include "session/ask.h"

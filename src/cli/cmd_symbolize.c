@@ -13,7 +13,6 @@
 #include "cli/option.h"
 #include "names/stored.h"
 #include "profile/file.h"
-#include "words/text.h"
 
 #define SYMBOLIZE_OPTIONS(X)                                                                            \
         NAMES_OPTIONS(X, SYMBOLIZE)                                                                     \

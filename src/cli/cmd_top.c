@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/heap.h"
 #include "base/io.h"
 #include "base/quantity.h"
 #include "cli/command.h"

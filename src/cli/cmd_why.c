@@ -18,7 +18,6 @@
 #include "profile/file.h"
 #include "query/why.h"
 #include "report/views.h"
-#include "session/ask.h"
 #include "words/label.h"
 
 #define WHY_OPTIONS(X)                                                                                                 \

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/heap.h"
 #include "cli/message.h"
 #include "words/label.h"
 #include "words/text.h"
@@ -95,7 +94,7 @@ static bool on_fetch(enum symbol_fetch step, const char *name, uint64_t done_byt
 }
 
 const struct symbol_listener names_listener = { say, on_fetch };
-const struct symbol_listener names_quiet = { NULL, on_fetch };
+static const struct symbol_listener names_quiet = { NULL, on_fetch }; /* without sentences */
 
 void names_init(struct names *n)
 {

@@ -25,7 +25,6 @@ enum { NAMES_DEBUG_PATHS = 32 };
 
 /* Tells what happens on stderr, shows downloads on a terminal, and lets Ctrl-C end a download instead of the command. */
 extern const struct symbol_listener names_listener;
-extern const struct symbol_listener names_quiet; /* without sentences */
 
 struct names {
         struct symbol_options options;

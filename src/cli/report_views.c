@@ -10,7 +10,6 @@
 #include "cli/progress.h"
 #include "export/report_csv.h"
 #include "export/report_json.h"
-#include "query/errors.h"
 #include "query/leaks.h"
 #include "query/owners.h"
 #include "query/survivors.h"

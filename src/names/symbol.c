@@ -15,7 +15,6 @@
 #include "base/heap.h"
 #include "base/lookup.h"
 #include "base/order.h"
-#include "base/str.h"
 #include "names/cache.h"
 #include "names/debug.h"
 #include "names/demangle.h"

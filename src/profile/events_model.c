@@ -59,7 +59,7 @@ bool events_model_room(struct events_model *m)
         return true;
 }
 
-void events_model_add(struct events_model *m, const struct events_block *b)
+static void events_model_add(struct events_model *m, const struct events_block *b)
 {
         m->order[m->count] = *b;
         m->order[m->count++].live = true;

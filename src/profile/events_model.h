@@ -122,7 +122,6 @@ void events_model_close(struct events_model *m);
 
 /* Make sure that one more block fits; true when all blocks have moved. */
 bool events_model_room(struct events_model *m);
-void events_model_add(struct events_model *m, const struct events_block *b);
 void events_model_remove(struct events_model *m, uint32_t at);
 
 /* The live block next to LAST's place, in direction STEP (1 or -1); EVENTS_NOWHERE when there is none near. */

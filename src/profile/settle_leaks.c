@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "profile/parts.h"
 
 static void drop(struct profile *p, unsigned array)
 {

@@ -22,10 +22,7 @@ struct store_part {
         uint64_t offset;
 };
 
-/* The same with PARTS one after the other. */
-bool store_parts(const char *path, const struct store_part *parts, size_t count, struct err *e);
-
-/* The same at a place that was looked up before. */
+/* The same with PARTS one after the other, at a place that was looked up before. */
 bool store_at(struct place *place, const struct store_part *parts, size_t count, struct err *e);
 
 #endif

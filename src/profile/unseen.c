@@ -265,7 +265,8 @@ static void say_strings(const struct profile *p, struct str *out)
                    count == 1 ? "" : "s", count == 1 ? " is" : "s are");
 }
 
-uint64_t unseen_not_kept(const struct profile *p, enum unseen_table table)
+/* How much the table had no room for (of types: 1); 0: it was large enough. */
+static uint64_t unseen_not_kept(const struct profile *p, enum unseen_table table)
 {
         switch (table) {
 #define UNSEEN_KEPT(id, word, count, say) case UNSEEN_FULL_##id: return count;

@@ -57,9 +57,6 @@ enum unseen_table {
         UNSEEN_TABLE_COUNT
 };
 
-/* How much the table had no room for (of types: 1); 0: it was large enough. */
-uint64_t unseen_not_kept(const struct profile *p, enum unseen_table table);
-
 /* Append that the table was full and what that means, one sentence without a full stop.  false: it was not. */
 bool unseen_say_full(const struct profile *p, enum unseen_table table, struct str *out);
 

@@ -6,7 +6,6 @@
 #include "base/heap.h"
 #include "names/symbol.h"
 #include "query/filter.h"
-#include "words/label.h"
 #include "words/text.h"
 
 static const struct {

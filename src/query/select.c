@@ -10,7 +10,6 @@
 #include "profile/packed.h"
 #include "query/merge.h"
 #include "query/survivors.h"
-#include "words/text.h"
 
 static const struct {
         const char *word, *heading;

@@ -11,7 +11,6 @@
 
 #include "base/str.h"
 #include "query/walk.h"
-#include "words/label.h"
 
 enum wrapper_kind { WRAPPER_UNSEEN, WRAPPER_OTHER, WRAPPER_LIBRARY, WRAPPER_ALLOCATOR };
 

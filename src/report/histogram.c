@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/heap.h"
 #include "profile/packed.h"
 #include "words/text.h"
 

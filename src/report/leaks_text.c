@@ -13,7 +13,6 @@
 #include "base/find.h"
 #include "base/heap.h"
 #include "profile/unseen.h"
-#include "query/errors.h"
 #include "report/stack.h"
 #include "report/views.h"
 #include "words/shorten.h"

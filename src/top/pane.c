@@ -12,7 +12,6 @@
 #include "report/source.h"
 #include "report/stack.h"
 #include "report/views.h"
-#include "top/figure.h"
 #include "top/keys.h"
 #include "words/label.h"
 #include "words/text.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "ledger/ledger.h"
 #include "profile/packed.h"
 #include "query/select.h"
 #include "top/figure.h"

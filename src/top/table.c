@@ -7,7 +7,6 @@
 #include "report/stack_line.h"
 #include "top/figure.h"
 #include "top/screen.h"
-#include "words/label.h"
 #include "words/shorten.h"
 #include "words/text.h"
 

@@ -31,7 +31,7 @@ LAYERS = [
     ("export", "formats of other programs", "base ledger names profile query report words"),
     ("page", "the data of the HTML page", "base export names profile query report words"),
     ("serve", "the page over HTTP; profiles pushed to a server", "base export names page profile query session"),
-    ("top", "the live view in the terminal", "base ledger names profile query report session wire words"),
+    ("top", "the live view in the terminal", "base names profile query report session wire words"),
     ("cli", "commands, options, messages",
      "attach base export ledger names page profile query report scan serve session top wire words"),
 ]
