@@ -304,7 +304,8 @@ bool freeze_kept(struct freeze *f, pid_t pid, int keeper, struct err *e)
 bool freeze_copy(struct freeze *f, struct err *e)
 {
         if (f->state->keeper)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "it has breakpoints, which a copy would have, too");
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "it has breakpoints, which a copy would have, too");
         if (!tracer_do(f, copy_job, e)) {
                 priority_restore(&f->state->caller);
                 return false;

@@ -120,8 +120,10 @@ static char **make_environment(const struct spawn_request *r, const struct passw
         env = heap_zero(count + 8, sizeof *env);
         memcpy(env, environ, count * sizeof *env);
         if (r->agent) {
-                put_variable(env, &count, assignment("LD_PRELOAD", r->agent, preload), "LD_PRELOAD");
-                put_variable(env, &count, assignment(WIRE_SESSION_ENV, r->session, NULL), WIRE_SESSION_ENV);
+                put_variable(env, &count, assignment("LD_PRELOAD", r->agent, preload),
+                             "LD_PRELOAD");
+                put_variable(env, &count, assignment(WIRE_SESSION_ENV, r->session, NULL),
+                             WIRE_SESSION_ENV);
         }
         if (r->agent && preload)
                 put_variable(env, &count, assignment(WIRE_FILLER_ENV, "", NULL), WIRE_FILLER_ENV);
@@ -165,7 +167,8 @@ static void child_fail(int report, struct failure why)
         _exit(n == (ssize_t)sizeof why ? 126 : 125);
 }
 
-/* Whoever wants to trace it may (Yama), and then it may go on.  Nobody is there any more: it need not. */
+/* Whoever wants to trace it may (Yama), and then it may go on.  Nobody is there any more: it need
+ * not. */
 static void wait_for_leave(int gate)
 {
         char byte;
@@ -264,7 +267,7 @@ pid_t spawn_start(const struct spawn_request *r, struct err *e)
         struct passwd *pw = r->user ? getpwnam(r->user) : NULL;
         char **env = make_environment(r, pw), **shell_argv = make_shell_argv(r);
         struct failure failure = { FAILED_NOTHING, 0 };
-        int ends[4] = { -1, -1, -1, -1 }; /* of a pipe for a report, and one that the child waits for */
+        int ends[4] = { -1, -1, -1, -1 }; /* of a pipe for a report, and of one to wait for */
         bool good = pipe2(ends, O_CLOEXEC) == 0 && (!r->born || pipe2(ends + 2, O_CLOEXEC) == 0);
         pid_t pid = good ? fork() : -1;
 
@@ -273,7 +276,8 @@ pid_t spawn_start(const struct spawn_request *r, struct err *e)
         free(shell_argv);
         free_environment(env);
         if (pid < 0) {
-                err_sys(e, ERR_EXIT_CANNOT_TRACE, good ? "cannot start a process" : "cannot make a pipe");
+                err_sys(e, ERR_EXIT_CANNOT_TRACE,
+                        good ? "cannot start a process" : "cannot make a pipe");
                 close_all(ends);
                 return -1;
         }

@@ -26,11 +26,12 @@ struct spawn_signals {
 struct spawn_request {
         const char *file;     /* from program_find() */
         char **argv;
-        const char *agent;    /* from spawn_find_agent(); NULL: none is preloaded, and the environment is ours */
+        const char *agent;    /* from spawn_find_agent(); NULL: none is preloaded */
         const char *session;  /* value of SEEP_SESSION */
         const char *user;     /* run as this user; NULL as ourselves */
         const struct spawn_signals *signals;
-        /* The child is there and waits to become the program; NULL: nobody wants to know.  False: it must not. */
+        /* The child is there and waits to become the program; NULL: nobody wants to know.
+         * False: it must not. */
         bool (*born)(void *context, pid_t pid, struct err *e);
         void *context;
 };

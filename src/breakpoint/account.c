@@ -23,7 +23,8 @@ static uint32_t slot_take(struct target *t)
         for (uint32_t i = 0; i < h->slot_count; i++)
                 if (!book_slot(&t->book, i)->used)
                         return i;
-        if (!book_commit(&t->book, LEDGER_SLOTS, (h->slot_count + 1ull) * sizeof(struct ledger_slot)))
+        if (!book_commit(&t->book, LEDGER_SLOTS,
+                         (h->slot_count + 1ull) * sizeof(struct ledger_slot)))
                 return UINT32_MAX;
         return h->slot_count++;
 }
@@ -240,8 +241,8 @@ static bool is_block(const struct target *t, uint64_t address)
         return h->missed_frees || h->unseen_blocks;
 }
 
-/* A call that comes from the same library, past its table of calls that others may take over: at the
- * end of a thread glibc frees so what it had kept for it, which the program has freed before. */
+/* A call that comes from the same library, past its table of calls that others may take over: at
+ * the end of a thread glibc frees so what it kept for it, which the program has freed before. */
 static bool is_of_allocator(const struct task *t)
 {
         const struct target *g = t->target;

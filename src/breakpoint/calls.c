@@ -78,18 +78,32 @@ static bool asked(const struct call *c, uint64_t *bytes)
         return !__builtin_mul_overflow(c->arguments[e->size], count, bytes);
 }
 
+/* In glibc aligned_alloc and memalign are one function: which of them is meant where P is. */
+static uint16_t name_of(const struct task *t, struct point *p)
+{
+        int called = p->what != POINT_RETURN || p->entry ? -1 : codes_called(t->target, p->at);
+
+        if (p->what == POINT_RETURN && !p->entry)
+                p->entry = 1 + (called == ENTRY_MEMALIGN ? ENTRY_MEMALIGN : ENTRY_ALIGNED_ALLOC);
+        return p->entry == 1 + ENTRY_MEMALIGN ? ENTRY_MEMALIGN : ENTRY_ALIGNED_ALLOC;
+}
+
 /* Remember the call, and stop where it returns to. */
 static void begin(struct task *t, uint16_t entry)
 {
         struct call *c = &t->call;
+        struct point *p = NULL;
         uint64_t back = 0, bytes;
 
         *c = (struct call){ .entry = entry, .sp = t->registers.rsp, .seen = 1ull << entry };
         for (uint32_t i = 0; i < 4; i++)
                 c->arguments[i] = argument(t, i);
-        c->active = account_begin(t) && target_read(t->target, c->sp, &back, sizeof back) &&
-                    point_set(t->target, back, POINT_RETURN, 0);
+        if (account_begin(t) && target_read(t->target, c->sp, &back, sizeof back))
+                p = point_set(t->target, back, POINT_RETURN, 0);
+        c->active = p;
         c->back = back;
+        if (p && entry == ENTRY_ALIGNED_ALLOC)
+                c->entry = name_of(t, p);
         if (!c->active)
                 t->target->book.head->lost_events++;
         t->released = 0;

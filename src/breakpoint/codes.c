@@ -151,6 +151,65 @@ static void set_points(struct target *t, const struct code *c)
         functions_free(&f);
 }
 
+/* ---- names of calls ---- */
+
+/* The word through which the call that returns to BACK goes: by a stub, or itself; 0 none. */
+static uint64_t slot_of_call(const struct target *t, uint64_t back)
+{
+        uint8_t call[6], stub[16] = { 0 };
+        int32_t distance;
+        uint64_t at;
+        uint32_t skip;
+
+        if (!target_read(t, back - sizeof call, call, sizeof call))
+                return 0;
+        memcpy(&distance, call + 2, sizeof distance);
+        at = back + (uint64_t)(int64_t)distance;
+        if (call[0] == 0xff && call[1] == 0x15) /* call *X(%rip) */
+                return at;
+        if (call[1] != 0xe8 || !target_read(t, at, stub, sizeof stub))
+                return 0;
+        skip = stub[0] == 0xf3 && stub[1] == 0x0f ? 4 : 0; /* endbr64 */
+        skip += stub[skip] == 0xf2;                        /* bnd */
+        if (stub[skip] != 0xff || stub[skip + 1] != 0x25)  /* jmp *X(%rip) */
+                return 0;
+        memcpy(&distance, stub + skip + 2, sizeof distance);
+        return at + skip + 6 + (uint64_t)(int64_t)distance;
+}
+
+/* The name in SECTION of the symbol that is put into the word at ADDRESS of the file; NULL none. */
+static const char *name_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *h, uint64_t address)
+{
+        Elf_Data *data = elf_getdata(section, NULL);
+        Elf_Scn *symbols = elf_getscn(elf, h->sh_link);
+        size_t count = data && h->sh_entsize ? data->d_size / h->sh_entsize : 0;
+        GElf_Shdr of;
+        GElf_Rela r;
+        GElf_Sym s;
+
+        if (!symbols || !gelf_getshdr(symbols, &of))
+                return NULL;
+        for (size_t i = 0; i < count; i++)
+                if (gelf_getrela(data, (int)i, &r) && r.r_offset == address &&
+                    gelf_getsym(elf_getdata(symbols, NULL), (int)GELF_R_SYM(r.r_info), &s))
+                        return elf_strptr(elf, of.sh_link, s.st_name);
+        return NULL;
+}
+
+int codes_called(const struct target *t, uint64_t back)
+{
+        const struct code *c = codes_find(t, back - 1);
+        uint64_t slot = c && c->elf ? slot_of_call(t, back) : 0;
+        const char *name = NULL;
+        Elf_Scn *section = NULL;
+        GElf_Shdr h;
+
+        while (slot && !name && (section = elf_nextscn(c->elf, section)))
+                if (gelf_getshdr(section, &h) && h.sh_type == SHT_RELA)
+                        name = name_in(c->elf, section, &h, slot - c->bias);
+        return name ? entry_named(name) : -1;
+}
+
 /* ---- looking ---- */
 
 static void code_close(struct code *c)

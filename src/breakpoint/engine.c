@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/arch/registers.h"
 #include "attach/hold.h"
 #include "attach/keeper.h"
 #include "attach/procfs.h"
@@ -87,22 +88,49 @@ void task_continue(struct task *t, int signal)
 
 /* ---- the end of a program ---- */
 
-/* T is at the door: the program waits for a search for leaks, as it does with an agent. */
-static void wait_for_search(struct task *t)
+/* T is at the door: the program waits for a search for leaks, as it does with an agent.  REASON:
+ * enum ledger_scan; its stack from SP on is the program's. */
+static void wait_for_search(struct task *t, uint32_t reason, uint64_t sp)
 {
         struct ledger_head *h = t->target->book.head;
 
         if (t->leaving || t->vforked || h->observer == 0 ||
             h->served == LEDGER_SERVED_NEVER || h->scan_asked != h->scan_done)
                 return;
-        h->scan_reason = LEDGER_SCAN_EXIT;
-        h->scan_sp = t->registers.rsp;
+        h->scan_reason = reason;
+        h->scan_sp = sp;
         h->scan_context = 0;
         h->scan_holder = (uint32_t)t->tid;
         t->asked_scan = __atomic_add_fetch(&h->scan_asked, 1, __ATOMIC_ACQ_REL);
         t->leaving = true;
         tracer.waiting++;
         target_knock(t->target);
+}
+
+/* Whether SIGNAL, which T is about to get, ends the program. */
+static bool is_fatal(const struct task *t, int signal)
+{
+        static const int harmless[] = { SIGCHLD, SIGCONT, SIGURG, SIGWINCH,
+                                        SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU };
+        pid_t pid = t->target->pid;
+
+        for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+                if (signal == harmless[i])
+                        return false;
+        return !((procfs_status(pid, t->tid, "SigCgt", 16, ~0ull) |
+                  procfs_status(pid, t->tid, "SigIgn", 16, ~0ull)) >> (signal - 1) & 1);
+}
+
+/* It ends by a signal: the search comes first. */
+static void signalled(struct task *t, int signal)
+{
+        if (t->target->recorded && (tracer.wishes->flags & WIRE_F_LEAK_SCAN) &&
+            is_fatal(t, signal) && ptrace(PTRACE_GETREGS, t->tid, 0, &t->registers) == 0) {
+                t->ending = signal;
+                wait_for_search(t, LEDGER_SCAN_SIGNAL, t->registers.rsp - ARCH_RED_ZONE);
+        }
+        if (!t->leaving)
+                task_continue(t, signal);
 }
 
 /* ---- breakpoints ---- */
@@ -133,7 +161,7 @@ static void serve(struct task *t, const struct point *p)
         case POINT_LOADER: codes_look(t->target); break;
         case POINT_EXIT:
                 if (t->target->recorded)
-                        wait_for_search(t);
+                        wait_for_search(t, LEDGER_SCAN_EXIT, t->registers.rsp);
                 break;
         }
 }
@@ -321,8 +349,10 @@ void engine_stopped(struct task *t, int status)
                         hold_mend(t->target->pid, t->tid);
                 t->asked = false;
                 task_continue(t, 0);
-        } else if (event || signal != SIGTRAP || !hit(t)) {
-                task_continue(t, event ? 0 : signal);
+        } else if (event) {
+                task_continue(t, 0);
+        } else if (signal != SIGTRAP || !hit(t)) {
+                signalled(t, signal);
         }
 }
 
@@ -424,7 +454,8 @@ static void look_at_waiting(void)
                 h->scan_holder = 0;
                 t->leaving = false;
                 tracer.waiting--;
-                task_continue(t, 0);
+                task_continue(t, t->ending);
+                t->ending = 0;
         }
 }
 
@@ -465,7 +496,7 @@ static bool stop_more(void)
 /* T stands still, and there are no breakpoints any more: it goes on without us. */
 static void let_go(struct task *t)
 {
-        int signal = t->held_status ? WSTOPSIG(t->held_status) : 0;
+        int signal = t->held_status ? WSTOPSIG(t->held_status) : t->ending;
         uint64_t at = 0;
 
         if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->registers) == 0)

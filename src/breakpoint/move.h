@@ -30,8 +30,8 @@ struct move {
         uint64_t to;
 };
 
-/* The instruction in the first of ROOM bytes of CODE, which stands at AT, is to be executed at SLOT.
- * SLOT 0: only what does not depend on it.  False: it cannot be moved there. */
+/* The instruction in the first of MOVE_READ bytes of CODE, which stands at AT, is to be executed at
+ * SLOT.  SLOT 0: only what does not depend on it.  False: it cannot be moved there. */
 bool move_plan(struct move *m, const uint8_t *code, uint64_t at, uint64_t slot);
 
 /* Whether CONDITION of a branch holds with these flags. */

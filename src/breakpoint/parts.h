@@ -29,7 +29,7 @@ struct point {
         uint64_t at; /* 0: none */
         uint64_t slot; /* where the displaced instruction is; 0: not made yet */
         struct move move;
-        uint16_t entry; /* POINT_ENTRY: in the table */
+        uint16_t entry; /* POINT_ENTRY: in the table.  POINT_RETURN: 1 + that, 0 not known yet */
         uint8_t what;
         uint8_t original; /* the byte that int3 stands for */
         bool ready; /* MOVE is known */
@@ -122,6 +122,7 @@ struct task {
         bool asked;   /* PTRACE_INTERRUPT was sent for a hold */
         int held_status; /* what it stopped with during a hold, to be looked at later; 0 nothing */
         uint32_t asked_scan;
+        int ending; /* the signal that ends it when the search is over */
         uint32_t slot; /* 1 + index; 0 none yet */
         struct call call;
         uint64_t released, released_sp, released_seen; /* the last release */
@@ -197,6 +198,9 @@ bool target_write(const struct target *t, uint64_t at, const void *from, size_t 
 void codes_look(struct target *t);
 void codes_free(struct target *t);
 struct code *codes_find(const struct target *t, uint64_t pc);
+
+/* By which name of entries.h the call that returns to BACK was made; -1: that cannot be told. */
+int codes_called(const struct target *t, uint64_t back);
 
 /* ---- walk.c ---- */
 

@@ -4,8 +4,8 @@
  *
  * Keeps:  a breakpoint stays where it is until all are removed, so that no thread ever passes a
  *         place unseen while another one is being served.  The displaced instruction is executed in
- *         a page of its own, near the code; that page is mapped by the program itself, made to do so
- *         while it stands at a breakpoint, and is never unmapped: a thread may be in it.
+ *         a page of its own, near the code; that page is mapped by the program itself, made to do
+ *         so while it stands at a breakpoint, and is never unmapped: a thread may be in it.
  */
 #include "breakpoint/parts.h"
 
@@ -132,7 +132,8 @@ void points_forget(struct target *t, uint64_t start, uint64_t end)
 
 /* ---- pages for displaced instructions ---- */
 
-/* On to the entry or the end of a system call.  Only SIGSTOP cannot be blocked: it is sent again. */
+/* On to the entry or the end of a system call.  Only SIGSTOP cannot be blocked: it is sent
+ * again. */
 static bool to_call(struct task *t)
 {
         int status = 0;

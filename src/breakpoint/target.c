@@ -2,8 +2,8 @@
 /*
  * target.c -- a process whose memory has breakpoints, and its ledger.
  *
- * Keeps:  the ledger is a file in memory, as that of an agent, so whoever observes need not know who
- *         writes it.
+ * Keeps:  the ledger is a file in memory, as that of an agent, so whoever observes need not know
+ *         who writes it.
  */
 #include "breakpoint/parts.h"
 

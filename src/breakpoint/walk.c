@@ -336,8 +336,8 @@ static bool step_by_table(const struct target *t, const struct rule *r, struct p
         return good;
 }
 
-/* The kernel saved all registers above the stack pointer: r8 ... r15, rdi rsi rbp rbx rdx rax rcx rsp
- * rip. */
+/* The kernel saved all registers above the stack pointer: r8 ... r15, rdi rsi rbp rbx rdx rax rcx
+ * rsp rip. */
 static bool step_by_signal(const struct target *t, struct place *at)
 {
         static const uint8_t order[DWARF_REGISTERS] = { 13, 12, 14, 11, 9, 8, 10, 15, 0,

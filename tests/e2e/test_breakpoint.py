@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""record --engine breakpoint: the same numbers as with the library, and a program that notices nothing, whatever becomes of seep."""
+"""record --engine breakpoint: the same numbers as with the library, and a program that notices
+nothing, whatever becomes of seep."""
 import json
 import os
+import signal
 import subprocess
 
 import pytest
 
-from harness import DEADLINE, PLAIN, SEEP, Profile, check_clean, check_sites, check_total, clean_environment, run, wait_until
+from harness import (DEADLINE, PLAIN, SEEP, Profile, check_clean, check_sites, check_total,
+                     clean_environment, run, wait_until)
 
 ENGINE = ("--engine", "breakpoint")
 
@@ -19,8 +22,9 @@ def stops(compiler):
 @pytest.fixture(scope="module", autouse=True)
 def has_engine(compiler, tmp_path_factory):
     """A build without Zydis, or for another processor, says that it has none."""
-    tried = run([SEEP, "record", "-q", *ENGINE, "-o", tmp_path_factory.mktemp("tried") / "x.seep", "--", "/bin/true"],
-                folder=tmp_path_factory.mktemp("tried"))
+    folder = tmp_path_factory.mktemp("tried")
+    tried = run([SEEP, "record", "-q", *ENGINE, "-o", folder / "x.seep", "--", "/bin/true"],
+                folder=folder)
     if b"built without breakpoints" in tried.stderr:
         pytest.skip("this build has no breakpoints")
     assert tried.status == 0
@@ -28,13 +32,17 @@ def has_engine(compiler, tmp_path_factory):
 
 def sites_of(profile):
     """What tells a call stack apart, and all its exact numbers."""
-    frames = profile.json["frames"]
-    return sorted((s["kind"], [(frames[i]["module"], frames[i]["function"], frames[i]["line"]) for i in s["stack"]], s["allocations"],
-                   s["bytes_allocated"], s["frees"], s["live_blocks"], s["live_bytes"], s["temporary"])
+    def places(stack):
+        return [tuple(profile.frame(i)[key] for key in ("module", "function", "line"))
+                for i in stack]
+
+    numbers = ("allocations", "bytes_allocated", "frees", "live_blocks", "live_bytes", "temporary")
+    return sorted((s["kind"], places(s["stack"]), *(s[key] for key in numbers))
                   for s in profile.heap_sites())
 
 
-@pytest.mark.parametrize("source", ["entry_points.c", "realloc_forms.c", "operators.cpp", "escapes.cpp"])
+@pytest.mark.parametrize("source", ["entry_points.c", "realloc_forms.c", "operators.cpp",
+                                    "escapes.cpp"])
 def test_every_function_is_counted_exactly(compiler, recorder, source):
     program = compiler.build(source)
     bare = recorder.bare(program)
@@ -43,11 +51,14 @@ def test_every_function_is_counted_exactly(compiler, recorder, source):
     check_sites(seen.truth, seen.profile)
     check_total(seen.truth, seen.profile.own(program))
     assert seen.profile.totals["lost_events"] == 0
+    assert {f: seen.profile.kinds_of(f) for f in seen.truth.kinds} == \
+        {f: {k} for f, k in seen.truth.kinds.items()}
 
 
 def test_call_stacks_are_those_of_the_library(compiler, recorder):
     program = compiler.build("depth8.c")
-    ours, theirs = (recorder.record(program, options=("--engine", engine)).profile for engine in ("breakpoint", "preload"))
+    ours, theirs = (recorder.record(program, options=("--engine", engine)).profile
+                    for engine in ("breakpoint", "preload"))
     assert sites_of(ours) == sites_of(theirs)
     check_clean(ours)
 
@@ -59,21 +70,25 @@ def test_sixteen_threads_at_once(stops, recorder):
     check_clean(seen.profile)
 
 
+def counts_of(seen, program):
+    """Of each process: its own allocations, and the bytes that are left."""
+    own = (p.own(program) for p in seen.profiles())
+    return sorted((o["allocations"], o["live_bytes"]) for o in own if o["allocations"])
+
+
 def test_children_of_every_kind(stops, recorder):
     bare = recorder.bare(stops, "children")
     seen = recorder.record(stops, "children", options=(*ENGINE, "--follow=all"))
     assert (seen.stdout, seen.status) == (bare.stdout, 0)
-    own = [p.own(stops) for p in seen.profiles()]
-    counts = sorted((o["allocations"], o["live_bytes"]) for o in own if o["allocations"])
-    # three grandchildren, the main process (three blocks, the last alive), two forked children (each a copy of the first two,
-    # one with 20 more)
-    assert counts == [(2, 1500), (3, 2222), (7, 777), (7, 777), (7, 777), (22, 500 + 20 * 33)]
+    # three grandchildren, the main process (three blocks, the last alive), two forked children
+    # (each a copy of the first two, one with 20 more)
+    assert counts_of(seen, stops) == [(2, 1500), (3, 2222), (7, 777), (7, 777), (7, 777),
+                                      (22, 500 + 20 * 33)]
 
 
 def test_children_that_run_a_program(stops, recorder):
     seen = recorder.record(stops, "children", options=(*ENGINE, "--follow=exec"))
-    counts = sorted((o["allocations"], o["live_bytes"]) for o in (p.own(stops) for p in seen.profiles()) if o["allocations"])
-    assert counts == [(3, 2222), (7, 777), (7, 777), (7, 777)]
+    assert counts_of(seen, stops) == [(3, 2222), (7, 777), (7, 777), (7, 777)]
 
 
 def test_children_that_are_not_followed_run_free(stops, recorder):
@@ -88,7 +103,8 @@ def test_signals_and_traps_are_the_programs_own(stops, recorder):
     bare = recorder.bare(stops, "signals")
     seen = recorder.record(stops, "signals", options=ENGINE)
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
-    assert (seen.profile.own(stops)["allocations"], seen.profile.own(stops)["live_blocks"]) == (5 + 6 + 1, 0)
+    own = seen.profile.own(stops)
+    assert (own["allocations"], own["live_blocks"]) == (5 + 6 + 1, 0)
 
 
 @pytest.mark.parametrize("how", ["-static", "-static-pie"])
@@ -107,16 +123,19 @@ def test_libraries_that_come_and_go(compiler, recorder):
     lost = seen.truth.facts["lost"]
     sites = [s for s in seen.profile.heap_sites() if seen.profile.innermost(s) == "inner_a"]
     assert len(sites) == 1
-    assert (sites[0]["allocations"], sites[0]["live_blocks"], sites[0]["live_bytes"]) == (2 * lost, lost, 101 * lost)
+    assert [sites[0][key] for key in ("allocations", "live_blocks", "live_bytes")] == \
+        [2 * lost, lost, 101 * lost]
 
 
 class Worker:
     """`stops works` under the tool, up to its first word."""
 
     def __init__(self, program, folder):
-        self.tool = subprocess.Popen([SEEP, "record", "-q", *ENGINE, "-o", folder / "out.seep", "--", program, "works"],
-                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                     env=clean_environment(), cwd=folder, start_new_session=True)
+        self.tool = subprocess.Popen([SEEP, "record", "-q", *ENGINE, "-o", folder / "out.seep",
+                                      "--", program, "works"],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, env=clean_environment(), cwd=folder,
+                                     start_new_session=True)
         assert self.tool.stdout.readline() == b"ready\n"
         children = wait_until(lambda: self.children(program), "the program")
         self.pid = children[0]
@@ -144,6 +163,16 @@ def test_leaks_of_a_running_program_and_at_its_end(stops, recorder):
     assert b"lose" in done.stdout
 
 
+def test_leaks_of_a_program_that_a_signal_ends(stops, recorder):
+    folder = recorder.folder()
+    worker = Worker(stops, folder)
+    os.kill(worker.pid, signal.SIGTERM)
+    assert worker.end()[0] == -signal.SIGTERM
+    done = run([SEEP, "leaks", folder / "out.seep"], cwd=folder)
+    assert done.status == 1
+    assert b"lose" in done.stdout
+
+
 def test_the_program_goes_on_when_seep_is_killed(stops, recorder):
     folder = recorder.folder()
     worker = Worker(stops, folder)
@@ -163,8 +192,10 @@ def test_the_program_goes_on_when_seep_is_killed(stops, recorder):
 
 def test_the_program_goes_on_when_recording_ends_before_it(stops, recorder):
     folder = recorder.folder()
-    tool = subprocess.Popen([SEEP, "record", "-q", *ENGINE, "--duration", "1s", "-o", folder / "out.seep", "--", stops, "works"],
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment(), cwd=folder)
+    tool = subprocess.Popen([SEEP, "record", "-q", *ENGINE, "--duration", "1s",
+                             "-o", folder / "out.seep", "--", stops, "works"],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment(),
+                            cwd=folder)
     wait_until(lambda: (folder / "out.seep").exists(), "the recording")
     out, _ = tool.communicate(b"x", DEADLINE)
     assert (tool.returncode, out) == (7, b"ready\nend\n")

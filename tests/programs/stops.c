@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stops.c -- what a program does that stops at breakpoints: threads, children, signals, traps of its
- * own.
+ * stops.c -- what a program does that stops at breakpoints: threads, children, signals, traps of
+ * its own.
  *
  * Room:   tests only.  argv: what to do.
  *   threads    16 at once, each with a number of blocks, every tenth is kept
