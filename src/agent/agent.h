@@ -21,7 +21,7 @@ enum follow { FOLLOW_NONE, FOLLOW_EXEC, FOLLOW_ALL };
 
 /* What an event must do besides; 0 in most runs. */
 enum special {
-        SPECIAL_OFF = 1,     /* new blocks are not recorded */
+        SPECIAL_OFF = LEDGER_SPECIAL_OFF, /* new blocks are not recorded */
         SPECIAL_ERAS = 2,    /* there are marks: deaths are counted by era */
         SPECIAL_JOURNAL = 4, /* events are written down */
         SPECIAL_LIMIT = 8,   /* live bytes are compared with a limit after each allocation */

@@ -142,6 +142,13 @@ static void hold(struct thread *t, const struct record_taken *taken, uint64_t ad
         t->writer.slot->moving = address;
 }
 
+/* B, which is not recorded, goes: it may be one that was, before a reset. */
+static void note_older(const struct ledger_block *b)
+{
+        if (LEDGER_BLOCK_KIND(*b) != LEDGER_KIND_NONE)
+                __atomic_add_fetch(&agent.head->older, 1, __ATOMIC_RELAXED);
+}
+
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller)
 {
         bool unknown = (agent.special & SPECIAL_SAMPLE) && (!sample_knows((uintptr_t)address) || thin_is_empty(t, (uintptr_t)address));
@@ -191,6 +198,8 @@ void record_taken(struct thread *t, const struct record_taken *taken, void *addr
 {
         if (taken->entry)
                 record_gone(t, &taken->block, (uintptr_t)address);
+        else if (taken->unrecorded)
+                note_older(&taken->block);
 }
 
 void record_gone(struct thread *t, const struct ledger_block *b, uint64_t address)
@@ -285,7 +294,8 @@ bool record_free_slow(struct thread *t, void *p, const struct book_release *r, c
         b = shadow_find(&agent_book, &t->writer, address);
         if (!b || !LEDGER_BLOCK_LIVE(*b))
                 return fault_release(t, b, address, r->family, *caller);
-        if (!LEDGER_BLOCK_SITE(*b)) { /* an allocator's own block after all */
+        if (!LEDGER_BLOCK_SITE(*b)) { /* an allocator's own block after all, or an older one */
+                note_older(b);
                 *b = (struct ledger_block){ 0 };
                 return true;
         }

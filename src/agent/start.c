@@ -252,6 +252,7 @@ static bool start_recording(uint64_t mask)
         agent.special = (agent.head->off ? SPECIAL_OFF : 0) | (agent.sample ? SPECIAL_SAMPLE : 0) |
                         (agent.fill ? SPECIAL_FILL : 0) | (quarantine_start() ? SPECIAL_QUARANTINE : 0) |
                         (agent.omit[0] ? SPECIAL_OMIT : 0);
+        agent.head->special_at = (uintptr_t)&agent.special;
         thin_start();
         good = start_tables() && (gate = make_gate()) && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);

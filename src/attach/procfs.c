@@ -87,6 +87,14 @@ int process_open(uint32_t pid, const char *file)
         return open(name, O_RDONLY | O_CLOEXEC);
 }
 
+int process_open_memory(uint32_t pid)
+{
+        char name[64];
+
+        make_name(pid, "mem", name, sizeof name);
+        return open(name, O_RDWR | O_CLOEXEC);
+}
+
 char *process_link(uint32_t pid, const char *file)
 {
         char name[64], text[4096];

@@ -37,6 +37,9 @@ const char *procfs_name(pid_t pid, char out[PROCFS_NAME_BYTES]);
 /* /proc/PID/FILE, for reading; -1. */
 int process_open(uint32_t pid, const char *file);
 
+/* Its memory, to be read and written; -1: that is not permitted, or it is gone. */
+int process_open_memory(uint32_t pid);
+
 /* Where the link FILE (cwd, exe) leads; the caller's to free(). */
 char *process_link(uint32_t pid, const char *file);
 

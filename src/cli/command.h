@@ -22,6 +22,8 @@
         X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "show what keeps a block of memory alive")                        \
         X(diff, "[OPTIONS] OLD NEW", "show what changed between two recordings or two moments of one")                 \
         X(snapshot, "[OPTIONS] PID [LABEL]", "take a snapshot of a process that is being recorded")                    \
+        X(ps, "[OPTIONS]", "list the processes that are being recorded")                                               \
+        X(control, "[OPTIONS] PID start|stop|reset|depth N|status", "switch a recording on or off, or reset it")       \
         X(check, "[OPTIONS] [FILE|PID... | -- PROGRAM [ARG...]]", "for CI: fail when a run leaks or breaks a budget")  \
         X(export, "--to FORMAT [OPTIONS] [FILE|PID]", "convert a recording to the format of another tool")             \
         X(sql, "[OPTIONS] [FILE|PID] [QUERY|-]", "query a recording with SQL")                                         \

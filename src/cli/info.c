@@ -309,6 +309,7 @@ void info_json(const struct info *info, struct str *out)
         unseen_full_json(p, out);
         put_meta(out, &p->meta);
         put_number(out, "ledger_bytes", p->totals.ledger_bytes);
+        put_number(out, "older", p->totals.older);
         put_counts(out, p);
         put_texts(out, "types", p->types, p->type_count);
         put_log(out, &info->layout);

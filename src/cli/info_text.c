@@ -91,6 +91,11 @@ static void put_mode(struct str *out, const struct profile *p)
                 text_size(out, (int64_t)p->totals.ledger_bytes);
                 str_text(out, " of memory at most, which counts as the program's\n");
         }
+        if (p->totals.older) {
+                put_word(out, "older");
+                text_number(out, (int64_t)p->totals.older);
+                str_text(out, " releases of blocks from before the recording, or its reset\n");
+        }
         if (m->stop_reason)
                 put_line(out, "stopped", stop_text(m->stop_reason));
 }

@@ -79,8 +79,8 @@ static void take(void *context, const struct ledger_block *from, uint64_t addres
         uint32_t raw = LEDGER_BLOCK_SITE(*from), thread = LEDGER_BLOCK_THREAD(*from);
         uint32_t site = raw < b->site_count ? b->site_map[raw] : 0;
 
-        if (raw == 0 && LEDGER_BLOCK_KIND(*from) == LEDGER_KIND_NONE)
-                return; /* an allocator's own */
+        if (raw == 0)
+                return; /* an allocator's own, or older than the last reset */
         if (site == 0) {
                 b->senseless++;
                 return;

@@ -225,6 +225,11 @@ void view_filters(const struct view *v, uint32_t count)
         view_put(v, offsetof(struct ledger_head, filters), count);
 }
 
+void view_off(const struct view *v, bool off)
+{
+        view_put(v, offsetof(struct ledger_head, off), off);
+}
+
 void view_served(const struct view *v, uint32_t served)
 {
         view_put(v, offsetof(struct ledger_head, served), served);

@@ -73,6 +73,9 @@ bool view_is_leaving(const struct view *v);
 /* Its process has COUNT filters of system calls. */
 void view_filters(const struct view *v, uint32_t count);
 
+/* New blocks of it are not recorded from now on (OFF), or are again. */
+void view_off(const struct view *v, bool off);
+
 /* The process will not be observed: nobody in it need wait for us. */
 void view_refuse(const struct view *v);
 

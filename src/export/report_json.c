@@ -171,6 +171,7 @@ void report_json_total_numbers(const struct profile *p, struct str *out)
         json_field(out, ",\n  \"", "unknown_frees", t->unknown_frees);
         json_field(out, ", \"", "double_frees", t->double_frees);
         json_field(out, ", \"", "mismatched", t->mismatched);
+        json_field(out, ", \"", "older", t->older);
         json_field(out, ", \"", "mmap_live_bytes", t->mmap_live_bytes);
         json_field(out, ", \"", "mmap_calls", t->mmap_calls);
         json_field(out, ", \"", "mmap_bytes", t->mmap_bytes);

@@ -190,6 +190,9 @@ struct ledger_look {
 
 #define LEDGER_SERVED_NEVER UINT32_MAX
 
+/* At head->special_at: new blocks are not recorded. */
+#define LEDGER_SPECIAL_OFF 1u
+
 struct ledger_head {
         uint64_t magic;
         uint32_t version;
@@ -325,6 +328,10 @@ struct ledger_head {
         uint64_t unseen;           /* what all together may have gained or lost unseen */
         _Alignas(64) uint64_t live_bytes; /* 0 while one thread is alone */
         uint64_t flushes;                 /* additions to it since unseen became larger; about */
+
+        uint64_t special_at; /* where the agent keeps what an event must do besides: the observer changes LEDGER_SPECIAL_OFF
+                              * there, while the process stands still */
+        uint64_t older;      /* releases of blocks that are older than the recording, or than its last reset */
 };
 
 /* (parent, return address) pairs; a stack is its innermost node.  Parents are older than children.
@@ -417,7 +424,8 @@ struct ledger_thread {
  *             52 ignored   53 live   54-55 sub   56-63 size, high byte
  *
  * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last, with its death in the place of its birth.
- * site = 0: a block that is not recorded (an allocator's own, got while recording was off, or left out).  ignored: SEEP_IGNORE.
+ * site = 0: a block that is not recorded (an allocator's own, got while recording was off, or left out); with a kind: one that was, before
+ * the recording was reset.  ignored: SEEP_IGNORE.
  *
  * Bits left: none of the 128, but for these.  The site has 32 bits and needs 24 (LEDGER_SITES_MAX), because counters are found through
  * LEDGER_CHUNKS_PER_SLOT chunks of 1024; bits 24-31 of `a` are 0 and the first to take.  Of the 16 kinds 13 (mremap) is no block's.  A fact that is the same for all

@@ -132,6 +132,12 @@ void summary_calls(struct summary *m)
         str_text(m->out, " in all, ");
         text_share(m->out, (double)t->temporary, (double)t->allocations);
         str_text(m->out, " temporary\n");
+        if (t->older) {
+                str_clear(&number);
+                text_number(&number, (int64_t)t->older);
+                summary_label(m, "older", &start);
+                str_format(m->out, "%12s  releases of blocks from before the recording, or its reset\n", str_get(&number));
+        }
         str_free(&number);
 }
 

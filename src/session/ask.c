@@ -22,6 +22,7 @@
 
 #define ASK_PATIENCE_S 15
 #define ASK_SCAN_PATIENCE_S 600 /* of many gigabytes */
+#define ASK_STATUS_PATIENCE_S 3 /* which takes no time */
 #define ASK_ANCESTORS_MAX 64u
 #define ASK_TRIES 20
 #define ASK_NAP_MS 50
@@ -237,20 +238,22 @@ static ssize_t receive(int fd, struct wire_reply *out, int *file)
 static bool exchange(int fd, const struct wire_request *request, struct ask_answer *answer, struct err *e)
 {
         ssize_t sent = send(fd, request, sizeof *request, MSG_NOSIGNAL), got;
-        struct timeval patience = { .tv_sec = ASK_SCAN_PATIENCE_S };
+        int patience_s = request->type == WIRE_REQUEST_SCAN     ? ASK_SCAN_PATIENCE_S
+                         : request->type == WIRE_REQUEST_STATUS ? ASK_STATUS_PATIENCE_S
+                                                                : ASK_PATIENCE_S;
+        struct timeval patience = { .tv_sec = patience_s };
         struct wire_reply *out = answer->reply;
         bool again = true;
 
         (void)sent; /* who refuses us may have answered and closed before: the kernel tells the reset first, then the answer */
-        if (request->type == WIRE_REQUEST_SCAN)
-                setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         do
                 got = receive(fd, out, answer->file);
         while (got < 0 && (errno == EINTR || (errno == ECONNRESET && again && !(again = false))));
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "the seep that records process %u has not answered for %d s: it is busy, or stopped; a report may still follow",
-                               request->pid, request->type == WIRE_REQUEST_SCAN ? ASK_SCAN_PATIENCE_S : ASK_PATIENCE_S);
+                               request->pid, patience_s);
         if (got != (ssize_t)sizeof *out || out->magic != WIRE_REQUEST_MAGIC)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "the seep that records process %u has ended, or is of a different version",
                                request->pid);
@@ -393,6 +396,62 @@ bool ask_scan(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
 bool ask_look(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
 {
         return fetch((struct ask_image){ .pid = pid, .flags = flags }, p, e);
+}
+
+/* ---- how a recording stands ---- */
+
+static void take_status(const struct wire_reply *reply, struct wire_status *out)
+{
+        memcpy(out, reply->text, sizeof *out);
+        out->engine[sizeof out->engine - 1] = 0;
+        out->program[sizeof out->program - 1] = 0;
+}
+
+static bool ask_for_status(const struct wire_request *request, struct wire_status *out, struct err *e)
+{
+        struct wire_reply reply = { 0 };
+        struct ask_answer answer = { &reply, NULL };
+
+        if (!ask(request, &answer, e))
+                return false;
+        if (reply.status)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "%s", reply.text);
+        take_status(&reply, out);
+        return true;
+}
+
+bool ask_status(uint32_t pid, struct wire_status *out, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_STATUS, .pid = pid };
+
+        return ask_for_status(&request, out, e);
+}
+
+bool ask_control(uint32_t pid, struct ask_change change, struct wire_status *out, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC,
+                                        .type = WIRE_REQUEST_CONTROL,
+                                        .pid = pid,
+                                        .flags = change.what,
+                                        .reserved = change.number };
+
+        return ask_for_status(&request, out, e);
+}
+
+enum ask_answered ask_glance(uint32_t pid, struct wire_status *out)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_STATUS, .pid = pid };
+        struct wire_reply reply = { 0 };
+        struct ask_answer answer = { &reply, NULL };
+        struct err e = { 0 };
+        bool gone;
+
+        if (!ask_once(&request, &answer, &gone, &e))
+                return gone ? ASK_NOT_RECORDED : ASK_SILENT;
+        if (reply.status)
+                return gone ? ASK_NOT_RECORDED : ASK_REFUSED;
+        take_status(&reply, out);
+        return ASK_ANSWERED;
 }
 
 uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e)

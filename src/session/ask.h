@@ -43,6 +43,21 @@ struct ask_image {
 bool ask_for_image(struct ask_image *i, struct err *e);
 void ask_image_close(struct ask_image *i);
 
+/* How the recording of PID stands.  false with E filled: as above. */
+bool ask_status(uint32_t pid, struct wire_status *out, struct err *e);
+
+struct ask_change {
+        enum wire_control what;
+        uint32_t number; /* of WIRE_CONTROL_DEPTH */
+};
+
+/* Have the recording of PID changed, and wait until it is; how it stands then. */
+bool ask_control(uint32_t pid, struct ask_change change, struct wire_status *out, struct err *e);
+
+/* For a list: the same as ask_status(), at once and without words. */
+enum ask_answered { ASK_NOT_RECORDED, ASK_REFUSED, ASK_SILENT, ASK_ANSWERED };
+enum ask_answered ask_glance(uint32_t pid, struct wire_status *out);
+
 /* The processes that are recorded by whoever records PID, at most MAX of them in OUT.  Returns how many; 0 with E filled: as above. */
 uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e);
 

@@ -56,6 +56,8 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         r->reporter = WORKER_NONE;
         scanner_init(&r->scanner);
         looks_init(&r->looks);
+        control_init(&r->control);
+        r->depth = plan->depth;
         r->snapshot_due_ms = plan->snapshot_every_ms;
         r->snapshots.seen = v->head.served; /* marks of the process that it was forked from */
         r->cwd = process_link(pid, "cwd");
@@ -78,6 +80,7 @@ void recording_free(struct recording *r, bool written)
 {
         scanner_free(&r->scanner);
         looks_free(&r->looks);
+        control_free(&r->control);
         resident_free(&r->resident);
         journal_close(r->journal, !written);
         events_ids_free(&r->ids);
@@ -236,6 +239,8 @@ bool recording_child_ended(struct recording *r, pid_t pid, int status, uint64_t 
                 scan_done(r, status);
         else if (r->looks.worker.pid == pid)
                 look_done(r, status);
+        else if (r->control.worker.pid == pid)
+                recording_control_done(r, status);
         else if (r->reporter.pid == pid)
                 recording_reports_done(r, status);
         else if (r->reclaim.worker.pid == pid)
@@ -249,6 +254,8 @@ bool recording_child_ended(struct recording *r, pid_t pid, int status, uint64_t 
 
 void recording_knock(struct recording *r, uint64_t now_ns)
 {
+        if (recording_is_reset(r))
+                return; /* the next tick will do */
         recording_serve_marks(r, recording_elapsed_ms(r, now_ns));
         serve_scans(r);
 }
@@ -265,7 +272,8 @@ void recording_cut(struct recording *r, uint64_t now_ns)
         uint64_t now_ms = recording_elapsed_ms(r, now_ns);
         struct err e;
 
-        if (scanner_is_over(&r->scanner) || !slices_due(&r->slices, now_ms) || !view_refresh(&r->view, &e))
+        if (scanner_is_over(&r->scanner) || recording_is_reset(r) || !slices_due(&r->slices, now_ms) ||
+            !view_refresh(&r->view, &e))
                 return;
         rss_read(&r->rss, &r->view);
         slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, false);
@@ -277,6 +285,8 @@ void recording_tick(struct recording *r, uint64_t now_ns)
         struct err e;
 
         view_tick(&r->view, now_ms, r->reporter.pid != 0);
+        if (recording_is_reset(r))
+                return;
         recording_serve_marks(r, now_ms);
         serve_scans(r);
         if (scanner_is_over(&r->scanner))
@@ -307,6 +317,8 @@ static void wait_for_workers(struct recording *r)
 {
         worker_wait(&r->checkpoint.writer);
         worker_wait(&r->reclaim.worker);
+        if (r->control.worker.pid)
+                recording_control_done(r, worker_wait(&r->control.worker));
         if (r->looks.worker.pid)
                 looks_done(&r->looks, worker_wait(&r->looks.worker), r->path);
         recording_await_reports(r);

@@ -20,11 +20,13 @@
 #include "profile/model.h"
 #include "session/carrier.h"
 #include "session/checkpoint.h"
+#include "session/control.h"
 #include "session/looks.h"
 #include "session/output.h"
 #include "session/reports.h"
 #include "session/scanner.h"
 #include "session/snapshots.h"
+#include "wire/hello.h"
 
 struct recording;
 
@@ -92,6 +94,8 @@ struct recording {
 
         struct scanner scanner;
         struct looks looks;
+        struct control control;
+        uint32_t depth; /* innermost frames to keep, 0 all: as the plan says, until somebody asks for another */
         bool departed; /* the program has left, and a copy of it is searched */
 
         struct checkpoint checkpoint;
@@ -131,6 +135,10 @@ void recording_ask_scan(struct recording *r, uint32_t flags, int asker);
 
 /* ASKER wants a recording of this moment (FLAGS: WIRE_LOOK_*), and will be answered. */
 void recording_ask_look(struct recording *r, uint32_t flags, int asker);
+
+/* ASKER wants to know how the recording stands, or wants that changed as ASK says, and will be answered. */
+void recording_ask_status(struct recording *r, int asker);
+void recording_ask_control(struct recording *r, const struct wire_request *ask, int asker);
 
 /* The process runs another program now, which did not say hello (yet). */
 bool recording_has_execed(const struct recording *r);

@@ -36,6 +36,14 @@ void recording_read_names(struct recording *r);
 /* Write what there is so far, when it is time. */
 void recording_checkpoint(struct recording *r, uint64_t now_ms);
 
+/* ---- recording_control.c ---- */
+
+/* The worker of r->control ended, with STATUS of waitpid(). */
+void recording_control_done(struct recording *r, int status);
+
+/* Counters are being set back: nobody should read them now. */
+bool recording_is_reset(const struct recording *r);
+
 /* ---- recording_reports.c ---- */
 
 /* See to new marks, to reports that are due, and to those that wait for them; to what a clock or a

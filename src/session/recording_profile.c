@@ -89,7 +89,7 @@ void recording_fill(struct recording *r, const struct recording_end *end, enum p
                 .names = r->names,
                 .name_count = r->name_count,
                 .pid = r->pid,
-                .depth = r->plan->depth,
+                .depth = r->depth,
                 .ended = end && end->end != PROFILE_END_UNKNOWN,
                 .ids = r->journal && (purpose == FOR_GOOD || purpose == FOR_CHECKPOINT ||
                                       purpose == FOR_LIGHT || purpose == FOR_EVENTS)

@@ -102,7 +102,7 @@ void requests_serve(const struct requests_among *among, const struct wire_reques
                 listener_refuse(fd, "process %u is recorded by another user; only that user and root have access", ask->pid);
         else if (ask->type == WIRE_REQUEST_PROCESSES)
                 tell_processes(among, fd);
-        else if (ask->type != WIRE_REQUEST_SNAPSHOT && ask->type != WIRE_REQUEST_SCAN && ask->type != WIRE_REQUEST_LOOK)
+        else if (ask->type < WIRE_REQUEST_SNAPSHOT || ask->type > WIRE_REQUEST_CONTROL)
                 listener_refuse(fd, "the seep that records process %u does not know this request: it is another version", ask->pid);
         else if (!r)
                 listener_refuse(fd, "process %u is not among those recorded there (see --follow)", ask->pid);
@@ -110,6 +110,10 @@ void requests_serve(const struct requests_among *among, const struct wire_reques
                 recording_ask_scan(r, ask->flags, fd);
         else if (ask->type == WIRE_REQUEST_LOOK)
                 recording_ask_look(r, ask->flags, fd);
+        else if (ask->type == WIRE_REQUEST_STATUS)
+                recording_ask_status(r, fd);
+        else if (ask->type == WIRE_REQUEST_CONTROL)
+                recording_ask_control(r, ask, fd);
         else
                 recording_ask(r, ask->label, fd, clock_now_ns());
 }

@@ -81,8 +81,12 @@ enum wire_request_type {
         WIRE_REQUEST_SNAPSHOT = 1,
         WIRE_REQUEST_SCAN = 2,
         WIRE_REQUEST_LOOK = 3,     /* a recording of this moment, without a search for leaks */
-        WIRE_REQUEST_PROCESSES = 4 /* who is recorded there: their numbers, in the text of the reply */
+        WIRE_REQUEST_PROCESSES = 4, /* who is recorded there: their numbers, in the text of the reply */
+        WIRE_REQUEST_STATUS = 5,    /* how its recording stands: a struct wire_status in the text */
+        WIRE_REQUEST_CONTROL = 6    /* change that: flags say what (enum wire_control), reserved how much */
 };
+
+enum wire_control { WIRE_CONTROL_START = 1, WIRE_CONTROL_STOP, WIRE_CONTROL_RESET, WIRE_CONTROL_DEPTH };
 
 /* Of a look. */
 #define WIRE_LOOK_BLOCKS 1u /* each live block, too */
@@ -111,6 +115,16 @@ struct wire_reply {
                           * the recording will be in, "" none */
 };
 
+struct wire_status {
+        uint64_t allocations, frees, live_bytes, live_blocks; /* of the heap */
+        uint64_t lost, older;       /* events that were recorded nowhere; ledger_head.older */
+        uint64_t start_realtime_ns; /* of the recording */
+        uint64_t pause_ns;          /* how long the process stood still for what was asked */
+        uint32_t off, depth;        /* 1: new blocks are not recorded; frames that are kept, 0 all */
+        char engine[32], program[512];
+};
+
+_Static_assert(sizeof(struct wire_status) <= sizeof((struct wire_reply *)0)->text, "fits");
 _Static_assert(sizeof(struct wire_knock) == 16, "frozen");
 _Static_assert(sizeof(struct wire_hello) == 24, "frozen");
 
