@@ -33,8 +33,11 @@ void *memmove(void *to, const void *from, size_t count)
 
 void *memset(void *to, int byte, size_t count)
 {
+        uint64_t word = 0x0101010101010101ull * (unsigned char)byte;
         unsigned char *t = to;
 
+        for (; count >= sizeof word; count -= sizeof word, t += sizeof word)
+                __builtin_memcpy(t, &word, sizeof word); /* one store */
         while (count--)
                 *t++ = (unsigned char)byte;
         return to;

@@ -39,6 +39,17 @@ static inline __attribute__((always_inline)) struct thread *hook_enter(struct ar
         return t;
 }
 
+/* The same when nothing else is under way, so that hook_quick_leave() will do.  NULL: by hook_enter. */
+static inline __attribute__((always_inline)) struct thread *hook_quick(void)
+{
+        struct thread *t;
+
+        if (unlikely(*agent.gate != GATE_ON))
+                return NULL;
+        t = thread_self;
+        return likely(t && !t->inside) ? t : NULL;
+}
+
 /* What to do with the result (or the argument) of a call that is no event: note the allocator's own blocks. */
 void *hook_inner(void *p);
 void hook_inner_gone(void *p);
@@ -77,6 +88,13 @@ static inline void hook_leave(struct thread *t)
         t->inside = 0;
         if (unlikely(t->owner != NULL))
                 hook_leave_slow(t);
+}
+
+/* After hook_quick(), whose threads are nobody else's. */
+static inline void hook_quick_leave(struct thread *t)
+{
+        compiler_barrier();
+        t->inside = 0;
 }
 
 #endif

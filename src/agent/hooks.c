@@ -39,11 +39,14 @@ static bool make_room(size_t size)
 /* An allocating hook: CALL is the real call, BYTES what the program asked for. */
 #define ALLOCATE(KIND, CALL, BYTES)                                            \
         struct arch_state caller;                                              \
-        struct thread *t;                                                      \
-        void *p;                                                               \
                                                                                \
         ARCH_FRAME(caller);                                                    \
-        t = hook_enter(caller);                                                \
+        ALLOCATE_FOR(KIND, CALL, BYTES)
+
+#define ALLOCATE_FOR(KIND, CALL, BYTES)                                        \
+        struct thread *t = hook_enter(caller);                                 \
+        void *p;                                                               \
+                                                                               \
         if (unlikely(!t)) {                                                    \
                 if (unlikely(agent.special & SPECIAL_REFUSE))                  \
                         size = limit_inner_size(size);                         \
@@ -61,9 +64,31 @@ static bool make_room(size_t size)
         hook_leave(t);                                                         \
         return p
 
+/* In a thread that has other things under way, or none yet; and with what must be asked before. */
+static __attribute__((noinline)) void *malloc_slowly(size_t size, struct arch_state caller)
+{
+        ALLOCATE_FOR(LEDGER_KIND_MALLOC, real.malloc_(size), size);
+}
+
 void *hook_malloc(size_t size)
 {
-        ALLOCATE(LEDGER_KIND_MALLOC, real.malloc_(size), size);
+        struct thread *t = hook_quick();
+        struct arch_state caller;
+        void *p;
+
+        if (unlikely(!t || agent.special & (SPECIAL_REFUSE | SPECIAL_QUARANTINE))) {
+                ARCH_FRAME(caller);
+                return malloc_slowly(size, caller);
+        }
+        ARCH_FRAME(caller);
+        hook_call(t, caller);
+        p = real.malloc_(size);
+        hook_work(t);
+        ARCH_FRAME(caller); /* read again: cheaper than kept across the call */
+        if (likely(p != NULL))
+                record_alloc(t, p, size, LEDGER_KIND_MALLOC, caller);
+        hook_quick_leave(t);
+        return p;
 }
 
 /* glibc's loader has a table for each thread with an entry for each object that has thread-local variables (its dtv).  Ours is one
@@ -314,9 +339,13 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 /* A releasing hook: recorded before the address can be reused. */
 #define RELEASE(R, CALL)                                                       \
         struct arch_state caller;                                              \
-        struct thread *t;                                                      \
                                                                                \
         ARCH_FRAME(caller);                                                    \
+        RELEASE_FOR(R, CALL)
+
+#define RELEASE_FOR(R, CALL)                                                   \
+        struct thread *t;                                                      \
+                                                                               \
         t = unlikely(!p) ? (agent_on(), NULL) : hook_enter(caller);            \
         if (unlikely(!t)) {                                                    \
                 hook_inner_gone(p);                                            \
@@ -337,9 +366,44 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 #define ALIGNED \
         ((struct book_release){ .family = LEDGER_FAMILY_C, .sized = true, .aligned = true, .size = size, .align = align })
 
+/* In a thread that has other things under way, or none yet. */
+static __attribute__((noinline)) void free_slowly(void *p, struct arch_state caller)
+{
+        RELEASE_FOR(PLAIN, real.free_(p))
+}
+
+/* A block that record_free_quick() leaves to others. */
+static __attribute__((noinline)) void free_odd(struct thread *t, void *p, struct arch_state caller)
+{
+        if (record_free_slow(t, p, &PLAIN, &caller)) {
+                hook_call(t, caller);
+                real.free_(p);
+        } else {
+                hook_kept(t, caller);
+        }
+        hook_quick_leave(t);
+}
+
 void hook_free(void *p)
 {
-        RELEASE(PLAIN, real.free_(p))
+        struct thread *t = hook_quick();
+        struct arch_state caller;
+
+        if (unlikely(!t || !p)) {
+                ARCH_FRAME(caller);
+                free_slowly(p, caller);
+                return;
+        }
+        hook_work(t);
+        if (unlikely(!record_free_quick(t, p, PLAIN))) {
+                ARCH_FRAME(caller);
+                free_odd(t, p, caller);
+                return;
+        }
+        ARCH_FRAME(caller); /* of which only the stack pointer is read here */
+        hook_call(t, caller);
+        real.free_(p);
+        hook_quick_leave(t);
 }
 
 /* Libraries that lack one of these get a plain free: that is what they are. */

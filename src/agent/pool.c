@@ -123,7 +123,7 @@ void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_sta
                 release(t, b, address, &a, caller); /* handed out again without having come back */
         __atomic_or_fetch(&agent.special, SPECIAL_POOLS, __ATOMIC_RELAXED);
         b = shadow_make(&agent_book, address, shadow_pool_plane(address));
-        c = b ? record_counter(t, LEDGER_KIND_POOL, 0, &caller) : NULL;
+        c = b ? record_counter(t, LEDGER_KIND_POOL, false, &caller) : NULL;
         if (!c)
                 return;
         carve(t, &a, (int64_t)size);

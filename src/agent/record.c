@@ -20,21 +20,28 @@
 #include "agent/guest.h"
 
 /* The stack of an event, in whatever mode we are. */
-static inline uint64_t capture(struct thread *t, struct arch_state caller)
+static inline uint64_t capture(struct thread *t, const struct arch_state *caller)
 {
         if (likely(!(agent.flags & (WIRE_F_VERIFY | WIRE_F_NO_STACKS))))
                 return stack_capture(t, caller);
-        return agent.flags & WIRE_F_VERIFY ? verify_capture(t, caller) : stack_none(t);
+        return agent.flags & WIRE_F_VERIFY ? verify_capture(t, *caller) : stack_none(t);
+}
+
+/* Keep the stack captured last, whose frames may be known by a segment only. */
+static bool keep_whole(struct thread *t, const struct arch_state *caller)
+{
+        return t->in_segment ? stack_capture_whole(t, *caller) != 0 : stack_keep(t);
 }
 
 /* The site of the stack captured last and KIND; made if new.  0: the recording stops. */
-static uint32_t find_site(struct thread *t, uint64_t key, uint32_t kind, struct arch_state caller)
+static uint32_t find_site(struct thread *t, uint64_t key, uint32_t kind,
+                          const struct arch_state *caller)
 {
         uint32_t site = tree_stack_find(&agent_book, key), node = 0;
 
         if (likely(site))
                 return site;
-        if (agent.flags & WIRE_F_NO_STACKS || stack_capture_whole(t, caller))
+        if (keep_whole(t, caller))
                 node = stack_node(t);
         site = node ? tree_site(&agent_book, node, kind) : 0;
         if (site)
@@ -42,7 +49,8 @@ static uint32_t find_site(struct thread *t, uint64_t key, uint32_t kind, struct 
         return site;
 }
 
-static void fill_recent(struct thread *t, struct recent *r, uint64_t key, uint32_t kind, struct arch_state caller)
+static __attribute__((noinline)) void fill_recent(struct thread *t, struct recent *r, uint64_t key,
+                                                  uint32_t kind, const struct arch_state *caller)
 {
         uint32_t site = find_site(t, key, kind, caller);
 
@@ -52,7 +60,8 @@ static void fill_recent(struct thread *t, struct recent *r, uint64_t key, uint32
 }
 
 /* The counters of (STACK, KIND), from those used lately or from the tree; t->last_site is their site. */
-static struct ledger_counter *by_key(struct thread *t, uint64_t stack, uint32_t kind, struct arch_state caller)
+static struct ledger_counter *by_key(struct thread *t, uint64_t stack, uint32_t kind,
+                                     const struct arch_state *caller)
 {
         uint64_t key = tree_key(stack, kind);
         struct recent *r = &t->recent[key >> (64 - RECENT_BITS)];
@@ -63,13 +72,26 @@ static struct ledger_counter *by_key(struct thread *t, uint64_t stack, uint32_t 
         return r->counter;
 }
 
-struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t stack, const struct arch_state *caller)
+struct ledger_counter *record_counter(struct thread *t, uint32_t kind, bool again,
+                                      const struct arch_state *caller)
 {
+        uint64_t stack;
+        struct ledger_counter *c;
         struct segment *g = NULL;
 
-        if (!stack) {
-                stack = capture(t, *caller);
+        if (again) {
+                stack = t->top->hash;
+                t->joined = t->frame_count;
+                t->fresh_count = 0;
+                t->in_segment = false;
+        } else {
+                stack = capture(t, caller);
                 g = t->segment;
+        }
+        if (likely(g && t->in_segment && g->kind == kind)) {
+                t->last_site = g->site;
+                t->last_stack = stack;
+                return g->counter;
         }
         if (unlikely(!stack)) {
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
@@ -77,13 +99,13 @@ struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t 
         }
         if (unlikely(t->unsure && t->root == LEDGER_NODE_CUT))
                 __atomic_add_fetch(&agent.head->truncated_captures, 1, __ATOMIC_RELAXED);
-        if (likely(g && g->kind == kind)) {
+        if (g && g->kind == kind) {
                 t->last_site = g->site;
-                t->last_counter = g->counter;
+                c = g->counter;
         } else {
-                t->last_counter = by_key(t, stack, kind, *caller);
-                if (g && t->last_counter) {
-                        g->counter = t->last_counter;
+                c = by_key(t, stack, kind, caller);
+                if (g && c) {
+                        g->counter = c;
                         g->site = t->last_site;
                         g->kind = kind;
                 }
@@ -91,10 +113,14 @@ struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t 
         if (stack == t->last_stack && t->fresh_count)
                 stack_keep(t); /* it stays here: next time one look at the kept words will do */
         if (unlikely(agent.flags & WIRE_F_VERIFY))
-                t->top = &thread_no_frame; /* so that the next event is verified too */
-        t->last_kind = kind;
-        t->last_stack = t->last_counter ? stack : 0;
-        return t->last_counter;
+                thread_set_top(t, &thread_no_frame); /* so that the next event is verified too */
+        if (stack == t->top->hash && c) {
+                t->again.kind = kind;
+                t->again.counter = c;
+                t->again.site = t->last_site;
+        }
+        t->last_stack = c ? stack : 0;
+        return c;
 }
 
 static void note_death(const struct ledger_block *b)
@@ -225,13 +251,34 @@ static void note_unrecorded(struct thread *t, void *address, size_t size)
                 shadow_put(&agent_book, &t->writer, b, shadow_block((uintptr_t)address, shadow_size(size), LEDGER_KIND_NONE, 0));
 }
 
-void record_any_alloc(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
+uint32_t record_at_odd_place(struct thread *t, void *address, struct ledger_block what,
+                             struct ledger_counter *c)
 {
-        record_plain_alloc(t, address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, kind, caller);
+        struct ledger_block *b = shadow_new(&agent_book, &t->writer, (uintptr_t)address);
+
+        if (!b)
+                return 0;
+        if (b->b & SHADOW_LIVE)
+                record_missed(t, b, (uintptr_t)address);
+        count_add(&agent_book, &t->writer, c,
+                  (struct count_blocks){ .address = (uintptr_t)address,
+                                         .size = LEDGER_BLOCK_SIZE(what),
+                                         .times = 1 });
+        shadow_write(&agent_book, &t->writer, b, what);
+        return LEDGER_BLOCK_SITE(what);
+}
+
+uint32_t record_any_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
+                          struct arch_state caller)
+{
+        return record_plain_alloc(t, address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, kind,
+                                  caller);
 }
 
 void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
 {
+        uint32_t site;
+
         if (agent.special & SPECIAL_OFF) { /* not recorded, but its release will be no fault */
                 t->writer.last = 0;
                 t->moving = false;
@@ -251,12 +298,13 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
                 return;
         }
         t->writer.last = 0;
-        record_any_alloc(t, address, size, kind, caller);
-        if (!t->writer.last)
-                return; /* the event is lost */
+        site = record_any_alloc(t, address, size, kind, caller);
+        if (!site)
+                return;
         if (agent.special & SPECIAL_FILL)
                 fill_fresh(address, size, kind);
-        journal_put(t, t->moving ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC, LEDGER_KIND_PLAIN(kind), t->last_site, (uintptr_t)address, size);
+        journal_put(t, t->moving ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC, LEDGER_KIND_PLAIN(kind),
+                    site, (uintptr_t)address, size);
         t->moving = false;
         if (agent.special & SPECIAL_LIMIT)
                 limit_check(t);

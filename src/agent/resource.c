@@ -126,7 +126,7 @@ static void apply_release_of(struct thread *t, uint32_t kind, uint64_t handle)
         h = &entries()[at - 1];
         c = thread_counter(t, h->site);
         if (c) {
-                peak_before_free(&agent_book, c);
+                peak_before_free(agent.head, c);
                 c->frees++;
                 c->free_bytes += h->amount;
                 c->lifetime_ms += agent_now_ms() - h->birth_ms;
@@ -174,7 +174,7 @@ static void apply_acquire(struct thread *t, const struct operation *o)
         bucket = bucket_of(kind, o->first);
         entries()[at - 1] = (struct ledger_handle){ o->first, o->second, o->site, o->birth_ms, o->thread, *bucket };
         *bucket = at;
-        peak_before_alloc(&agent_book, c);
+        peak_before_alloc(agent.head, c);
         c->allocs++;
         c->alloc_bytes += o->second;
 }

@@ -78,7 +78,7 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
                 __atomic_add_fetch(&agent.head->lost_events, weight_of(at, size, agent_now_ms(), stage.mean), __ATOMIC_RELAXED);
                 return;
         }
-        c = record_counter(t, kind, 0, &caller);
+        c = record_counter(t, kind, false, &caller);
         b = shadow_new(&agent_book, &t->writer, at);
         if (!c || !b)
                 return;

@@ -9,7 +9,7 @@
  *         memory is read that a full unwind would read too.
  *         A stack that differs from the kept one in a few frames only is not kept in its place (stack_is_far): programs jump
  *         between near places, and the next is as near to this one as to that.
- * Cost:   five instructions per kept word; a whole capture 174 on xmllint (callgrind, bench/instructions).
+ * Cost:   four instructions per kept word; a whole capture 156 on xmllint (callgrind, bench/instructions).
  *
  * frames[] runs from the outermost (0) inwards; frame i owns the words checks[frames[i-1].check .. frames[i].check) that lead
  * from it to frame i-1 (numbered from 1).  A frame pointer counts only where something outside still depends on it (FRAME_BASE_LIVE).
@@ -262,29 +262,30 @@ static void push_fresh(struct thread *t)
                 f->pc = from->pc;
                 f->base = from->base;
                 f->rule = from->rule;
+                if (f->hash != from->hash) /* else this frame of this stack has been here before */
+                        f->node = 0;
                 f->hash = from->hash;
-                f->node = 0;
                 if (likely(outer != NULL))
                         push_checks(t, f, outer);
                 else
                         f->check = RULE_USES_BASE(f->rule) ? FRAME_BASE_LIVE : 0;
         }
         t->frame_count = t->joined + t->fresh_count;
-        t->top = outer ? outer : &thread_no_frame;
+        thread_set_top(t, outer ? outer : &thread_no_frame);
 }
 
 bool stack_keep(struct thread *t)
 {
         t->frame_count = t->joined;
         if (unlikely(!make_room(t, t->fresh_count))) {
-                t->top = &thread_no_frame;
+                thread_set_top(t, &thread_no_frame);
                 return false;
         }
         push_fresh(t);
         t->joined = t->frame_count;
         t->fresh_count = 0;
         if (unlikely(t->unsure))
-                t->top = &thread_no_frame;
+                thread_set_top(t, &thread_no_frame);
         return true;
 }
 
@@ -305,7 +306,7 @@ static void forget(struct thread *t)
                 for (uint32_t i = 0; i < 1u << MEMO_BITS; i++)
                         t->memos[i].pc = 0;
         t->frame_count = 0;
-        t->top = &thread_no_frame;
+        thread_set_top(t, &thread_no_frame);
         t->unsure = false;
         t->generation = agent.generation;
 }
@@ -315,18 +316,18 @@ static inline bool same_state(const struct frame *f, const struct arch_state *s)
         return f->sp == s->sp && f->pc == s->pc && (!(f->check & FRAME_BASE_LIVE) || f->base == s->base);
 }
 
-/* Compare the kept words from frame I outwards: 0 when all are unchanged, else the number of the first that is not. */
-static inline uint32_t compare(const struct thread *t, uint32_t i)
+/* Compare the kept words from F outwards: 0 when all are unchanged, else the number of the first that is not. */
+static inline uint32_t compare(const struct thread *t, const struct frame *f)
 {
-        return (uint32_t)(stack_changed(t->checks + (t->frames[i].check & ~FRAME_BASE_LIVE)) - t->checks);
+        return (uint32_t)(stack_changed(t->checks + (f->check & ~FRAME_BASE_LIVE)) - t->checks);
 }
 
-/* The frame, from I outwards, that the word number CHANGED belongs to. */
-static uint32_t owner_of(const struct thread *t, uint32_t i, uint32_t changed)
+/* The frame, from F outwards, that the word number CHANGED belongs to. */
+static struct frame *owner_of(const struct thread *t, struct frame *f, uint32_t changed)
 {
-        while (i && (t->frames[i - 1].check & ~FRAME_BASE_LIVE) >= changed)
-                i--;
-        return i;
+        while (f > t->frames && (f[-1].check & ~FRAME_BASE_LIVE) >= changed)
+                f--;
+        return f;
 }
 
 /* The fresh frames are the whole stack; CUT: its outer end is missing.  A stack that is cut off, or went through the generic unwinder
@@ -367,10 +368,7 @@ static inline bool segment_matches(const struct thread *t, const struct segment 
         if ((outer->check & FRAME_BASE_LIVE) && outer->base != g->outer_base)
                 return false;
         __builtin_prefetch(g->counter, 1);
-        for (uint32_t i = g->count; i--;) /* innermost first, as an unwind would read them */
-                if (*g->checks[i].at != g->checks[i].value)
-                        return false;
-        return compare(t, g->outer) == 0;
+        return stack_changed(g->checks + g->count) == g->checks && compare(t, outer) == 0;
 }
 
 /* The next stack was the one of G: remember that for the next time. */
@@ -386,7 +384,9 @@ static inline void segment_follow(struct thread *t, struct segment *g)
 /* The words that lead from the fresh frames of the stack captured last to the kept frame OUTER, into G.  False: too many. */
 static bool segment_words(struct thread *t, struct segment *g, const struct frame *outer)
 {
-        uint32_t live = outer->check & FRAME_BASE_LIVE, n = 0;
+        uint32_t live = outer->check & FRAME_BASE_LIVE, n = 1;
+
+        g->checks[0] = thread_no_check;
 
         for (uint32_t i = t->fresh_count; i--; outer = &t->fresh[i]) {
                 struct frame *f = &t->fresh[i];
@@ -396,7 +396,7 @@ static bool segment_words(struct thread *t, struct segment *g, const struct fram
                 live = frame_words(g->checks, &n, f, outer, live);
         }
         g->live = live;
-        g->count = n;
+        g->count = n - 1;
         return true;
 }
 
@@ -435,7 +435,7 @@ static inline uint32_t first_outside(const struct thread *t, uint64_t sp)
 
         while (i < t->frame_count && t->frames[i].sp >= sp)
                 i++;
-        while (i && t->frames[i - 1].sp < sp)
+        while (t->frames[(int32_t)i - 1].sp < sp)
                 i--;
         return i;
 }
@@ -460,7 +460,9 @@ struct asked {
 static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t, struct arch_state caller, struct asked *asked)
 {
         struct arch_state s = caller;
-        uint32_t kept = first_outside(t, s.sp), fresh = 0, changed;
+        struct frame *kept = t->frames +
+                             first_outside(t, s.sp); /* behind the one that may be met next */
+        uint32_t fresh = 0, changed;
         uint64_t key = (s.sp << 7) + s.pc, hash;
         bool cut = false;
 
@@ -468,16 +470,18 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
         for (;; key = key * 31 + s.pc) {
                 struct frame *f;
 
-                while (kept && t->frames[kept - 1].sp < s.sp)
+                while (kept[-1].sp < s.sp)
                         kept--;
-                if (kept && same_state(&t->frames[kept - 1], &s)) {
+                if (same_state(kept - 1, &s)) {
                         t->fresh_count = fresh;
-                        hash = hash_fresh(t, t->frames[kept - 1].hash); /* if it is the one: the comparison hides the miss */
+                        hash = hash_fresh(
+                                t,
+                                kept[-1].hash); /* if it is the one: the comparison hides the miss */
                         tree_stack_fetch(&agent_book, hash);
                         __builtin_prefetch(&t->recent[hash >> (64 - RECENT_BITS)]);
                         changed = compare(t, kept - 1);
                         if (likely(!changed)) {
-                                t->joined = kept;
+                                t->joined = (uint32_t)(kept - t->frames);
                                 return hash;
                         }
                         kept = owner_of(t, kept - 1, changed); /* from here to there nothing can be joined */
@@ -520,16 +524,16 @@ static inline void prepare(struct thread *t)
                 forget(t);
 }
 
-uint64_t stack_capture(struct thread *t, struct arch_state caller)
+uint64_t stack_capture(struct thread *t, const struct arch_state *caller)
 {
         struct segment *g = &t->segments[t->forecast[t->history]];
         struct asked asked = { NULL, NULL };
         uint64_t hash;
 
         prepare(t);
-        if (g->pc == caller.pc && segment_matches(t, g, &caller))
+        if (g->pc == caller->pc && segment_matches(t, g, caller))
                 return segment_take(t, g);
-        hash = walk_out(t, caller, &asked);
+        hash = walk_out(t, *caller, &asked);
         if (unlikely(!hash || t->in_segment || !t->joined || t->unsure))
                 return hash;
         g = asked.far ? asked.far : &t->segments[hash >> (64 - SEGMENT_BITS)];
@@ -568,6 +572,7 @@ uint64_t stack_none(struct thread *t)
 {
         t->root = LEDGER_NODE_CUT;
         t->frame_count = t->fresh_count = t->joined = 0;
+        t->in_segment = false;
         return 1;
 }
 

@@ -11,7 +11,7 @@
 
 /* Capture the stack whose innermost frame is CALLER (its pc is a return address).  Returns its hash, the same for the same stack and (to
  * 1 in 10^7 with a million different stacks) for no other; 0: no memory, the event is lost. */
-uint64_t stack_capture(struct thread *t, struct arch_state caller);
+uint64_t stack_capture(struct thread *t, const struct arch_state *caller);
 
 /* Keep the stack captured last, so that the next captures can build on it.  False: no memory. */
 bool stack_keep(struct thread *t);
@@ -46,16 +46,16 @@ static inline __attribute__((always_inline)) const struct check *stack_changed(c
         }
 }
 
-/* stack_capture when the thread is where it was at its last event: one load per frame.  0: look closer. */
-static inline __attribute__((always_inline)) uint64_t stack_again(const struct thread *t, struct arch_state caller)
+/* Whether CALLER's stack is the kept one (t->top): one load per frame.  False: look closer. */
+static inline __attribute__((always_inline)) bool stack_again(const struct thread *t,
+                                                              struct arch_state caller)
 {
-        const struct frame *f = t->top;
-
-        if (f->sp != caller.sp || f->pc != caller.pc || t->generation != agent.generation)
-                return 0;
-        if ((f->check & FRAME_BASE_LIVE) && f->base != caller.base)
-                return 0;
-        return stack_changed(t->checks + (f->check & ~FRAME_BASE_LIVE)) == t->checks ? f->hash : 0;
+        if (t->again.sp != caller.sp || t->again.pc != caller.pc ||
+            t->generation != agent.generation)
+                return false;
+        if (t->again.live && t->again.base != caller.base)
+                return false;
+        return stack_changed(t->again.from) == t->checks;
 }
 
 /* How many frames of a stack may go on at a lower stack pointer (signal handlers have stacks of their own) or not have their return address

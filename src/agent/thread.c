@@ -24,6 +24,9 @@ __thread struct thread *thread_self;
 
 const struct frame thread_no_frame = { .sp = 1 };
 
+static const arch_word zero;
+const struct check thread_no_check = { &zero, 1 };
+
 /* Private state of each slot, by index. */
 static struct thread **states;
 static struct arena_table states_memory;
@@ -60,9 +63,11 @@ static struct thread *state_new(uint32_t index)
         b->thread.writer.index = index;
         b->thread.writer.slot = book_slot(&agent_book, index);
         b->thread.writer.span = UINT64_MAX;
-        b->thread.top = &thread_no_frame;
-        if (thread_grow_checks(&b->thread) && thread_grow_frames(&b->thread) && thread_grow_fresh(&b->thread))
+        if (thread_grow_checks(&b->thread) && thread_grow_frames(&b->thread) &&
+            thread_grow_fresh(&b->thread)) {
+                thread_set_top(&b->thread, &thread_no_frame);
                 return &b->thread;
+        }
         arena_private_free(b, sizeof *b);
         return NULL;
 }
@@ -239,7 +244,7 @@ static void state_clear(struct thread *t)
         t->owner = NULL;
         t->writer.last = 0;
         t->frame_count = 0;
-        t->top = &thread_no_frame;
+        thread_set_top(t, &thread_no_frame);
         t->reach_low = t->reach_high = t->own_low = t->own_high = t->map_low = t->map_high = 0;
 }
 
@@ -340,16 +345,22 @@ static bool grow(void *array, uint32_t *room, uint32_t size, uint32_t limit)
 
 bool thread_grow_frames(struct thread *t)
 {
-        return grow(&t->frames, &t->frame_room, sizeof *t->frames, STACK_DEPTH_MAX);
+        struct frame *all = t->frames ? t->frames - 1 : NULL;
+        uint32_t room = t->frame_room ? t->frame_room + 1 : 0;
+
+        if (!grow(&all, &room, sizeof *all, STACK_DEPTH_MAX))
+                return false;
+        all[0].sp = UINT64_MAX;
+        t->frames = all + 1;
+        t->frame_room = room - 1;
+        return true;
 }
 
 bool thread_grow_checks(struct thread *t)
 {
-        static const arch_word zero;
-
         if (!grow(&t->checks, &t->check_room, sizeof *t->checks, 4 * STACK_DEPTH_MAX))
                 return false;
-        t->checks[0] = (struct check){ &zero, 1 };
+        t->checks[0] = thread_no_check;
         return true;
 }
 

@@ -43,8 +43,8 @@ struct memo {
 #define MEMO_BITS 12
 
 /* The inner end of a stack seen before: the words that lead from its innermost frame to a frame that was kept then.  When they are
- * unchanged and that frame is still kept, nothing needs unwinding.  320 bytes. */
-#define SEGMENT_CHECKS 14
+ * unchanged and that frame is still kept, nothing needs unwinding.  328 bytes. */
+#define SEGMENT_CHECKS 15
 
 struct segment {
         uint64_t pc, sp, base; /* the innermost frame */
@@ -52,7 +52,7 @@ struct segment {
         uint64_t outer_hash, outer_sp, outer_base;
         uint32_t outer; /* index of the kept frame */
         uint32_t live;  /* FRAME_BASE_LIVE of the innermost frame */
-        uint32_t count; /* of checks */
+        uint32_t count; /* of checks, without the first, which never holds */
         uint32_t generation;
         struct ledger_counter *counter; /* of the last event here, of ... */
         uint32_t site, kind;            /* ... this kind; 0 none yet */
@@ -80,16 +80,28 @@ struct recent {
  * function runs. */
 #define THREAD_ACTIVE 1u
 
+/* The innermost kept frame, and what the last allocation there was counted by. */
+struct again {
+        uint64_t sp, pc;
+        const struct check *from; /* the words from it outwards */
+        uint64_t base;
+        uint32_t live; /* FRAME_BASE_LIVE: base counts */
+        uint32_t kind; /* of that allocation; 0 none yet */
+        struct ledger_counter *counter;
+        uint32_t site;
+};
+
 struct thread {
         uint64_t inside;
         struct thread *owner; /* of a borrowed state: whom it was borrowed for */
-        const struct frame *top; /* innermost kept frame; one that equals nothing when none is kept */
-        struct check *checks;    /* checks[0] never holds: comparing ends there */
-        uint64_t last_stack;     /* hash of the last allocation's stack; with ... */
-        uint32_t last_kind;      /* ... this the site and counters below are the same */
-        uint32_t last_site;
-        struct ledger_counter *last_counter;
+        struct again again;   /* of top, where it is read for each allocation */
+        struct check *checks; /* checks[0] never holds: comparing ends there */
         struct book_writer writer;
+        const struct frame
+                *top; /* innermost kept frame; one that equals nothing when none is kept */
+        uint64_t
+                last_stack; /* hash of the last allocation's stack if that is not the kept one, and ... */
+        uint32_t last_site;  /* ... its site (record_counter) */
         uint32_t generation; /* of the code, when the stack was kept */
         uint32_t root;       /* of the kept stack: LEDGER_NODE_ROOT or _CUT */
         bool moving;         /* inside realloc, whose block has been taken */
@@ -101,7 +113,7 @@ struct thread {
 
         uint32_t frame_count, frame_room, check_room, fresh_room;
         uint32_t fresh_count, joined; /* the last capture: its fresh frames, and behind how many kept ones they belong */
-        struct frame *frames;
+        struct frame *frames;         /* before the first lies one that is further out than any */
         struct frame *fresh;
         struct memo *memos;
         struct recent *recent;
@@ -118,6 +130,7 @@ struct thread {
 };
 
 extern const struct frame thread_no_frame;
+extern const struct check thread_no_check; /* never holds */
 
 extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
@@ -139,6 +152,18 @@ void thread_return(struct thread *t);
 
 /* In a forked child that goes on recording: the only thread left is this one. */
 void thread_forked(void);
+
+/* F is the innermost kept frame from now on. */
+static inline void thread_set_top(struct thread *t, const struct frame *f)
+{
+        t->top = f;
+        t->again.sp = f->sp;
+        t->again.pc = f->pc;
+        t->again.from = t->checks + (f->check & ~FRAME_BASE_LIVE);
+        t->again.base = f->base;
+        t->again.live = f->check & FRAME_BASE_LIVE;
+        t->again.kind = LEDGER_KIND_NONE;
+}
 
 /* Make room for one more frame, for COUNT more checks, for a fresh frame.  False: no memory, or deeper than
  * STACK_DEPTH_MAX. */

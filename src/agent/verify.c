@@ -74,11 +74,11 @@ uint64_t verify_capture(struct thread *t, struct arch_state caller)
         bool cut, same;
 
         if (t->frame_count && !t->unsure)
-                t->top = &t->frames[t->frame_count - 1];
+                thread_set_top(t, &t->frames[t->frame_count - 1]);
         scans = object_scans();
-        again = stack_again(t, caller);
-        stack = stack_capture(t, caller);
-        t->top = &thread_no_frame; /* so that the next event comes here too */
+        again = stack_again(t, caller) ? t->top->hash : 0;
+        stack = stack_capture(t, &caller);
+        thread_set_top(t, &thread_no_frame); /* so that the next event comes here too */
         count = unwind_full(t, caller, &cut);
         same = count && (!again || again == stack) && stack == stack_unwound_hash(t, count, cut);
         /* Another thread that loads or unloads a library in between gives code other numbers: no judgement then. */
@@ -88,5 +88,5 @@ uint64_t verify_capture(struct thread *t, struct arch_state caller)
                 __atomic_add_fetch(&agent.head->verify_differences, 1, __ATOMIC_RELAXED);
         if (count && t->captures++ % VERIFY_SAMPLE == 0)
                 verify_backtrace(t, count, caller);
-        return stack_capture(t, caller); /* the unwind used the room of its fresh frames */
+        return stack_capture(t, &caller); /* the unwind used the room of its fresh frames */
 }

@@ -32,6 +32,15 @@
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 #define BOOK_INLINE static inline __attribute__((always_inline))
 
+/* P, of which the compiler could not know that it is never NULL. */
+#define book_never_null(p)                       \
+        ({                                       \
+                __auto_type p_ = (p);            \
+                if (!p_)                         \
+                        __builtin_unreachable(); \
+                p_;                              \
+        })
+
 /* How an address is taken apart by the shadow: its place in a chunk, in a middle table, in the top
  * one. */
 #define SHADOW_LOW_BITS 22 /* of LEDGER_SHADOW_SPAN */
@@ -124,16 +133,26 @@ static inline struct ledger_slot *book_slot(const struct book *k, uint32_t index
 /* The counters of SITE in W's slot; NULL when there is no room (book_full). */
 struct ledger_counter *book_counter_new(struct book *k, struct book_writer *w, uint32_t site);
 
-static inline struct ledger_counter *book_counter(struct book *k, struct book_writer *w,
-                                                  uint32_t site)
+/* The same if there are some, else NULL. */
+static inline struct ledger_counter *book_counter_known(const struct book *k,
+                                                        const struct book_writer *w, uint32_t site)
 {
         uint32_t chunk = w->slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
 
         if (unlikely(!chunk))
-                return book_counter_new(k, w, site);
-        return (struct ledger_counter *)(k->counters +
-                                         (uint64_t)(chunk - 1) * LEDGER_COUNTER_CHUNK_BYTES) +
-               site % LEDGER_COUNTERS_PER_CHUNK;
+                return NULL;
+        return book_never_null(
+                (struct ledger_counter *)(k->counters - LEDGER_COUNTER_CHUNK_BYTES +
+                                          (uint64_t)chunk * LEDGER_COUNTER_CHUNK_BYTES) +
+                site % LEDGER_COUNTERS_PER_CHUNK);
+}
+
+static inline struct ledger_counter *book_counter(struct book *k, struct book_writer *w,
+                                                  uint32_t site)
+{
+        struct ledger_counter *c = book_counter_known(k, w, site);
+
+        return likely(c != NULL) ? c : book_counter_new(k, w, site);
 }
 
 /* The class of a size or an age: ledger_slot. */

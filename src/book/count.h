@@ -22,15 +22,17 @@ BOOK_INLINE void count_add(struct book *k, struct book_writer *w, struct ledger_
                            struct count_blocks n)
 {
         struct ledger_slot *slot = w->slot;
+        struct ledger_head *h = k->head;
+        uint64_t all;
 
-        peak_before_alloc(k, c);
+        peak_before_alloc(h, c);
         c->allocs += n.times;
         c->alloc_bytes += n.times * n.size;
         slot->allocs += n.times;
-        slot->alloc_bytes += n.times * n.size;
+        all = slot->alloc_bytes += n.times * n.size;
         slot->sizes[book_class(n.size)] += n.times;
-        peak_after_alloc(k, w);
         w->last = n.address;
+        peak_judge(k, w, h, all - slot->free_bytes);
 }
 
 /* N of the site of C are no more. */
@@ -38,8 +40,9 @@ BOOK_INLINE void count_remove(struct book *k, struct book_writer *w, struct ledg
                               struct count_blocks n)
 {
         struct ledger_slot *slot = w->slot;
+        struct ledger_head *h = k->head;
 
-        peak_before_free(k, c);
+        peak_before_free(h, c);
         c->frees += n.times;
         c->free_bytes += n.times * n.size;
         c->lifetime_ms += n.times * n.age_ms;
@@ -48,7 +51,7 @@ BOOK_INLINE void count_remove(struct book *k, struct book_writer *w, struct ledg
         w->last = 0;
         slot->frees += n.times;
         slot->free_bytes += n.times * n.size;
-        peak_after_free(k, w);
+        peak_after_free(k, w, h);
 }
 
 /* BYTES of the site of C are counted elsewhere from now on; negative: here again.  No block came or
@@ -57,9 +60,9 @@ static inline void count_carve(struct book *k, struct book_writer *w, struct led
                                int64_t bytes)
 {
         if (bytes > 0)
-                peak_before_free(k, c);
+                peak_before_free(k->head, c);
         else
-                peak_before_alloc(k, c);
+                peak_before_alloc(k->head, c);
         c->free_bytes += (uint64_t)bytes;
         w->slot->free_bytes += (uint64_t)bytes;
 }
@@ -68,14 +71,14 @@ static inline void count_carve(struct book *k, struct book_writer *w, struct led
  * heap's maximum. */
 static inline void count_map(struct book *k, struct ledger_counter *c, uint64_t bytes)
 {
-        peak_before_free(k, c);
+        peak_before_free(k->head, c);
         c->allocs++;
         c->alloc_bytes += bytes;
 }
 
 static inline void count_unmap(struct book *k, struct ledger_counter *c, uint64_t bytes, bool whole)
 {
-        peak_before_free(k, c);
+        peak_before_free(k->head, c);
         c->frees += whole;
         c->free_bytes += bytes;
 }
@@ -86,7 +89,7 @@ static inline void count_undo(struct book *k, struct book_writer *w, struct ledg
 {
         struct ledger_slot *slot = w->slot;
 
-        peak_before_alloc(k, c);
+        peak_before_alloc(k->head, c);
         c->frees -= n.times;
         c->free_bytes -= n.times * n.size;
         c->lifetime_ms -= n.times * n.age_ms;

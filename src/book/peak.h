@@ -44,11 +44,13 @@ void peak_forked(struct book *k);
 /* Add what W gained or lost to the common total; take a new maximum if there is one. */
 void peak_flush(struct book *k, struct book_writer *w);
 
+/* The barrier: what is read here is not to be read ahead for those who need not come here. */
 static inline void peak_save(struct ledger_counter *c, uint32_t epoch)
 {
         c->peak_bytes = (int64_t)(c->alloc_bytes - c->free_bytes);
         c->peak_blocks = (int32_t)(c->allocs - c->frees);
         c->epoch = epoch;
+        compiler_barrier();
 }
 
 /* What C adds to the peak of H. */
@@ -60,57 +62,57 @@ static inline void peak_of(const struct ledger_head *h, const struct ledger_coun
         *blocks += saved ? (uint64_t)(int64_t)c->peak_blocks : c->allocs - c->frees;
 }
 
-/* Before counter C grows by an allocation. */
-static inline void peak_before_alloc(struct book *k, struct ledger_counter *c)
+/* Before counter C of the ledger at H grows by an allocation. */
+static inline void peak_before_alloc(const struct ledger_head *h, struct ledger_counter *c)
 {
-        struct ledger_head *h = k->head;
         uint32_t epoch = __atomic_load_n(&h->epoch, __ATOMIC_RELAXED);
 
-        if (c->epoch != epoch && !h->at_peak)
+        if (unlikely(c->epoch != epoch) && !h->at_peak)
                 peak_save(c, epoch);
 }
 
-/* After the slot's totals include an allocation. */
-static inline void peak_after_alloc(struct book *k, struct book_writer *w)
+/* After the slot's totals, by which LIVE bytes are left, include an allocation. */
+BOOK_INLINE void peak_judge(struct book *k, struct book_writer *w, struct ledger_head *h,
+                            uint64_t live)
 {
-        struct ledger_head *h = k->head;
-        const struct ledger_slot *s = w->slot;
-        uint64_t live;
-
-        live = s->alloc_bytes - s->free_bytes;
         if (unlikely(h->several)) {
-                if ((int64_t)(live - s->flushed_bytes) > h->batch)
+                if ((int64_t)(live - w->slot->flushed_bytes) > h->batch)
                         peak_flush(k, w);
                 return;
         }
         if ((int64_t)live > (int64_t)h->peak_bytes) {
                 h->peak_bytes = live;
-                h->peak_tick_ms = book_now_ms(k);
+                h->peak_tick_ms = __atomic_load_n(&h->tick_ms, __ATOMIC_RELAXED);
                 h->at_peak = 1;
         }
 }
 
-/* Before counter C shrinks by a release. */
-static inline void peak_before_free(struct book *k, struct ledger_counter *c)
+static inline void peak_after_alloc(struct book *k, struct book_writer *w)
 {
-        struct ledger_head *h = k->head;
-        uint32_t epoch;
+        peak_judge(k, w, k->head, w->slot->alloc_bytes - w->slot->free_bytes);
+}
 
+/* Before counter C of the ledger at H shrinks by a release. */
+static inline void peak_before_free(struct ledger_head *h, struct ledger_counter *c)
+{
+        uint32_t epoch = __atomic_load_n(&h->epoch, __ATOMIC_RELAXED);
+
+        if (likely(!(h->at_peak | (epoch ^ c->epoch))))
+                return;
         if (h->at_peak) {
                 h->at_peak = 0;
-                __atomic_store_n(&h->epoch, h->epoch + 1, __ATOMIC_RELAXED);
+                __atomic_store_n(&h->epoch, ++epoch, __ATOMIC_RELAXED);
         }
-        epoch = __atomic_load_n(&h->epoch, __ATOMIC_RELAXED);
-        if (c->epoch != epoch)
-                peak_save(c, epoch);
+        peak_save(c, epoch);
 }
 
 /* After the slot's totals include a release. */
-static inline void peak_after_free(struct book *k, struct book_writer *w)
+BOOK_INLINE void peak_after_free(struct book *k, struct book_writer *w, const struct ledger_head *h)
 {
         const struct ledger_slot *s = w->slot;
 
-        if (unlikely(k->head->several) && (int64_t)(s->flushed_bytes - (s->alloc_bytes - s->free_bytes)) > k->head->batch)
+        if (unlikely(h->several) &&
+            (int64_t)(s->flushed_bytes - (s->alloc_bytes - s->free_bytes)) > h->batch)
                 peak_flush(k, w);
 }
 

@@ -76,7 +76,8 @@ static inline struct ledger_block *shadow_at(struct book *k, struct book_writer 
                 w->span = address / LEDGER_SHADOW_SPAN;
                 w->span_chunk = b - address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE;
         }
-        return w->span_chunk + address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE;
+        return book_never_null(w->span_chunk +
+                               address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE);
 }
 
 /* The entry that describes (or described last) the block at ADDRESS; NULL: never seen. */
@@ -88,11 +89,12 @@ static inline struct ledger_block *shadow_find(struct book *k, struct book_write
         return likely(b && b->b && (b->b >> 51 & 24u) == address % LEDGER_SHADOW_GRANULE) ? b : NULL;
 }
 
-/* Whether B is the entry of the live block at ADDRESS, which has less than 4 GiB and is not ignored: all that an entry
- * says about it but its kind, its thread and its birth, in one comparison. */
-static inline bool shadow_is_plain(const struct ledger_block *b, uint64_t address)
+/* The kind of B, if it is the entry of the live block at ADDRESS, which has less than 4 GiB and is not ignored; else a number
+ * that is no kind of a block, or LEDGER_KIND_NONE: all that an entry says but thread and birth, for one comparison. */
+static inline uint64_t shadow_plain_kind(const struct ledger_block *b, uint64_t address)
 {
-        return (b->b >> 52 ^ (address >> 1 & 12u)) == SHADOW_LIVE >> 52 && !(address & 7u);
+        return unlikely(address & 7u) ? 0
+                                      : (b->b >> 48 ^ (address << 3 & 0xc0u)) - (SHADOW_LIVE >> 48);
 }
 
 /* The entry to write a new block at ADDRESS into; NULL: cannot be kept. */
@@ -130,10 +132,12 @@ __attribute__((cold)) void shadow_keep(struct book *k, struct book_writer *w, st
 /* B is from now on the entry of a live block. */
 static inline void shadow_put(struct book *k, struct book_writer *w, struct ledger_block *b, struct ledger_block what)
 {
+        const struct ledger_head *h = k->head; /* what is written is not there */
+
         b->a = what.a;
         b->b = what.b;
         compiler_barrier();
-        if (unlikely(k->head->reclaims != w->reclaims))
+        if (unlikely(h->reclaims != w->reclaims))
                 shadow_keep(k, w, b, what);
 }
 
