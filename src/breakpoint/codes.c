@@ -128,7 +128,7 @@ static void set_entry(struct target *t, uint16_t entry, uint64_t at)
 {
         if (!at || !entry_wanted(entry, tracer.wishes->flags))
                 return;
-        point_set(t, at, entries[entry].does == DOES_EXIT ? POINT_EXIT : POINT_ENTRY, entry);
+        point_set(t, at, entries[entry].does >= DOES_EXIT ? POINT_EXIT : POINT_ENTRY, entry);
         if (entry == ENTRY_MALLOC && !t->book.head->allocator)
                 t->book.head->allocator = at;
 }

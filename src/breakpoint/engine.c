@@ -29,6 +29,7 @@
 #include "attach/procfs.h"
 #include "base/heap.h"
 #include "base/io.h"
+#include "breakpoint/entries.h"
 #include "wire/hello.h"
 
 #define TICK_US 20000  /* between looks at who asks for something ... */
@@ -161,7 +162,10 @@ static void serve(struct task *t, const struct point *p)
         case POINT_LOADER: codes_look(t->target); break;
         case POINT_EXIT:
                 if (t->target->recorded)
-                        wait_for_search(t, LEDGER_SCAN_EXIT, t->registers.rsp);
+                        wait_for_search(t,
+                                        entries[p->entry].does == DOES_EXEC ? LEDGER_SCAN_EXEC
+                                                                            : LEDGER_SCAN_EXIT,
+                                        t->registers.rsp);
                 break;
         }
 }

@@ -16,7 +16,7 @@ const struct entry entries[ENTRY_COUNT] = {
 
 int entry_named(const char *symbol)
 {
-        if (!strchr("mfcrapv_", symbol[0]))
+        if (!strchr("mfcrapve_", symbol[0]))
                 return -1;
         for (int i = 0; i < ENTRY_COUNT; i++)
                 if (strcmp(entries[i].symbol, symbol) == 0)
@@ -28,7 +28,7 @@ bool entry_wanted(uint32_t number, uint32_t flags)
 {
         const struct entry *e = &entries[number];
 
-        if (e->does == DOES_EXIT)
+        if (e->does >= DOES_EXIT)
                 return flags & WIRE_F_LEAK_SCAN;
         if (e->does == DOES_MAP || e->does == DOES_UNMAP || e->does == DOES_REMAP)
                 return !(flags & WIRE_F_NO_MMAP);

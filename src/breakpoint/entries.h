@@ -24,7 +24,8 @@ enum entry_does {
         DOES_MAP,
         DOES_UNMAP,
         DOES_REMAP,
-        DOES_EXIT
+        DOES_EXIT, /* the process ends ... */
+        DOES_EXEC  /* ... or becomes another program */
 };
 
 #define ENTRY_NO 7u
@@ -68,7 +69,10 @@ enum entry_does {
         X(MUNMAP, "munmap", UNMAP, MMAP, 1, NO, NO)                                             \
         X(MREMAP, "mremap", REMAP, MREMAP, 2, NO, NO)                                           \
         X(EXIT, "_exit", EXIT, NONE, NO, NO, NO)                                                \
-        X(EXIT_C, "_Exit", EXIT, NONE, NO, NO, NO)
+        X(EXIT_C, "_Exit", EXIT, NONE, NO, NO, NO)                                              \
+        X(EXECVE, "execve", EXEC, NONE, NO, NO, NO)                                             \
+        X(EXECVEAT, "execveat", EXEC, NONE, NO, NO, NO)                                         \
+        X(FEXECVE, "fexecve", EXEC, NONE, NO, NO, NO)
 
 enum entry_number {
 #define ENTRY_ENUM(name, symbol, does, kind, size, count, align) ENTRY_##name,

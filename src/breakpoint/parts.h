@@ -22,14 +22,14 @@ enum point_what {
         POINT_ENTRY,  /* of a function in the table of entries.h */
         POINT_RETURN, /* behind a call of one of them */
         POINT_LOADER, /* the loader has mapped or unmapped a library */
-        POINT_EXIT    /* _exit(): the process is about to end */
+        POINT_EXIT    /* the program is about to end: _exit() and its relatives, execve() */
 };
 
 struct point {
         uint64_t at; /* 0: none */
         uint64_t slot; /* where the displaced instruction is; 0: not made yet */
         struct move move;
-        uint16_t entry; /* POINT_ENTRY: in the table.  POINT_RETURN: 1 + that, 0 not known yet */
+        uint16_t entry; /* in the table.  POINT_RETURN: 1 + that, 0 not known yet */
         uint8_t what;
         uint8_t original; /* the byte that int3 stands for */
         bool ready; /* MOVE is known */

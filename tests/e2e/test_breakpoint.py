@@ -173,6 +173,18 @@ def test_leaks_of_a_program_that_a_signal_ends(stops, recorder):
     assert b"lose" in done.stdout
 
 
+def test_leaks_of_a_program_that_becomes_another(stops, recorder):
+    seen = recorder.record(stops, "becomes", options=ENGINE)
+    assert seen.status == 0
+    assert len(seen.files()) == 2
+    first = [f for f in seen.files() if f.name != "out.seep"]
+    done = run([SEEP, "leaks", "--json", *first], cwd=seen.folder)
+    assert done.status == 1, done.stderr
+    found = json.loads(done.stdout)
+    lost = [s for s in found["sites"] if found["frames"][s["stack"][0]]["function"] == "lose"]
+    assert [s["bytes_allocated"] for s in lost if s["class"] == "definite"].count(4321) == 1
+
+
 def test_the_program_goes_on_when_seep_is_killed(stops, recorder):
     folder = recorder.folder()
     worker = Worker(stops, folder)

@@ -8,6 +8,7 @@
  *   children   one by each of fork, vfork, posix_spawn and system; their statuses are told
  *   grandchild what those run: seven blocks of 111 bytes, status 3
  *   signals    handlers that allocate, traps of its own, a signal that waits while it is blocked
+ *   becomes    loses two blocks, and becomes another program, at the second try
  *   works      allocates until it is told to end by a byte on stdin; status 7
  */
 #include "truth.h"
@@ -167,6 +168,15 @@ static int works(void)
         return 7;
 }
 
+static int becomes(void)
+{
+        lose(4321);
+        execl("/nowhere/at/all", "all", NULL);
+        lose(1234);
+        execl("/bin/true", "true", NULL);
+        return 1;
+}
+
 int main(int argc, char **argv)
 {
         const char *what = argc > 1 ? argv[1] : "";
@@ -180,5 +190,7 @@ int main(int argc, char **argv)
                 return grandchild() ? 3 : 1;
         if (strcmp(what, "signals") == 0)
                 return signals();
+        if (strcmp(what, "becomes") == 0)
+                return becomes();
         return works();
 }
