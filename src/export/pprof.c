@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arrange.h"
 #include "base/gzip.h"
 #include "base/heap.h"
 #include "base/order.h"
@@ -39,6 +40,8 @@ struct portions {
 
 enum { NOBODY = 0 }; /* threads[0] of a profile */
 
+struct pprof;
+
 struct portioning {
         const struct profile *profile;
         const struct cost_source *source;
@@ -46,6 +49,9 @@ struct portioning {
         uint32_t *rows; /* by site: 1 + row; 0 not selected */
         uint8_t *doubtful; /* by row: blocks of a thread of which no share tells; those of short threads may be under another's name */
         struct portions found;
+        uint32_t *first; /* by row: where its portions begin in what was found */
+        void (*take)(struct pprof *to, const struct portion *portion);
+        struct pprof *to;
 };
 
 static int compare(const void *a, const void *b)
@@ -66,31 +72,51 @@ static void find_rows(struct portioning *g)
                 g->rows[i] = g->rows[sel->leaders[i]];
 }
 
+#define NO_KEY UINT64_MAX
+
+/* What puts shares into the order of rows, then threads. */
+static uint64_t *make_keys(const struct portioning *g)
+{
+        const struct profile *p = g->profile;
+        uint64_t *keys = heap_grow(NULL, p->share_count, sizeof *keys);
+
+        for (uint32_t i = 0; i < p->share_count; i++) {
+                const struct profile_share *s = &p->shares[i];
+                bool chosen = s->site < p->site_count && s->thread < p->thread_count && g->rows[s->site];
+
+                keys[i] = chosen ? (uint64_t)(g->rows[s->site] - 1) << 32 | s->thread : NO_KEY;
+        }
+        return keys;
+}
+
 /* What threads did at sites, those of one thread and row summed. */
 static void take_shares(struct portioning *g)
 {
         const struct profile *p = g->profile;
-        struct portion *at = heap_zero(p->share_count, sizeof *at);
-        uint32_t count = 0, kept = 0;
+        uint64_t *keys = make_keys(g), last = NO_KEY;
+        uint32_t *order = arrange_start(p->share_count), count = 0;
+        struct portion *at;
 
-        for (uint32_t i = 0; i < p->share_count; i++) {
-                const struct profile_share *share = &p->shares[i];
+        arrange_by(order, p->share_count, keys);
+        at = heap_grow(NULL, p->share_count, sizeof *at);
+        for (uint32_t i = 0; i < p->share_count && keys[order[i]] != NO_KEY; i++) {
+                const struct profile_share *s = &p->shares[order[i]];
 
-                if (share->site >= p->site_count || share->thread >= p->thread_count || !g->rows[share->site])
-                        continue;
-                at[count++] = (struct portion){ g->rows[share->site] - 1,
-                                                share->thread,
-                                                { { [COST_ALLOC_COUNT] = share->allocs,
-                                                    [COST_ALLOC_BYTES] = share->alloc_bytes,
-                                                    [COST_TEMP_COUNT] = share->temporary } } };
+                if (keys[order[i]] != last) {
+                        last = keys[order[i]];
+                        at[count++] = (struct portion){ .row = (uint32_t)(last >> 32), .thread = s->thread };
+                        g->first[(last >> 32) + 1] = count;
+                }
+                at[count - 1].costs.of[COST_ALLOC_COUNT] += s->allocs;
+                at[count - 1].costs.of[COST_ALLOC_BYTES] += s->alloc_bytes;
+                at[count - 1].costs.of[COST_TEMP_COUNT] += s->temporary;
         }
-        qsort(at, count, sizeof *at, compare);
-        for (uint32_t i = 0; i < count; i++)
-                if (kept && compare(&at[kept - 1], &at[i]) == 0)
-                        cost_add(&at[kept - 1].costs, &at[i].costs);
-                else
-                        at[kept++] = at[i];
-        g->found = (struct portions){ at, kept };
+        for (uint32_t i = 0; i < g->heap->count; i++) /* rows without a share */
+                if (g->first[i + 1] < g->first[i])
+                        g->first[i + 1] = g->first[i];
+        g->found = (struct portions){ at, count };
+        free(order);
+        free(keys);
 }
 
 static bool is_lost(const struct cost_source *source, const struct packed_walk *w)
@@ -113,7 +139,9 @@ static void take_blocks(struct portioning *g)
                 struct portion key = { .row = row - 1, .thread = block->thread }, *found;
                 uint64_t lost = row && is_lost(g->source, &w), times = profile_block_times(p, block);
 
-                found = row ? bsearch(&key, g->found.at, g->found.count, sizeof key, compare) : NULL;
+                found = row ? bsearch(&key, g->found.at + g->first[row - 1], g->first[row] - g->first[row - 1],
+                                      sizeof key, compare)
+                            : NULL;
                 if (row && !found)
                         g->doubtful[row - 1] = 1;
                 if (!found)
@@ -126,29 +154,23 @@ static void take_blocks(struct portioning *g)
         packed_close(&w);
 }
 
-static void add(struct portions *p, const struct portion *portion)
+static void add(const struct portioning *g, const struct portion *portion)
 {
         if (cost_any(&portion->costs))
-                p->at[p->count++] = *portion;
-}
-
-/* The row as one portion: of its only thread, or of nobody. */
-static void add_whole(struct portions *made, uint32_t row, const struct costs *costs, uint32_t thread)
-{
-        add(made, &(struct portion){ row, thread, *costs });
+                g->take(g->to, portion);
 }
 
 /* The parts of each thread, and the rest. */
-static void add_parts(struct portions *made, const struct costs *all, const struct portion *parts, uint32_t count)
+static void add_parts(const struct portioning *g, const struct costs *all, const struct portion *parts, uint32_t count)
 {
         struct portion rest = { parts->row, NOBODY, *all };
 
         for (uint32_t i = 0; i < count; i++) {
                 for (int k = 0; k < COST_COUNT; k++)
                         rest.costs.of[k] -= parts[i].costs.of[k];
-                add(made, &parts[i]);
+                add(g, &parts[i]);
         }
-        add(made, &rest);
+        add(g, &rest);
 }
 
 /* Whether the numbers of the row are those that the shares are of. */
@@ -163,44 +185,35 @@ static bool is_divisible(const struct portioning *g, const struct costs *all, co
         return g->source->sel->moment == SELECT_OF_RUN && allocs == all->of[COST_ALLOC_COUNT] && bytes == all->of[COST_ALLOC_BYTES];
 }
 
-static void divide(const struct portioning *g, struct portions *made)
+/* A row is one portion, of its only thread or of nobody, unless it can be divided. */
+static void divide(const struct portioning *g)
 {
-        uint32_t next = 0;
-
         for (uint32_t row = 0; row < g->heap->count; row++) {
                 struct costs all = cost_of_row(g->source, &g->heap->rows[row]);
-                const struct portion *parts = &g->found.at[next];
-                uint32_t count = 0;
+                const struct portion *parts = g->found.at + g->first[row];
+                uint32_t count = g->first[row + 1] - g->first[row];
+                bool sure = count && !g->doubtful[row];
 
-                for (; next < g->found.count && g->found.at[next].row == row; next++)
-                        count++;
-                if (count > 1 && !g->doubtful[row] && is_divisible(g, &all, parts, count))
-                        add_parts(made, &all, parts, count);
+                if (sure && count > 1 && is_divisible(g, &all, parts, count))
+                        add_parts(g, &all, parts, count);
                 else
-                        add_whole(made, row, &all, count == 1 && !g->doubtful[row] ? parts->thread : NOBODY);
+                        add(g, &(struct portion){ row, sure && count == 1 ? parts->thread : NOBODY, all });
         }
 }
 
 /* Peaks are not known by thread: where several allocated at one stack they are in a portion of nobody. */
-static void portions_make(struct portions *p, const struct cost_source *source)
+static void portions_make(struct portioning *g)
 {
-        struct portioning g = { .profile = source->sel->profile, .source = source, .heap = &source->sel->heap };
-
-        find_rows(&g);
-        g.doubtful = heap_zero(g.heap->count, 1);
-        take_shares(&g);
-        take_blocks(&g);
-        *p = (struct portions){ heap_zero((size_t)g.found.count + g.heap->count, sizeof *p->at), 0 };
-        divide(&g, p);
-        free(g.found.at);
-        free(g.rows);
-        free(g.doubtful);
-}
-
-static void portions_free(struct portions *p)
-{
-        free(p->at);
-        *p = (struct portions){ 0 };
+        find_rows(g);
+        g->doubtful = heap_zero(g->heap->count, 1);
+        g->first = heap_zero((size_t)g->heap->count + 1, sizeof *g->first);
+        take_shares(g);
+        take_blocks(g);
+        divide(g);
+        free(g->found.at);
+        free(g->first);
+        free(g->rows);
+        free(g->doubtful);
 }
 
 /* ---- all costs of all stacks as pprof's profile.proto: one protobuf message, packed by gzip ---- */
@@ -239,14 +252,12 @@ static void put_number(struct str *out, unsigned field, uint64_t value)
 {
         if (!value)
                 return; /* what is left out is zero */
-        str_varint(out, field << 3);
-        str_varint(out, value);
+        str_end(out, str_varint_at(str_varint_at(str_room(out, 2 * STR_VARINT_MAX), field << 3), value));
 }
 
 static void put_bytes(struct str *out, unsigned field, const char *bytes, size_t count)
 {
-        str_varint(out, field << 3 | 2);
-        str_varint(out, count);
+        str_end(out, str_varint_at(str_varint_at(str_room(out, 2 * STR_VARINT_MAX), field << 3 | 2), count));
         str_bytes(out, bytes, count);
 }
 
@@ -428,16 +439,32 @@ static void put_size(struct pprof *w, const struct costs *costs)
         put_message(&w->part, SAMPLE_LABEL, &w->inner);
 }
 
+/* Room is made for several frames at a time. */
+static void put_stack(struct pprof *w, uint32_t at)
+{
+        enum { FRAMES = 32 };
+
+        while (at) {
+                char *to = str_room(&w->inner, FRAMES * STR_VARINT_MAX);
+
+                for (int left = FRAMES; at && left; left--, at = calltree_caller(&w->stacks.tree, at))
+                        to = str_varint_at(to, (uint64_t)w->stacks.nodes[at].frame + 1);
+                str_end(&w->inner, to);
+        }
+}
+
 static void put_sample(struct pprof *w, const struct portion *portion)
 {
         const struct profile *p = w->in->profile;
         const struct select_row *row = &w->in->sel->heap.rows[portion->row];
+        char *to;
 
-        for (uint32_t at = w->stacks.ends[portion->row]; at; at = calltree_caller(&w->stacks.tree, at))
-                str_varint(&w->inner, (uint64_t)w->stacks.nodes[at].frame + 1);
+        put_stack(w, w->stacks.ends[portion->row]);
         put_message(&w->part, SAMPLE_LOCATIONS, &w->inner);
+        to = str_room(&w->inner, COST_COUNT * STR_VARINT_MAX);
         for (int i = 0; i < count_values(w); i++)
-                str_varint(&w->inner, portion->costs.of[i]);
+                to = str_varint_at(to, portion->costs.of[i]);
+        str_end(&w->inner, to);
         put_message(&w->part, SAMPLE_VALUES, &w->inner);
         if (portion->thread)
                 put_thread(w, &p->threads[portion->thread]);
@@ -448,12 +475,10 @@ static void put_sample(struct pprof *w, const struct portion *portion)
 
 static void put_samples(struct pprof *w)
 {
-        struct portions portions;
+        const struct cost_source *source = &w->stacks.source;
+        struct portioning g = { .profile = source->sel->profile, .source = source, .heap = &source->sel->heap, .take = put_sample, .to = w };
 
-        portions_make(&portions, &w->stacks.source);
-        for (uint32_t i = 0; i < portions.count; i++)
-                put_sample(w, &portions.at[i]);
-        portions_free(&portions);
+        portions_make(&g);
 }
 
 /* ---- the whole ---- */
