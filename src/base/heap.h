@@ -15,6 +15,13 @@ void *heap_zero(size_t count, size_t size);
 /* The same, of large pages where it is much: for what is filled from its start on, without holes. */
 void *heap_dense(size_t count, size_t size);
 
+/* BYTES at P are about to be written, all of them: their pages are had at once, which costs the kernel half
+ * of what it takes for one after another. */
+void heap_ready(void *p, size_t bytes);
+
+/* heap_zero() of what will be written from its start to its end. */
+void *heap_full(size_t count, size_t size);
+
 /* P resized to COUNT elements of SIZE bytes; what is new is not cleared. */
 void *heap_grow(void *p, size_t count, size_t size);
 

@@ -27,6 +27,7 @@ void *parts_extend(struct profile *p, unsigned array, uint64_t count)
 
         *records = heap_grow(*records, have + count, t->record_bytes);
         fresh = (char *)*records + have * t->record_bytes;
+        heap_ready(fresh, count * t->record_bytes);
         memset(fresh, 0, count * t->record_bytes);
         return fresh;
 }

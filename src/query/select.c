@@ -113,7 +113,7 @@ static bool select_is_map(uint32_t kind)
 /* One row per site (row i is site i), with the numbers of the whole run. */
 static struct select_row *rows_of_run(const struct profile *p)
 {
-        struct select_row *rows = heap_zero(p->site_count, sizeof *rows);
+        struct select_row *rows = heap_full(p->site_count, sizeof *rows);
 
         for (uint32_t i = 1; i < p->site_count; i++) {
                 const struct profile_site *site = &p->sites[i];

@@ -188,7 +188,7 @@ static enum sort_key flat_second(enum sort_key key)
 /* Largest first; where all is equal, as the sites are numbered. */
 static struct flat_entry *entries_ordered(struct flat_entry *entries, uint32_t count)
 {
-        struct flat_entry *ordered = heap_grow(NULL, count, sizeof *ordered);
+        struct flat_entry *ordered = heap_full(count, sizeof *ordered);
         uint64_t *keys = heap_grow(NULL, count, sizeof *keys);
         uint32_t *order = arrange_start(count);
 
@@ -407,7 +407,7 @@ static bool flat_shown(const struct flat *f, const struct flat_entry *entry)
 
 static struct flat_entry *flat_entries(const struct flat *f, const struct select_part *part, uint32_t *count)
 {
-        struct flat_entry *entries = heap_zero(part->count, sizeof *entries);
+        struct flat_entry *entries = heap_full(part->count, sizeof *entries);
         enum sort_key key = f->options->key, second = flat_second(key);
         uint64_t *extra = flat_extra(f, key), *extra_second = flat_extra(f, second);
 
