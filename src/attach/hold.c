@@ -23,85 +23,10 @@
 #include <unistd.h>
 
 #include "attach/procfs.h"
+#include "attach/refusal.h"
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/io.h"
-
-/* ---- why the kernel does not let us stop a process, and what to do about it ---- */
-
-#define REFUSAL_CAP_SYS_PTRACE 19u
-
-static bool have_ptrace_right(void)
-{
-        return procfs_status(getpid(), getpid(), "CapEff", 16, 0) >> REFUSAL_CAP_SYS_PTRACE & 1;
-}
-
-static long yama_scope(void)
-{
-        struct str text = { 0 };
-        long scope = io_read_file("/proc/sys/kernel/yama/ptrace_scope", &text) ? strtol(str_get(&text), NULL, 10) : 0;
-
-        str_free(&text);
-        return scope;
-}
-
-/* Its files in /proc belong to root then, though the process itself does not. */
-static bool is_undumpable(pid_t pid, uid_t uid)
-{
-        char path[64];
-        struct stat s;
-
-        snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-        return stat(path, &s) == 0 && s.st_uid != uid;
-}
-
-static bool refused_by_rights(pid_t pid, struct err *e)
-{
-        uid_t uid = (uid_t)procfs_status(pid, pid, "Uid", 10, geteuid());
-
-        if (have_ptrace_right())
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: the kernel refuses it even to root. A security module (SELinux, AppArmor) or "
-                               "kernel.yama.ptrace_scope=3 forbids it, or it lies in an outer container", (int)pid);
-        if (geteuid() == 0)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: this container lacks CAP_SYS_PTRACE. Start it with that right: "
-                               "docker run --cap-add=SYS_PTRACE", (int)pid);
-        if (uid != geteuid())
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: it belongs to another user (uid %u, we are %u). Run seep as that user, or with sudo",
-                               (int)pid, (unsigned)uid, (unsigned)geteuid());
-        if (is_undumpable(pid, uid))
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: it is not dumpable (it was started with elevated privileges, or asked for "
-                               "that with prctl). Use sudo", (int)pid);
-        if (yama_scope() > 0)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: the kernel allows tracing of own children only (kernel.yama.ptrace_scope=%ld). "
-                               "For now use sudo; until reboot: sudo sysctl kernel.yama.ptrace_scope=0; without rights: start it with "
-                               "'seep record'", (int)pid, yama_scope());
-        return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                       "may not stop process %d: the kernel refuses it, probably by a seccomp filter or a security module. Use sudo, or "
-                       "in a container: docker run --cap-add=SYS_PTRACE", (int)pid);
-}
-
-/* PTRACE_SEIZE of TID in PID failed with ERROR: find out why.  Returns false with E filled. */
-static bool refusal_explain(pid_t pid, pid_t tid, int error, struct err *e)
-{
-        pid_t tracer = (pid_t)procfs_status(pid, tid, "TracerPid", 10, 0);
-        char name[PROCFS_NAME_BYTES], state = procfs_state(pid, tid);
-
-        if (error == ESRCH || state == 'X' || state == 'Z')
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %d any more: it has ended", (int)pid);
-        if (tracer)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: it is already traced by %s (%d); only one tracer is possible. End that first",
-                               (int)pid, procfs_name(tracer, name), (int)tracer);
-        if (error == EPERM || error == EACCES)
-                return refused_by_rights(pid, e);
-        errno = error;
-        return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot stop process %d", (int)pid);
-}
 
 /* ---- all threads of a process, stopped and let go again without their noticing ---- */
 

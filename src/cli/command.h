@@ -29,6 +29,7 @@
         X(sql, "[OPTIONS] [FILE|PID] [QUERY|-]", "query a recording with SQL")                                         \
         X(events, "[OPTIONS] [FILE|PID]", "print every event of a recording made with --events")                       \
         X(info, "[OPTIONS] [FILE|PID]", "show what a recording contains and whether it is intact")                     \
+        X(doctor, "[OPTIONS] [PID|PROGRAM]", "check what can be recorded here, and say what to do")                    \
         X(symbolize, "[OPTIONS] FILE", "store symbol names in a recording, to read it anywhere")                       \
         X(help, "[COMMAND|TOPIC]", "explain a command or a topic")
 

@@ -8,6 +8,7 @@
 #include "attach/core.h"
 #include "attach/freeze.h"
 #include "attach/mappings.h"
+#include "attach/refusal.h"
 #include "base/clock.h"
 #include "base/find.h"
 #include "base/heap.h"
@@ -517,7 +518,7 @@ bool scan_unrecorded(const struct scan_target *t, struct profile *p, struct err 
         struct scan_order o = { .pid = t->pid, .view = &none, .flags = t->flags, .lost = t->lost,
                                 .lost_count = t->lost_count, .read = say_nothing,
                                 .when = t->core ? PROFILE_SCAN_CORE : PROFILE_SCAN_ASKED };
-        bool good = t->core || unrecorded_possible(t->pid, e), again = good;
+        bool good = t->core || refusal_possible(t->pid, e), again = good;
 
         for (uint32_t tries = t->core ? 1 : TRIES; again; tries--) {
                 struct unrecorded u = { 0 };

@@ -30,32 +30,6 @@ static size_t path_length(const struct mapping *m)
 
 /* ---- the process ---- */
 
-bool unrecorded_possible(pid_t pid, struct err *e)
-{
-        char name[PROCFS_NAME_BYTES], state = procfs_state(pid, pid);
-        uint64_t group = procfs_status(pid, pid, "Tgid", 10, 0);
-        pid_t parent = (pid_t)process_parent((uint32_t)pid);
-
-        if (state == 'X')
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %d", (int)pid);
-        if (group && group != (uint64_t)pid)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "%d is a thread of process %d: name that",
-                               (int)pid, (int)group);
-        if (state == 'Z' && process_threads((uint32_t)pid) <= 1)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "process %d is a zombie: it has ended, its memory is gone, and its "
-                               "parent %s (%d) has not waited "
-                               "for it yet",
-                               (int)pid, procfs_name(parent, name), (int)parent);
-        if (procfs_status(pid, pid, "Kthread", 10, 0) ||
-            (procfs_status(pid, pid, "VmSize", 10, UINT64_MAX) == UINT64_MAX && state != 'Z'))
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "process %d (%s) is a thread of the kernel, or about to end: it has "
-                               "no memory of its own",
-                               (int)pid, procfs_name(pid, name));
-        return true;
-}
-
 /* TEXT: arguments, divided by SEPARATOR. */
 static void take_arguments(struct profile_meta *m, const char *text, size_t bytes, char separator)
 {

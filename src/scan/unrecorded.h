@@ -27,9 +27,6 @@ struct unrecorded {
         char trouble[256];  /* "", or what of the heap could not be walked */
 };
 
-/* Whether PID may have memory to look at; false: E says why not. */
-bool unrecorded_possible(pid_t pid, struct err *e);
-
 /* Fill P's meta with what the kernel tells about F, or its core. */
 void unrecorded_about(struct profile *p, const struct freeze *f);
 

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_doctor.c -- `seep doctor [PID|PROGRAM]`: what would work here, and what to do about what would not.
+ *
+ * Keeps:  reasons are those of the rooms that refuse: attach/program.h, attach/refusal.h, base/room.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "attach/freeze.h"
+#include "attach/procfs.h"
+#include "attach/program.h"
+#include "attach/refusal.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/room.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/newest.h"
+#include "session/ask.h"
+#include "words/text.h"
+
+#define DOCTOR_OPTIONS(X)                                                                          \
+        X(DOCTOR_JSON, "json", 0, NULL, "machine-readable output")                                 \
+        LAST_OPTIONS(X, DOCTOR)
+
+enum { DOCTOR_OPTIONS(OPTION_ENUM) DOCTOR_COUNT };
+const struct option_entry doctor_options[] = { DOCTOR_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+#define DOCTOR_DISK_BYTES (64ull << 20)
+#define DOCTOR_ROOM_BYTES (256ull << 20)
+#define DOCTOR_FILES 64u
+
+struct doctor {
+        bool json;
+        bool works; /* what was asked about */
+        uint32_t count;
+        struct str out;
+};
+
+static int say_help(void)
+{
+        return command_help(COMMAND_doctor,
+                            "Check whether PROGRAM can be recorded, or the process PID be looked into, and\n"
+                            "say what to do where not; without an operand, what this machine and directory\n"
+                            "allow. PID stands still for about a millisecond.\n\n",
+                            "\nExit status: 0 recording (of a PID: looking into it) would work, 1 it would not,\n"
+                            "2 usage error.\n");
+}
+
+/* ---- lines ---- */
+
+/* One check, and what it says.  NEEDED: without it nothing works. */
+static void tell(struct doctor *d, const char *check, bool good, const char *says)
+{
+        if (d->json) {
+                str_format(&d->out, "%s\n  {\"check\": \"%s\", \"good\": %s, \"says\": ", d->count ? "," : "", check, good ? "true" : "false");
+                json_text(&d->out, says);
+                str_char(&d->out, '}');
+        } else {
+                str_format(&d->out, "%-4s %-12s %s\n", good ? "ok" : "NO", check, says);
+        }
+        d->count++;
+}
+
+static void tell_needed(struct doctor *d, const char *check, bool good, const char *says)
+{
+        d->works &= good;
+        tell(d, check, good, says);
+}
+
+/* ---- this machine ---- */
+
+static void check_disk(struct doctor *d)
+{
+        struct statvfs fs;
+        struct str says = { 0 };
+        uint64_t free_bytes = statvfs(".", &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
+        bool writable = access(".", W_OK) == 0;
+
+        text_size(&says, (int64_t)free_bytes);
+        str_text(&says, " free in this directory");
+        if (!writable)
+                str_text(&says, ", which cannot be written to: choose another with -o FILE");
+        else if (free_bytes < DOCTOR_DISK_BYTES)
+                str_text(&says, ", too little for a large recording: choose another with -o FILE");
+        tell_needed(d, "disk", writable && free_bytes >= DOCTOR_DISK_BYTES, str_get(&says));
+        str_free(&says);
+}
+
+/* OTHER: a process whose cgroup counts, too; 0 none. */
+static void check_memory(struct doctor *d, pid_t other)
+{
+        struct str says = { 0 };
+        struct room room;
+
+        room_find(&room, "", other);
+        if (room.bytes == UINT64_MAX) {
+                str_text(&says, "no limit is known");
+        } else {
+                text_size(&says, (int64_t)room.bytes);
+                str_format(&says, " for searches and reports (%s)", room.limit);
+        }
+        if (room.bytes < DOCTOR_ROOM_BYTES)
+                str_text(&says, ": leaks of a large heap are not searched for; raise it");
+        tell(d, "memory", room.bytes >= DOCTOR_ROOM_BYTES, str_get(&says));
+        str_free(&says);
+}
+
+static void check_limits(struct doctor *d)
+{
+        struct rlimit files, core, space;
+        char says[256];
+
+        getrlimit(RLIMIT_NOFILE, &files);
+        getrlimit(RLIMIT_CORE, &core);
+        getrlimit(RLIMIT_AS, &space);
+        snprintf(says, sizeof says, "%ju open files%s", (uintmax_t)files.rlim_cur,
+                 files.rlim_cur < DOCTOR_FILES ? ": too few to record several processes (ulimit -n 1024)" : "");
+        tell(d, "files", files.rlim_cur >= DOCTOR_FILES, says);
+        if (space.rlim_cur != RLIM_INFINITY)
+                tell(d, "space", true, "address space is limited (ulimit -v): the ledger takes at most half of it");
+        tell(d, "core files", core.rlim_cur != 0,
+             core.rlim_cur ? "a program that crashes leaves one: 'seep leaks CORE' searches it"
+                           : "none are written: ulimit -c unlimited");
+}
+
+static void check_proc(struct doctor *d)
+{
+        bool mounted = access("/proc/self/maps", R_OK) == 0;
+
+        tell_needed(d, "proc", mounted, mounted ? "/proc is mounted" : "/proc is not mounted: mount -t proc proc /proc");
+}
+
+/* ---- a program ---- */
+
+#define RECORD_COST "'seep record' works: some 30 ns for each malloc and free, and half of a heap of small blocks"
+
+static void check_program(struct doctor *d, const char *name)
+{
+        struct program_user user = { geteuid(), getegid() };
+        struct err e = { 0 };
+        char *path = program_find(name, &e);
+        bool good = path && program_check(path, &user, &e);
+
+        tell_needed(d, "record", good, good ? RECORD_COST : e.text);
+        if (good)
+                tell(d, "search", true, "leaks are searched for at its end; while it runs by 'seep leaks PID'");
+        free(path);
+}
+
+/* ---- a process ---- */
+
+static void check_recorded(struct doctor *d, uint32_t pid)
+{
+        struct wire_status s;
+        enum ask_answered answered = ask_glance(pid, &s);
+        char says[128];
+
+        if (answered == ASK_ANSWERED)
+                snprintf(says, sizeof says, "it is being recorded (%s): report, leaks, top, control take its number", s.engine);
+        else
+                snprintf(says, sizeof says, "it is %s", answered == ASK_SILENT    ? "recorded, but whoever does so does not answer"
+                                                        : answered == ASK_REFUSED ? "recorded by another user"
+                                                                                  : "not being recorded");
+        tell(d, "recorded", answered == ASK_ANSWERED, says);
+}
+
+/* By doing it. */
+static void check_stop(struct doctor *d, uint32_t pid)
+{
+        struct freeze f;
+        struct err e = { 0 };
+        bool good = freeze_stop(&f, (pid_t)pid, &e);
+        char says[160];
+
+        if (good) {
+                freeze_release(&f);
+                snprintf(says, sizeof says, "'seep leaks %" PRIu32 "' and 'seep why' work: it stands still for about %" PRIu64 " us and a copy",
+                         pid, f.pause_ns / 1000);
+                freeze_close(&f);
+        }
+        tell_needed(d, "leaks", good, good ? says : e.text);
+}
+
+static void check_again(struct doctor *d, uint32_t pid)
+{
+        struct program_user user = { geteuid(), getegid() };
+        char *exe = process_link(pid, "exe");
+        const char *obstacle = *exe ? program_obstacle(exe, &user) : NULL;
+        struct str says = { 0 };
+
+        if (!*exe)
+                str_text(&says, "its program cannot be seen: it belongs to another user; use sudo");
+        else if (obstacle)
+                str_format(&says, "its program %s: 'seep record' cannot preload the agent into it", obstacle);
+        else
+                str_text(&says, "its program can be started with 'seep record'");
+        tell(d, "record", *exe && !obstacle, str_get(&says));
+        str_free(&says);
+        free(exe);
+}
+
+static void check_process(struct doctor *d, uint32_t pid)
+{
+        struct err e = { 0 };
+
+        if (!refusal_possible((pid_t)pid, &e)) {
+                tell_needed(d, "process", false, e.text);
+                return;
+        }
+        check_recorded(d, pid);
+        check_stop(d, pid);
+        check_again(d, pid);
+        check_memory(d, (pid_t)pid);
+}
+
+/* ---- the command ---- */
+
+static int examine(struct doctor *d, const char *operand)
+{
+        uint32_t pid;
+
+        check_proc(d);
+        if (operand && newest_is_process(operand, &pid)) {
+                check_process(d, pid);
+        } else {
+                if (operand)
+                        check_program(d, operand);
+                check_disk(d);
+                check_memory(d, 0);
+                check_limits(d);
+        }
+        if (d->json)
+                printf("{\"seep\": 1, \"works\": %s, \"checks\": [%s]}\n", d->works ? "true" : "false", str_get(&d->out));
+        else
+                fputs(str_get(&d->out), stdout);
+        str_free(&d->out);
+        return d->works ? 0 : ERR_EXIT_FINDINGS;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+        struct doctor d = { .works = true };
+        struct option_parser parser;
+        int which;
+
+        option_start(&parser, "doctor", doctor_options, argc, argv);
+        while ((which = option_next(&parser)) >= 0) {
+                if (which == DOCTOR_HELP)
+                        return say_help();
+                d.json |= which == DOCTOR_JSON;
+        }
+        if (which == OPTION_WRONG)
+                return ERR_EXIT_USAGE;
+        if (argc - parser.first_operand > 1)
+                return message_usage("doctor", "one process or program at a time, not also '%s'", argv[parser.first_operand + 1]);
+        return examine(&d, argv[parser.first_operand]);
+}
