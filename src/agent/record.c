@@ -171,7 +171,7 @@ static void hold(struct thread *t, const struct record_taken *taken, uint64_t ad
 /* B, which is not recorded, goes: it may be one that was, before a reset. */
 static void note_older(const struct ledger_block *b)
 {
-        if (LEDGER_BLOCK_KIND(*b) != LEDGER_KIND_NONE)
+        if (LEDGER_BLOCK_BIRTH_MS(*b))
                 __atomic_add_fetch(&agent.head->older, 1, __ATOMIC_RELAXED);
 }
 

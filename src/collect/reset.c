@@ -53,6 +53,8 @@ static bool forget_entries(struct ledger_block *entries, uint64_t count)
         for (uint64_t i = 0; i < count; i++)
                 if (LEDGER_BLOCK_LIVE(entries[i]) && LEDGER_BLOCK_SITE(entries[i])) {
                         entries[i].a &= ~(uint64_t)UINT32_MAX;
+                        entries[i].b &= ~(0xfull << 48);
+                        entries[i].b |= LEDGER_BLOCK_BIRTH_MS(entries[i]) == 0;
                         changed = true;
                 }
         return changed;

@@ -424,7 +424,7 @@ struct ledger_thread {
  *             52 ignored   53 live   54-55 sub   56-63 size, high byte
  *
  * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last, with its death in the place of its birth.
- * site = 0: a block that is not recorded (an allocator's own, got while recording was off, or left out); with a kind: one that was, before
+ * site = 0: a block that is not recorded (an allocator's own, got while recording was off, or left out); with a birth: one that was, before
  * the recording was reset.  ignored: SEEP_IGNORE.
  *
  * Bits left: none of the 128, but for these.  The site has 32 bits and needs 24 (LEDGER_SITES_MAX), because counters are found through
