@@ -34,7 +34,7 @@
 #define LEAKS_OPTIONS(X)                                                                                               \
         X(LEAKS_HEAD_WHAT, NULL, 0, NULL, "what to show:")                                                             \
         X(LEAKS_SHOW, "show", 0, "CLASSES",                                                                            \
-          "definite,indirect,possible (default), reachable, all; reachable is not an error",                           \
+          "definite,possible (default), indirect, reachable, all; reachable is not an error",                          \
           "definite|indirect|possible|reachable|all|...")                                                              \
         X(LEAKS_BLOCKS, "blocks", 0, NULL, "each lost block: address, size, age, thread, first bytes, stack")          \
         X(LEAKS_NEW, "new", 0, NULL, "only what was lost since the previous search")                                   \
@@ -54,7 +54,7 @@
         FILTER_OPTIONS(X, LEAKS)                                                                                       \
         THREAD_OPTION(X, LEAKS)                                                                                        \
         X(LEAKS_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                  \
-        X(LEAKS_LIMIT, "limit", 'n', "N", "at most N stacks, or blocks")                                               \
+        X(LEAKS_LIMIT, "limit", 'n', "N", "at most N places, or blocks (10; 0 is all)")                                \
         X(LEAKS_SORT, "sort", 's', "KEY",                                                                              \
           "leaked-bytes (default) leaked-blocks average age live-bytes live-blocks alloc-bytes allocs",                \
           "leaked-bytes|leaked-blocks|average|age|live-bytes|live-blocks|alloc-bytes|allocs")                          \
@@ -67,13 +67,15 @@
         COLOR_OPTION(X, LEAKS)                                                                                         \
         X(LEAKS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                   \
         X(LEAKS_QUIET, "quiet", 'q', NULL, "no warnings")                                                              \
-        X(LEAKS_VERBOSE, "verbose", 'v', NULL, "show what was suppressed, and by which rule")                          \
+        X(LEAKS_VERBOSE, "verbose", 'v', NULL, "show each stack of a place, and what was suppressed by which rule")    \
         LAST_OPTIONS(X, LEAKS)
 
 enum { LEAKS_OPTIONS(OPTION_ENUM) LEAKS_COUNT };
 const struct option_entry leaks_options[] = { LEAKS_OPTIONS(OPTION_ENTRY) OPTION_END };
 
 #define LEAKS_EVERY_MIN_MS 100u
+
+enum { LEAKS_PLACES = 10 }; /* what people read */
 
 /* What was asked for. */
 struct leaks_command {
@@ -83,7 +85,7 @@ struct leaks_command {
         struct suppressions rules; /* of files */
         uint32_t flags;            /* WIRE_SCAN_* */
         uint64_t every_ms;
-        bool json, no_built_in, gen, hinted;
+        bool json, no_built_in, gen, hinted, limit_set;
         enum suppress_form form;
         uint32_t pid; /* 0: a file */
         const char *core, *exe; /* NULL: none */
@@ -184,6 +186,9 @@ static int take(void *to, int which, const char *value)
                 leaks_key_named(value, &w->request.key); /* one of the table's values */
                 w->options.oldest_first = w->request.key == LEAKS_BY_AGE;
                 return 0;
+        case LEAKS_LIMIT:
+                w->limit_set = true;
+                return report_take(&w->asked, report_option("limit"), value);
         case LEAKS_BLOCKS:
         case LEAKS_NEW:
         case LEAKS_JSON:
@@ -195,6 +200,17 @@ static int take(void *to, int which, const char *value)
         default:
                 return report_take(&w->asked, report_option(leaks_options[which].name), value);
         }
+}
+
+/* People get the worst first and no more than they read; what programs get, and rules, are whole. */
+static void settle_amount(struct leaks_command *w)
+{
+        bool people = !w->json && !w->gen;
+
+        if (!w->options.show)
+                w->options.show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_POSSIBLE | (people ? 0 : 1u << PROFILE_LEAK_INDIRECT);
+        w->request.reachable = w->options.show >> PROFILE_LEAK_REACHABLE & 1;
+        w->options.limit = people && !w->limit_set ? LEAKS_PLACES : w->asked.limit;
 }
 
 static int settle(struct leaks_command *w)
@@ -217,8 +233,7 @@ static int settle(struct leaks_command *w)
         report_hide(r, w->json || w->gen);
         r->request.each_site = w->options.blocks || w->gen;
         w->request.filter = r->filter_words.length ? &r->filter : NULL;
-        w->request.reachable = w->options.show >> PROFILE_LEAK_REACHABLE & 1;
-        w->options.limit = r->limit;
+        settle_amount(w);
         names_settle(&r->names, r->quiet);
         r->names.options.raw = w->json;
         return 0;
@@ -489,8 +504,7 @@ static int run(struct leaks_command *w, const char *operand)
 
 int cmd_leaks(int argc, char **argv)
 {
-        struct leaks_command w = { .asked = { .command = "leaks", .view = REPORT_FLAT },
-                            .options = { .show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_INDIRECT | 1u << PROFILE_LEAK_POSSIBLE } };
+        struct leaks_command w = { .asked = { .command = "leaks", .view = REPORT_FLAT } };
         struct option_parser parser;
         int status;
 

@@ -167,7 +167,9 @@ static struct leaks_row *row_at(struct sorting *o, struct leaks_row **rows, uint
         if (*place == NO_ROW) {
                 if ((*count & (*count + 1)) == 0)
                         *rows = heap_grow(*rows, 2 * ((size_t)*count + 1), sizeof **rows);
-                (*rows)[(*count)++] = (struct leaks_row){ .stack = o->stacks[o->l->sel->leaders[w->block->site]], .leak = w->verdict->leak };
+                (*rows)[(*count)++] = (struct leaks_row){ .stack = o->stacks[o->l->sel->leaders[w->block->site]], 
+                                                          .leak = w->verdict->leak,
+                                                          .variants = 1 };
                 *place = *count;
         }
         return &(*rows)[*place - 1];
@@ -293,7 +295,7 @@ static int compare_ranks(const void *a, const void *b)
                ORDER(x->site, y->site);
 }
 
-static struct leaks_row *order_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key)
+struct leaks_row *leaks_order(struct leaks_row *rows, uint32_t count, enum leaks_key key)
 {
         struct rank *ranks = heap_zero(count, sizeof *ranks);
         struct leaks_row *ordered = heap_grow(NULL, count, sizeof *ordered);
@@ -321,7 +323,7 @@ static struct leaks_row *finish_rows(struct leaks_row *rows, uint32_t count, enu
                 if (rows[i].vtable == LEAKS_MIXED)
                         rows[i].vtable = 0;
         }
-        return count ? order_rows(rows, count, key) : rows;
+        return count ? leaks_order(rows, count, key) : rows;
 }
 
 /* ---- wrong releases ---- */
@@ -376,7 +378,7 @@ void leaks_make(struct leaks *l, const struct selection *sel, struct symbols *s,
 {
         struct sorting o = { .l = l, .p = sel->profile, .r = r, .names = s };
 
-        *l = (struct leaks){ .sel = sel, .scan = profile_scanned(sel->profile) };
+        *l = (struct leaks){ .sel = sel, .scan = profile_scanned(sel->profile), .key = r->key };
         l->only_new = r->only_new && l->scan && l->scan->flags & PROFILE_SCAN_INCREMENT;
         if (l->scan)
                 sort_blocks(&o);

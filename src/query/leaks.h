@@ -53,6 +53,7 @@ struct leaks_row {
         uint64_t vtable;                /* equal in all of them; 0: not known */
         struct growth growth;
         struct suppress_rule *rule;     /* NULL: reported */
+        uint32_t variants;              /* stacks in it */
 };
 
 /* Blocks of one class from one site. */
@@ -79,7 +80,7 @@ struct leaks_options {
         uint32_t limit; /* rows, blocks, wrong releases; 0: all */
         bool blocks;    /* each block instead of rows */
         bool oldest_first; /* of blocks; else the largest first */
-        bool verbose;   /* list what was suppressed */
+        bool verbose;   /* each stack on its own, and what was suppressed */
         int color;
         const struct suppressions *suppressions;
 };
@@ -87,6 +88,7 @@ struct leaks_options {
 struct leaks {
         const struct selection *sel;
         const struct profile_scan *scan; /* NULL: not searched, all is empty; leaks_not_scanned() says why */
+        enum leaks_key key;              /* of the request */
         struct leaks_row *rows;          /* definite, indirect, possible, reachable; those with a rule are not among them */
         uint32_t count;
         struct leaks_row *hidden;        /* suppressed */
@@ -114,6 +116,9 @@ void leaks_usual_rules(struct suppressions *s, const struct profile *p, bool not
 /* leaks_make() with these rules and nothing else asked for: what every report agrees on. */
 void leaks_make_usual(struct leaks *l, const struct selection *sel, struct symbols *s);
 void leaks_make_sums(struct leaks *l, const struct selection *sel, struct symbols *s); /* without rows */
+
+/* COUNT rows in the order of KEY: by class, then the largest first.  Takes ROWS over and gives the ordered ones, to be freed. */
+struct leaks_row *leaks_order(struct leaks_row *rows, uint32_t count, enum leaks_key key);
 
 /* Definitely lost blocks or wrong releases. */
 bool leaks_found(const struct leaks *l);

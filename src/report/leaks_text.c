@@ -91,12 +91,19 @@ static void page_suppressed(struct leaks_page *page)
         str_free(&remark);
 }
 
-static void page_sums(struct leaks_page *page)
+static const char *page_remark(const struct leaks_page *page, uint32_t leak)
 {
         static const char *const remarks[] = { [PROFILE_LEAK_DEFINITE] = "",
                                                [PROFILE_LEAK_INDIRECT] = "reachable only through those",
                                                [PROFILE_LEAK_POSSIBLE] = "pointers into the middle only",
                                                [PROFILE_LEAK_REACHABLE] = "not an error" };
+        bool shown = page->o->show >> leak & 1;
+
+        return leak == PROFILE_LEAK_INDIRECT && !shown ? "through those (--show indirect)" : remarks[leak];
+}
+
+static void page_sums(struct leaks_page *page)
+{
         const struct leaks_sum *sums = page->l->sums;
 
         str_text(page->out, page->l->only_new ? "\nsince the previous search (still reachable: in total):\n" : "\n");
@@ -105,7 +112,7 @@ static void page_sums(struct leaks_page *page)
 
                 if (bad)
                         text_color(page->out, page->o->color, TEXT_RED);
-                page_sum(page, profile_leak_text(leak), &sums[leak], sums[leak].blocks ? remarks[leak] : "");
+                page_sum(page, profile_leak_text(leak), &sums[leak], sums[leak].blocks ? page_remark(page, leak) : "");
                 if (bad)
                         text_plain(page->out, page->o->color);
         }
@@ -220,6 +227,12 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
         page_class(page, start, 6, row->vtable);
         str_char(out, '\n');
         stack_add(&page->stacks, (struct wrapper_frame){ row->stack->node, row->stack->level });
+        if (row->variants > 1) {
+                str_text(out, "      and ");
+                text_number(out, row->variants - 1);
+                str_text(out, " other stack");
+                str_text(out, row->variants == 2 ? " leads here (seep leaks -v)\n" : "s lead here (seep leaks -v)\n");
+        }
         str_char(out, '\n');
         str_drain(out);
 }
@@ -229,23 +242,19 @@ static void page_more(struct leaks_page *page, uint64_t more, const char *noun)
         if (!more)
                 return;
         text_number(page->out, (int64_t)more);
-        str_format(page->out, " more %s%s (-n %" PRIu64 ")\n\n", noun, more == 1 ? "" : "s", page->o->limit + more);
+        str_format(page->out, " more %s%s: -n 0\n\n", noun, more == 1 ? "" : "s");
 }
 
 static void page_rows(struct leaks_page *page)
 {
-        const struct leaks *l = page->l;
-        uint32_t more = 0;
+        uint32_t count;
+        struct leaks_row *rows = leaks_places(page->l, page->symbols, page->o, &count);
+        uint32_t shown = page->o->limit && page->o->limit < count ? page->o->limit : count;
 
-        for (uint32_t i = 0; i < l->count; i++) {
-                if (!(page->o->show >> l->rows[i].leak & 1))
-                        continue;
-                if (page->o->limit && page->shown == page->o->limit)
-                        more++;
-                else
-                        page_row(page, &l->rows[i]);
-        }
-        page_more(page, more, "stack");
+        for (uint32_t i = 0; i < shown; i++)
+                page_row(page, &rows[i]);
+        page_more(page, count - shown, page->o->verbose ? "stack" : "place");
+        free(rows);
 }
 
 /* ---- blocks ---- */

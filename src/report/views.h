@@ -22,6 +22,9 @@
 /* What is lost. */
 void leaks_text(const struct leaks *l, struct symbols *s, const struct leaks_options *o, struct str *out);
 
+/* The rows that are shown, those of one place as one with all their stacks counted (not so when O is verbose); to be freed. */
+struct leaks_row *leaks_places(const struct leaks *l, struct symbols *s, const struct leaks_options *o, uint32_t *count);
+
 /* A rule for each row that is shown. */
 void leaks_rules(const struct leaks *l, struct symbols *s, const struct leaks_options *o, enum suppress_form form, struct str *out);
 

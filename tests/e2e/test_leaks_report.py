@@ -14,6 +14,7 @@ from plain import child_of, start_recorded
 
 CASES = ("baskets", "receipts", "shelf", "stock", "worker", "mismatch", "deep")
 TEXTS = {"definite": "definitely lost", "indirect": "indirectly lost", "possible": "possibly lost", "reachable": "still reachable"}
+EACH = "--show=definite,indirect,possible"
 ENTRY = re.compile(r"^ *\d+\. (.+?) in ([\d,]+) blocks? (definitely lost|indirectly lost|possibly lost|still reachable)", re.M)
 
 
@@ -60,7 +61,7 @@ def entries(text):
 # ---- the report ----
 
 def test_every_function_is_told_with_class_and_amount(recording):
-    done = leaks(file_of(recording))
+    done = leaks(EACH, file_of(recording))
     assert done.returncode == 1, done.stderr
     told = {}
     for kind, amount, blocks, function in entries(done.stdout):
@@ -69,9 +70,7 @@ def test_every_function_is_told_with_class_and_amount(recording):
         for kind, (amount, blocks) in kinds.items():
             if kind not in LOST:
                 assert (function, TEXTS[kind]) not in told
-            elif function == "shop::new_item":  # from two lines
-                assert told[function, TEXTS[kind]] == 2 * [(size(amount // 2), blocks // 2)]
-            else:
+            else:  # shop::new_item is called from two lines: one place
                 assert told[function, TEXTS[kind]] == [(size(amount), blocks)]
 
 
@@ -101,15 +100,33 @@ def test_the_class_of_an_object_is_named(recording):
 
 def test_order_and_limit(recording):
     def order(*words):
-        return [(kind, function) for kind, _, _, function in entries(leaks(*words, file_of(recording)).stdout)]
+        return [(kind, function) for kind, _, _, function in entries(leaks(EACH, *words, file_of(recording)).stdout)]
 
     definite = "definitely lost"
     assert order()[:4] == [(definite, f) for f in ("dig", "shop::fill_basket", "print_receipt", "work")]
     assert order("-s", "leaked-blocks")[0] == (definite, "shop::fill_basket")
     assert order("-s", "average")[:2] == [(definite, "dig"), (definite, "work")]
-    assert [kind for kind, _ in order()] == 4 * [definite] + 2 * ["indirectly lost"] + ["possibly lost"]
+    assert [kind for kind, _ in order()] == 4 * [definite] + ["indirectly lost"] + ["possibly lost"]
     assert order("-n", "2") == order()[:2]
-    assert "5 more stacks (-n 7)" in leaks("-n", "2", file_of(recording)).stdout
+    assert "\n4 more places: -n 0\n" in leaks(EACH, "-n", "2", file_of(recording)).stdout
+    assert [kind for kind, *_ in entries(leaks(file_of(recording)).stdout)] == 4 * [definite] + ["possibly lost"]
+
+
+def test_a_place_is_told_once_and_ten_of_them(compiler, recorder):
+    """A recursive program reaches a place by many stacks: they are counted.  What hangs on lost blocks is told by its sum."""
+    done = recorder.record(compiler.build("places.c"), "9")
+    text = leaks(file_of(done)).stdout
+    told = entries(text)
+    assert [function for *_, function in told] == [f"place_{n}" for n in range(11, 1, -1)]
+    for kind, amount, blocks, function in told:
+        assert (kind, amount, blocks) == ("definitely lost", size(done.truth.leaks[function]["definite"][0]), 9)
+    assert text.count("      and 8 other stacks lead here (seep leaks -v)\n") == 10 and "\n2 more places: -n 0\n" in text
+    assert text.count("and 144 B in 9 blocks reachable only through them\n") == 10
+    assert "through those (--show indirect)\n" in text and max(map(len, text.splitlines()[1:])) <= 80
+    assert len(entries(leaks("-n", "0", file_of(done)).stdout)) == 12
+    assert len(entries(leaks("-n", "0", "-v", file_of(done)).stdout)) == 12 * 9
+    assert [e[:3] for e in entries(leaks("--show", "indirect", file_of(done)).stdout)][0] == ("indirectly lost", "144 B", 9)
+    assert len(leaks_json(file_of(done), show="definite")["sites"]) == 12 * 9
 
 
 def test_the_stack_of_a_thread_ends_with_its_function(recording):
