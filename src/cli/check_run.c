@@ -183,9 +183,13 @@ static bool judge(struct check *c, struct findings *f, const struct findings_req
         struct wrappers usual = { 0 };
         struct findings_recording recording = { .profile = p, .symbols = symbols_new(p, &c->names.options), .path = path,
                                                 .wrappers = &usual, .running = c->running };
+        struct fold *fold = fold_new(p, recording.symbols, &usual);
         struct str trouble = { 0 };
         uint32_t broken = budgets_broken(f);
-        bool good = findings_add(f, r, &recording, &trouble, e);
+        bool good;
+
+        recording.fold = fold;
+        good = findings_add(f, r, &recording, &trouble, e);
 
         if (trouble.length && !c->quiet)
                 message("%s", str_get(&trouble));
@@ -194,6 +198,7 @@ static bool judge(struct check *c, struct findings *f, const struct findings_req
                 c->hinted = true;
         }
         str_free(&trouble);
+        fold_free(fold);
         wrappers_free(&usual);
         symbols_free(recording.symbols);
         return good;

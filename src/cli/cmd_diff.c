@@ -38,6 +38,7 @@
         X(DIFF_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                  \
         X(DIFF_ABS, "abs", 0, NULL, "sort --memlog by absolute size, not by growth")                                   \
         WRAPPER_OPTIONS(X, DIFF)                                                                                       \
+        RECURSION_OPTION(X, DIFF)                                                                                      \
         X(DIFF_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                    \
         NAMES_OPTIONS(X, DIFF)                                                                                         \
         X(DIFF_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                  \

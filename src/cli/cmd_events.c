@@ -29,6 +29,7 @@
 #include "profile/model.h"
 #include "profile/replay.h"
 #include "query/moment.h"
+#include "query/fold.h"
 #include "report/transactions.h"
 #include "words/label.h"
 #include "words/text.h"
@@ -169,7 +170,7 @@ static int events_totals_write(const struct events_totals *t, struct str *out)
           "compare the sums of the events with what was counted while recording; exit status 1 if they differ")       \
         X(EVENTS_STACKS, "stacks", 0, NULL, "full stacks instead of the innermost functions")                         \
         X(EVENTS_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")               \
-        X(EVENTS_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, operator new, other wrappers")    \
+        X(EVENTS_ALL_FRAMES, "all-frames", 0, NULL, "also show library and start code, xmalloc, other wrappers")      \
         X(EVENTS_HEAD_WHICH, NULL, 0, NULL, "which events:")                                                          \
         X(EVENTS_OPEN, "open", 0, NULL, "only allocations never freed (with --to: not freed by then)")                \
         X(EVENTS_FROM, "from", 0, "WHEN", "start at a tag, a snapshot's number or a time like 1.5s")                  \
@@ -360,6 +361,8 @@ static void prepare(struct events *v)
         v->out = (struct transactions){ .profile = &v->profile, .symbols = symbols_new(&v->profile, &v->names.options),
                                         .wrappers = hide ? &v->wrappers : NULL, .form = forms[v->form],
                                         .whole = v->stacks || v->form == EVENTS_MEMTRAQ };
+        if (hide && v->out.form == TRANSACTIONS_TEXT)
+                v->out.fold = fold_new(&v->profile, v->out.symbols, &v->wrappers);
 }
 
 static void tell_end(const struct events *v)

@@ -263,6 +263,7 @@ static bool make(struct export_command *w, const struct profile *p, struct str *
 
         report_hide(r, w->form->flags & EXPORT_MARKS);
         request = r->request;
+        request.fold = false; /* other tools fold for themselves */
         if (w->form->flags & EXPORT_COURSE) {
                 request.at = request.from = request.to = (struct moment){ 0 };
                 request.cost = SELECT_LIVE;

@@ -60,6 +60,7 @@
           "leaked-bytes|leaked-blocks|average|age|live-bytes|live-blocks|alloc-bytes|allocs")                          \
         X(LEAKS_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                 \
         WRAPPER_OPTIONS(X, LEAKS)                                                                                      \
+        RECURSION_OPTION(X, LEAKS)                                                                                     \
         X(LEAKS_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                   \
         NAMES_OPTIONS(X, LEAKS)                                                                                        \
         X(LEAKS_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                 \

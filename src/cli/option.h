@@ -58,9 +58,13 @@ struct option_entry {
 
 #define WRAPPER_OPTIONS(X, prefix)                                                                 \
         X(prefix##_ALL_FRAMES, "all-frames", 0, NULL,                                              \
-          "also show start code, xmalloc, operator new, other wrappers")                           \
+          "also show library code, start code, xmalloc, operator new, other wrappers")             \
         X(prefix##_HIDE, "hide", 0, "RE",                                                          \
           "treat matching functions at the inner end of stacks as wrappers (may be repeated)")
+
+#define RECURSION_OPTION(X, prefix)                                                                \
+        X(prefix##_RECURSION, "recursion", 0, NULL,                                                \
+          "show a function each time that it calls itself, not once")
 
 #define FILE_OPTIONS(X, prefix)                                                                    \
         X(prefix##_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")               \

@@ -66,6 +66,7 @@
         X(REPORT_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                \
         X(REPORT_ABS, "abs", 0, NULL, "sort --memlog by absolute size, not by growth")                                 \
         WRAPPER_OPTIONS(X, REPORT)                                                                                     \
+        RECURSION_OPTION(X, REPORT)                                                                                    \
         X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                  \
         X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size",          \
           "stack|function|file|module|thread|size")                                                                    \
@@ -85,7 +86,7 @@ struct report {
         int view; /* REPORT_TREE ... REPORT_JSON */
         const char *view_value; /* of --callers, --source and --retained */
         bool json; /* another view than --json, for programs */
-        bool view_set, cost_set, all_frames, by_stack, sort_set, force, no_pager, quiet, inverted, csv, abs;
+        bool view_set, cost_set, all_frames, recursion, by_stack, sort_set, force, no_pager, quiet, inverted, csv, abs;
         struct select_request request;
         const char *at_word, *range_word; /* NULL: not given */
         struct filter filter;
@@ -109,7 +110,8 @@ int report_take(void *report, int which, const char *value);
 /* What was left open follows from what was said; what contradicts itself is refused.  0, or the exit status. */
 int report_settle(struct report *r);
 
-/* Stacks are without wrappers, unless all frames were asked for.  MARKED: they stay, and are told by a mark. */
+/* Stacks are without wrappers, and for people without library code, unless all frames were asked for.  MARKED: they stay, and
+ * are told by a mark. */
 void report_hide(struct report *r, bool marked);
 
 void report_free(struct report *r);

@@ -148,6 +148,7 @@ static int take_shape(struct report *r, int which, const char *value)
         default:
                 r->all_frames |= which == REPORT_ALL_FRAMES;
                 r->names.options.all_frames = r->all_frames;
+                r->recursion |= which == REPORT_RECURSION;
                 r->csv |= which == REPORT_CSV;
                 r->abs |= which == REPORT_ABS;
                 r->force |= which == REPORT_FORCE;

@@ -134,6 +134,8 @@ void report_hide(struct report *r, bool marked)
 {
         r->request.wrappers = r->all_frames ? NULL : &r->wrappers;
         r->request.marked = marked;
+        r->request.fold = !r->csv && r->view != REPORT_MEMLOG;
+        r->request.recursion = r->recursion;
 }
 
 int report_settle(struct report *r)

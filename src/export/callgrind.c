@@ -20,7 +20,7 @@
 #include "export/strings.h"
 
 /* What a frame of a folded stack is. */
-struct fold {
+struct folded_call {
         uint32_t function; /* twice its number, + 1 for the second name */
         uint32_t line;     /* of the call, in the parent */
 };
@@ -50,7 +50,7 @@ struct callgrind {
         uint32_t *examples;  /* by function: a frame of it */
         uint32_t *folded;    /* by node of the stacks: its fold */
         struct branches tree; /* the folded stacks; 0 the root */
-        struct fold *folds;   /* by key of a node of the tree */
+        struct folded_call *folds;   /* by key of a node of the tree */
         uint32_t fold_room;
         struct function_table fold_numbers, entry_numbers;
         struct entry *entries;
@@ -65,7 +65,7 @@ struct callgrind {
 
 /* ---- folding ---- */
 
-static uint32_t fold_child(struct callgrind *c, uint32_t parent, struct fold fold)
+static uint32_t fold_child(struct callgrind *c, uint32_t parent, struct folded_call fold)
 {
         struct function_key key = { .name = fold.function, .line = fold.line };
         uint32_t number = function_key_number(&c->fold_numbers, &key);
@@ -78,7 +78,7 @@ static uint32_t fold_child(struct callgrind *c, uint32_t parent, struct fold fol
         return branches_child(&c->tree, parent, number);
 }
 
-static const struct fold *fold_at(const struct callgrind *c, uint32_t node)
+static const struct folded_call *fold_at(const struct callgrind *c, uint32_t node)
 {
         return &c->folds[c->tree.list[node].frame];
 }
@@ -97,7 +97,7 @@ static uint32_t fold_step(struct callgrind *c, uint32_t node, uint32_t function,
                         return at;
                 met |= other == 2 * function;
         }
-        return fold_child(c, node, (struct fold){ 2 * function + met, line });
+        return fold_child(c, node, (struct folded_call){ 2 * function + met, line });
 }
 
 static uint32_t line_of(const struct callgrind *c, uint32_t node)

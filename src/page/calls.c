@@ -41,7 +41,7 @@ static void add_rows(struct calls *k)
                 uint32_t function = function_of(k, f);
 
                 GRID_ROW(&k->frames, function, f->names->line, f->names->inlined, wrappers_has(k->wrappers, f->names),
-                         wrappers_library(k->wrappers, f->names));
+                         wrappers_library(k->wrappers, f->names), fold_kind(k->fold, f->node, f->names));
         }
         for (uint32_t i = (uint32_t)k->nodes.count; i < nodes->count; i++)
                 GRID_ROW(&k->nodes, nodes->list[i].parent, nodes->list[i].frame);
@@ -49,9 +49,9 @@ static void add_rows(struct calls *k)
 
 void calls_start(struct calls *k, const struct profile *p, struct symbols *s, struct lexicon *lexicon, struct wrappers *w)
 {
-        *k = (struct calls){ .wrappers = w, .lexicon = lexicon };
+        *k = (struct calls){ .wrappers = w, .lexicon = lexicon, .fold = fold_new(p, s, w) };
         grid_start(&k->functions, "name short file module");
-        grid_start(&k->frames, "function line inlined wrapper library");
+        grid_start(&k->frames, "function line inlined wrapper library kind");
         grid_start(&k->nodes, "parent frame");
         GRID_ROW(&k->nodes, 0, GRID_NONE);
         calltree_start(&k->tree, p, s, CALLTREE_BY_LINE);
@@ -65,6 +65,7 @@ void calls_free(struct calls *k)
         grid_free(&k->nodes);
         function_free(&k->numbers);
         calltree_free(&k->tree);
+        fold_free(k->fold);
         free(k->node_of);
         *k = (struct calls){ 0 };
 }

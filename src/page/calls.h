@@ -2,7 +2,7 @@
 /*
  * calls.h -- call stacks as one tree of frames with names: what flame graphs and tables are drawn from.
  *
- * Keeps:  what calltree.h keeps.  Wrappers stay, and are marked.
+ * Keeps:  what calltree.h keeps.  Wrappers and library code stay, and are marked.
  */
 #ifndef SEEP_PAGE_CALLS_H
 #define SEEP_PAGE_CALLS_H
@@ -14,6 +14,7 @@
 
 struct calls {
         struct wrappers *wrappers;
+        struct fold *fold; /* whose code a frame is */
         struct lexicon *lexicon;
         struct grid functions, frames, nodes; /* those of the tree */
         struct calltree tree;

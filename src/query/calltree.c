@@ -12,6 +12,12 @@ void calltree_start(struct calltree *t, const struct profile *p, struct symbols 
         branches_start(&t->nodes, 1, p->node_count); /* as many, but for inlined functions */
 }
 
+void calltree_start_small(struct calltree *t, const struct profile *p, struct symbols *s, enum calltree_by by)
+{
+        *t = (struct calltree){ .profile = p, .symbols = s, .by = by, .hidden = symbols_hidden(s) };
+        branches_start(&t->nodes, 1, 64);
+}
+
 void calltree_settle(struct calltree *t)
 {
         branches_settle(&t->nodes);
@@ -115,16 +121,39 @@ static uint32_t caller_of(const struct calltree *t, const struct selection *sel,
         return caller > 1 && t->hidden && t->hidden[select_origin(sel, caller)] ? 0 : caller;
 }
 
-/* The frames at FROM, of the profile, and those that they are inlined into, called by PARENT. */
-static uint32_t add_frames(struct calltree *t, uint32_t parent, struct wrapper_frame from)
+static bool is_same_function(const struct calltree *t, uint32_t a, uint32_t b)
 {
-        const struct calltree_place *place = place_of(t, from.node);
+        const struct calltree_frame *x = &t->frames[a], *y = &t->frames[b];
 
-        for (uint32_t i = place->count; i-- > from.level;) {
-                uint32_t *number = &t->number_of[place->first + i];
+        return x->names->function && x->names->function == y->names->function &&
+               t->profile->nodes[x->node].module == t->profile->nodes[y->node].module;
+}
 
+/* The caller of the function of FRAME as it was first entered, when that is among those that lead to PARENT; else PARENT. */
+static uint32_t without_recursion(const struct calltree *t, uint32_t parent, uint32_t frame)
+{
+        const struct branches_node *nodes = t->nodes.list;
+
+        for (uint32_t at = parent; at; at = nodes[at].parent)
+                if (is_same_function(t, nodes[at].frame, frame))
+                        return nodes[at].parent;
+        return parent;
+}
+
+/* The frames at FROM, of the profile, and those that they are inlined into, called by PARENT. */
+static uint32_t add_frames(struct calltree *t, struct fold *fold, uint32_t parent, struct wrapper_frame from)
+{
+        const struct calltree_place place = *place_of(t, from.node);
+
+        for (uint32_t i = place.count; i-- > from.level;) {
+                uint32_t *number = &t->number_of[place.first + i];
+
+                if (fold && !fold_shows(fold, from.node, i))
+                        continue;
                 if (!*number)
                         *number = number_at(t, (struct wrapper_frame){ from.node, i }) + 1;
+                if (fold && !fold->recursion)
+                        parent = without_recursion(t, parent, *number - 1);
                 parent = branches_child(&t->nodes, parent, *number - 1);
         }
         return parent;
@@ -148,16 +177,18 @@ uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t 
                 return branches_child(&t->nodes, 0, number_of(t, from, &nameless, 1));
         if (from.level) /* a part of what is at this address */
                 at = caller_of(t, sel, at);
-        for (; at > 1 && !ends[at]; at = caller_of(t, sel, at))
+        for (; at > 1 && !(ends && ends[at]); at = caller_of(t, sel, at))
                 chain_add(t, count++, at);
         inner = at > 1 ? ends[at] : 0;
         while (count--) {
                 struct wrapper_frame all = { select_origin(sel, t->chain[count]), 0 };
 
-                inner = ends[t->chain[count]] = add_frames(t, inner, all);
+                inner = add_frames(t, sel->fold, inner, all);
+                if (ends)
+                        ends[t->chain[count]] = inner;
         }
         from.node = select_origin(sel, from.node);
-        return from.level ? add_frames(t, inner, from) : inner;
+        return from.level ? add_frames(t, sel->fold, inner, from) : inner;
 }
 
 uint32_t calltree_caller(const struct calltree *t, uint32_t node)

@@ -145,6 +145,26 @@ static void add_frame(struct findings *f, const struct findings_request *r, cons
         out->frames[out->count++] = made;
 }
 
+static bool is_same_function(const struct finding_frame *a, const struct finding_frame *b)
+{
+        return a->signature && b->signature && strcmp(a->signature, b->signature) == 0 &&
+               (!a->module || !b->module || strcmp(a->module, b->module) == 0);
+}
+
+/* From the outside inwards, as calltree.h does: where a function is called again, what it did until then goes away. */
+static void fold_recursion(struct finding_stack *stack)
+{
+        for (uint32_t i = stack->count; i-- > 0;) {
+                uint32_t outer = stack->count;
+
+                for (uint32_t k = i + 1; k < stack->count && !stack->frames[i].folded; k++)
+                        if (!stack->frames[k].folded && is_same_function(&stack->frames[i], &stack->frames[k]))
+                                outer = k;
+                for (uint32_t k = i + 1; k <= outer && outer < stack->count; k++)
+                        stack->frames[k].folded = true;
+        }
+}
+
 struct finding_stack findings_stack(struct findings *f, const struct findings_request *r, struct findings_recording *recording, uint32_t node)
 {
         const struct profile *p = recording->profile;
@@ -152,8 +172,12 @@ struct finding_stack findings_stack(struct findings *f, const struct findings_re
         struct walk w = walk_from(p, recording->symbols, from);
         struct finding_stack made = { .place = UINT32_MAX, .own = UINT32_MAX };
 
-        while (walk_next(&w))
+        while (walk_next(&w)) {
                 add_frame(f, r, recording, w.node, w.frame, &made);
+                made.frames[made.count - 1].folded = recording->fold && !fold_shows(recording->fold, w.node, w.level);
+        }
+        if (recording->fold && !recording->fold->recursion)
+                fold_recursion(&made);
         if (made.place == UINT32_MAX)
                 made.place = made.count;
         if (made.own == UINT32_MAX)

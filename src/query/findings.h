@@ -17,6 +17,7 @@
 #include "profile/model.h"
 #include "query/location.h"
 #include "base/lookup.h"
+#include "query/fold.h"
 #include "query/wrapper.h"
 
 /* id, word, Valgrind's word (NULL: it has none), what it is, what to make of it; worst first */
@@ -54,6 +55,7 @@ struct finding_frame {
         uint64_t address;      /* of the call, in memory */
         uint32_t line;         /* 0 unknown */
         bool inlined;
+        bool folded; /* of a library, or called again (fold.h): people are not shown it */
 };
 
 struct finding_stack {
@@ -139,6 +141,7 @@ struct findings_recording {
         const struct profile *profile;
         struct symbols *symbols;
         const char *path;
+        struct fold *fold; /* what people are shown; NULL: everything */
         struct wrappers *wrappers; /* functions that are not the place of anything; of these names.  NULL: whole stacks */
         bool running; /* it is of a process as it is now, which is no fault of the recording */
 };

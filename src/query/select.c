@@ -326,10 +326,15 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
         sel->heap.rows = heap_grow(rows, sel->heap.count, sizeof *rows);
 }
 
+struct wrapper_frame select_trim(const struct selection *sel, struct symbols *s, uint32_t node)
+{
+        return sel->fold ? fold_trim(sel->fold, node) : wrappers_trim(sel->wrappers, sel->profile, s, node);
+}
+
 static void part_trim(const struct selection *sel, struct symbols *s, struct select_part *part)
 {
         for (uint32_t i = 0; i < part->count; i++) {
-                struct wrapper_frame end = wrappers_trim(sel->wrappers, sel->profile, s, part->rows[i].node);
+                struct wrapper_frame end = select_trim(sel, s, part->rows[i].node);
 
                 progress_tell(sel->progress, i, part->count);
                 part->rows[i].node = end.node;
@@ -390,6 +395,10 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
         select_name(sel, r);
         if (!select_possible(r, p, e))
                 return false;
+        if (r->wrappers && r->fold && !r->marked && !r->depth_merge) { /* frames are counted as they are */
+                sel->fold = fold_new(p, s, r->wrappers);
+                sel->fold->recursion = r->recursion;
+        }
         sel->leaders = heap_zero(p->site_count, sizeof *sel->leaders);
         for (uint32_t i = 0; i < p->site_count; i++)
                 sel->leaders[i] = i;
@@ -431,6 +440,7 @@ void select_free(struct selection *sel)
         free(sel->leaders);
         free(sel->parents);
         free(sel->origins);
+        fold_free(sel->fold);
         *sel = (struct selection){ 0 };
 }
 

@@ -15,6 +15,7 @@
 #include "names/symbol.h"
 #include "profile/model.h"
 #include "query/filter.h"
+#include "query/fold.h"
 #include "query/moment.h"
 #include "query/wrapper.h"
 
@@ -46,6 +47,8 @@ struct select_request {
         enum select_cost cost;
         struct filter *filter;     /* NULL: everything */
         struct wrappers *wrappers; /* NULL: whole stacks; else these are hidden at the inner end */
+        bool fold;                 /* with wrappers: just the reader's own code, and what that called (fold.h) */
+        bool recursion;            /* then, too, functions that call themselves are shown each time */
         bool each_site;            /* rows are never merged: stacks are shortened only where they are written */
         bool marked;               /* wrappers stay: who writes the rows tells which frames they are */
         bool resources;            /* the program's resources instead of its memory, all of them in `heap` */
@@ -87,6 +90,7 @@ struct selection {
         struct select_part heap, mapped;
         bool whole;                /* of the whole run, and no stack was filtered out */
         struct wrappers *wrappers; /* of the request */
+        struct fold *fold;         /* NULL: whole stacks, but for wrappers */
         struct progress *progress; /* of the request */
         uint32_t columns;          /* of the request */
         uint32_t *leaders;         /* by site: the site whose row it is part of */
@@ -99,6 +103,9 @@ struct selection {
 bool select_make(struct selection *sel, const struct profile *p, struct symbols *s, const struct select_request *r,
                  struct err *e);
 void select_free(struct selection *sel);
+
+/* The innermost frame of the stack of NODE, of the profile, that is shown. */
+struct wrapper_frame select_trim(const struct selection *sel, struct symbols *s, uint32_t node);
 
 /* Shares, order and threshold go by this. */
 int64_t select_weight(const struct selection *sel, uint64_t bytes, uint64_t count);

@@ -40,7 +40,7 @@ static void errors_head(const struct profile *p, const struct profile_error *err
 static void errors_entry(const struct selection *sel, struct symbols *s, const struct profile_error *error, struct str *out)
 {
         const struct profile *p = sel->profile;
-        struct selection whole = { .profile = p, .columns = sel->columns }; /* stacks of errors are never cut */
+        struct selection whole = { .profile = p, .columns = sel->columns, .fold = sel->fold }; /* stacks of errors are never cut */
         uint32_t origin = errors_origin(p, error);
 
         errors_head(p, error, out);

@@ -60,6 +60,8 @@ static void write_stack(const struct finding_stack *stack, const struct findings
         for (uint32_t i = 0; i < stack->count; i++) {
                 size_t start = out->length;
 
+                if (stack->frames[i].folded)
+                        continue;
                 str_text(out, "     ");
                 finding_frame_say(&stack->frames[i], out);
                 str_text(out, stack->frames[i].inlined ? " (inlined)" : "");

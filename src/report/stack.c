@@ -33,110 +33,79 @@ static struct stack_writer stack_writer_of(const struct selection *sel, struct s
                                       .cut_off = "(cut off here: code without unwind tables)\n" };
 }
 
+/* Whether stacks of P may end where their callers are not known. */
+static bool has_cuts(const struct profile *p)
+{
+        for (uint32_t i = 2; i < p->node_count; i++)
+                if (p->nodes[i].parent == 1)
+                        return true;
+        return false;
+}
+
 void stack_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, const char *indent,
                  struct str *out)
 {
         *w = stack_writer_of(sel, s, indent, out);
-        w->steps = heap_zero(sel->node_count, sizeof *w->steps);
+        w->ends = heap_zero(sel->node_count, sizeof *w->ends);
+        w->cuts = has_cuts(sel->profile);
+        calltree_start(&w->calls, sel->profile, s, CALLTREE_BY_PLACE);
 }
 
 void stack_end(struct stack_writer *w)
 {
-        free(w->steps);
-        free(w->places);
+        calltree_free(&w->calls);
+        free(w->ends);
+        free(w->texts);
         str_free(&w->lines);
-        lookup_free(&w->known);
         *w = (struct stack_writer){ 0 };
 }
 
-/* What is to be known of the frames at NODE, an origin; its lines are appended to TO. */
-static struct stack_place stack_look(struct stack_writer *w, uint32_t node, struct str *to)
+static const struct stack_text *stack_text(struct stack_writer *w, uint32_t number)
 {
-        const struct symbol_frame *frames;
-        uint32_t count = symbols_node(w->symbols, node, &frames);
-        struct stack_place place = { .start = to->length,
-                                     .frames = frames,
-                                     .count = count };
+        const struct calltree_frame *frame = &w->calls.frames[number];
         struct str *out = w->out;
+        struct stack_text *text;
 
-        w->out = to;
-        for (uint32_t i = 0; i < count; i++)
-                w->line(w, node, &frames[i]);
-        w->out = out;
-        place.length = to->length - place.start;
-        return place;
-}
+        if (number >= w->text_room) {
+                uint32_t room = 2 * number + 64;
 
-/* Addresses with a name have frames of their own; of others the resolver knows nothing, and their lines show the address. */
-static const char *stack_key(const struct stack_writer *w, uint32_t node)
-{
-        const struct profile_node *n = &w->sel->profile->nodes[node];
-        const struct symbol_frame *frames;
-        uint32_t count = symbols_node(w->symbols, node, &frames);
-
-        if (frames[count - 1].function)
-                return (const char *)frames;
-        return (const char *)(uintptr_t)((n->pc << 1 | 1) ^ (uint64_t)n->module << 48);
-}
-
-/* The same, found out once for all nodes with this address; 1 + its index. */
-static uint32_t stack_place(struct stack_writer *w, uint32_t origin)
-{
-        uint32_t *known = lookup_pointer(&w->known, stack_key(w, origin));
-
-        if (!*known) {
-                if (w->place_count == w->place_room) {
-                        w->place_room = w->place_room ? w->place_room * 2 : 256;
-                        w->places = heap_grow(w->places, w->place_room, sizeof *w->places);
-                }
-                w->places[w->place_count] = stack_look(w, origin, &w->lines);
-                *known = ++w->place_count;
+                w->texts = heap_grow(w->texts, room, sizeof *w->texts);
+                memset(w->texts + w->text_room, 0, (room - w->text_room) * sizeof *w->texts);
+                w->text_room = room;
         }
-        return *known;
+        text = &w->texts[number];
+        if (text->length)
+                return text;
+        text->start = w->lines.length;
+        w->out = &w->lines;
+        w->line(w, frame->node, frame->names);
+        w->out = out;
+        text->length = w->lines.length - text->start;
+        return text;
 }
 
-static struct stack_step stack_step(struct stack_writer *w, uint32_t node)
+/* Whether nobody knows what called the outermost frame of the stack of NODE. */
+static bool is_cut(const struct stack_writer *w, uint32_t node)
 {
-        struct stack_step step;
-
-        if (w->steps && w->steps[node].place)
-                return w->steps[node];
-        step = (struct stack_step){ stack_place(w, select_origin(w->sel, node)), select_parent(w->sel, node) };
-        if (step.outer > 1 && symbols_hides(w->symbols, select_origin(w->sel, step.outer)))
-                step.outer = 0;
-        if (w->steps)
-                w->steps[node] = step;
-        return step;
-}
-
-/* The lines of the frames at FROM. */
-static void stack_inner(struct stack_writer *w, struct wrapper_frame from, const struct stack_place *place)
-{
-        uint32_t origin = select_origin(w->sel, from.node);
-
-        if (!from.level)
-                str_bytes(w->out, w->lines.data + place->start, place->length);
-        for (uint32_t i = from.level; from.level && i < place->count; i++)
-                w->line(w, origin, &place->frames[i]);
+        while (node > 1 && !symbols_hides(w->symbols, select_origin(w->sel, node)))
+                node = select_parent(w->sel, node);
+        return node == 1;
 }
 
 void stack_add(struct stack_writer *w, struct wrapper_frame from)
 {
-        uint32_t node = from.node;
+        uint32_t at;
 
-        if (node <= 1)
-                w->line(w, node, &(struct symbol_frame){ 0 });
-        while (node > 1) {
-                struct stack_step step = stack_step(w, node);
-                const struct stack_place *place = &w->places[step.place - 1];
-
-                if (node == from.node)
-                        stack_inner(w, from, place);
-                else
-                        str_bytes(w->out, w->lines.data + place->start, place->length);
-                node = step.outer;
+        if (from.node <= 1) {
+                w->line(w, from.node, &(struct symbol_frame){ 0 });
+                return;
         }
-        if (node == 1 && from.node > 1) { /* the root of stacks that were cut off */
+        for (at = calltree_add(&w->calls, w->sel, w->ends, from); at; at = w->calls.nodes.list[at].parent) {
+                const struct stack_text *text = stack_text(w, w->calls.nodes.list[at].frame);
+
+                str_bytes(w->out, w->lines.data + text->start, text->length);
+        }
+        if (w->cuts && is_cut(w, from.node)) {
                 str_text(w->out, w->indent);
                 str_text(w->out, w->cut_off);
         }
@@ -156,14 +125,14 @@ void stack_expect(struct stack_writer *w, uint32_t node)
                 for (unsigned i = 0; i < STACK_AHEAD; i++) {
                         if (level)
                                 at[i] = select_parent(w->sel, at[i]);
-                        __builtin_prefetch(&w->steps[at[i]]);
+                        __builtin_prefetch(&w->ends[at[i]]);
                         __builtin_prefetch(&nodes[select_origin(w->sel, at[i])]);
                 }
 }
 
 void stack_add_site(struct stack_writer *w, uint32_t node)
 {
-        stack_add(w, wrappers_trim(w->sel->wrappers, w->sel->profile, w->symbols, node));
+        stack_add(w, select_trim(w->sel, w->symbols, node));
 }
 
 void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_frame from, const char *indent,
@@ -171,6 +140,8 @@ void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_
 {
         struct stack_writer w = stack_writer_of(sel, s, indent, out);
 
+        w.cuts = true;
+        calltree_start_small(&w.calls, sel->profile, s, CALLTREE_BY_PLACE);
         stack_add(&w, from);
         stack_end(&w);
 }
@@ -180,6 +151,8 @@ void stack_write_site(const struct selection *sel, struct symbols *s, uint32_t n
 {
         struct stack_writer w = stack_writer_of(sel, s, indent, out);
 
+        w.cuts = true;
+        calltree_start_small(&w.calls, sel->profile, s, CALLTREE_BY_PLACE);
         stack_add_site(&w, node);
         stack_end(&w);
 }

@@ -2,7 +2,7 @@
 /*
  * stack.h -- whole call stacks, one line per frame.
  *
- * Cost:   the lines of an address are made once, and copied for each frame.
+ * Cost:   the line of a frame is made once, and copied for each stack.
  */
 #ifndef SEEP_REPORT_STACK_H
 #define SEEP_REPORT_STACK_H
@@ -13,20 +13,12 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "query/select.h"
-#include "base/lookup.h"
+#include "query/calltree.h"
 #include "query/wrapper.h"
 
-/* The frames at one address. */
-struct stack_place {
-        size_t start, length; /* their lines, in LINES of the writer */
-        const struct symbol_frame *frames;
-        uint32_t count;
-};
-
-/* What is written at a node, and where it goes on: side by side, since the nodes of many stacks are far from each other in memory. */
-struct stack_step {
-        uint32_t place; /* 1 + index; 0: not looked at */
-        uint32_t outer; /* the caller; 0: it is not shown, or there is none; 1: it is not known */
+/* The line of a frame, in LINES of the writer. */
+struct stack_text {
+        size_t start, length; /* 0: not written yet */
 };
 
 enum { STACK_AHEAD = 16 };
@@ -37,11 +29,12 @@ struct stack_writer {
         struct symbols *symbols;
         const char *indent; /* in front of each line */
         struct str *out;
-        struct stack_place *places;
-        uint32_t place_count, place_room;
-        struct stack_step *steps; /* by node of SEL's tree; NULL: for one stack alone it does not pay */
-        struct lookup known; /* by what tells addresses apart: 1 + place */
+        struct calltree calls;
+        uint32_t *ends; /* by node of SEL's tree: that of CALLS; NULL: for one stack alone it does not pay */
+        struct stack_text *texts; /* by frame of CALLS */
+        uint32_t text_room;
         struct str lines;
+        bool cuts; /* some stacks have an outer end that is not known */
         uint32_t expected[STACK_AHEAD], expected_count;
 
         /* What may be set after stack_start: how a frame at NODE of the profile is written (node 0: no stack was recorded,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "query/fold.h"
 #include "query/walk.h"
 #include "words/label.h"
 #include "words/shorten.h"
@@ -52,47 +53,70 @@ static void stack_line_frame(struct stack_line *b, uint32_t node, const struct s
         str_free(&place);
 }
 
-/* Whether the C library's function at W was called by others than start code.  false, too: it is none. */
-static bool stack_line_has_user(const struct stack_line *b, struct walk w)
+/* What is known of a function by its name alone; found out once where there is a memory for it. */
+static enum fold_kind stack_line_kind(const struct stack_line *b, const struct walk *w)
 {
-        bool libc = label_in_libc(b->profile, w.node);
+        const char *function = w->frame->function;
+        uint32_t *known = b->known && function ? lookup_pointer(b->known, function) : NULL;
 
-        while (libc && walk_next(&w))
-                if (!label_in_libc(b->profile, w.node))
-                        return true;
-        return false;
-}
-
-static bool stack_line_passes(const struct stack_line *b, const struct symbol_frame *frame)
-{
-        enum { STACK_LINE_PASSED = 1, STACK_LINE_SHOWN };
-        uint32_t *known = b->known && frame->function ? lookup_pointer(b->known, frame->function) : NULL;
-
+        if (known && *known)
+                return (enum fold_kind)*known;
         if (!known)
-                return wrapper_or_library(frame);
-        if (!*known)
-                *known = wrapper_or_library(frame) ? STACK_LINE_PASSED : STACK_LINE_SHOWN;
-        return *known == STACK_LINE_PASSED;
+                return fold_kind_of(b->profile, w->node, w->frame);
+        *known = fold_kind_of(b->profile, w->node, w->frame);
+        return (enum fold_kind)*known;
 }
 
-uint32_t stack_line_places(const struct stack_line *b, uint32_t node, struct stack_line_place places[STACK_LINE_PLACES])
+static bool stack_line_is_main(const struct walk *w)
 {
-        struct wrapper_frame last = { 0 };
+        return w->frame->function && strcmp(w->frame->function, "main") == 0;
+}
+
+/* The first frames of the program's own, and what of another library the first of them called. */
+static uint32_t stack_line_own(const struct stack_line *b, uint32_t node, struct stack_line_place places[STACK_LINE_PLACES])
+{
         struct walk w = walk_own(b->profile, b->symbols, node);
+        struct wrapper_frame called = { 0 };
+        uint32_t shown = 0;
+        bool at_end = false;
+
+        while (shown < STACK_LINE_PLACES && !at_end && walk_next(&w)) {
+                enum fold_kind kind = stack_line_kind(b, &w);
+
+                if (kind == FOLD_LIBRARY && !shown)
+                        called = (struct wrapper_frame){ w.node, w.level };
+                if (kind != FOLD_OWN)
+                        continue;
+                if (called.node && !shown)
+                        places[shown++] = (struct stack_line_place){ called.node, called.level, true };
+                places[shown++] = (struct stack_line_place){ w.node, w.level, false };
+                at_end = stack_line_is_main(&w);
+        }
+        return shown;
+}
+
+/* Where nothing is the program's own: the innermost frames with a name that are no machinery, or the outermost one. */
+static uint32_t stack_line_any(const struct stack_line *b, uint32_t node, struct stack_line_place places[STACK_LINE_PLACES])
+{
+        struct walk w = walk_own(b->profile, b->symbols, node);
+        struct wrapper_frame last = { 0 };
         uint32_t shown = 0;
 
         while (shown < STACK_LINE_PLACES && walk_next(&w)) {
                 last = (struct wrapper_frame){ w.node, w.level };
-                if (stack_line_passes(b, w.frame) || (shown && places[0].bare && label_in_libc(b->profile, w.node)))
-                        continue;
-                places[shown] = (struct stack_line_place){ w.node, w.level, !shown && stack_line_has_user(b, w) };
-                shown++;
-                if (w.frame->function && strcmp(w.frame->function, "main") == 0)
-                        break;
+                if (w.frame->function && stack_line_kind(b, &w) != FOLD_LANGUAGE)
+                        places[shown++] = (struct stack_line_place){ w.node, w.level, false };
         }
-        if (!shown && last.node) /* nothing but the library: its outermost function */
+        if (!shown && last.node)
                 places[shown++] = (struct stack_line_place){ last.node, last.level, false };
         return shown;
+}
+
+uint32_t stack_line_places(const struct stack_line *b, uint32_t node, struct stack_line_place places[STACK_LINE_PLACES])
+{
+        uint32_t shown = stack_line_own(b, node, places);
+
+        return shown ? shown : stack_line_any(b, node, places);
 }
 
 void stack_line_stack(struct stack_line *b, uint32_t node, size_t start)

@@ -28,7 +28,7 @@ struct stack_line {
 /* A frame that is named: which of those at NODE of the profile, 0 innermost. */
 struct stack_line_place {
         uint32_t node, level;
-        bool bare; /* of the C library: without file and line, those of its caller count */
+        bool bare; /* of a library: without file and line, those of its caller count */
 };
 enum { STACK_LINE_PLACES = 2 };
 
@@ -36,7 +36,7 @@ enum { STACK_LINE_PLACES = 2 };
 uint32_t stack_line_places(const struct stack_line *b, uint32_t node, struct stack_line_place places[STACK_LINE_PLACES]);
 
 /* Append to the line that begins at START of the output "function file:line", and "<- " with the caller's where that
- * fits.  Library machinery is passed over where something else follows; of the C library, its caller counts. */
+ * fits.  The function is the first of the program's own; in front of it what that called of another library (fold.h). */
 void stack_line_stack(struct stack_line *b, uint32_t node, size_t start);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "query/walk.h"
+#include "query/calltree.h"
 #include "report/transactions_parts.h"
 #include "words/label.h"
 
@@ -23,6 +23,8 @@ void transactions_free(struct transactions *t)
                 free(t->stacks[i]);
         free(t->stacks);
         free(t->starts);
+        fold_free(t->fold);
+        t->fold = NULL;
         t->stacks = NULL;
         t->starts = NULL;
 }
@@ -196,11 +198,19 @@ const char *transactions_module(const struct transactions *t, const struct ledge
 
 static void write_stack(struct transactions *t, uint32_t node, transactions_frame *each, struct str *out)
 {
-        const struct profile *p = t->profile;
-        struct walk w = walk_from(p, t->symbols, wrappers_trim(t->wrappers, p, t->symbols, node));
+        const struct selection whole = { .profile = t->profile, .wrappers = t->wrappers, .fold = t->fold };
+        struct wrapper_frame from = select_trim(&whole, t->symbols, node);
+        struct calltree calls;
+        uint32_t at;
 
-        for (uint32_t i = 0; (t->whole || i < FRAMES_SHORT) && walk_next(&w); i++)
-                each(t, w.node, w.frame, i, out);
+        calltree_start_small(&calls, t->profile, t->symbols, CALLTREE_BY_PLACE);
+        at = calltree_add(&calls, &whole, NULL, from);
+        for (uint32_t i = 0; (t->whole || i < FRAMES_SHORT) && at; i++, at = calls.nodes.list[at].parent) {
+                const struct calltree_frame *frame = &calls.frames[calls.nodes.list[at].frame];
+
+                each(t, frame->node, frame->names, i, out);
+        }
+        calltree_free(&calls);
 }
 
 static void write_addresses(const struct profile *p, uint32_t node, struct str *out)

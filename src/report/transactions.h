@@ -22,6 +22,7 @@ struct transactions {
         const struct profile *profile; /* may be empty: then there are numbers in place of names */
         struct symbols *symbols;
         struct wrappers *wrappers; /* frames to hide; NULL none */
+        struct fold *fold;         /* those of libraries, too; NULL not.  Is given back by transactions_free() */
         enum transactions_form form;
         bool whole; /* each stack to its outer end */
 

@@ -106,14 +106,15 @@ static bool add_source(const struct pane_input *in, const struct symbol_frame *f
         return found;
 }
 
-static void add_sources(const struct pane_input *in, uint32_t node, struct str *out)
+static void add_sources(const struct pane_input *in, const struct selection *sel, uint32_t node, struct str *out)
 {
-        const struct picture *c = in->picture;
-        struct walk w = walk_from(c->p, c->symbols, wrappers_trim(in->wrappers, c->p, c->symbols, node));
+        struct symbols *s = in->picture->symbols;
+        struct walk w = walk_from(sel->profile, s, select_trim(sel, s, node));
         uint32_t shown = 0;
 
         while (shown < PANE_SOURCES && walk_next(&w))
-                shown += add_source(in, w.frame, out);
+                if (!sel->fold || fold_shows(sel->fold, w.node, w.level))
+                        shown += add_source(in, w.frame, out);
         if (!shown)
                 str_text(out, "\nThe source text was not found; --debug-path DIR may name where it is.\n");
 }
@@ -130,8 +131,11 @@ void pane_stack(const struct pane_input *in, const struct row *row, struct str *
         }
         add_run(in, row, out);
         str_text(out, row->name ? "\nits largest call stack:\n" : "\n");
+        if (in->wrappers)
+                sel.fold = fold_new(p, in->picture->symbols, in->wrappers);
         stack_write_site(&sel, in->picture->symbols, p->sites[row->site].node, "  ", out);
-        add_sources(in, p->sites[row->site].node, out);
+        add_sources(in, &sel, p->sites[row->site].node, out);
+        fold_free(sel.fold);
 }
 
 /* ---- leaks ---- */
@@ -139,7 +143,8 @@ void pane_stack(const struct pane_input *in, const struct row *row, struct str *
 bool pane_leaks(const struct pane_input *in, const struct profile *p, struct str *out, struct err *e)
 {
         struct leaks_options options = { .show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_INDIRECT | 1u << PROFILE_LEAK_POSSIBLE };
-        struct select_request request = { .cost = SELECT_LIVE, .wrappers = in->wrappers, .columns = in->columns };
+        struct select_request request = { .cost = SELECT_LIVE, .wrappers = in->wrappers, .fold = true,
+                                          .columns = in->columns };
         struct symbols *s = symbols_new(p, in->names);
         struct selection sel;
         struct leaks l;

@@ -125,7 +125,7 @@ def test_a_place_is_told_once_and_ten_of_them(compiler, recorder):
     assert "through those (--show indirect)\n" in text and max(map(len, text.splitlines()[1:])) <= 80
     assert len(entries(leaks("-n", "0", file_of(done)).stdout)) == 12
     assert len(entries(leaks("-n", "0", "-v", file_of(done)).stdout)) == 12 * 9
-    assert [e[:3] for e in entries(leaks("--show", "indirect", file_of(done)).stdout)][0] == ("indirectly lost", "144 B", 9)
+    assert [e[:3] for e in entries(leaks("--show", "indirect", file_of(done)).stdout)][0] == ("indirectly lost", "1.7 KiB", 108)
     assert len(leaks_json(file_of(done), show="definite")["sites"]) == 12 * 9
 
 

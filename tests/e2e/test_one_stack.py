@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A stack has one shape: every output shows the same frames, from the allocation to main or to the function of a thread, also where nothing
-but the exported names of the C library is known."""
+"""A stack has one shape: every output for programs shows the same frames, from the allocation to main or to the function of a thread, also where
+nothing but the exported names of the C library is known.  For people it has another: just the program's own code and what that called."""
 import csv
 import gzip
 import io
@@ -41,6 +41,20 @@ SHAPES = {
     813: ["take", "around::around", ..., "_GLOBAL__sub_I_main"],
     814: ["take", "around::~around"],
 }
+# For people: without the C++ library, of other libraries what was called, each function once.
+FOLDED = {
+    **STARTS, **SHAPES,
+    45: ["strdup", "by_main", "main"],
+    702: ["take", "compare", "qsort_r", "main"],
+    803: ["take", "again", "descend", "main"],
+    804: ["take", "ping", "main"],
+    805: ["take", "pong", "ping", "main"],
+    807: ["take", "less", "sorts", "main"],
+    808: ["take", "called_back", "calls_back", "main"],
+    809: ["grows", "main"],
+    811: ["take", "handler", "raise", "signals", "main"],
+}
+FOR_PEOPLE = ("flat", "leaks", "check", "tree", "inverted", "events")
 HIDDEN = 'mount -t tmpfs none /usr/lib/debug || exit 77; exec "$@"'
 
 
@@ -279,7 +293,7 @@ OUTPUTS = {
     "json": lambda seep, path: of_json(seep("report", "--json", path)),
     "leaks json": lambda seep, path: of_json(seep("leaks", "--json", "--show=all", path, status=(0, 1))),
     "flat": lambda seep, path: of_entries(seep("report", "--flat", "--limit", "0", path)),
-    "leaks": lambda seep, path: of_entries(seep("leaks", "--show=all", "--limit", "0", path, status=(0, 1)).partition("error\n")[2]),
+    "leaks": lambda seep, path: of_entries(seep("leaks", "--show=all", "--limit", "0", "-v", path, status=(0, 1)).partition("error\n")[2]),
     "check": lambda seep, path: of_entries(seep("check", path, status=(0, 1, 3))),
     "tree": lambda seep, path: of_tree(seep("report", "--tree", "--threshold", "0", "--cost", "total", path)),
     "inverted": lambda seep, path: of_inverted(seep("report", "--inverted", "--threshold", "0", "--cost", "total", path)),
@@ -312,13 +326,22 @@ def fits(names, wanted):
 def test_all_outputs_agree(tool, recording, output):
     path, wanted = recording
     got = OUTPUTS[output](tool, path)
-    usual = OUTPUTS["flat"](tool, path)
+    if output in ("tree", "inverted") and 809 in wanted:  # the vector itself (24 bytes) is of the same line
+        got[809] = got[833]
+    usual = OUTPUTS["flat" if output in FOR_PEOPLE else "collapsed"](tool, path)
     seen = wanted.keys() & got.keys() if output in ONLY_LEAKS else wanted.keys()
     assert len(seen) > len(wanted) // 2
     for size in seen:
         names = [bare(name) for name in got[size]]
-        assert fits(names, wanted[size]), (output, size, names)
+        assert fits(names, (FOLDED if output in FOR_PEOPLE else wanted)[size]), (output, size, names)
         assert names == [bare(name) for name in usual[size]], (output, size)
+
+
+def test_recursion_can_be_kept(tool, recording):
+    path, wanted = recording
+    got = of_entries(tool("report", "--flat", "--limit", "0", "--recursion", path))
+    for size in wanted.keys() & {803, 804, 805}:
+        assert [bare(name) for name in got[size]] == wanted[size]
 
 
 ALL_FRAMES = {

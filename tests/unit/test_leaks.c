@@ -271,7 +271,7 @@ TEST(the_text_tells_classes_groups_and_stacks)
         has_text(text, "   7. 4 B in 1 block possibly lost\n");
         is_true(!strstr(text, "reachable\n"));
         b.options.limit = 3;
-        has_text(bench_text(&b), "4 more stacks (-n 7)\n");
+        has_text(bench_text(&b), "4 more places: -n 0\n");
         b.options.show = 1u << PROFILE_LEAK_POSSIBLE;
         is_true(!strstr(bench_text(&b), "block definitely"));
         bench_end(&b);

@@ -322,7 +322,7 @@ TEST(the_caller_of_the_c_library_is_named_with_its_place)
         p.totals.allocations = p.totals.live_blocks = 1;
         p.totals.live_bytes = 40;
         text = summary_of(&p, NULL);
-        has_text(text, "    1.       40 B       1 block   vasprintf <- put p.c:11\n");
+        has_text(text, "    1.       40 B       1 block   ___asprintf <- put p.c:11\n");
         free(text);
         profile_free(&p);
 }

@@ -41,18 +41,33 @@ export function siteLink({ recording, state }, site, changes = {}) {
   );
 }
 
-/** A stack as a list, innermost first; wrappers are set apart. */
+/** The nodes of a stack with a frame, innermost first, and which of them are folded: library code, but for what own code called. */
+function stackNodes(recording, node) {
+  const { parent, frame } = recording.nodes,
+    trimmed = recording.trimmedNode(node),
+    out = [];
+  let inside = true;
+  for (let n = node; n > 0; n = parent[n]) {
+    inside &&= n !== trimmed;
+    if (frame[n] >= 0) out.push({ frame: frame[n], folded: inside || !recording.shownNodes[n] });
+  }
+  return out;
+}
+
+/** A stack as a list, innermost first; a button shows the folded frames. */
 export function stackList({ recording, state }, node, { limit = Infinity } = {}) {
-  const frames = recording.framesOf(node);
+  const all = stackNodes(recording, node),
+    frames = all.map(({ frame }) => frame),
+    folded = all.slice(0, limit).filter((one) => one.folded).length;
   return h(
     'ol',
     { class: 'stack' },
-    frames
+    all
       .slice(0, limit)
-      .map((frame) =>
+      .map(({ frame, folded }) =>
         h(
           'li',
-          { class: recording.frames.wrapper[frame] ? 'wrapper' : null },
+          { class: folded ? 'folded' : recording.frames.wrapper[frame] ? 'wrapper' : null },
           h('code', { title: recording.functionFullName(frame) }, recording.functionName(frame)),
           ' ',
           recording.fileOf(frame)
@@ -71,6 +86,17 @@ export function stackList({ recording, state }, node, { limit = Infinity } = {})
       ),
     frames.length > limit ? h('li', { class: 'place' }, `and ${frames.length - limit} more`) : null,
     !frames.length ? h('li', { class: 'place' }, 'no stack is known') : null,
+    folded
+      ? h(
+          'li',
+          { class: 'place unfold' },
+          h(
+            'button',
+            { type: 'button', onclick: (event) => event.target.closest('.stack').classList.add('whole') },
+            `${folded} library ${folded === 1 ? 'frame' : 'frames'}`,
+          ),
+        )
+      : null,
   );
 }
 

@@ -8,7 +8,7 @@ import { base } from './format.js';
 const TABLES = {
   modules: ['path short', 'load_ms gone_ms'],
   functions: ['name short file module', ''],
-  frames: ['function line', 'inlined wrapper library'],
+  frames: ['function line', 'inlined wrapper library kind'],
   nodes: ['parent frame', ''],
   sites: [
     'id node kind heap growth',
@@ -25,6 +25,8 @@ const TABLES = {
   resources: ['type node', 'acquired released held amount'],
   processes: ['program file', 'pid ppid peak_bytes live_bytes allocations lost_bytes this'],
 };
+/** Whose code a frame is; 0, of older data: nobody knows, and it counts as own. */
+const KIND = { own: 1, language: 2, library: 3 };
 const LEAK_ROWS = ['site class address type path lsan valgrind', 'blocks bytes hanging_blocks hanging_bytes birth_ms'];
 const OWNERS = ['name kind where', 'retained_bytes retained_blocks own_bytes own_blocks pointers'];
 const MAPPING_ROWS = ['class name address', 'bytes rss_bytes blocks'];
@@ -147,19 +149,41 @@ export class Recording {
     return out;
   }
 
-  /** The node that a stack is shown from when allocator wrappers are hidden: the first own one. */
+  /** By node: 1 where just the program's own code and what that called are shown (src/query/fold.h). */
+  get shownNodes() {
+    if (this.shown) return this.shown;
+    const { count, parent, frame } = this.nodes,
+      context = new Uint8Array(Math.max(count, 1)); // 0 outside of own code, 1 in it, 2 in a library that it called
+    this.shown = new Uint8Array(Math.max(count, 1));
+    for (let n = 1; n < count; n++) {
+      const kind = frame[n] >= 0 ? this.frames.kind[frame[n]] : KIND.own,
+        outer = context[parent[n]],
+        own = kind !== KIND.language && kind !== KIND.library;
+      this.shown[n] = own || outer === 0 || (kind === KIND.library && outer === 1) ? 1 : 0;
+      context[n] = own ? 1 : kind === KIND.library && outer ? 2 : outer;
+    }
+    return this.shown;
+  }
+
+  /** The node that a stack is shown from when library code is hidden: the first one that is shown, and no wrapper. */
   trimmedNode(node) {
+    const { shownNodes } = this;
     let n = node;
-    while (n > 0 && this.nodes.frame[n] >= 0 && this.frames.wrapper[this.nodes.frame[n]]) n = this.nodes.parent[n];
+    while (n > 0 && this.nodes.frame[n] >= 0 && (!shownNodes[n] || this.frames.wrapper[this.nodes.frame[n]])) n = this.nodes.parent[n];
     return n > 0 ? n : node;
+  }
+
+  /** Whether a frame is of the program's own code. */
+  isOwn(frame) {
+    const { wrapper, library, kind } = this.frames;
+    return !wrapper[frame] && !library[frame] && kind[frame] !== KIND.language && kind[frame] !== KIND.library;
   }
 
   /** The frame that stands for a site in lists: the first own one, of no wrapper and no library of the language. */
   siteFrame(site) {
     const { frame, parent } = this.nodes,
-      { wrapper, library } = this.frames,
       node = this.sites.node[site];
-    for (let n = node; n > 0; n = parent[n]) if (frame[n] >= 0 && !wrapper[frame[n]] && !library[frame[n]]) return frame[n];
+    for (let n = node; n > 0; n = parent[n]) if (frame[n] >= 0 && this.isOwn(frame[n])) return frame[n];
     return node > 0 ? frame[this.trimmedNode(node)] : -1;
   }
 

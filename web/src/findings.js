@@ -14,9 +14,8 @@ export function keeper(view) {
 
 /** The frame from which the function of a site was called, passing over libraries; -1: none. */
 export function callerOf(recording, site) {
-  const { wrapper, library } = recording.frames,
-    name = recording.functionName(recording.siteFrame(site));
-  const others = recording.framesOf(recording.sites.node[site]).filter((frame) => !wrapper[frame] && !library[frame]);
+  const name = recording.functionName(recording.siteFrame(site));
+  const others = recording.framesOf(recording.sites.node[site]).filter((frame) => recording.isOwn(frame));
   return others.find((frame) => recording.functionName(frame) !== name) ?? -1;
 }
 

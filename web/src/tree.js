@@ -82,6 +82,11 @@ class Builder {
     this.total[node] += view.weight[site];
   }
 
+  /** Whether what is at NODE of the recording is left out. */
+  hides(node) {
+    return !this.options.wrappers && !this.recording.shownNodes[node];
+  }
+
   /** Where a site's stack is shown from. */
   innermost(site) {
     const node = this.recording.sites.node[site];
@@ -166,8 +171,12 @@ function topDown(view, options) {
   const place = new Int32Array(Math.max(nodes.count, 1));
   for (let n = 1; n < nodes.count; n++) {
     if (!used[n]) continue;
-    const parent = place[nodes.parent[n]],
-      outer = options.mergeRecursion ? builder.sameAbove(parent, nodes.frame[n]) : 0;
+    const parent = place[nodes.parent[n]];
+    if (builder.hides(n)) {
+      place[n] = parent;
+      continue;
+    }
+    const outer = options.mergeRecursion ? builder.sameAbove(parent, nodes.frame[n]) : 0;
     place[n] = outer || builder.child(parent, nodes.frame[n]);
   }
   const most = new Float64Array(builder.count);
@@ -190,7 +199,8 @@ function topDown(view, options) {
 function nextOutwards(builder, node, from) {
   const { nodes } = builder.recording;
   let at = from;
-  while (at > 0 && builder.options.mergeRecursion && builder.sameAbove(node, nodes.frame[at])) at = nodes.parent[at];
+  const merged = () => builder.options.mergeRecursion && builder.sameAbove(node, nodes.frame[at]);
+  while (at > 0 && (builder.hides(at) || merged())) at = nodes.parent[at];
   return at;
 }
 
@@ -230,7 +240,7 @@ function bottomUp(view, options) {
 }
 
 /**
- * OPTIONS: inverted (bottom-up), wrappers (allocator wrappers shown), mergeRecursion, lines (frames of one function stay apart by line).
+ * OPTIONS: inverted (bottom-up), wrappers (library code and allocator wrappers are shown), mergeRecursion, lines (frames of one function stay apart by line).
  */
 export function buildTree(view, options = {}) {
   return options.inverted ? bottomUp(view, options) : topDown(view, options);
@@ -240,7 +250,7 @@ export function buildTree(view, options = {}) {
 export const treeOptions = (state) => ({
   inverted: state.get('inverted') === '1',
   wrappers: state.get('wrappers') === '1',
-  mergeRecursion: state.get('recursion') === '1',
+  mergeRecursion: state.get('again') !== '1',
   lines: state.get('lines') === '1',
 });
 

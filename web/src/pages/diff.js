@@ -117,7 +117,7 @@ class DiffPage {
 
   /** Both views as one tree, unless they are the same as before. */
   merge(views) {
-    const { state } = this.context, options = { wrappers: state.get('wrappers') === '1', mergeRecursion: state.get('recursion') === '1' };
+    const { state } = this.context, options = { wrappers: state.get('wrappers') === '1', mergeRecursion: state.get('again') !== '1' };
     const key = JSON.stringify(options);
     if (this.key === key && this.views.every((view, i) => view === views[i])) return;
     const tree = mergeTrees(...views, options);
@@ -145,8 +145,8 @@ class DiffPage {
         { value: '', label: 'Icicle' },
         { value: '1', label: 'Flame' },
       ], state.get('upwards'), (upwards) => state.set({ upwards })),
-      checkbox('Merge recursion', on('recursion'), (recursion) => state.set({ recursion })),
-      checkbox('Hide allocator frames', !on('wrappers'), (hidden) => state.set({ wrappers: !hidden })),
+      checkbox('Merge recursion', !on('again'), (merged) => state.set({ again: !merged })),
+      checkbox('Just my code', !on('wrappers'), (hidden) => state.set({ wrappers: !hidden })),
     );
   }
 

@@ -105,10 +105,10 @@ class FlamePage {
       ], state.get('colour'), (value) => state.set({ colour: value })),
       checkbox('Inverted', on('inverted'), (inverted) => state.set({ inverted, zoom: '' }),
         'From the allocating function to those that call it'),
-      checkbox('Merge recursion', on('recursion'), (recursion) => state.set({ recursion, zoom: '' }),
+      checkbox('Merge recursion', !on('again'), (merged) => state.set({ again: !merged, zoom: '' }),
         'A function that calls itself is one frame'),
-      checkbox('Hide allocator frames', !on('wrappers'), (hidden) => state.set({ wrappers: !hidden, zoom: '' }),
-        'xmalloc, std::allocator and the like at the inner end'),
+      checkbox('Just my code', !on('wrappers'), (hidden) => state.set({ wrappers: !hidden, zoom: '' }),
+        'Of libraries only what your code calls; nothing of the C++ and Rust libraries, xmalloc and the like'),
       h('button', { type: 'button', onclick: () => this.save() }, 'Save picture'),
     );
   }

@@ -37,7 +37,7 @@ class TablePage {
   update(context) {
     this.context = context;
     const { state, view } = context, mode = MODES.find((one) => one.value === state.get('table')) ?? MODES[0];
-    const options = { wrappers: state.get('wrappers') === '1', mergeRecursion: state.get('recursion') === '1' };
+    const options = { wrappers: state.get('wrappers') === '1', mergeRecursion: state.get('again') !== '1' };
     const key = JSON.stringify([mode.value, options, state.get('site')]);
     if (this.view === view && this.key === key && this.sort === state.get('sort')) return;
     Object.assign(this, { view, key, sort: state.get('sort') });
@@ -55,8 +55,8 @@ class TablePage {
       this.controls,
       costChooser(this.context),
       choice('Rows', MODES, mode.value, (table) => state.set({ table, sort: '', site: '' })),
-      checkbox('Merge recursion', on('recursion'), (recursion) => state.set({ recursion })),
-      checkbox('Hide allocator frames', !on('wrappers'), (hidden) => state.set({ wrappers: !hidden })),
+      checkbox('Merge recursion', !on('again'), (merged) => state.set({ again: !merged })),
+      checkbox('Just my code', !on('wrappers'), (hidden) => state.set({ wrappers: !hidden })),
       !mode.rows && button('Open all', () => this.refold((rows) => rows.openAll())),
       !mode.rows && button('Close all', () => this.refold((rows) => rows.closeAll())),
       button('Download CSV', () => this.save(mode)),

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fold.h -- just my code: which frames of a stack people see first.
+ *
+ *      malloc's caller                      shown
+ *      ---------------                      -----
+ *      std::allocator::allocate             -            the language's library: never, where the program called it
+ *      std::vector::push_back               -
+ *      g_list_deep_inside    libglib        -            another library: only what the program called
+ *      g_list_copy           libglib        g_list_copy
+ *      load                  program        load         own code: always
+ *      main                  program        main
+ *
+ * Own code is that of the program's file, and of files that share its folder or prefix or came from outside the system's
+ * folders; functions that headers or other packages brought into it are not.
+ *
+ * Keeps:  what is outside of the first own frame is shown, so that no stack is without frames.  A function that is called
+ *         again by what it called is shown once (calltree.h), unless recursion was asked for.
+ * Cost:   each address is judged once, and each node of the profile.
+ */
+#ifndef SEEP_QUERY_FOLD_H
+#define SEEP_QUERY_FOLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lookup.h"
+#include "names/symbol.h"
+#include "profile/model.h"
+#include "query/wrapper.h"
+
+enum fold_kind {
+        FOLD_OWN = 1,
+        FOLD_LANGUAGE, /* C++'s and Rust's library, and functions that only pass an allocation on */
+        FOLD_LIBRARY
+};
+
+struct fold {
+        const struct profile *profile;
+        struct symbols *symbols;
+        bool recursion; /* is shown as it is */
+
+        /* private */
+        struct wrappers *wrappers;
+        uint8_t *modules;  /* by module: enum fold_kind */
+        uint8_t *contexts; /* by node: what is seen of it from inside; 0 not asked yet */
+        struct lookup known; /* by the frames of an address: 1 + where its kinds begin */
+        uint8_t *kinds;
+        uint32_t kind_count, kind_room;
+};
+
+/* P, S and W must outlive it. */
+struct fold *fold_new(const struct profile *p, struct symbols *s, struct wrappers *w);
+void fold_free(struct fold *f); /* NULL is fine */
+
+/* Whether the frame LEVEL of those at NODE of the profile is shown. */
+bool fold_shows(struct fold *f, uint32_t node, uint32_t level);
+
+/* The innermost frame of the stack of NODE that is shown. */
+struct wrapper_frame fold_trim(struct fold *f, uint32_t node);
+
+/* Whose FRAME, one at NODE, is. */
+enum fold_kind fold_kind(struct fold *f, uint32_t node, const struct symbol_frame *frame);
+
+/* The same without a fold: wrappers of the usual table only. */
+enum fold_kind fold_kind_of(const struct profile *p, uint32_t node, const struct symbol_frame *frame);
+
+#endif
