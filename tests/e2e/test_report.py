@@ -208,15 +208,16 @@ def test_names_fit_a_terminal_and_are_whole_elsewhere(compiler, tmp_path):
     file = tmp_path / "names.seep"
     subprocess.run([SEEP, "record", "-q", "-o", file, compiler.build(str(tmp_path / "names.cpp"))], check=True,
                    env=clean_environment(), timeout=DEADLINE)
-    views = [["report", *view, "--no-pager", "names.seep"] for view in
+    views = [["report", "-q", *view, "--all-frames", "--no-pager", "names.seep"] for view in
              (["--cost=live"], ["--cost=live", "--inverted"], ["--flat", "--cost=live"], ["--blocks"],
               ["--group-by=function", "--cost=live"])]
-    for view in [*views, ["diff", "--no-pager", "names.seep@start", "@end"]]:
+    for view in [*views, ["diff", "-q", "--all-frames", "--no-pager", "names.seep@start", "@end"]]:
         status, text = on_terminal(tmp_path, [str(SEEP), *view], {"TERM": "dumb"})
         assert status == 0, text
         lines = text.decode().splitlines()
         assert max(map(len, lines)) <= 80, view
-        assert any("std::map<" in line and "::operator[](" in line for line in lines), view
+        named = "::allocate(" if "--group-by=function" in view else "::operator[]("
+        assert any("std::" in line and "<" in line and named in line for line in lines), view
         whole = subprocess.run([SEEP, *view], cwd=tmp_path, capture_output=True, text=True, check=True,
                                env=clean_environment(), timeout=DEADLINE)
         assert max(map(len, whole.stdout.splitlines())) > 120, view
