@@ -28,10 +28,13 @@
         X(CHECK_MAX_LEAKED, "max-leaked", 0, "SIZE", "definitely and indirectly lost memory")                           \
         X(CHECK_MAX_LEAKS, "max-leaks", 0, "N", "definitely and indirectly lost blocks")                                \
         X(CHECK_MAX_BAD_FREES, "max-bad-frees", 0, "N", "double, mismatched and invalid frees")                         \
+        X(CHECK_MAX_RSS, "max-rss", 0, "SIZE", "resident memory of the process at its largest")                         \
+        X(CHECK_MAX_GROWTH, "max-growth", 0, "RATE", "what keeps growing, like 100K/s or 1M/h")                         \
         X(CHECK_NO_ALLOC_IN, "no-alloc-in", 0, "RE", "no allocation in or below matching functions (may be repeated)")  \
         X(CHECK_HEAD_EXCEPT, NULL, 0, NULL, "what is not counted:")                                                     \
         X(CHECK_BASELINE, "baseline", 0, "FILE", "leaks and invalid frees listed in FILE, or found in that recording")  \
         X(CHECK_WRITE_BASELINE, "write-baseline", 0, "FILE", "write those of this run to FILE; all count as known")     \
+        X(CHECK_TOLERANCE, "tolerance", 0, "PCT", "how much more a leak of the baseline may lose (10)")                 \
         X(CHECK_SUPPRESSIONS, "suppressions", 0, "FILE",                                                                \
           "leaks that rules in FILE match, in LSan or Valgrind syntax (may be repeated)")                               \
         X(CHECK_PROCESS, "process", 0, "RE", "check only processes whose program matches (may be repeated)")            \
@@ -44,12 +47,13 @@
         X(CHECK_JUNIT, "junit", 0, "FILE", "write JUnit XML, for test reports")                                         \
         X(CHECK_VALGRIND_XML, "valgrind-xml", 0, "FILE", "write Valgrind's XML (protocol 4), for its plug-ins")         \
         X(CHECK_SOURCE_ROOT, "source-root", 0, "DIR", "make paths relative to DIR (the git repository, else here)")     \
-        X(CHECK_JSON, "json", 0, NULL, "print budgets and findings as JSON")                                            \
+        X(CHECK_JSON, "json", 0, NULL, "print budgets and findings as JSON; the program's stdout goes to stderr")       \
         X(CHECK_LIMIT, "limit", 'n', "N", "at most N findings with their stacks (10)")                                  \
         COLOR_OPTION(X, CHECK)                                                                                          \
         X(CHECK_QUIET, "quiet", 'q', NULL, "print broken budgets only")                                                 \
         X(CHECK_HEAD_RUN, NULL, 0, NULL, "how a program is run, as with 'seep record':")                                \
         X(CHECK_OUTPUT, "output", 'o', "FILE", "where to keep the recordings (default: a temporary directory)")         \
+        X(CHECK_KEEP, "keep", 0, "DIR", "keep the recordings of processes that failed in DIR, made if needed")          \
         X(CHECK_FORCE, "force", 'f', NULL, "replace files; reports of an earlier check are replaced without it")        \
         X(CHECK_FOLLOW, "follow", 0, "WHICH",                                                                           \
           "child processes: none, exec (those that run a program) or all (all)", "none|exec|all")                       \
@@ -89,6 +93,7 @@ struct check {
         struct place places[CHECK_FILE_COUNT + 1]; /* of those, and of the baseline; looked up before anything is run */
         bool looked_up;
         const char *source_root;
+        const char *keep; /* folder; NULL: none */
         int error_status, annotate;
         bool json, force, quiet, error_status_set, allow_unseen;
         bool hinted; /* that names are missing */

@@ -28,6 +28,29 @@ static int take_expression(struct budgets *b, const char *value)
         return 0;
 }
 
+/* "100K/s", "1M/h": bytes per hour. */
+static bool take_rate(const char *value, uint64_t *out)
+{
+        static const struct {
+                const char *unit;
+                uint64_t per_hour;
+        } units[] = { { "/s", 3600 }, { "/min", 60 }, { "/m", 60 }, { "/h", 1 } };
+        const char *slash = strchr(value, '/');
+        char *size = slash ? heap_text(value) : NULL;
+        uint64_t per_hour = 0;
+        bool good;
+
+        for (size_t i = 0; slash && i < sizeof units / sizeof *units; i++)
+                if (strcmp(slash, units[i].unit) == 0)
+                        per_hour = units[i].per_hour;
+        if (size)
+                size[slash - value] = 0;
+        good = per_hour && quantity_size(size, out) && *out <= UINT64_MAX / per_hour;
+        *out = good ? *out * per_hour : 0;
+        free(size);
+        return good;
+}
+
 static int take_budget(struct budgets *b, enum budget budget, const char *value)
 {
         struct budget_limit *limit = &b->limits[budget];
@@ -35,7 +58,9 @@ static int take_budget(struct budgets *b, enum budget budget, const char *value)
 
         if (budget == BUDGET_NO_ALLOC)
                 return take_expression(b, value);
-        if (!(size ? quantity_size : quantity_number)(value, &limit->most))
+        if (budget == BUDGET_GROWTH && !take_rate(value, &limit->most))
+                return message_usage("check", "--max-growth needs a rate like 100K/s or 1M/h, not '%s'", value);
+        if (budget != BUDGET_GROWTH && !(size ? quantity_size : quantity_number)(value, &limit->most))
                 return message_usage("check", size ? "--%s needs a size like 200M, not '%s'" : "--%s needs a number, not '%s'",
                                      budget_option(budget), value);
         limit->set = true;
@@ -86,6 +111,20 @@ static int take_limit(struct check *c, const char *value)
         return status;
 }
 
+static int take_tolerance(struct check *c, const char *value)
+{
+        uint64_t number = 0;
+        char *typed = heap_text(value), *sign = strchr(typed, '%');
+        int status;
+
+        if (sign && !sign[1])
+                *sign = 0;
+        status = take_number(CHECK_TOLERANCE, typed, 1000000, &number);
+        c->baseline.tolerance = (uint32_t)number;
+        free(typed);
+        return status;
+}
+
 static const char **file_of(struct check *c, int which)
 {
         static const int options[CHECK_FILE_COUNT] = {
@@ -110,6 +149,8 @@ static const char **place_of(struct check *c, int which)
                 return &c->write_baseline;
         case CHECK_SOURCE_ROOT:
                 return &c->source_root;
+        case CHECK_KEEP:
+                return &c->keep;
         default:
                 return file_of(c, which);
         }
@@ -147,6 +188,8 @@ int check_take(void *to, int which, const char *value)
                 return 0;
         case CHECK_LIMIT:
                 return take_limit(c, value);
+        case CHECK_TOLERANCE:
+                return take_tolerance(c, value);
         case CHECK_COLOR:
                 c->color = (enum pager_color)option_choice(PAGER_COLORS, value);
                 return 0;
@@ -180,6 +223,9 @@ int check_settle(struct check *c)
                 return message_usage("check", "either recordings or a program, not both: '%s' is before '--'", c->recordings[0]);
         if (!c->program_argv && c->record.pattern)
                 return message_usage("check", "-o is for the recordings of a program that is run: seep check -o FILE -- PROGRAM");
+        if (c->keep && (!c->program_argv || c->record.pattern))
+                return message_usage("check", c->program_argv ? "--keep DIR and -o FILE both say where recordings go: give one of them"
+                                                              : "--keep is for a program that is run: seep check --keep DIR -- PROGRAM");
         if (c->program_argv && !c->program_argv[0])
                 return message_usage("check", "which program? seep check -- PROGRAM [ARG...]");
         if (!c->error_status_set)

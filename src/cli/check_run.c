@@ -8,6 +8,7 @@
 #include "cli/check.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -263,7 +264,7 @@ static bool read_baseline(struct check *c, struct err *e)
         else
                 good = take_recording(c, c->baseline_file, e);
         if (!good && e->exit_code == ERR_EXIT_BAD_FILE && !baseline_is(str_get(&text)))
-                err_context(e, "neither a baseline (its first line is '" BASELINE_MARK "1') nor a recording");
+                err_context(e, "neither a baseline (its first line is '" BASELINE_MARK "2') nor a recording");
         str_free(&text);
         return good;
 }
@@ -307,6 +308,8 @@ static bool judge_files(struct check *c, int *status)
 
         if (!good)
                 *status = message_error(&e);
+        if (newest && good && !c->quiet)
+                message("checked %s, the newest recording here", newest);
         free(newest);
         for (int i = 0; i < c->recording_count && good; i++) {
                 good = judge_file(c, c->recordings[i], false, &e);
@@ -323,6 +326,9 @@ static bool judge_files(struct check *c, int *status)
 /* Whether the process with this recording broke a budget, or was not seen as a whole. */
 static bool is_broken(const struct findings *f, const char *path)
 {
+        for (uint32_t i = 0; i < f->process_count; i++)
+                if (f->processes[i].crashed && strcmp(f->processes[i].recording, path) == 0)
+                        return true;
         for (uint32_t i = 0; i < f->verdict_count; i++)
                 if (!f->verdicts[i].kept && strcmp(f->processes[f->verdicts[i].process].recording, path) == 0)
                         return true;
@@ -344,7 +350,8 @@ static void clear_place(const struct check_place *place, const struct roster *ro
         for (uint32_t i = 0; i < roster->count; i++)
                 if (!is_broken(f, roster->rows[i].path))
                         unlink(roster->rows[i].path);
-        check_place_clear(place, is_kept, f);
+        if (place->directory)
+                check_place_clear(place, is_kept, f);
 }
 
 static void tell_kept(const struct check *c)
@@ -392,6 +399,13 @@ static void tell_replaced(const struct check *c, const struct roster *roster)
                                 "or started without the environment?): that one is not checked", roster->rows[i].program, roster->rows[i].pid);
 }
 
+static void mark_main(struct findings *f, const char *path)
+{
+        struct findings_process *last = &f->processes[f->process_count - 1];
+
+        last->is_main = strcmp(last->recording, path) == 0;
+}
+
 static bool judge_roster(struct check *c, const struct roster *roster, struct err *e)
 {
         const struct roster_entry *main = &roster->main;
@@ -407,6 +421,8 @@ static bool judge_roster(struct check *c, const struct roster *roster, struct er
                                        row->program, row->pid);
                 if (!judge_file(c, row->path, row->replaced || has_sibling(roster, i), e))
                         return false;
+                if (main->filled && i == main->row && c->findings.process_count)
+                        mark_main(&c->findings, row->path);
         }
         tell_replaced(c, roster);
         return true;
@@ -426,14 +442,47 @@ static bool run_and_judge(struct check *c, struct run *r, int *status, struct er
         return judge_roster(c, &r->roster, e);
 }
 
+/* --keep: the folder is the user's, so that nothing else in it is touched. */
+static bool keep_place_make(struct check_place *p, const char *directory, struct err *e)
+{
+        if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+                return err_sys(e, ERR_EXIT_USAGE, "cannot make the folder %s for the recordings (--keep)", directory);
+        for (const char *c = directory; *c; c++)
+                str_text(&p->pattern, *c == '%' ? "%%" : (char[]){ *c, 0 });
+        str_text(&p->pattern, "/%e.%p.seep");
+        return true;
+}
+
+/* With --json stdout has nothing but that: what the program writes there goes to stderr. */
+static int turn_stdout(const struct check *c)
+{
+        int kept = -1;
+
+        if (c->json) {
+                kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+                if (kept >= 0)
+                        dup2(STDERR_FILENO, STDOUT_FILENO);
+        }
+        return kept;
+}
+
+static void turn_back(int kept)
+{
+        if (kept < 0)
+                return;
+        dup2(kept, STDOUT_FILENO);
+        close(kept);
+}
+
 static bool judge_program(struct check *c, int *status)
 {
         struct run r = { .wishes = &c->record, .program_argv = c->program_argv, .recorded = on_recorded };
         bool own_place = !c->record.pattern, good;
         struct check_place place = { .mark = -1 };
         struct err e = { 0 };
+        int out;
 
-        if (own_place && !check_place_make(&place, &e)) {
+        if (own_place && !(c->keep ? keep_place_make(&place, c->keep, &e) : check_place_make(&place, &e))) {
                 *status = message_error(&e);
                 return false;
         }
@@ -441,7 +490,9 @@ static bool judge_program(struct check *c, int *status)
                 c->record.pattern = str_get(&place.pattern);
         if (own_place && !budgets_want_leaks(&c->budgets))
                 c->record.session.flags &= ~WIRE_F_LEAK_SCAN; /* nobody will ask */
+        out = turn_stdout(c);
         good = run_and_judge(c, &r, status, &e);
+        turn_back(out);
         if (e.text[0])
                 *status = message_error(&e);
         if (own_place)

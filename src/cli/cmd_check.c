@@ -13,6 +13,7 @@
 #include "report/views.h"
 
 enum { CHECK_STACKS = 10 }; /* told unless -n says otherwise */
+enum { CHECK_TOLERATED = 10 }; /* per cent that a known leak may grow */
 
 static int say_help(void)
 {
@@ -48,6 +49,28 @@ static bool show(const struct check *c, struct err *e)
         return good;
 }
 
+/* What to do about it: look at it, or take it for known. */
+static void tell_next(const struct check *c)
+{
+        const struct findings *f = &c->findings;
+        const char *recording = NULL;
+        bool leaks = false;
+
+        for (uint32_t i = findings_broken(f); i--;) {
+                leaks |= finding_is_leak(f->all[i].kind);
+                recording = f->processes[f->all[i].process].recording;
+        }
+        if (c->quiet || c->json || !recording)
+                return;
+        message("next: seep %s %s", leaks ? "leaks" : "report", recording);
+        if (!leaks)
+                return;
+        message("to accept what there is: --write-baseline FILE once, then --baseline FILE; or rules for --suppressions FILE: "
+                "seep leaks --gen-suppressions %s", recording);
+        if (c->program_argv && !c->keep)
+                message("in CI, --keep DIR keeps such recordings, to be uploaded as artifacts");
+}
+
 static int check(struct check *c)
 {
         int status = check_settle(c), program = 0;
@@ -63,6 +86,7 @@ static int check(struct check *c)
         good = show(c, &e);
         if (!check_write_files(c, good ? &e : &later) || !good) /* others may read those */
                 return message_error(&e);
+        tell_next(c);
         /* Nothing but the program's own failure is left to tell. */
         if (c->killed_by && !c->quiet)
                 message("%s itself was killed by signal %d", c->program_argv[0], c->killed_by);
@@ -84,7 +108,7 @@ static int split(struct check *c, int argc, char **argv)
 
 int cmd_check(int argc, char **argv)
 {
-        struct check c = { .limit = CHECK_STACKS };
+        struct check c = { .limit = CHECK_STACKS, .baseline.tolerance = CHECK_TOLERATED };
         struct option_parser parser;
         int status;
 

@@ -22,6 +22,31 @@ static bool is_case(const struct finding *finding)
         return finding->state != FINDING_HINT && finding->kind != FINDING_BUDGET;
 }
 
+/* The program that was run must end well, and none that it started may crash. */
+static bool has_failed(const struct findings_process *p)
+{
+        return p->crashed || (p->is_main && p->ended);
+}
+
+/* Whether findings, each a case of its own, tell why V is not kept: one leak is one failure. */
+static bool is_explained(const struct budget_verdict *v)
+{
+        return !v->kept && v->worst && !v->reason && (v->budget == BUDGET_LEAKED || v->budget == BUDGET_LEAKS ||
+                                                      v->budget == BUDGET_BAD_FREES || v->budget == BUDGET_NO_ALLOC);
+}
+
+/* What hangs on a leak is no failure beside it. */
+static bool is_failure(const struct findings *f, const struct finding *finding)
+{
+        if (finding->state != FINDING_BREAKS || finding->kind != FINDING_INDIRECT)
+                return finding->state == FINDING_BREAKS;
+        for (uint32_t i = 0; i < f->count; i++)
+                if (f->all[i].kind == FINDING_DEFINITE && f->all[i].state == FINDING_BREAKS &&
+                    f->all[i].process == finding->process)
+                        return false;
+        return true;
+}
+
 static struct tally count_findings(const struct findings *f)
 {
         struct tally t = { 0 };
@@ -30,7 +55,7 @@ static struct tally count_findings(const struct findings *f)
                 if (!is_case(&f->all[i]))
                         continue;
                 t.tests++;
-                t.failures += f->all[i].state == FINDING_BREAKS;
+                t.failures += is_failure(f, &f->all[i]);
                 t.skipped += f->all[i].state == FINDING_KNOWN;
         }
         return t;
@@ -43,8 +68,11 @@ static struct tally count_budgets(const struct findings *f, uint32_t process)
         for (uint32_t i = 0; i < f->verdict_count; i++)
                 if (f->verdicts[i].process == process) {
                         t.tests++;
-                        t.failures += !f->verdicts[i].kept;
+                        t.failures += !f->verdicts[i].kept && !is_explained(&f->verdicts[i]);
+                        t.skipped += is_explained(&f->verdicts[i]);
                 }
+        t.tests++; /* its end */
+        t.failures += has_failed(&f->processes[process]);
         return t;
 }
 
@@ -87,7 +115,9 @@ static void write_budget(const struct budget_verdict *v, const char *suite, uint
         put_case(out, suite, str_get(&name));
         put_seconds(out, ms);
         str_text(out, ">\n");
-        if (v->kept) {
+        if (is_explained(v))
+                str_text(out, "   <skipped message=\"each finding is a case of its own\"/>\n");
+        if (v->kept || is_explained(v)) {
                 xml_element(out, "   ", "system-out", str_get(&text));
         } else {
                 put_failure(out, "broken-budget", str_get(&text));
@@ -97,6 +127,23 @@ static void write_budget(const struct budget_verdict *v, const char *suite, uint
         str_text(out, "  </testcase>\n");
         str_free(&name);
         str_free(&text);
+}
+
+static void write_end(const struct findings_process *p, const char *suite, struct str *out)
+{
+        const char *ended = p->ended ? p->ended : "exit 0";
+
+        put_case(out, suite, "ends well");
+        put_seconds(out, p->duration_ms);
+        str_text(out, ">\n");
+        if (has_failed(p)) {
+                put_failure(out, p->crashed ? "crash" : "exit-status", ended);
+                xml_text(out, ended);
+                str_text(out, "</failure>\n");
+        } else {
+                xml_element(out, "   ", "system-out", ended);
+        }
+        str_text(out, "  </testcase>\n");
 }
 
 /* "app", and "app #2" for another process of that name. */
@@ -123,6 +170,7 @@ static void write_process(const struct findings *f, uint32_t process, struct str
         put_tally(out, &t);
         put_seconds(out, f->processes[process].duration_ms);
         str_text(out, ">\n");
+        write_end(&f->processes[process], str_get(&name), out);
         for (uint32_t i = 0; i < f->verdict_count; i++)
                 if (f->verdicts[i].process == process)
                         write_budget(&f->verdicts[i], str_get(&name), f->processes[process].duration_ms, out);
@@ -206,7 +254,7 @@ static void name_case(const struct finding *finding, uint32_t number, struct str
                 str_format(out, " #%" PRIu32, number);
 }
 
-static void write_finding(const struct finding *finding, uint32_t number, struct str *out)
+static void write_finding(const struct findings *f, const struct finding *finding, uint32_t number, struct str *out)
 {
         const char *word = finding_words(finding->kind)->word;
         struct str name = { 0 }, text = { 0 };
@@ -215,7 +263,7 @@ static void write_finding(const struct finding *finding, uint32_t number, struct
         finding_say(finding, &text);
         put_case(out, word, str_get(&name));
         str_text(out, ">\n");
-        if (finding->state == FINDING_BREAKS) {
+        if (is_failure(f, finding)) {
                 put_failure(out, word, str_get(&text));
                 put_stacks(out, finding);
                 str_text(out, "</failure>\n");
@@ -239,6 +287,7 @@ void junit_write(const struct findings *f, struct str *out)
 
                 sum.tests += t.tests;
                 sum.failures += t.failures;
+                sum.skipped += t.skipped;
         }
         str_text(out, JUNIT_HEAD);
         put_tally(out, &sum);
@@ -250,7 +299,7 @@ void junit_write(const struct findings *f, struct str *out)
         str_text(out, ">\n");
         for (uint32_t i = 0; i < f->count; i++) {
                 if (is_case(&f->all[i]))
-                        write_finding(&f->all[i], numbers[i], out);
+                        write_finding(f, &f->all[i], numbers[i], out);
                 str_drain(out);
         }
         free(numbers);

@@ -47,10 +47,19 @@ static struct baseline_entry *find(const struct baseline *b, uint64_t key)
 }
 
 /* LINE is moved. */
-static void add(struct baseline *b, uint64_t key, char *line)
+static void add(struct baseline *b, uint64_t key, char *line, uint64_t bytes)
 {
         b->entries = heap_grow(b->entries, b->count + 1, sizeof *b->entries);
-        b->entries[b->count++] = (struct baseline_entry){ .line = line, .key = key };
+        b->entries[b->count++] = (struct baseline_entry){ .line = line, .key = key, .bytes = bytes };
+}
+
+/* One place was found twice: at different lines of the same functions, say. */
+static void join(struct baseline_entry *to, struct baseline_entry *from)
+{
+        bool any = to->bytes == BASELINE_ANY || from->bytes == BASELINE_ANY;
+
+        to->bytes = any ? BASELINE_ANY : to->bytes + from->bytes;
+        free(from->line);
 }
 
 /* Sorted, each once. */
@@ -62,7 +71,7 @@ static void settle(struct baseline *b)
                 qsort(b->entries, b->count, sizeof *b->entries, by_key);
         for (uint32_t i = 0; i < b->count; i++) {
                 if (kept && b->entries[kept - 1].key == b->entries[i].key)
-                        free(b->entries[i].line);
+                        join(&b->entries[kept - 1], &b->entries[i]);
                 else
                         b->entries[kept++] = b->entries[i];
         }
@@ -79,18 +88,32 @@ void baseline_free(struct baseline *b)
 
 /* ---- in ---- */
 
-/* "KIND FINGERPRINT NAMES" */
+/* How long the amount in front of the names at TEXT is, with the space behind it: "350B "; 0: there is none. */
+static size_t amount_length(const char *text)
+{
+        size_t digits = strspn(text, "0123456789");
+
+        return digits && strncmp(text + digits, "B ", 2) == 0 ? digits + 2 : 0;
+}
+
+/* "KIND FINGERPRINT [BYTES]NAMES"; the amount is taken out of the line. */
 static bool parse_line(struct baseline *b, const char *line, size_t length)
 {
         size_t word = strcspn(line, " "), digits = word < length ? strspn(line + word + 1, "0123456789abcdef") : 0;
         enum finding_kind kind = kind_of(line, word);
-        char *copy;
+        char *copy, *names;
+        uint64_t bytes;
+        size_t amount;
 
         if (kind == FINDING_KINDS || digits != 16 || (word + 17 < length && line[word + 17] != ' '))
                 return false;
         copy = heap_zero(length + 1, 1);
         memcpy(copy, line, length);
-        add(b, key_of(kind, strtoull(copy + word + 1, NULL, 16)), copy);
+        names = copy + word + 17 + (copy[word + 17] == ' ');
+        amount = amount_length(names);
+        bytes = amount ? strtoull(names, NULL, 10) : BASELINE_ANY;
+        memmove(names, names + amount, strlen(names + amount) + 1);
+        add(b, key_of(kind, strtoull(copy + word + 1, NULL, 16)), copy, bytes);
         return true;
 }
 
@@ -108,8 +131,8 @@ bool baseline_parse(struct baseline *b, const char *name, const char *text, stru
 {
         bool good = true;
 
-        if (baseline_is(text) && strtoul(behind_order_mark(text) + strlen(BASELINE_MARK), NULL, 10) != 1)
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s was written by a newer seep: '%.*s', and this one reads version 1", name,
+        if (baseline_is(text) && strtoul(behind_order_mark(text) + strlen(BASELINE_MARK), NULL, 10) - 1 > 1)
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s was written by a newer seep: '%.*s', and this one reads versions 1 and 2", name,
                                (int)strcspn(behind_order_mark(text), "\r\n"), behind_order_mark(text));
         text = behind_order_mark(text);
         for (uint32_t number = 1; *text && good; number++) {
@@ -137,7 +160,8 @@ void baseline_take(struct baseline *b, const struct findings *f)
                         continue;
                 str_format(&line, "%s %016" PRIx64 " ", word_of(finding->kind), finding->fingerprint);
                 findings_names(&finding->stack, &line);
-                add(b, key_of(finding->kind, finding->fingerprint), line.data);
+                add(b, key_of(finding->kind, finding->fingerprint), line.data,
+                    finding_is_leak(finding->kind) ? finding->bytes : BASELINE_ANY);
         }
         settle(b);
 }
@@ -151,6 +175,17 @@ bool baseline_knows(struct baseline *b, enum finding_kind kind, uint64_t fingerp
         if (entry)
                 entry->seen = true;
         return entry != NULL;
+}
+
+bool baseline_allows(struct baseline *b, const struct finding *finding, uint64_t *known)
+{
+        struct baseline_entry *entry = find(b, key_of(finding->kind, finding->fingerprint));
+
+        if (!entry || entry->bytes == BASELINE_ANY || !finding_is_leak(finding->kind))
+                return true;
+        entry->found += finding->bytes;
+        *known = entry->bytes;
+        return (double)entry->found <= (double)entry->bytes * (100 + b->tolerance) / 100;
 }
 
 void baseline_tell_gone(const struct baseline *b, struct findings *f)
@@ -185,9 +220,15 @@ void baseline_write(const struct baseline *b, struct str *out)
                 sorted[i] = &b->entries[i];
         qsort(sorted, b->count, sizeof *sorted, by_names);
         str_text(out, BASELINE_HEAD
-                 "# Known leaks and invalid frees: 'seep check --baseline FILE' fails only for others.\n"
-                 "# Kind, hash of the names, names of the functions, innermost first.\n");
-        for (uint32_t i = 0; i < b->count; i++)
-                str_format(out, "%s\n", sorted[i]->line);
+                 "# Known leaks and invalid frees: 'seep check --baseline FILE' fails only for others, and for leaks that grew.\n"
+                 "# Kind, hash of the names, bytes of a leak, names of the functions, innermost first.\n");
+        for (uint32_t i = 0; i < b->count; i++) {
+                const char *names = names_of(sorted[i]);
+
+                str_bytes(out, sorted[i]->line, (size_t)(names - sorted[i]->line));
+                if (sorted[i]->bytes != BASELINE_ANY)
+                        str_format(out, " %" PRIu64 "B", sorted[i]->bytes);
+                str_format(out, "%s\n", names);
+        }
         free(sorted);
 }

@@ -6,6 +6,7 @@
 #include "base/heap.h"
 #include "names/symbol.h"
 #include "query/filter.h"
+#include "query/growth.h"
 #include "words/text.h"
 
 static const struct {
@@ -26,12 +27,16 @@ bool budget_is_size(enum budget budget)
         return !budget_table[budget].noun;
 }
 
+enum { SECONDS_PER_HOUR = 3600 };
+
 /* ---- words ---- */
 
 /* "12.3 MiB", "3 blocks" */
 static void say_value(enum budget budget, uint64_t value, struct str *out)
 {
-        if (budget_is_size(budget))
+        if (budget == BUDGET_GROWTH)
+                growth_rate((double)value / SECONDS_PER_HOUR, out);
+        else if (budget_is_size(budget))
                 text_size(out, (int64_t)value);
         else
                 text_count(out, (int64_t)value, budget_table[budget].noun);
@@ -170,7 +175,7 @@ static void add_budget_finding(struct judge *j, const struct budget_verdict *v, 
 static void judge_total(struct judge *j, enum budget budget, uint64_t measured)
 {
         const struct budget_limit *limit = &j->request->budgets->limits[budget];
-        const struct select_row *worst = worst_row(budget, j->tally->sel);
+        const struct select_row *worst = budget == BUDGET_RSS ? NULL : worst_row(budget, j->tally->sel);
         struct budget_verdict v = { .budget = budget, .most = limit->most, .measured = measured, .typed = limit->typed,
                                     .kept = measured <= limit->most };
         struct finding_stack stack = { 0 };
@@ -182,6 +187,42 @@ static void judge_total(struct judge *j, enum budget budget, uint64_t measured)
                 stack = findings_stack(j->f, j->request, j->recording, j->recording->profile->sites[worst->site].node);
         if (worst)
                 set_worst(j->f, &v, &stack, cost_of(budget, worst));
+        made = add_verdict(j, v);
+        if (!made->kept)
+                add_budget_finding(j, made, stack);
+        else
+                free(stack.frames);
+}
+
+/* What keeps growing, in bytes per hour; the site that grows fastest is named. */
+static void judge_growth(struct judge *j)
+{
+        const struct budget_limit *limit = &j->request->budgets->limits[BUDGET_GROWTH];
+        struct budget_verdict v = { .budget = BUDGET_GROWTH, .most = limit->most, .typed = limit->typed };
+        const struct profile *p = j->recording->profile;
+        struct finding_stack stack = { 0 };
+        struct budget_verdict *made;
+        struct growth *growth;
+        uint32_t worst = 0;
+        double sum = 0;
+        bool known = false;
+
+        if (!limit->set)
+                return;
+        growth = growth_judge(p, NULL);
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                known |= growth[i].class != GROWTH_UNKNOWN;
+                sum += growth[i].bytes_per_s;
+                worst = growth[i].bytes_per_s > (worst ? growth[worst].bytes_per_s : 0) ? i : worst;
+        }
+        v.measured = (uint64_t)(sum * SECONDS_PER_HOUR);
+        v.reason = known ? NULL : "growth is not known: the run was too short to tell";
+        v.kept = known && v.measured <= v.most;
+        if (worst) {
+                stack = findings_stack(j->f, j->request, j->recording, p->sites[worst].node);
+                set_worst(j->f, &v, &stack, (uint64_t)(growth[worst].bytes_per_s * SECONDS_PER_HOUR));
+        }
+        free(growth);
         made = add_verdict(j, v);
         if (!made->kept)
                 add_budget_finding(j, made, stack);
@@ -397,6 +438,8 @@ void budget_judge(struct findings *f, const struct findings_request *r, struct f
         judge_findings(&j, BUDGET_LEAKED, tally->bytes);
         judge_findings(&j, BUDGET_LEAKS, tally->blocks);
         judge_findings(&j, BUDGET_BAD_FREES, tally->releases);
+        judge_total(&j, BUDGET_RSS, totals->rss_peak_bytes);
+        judge_growth(&j);
         for (uint32_t i = 0; i < r->budgets->expression_count; i++)
                 judge_expression(&j, r->budgets->expressions[i]);
 }

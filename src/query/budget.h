@@ -23,6 +23,8 @@
         X(LEAKED, "max-leaked", NULL, " lost")                                 \
         X(LEAKS, "max-leaks", "block", " lost")                                \
         X(BAD_FREES, "max-bad-frees", "invalid free", "")                      \
+        X(RSS, "max-rss", NULL, " of RSS at most")                             \
+        X(GROWTH, "max-growth", "byte per hour", " of growth")                 \
         X(NO_ALLOC, "no-alloc-in", "allocation", "")
 
 enum budget {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "query/findings.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,11 @@ static void say_leak(const struct finding *finding, struct str *out)
 {
         say_amount(finding->bytes, finding->count, "block", out);
         str_format(out, " %s", finding_words(finding->kind)->title);
+        if (finding->known_bytes) {
+                str_text(out, " (more than the ");
+                text_size(out, (int64_t)finding->known_bytes);
+                str_text(out, " of the baseline)");
+        }
         if (!finding->hanging_count)
                 return;
         str_text(out, ", with ");
@@ -281,6 +287,17 @@ static const char *ending_of(struct findings *f, const struct profile_meta *meta
         return text.length ? findings_keep(f, &text) : NULL;
 }
 
+/* Ended by what nobody sends: a mistake of its own. */
+static bool has_crashed(const struct profile_meta *meta)
+{
+        static const int signals[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
+
+        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+                if (meta->end == PROFILE_END_SIGNAL && meta->exit_signal == (uint32_t)signals[i])
+                        return true;
+        return false;
+}
+
 static void add_process(struct findings *f, const struct findings_recording *recording)
 {
         const struct profile *p = recording->profile;
@@ -289,7 +306,7 @@ static void add_process(struct findings *f, const struct findings_recording *rec
                                          .arg_count = p->meta.arg_count, .pid = p->meta.pid, .ppid = p->meta.ppid,
                                          .duration_ms = p->meta.duration_ms, .peak_bytes = p->totals.peak_bytes,
                                          .live_bytes = p->totals.live_bytes, .allocations = p->totals.allocations,
-                                         .ended = ending_of(f, &p->meta) };
+                                         .ended = ending_of(f, &p->meta), .crashed = has_crashed(&p->meta) };
 
         made.args = heap_zero(made.arg_count, sizeof *made.args);
         for (uint32_t i = 0; i < made.arg_count; i++)
@@ -307,6 +324,10 @@ static bool place_finding(struct findings *f, const struct findings_request *r, 
         last->stack = findings_stack(f, r, recording, node);
         last->fingerprint = findings_fingerprint(&last->stack);
         known = baseline_knows(r->baseline, last->kind, last->fingerprint) || (r->accept && last->state != FINDING_HINT);
+        if (known && !r->accept && !baseline_allows(r->baseline, last, &last->known_bytes))
+                known = false;
+        else
+                last->known_bytes = 0;
         if (known)
                 last->state = FINDING_KNOWN;
         return known;
@@ -537,6 +558,7 @@ static void join(struct finding *to, struct finding *from)
 {
         to->state = from->state < to->state ? from->state : to->state;
         to->count += from->count;
+        to->known_bytes = to->known_bytes ? to->known_bytes : from->known_bytes;
         to->bytes = finding_is_release(to->kind) ? to->bytes : to->bytes + from->bytes;
         to->hanging_count += from->hanging_count;
         to->hanging_bytes += from->hanging_bytes;

@@ -84,6 +84,7 @@ struct finding {
         uint64_t count;       /* leaks: blocks; releases: times; forbidden: calls */
         uint64_t bytes;       /* releases: of the block */
         uint64_t hanging_count, hanging_bytes; /* definite leaks */
+        uint64_t known_bytes; /* leaks that grew: what the baseline has of them; 0: they are none */
         uint64_t address;     /* releases: of the first ... */
         uint64_t offset;      /* ... and where that is in the block; 0: its start, or there is no block */
         uint32_t thread;      /* releases: its number, from 1 on; 0 unknown */
@@ -101,6 +102,8 @@ struct findings_process {
         uint64_t duration_ms;
         uint64_t peak_bytes, live_bytes, allocations;
         const char *ended;   /* "exit 3", "SIGSEGV"; NULL: with 0, or otherwise fine */
+        bool crashed;        /* by a signal like SIGSEGV */
+        bool is_main;        /* the program that was run, not one that it started */
         const char *unknown; /* why there was no search for leaks; NULL: there was one, or nobody wanted it */
 };
 

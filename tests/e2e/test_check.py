@@ -332,18 +332,18 @@ def test_a_baseline_lists_places_once_and_sorted(check):
     done = check.of(["--write-baseline", "known.txt"], "other:2:7", "lose:3:10", "group", "keep:5")
     assert done.status == 0, done.stdout
     lines = [x for x in (check.folder / "known.txt").read_text().splitlines() if not x.startswith("#")]
-    names = [x.split(" ", 2)[2] for x in lines]
+    names = [x.split(" ", 3)[3] for x in lines]
     assert names == sorted(names)
     assert names == ["lose_block < lose < step < main", "lose_group < group < step < main", "lose_other < lose < step < main"]
-    assert all(re.fullmatch(r"leak [0-9a-f]{16} \w.*", x) for x in lines)
+    assert [re.fullmatch(r"leak [0-9a-f]{16} (\d+B) \w.*", x)[1] for x in lines] == ["30B", "128B", "14B"]
     assert done.stderr == b"seep: 3 places written to known.txt\n"
     assert check.of(["-q", "--write-baseline", "known.txt"], "lose:3:10").stderr == b""
 
 
 def test_known_places_do_not_count_and_new_ones_do(check):
     check.of(["--write-baseline", "known.txt"], "lose:3:10")
-    more = check.of(["--baseline", "known.txt"], "lose:30:10")
-    assert more.status == 0 and b"known from the baseline: 1 place, 300 B in 30 blocks\n" in more.stdout
+    more = check.of(["--baseline", "known.txt"], "lose:3:11")
+    assert more.status == 0 and b"known from the baseline: 1 place, 33 B in 3 blocks\n" in more.stdout
     done = check.of(["--baseline", "known.txt"], "lose:3:10", "other:2:7")
     assert done.status == 1
     assert broken(done)[0]["--max-leaks 0"].startswith("2 blocks lost (14 B); by lose_other ")
@@ -351,6 +351,53 @@ def test_known_places_do_not_count_and_new_ones_do(check):
     gone = check.of(["--baseline", "known.txt"], "keep:1")
     assert gone.status == 0
     assert re.search(rb"in the baseline, but no longer found: leak [0-9a-f]{16} lose_block < lose < step < main\n", gone.stdout)
+
+
+def test_a_known_leak_that_grew_counts(check):
+    """A baseline of version 1 has no amounts: there any amount is known."""
+    check.of(["--write-baseline", "known.txt"], "lose:3:10")
+    grown = check.of(["--baseline", "known.txt"], "lose:3000:10")
+    assert grown.status == 1 and b"(more than the 30 B of the baseline)" in grown.stdout
+    assert check.of(["--baseline", "known.txt", "--tolerance", "20%"], "lose:3:12").status == 0
+    assert check.of(["--baseline", "known.txt", "--tolerance", "19"], "lose:3:12").status == 1
+    assert check.of(["--tolerance", "much"], "keep:1").status == 2
+    path = check.folder / "known.txt"
+    path.write_text(path.read_text().replace("baseline 2", "baseline 1").replace(" 30B ", " "))
+    assert check.of(["--baseline", "known.txt"], "lose:3000:10").status == 0
+
+
+def test_with_json_the_output_of_the_program_is_on_stderr(check):
+    done = check.of(["--json"], "say:hello", "lose:1:5")
+    assert json.loads(done.stdout)["findings"]
+    assert b"hello\n" in done.stderr and done.status == 1
+
+
+def test_failed_processes_are_kept_where_the_user_wants_them(check):
+    kept = check.folder / "kept"
+    assert check.of(["--keep", "kept"], "keep:9").status == 0 and list(kept.iterdir()) == []
+    (kept / "mine").touch()
+    done = check.of(["--keep", "kept"], "lose:1:5", "run", "keep:7")
+    names = sorted(path.name for path in kept.iterdir())
+    assert done.status == 1 and len(names) == 2 and names[1] == "mine" and check.left() == []
+    assert f"recording kept: kept/{names[0]}\n".encode() in done.stderr
+    assert f"seep leaks kept/{names[0]}\n".encode() in done.stderr
+    assert check.of(["--keep", "kept"], "abort").status == 134 and len(list(kept.iterdir())) == 3
+    assert check("--keep", "kept").status == 2
+
+
+def test_the_newest_recording_is_named(check):
+    assert run([SEEP, "record", "-q", "-o", "old.seep", check.program, "keep:1"], cwd=check.folder).status == 0
+    assert b"seep: checked " in check().stderr and b"old.seep, the newest recording here\n" in check().stderr
+    assert check("-q").stderr == b"" and check("old.seep").stderr == b""
+
+
+def test_resident_memory_and_growth_have_budgets(check):
+    assert broken(check.of(["--max-rss", "1K"], "keep:1"))[0]["--max-rss 1K"].endswith(" of RSS at most")
+    assert check.of(["--max-rss", "1G"], "keep:1").status == 0
+    done = check.of(["--max-growth", "1M/h"], "keep:1")
+    assert done.status == 1 and "too short" in broken(done)[0]["--max-growth 1M/h"]
+    for rate in ("1M", "1M/x", "/s", "x/s"):
+        assert check.of(["--max-growth", rate], "keep:1").status == 2
 
 
 def test_lines_and_addresses_do_not_matter_to_a_baseline(compiler, check):
@@ -390,8 +437,9 @@ def test_wrong_releases_that_do_not_count_are_counted(compiler, check):
 
 
 def test_a_recording_is_a_baseline(check):
-    assert run([SEEP, "record", "-q", "-o", "old.seep", check.program, "lose:1:1", "other:1:1"], cwd=check.folder).status == 0
+    assert run([SEEP, "record", "-q", "-o", "old.seep", check.program, "lose:5:5", "other:1:1"], cwd=check.folder).status == 0
     assert check.of(["--baseline", "old.seep"], "lose:5:5").status == 0
+    assert check.of(["--baseline", "old.seep"], "lose:6:5").status == 1
     assert check.of(["--baseline", "old.seep"], "lose:5:5", "group").status == 1
 
 

@@ -108,10 +108,11 @@ def test_junit_has_a_case_for_each_budget_and_each_place(check):
     done, root = junit(check, ["--baseline", "known.txt", "--max-leaks", "0", "--max-peak", "1M"], *LOSSY, "run", "keep:1")
     cases = {(s.get("name"), c.get("classname"), c.get("name")): {x.tag for x in c} for s in root for c in s}
     assert cases == {("budgets", "budgets", "--max-peak 1M"): {"system-out"}, ("budgets", "budgets", "--max-leaks 0"): {"system-out"},
-                     ("budgets #2", "budgets #2", "--max-peak 1M"): {"system-out"}, ("budgets #2", "budgets #2", "--max-leaks 0"): {"failure"},
+                     ("budgets #2", "budgets #2", "--max-peak 1M"): {"system-out"}, ("budgets #2", "budgets #2", "--max-leaks 0"): {"skipped", "system-out"},
+                     ("budgets", "budgets", "ends well"): {"system-out"}, ("budgets #2", "budgets #2", "ends well"): {"system-out"},
                      ("findings", "definite-leak", "lose_block < lose < step < main"): {"failure"},
                      ("findings", "definite-leak", "lose_group < group < step < main"): {"failure"},
-                     ("findings", "indirect-leak", "lose_group < group < step < main"): {"failure"},
+                     ("findings", "indirect-leak", "lose_group < group < step < main"): {"system-out"},
                      ("findings", "definite-leak", "lose_other < lose < step < main"): {"skipped", "system-out"}}
     for suite in (root, *root):
         of_suite = [c for c in suite.iter("testcase")]
@@ -120,6 +121,18 @@ def test_junit_has_a_case_for_each_budget_and_each_place(check):
         assert int(suite.get("skipped")) == sum(c.find("skipped") is not None for c in of_suite)
     assert "programs/budgets.c:" in root.find(".//testcase[@classname='definite-leak']/failure").text
     assert done.status == 1
+
+
+@pytest.mark.parametrize("step,kind,text", [("abort", "crash", "SIGABRT"), ("exit:3", "exit-status", "exit 3")])
+def test_a_program_that_fails_is_a_failure(check, step, kind, text):
+    _, root = junit(check, ["--max-peak", "1M"], step)
+    (failure,) = root.iter("failure")
+    assert (failure.get("type"), failure.text, root.get("failures")) == (kind, text, "1")
+
+
+def test_one_leak_is_one_failure(check):
+    done, root = junit(check, [], "group")
+    assert done.status == 1 and root.get("failures") == "1" and len(list(root.iter("failure"))) == 1
 
 
 def test_leaks_within_their_budget_are_no_failures(check):

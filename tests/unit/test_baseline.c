@@ -160,9 +160,9 @@ TEST(a_later_version_is_refused)
         struct baseline b = { 0 };
         struct err e = { 0 };
 
-        is_true(!baseline_parse(&b, "known.txt", "# seep baseline 2\r\nleak 00000000000000aa f\n", &e));
+        is_true(!baseline_parse(&b, "known.txt", "# seep baseline 3\r\nleak 00000000000000aa f\n", &e));
         is_equal(e.exit_code, ERR_EXIT_BAD_FILE);
-        has_text(e.text, "known.txt was written by a newer seep: '# seep baseline 2', ");
+        has_text(e.text, "known.txt was written by a newer seep: '# seep baseline 3', ");
 }
 
 TEST(what_is_no_baseline_is_refused_with_its_line)
