@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/gzip.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
 #include "cli/load.h"
@@ -320,7 +321,29 @@ struct long_form {
         struct deliver *how;
         struct err *e;
         bool begun;
+        bool packed;
 };
+
+enum { EXPORT_PACKED = 6 }; /* how well: zlib's usual */
+
+/* A name that ends in .gz means a packed file.  Some forms are packed anyway, or are no text. */
+static bool is_packed(const struct export_command *w)
+{
+        const char *output = w->asked.output;
+        size_t length = output ? strlen(output) : 0;
+
+        return length > 3 && strcmp(output + length - 3, ".gz") == 0 && strcmp(w->form->word, "pprof") != 0 &&
+               strcmp(w->form->word, "sqlite") != 0;
+}
+
+/* Parts that were packed one by one are a packed file as well. */
+static void add_part(const struct long_form *l, const struct str *part, struct str *out)
+{
+        if (l->packed && part->length)
+                gzip_pack(part->data, part->length, EXPORT_PACKED, out);
+        else
+                str_bytes(out, part->data, part->length);
+}
 
 static bool take_piece(struct export_reader *reader, struct str *out)
 {
@@ -329,7 +352,7 @@ static bool take_piece(struct export_reader *reader, struct str *out)
         if (!l->begun && !deliver_begin(&l->stream, l->how, l->e))
                 return false;
         l->begun = true;
-        str_bytes(&l->stream.text, out->data, out->length);
+        add_part(l, out, &l->stream.text);
         str_clear(out);
         return deliver_more(&l->stream);
 }
@@ -344,19 +367,25 @@ static void take_part(struct str_sink *sink, struct str *out)
 
 static bool write_form(struct export_command *w, const struct profile *p, struct deliver *how, struct err *e)
 {
-        struct long_form l = { .reader = { take_piece }, .sink = { take_part }, .how = how, .e = e };
+        struct long_form l = { .reader = { take_piece }, .sink = { take_part }, .how = how, .e = e,
+                               .packed = is_packed(w) };
         struct str out = { .sink = &l.sink };
         bool good;
 
         w->input.reader = &l.reader;
         good = convert(w, p, &out, e) && !e->exit_code;
         if (l.begun) {
-                str_bytes(&l.stream.text, out.data, out.length);
+                add_part(&l, &out, &l.stream.text);
                 if (!good)
                         deliver_give_up(&l.stream);
                 good = deliver_end(&l.stream, e) && good;
-        } else if (good)
-                good = deliver_text(how, &out, e);
+        } else if (good) {
+                struct str whole = { 0 };
+
+                add_part(&l, &out, &whole);
+                good = deliver_text(how, &whole, e);
+                str_free(&whole);
+        }
         str_free(&out);
         return good;
 }
@@ -408,6 +437,14 @@ static int run(struct export_command *w, const char *file)
         return status;
 }
 
+/* `export pprof FILE`, as others have it.  Returns how many operands that takes. */
+static int take_form_operand(struct export_command *w, const char *word)
+{
+        if (access(word, F_OK) != 0)
+                w->form = export_find(word);
+        return w->form != NULL;
+}
+
 int cmd_export(int argc, char **argv)
 {
         struct export_command w = { .asked = { .command = "export", .view = REPORT_JSON } };
@@ -416,6 +453,8 @@ int cmd_export(int argc, char **argv)
 
         option_start(&parser, "export", export_options, argc, argv);
         status = option_take(&parser, take, &w);
+        if (!status && !w.list && !w.form && parser.first_operand < argc)
+                parser.first_operand += take_form_operand(&w, argv[parser.first_operand]);
         if (!status && !w.list && !w.form)
                 status = no_form();
         if (!status && argc - parser.first_operand > 1)

@@ -131,8 +131,8 @@ int cmd_report(int argc, char **argv)
         option_start(&parser, "report", report_options, argc, argv);
         status = option_take(&parser, report_take, &r);
         if (!status && argc - parser.first_operand > 1)
-                status = message_usage("report", "one recording at a time, not also '%s'",
-                                       argv[parser.first_operand + 1]);
+                status = message_usage("report", "one recording at a time; to compare two: seep diff %s %s",
+                                       argv[parser.first_operand], argv[parser.first_operand + 1]);
         if (!status)
                 status = run(&r, argv[parser.first_operand]);
         report_free(&r);

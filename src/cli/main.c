@@ -104,6 +104,67 @@ static int say_misplaced_word(const char *word)
         return ERR_EXIT_USAGE;
 }
 
+/* What neighbouring tools call it.  NULL: WORD is none of their words. */
+static const char *ours_for(const char *word)
+{
+        static const struct {
+                const char *theirs, *ours;
+        } words[] = { { "run", "record" },          { "flamegraph", "html" },  { "tree", "report --tree" },
+                      { "table", "report --flat" }, { "summary", "report --summary" }, { "stats", "report --summary" },
+                      { "live", "top" },            { "view", "html" },        { "print", "report" },
+                      { "show", "report" } };
+
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                if (strcmp(words[i].theirs, word) == 0)
+                        return words[i].ours;
+        return NULL;
+}
+
+/* A program of such a name is meant, unless it would get a recording.  0: WORD is no word of neighbours. */
+static int say_neighbour(const char *word, const char *next)
+{
+        const char *ours = ours_for(word);
+
+        if (!ours || (is_program_in_path(word) && !(next && is_recording(next))))
+                return 0;
+        message("'%s' is '%s' here: seep %s%s%s", word, ours, ours, next ? " " : "", next ? next : "");
+        return ERR_EXIT_USAGE;
+}
+
+/* ---- options in front of a command ---- */
+
+static const struct option_entry *option_named(const struct option_entry *entries, const char *word)
+{
+        size_t length = strcspn(word, "=") - 2;
+
+        for (; entries->help; entries++) {
+                if (word[1] != '-' && entries->letter && entries->letter == word[1])
+                        return entries;
+                if (word[1] == '-' && entries->name && strlen(entries->name) == length &&
+                    strncmp(entries->name, word + 2, length) == 0)
+                        return entries;
+        }
+        return NULL;
+}
+
+/* Where the options of `seep record` in front of a program end; 0: with "--", and whatever follows is a program. */
+static int first_operand(int argc, char **argv)
+{
+        for (int i = 1; i < argc; i++) {
+                const struct option_entry *entry;
+
+                if (strcmp(argv[i], "--") == 0)
+                        return 0;
+                if (argv[i][0] != '-' || !argv[i][1])
+                        return i;
+                entry = option_named(record_options, argv[i]);
+                if (entry && entry->argument && entry->argument[0] != '[' && !strchr(argv[i], '=') &&
+                    (argv[i][1] == '-' || !argv[i][2]))
+                        i++; /* its value */
+        }
+        return 0;
+}
+
 /* COMMAND with the options of the configuration in front of those of the command line, which therefore win. */
 static int run_command(const struct command *command, int argc, char **argv)
 {
@@ -132,6 +193,24 @@ static int run_program(int argc, char **argv)
         return run_command(command_find(name), argc, argv);
 }
 
+/* `seep -q diff a b` is `seep diff -q a b`, and never a recording of the program diff: AT is where the command is.  Options that
+ * it does not have are refused. */
+static int run_behind_options(int argc, char **argv, int at)
+{
+        const struct command *command = command_find(argv[at]);
+        char *name = argv[at];
+
+        for (int i = 1; i < at; i++)
+                if (argv[i][0] == '-' && !option_named(command->options, argv[i])) {
+                        message("'%s' is a seep command, which has no option %s; to record the program of that name: "
+                                "seep record %s -- %s", name, argv[i], argv[i], name);
+                        return ERR_EXIT_USAGE;
+                }
+        memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof *argv);
+        argv[1] = name;
+        return command->run == cmd_help ? cmd_help(argc - 1, argv + 1) : run_command(command, argc - 1, argv + 1);
+}
+
 static int run_word(int argc, char **argv)
 {
         const char *word = argv[1];
@@ -143,8 +222,17 @@ static int run_word(int argc, char **argv)
         if (command)
                 return run_command(command, argc - 1, argv + 1);
         status = say_misplaced_word(word);
+        if (!status)
+                status = say_neighbour(word, argc > 2 ? argv[2] : NULL);
         if (status)
                 return status;
+        if (word[0] == '-') {
+                int at = first_operand(argc, argv);
+
+                command = at ? command_find(argv[at]) : NULL;
+                if (command && !command_is_hidden(command))
+                        return run_behind_options(argc, argv, at);
+        }
         if (word[0] == '-' || strchr(word, '/') || is_program_in_path(word))
                 return run_program(argc, argv);
         return say_unknown_word(word);

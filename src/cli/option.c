@@ -68,6 +68,27 @@ void option_start_program(struct option_parser *p, const char *command, const st
         option_begin(p, command, entries, "+:");
 }
 
+/* What options of neighbouring tools are here; NULL: WORD is none of them. */
+static const char *option_elsewhere(const char *command, const char *word)
+{
+        static const struct {
+                const char *command, *theirs, *ours;
+        } words[] = { { "report", "--live", "--cost live" },
+                      { "report", "--peak", "--cost peak" },
+                      { "report", "--leaks", "seep leaks" },
+                      { "report", "--top", "--flat -n 10" },
+                      { "report", "--format", "--json, --csv, or seep export --to FORMAT" },
+                      { "export", "--format", "--to" },
+                      { "html", "--format", "seep export --to FORMAT" },
+                      { "leaks", "--format", "--json" },
+                      { "record", "--output-file", "--output" } };
+
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                if (strcmp(words[i].command, command) == 0 && strcmp(words[i].theirs, word) == 0)
+                        return words[i].ours;
+        return NULL;
+}
+
 static int option_unknown_word(const struct option_parser *p, const char *word)
 {
         const char *names[OPTION_MAX];
@@ -78,6 +99,12 @@ static int option_unknown_word(const struct option_parser *p, const char *word)
         for (const struct option *o = p->longs; o->name; o++)
                 names[count++] = o->name;
         str_bytes(&plain, word, length);
+        near = option_elsewhere(p->command, str_get(&plain));
+        if (near) {
+                message_usage(p->command, "unknown option %s: that is %s here", str_get(&plain), near);
+                str_free(&plain);
+                return OPTION_WRONG;
+        }
         near = suggest_nearest(str_get(&plain) + 2, names, count);
         if (near)
                 message_usage(p->command, "unknown option %s: did you mean --%s?", str_get(&plain), near);

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """From words to a command: what `seep` does with each first word, and what it says to a wrong one."""
+import gzip
+import json
 import re
 import shutil
 import subprocess
@@ -136,3 +138,44 @@ def test_a_result_that_cannot_be_written_is_an_error():
     with open("/dev/full", "w", encoding="ascii") as full:
         done = seep("help", stdout=full)
     assert done.returncode == 1 and "No space left" in done.stderr
+
+
+# ---- options first, and words of other tools ----
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("words")
+    assert seep("record", "-q", "-o", "x.seep", "--", "true", cwd=folder).returncode == 0
+    return folder
+
+
+def test_options_may_stand_before_the_command(recorded):
+    """... and then no program of the command's name is recorded."""
+    after, before = seep("report", "-q", "--summary", "x.seep", cwd=recorded), seep("-q", "--summary", "report", "x.seep", cwd=recorded)
+    assert after.returncode == 0 and (before.returncode, before.stdout) == (0, after.stdout)
+    assert seep("-q", "diff", "x.seep", "x.seep", cwd=recorded).stdout == seep("diff", "-q", "x.seep", "x.seep", cwd=recorded).stdout
+    done = seep("-o", "y.seep", "--no-cxx", "diff", "x.seep", "x.seep", cwd=recorded)
+    assert done.returncode == 2 and "'diff' is a seep command, which has no option --no-cxx" in done.stderr
+    assert recordings(recorded) == ["x.seep"]
+    assert seep("-q", "-o", "z.seep", "--", "diff", "x.seep", "x.seep", cwd=recorded).returncode == 0
+    assert recordings(recorded) == ["x.seep", "z.seep"]
+    (recorded / "z.seep").unlink()
+
+
+@pytest.mark.parametrize("words,ours", [
+    (["run", "./program"], "seep record ./program"), (["flamegraph", "x.seep"], "seep html x.seep"), (["tree", "x.seep"], "seep report --tree x.seep"),
+    (["table", "x.seep"], "seep report --flat x.seep"), (["summary", "x.seep"], "seep report --summary x.seep"), (["live", "1"], "seep top 1"),
+    (["view", "x.seep"], "seep html x.seep"), (["report", "--live", "x.seep"], "that is --cost live here"),
+    (["report", "--leaks", "x.seep"], "that is seep leaks here"), (["export", "--format", "pprof"], "that is --to here"),
+    (["report", "x.seep", "x.seep"], "seep diff x.seep x.seep")])
+def test_words_of_other_tools_lead_to_ours(recorded, words, ours):
+    done = seep(*words, cwd=recorded, env={"PATH": "/usr/bin:/bin"})
+    assert done.returncode == 2 and ours in " ".join(done.stderr.split()), done.stderr
+
+
+def test_a_format_may_stand_before_the_file_and_names_in_gz_are_packed(recorded):
+    plain = seep("export", "collapsed", "-q", "-o", "-", "x.seep", cwd=recorded)
+    assert plain.returncode == 0 and plain.stdout == seep("export", "-q", "--to", "collapsed", "-o", "-", "x.seep", cwd=recorded).stdout
+    assert seep("export", "-q", "--to", "json", "-f", "-o", "x.json.gz", "x.seep", cwd=recorded).returncode == 0
+    packed = gzip.decompress((recorded / "x.json.gz").read_bytes()).decode()
+    assert json.loads(packed) == json.loads(seep("export", "-q", "--to", "json", "-o", "-", "x.seep", cwd=recorded).stdout)
