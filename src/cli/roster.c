@@ -9,9 +9,12 @@
 #include "base/order.h"
 #include "base/plain.h"
 #include "cli/message.h"
+#include "profile/packed.h"
+#include "query/leaks.h"
 #include "words/text.h"
 
 #define ROSTER_LISTED_MAX 5u  /* other processes named one by one */
+#define ROSTER_SMALL_PART 100u /* of the main one's peak: what has less is only counted */
 #define ROSTER_IDLE_PART 100u /* a starter with less than one part in so many of the busiest one's allocations is idle */
 
 void roster_free(struct roster *r)
@@ -67,13 +70,50 @@ static bool was_replaced(const struct profile *p)
         return p->meta.end == PROFILE_END_EXEC || (scan && scan->when == PROFILE_SCAN_EXEC);
 }
 
+static bool has_lost(const struct profile *p)
+{
+        struct packed_walk w;
+        bool found = false;
+
+        packed_open(&w, p);
+        while (!found && packed_next(&w))
+                found = w.verdict->leak == PROFILE_LEAK_DEFINITE;
+        packed_close(&w);
+        return found;
+}
+
+/* Names are looked up only where something is lost, and what its rules do not cover counts.  Of a program that became another one
+ * after a fork it is what its parent has. */
+static struct leaks_sum lost_of(const struct profile *p)
+{
+        struct leaks_sum lost = { 0 };
+        struct symbols *s;
+        struct selection sel;
+        struct leaks l;
+        struct err unused = { 0 };
+
+        if (!profile_scanned(p) || was_replaced(p) || !has_lost(p))
+                return lost;
+        s = symbols_new(p, &(struct symbol_options){ .no_debuginfod = true, .no_new_cache = true, .raw = true });
+        if (select_make(&sel, p, s, &(struct select_request){ .cost = SELECT_LIVE }, &unused)) {
+                leaks_make_sums(&l, &sel, s);
+                lost = l.sums[PROFILE_LEAK_DEFINITE];
+                leaks_free(&l);
+        }
+        select_free(&sel);
+        symbols_free(s);
+        return lost;
+}
+
 void roster_add(struct roster *r, struct profile *p, const char *path, bool is_main)
 {
         uint32_t row = r->count++;
+        struct leaks_sum lost = lost_of(p);
 
         r->rows = heap_grow(r->rows, r->count, sizeof *r->rows);
         r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path), p->meta.pid, count_snapshots(p),
-                                            p->totals.allocations, p->totals.peak_bytes, false, was_replaced(p) };
+                                            p->totals.allocations, p->totals.peak_bytes, false, was_replaced(p),
+                                            lost.blocks, lost.bytes };
         plain_name(r->rows[row].program);
         if (!is_main) {
                 offer(r, p, row);
@@ -129,13 +169,12 @@ void roster_explain(const struct roster *r, const char *program, struct str *out
         str_free(&line);
 }
 
-static int by_peak(const void *a, const void *b)
+/* What lost memory first, then by peak. */
+static int by_interest(const void *a, const void *b)
 {
         const struct roster_row *x = *(const struct roster_row *const *)a, *y = *(const struct roster_row *const *)b;
 
-        if (x->peak_bytes != y->peak_bytes)
-                return x->peak_bytes < y->peak_bytes ? 1 : -1;
-        return ORDER(x, y);
+        return ORDER(y->lost_bytes, x->lost_bytes) ?: ORDER(y->peak_bytes, x->peak_bytes) ?: ORDER(x, y);
 }
 
 static void list_row(const struct roster_row *row, struct str *out)
@@ -146,25 +185,44 @@ static void list_row(const struct roster_row *row, struct str *out)
         text_size(&line, (int64_t)row->peak_bytes);
         str_text(&line, ", ");
         text_number(&line, (int64_t)row->allocations);
-        str_format(&line, " allocation%s, in %s", row->allocations == 1 ? "" : "s", row->path);
+        str_text(&line, row->allocations == 1 ? " allocation, " : " allocations, ");
+        if (row->lost_blocks) {
+                str_text(&line, "LOST ");
+                text_size(&line, (int64_t)row->lost_bytes);
+                str_text(&line, " in ");
+                text_count(&line, (int64_t)row->lost_blocks, "block");
+                str_text(&line, ", ");
+        }
+        str_format(&line, "in %s", row->path);
         message_line(str_get(&line), line.length, out);
         str_free(&line);
+}
+
+/* Short-lived helpers of scripts are many: those that lost nothing are worth a number. */
+static bool is_small(const struct roster_row *row, const struct roster_entry *main)
+{
+        return main && !row->lost_blocks && row->peak_bytes < main->profile.totals.peak_bytes / ROSTER_SMALL_PART;
 }
 
 void roster_list(const struct roster *r, struct str *out)
 {
         const struct roster_entry *e = chosen(r);
         const struct roster_row **others = heap_zero(r->count + 1, sizeof *others);
-        uint32_t count = 0;
+        uint32_t count = 0, small = 0;
 
         for (uint32_t i = 0; i < r->count; i++)
-                if (!e || i != e->row)
+                if (e && i != e->row && is_small(&r->rows[i], e))
+                        small++;
+                else if (!e || i != e->row)
                         others[count++] = &r->rows[i];
-        qsort(others, count, sizeof *others, by_peak);
+        qsort(others, count, sizeof *others, by_interest);
         for (uint32_t i = 0; i < count && i < ROSTER_LISTED_MAX; i++)
                 list_row(others[i], out);
         if (count > ROSTER_LISTED_MAX)
                 str_format(out, "seep: and %" PRIu32 " more; 'seep info FILE' describes each\n", count - ROSTER_LISTED_MAX);
+        if (small)
+                str_format(out, "seep: and %" PRIu32 " small process%s, each with less than 1 %% of that peak\n", small,
+                           small == 1 ? "" : "es");
         free(others);
 }
 

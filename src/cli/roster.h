@@ -20,6 +20,7 @@ struct roster_row {
         uint64_t allocations, peak_bytes;
         bool missing;  /* could not be written */
         bool replaced; /* by another program, which has a row of its own if it was recorded */
+        uint64_t lost_blocks, lost_bytes; /* definitely, without what is suppressed; 0, too: it was not searched */
 };
 
 /* A recording that the summary may be about. */

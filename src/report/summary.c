@@ -48,13 +48,25 @@ static void summary_size(struct summary *m, const char *label, uint64_t bytes)
         str_free(&number);
 }
 
-/* Arguments give way first, at their end; then the path of the program, at its front: the name is what counts. */
+static size_t summary_line_length(const struct profile_meta *meta, const char *program)
+{
+        size_t length = strlen(program);
+
+        for (uint32_t i = 1; i < meta->arg_count; i++)
+                length += 1 + (meta->args[i] ? strlen(meta->args[i]) : 0);
+        return length;
+}
+
+/* The folder of the program gives way first: of an interpreter, the script and its arguments are what counts; then the arguments, at
+ * their end. */
 static void summary_command_line(struct summary *m)
 {
         const struct profile_meta *meta = &m->p->meta;
         const char *program = meta->program ? meta->program : "?";
         size_t start = m->out->length, room = SUMMARY_PROGRAM - (meta->arg_count > 1 ? strlen(" ...") : 0);
 
+        if (summary_line_length(meta, program) > SUMMARY_PROGRAM)
+                program = label_base(program);
         if (strlen(program) > room)
                 str_format(m->out, "...%s", program + strlen(program) - (room - 3));
         else

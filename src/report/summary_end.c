@@ -169,12 +169,24 @@ static void summary_rest(struct summary *m)
                 summary_amount(m, "  still reachable ", &l->sums[PROFILE_LEAK_REACHABLE], " (not an error)\n");
 }
 
+bool summary_lost_little(const struct summary *m)
+{
+        const struct leaks_sum *sums = m->leaks.sums;
+        uint64_t lost = sums[PROFILE_LEAK_DEFINITE].bytes + sums[PROFILE_LEAK_INDIRECT].bytes;
+        uint64_t all = m->p->totals.peak_bytes + m->p->totals.mmap_live_bytes;
+
+        for (uint32_t i = 0; i < m->top_count; i++)
+                if (m->growth[m->top[i].site].class == GROWTH_GROWS)
+                        return false;
+        return lost < all / SUMMARY_LITTLE_PART;
+}
+
 /* "LEAKS: 12.0 KiB in 3 blocks definitely lost, 40.2 KiB indirectly lost" */
 void summary_lost(struct summary *m)
 {
         const struct leaks_sum *definite = &m->leaks.sums[PROFILE_LEAK_DEFINITE], *indirect = &m->leaks.sums[PROFILE_LEAK_INDIRECT];
 
-        text_color(m->out, m->options->color, TEXT_RED);
+        text_color(m->out, m->options->color, summary_lost_little(m) ? TEXT_YELLOW : TEXT_RED);
         summary_amount(m, "  LEAKS: ", definite, " definitely lost");
         text_plain(m->out, m->options->color);
         if (indirect->blocks) {

@@ -65,6 +65,10 @@ void summary_free(struct summary *m, uint32_t lines);
 void summary_modules(struct summary *m);
 void summary_errors(struct summary *m);
 void summary_lost(struct summary *m);
+
+/* Whether what is lost is a very small part of what the program used, and does not grow: nothing to begin with. */
+enum { SUMMARY_LITTLE_PART = 1000 };
+bool summary_lost_little(const struct summary *m);
 void summary_not_freed(struct summary *m);
 void summary_all_freed(struct summary *m); /* as far as a sample can tell */
 void summary_site(struct summary *m, uint32_t number); /* of the stacks to be named */

@@ -67,6 +67,7 @@ static void add_left(struct summary_verdicts *v, struct summary *m)
 {
         const struct leaks *l = &m->leaks;
         enum summary_level fine = unseen_any(m->p) ? SUMMARY_WARN : SUMMARY_GOOD; /* a warning says what is missing */
+        enum summary_level level;
 
         if (!m->p->totals.live_blocks) {
                 summary_all_freed(m);
@@ -77,8 +78,12 @@ static void add_left(struct summary_verdicts *v, struct summary *m)
                 summary_lost(m);
         else
                 summary_not_freed(m);
-        add_verdict(v, m, (struct summary_verdict){ m->lost ? SUMMARY_BAD : l->scan ? fine : SUMMARY_INFO, SUMMARY_ABOUT_LEAKS,
-                                                    m->top_count ? m->top[0].site : 0, NULL });
+        if (m->lost)
+                level = summary_lost_little(m) ? SUMMARY_WARN : SUMMARY_BAD;
+        else
+                level = l->scan ? fine : SUMMARY_INFO;
+        add_verdict(v, m, (struct summary_verdict){ level, SUMMARY_ABOUT_LEAKS, m->top_count ? m->top[0].site : 0,
+                                                    NULL });
         for (uint32_t i = 0; i < m->top_count; i++) {
                 struct str line = { 0 }, *out = m->out;
 
@@ -125,14 +130,15 @@ static void add_resources(struct summary_verdicts *v, struct summary *m)
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_RESOURCES, 0, NULL });
 }
 
+/* Invalid frees come first: they end programs, and what follows from them may be told of below. */
 static void add_all(struct summary_verdicts *v, struct summary *m)
 {
+        summary_errors(m);
+        add_verdict(v, m, (struct summary_verdict){ SUMMARY_BAD, SUMMARY_ABOUT_ERRORS, 0, NULL });
         add_left(v, m);
         summary_grown(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_GROWTH, m->grown, NULL });
         add_rest(v, m);
-        summary_errors(m);
-        add_verdict(v, m, (struct summary_verdict){ SUMMARY_BAD, SUMMARY_ABOUT_ERRORS, 0, NULL });
         summary_peak(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_PEAK, m->peak_site, NULL });
         summary_calls(m);
