@@ -76,8 +76,8 @@ static enum fold_kind module_kind(const struct profile *p, uint32_t module)
 /* Whose code a source FILE is, whatever it was compiled into; 0: the file does not tell. */
 static enum fold_kind file_kind(const char *file)
 {
-        static const char *const language[] = { "/include/c++/", "/rustc/", "/library/std/src/", "/library/core/src/",
-                                                "/library/alloc/src/", "/libstdc++-v3/" };
+        static const char *const language[] = { "/include/c++/", "/rustc/", "library/std/src/", "library/core/src/",
+                                                "library/alloc/src/", "/libstdc++-v3/" };
         static const char *const packages[] = { "/.cargo/registry/", "/.cargo/git/", "/site-packages/", "/node_modules/" };
 
         for (size_t i = 0; i < sizeof language / sizeof *language; i++)

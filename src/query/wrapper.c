@@ -87,6 +87,7 @@ static const struct {
         { WRAPPER_LIBRARY, "__gnu_cxx::*" },
         { WRAPPER_LIBRARY, "core::*" },
         { WRAPPER_LIBRARY, "<core::*" },
+        { WRAPPER_LIBRARY, "<std::*" },
         { WRAPPER_LIBRARY, "<* as core::*" },
         { WRAPPER_LIBRARY, "hashbrown::*" },
 };
