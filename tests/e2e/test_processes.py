@@ -165,11 +165,23 @@ def test_the_summary_is_about_the_busiest_when_the_starter_only_waits(recorder):
 
 
 def test_others_are_listed_by_peak_and_not_without_end(recorder):
-    seen = recorder.record("/bin/sh", "-c", "for i in 1 2 3 4 5 6; do /bin/true; done; ls; exit 3")
+    seen = recorder.record("/bin/sh", "-c", "for i in 1 2 3 4 5 6; do ls; done; ls -l; exit 3")
     found = ALSO.findall(seen.stderr)
     peaks = [float(size) * UNITS[unit] for _, _, size, unit, _, _ in found]
     assert len(found) == 5 and peaks == sorted(peaks, reverse=True)
     assert b"seep: and 2 more; 'seep info FILE'" in seen.stderr
+
+
+def test_small_helpers_are_counted(recorder):
+    seen = recorder.record("perl", "-e", "@a = map { \"word $_\" } 1..100000; system('/bin/true') for 1..3")
+    assert b"seep: and 3 small processes, each with less than 1 % of that peak\n" in seen.stderr
+    assert ALSO.findall(seen.stderr) == [] and len(seen.profiles()) == 4
+
+
+def test_a_child_that_loses_memory_is_named_first(compiler, recorder):
+    seen = recorder.record("/bin/sh", "-c", 'ls; "$0" lose:3:10; ls', compiler.build("budgets.c"))
+    first = next(line for line in seen.stderr.splitlines() if line.startswith(b"seep: also "))
+    assert b"/budgets (pid " in first and b", LOST 30 B in 3 blocks, in " in first
 
 
 BIG = 'python3 -c "b = bytearray(200 << 20)"'
