@@ -83,7 +83,7 @@ def test_a_program_may_lie_at_any_path(compiler, tmp_path):
         seen = subprocess.run([SEEP, "record", "-q", "-f", "-o", tmp_path / "out.seep", "--", path], capture_output=True, check=False,
                               timeout=DEADLINE, env=clean_environment())
         assert (seen.returncode, seen.stdout, seen.stderr) == (bare.returncode, bare.stdout, bare.stderr) == (0, bare.stdout, b""), name
-        shown = subprocess.run([SEEP, "report", "--flat", "-n", "1000", "--no-pager", "--cost=total", tmp_path / "out.seep"],
+        shown = subprocess.run([SEEP, "report", "--flat", "--recursion", "-n", "1000", "--no-pager", "--cost=total", tmp_path / "out.seep"],
                                capture_output=True, check=True, timeout=DEADLINE, env=clean_environment())
         if name.isprintable():  # the others are not stored as they are, so their files cannot be found for names
             assert shown.stdout.count(b"descend") > 1000, name
