@@ -10,6 +10,7 @@
 
 #include "agent/agent.h"
 #include "agent/bytes.h"
+#include "agent/own.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -113,7 +114,7 @@ static uint64_t arena_allowance(void)
         sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_SPACE, 0, (long)limit, 0, 0);
         if (limit[0] >= all)
                 return all;
-        if (limit[1] - limit[0] >= all) {
+        if (!INJECTED && limit[1] - limit[0] >= all) {
                 limit[0] += all;
                 if (!sys_failed(sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_SPACE, (long)limit, 0, 0, 0)))
                         return all;
@@ -124,7 +125,7 @@ static uint64_t arena_allowance(void)
 
 uint64_t arena_reserved(void)
 {
-        return agent.head && agent.head->file_size == book_layout(NULL, 0) ? agent.head->file_size + ARENA_BESIDES : 0;
+        return !INJECTED && agent.head && agent.head->file_size == book_layout(NULL, 0) ? agent.head->file_size + ARENA_BESIDES : 0;
 }
 
 long arena_create(void)
@@ -181,7 +182,7 @@ bool arena_commit(enum ledger_part part, uint64_t bytes)
 }
 
 /* A search for leaks must not take our tables for the program's pointers. */
-static void note_own(uint64_t start, size_t size)
+void arena_own(uint64_t start, size_t size)
 {
         uint32_t index = __atomic_fetch_add(&agent.head->own_count, 1, __ATOMIC_RELAXED);
 
@@ -208,7 +209,7 @@ void *arena_private(uint64_t size)
         if (!p)
                 return spare_take(size);
         if (agent.head)
-                note_own((uintptr_t)p, size);
+                arena_own((uintptr_t)p, size);
         return p;
 }
 
@@ -219,7 +220,7 @@ void *arena_table(struct arena_table *t, uint64_t size)
         if (sys_failed((long)p))
                 return NULL;
         sys_advise(p, size, MADV_DONTDUMP);
-        note_own((uintptr_t)p, size);
+        arena_own((uintptr_t)p, size);
         *t = (struct arena_table){ .at = p, .size = size, .next = tables };
         tables = t;
         return p;

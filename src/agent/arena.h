@@ -28,6 +28,9 @@ bool arena_commit(enum ledger_part part, uint64_t bytes);
 void *arena_private(uint64_t size);
 void arena_private_free(void *p, uint64_t size);
 
+/* The same is known of [START, START + SIZE). */
+void arena_own(uint64_t start, size_t size);
+
 /* A table of our own that stays where it is and grows: all of its room is reserved, and writable as far as it was opened.  Only that counts
  * where a program's data are limited (ulimit -d). */
 struct arena_table {

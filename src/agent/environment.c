@@ -179,15 +179,23 @@ static void close_gap(char **end, size_t gap)
                 a[i] = (ElfW(auxv_t)){ .a_type = AT_IGNORE };
 }
 
-void environment_hide(char **env, const char *session)
+bool environment_remember(const char *session)
 {
-        size_t count = 0, hidden = 0, kept = 0;
         size_t length = strlen(session);
 
         if (sizeof SESSION + length > sizeof session_variable)
-                return;
+                return false;
         memcpy(session_variable, SESSION, sizeof SESSION - 1);
         memcpy(session_variable + sizeof SESSION - 1, session, length + 1);
+        return true;
+}
+
+void environment_hide(char **env, const char *session)
+{
+        size_t count = 0, hidden = 0, kept = 0;
+
+        if (!environment_remember(session))
+                return;
         for (; env[count]; count++)
                 hidden += !visible(env[count]);
         if (hidden % 2 || is_go((const void *)(env + count + 1)))

@@ -15,7 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Take our variables out of ENV, which the kernel put on the stack.  SESSION is the value of the one that led us here. */
+/* Programs that this one starts are to be of SESSION, the value of SEEP_SESSION.  False: it is too
+ * long. */
+bool environment_remember(const char *session);
+
+/* The same, and take our variables out of ENV, which the kernel put on the stack.  SESSION is the value of the one that led us here. */
 void environment_hide(char **env, const char *session);
 
 /* Programs that this process becomes find what is known of its filters in file NUMBER (wire/filters.h). */

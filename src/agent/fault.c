@@ -11,6 +11,7 @@
 
 #include "agent/arena.h"
 #include "agent/journal.h"
+#include "agent/own.h"
 #include "agent/pool.h"
 #include "agent/quarantine.h"
 #include "agent/real.h"
@@ -86,6 +87,14 @@ static uint64_t cache_key(void)
         return key[1];
 }
 
+#define EARLY_MS 1000u
+
+/* Whether calls that were under way when we came may have had to do with what happened at MS. */
+static bool is_early(uint32_t ms)
+{
+        return ms <= EARLY_MS;
+}
+
 /* Has the block at ADDRESS, which we saw freed, been handed out again past us?  Small ones cannot be told. */
 static bool is_in_use_again(uint64_t address)
 {
@@ -136,6 +145,13 @@ static bool is_doubtful(const struct ledger_block *block, const struct pool_bloc
         return agent.glibc ? is_glibc_block(address) : address % 8 == 0 && (is_bypassed() || is_among_blocks(address));
 }
 
+/* A process that was there before us has blocks that we do not know.  A call that was under way when we came may have given one
+ * whose address we saw released since. */
+static bool is_older(const struct ledger_block *block, const struct pool_block *around)
+{
+        return INJECTED && (block ? is_early((uint32_t)block->b) : !around->site);
+}
+
 /* ---- noting ---- */
 
 static void note(struct thread *t, struct ledger_error *f, uint64_t address, struct arch_state caller)
@@ -171,6 +187,11 @@ bool fault_release(struct thread *t, const struct ledger_block *block, uint64_t 
 
         if (!block)
                 around = pool_around(t, address);
+        if (is_older(block, &around)) {
+                __atomic_add_fetch(&agent.head->older, 1, __ATOMIC_RELAXED);
+                t->writer.last = 0;
+                return true;
+        }
         if (is_doubtful(block, &around, address)) {
                 if (!is_of_parent(block))
                         __atomic_add_fetch(&agent.head->unseen_blocks, 1, __ATOMIC_RELAXED);
@@ -195,6 +216,8 @@ void fault_mismatch(struct thread *t, const struct ledger_block *block, uint64_t
 {
         struct ledger_error f = error_mismatch(&agent_book, block, r);
 
+        if (INJECTED && is_early(LEDGER_BLOCK_BIRTH_MS(*block)))
+                return; /* of an operator new that was called before we came: only its malloc was seen */
         if (f.type)
                 note(t, &f, address, caller);
 }

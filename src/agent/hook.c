@@ -17,16 +17,17 @@ static struct thread *enter_borrowed(struct thread *owner)
         struct thread *t = thread_borrow(owner);
 
         if (t)
-                thread_self = t;
+                own_set(t);
         return t;
 }
 
 struct thread *hook_enter_slow(const struct arch_state *caller)
 {
-        struct thread *t = thread_self ? thread_self : thread_register();
+        struct thread *t = thread_self;
         enum stack_nesting nesting;
         uint64_t inside;
 
+        t = t ? t : thread_register();
         if (!t)
                 return NULL;
         inside = t->inside;
@@ -46,7 +47,7 @@ struct thread *hook_enter_slow(const struct arch_state *caller)
 
 void hook_leave_slow(struct thread *t)
 {
-        thread_self = t->owner;
+        own_set(t->owner);
         thread_return(t);
 }
 

@@ -43,6 +43,47 @@ static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arc
                 return p;                                                      \
         }
 
+#ifdef SEEP_INJECTED
+
+/* No unwinder of the program's knows our frames, so nothing may be thrown through them: memory is
+ * got as the library's operator gets it, and where there is none the hook ends in a jump to that
+ * operator, as if we had not been called; test_attach.py holds it.  (Other operators than a C++
+ * library's are left alone.) */
+#define NEW_THROWING(NAME, SYMBOL, KIND, PARAMETERS, ARGUMENTS, GET)           \
+        static __attribute__((noinline)) void *try_##NAME(size_t size, size_t align, \
+                                                          struct arch_state caller) \
+        {                                                                      \
+                struct thread *t = cxx_enter(caller);                          \
+                size_t bytes = size;                                           \
+                void *p;                                                       \
+                                                                               \
+                (void)align;                                                   \
+                if (unlikely(!t))                                              \
+                        return NULL;                                           \
+                LIMIT_SIZE(t, size, size);                                     \
+                hook_call(t, caller);                                          \
+                p = GET;                                                       \
+                hook_work(t);                                                  \
+                if (likely(p != NULL))                                         \
+                        record_alloc(t, p, bytes, KIND, caller);               \
+                hook_leave(t);                                                 \
+                return p;                                                      \
+        }                                                                      \
+        void *hook_##NAME PARAMETERS HOOK(SYMBOL);                             \
+        void *hook_##NAME PARAMETERS                                           \
+        {                                                                      \
+                struct arch_state caller;                                      \
+                void *p;                                                       \
+                                                                               \
+                ARCH_FRAME(caller);                                            \
+                p = try_##NAME(size, ALIGN, caller);                           \
+                return likely(p != NULL) ? p : real.NAME##_ ARGUMENTS;         \
+        }
+
+#define ROUNDED ((size + align - 1) & ~(align - 1))
+
+#endif
+
 #define DELETE(NAME, SYMBOL, R, PARAMETERS, ARGUMENTS)                         \
         void hook_##NAME PARAMETERS HOOK(SYMBOL);                              \
         void hook_##NAME PARAMETERS                                            \
@@ -71,12 +112,24 @@ static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arc
 #define ONE_BY hook_aligned_kind(LEDGER_KIND_NEW_ALIGNED, align)
 #define ARRAY_BY hook_aligned_kind(LEDGER_KIND_NEW_ARRAY_ALIGNED, align)
 
+#ifdef SEEP_INJECTED
+#define ALIGN 0
+NEW_THROWING(new, "_Znwm", ONE, (size_t size), (size), real.malloc_(size ? size : 1))
+NEW_THROWING(new_array, "_Znam", ARRAY, (size_t size), (size), real.malloc_(size ? size : 1))
+#undef ALIGN
+#define ALIGN align
+NEW_THROWING(new_aligned, "_ZnwmSt11align_val_t", ONE_BY, (size_t size, size_t align),
+             (size, align), real.aligned_alloc_ ? real.aligned_alloc_(align, ROUNDED) : NULL)
+NEW_THROWING(new_array_aligned, "_ZnamSt11align_val_t", ARRAY_BY, (size_t size, size_t align),
+             (size, align), real.aligned_alloc_ ? real.aligned_alloc_(align, ROUNDED) : NULL)
+#else
 NEW(new, "_Znwm", ONE, (size_t size), (size))
 NEW(new_array, "_Znam", ARRAY, (size_t size), (size))
-NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", ONE, (size_t size, const void *tag), (size, tag))
-NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", ARRAY, (size_t size, const void *tag), (size, tag))
 NEW(new_aligned, "_ZnwmSt11align_val_t", ONE_BY, (size_t size, size_t align), (size, align))
 NEW(new_array_aligned, "_ZnamSt11align_val_t", ARRAY_BY, (size_t size, size_t align), (size, align))
+#endif
+NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", ONE, (size_t size, const void *tag), (size, tag))
+NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", ARRAY, (size_t size, const void *tag), (size, tag))
 NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", ONE_BY, (size_t size, size_t align, const void *tag),
     (size, align, tag))
 NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ARRAY_BY,

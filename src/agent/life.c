@@ -118,6 +118,7 @@ bool life_child(long copy)
 {
         bool on = false;
 
+        own_forked();
         if (agent.follow == FOLLOW_ALL && life_can_come(copy >= 0)) {
                 if (copy < 0)
                         copy = arena_copy();

@@ -49,8 +49,9 @@ static uint32_t label_string(const char *label)
 uint32_t mark_add(enum ledger_mark_type type, const char *label, uint32_t flags)
 {
         struct ledger_mark m = { .type = type, .label = label_string(label), .flags = flags };
+        const struct thread *t = thread_self;
 
-        m.thread = thread_self ? thread_self->writer.record : 0;
+        m.thread = t ? t->writer.record : 0;
         __atomic_or_fetch(&agent.special, SPECIAL_ERAS, __ATOMIC_RELAXED);
         return era_mark(&agent_book, &m, agent.sandboxed ? 0 : (uint32_t)(elapsed_ns() / 1000000u));
 }

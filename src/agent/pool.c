@@ -56,7 +56,7 @@ static bool still_there(struct thread *t, const struct arena *a, uint64_t addres
 
 static struct arena find_arena(struct thread *t, uint64_t address)
 {
-        static __thread struct arena last __attribute__((tls_model("initial-exec")));
+        static OWN_THREAD struct arena last OWN_MODEL;
         struct arena found = { 0, 0, 0 };
 
         if (still_there(t, &last, address))

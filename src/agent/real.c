@@ -12,11 +12,16 @@
 
 #include "agent/agent.h"
 #include "agent/bytes.h"
+#include "agent/own.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
 
+#ifdef SEEP_INJECTED
+struct real real __attribute__((section(".data"))); /* seep writes it with the image, of which what is zero is left out */
+#else
 struct real real;
+#endif
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
@@ -37,15 +42,9 @@ static const struct {
 #define X(name, symbol, result, parameters) { symbol, offsetof(struct real, name) },
 #include "agent/hooks.def"
 #undef X
-        { "__errno_location", offsetof(struct real, errno_location) },
-        { "malloc_usable_size", offsetof(struct real, malloc_usable_size) },
-        { "backtrace", offsetof(struct real, backtrace) },
-        { "__cxa_atexit", offsetof(struct real, cxa_atexit) },
-        { "__cxa_at_quick_exit", offsetof(struct real, cxa_at_quick_exit) },
-        { "fileno", offsetof(struct real, fileno_) },
-        { "dirfd", offsetof(struct real, dirfd_) },
-        { "pthread_attr_getstack", offsetof(struct real, attr_getstack) },
-        { "gnu_get_libc_version", offsetof(struct real, gnu_get_libc_version) },
+#define X(name, symbol) { symbol, offsetof(struct real, name) },
+        REAL_READ(X)
+#undef X
 };
 
 #define REAL_NAMES (sizeof real_names / sizeof *real_names)
@@ -203,6 +202,8 @@ static const struct link_map *real_behind(void)
 
 const char *real_library(void)
 {
+        if (INJECTED)
+                return own_library();
         return real_self() ? real_self()->l_name : NULL;
 }
 
@@ -220,8 +221,11 @@ static void *real_search(const char *name)
         return NULL;
 }
 
+/* Into a process that runs, seep has written what it found. */
 void real_find(void)
 {
+        if (INJECTED)
+                return;
         for (size_t i = 0; i < REAL_NAMES; i++) {
                 void **place = (void **)((char *)&real + real_names[i].offset);
 
@@ -232,6 +236,8 @@ void real_find(void)
 
 bool real_is_bypassed(void)
 {
+        if (INJECTED)
+                return false;
         for (const struct link_map *map = real_list(); map && map->l_ld != _DYNAMIC; map = map->l_next) {
                 struct real_object o;
 
@@ -268,6 +274,8 @@ static bool is_own_operator(const char *name)
 
 bool real_has_own_operators(void)
 {
+        if (INJECTED) /* they were left alone */
+                return false;
         for (size_t i = 0; i < REAL_NAMES; i++)
                 if (bytes_after(real_names[i].symbol, "_Z") && is_own_operator(real_names[i].symbol))
                         return true;
@@ -276,6 +284,8 @@ bool real_has_own_operators(void)
 
 bool real_is_glibc(void)
 {
+        if (INJECTED)
+                return own_is_glibc();
         for (const struct link_map *map = real_behind(); map; map = map->l_next) {
                 struct real_object o;
 
@@ -291,7 +301,7 @@ void real_find_loader(void)
         const ElfW(Ehdr) *file = &_r_debug ? (const void *)_r_debug.r_ldbase : NULL;
         const ElfW(Phdr) *h;
 
-        if (!real.gnu_get_libc_version || !file)
+        if (INJECTED || !real.gnu_get_libc_version || !file)
                 return;
         h = (const void *)((const char *)file + file->e_phoff);
         for (uint32_t i = 0; i < file->e_phnum; i++)
@@ -303,6 +313,8 @@ void real_find_loader(void)
 
 void real_forget_cxx(void)
 {
+        if (INJECTED)
+                return;
         for (size_t i = 0; i < REAL_NAMES; i++)
                 if (bytes_after(real_names[i].symbol, "_Z"))
                         __atomic_store_n((void **)((char *)&real + real_names[i].offset), NULL, __ATOMIC_RELAXED);

@@ -13,6 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Functions that we only call: they read something. */
+#define REAL_READ(X)                                                           \
+        X(errno_location, "__errno_location")                                  \
+        X(malloc_usable_size, "malloc_usable_size")                            \
+        X(backtrace, "backtrace")                                              \
+        X(cxa_atexit, "__cxa_atexit")                                          \
+        X(cxa_at_quick_exit, "__cxa_at_quick_exit")                            \
+        X(fileno_, "fileno")                                                   \
+        X(dirfd_, "dirfd")                                                     \
+        X(attr_getstack, "pthread_attr_getstack")                              \
+        X(gnu_get_libc_version, "gnu_get_libc_version")
+
 struct real {
 #define X(name, symbol, result, parameters) result(*name) parameters;
 #include "agent/hooks.def"

@@ -20,7 +20,7 @@
 #define NAPS_FIRST 20 /* nobody has ever sent it: probably it is something else */
 #define NAP_NS 1000000l
 
-__thread struct ledger_wait signal_wait;
+OWN_THREAD struct ledger_wait signal_wait;
 uint32_t signal_arrivals;
 bool signal_program_handles;
 

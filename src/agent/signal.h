@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/own.h"
 #include "ledger/ledger.h"
 
 /* Take the signal if it is at its default. */
@@ -41,6 +42,6 @@ extern bool signal_program_handles; /* the program has had a handler for some si
 bool signal_only_ours(uint32_t arrivals);
 
 /* The calling thread waits in a hook of hooks_wait.c, and was interrupted by our signal (or a search for leaks) and nothing else. */
-extern __thread struct ledger_wait signal_wait __attribute__((tls_model("initial-exec")));
+extern OWN_THREAD struct ledger_wait signal_wait OWN_MODEL;
 
 #endif

@@ -13,6 +13,7 @@
 #include "agent/environment.h"
 #include "agent/fatal.h"
 #include "agent/hello.h"
+#include "agent/inject.h"
 #include "agent/journal.h"
 #include "agent/life.h"
 #include "agent/limit.h"
@@ -203,6 +204,19 @@ static bool read_facts(void)
         return raised;
 }
 
+/* Whoever wrote us into the process had the right to do so. */
+static bool take_session(void)
+{
+        size_t length = strlen(own_session());
+
+        read_facts();
+        if (length >= sizeof session)
+                return false;
+        memcpy(session, own_session(), length + 1);
+        return environment_remember(session) && parse_session(session) &&
+               sandbox_learn(agent.socket, agent.flags & WIRE_F_FILTERS, filters_number);
+}
+
 static bool find_session(uint64_t mask)
 {
         bool named = read_session(WIRE_SESSION_ENV "=", session, sizeof session);
@@ -229,9 +243,9 @@ static bool start_recording(uint64_t mask)
         bool good;
         long fd;
 
-        if (!find_session(mask))
+        if (INJECTED ? !take_session() : !find_session(mask))
                 return false;
-        if (agent.follow == FOLLOW_NONE && !(agent.flags & WIRE_F_ATTENDED) && !hello_is_main(agent.socket))
+        if (!INJECTED && agent.follow == FOLLOW_NONE && !(agent.flags & WIRE_F_ATTENDED) && !hello_is_main(agent.socket))
                 return false;
         fd = arena_create();
         if (fd < 0)
@@ -246,7 +260,9 @@ static bool start_recording(uint64_t mask)
         agent_book.spread = !agent.glibc || 4 * sizeof(arch_word) < LEDGER_SHADOW_GRANULE; /* the smallest block of glibc */
         agent.head->own_malloc = real_is_bypassed();
         agent.head->allocator = (uintptr_t)real.malloc_;
-        agent.head->wait_offset = (int64_t)((uintptr_t)&signal_wait - arch_thread_pointer());
+        if (!INJECTED)
+                agent.head->wait_offset = (int64_t)((uintptr_t)&signal_wait - arch_thread_pointer());
+        agent.head->attached = INJECTED;
         agent.head->off = agent.flags & WIRE_F_START_OFF ? 1 : 0;
         agent.head->sample_bytes = agent.sample;
         agent.special = (agent.head->off ? SPECIAL_OFF : 0) | (agent.sample ? SPECIAL_SAMPLE : 0) |
@@ -254,8 +270,10 @@ static bool start_recording(uint64_t mask)
                         (agent.omit[0] ? SPECIAL_OMIT : 0);
         agent.head->special_at = (uintptr_t)&agent.special;
         thin_start();
-        good = start_tables() && (gate = make_gate()) && hello_send(agent.socket, fd, WIRE_HELLO_START);
-        sys_close(fd);
+        good = start_tables() && (gate = make_gate()) &&
+               (INJECTED ? inject_hand_over(fd) : hello_send(agent.socket, fd, WIRE_HELLO_START));
+        if (!INJECTED || !good)
+                sys_close(fd);
         agent.head->omit = good && agent.omit[0] ? book_string(&agent_book, agent.omit) : 0;
         agent.head->own_module = good ? object_module(object_find((uintptr_t)agent_wake)) + 1 : 0;
         if (!good)
@@ -263,9 +281,11 @@ static bool start_recording(uint64_t mask)
         agent.gate = gate;
         *gate = GATE_ON;
         limit_start();
-        signal_start();
-        fatal_start();
-        agent_let_in();
+        if (!INJECTED) {
+                signal_start();
+                fatal_start();
+                agent_let_in();
+        }
         sandbox_watch(&agent.head->filters);
         return true;
 }

@@ -20,7 +20,9 @@
 #define PROBES 8u
 #define PR_GET_NAME 16
 
+#ifndef SEEP_INJECTED
 __thread struct thread *thread_self;
+#endif
 
 const struct frame thread_no_frame = { .sp = 1 };
 
@@ -264,7 +266,11 @@ struct thread *thread_register(void)
         t->writer.record = record_new(t, tid);
         t->writer.slot->thread = t->writer.record;
         peak_thread_joined(&agent_book);
-        thread_self = t;
+        if (!own_set(t)) {
+                __atomic_store_n(&t->writer.slot->used, 0, __ATOMIC_RELEASE);
+                __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
+                return NULL;
+        }
         fatal_thread(t);
         journal_put(t, LEDGER_EVENT_THREAD, 0, 0, tid, 0);
         thread_renamed();
@@ -273,13 +279,14 @@ struct thread *thread_register(void)
 
 void thread_renamed(void)
 {
+        struct thread *t = thread_self;
         struct name name;
 
-        if (!thread_self || thread_self->writer.record == LEDGER_THREAD_OTHERS || !own_name(&name))
+        if (!t || t->writer.record == LEDGER_THREAD_OTHERS || !own_name(&name))
                 return;
-        if (thread_self->writer.record)
-                memcpy(record_of(thread_self->writer.record)->name, &name, sizeof name);
-        journal_put(thread_self, LEDGER_EVENT_THREAD_NAME, 0, 0, name.words[0], name.words[1]);
+        if (t->writer.record)
+                memcpy(record_of(t->writer.record)->name, &name, sizeof name);
+        journal_put(t, LEDGER_EVENT_THREAD_NAME, 0, 0, name.words[0], name.words[1]);
 }
 
 struct thread *thread_borrow(struct thread *owner)

@@ -16,6 +16,7 @@
 
 #include "agent/agent.h"
 #include "agent/cfi.h"
+#include "agent/own.h"
 
 /* One frame of the kept stack: the registers in it after its callee returned.  48 bytes. */
 struct frame {
@@ -131,8 +132,6 @@ struct thread {
 
 extern const struct frame thread_no_frame;
 extern const struct check thread_no_check; /* never holds */
-
-extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
 /* Reserve the table of them.  False: no memory. */
 bool thread_start(void);

@@ -16,22 +16,23 @@
 #include "wire/hello.h"
 
 #define SPAWN_AGENT "libseep.so"
+#define SPAWN_IMAGE "libseep-inject.so"
 
 /* ---- the agent ---- */
 
-static char *agent_in(const char *directory, const char *below)
+static char *library_in(const char *directory, const char *below, const char *name)
 {
         struct str path = { 0 };
         char *real = NULL;
 
-        str_format(&path, "%s/%s" SPAWN_AGENT, directory, below);
+        str_format(&path, "%s/%s%s", directory, below, name);
         if (access(str_get(&path), R_OK) == 0)
                 real = realpath(str_get(&path), NULL);
         str_free(&path);
         return real;
 }
 
-char *spawn_find_agent(struct err *e)
+static char *find_library(const char *name, struct err *e)
 {
         static const char *const below[] = { "", "agent/", "../lib/seep/" };
         const char *chosen = getenv("SEEP_AGENT_DIR");
@@ -39,9 +40,9 @@ char *spawn_find_agent(struct err *e)
         ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
 
         if (chosen && *chosen) {
-                agent = agent_in(chosen, "");
+                agent = library_in(chosen, "", name);
                 if (!agent)
-                        err_set(e, ERR_EXIT_CANNOT_TRACE, "no readable %s in SEEP_AGENT_DIR=%s", SPAWN_AGENT, chosen);
+                        err_set(e, ERR_EXIT_CANNOT_TRACE, "no readable %s in SEEP_AGENT_DIR=%s", name, chosen);
                 return agent;
         }
         if (length <= 0) {
@@ -53,13 +54,23 @@ char *spawn_find_agent(struct err *e)
         if (strrchr(own, '/'))
                 *strrchr(own, '/') = 0;
         for (size_t i = 0; i < sizeof below / sizeof *below && !agent; i++)
-                agent = agent_in(own, below[i]);
+                agent = library_in(own, below[i], name);
         if (!agent)
                 err_set(e, ERR_EXIT_CANNOT_TRACE,
                         "%s, the part that runs inside the program, is neither in %s nor in %s/../lib/seep. "
                         "Install seep again, or name its directory in SEEP_AGENT_DIR",
-                        SPAWN_AGENT, own, own);
+                        name, own, own);
         return agent;
+}
+
+char *spawn_find_agent(struct err *e)
+{
+        return find_library(SPAWN_AGENT, e);
+}
+
+char *spawn_find_image(struct err *e)
+{
+        return find_library(SPAWN_IMAGE, e);
 }
 
 /* ---- the user ---- */

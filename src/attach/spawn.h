@@ -39,6 +39,9 @@ struct spawn_request {
 /* The agent's file: $SEEP_AGENT_DIR, beside this program (installed or in the build tree).  The caller's to free(). */
 char *spawn_find_agent(struct err *e);
 
+/* The same for what is written into processes that run: libseep-inject.so (inject.h). */
+char *spawn_find_image(struct err *e);
+
 /* Who NAME is (NULL: who we are); false when there is no such user or we may not become it. */
 bool spawn_user(const char *name, struct program_user *out, struct err *e);
 

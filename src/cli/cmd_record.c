@@ -8,19 +8,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "base/plain.h"
-#include "base/str.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/option.h"
 #include "cli/record.h"
 #include "cli/roster.h"
 #include "cli/run.h"
-#include "names/symbol.h"
-#include "report/summary.h"
-#include "session/output.h"
-#include "session/session.h"
 
 static int say_help(void)
 {
@@ -34,54 +27,6 @@ static int say_help(void)
 }
 
 /* ---- the end ---- */
-
-static bool want_color(void)
-{
-        const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-        return isatty(STDERR_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
-}
-
-static void summarize(const struct run *r, const struct roster_choice *choice)
-{
-        struct symbol_options options = { .no_debuginfod = true }; /* the end of a run must not wait for a server */
-        struct symbols *symbols = symbols_new(choice->profile, &options);
-        struct str out = { 0 };
-
-        roster_explain(&r->roster, r->program_argv[0], &out);
-        summary_write(choice->profile, symbols,
-                      &(struct summary_options){ choice->path, want_color(), r->wishes->suppressions }, &out);
-        symbols_free(symbols);
-        roster_list(&r->roster, &out);
-        roster_list_reports(&r->roster, &out);
-        plain_output(&out, 0, true);
-        io_write(STDERR_FILENO, str_get(&out), out.length);
-        str_free(&out);
-}
-
-static void conclude(struct run *r, const struct session_end *end)
-{
-        const struct record *wishes = r->wishes;
-        struct roster_choice choice;
-
-        if (wishes->session.verbose && !wishes->quiet) {
-                struct rusage own;
-
-                getrusage(RUSAGE_SELF, &own);
-                message("recording took %.2f s of CPU time and %ld MiB of memory outside the program",
-                        (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
-                                (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6,
-                        own.ru_maxrss / 1024);
-        }
-        if (end->recordings == 0)
-                message("nothing was recorded: %s", end->diagnosis);
-        if (!roster_choose(&r->roster, &choice))
-                return;
-        if (r->roster.count > 1)
-                output_make_newest(choice.path);
-        if (!wishes->quiet && !wishes->no_summary)
-                summarize(r, &choice);
-}
 
 /* By the signal that killed the program, so that whoever waits for us sees what it would have seen.  The core is the program's.
  * Comes back where a signal cannot end us: as the first process of a container. */
@@ -102,7 +47,7 @@ static void end_by(int number)
 int cmd_record(int argc, char **argv)
 {
         struct record wishes;
-        struct run r = { .wishes = &wishes, .recorded = conclude };
+        struct run r = { .wishes = &wishes, .recorded = run_conclude };
         struct option_parser parser;
         int which, status;
 

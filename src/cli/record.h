@@ -28,7 +28,8 @@
 /* Words of --engine, in the order of enum engine. */
 #define RECORD_ENGINES "auto|preload|breakpoint"
 
-#define RECORD_OPTIONS(X)                                                                                       \
+/* Also of `seep attach`. */
+#define RECORD_WHAT_OPTIONS(X)                                                                                   \
         X(RECORD_OUTPUT, "output", 'o', "FILE",                                                                 \
           "where to write (%p pid, %e program, %n number; PROGRAM.PID.seep)")                                   \
         X(RECORD_FORCE, "force", 'f', NULL, "replace FILE if it exists")                                        \
@@ -47,14 +48,13 @@
         X(RECORD_SAMPLE, "sample", 0, "[SIZE]",                                                                 \
           "sample: record about one block per SIZE bytes allocated; for production (512K; 0: every block)")     \
         X(RECORD_LIMIT_LEDGER, "limit-ledger", 0, "SIZE",                                                       \
-          "limit on the memory that recording takes; near it, only a sample of blocks is recorded")             \
-        X(RECORD_ENGINE, "engine", 0, "HOW",                                                                    \
-          "how calls are seen: auto (what suits the program), preload, or breakpoint (slow) (auto)",            \
-          RECORD_ENGINES)                                                                                       \
-        X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
-        X(RECORD_EXIT_CODE, "exit-code", 0, NULL, "if signal N killed the program, exit with 128+N instead of dying by N") \
-        X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those asked for also write a report, PROGRAM-PID-N.memlog:") \
-        X(RECORD_SIGNAL, "signal", 0, "SIG", "a signal that asks for one, like USR1 (none; plain LD_PRELOAD: USR1)") \
+          "limit on the memory that recording takes; near it, only a sample of blocks is recorded")
+
+#define RECORD_SNAPSHOT_HEAD(X)                                                                                 \
+        X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those asked for also write a report, PROGRAM-PID-N.memlog:")
+
+/* Also of `seep attach`. */
+#define RECORD_WHEN_OPTIONS(X)                                                                                  \
         X(RECORD_EVERY, "snapshot-every", 0, "TIME", "take one every TIME, like 10s")                           \
         X(RECORD_AT_RSS, "snapshot-at-rss", 0, "SIZE", "take one (once) when SIZE is resident, like 2G")        \
         X(RECORD_AT_HEAP, "snapshot-at-heap", 0, "SIZE", "take one (once) when SIZE is allocated, like 500M")   \
@@ -83,6 +83,19 @@
         X(RECORD_QUIET, "quiet", 'q', NULL, "print errors only")                                                \
         X(RECORD_VERBOSE, "verbose", 'v', NULL, "report forks, execs, exits, libraries; -vv: more")             \
         LAST_OPTIONS(X, RECORD)
+
+#define RECORD_OPTIONS(X)                                                                                       \
+        RECORD_WHAT_OPTIONS(X)                                                                                  \
+        X(RECORD_ENGINE, "engine", 0, "HOW",                                                                    \
+          "how calls are seen: auto (what suits the program), preload, or breakpoint (slow) (auto)",            \
+          RECORD_ENGINES)                                                                                       \
+        X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
+        X(RECORD_EXIT_CODE, "exit-code", 0, NULL, "if signal N killed the program, exit with 128+N instead of dying by N") \
+        RECORD_SNAPSHOT_HEAD(X)                                                                                 \
+        X(RECORD_SIGNAL, "signal", 0, "SIG", "a signal that asks for one, like USR1 (none; plain LD_PRELOAD: USR1)") \
+        RECORD_WHEN_OPTIONS(X)
+
+#define ATTACH_OPTIONS(X) RECORD_WHAT_OPTIONS(X) RECORD_SNAPSHOT_HEAD(X) RECORD_WHEN_OPTIONS(X)
 
 enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
 

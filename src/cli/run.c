@@ -3,16 +3,21 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/procfs.h"
 #include "attach/program.h"
 #include "attach/spawn.h"
+#include "base/io.h"
 #include "base/plain.h"
 #include "base/quantity.h"
 #include "cli/message.h"
 #include "names/symbol.h"
 #include "report/memlog.h"
+#include "report/summary.h"
 #include "session/output.h"
 #include "wire/hello.h"
 
@@ -88,6 +93,57 @@ bool record_open_push(const struct record *r, const struct carrier *carrier, str
         return *out || !r->push;
 }
 
+/* ---- what the user is told at the end ---- */
+
+static bool want_color(void)
+{
+        const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+        return isatty(STDERR_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+}
+
+static void summarize(const struct run *r, const struct roster_choice *choice)
+{
+        struct symbol_options options = { .no_debuginfod = true }; /* the end of a run must not wait for a server */
+        struct symbols *symbols = symbols_new(choice->profile, &options);
+        struct str out = { 0 };
+
+        if (r->program_argv)
+                roster_explain(&r->roster, r->program_argv[0], &out);
+        summary_write(choice->profile, symbols,
+                      &(struct summary_options){ choice->path, want_color(), r->wishes->suppressions }, &out);
+        symbols_free(symbols);
+        roster_list(&r->roster, &out);
+        roster_list_reports(&r->roster, &out);
+        plain_output(&out, 0, true);
+        io_write(STDERR_FILENO, str_get(&out), out.length);
+        str_free(&out);
+}
+
+void run_conclude(struct run *r, const struct session_end *end)
+{
+        const struct record *wishes = r->wishes;
+        struct roster_choice choice;
+
+        if (wishes->session.verbose && !wishes->quiet) {
+                struct rusage own;
+
+                getrusage(RUSAGE_SELF, &own);
+                message("recording took %.2f s of CPU time and %ld MiB of memory outside the program",
+                        (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                                (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6,
+                        own.ru_maxrss / 1024);
+        }
+        if (end->recordings == 0)
+                message("nothing was recorded: %s", end->diagnosis);
+        if (!roster_choose(&r->roster, &choice))
+                return;
+        if (r->roster.count > 1)
+                output_make_newest(choice.path);
+        if (!wishes->quiet && !wishes->no_summary)
+                summarize(r, &choice);
+}
+
 /* ---- the run ---- */
 
 static int exit_status(int status)
@@ -134,7 +190,7 @@ static struct session_options make_options(struct run *r)
         if (getenv("SEEP_TEST_VERIFY")) /* for tests: stacks checked as they are taken */
                 o.flags |= WIRE_F_VERIFY;
         o.carrier = r->wishes->engine == ENGINE_BREAKPOINT ? &carrier_breakpoint : &carrier_preload;
-        o.program = r->program_argv[0];
+        o.program = r->program_argv ? r->program_argv[0] : NULL;
         o.context = r;
         o.say = on_say;
         o.done = on_done;
@@ -188,5 +244,55 @@ int run_program(struct run *r)
         output_free(&output);
         free(agent);
         free(file);
+        return status;
+}
+
+/* ---- a process that runs already ---- */
+
+static int attach(struct run *r, const struct session_options *options, pid_t pid)
+{
+        struct session_end end;
+        struct err e = { 0 };
+        struct session *s = session_open(options, &e);
+
+        if (!s)
+                return message_error(&e);
+        if (!session_attach(s, pid, &e)) {
+                session_close(s);
+                return message_error(&e);
+        }
+        r->started = true;
+        push_program(r->push, (uint32_t)pid);
+        session_run(s, pid, &end);
+        r->recorded(r, &end);
+        session_close(s);
+        return 0;
+}
+
+int run_attached(struct run *r, pid_t pid)
+{
+        const struct record *wishes = r->wishes;
+        struct session_options options = make_options(r);
+        struct output output = { 0 };
+        struct err e = { 0 };
+        char *agent = NULL, *image = NULL;
+        int status = -1;
+
+        options.carrier = &carrier_injected;
+        options.uid = (uid_t)procfs_status(pid, pid, "Uid", 10, geteuid());
+        if ((agent = spawn_find_agent(&e)) && (image = spawn_find_image(&e)) &&
+            output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e) &&
+            record_open_push(wishes, options.carrier, &r->push, &e)) {
+                options.output = &output;
+                options.image = image;
+                options.library = agent;
+                status = attach(r, &options, pid);
+        }
+        push_close(r->push);
+        if (status < 0)
+                status = message_error(&e);
+        output_free(&output);
+        free(agent);
+        free(image);
         return status;
 }

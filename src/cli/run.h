@@ -24,4 +24,11 @@ struct run {
 /* The program's own status, 128+N when signal N killed it; when it was not started, after a message, the reason as a status of ours. */
 int run_program(struct run *r);
 
+/* Record the process PID, which runs, until it ends or we are told to; program_argv is NULL.  0, or after a message the reason as a
+ * status of ours. */
+int run_attached(struct run *r, pid_t pid);
+
+/* The words at the end of a recording: for `recorded`. */
+void run_conclude(struct run *r, const struct session_end *end);
+
 #endif

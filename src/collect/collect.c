@@ -464,6 +464,7 @@ static void read_totals(const struct view *v, struct profile *p)
         t->shut_out = h->shut_out;
         t->namespaces = h->namespaces;
         t->older = h->older;
+        t->attached = h->attached;
         t->held_back = h->held_back;
         t->quarantine_blocks = h->quarantine_blocks;
         t->quarantine_bytes = h->quarantine_bytes;

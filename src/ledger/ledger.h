@@ -276,6 +276,7 @@ struct ledger_head {
         uint32_t regions_not_kept; /* mappings beyond what REGIONS can hold; in lost_events, too */
         uint32_t handles_not_kept; /* resources beyond what HANDLES can hold; in lost_events, too */
         uint32_t namespaces;       /* libraries of dlmopen that have a malloc of their own */
+        uint32_t attached;         /* 1: the process was there before (agent/inject.h) */
         uint32_t strings_not_kept; /* beyond what STRINGS can hold: they are empty */
 
         /* record --limit-ledger (agent/thin.c). */

@@ -70,6 +70,7 @@ struct profile_totals {
         uint64_t shut_out;       /* programs and children that a filter of system calls kept from being recorded */
         uint64_t namespaces;     /* libraries loaded into namespaces of their own (dlmopen), with a malloc that is not seen */
         uint64_t older;          /* releases of blocks from before the recording, or before its last reset; in no other number */
+        uint64_t attached;       /* 1: the process was there before the recording */
         uint64_t held_back;      /* invalid frees that were not passed on (--keep-going) */
         uint64_t quarantine_blocks, quarantine_bytes; /* kept back at the end ... */
         uint64_t quarantine_ms;  /* ... and what was freed since then is among them */

@@ -543,6 +543,8 @@ void summary_nothing(struct summary *m)
                 str_format(m->out, "%s\n", stops[meta->stop_reason]);
         else if (meta->end == PROFILE_END_EXEC)
                 str_text(m->out, "the program was replaced by another one (exec) before it allocated\n");
+        else if (m->p->totals.attached)
+                str_text(m->out, "the process made no allocation meanwhile.\n");
         else
                 str_text(m->out, "the program made no allocation that seep can see.\n"
                                  "  It may use an allocator built into it, or leave the work to a child\n"

@@ -347,6 +347,16 @@ bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struc
         return ask(&request, &answer, e);
 }
 
+bool ask_leave(uint32_t pid, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_LEAVE, .pid = pid };
+        struct wire_reply reply;
+        struct ask_answer answer = { &reply, NULL };
+
+        return ask(&request, &answer, e) &&
+               (!reply.status || err_set(e, (int)reply.status, "process %u: %s", pid, reply.text));
+}
+
 /* ---- recordings that come as an answer ---- */
 
 bool ask_for_image(struct ask_image *i, struct err *e)

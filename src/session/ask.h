@@ -58,6 +58,9 @@ bool ask_control(uint32_t pid, struct ask_change change, struct wire_status *out
 enum ask_answered { ASK_NOT_RECORDED, ASK_REFUSED, ASK_SILENT, ASK_ANSWERED };
 enum ask_answered ask_glance(uint32_t pid, struct wire_status *out);
 
+/* Have whoever records PID end the recording, and wait until it is written; the program goes on.  false with E filled: as above. */
+bool ask_leave(uint32_t pid, struct err *e);
+
 /* The processes that are recorded by whoever records PID, at most MAX of them in OUT.  Returns how many; 0 with E filled: as above. */
 uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e);
 

@@ -12,6 +12,8 @@ const struct carrier carrier_breakpoint = {
         .breakpoints = true,
 };
 
+const struct carrier carrier_injected = { .engine = "inject", .options = "", .leaves = true };
+
 const struct carrier carrier_plain_preload = {
         .engine = "preload",
         .options = "SEEP_OPTIONS=",

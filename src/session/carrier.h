@@ -4,7 +4,6 @@
  * reports last, how it leaves.
  *
  * Keeps:  rooms ask for what follows and not for the carrier, so that a new one is a new row here:
- *         injection into a process that runs (nobody's child of ours, leaves before its end),
  *         a remote target.  Its way in is a file of attach/.
  *
  *                    way in                    child  one_program  last_report  borrowed
@@ -12,8 +11,10 @@
  *     breakpoint     breakpoint/breakpoint.h   yes    no           no           no
  *     plain preload  the user's LD_PRELOAD;    no     yes          yes          yes
  *                    agent/attend.h starts us
+ *     injected       attach/inject.h           no     no           no           no
  *
- * All leave with the program; breakpoints are taken out when recording ends before it.
+ * All leave with the program; breakpoints, and what was injected, leave when
+ * recording ends before it.
  */
 #ifndef SEEP_SESSION_CARRIER_H
 #define SEEP_SESSION_CARRIER_H
@@ -33,12 +34,15 @@ struct carrier {
         bool last_report;
         /* There is no agent: a process of ours sets breakpoints (breakpoint/breakpoint.h). */
         bool breakpoints;
+        /* It was there before us, and goes on without us: at the end the agent is taken out again. */
+        bool leaves;
         /* Our environment, folders and terminal are the program's, which did not ask for us. */
         bool borrowed;
 };
 
 extern const struct carrier carrier_preload;       /* seep record PROGRAM */
 extern const struct carrier carrier_breakpoint;    /* seep record --engine breakpoint PROGRAM */
+extern const struct carrier carrier_injected;      /* seep attach PID */
 extern const struct carrier carrier_plain_preload; /* LD_PRELOAD=libseep.so PROGRAM */
 
 #endif

@@ -37,6 +37,7 @@ struct session_options {
         uint32_t scan_flags;     /* WIRE_SCAN_*, for all searches for leaks */
         uint32_t verbose;    /* how many -v: what is worth finding out */
         const struct carrier *carrier;
+        const char *image, *library; /* with carrier->leaves: paths of the agent (attach/inject.h) */
         const char *program; /* as typed; NULL: it was not us who started it */
         uid_t uid;           /* the program's user */
         struct output *output;

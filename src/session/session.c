@@ -89,7 +89,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         s->members.owner = o->uid;
         s->connections = (struct connections){ .context = s, .hear = session_hear };
         make_plan(s);
-        s->endpoint = -1;
+        s->endpoint = s->dismissed = -1;
         s->breakpoints = WORKER_NONE;
         s->timer = -1;
         s->listener.fd = -1;
@@ -372,12 +372,15 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
                 s->endpoint = endpoint_open(s->main_id);
         connections_raise_limit();
         run_loop(s);
+        if (s->o.carrier->leaves && s->stop)
+                session_leave(s);
         do {
                 session_take_hellos(s, true);
                 session_find_ended(s);
                 session_finish_all(s);
         } while (s->connections.starved && listener_has_room());
         breakpoint_end(&s->breakpoints);
+        session_dismissed(s);
         *end = (struct session_end){ .status = s->status, .running = s->main_pid != 0, .recordings = s->made };
         if (s->made == 0 && s->o.program)
                 diagnosis_explain(&s->diagnosis, s->o.program, s->status, end->diagnosis, sizeof end->diagnosis);

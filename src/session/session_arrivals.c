@@ -101,8 +101,7 @@ static void tell_stranger(struct session *s, const struct err *e)
         s->told_stranger = s->told_stranger || e->text[0];
 }
 
-/* A process that belongs here, or one that has to do without us. */
-static void meet(struct session *s, struct greeting *g, struct err *e)
+void session_meet(struct session *s, struct greeting *g, struct err *e)
 {
         s->members.main = s->main_id ? s->main_id : g->pid;
         if (members_admit(&s->members, &(struct members_tree){ s->recordings, s->count }, g, e)) {
@@ -137,7 +136,7 @@ bool session_hear(void *context, int fd)
                 return false;
         case LISTENER_COME:
                 name_spoken_for(s, &g);
-                meet(s, &g, &e);
+                session_meet(s, &g, &e);
                 break;
         case LISTENER_KNOCKED:
                 name_spoken_for(s, &g);
@@ -146,6 +145,10 @@ bool session_hear(void *context, int fd)
         case LISTENER_ASKED:
                 if (members_may_ask(&s->members, g.uid))
                         session_find_execs(s);
+                if (g.request.type == WIRE_REQUEST_LEAVE && members_may_ask(&s->members, g.uid)) {
+                        session_dismiss(s, fd);
+                        return true;
+                }
                 requests_serve(&(struct requests_among){ s->recordings, s->count,
                                                          members_may_ask(&s->members, g.uid) },
                                &g.request, fd);

@@ -52,6 +52,7 @@ struct session {
         bool stop, told_stranger, told_elsewhere, told_failed, told_left;
         uint64_t begin_ns;
         struct diagnosis diagnosis;
+        int dismissed; /* the connection of who wants us to leave; -1 nobody */
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
 };
 
@@ -79,10 +80,22 @@ void session_finish_all(struct session *s);
 /* Finish those of programs that have left, and whose search is over; ALL: or goes on. */
 void session_finish_departed(struct session *s, bool all);
 
+/* ---- session_attach.c ---- */
+
+/* Finish all recordings, and take the agent out of the processes, which go on. */
+void session_leave(struct session *s);
+
+/* FD, a connection, wants us to end; and is told that we have. */
+void session_dismiss(struct session *s, int fd);
+void session_dismissed(struct session *s);
+
 /* ---- session_arrivals.c ---- */
 
 /* What came through the connection FD, for connections.h.  False: not yet. */
 bool session_hear(void *context, int fd);
+
+/* A process with a ledger: one that belongs here, or one that has to do without us. */
+void session_meet(struct session *s, struct greeting *g, struct err *e);
 
 /* Take who waits to be accepted; ALL: until nobody does. */
 void session_take_hellos(struct session *s, bool all);

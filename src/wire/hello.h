@@ -83,7 +83,8 @@ enum wire_request_type {
         WIRE_REQUEST_LOOK = 3,     /* a recording of this moment, without a search for leaks */
         WIRE_REQUEST_PROCESSES = 4, /* who is recorded there: their numbers, in the text of the reply */
         WIRE_REQUEST_STATUS = 5,    /* how its recording stands: a struct wire_status in the text */
-        WIRE_REQUEST_CONTROL = 6    /* change that: flags say what (enum wire_control), reserved how much */
+        WIRE_REQUEST_CONTROL = 6,   /* change that: flags say what (enum wire_control), reserved how much */
+        WIRE_REQUEST_LEAVE = 7      /* end the recording; the program goes on */
 };
 
 enum wire_control { WIRE_CONTROL_START = 1, WIRE_CONTROL_STOP, WIRE_CONTROL_RESET, WIRE_CONTROL_DEPTH };

@@ -144,12 +144,20 @@ static inline void arch_again(struct arch_registers *to)
         (void)to;
 }
 
+/* Go on at the function PC, on an empty STACK (a multiple of 16), outside of any system call. */
+static inline void arch_jump(struct arch_registers *to, uint64_t pc, uint64_t stack)
+{
+        to->r.pc = pc;
+        to->r.sp = stack;
+        to->call = -1;
+}
+
 static inline void arch_prepare(struct arch_registers *to, uint64_t at, const struct arch_call *call)
 {
         to->r.pc = at;
         to->call = -1;
         to->r.regs[8] = (unsigned long long)call->number;
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 6; i++)
                 to->r.regs[i] = call->arguments[i];
 }
 

@@ -138,13 +138,21 @@ static inline void arch_again(struct arch_registers *to)
         to->r.uregs[ARCH_FIRST] = (unsigned long)-1;
 }
 
+/* Go on at the function PC, on an empty STACK (a multiple of 16), outside of any system call. */
+static inline void arch_jump(struct arch_registers *to, uint64_t pc, uint64_t stack)
+{
+        to->r.uregs[ARCH_PC] = (unsigned long)pc;
+        to->r.uregs[ARCH_SP] = (unsigned long)stack;
+        to->r.uregs[ARCH_FIRST] = (unsigned long)-1;
+}
+
 static inline void arch_prepare(struct arch_registers *to, uint64_t at, const struct arch_call *call)
 {
         to->r.uregs[ARCH_PC] = (unsigned long)at;
         to->r.uregs[ARCH_CPSR] &= ~ARCH_THUMB;
         to->r.uregs[ARCH_FIRST] = (unsigned long)-1;
         to->r.uregs[7] = (unsigned long)call->number;
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 6; i++)
                 to->r.uregs[i] = (unsigned long)call->arguments[i];
 }
 

@@ -7,7 +7,7 @@
 
 struct arch_call {
         long number;
-        uint64_t arguments[5];
+        uint64_t arguments[6];
 };
 
 #endif

@@ -202,6 +202,15 @@ static inline void arch_again(struct arch_registers *to)
         to->r.orig_rax = (unsigned long long)-1;
 }
 
+/* Go on at the function PC, on an empty STACK (a multiple of 16), outside of any system call. */
+static inline void arch_jump(struct arch_registers *to, uint64_t pc, uint64_t stack)
+{
+        to->r.rip = pc;
+        to->r.rsp = stack - 8; /* as if called */
+        to->r.eflags &= ~0x500ull; /* no direction, no trap */
+        to->r.orig_rax = (unsigned long long)-1;
+}
+
 static inline void arch_prepare(struct arch_registers *to, uint64_t at, const struct arch_call *call)
 {
         to->r.rip = at;
@@ -212,6 +221,7 @@ static inline void arch_prepare(struct arch_registers *to, uint64_t at, const st
         to->r.rdx = call->arguments[2];
         to->r.r10 = call->arguments[3];
         to->r.r8 = call->arguments[4];
+        to->r.r9 = call->arguments[5];
 }
 
 static inline uint64_t arch_pc(const struct arch_registers *of)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inject.c -- the agent in a process that it was written into: its start and its end.
+ *
+ * Room:   inside; a thread that seep stopped somewhere runs inject_enter and inject_leave, on a
+ *         stack of ours, with all signals blocked.  It may hold any lock of the program's: nothing
+ *         is waited for but the kernel.
+ * Keeps:  no thread but the calling one is inside the agent while inject_leave runs.
+ */
+#ifndef SEEP_INJECTED
+#define SEEP_INJECTED /* there is no other use for this file */
+#endif
+
+#include "agent/inject.h"
+
+#include "agent/agent.h"
+#include "agent/arena.h"
+#include "agent/bytes.h"
+#include "agent/real.h"
+#include "agent/sandbox.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+/* ---- what seep reads and writes ---- */
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+static void inject_enter(void);
+static void inject_leave(void);
+
+static uint8_t stack[WIRE_INJECT_STACK] __attribute__((aligned(64)));
+static uint8_t room[WIRE_INJECT_ROOM] __attribute__((aligned(64)));
+
+#define NAME(name, symbol) { (uintptr_t)symbol, (uintptr_t)&real.name },
+#define X(name, symbol, result, parameters) NAME(name, symbol)
+static const struct wire_inject_name names[] = {
+#include "agent/hooks.def"
+        REAL_READ(NAME)
+};
+#undef X
+
+struct wire_inject own_words = {
+        .enter = (uintptr_t)inject_enter,
+        .leave = (uintptr_t)inject_leave,
+        .stack = (uintptr_t)stack,
+        .names = (uintptr_t)names,
+        .name_count = sizeof names / sizeof *names,
+        .cells = (uintptr_t)own_cells,
+        .room = (uintptr_t)room,
+        .ledger = -1,
+};
+
+bool inject_hand_over(long fd)
+{
+        arena_own((uintptr_t)__ehdr_start, (size_t)(_end - __ehdr_start));
+        own_words.ledger = (int32_t)fd;
+        return fd >= 0;
+}
+
+/* ---- start and end ---- */
+
+/* seep takes the thread away from here. */
+static __attribute__((noreturn)) void rest(void)
+{
+        own_words.done = 1;
+        for (;;)
+                sys_call6(SYS_ppoll, 0, 0, 0, 0, 0, 0);
+}
+
+static __attribute__((noreturn)) void inject_enter(void)
+{
+        own_tid_at = own_words.tid_at;
+        agent_on();
+        rest();
+}
+
+/* What we mapped is listed in the ledger, which goes last. */
+static __attribute__((noreturn)) void inject_leave(void)
+{
+        struct ledger_head *head = agent.head;
+        const struct ledger_range *own = head ? arena_at(LEDGER_OWN) : NULL;
+        uint64_t known = head ? head->part[LEDGER_OWN].committed / sizeof *own : 0;
+
+        sandbox_watch(NULL);
+        for (uint64_t i = 0; head && i < head->own_count && i < known; i++)
+                if (own[i].end > own[i].start && own[i].start != (uintptr_t)__ehdr_start)
+                        sys_unmap((void *)(uintptr_t)own[i].start, own[i].end - own[i].start);
+        if (head)
+                sys_unmap(head, head->file_size);
+        rest();
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entries.h -- where the functions of a running process are that a caller gets by their names.
+ *
+ * Room:   outside; the process may run or stand still.
+ * Keeps:  dynamic symbols are read from its memory, as its loader has them: no file is needed.  A
+ *         program that is linked statically has only those of its file.  Of several functions with
+ *         one name the first counts, in the order in which the loader would search.  No byte of
+ *         either is trusted.
+ */
+#ifndef SEEP_ATTACH_ENTRIES_H
+#define SEEP_ATTACH_ENTRIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/memory.h"
+#include "base/err.h"
+
+#define ENTRIES_NOWHERE UINT32_MAX
+
+/* One name that is looked for. */
+struct entries_name {
+        const char *name;
+        uint64_t address; /* 0: there is none */
+        uint64_t size;    /* as its symbol says; 0 unknown */
+        uint64_t room;    /* from there to the next symbol; 0 unknown */
+        uint32_t object;  /* in which object, counted as the loader has them; ENTRIES_NOWHERE */
+        bool data;        /* in: a variable, not a function */
+};
+
+struct entries {
+        struct entries_name *names;
+        uint32_t count;
+        uint32_t objects; /* there are so many */
+        bool dynamic;     /* the program has a loader, whose list was read */
+        bool *plain; /* by object: its operators are those of a C++ library, or an allocator's */
+};
+
+/* Fill E->names, which is sorted first.  M: the memory of the process PID. */
+bool entries_find(struct entries *e, pid_t pid, const struct memory *m, struct err *err);
+
+/* The one called NAME, which was looked for; NULL. */
+const struct entries_name *entries_get(const struct entries *e, const char *name);
+
+void entries_free(struct entries *e);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inject.h -- the agent written into a process that runs, and taken out of it.
+ *
+ *     libseep-inject.so --image.h--> memory of the process          by system calls that a thread
+ *     of it makes (remote.h) its functions     --entries.h, patch.h--> lead to the agent   while
+ *     all of them stand still (hold.h)
+ *
+ * Room:   outside; the tracer.
+ * Keeps:  nothing of the process's own code runs for us: no loader, no C library.  What was changed
+ *         is written down in the process itself, so that another seep can take it out again. Memory
+ *         of the agent stays mapped when it has left, asleep: a thread may still be on its way out.
+ *         Who comes back uses it again.
+ */
+#ifndef SEEP_ATTACH_INJECT_H
+#define SEEP_ATTACH_INJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/hold.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct inject_request {
+        const char *image;   /* path of libseep-inject.so */
+        const char *library; /* path of libseep.so, for programs that the process starts */
+        const char *session; /* as in SEEP_SESSION */
+        uint32_t flags;      /* WIRE_F_* */
+};
+
+struct inject_result {
+        int ledger;       /* the caller's to close */
+        uint32_t threads; /* that were stopped */
+        uint32_t patched; /* functions */
+        struct str refused; /* "NAME: why" of those that could not be, in lines; the caller's */
+        bool again;      /* the agent was there from before */
+        bool orphan;       /* ... and at work: whoever observed it is gone */
+        uint64_t pause_ns; /* for which all stood still */
+};
+
+/* Begin to record PID.  false: E, and everything is as before. */
+bool inject_enter(pid_t pid, const struct inject_request *q, struct inject_result *out,
+                  struct err *e);
+
+/* The same of a process whose threads H holds; they stay held. */
+bool inject_enter_held(struct hold *h, const struct inject_request *q, struct inject_result *out,
+                       struct err *e);
+
+/* Functions are as they were, and the agent sleeps.  false: E; it was not there. */
+bool inject_leave(pid_t pid, const char *image, struct inject_result *out, struct err *e);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* inject_patches.c -- which functions of another process lead to the agent, put in place and taken
+ * out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/inject_parts.h"
+#include "base/heap.h"
+
+#define CODE_BYTES 64u
+
+/* ---- which ---- */
+
+/* Functions that lead to the agent.  What the C library calls inside of itself is seen as well, so
+ * one of a kind is enough: all ways to start a program go through these three, all ends through
+ * _exit.  Those that wait are left alone: a thread that is cancelled in one is unwound through all
+ * of its frames, and nobody could unwind through ours. */
+static const char *const always[] = {
+        "malloc",
+        "free",
+        "calloc",
+        "realloc",
+        "reallocarray",
+        "posix_memalign",
+        "aligned_alloc",
+        "memalign",
+        "valloc",
+        "pvalloc",
+        "cfree",
+        "free_sized",
+        "free_aligned_sized",
+        "dlclose",
+        "fork",
+        "_exit",
+        "_Exit",
+        "execve",
+        "fexecve",
+        "execveat",
+        "pthread_setname_np",
+};
+
+static const char *const mapping[] = { "mmap", "mmap64", "munmap", "mremap" };
+
+static const char *const descriptors[] = {
+        "open",          "open64",         "openat",       "openat64",     "__open_2",
+        "__open64_2",    "__openat_2",     "__openat64_2", "creat",        "creat64",
+        "mkstemp",       "mkstemp64",      "mkostemp",     "mkostemp64",   "mkstemps",
+        "mkostemps",     "shm_open",       "memfd_create", "posix_openpt", "socket",
+        "accept",        "accept4",        "dup",          "epoll_create", "epoll_create1",
+        "eventfd",       "timerfd_create", "signalfd",     "inotify_init", "inotify_init1",
+        "fanotify_init", "pidfd_open",     "dup2",         "dup3",         "pipe",
+        "pipe2",         "socketpair",     "fcntl",        "fcntl64",      "fopen",
+        "fopen64",       "tmpfile",        "tmpfile64",    "popen",        "opendir",
+        "fclose",        "pclose",         "closedir",     "freopen",      "freopen64",
+        "close",         "close_range",    "closefrom",
+};
+
+#define IS_IN(list, name) is_in(list, sizeof(list) / sizeof *(list), name)
+
+static bool is_in(const char *const *list, size_t count, const char *name)
+{
+        for (size_t i = 0; i < count; i++)
+                if (strcmp(list[i], name) == 0)
+                        return true;
+        return false;
+}
+
+static bool is_operator(const char *name)
+{
+        return strncmp(name, "_Zn", 3) == 0 || strncmp(name, "_Zd", 3) == 0;
+}
+
+/* Operators of the program's own, or linked into it, may do anything. */
+static bool is_library_operator(const struct inject *j, const struct entries_name *n)
+{
+        return j->entries.dynamic && n->object != 0 && j->entries.plain[n->object];
+}
+
+static bool is_wanted(const struct inject *j, const struct entries_name *n)
+{
+        uint32_t flags = j->request->flags;
+
+        if (!n->address)
+                return false;
+        if (is_operator(n->name))
+                return !(flags & WIRE_F_NO_CXX) && is_library_operator(j, n);
+        if (IS_IN(mapping, n->name))
+                return !(flags & WIRE_F_NO_MMAP);
+        return IS_IN(always, n->name) ||
+               ((flags & WIRE_F_TRACK_FDS) && IS_IN(descriptors, n->name));
+}
+
+bool inject_find(struct inject *j, struct err *e)
+{
+        const struct wire_inject *w = (const void *)(j->image.bytes +
+                                                     image_symbol(&j->image, WIRE_INJECT));
+        const struct wire_inject_name *names = image_at(&j->image, w->names,
+                                                        w->name_count * sizeof *names);
+
+        if (!names)
+                return err_set(
+                        e, ERR_EXIT_CANNOT_TRACE,
+                        "the part of seep for running processes is damaged; install seep again");
+        j->entries.names = heap_zero(w->name_count, sizeof *j->entries.names);
+        j->entries.count = (uint32_t)w->name_count;
+        for (uint32_t i = 0; i < w->name_count; i++) {
+                j->entries.names[i].name = image_at(&j->image, names[i].symbol, 1);
+                if (!j->entries.names[i].name)
+                        j->entries.names[i].name = "";
+        }
+        return entries_find(&j->entries, j->pid, &j->memory, e);
+}
+
+/* ---- planning ---- */
+
+/* The patch at ENTRY: functions may have several names; NULL. */
+static const struct patch *patch_at(const struct inject_room *r, uint64_t entry)
+{
+        for (uint32_t i = 0; i < r->count; i++)
+                if (r->patches[i].entry == entry)
+                        return &r->patches[i];
+        return NULL;
+}
+
+static bool plan_one(struct inject *j, const struct entries_name *n, struct err *e)
+{
+        uint8_t bytes[CODE_BYTES];
+        struct patch_code code = { bytes, memory_read(&j->memory, n->address, bytes, sizeof bytes),
+                                   n->size, n->room };
+        struct patch *p = &j->room->patches[j->room->count];
+        uint64_t hook = image_symbol(&j->image, n->name);
+
+        *p = (struct patch){ .entry = n->address, .hook = j->image.base + hook };
+        if (!hook || j->room->count >= INJECT_PATCHES)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no place for it");
+        p->trampoline = inject_trampoline(j, n->address, e);
+        if (!p->trampoline || !patch_plan(p, &code, e))
+                return false;
+        if (!inject_write(j, p->trampoline, p->code, p->used))
+                return err_sys(e, ERR_EXIT_CANNOT_TRACE, "its trampoline cannot be written");
+        j->room->count++;
+        return true;
+}
+
+static void refuse(struct inject *j, const char *name, const struct err *e)
+{
+        str_format(&j->out->refused, "%s: %s\n", name, e->text);
+}
+
+/* malloc and free are what it is all about. */
+static bool is_vital(const char *name)
+{
+        return strcmp(name, "malloc") == 0 || strcmp(name, "free") == 0;
+}
+
+/* In the order of the agent's list: of names for one function the first counts. */
+bool inject_plan(struct inject *j, struct err *e)
+{
+        const struct wire_inject_name *names = image_at(&j->image, j->words.names,
+                                                        j->words.name_count * sizeof *names);
+
+        for (uint32_t i = 0; names && i < j->words.name_count; i++) {
+                const struct entries_name *n = entries_get(&j->entries,
+                                                           image_at(&j->image, names[i].symbol, 1));
+                uint64_t *word = image_at(&j->image, names[i].word, sizeof *word);
+                const struct patch *there;
+                struct err why = { 0 };
+
+                if (!n || !word)
+                        continue;
+                *word = n->address;
+                there = patch_at(j->room, n->address);
+                if (!there && is_wanted(j, n) && plan_one(j, n, &why))
+                        there = &j->room->patches[j->room->count - 1];
+                if (there)
+                        *word = there->trampoline;
+                if (!why.text[0])
+                        continue;
+                refuse(j, n->name, &why);
+                if (is_vital(n->name))
+                        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                                       "process %d cannot be recorded: %s: %s", (int)j->pid,
+                                       n->name, why.text);
+        }
+        return true;
+}
+
+/* ---- in place ---- */
+
+static bool move_thread(struct hold_thread *t, uint64_t to)
+{
+        arch_set_pc(&t->registers, to);
+        return arch_write(t->tid, &t->registers);
+}
+
+/* A thread that stands where P has changed something goes on where the same is done. */
+static void move_threads(struct inject *j, const struct patch *p, bool in)
+{
+        for (uint32_t i = 0; i < j->hold->count; i++) {
+                struct hold_thread *t = &j->hold->threads[i];
+                uint64_t to;
+
+                if (t->state == HOLD_STOPPED && (in ? patch_enter(p, arch_pc(&t->registers), &to)
+                                                    : patch_leave(p, arch_pc(&t->registers), &to)))
+                        move_thread(t, to);
+        }
+}
+
+bool inject_put(struct inject *j, struct err *e)
+{
+        for (uint32_t i = 0; i < j->room->count; i++) {
+                const struct patch *p = &j->room->patches[i];
+
+                if (!inject_write(j, p->entry, p->after, p->length)) {
+                        err_sys(e, ERR_EXIT_CANNOT_TRACE,
+                                "the code of process %d cannot be changed", (int)j->pid);
+                        while (i-- > 0)
+                                inject_write(j, j->room->patches[i].entry,
+                                             j->room->patches[i].before,
+                                             j->room->patches[i].length);
+                        return false;
+                }
+        }
+        for (uint32_t i = 0; i < j->room->count; i++)
+                move_threads(j, &j->room->patches[i], true);
+        return true;
+}
+
+/* What is not as we left it is another's by now: a library may have been unloaded. */
+void inject_take_out(struct inject *j)
+{
+        uint8_t now[PATCH_MOST];
+
+        for (uint32_t i = 0; i < j->room->count; i++) {
+                const struct patch *p = &j->room->patches[i];
+
+                if (p->length <= sizeof now && inject_read(j, p->entry, now, p->length) &&
+                    memcmp(now, p->after, p->length) == 0)
+                        inject_write(j, p->entry, p->before, p->length);
+                move_threads(j, p, false);
+        }
+        j->room->count = 0;
+}
+
+/* ---- at rest ---- */
+
+static bool is_in_area(const struct inject *j, uint64_t pc)
+{
+        if (pc - j->image.base < j->image.span)
+                return true;
+        for (uint32_t i = 0; i < j->room->area_count; i++)
+                if (pc - j->room->areas[i].start < INJECT_AREA_BYTES)
+                        return true;
+        return false;
+}
+
+/* The first word of a thread's state tells. */
+static bool is_inside(const struct inject *j, uint64_t pointer)
+{
+        struct wire_inject_cell c;
+        uint64_t inside = 0;
+
+        for (uint32_t i = 0; i < WIRE_INJECT_WINDOW; i++) {
+                uint64_t place = (wire_inject_place(pointer) + i) % WIRE_INJECT_CELLS;
+
+                if (!inject_read(j, j->words.cells + place * sizeof c, &c, sizeof c) || !c.pointer)
+                        return false;
+                if (c.pointer == pointer)
+                        return c.state && inject_read(j, c.state, &inside, sizeof inside) && inside;
+        }
+        return false;
+}
+
+bool inject_is_at_rest(const struct inject *j)
+{
+        for (uint32_t i = 0; i < j->hold->count; i++) {
+                const struct hold_thread *t = &j->hold->threads[i];
+
+                if (t->state == HOLD_STOPPED && !t->foreign &&
+                    (is_in_area(j, arch_pc(&t->registers)) ||
+                     is_inside(j, arch_thread_pointer_in(&t->registers))))
+                        return false;
+        }
+        return true;
+}

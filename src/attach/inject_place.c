@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* inject_place.c -- where things are put in another process. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "attach/inject_parts.h"
+#include "attach/procfs.h"
+#include "base/page.h"
+
+#define REACH (2047ull << 20) /* of a jump, with something to spare */
+#define LOWEST 0x10000ull
+#define HIGHEST 0x7ffffffff000ull
+#define HEAP_ROOM (1ull << 30) /* that is left to grow */
+
+static bool reaches(uint64_t start, uint64_t bytes, uint64_t near)
+{
+        uint64_t end = start + bytes;
+
+        return (start < near ? near - start : start - near) < REACH &&
+               (end < near ? near - end : end - near) < REACH;
+}
+
+/* The gap in front of mapping I. */
+static uint64_t gap_below(const struct mappings *m, uint32_t i, uint64_t bytes)
+{
+        uint64_t end = i < m->count ? m->at[i].start : HIGHEST;
+        uint64_t start = i ? m->at[i - 1].end : LOWEST;
+
+        if (i && strcmp(m->at[i - 1].path, "[heap]") == 0)
+                start += HEAP_ROOM;
+        if (i < m->count && strncmp(m->at[i].path, "[stack", 6) == 0)
+                return 0; /* grows down */
+        start = start < LOWEST ? LOWEST : start;
+        return start + bytes + 2 * page_bytes() <= end ? end - bytes - page_bytes() : 0;
+}
+
+uint64_t inject_gap(const struct mappings *m, uint64_t near, uint64_t bytes)
+{
+        uint32_t first = mappings_from(m, near);
+        uint64_t at, high = (near + REACH - bytes - (64ull << 20)) & ~(page_bytes() - 1);
+
+        for (uint32_t i = first + 1; i-- > 0;) {
+                at = gap_below(m, i, bytes);
+                if (at && reaches(at, bytes, near))
+                        return at;
+        }
+        for (uint32_t i = first + 1; i <= m->count; i++) {
+                at = gap_below(m, i, bytes);
+                if (at && reaches(at, bytes, near))
+                        return at;
+                if (at && high > (i ? m->at[i - 1].end : 0) && high < at)
+                        return high;
+        }
+        return 0;
+}
+
+static bool refresh_maps(struct inject *j)
+{
+        mappings_free(&j->maps);
+        j->maps_text.length = 0;
+        if (!procfs_text(j->pid, j->memory.tid, "maps", &j->maps_text))
+                return false;
+        mappings_parse(&j->maps, str_get(&j->maps_text));
+        return true;
+}
+
+uint64_t inject_map(struct inject *j, struct inject_wish w, struct err *e)
+{
+        uint64_t at = refresh_maps(j) ? inject_gap(&j->maps, w.near, w.bytes) : 0;
+        struct arch_call call = { ARCH_SYS_MMAP,
+                                  { at, w.bytes, (uint64_t)w.protection,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,
+                                    0 } };
+        long result = at ? remote_call(&j->remote, &call) : 0;
+
+        if (result == (long)at && at)
+                return at;
+        err_set(e, ERR_EXIT_CANNOT_TRACE,
+                at ? "process %d does not get memory for the agent (%s)"
+                   : "process %d has no room near its code for the agent%s",
+                (int)j->pid, at ? strerror((int)-result) : "");
+        return 0;
+}
+
+uint64_t inject_trampoline(struct inject *j, uint64_t entry, struct err *e)
+{
+        struct inject_room *r = j->room;
+        struct inject_area *a = NULL;
+
+        for (uint32_t i = 0; i < r->area_count && !a; i++)
+                if (r->areas[i].used + PATCH_TRAMPOLINE <= INJECT_AREA_BYTES &&
+                    reaches(r->areas[i].start, INJECT_AREA_BYTES, entry))
+                        a = &r->areas[i];
+        if (!a && r->area_count < INJECT_AREAS) {
+                uint64_t start = inject_map(
+                        j, (struct inject_wish){ entry, INJECT_AREA_BYTES, PROT_READ | PROT_EXEC },
+                        e);
+
+                if (!start)
+                        return 0;
+                a = &r->areas[r->area_count++];
+                *a = (struct inject_area){ start, 0 };
+        }
+        if (!a)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "the functions of process %d lie too far apart", (int)j->pid),
+                       0;
+        a->used += PATCH_TRAMPOLINE;
+        return a->start + a->used - PATCH_TRAMPOLINE;
+}
+
+/* Through the file, which the protection of pages does not hold for. */
+bool inject_write(const struct inject *j, uint64_t at, const void *from, size_t bytes)
+{
+        const uint8_t *rest = from;
+
+        while (bytes) {
+                ssize_t put = pwrite(j->memory.mem, rest, bytes, (off_t)at);
+
+                if (put <= 0)
+                        return false;
+                rest += put;
+                at += (uint64_t)put;
+                bytes -= (size_t)put;
+        }
+        return true;
+}
+
+bool inject_read(const struct inject *j, uint64_t at, void *to, size_t bytes)
+{
+        return memory_read(&j->memory, at, to, bytes) == bytes;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_detach.c -- `seep detach PID`: end the recording of a process that goes on. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "attach/inject.h"
+#include "attach/spawn.h"
+#include "base/quantity.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "session/ask.h"
+
+#define DETACH_OPTIONS(X) LAST_OPTIONS(X, DETACH)
+
+enum { DETACH_OPTIONS(OPTION_ENUM) DETACH_COUNT };
+const struct option_entry detach_options[] = { DETACH_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+static int say_help(void)
+{
+        return command_help(COMMAND_detach,
+                            "End the recording of a process, of 'seep attach' or 'seep record': "
+                            "the recording is\n"
+                            "written, and the process goes on. What a seep that was killed left in "
+                            "a process is\n"
+                            "taken out as well. PID is that of the program, or of the seep that "
+                            "records it.\n\n",
+                            "\nExit status: 0 done, 2 usage error, 3 not recorded.\n");
+}
+
+/* Nobody records it, but somebody may have. */
+static bool take_out(pid_t pid, struct err *why)
+{
+        struct inject_result r = { 0 };
+        struct err e = { 0 };
+        char *image = spawn_find_image(&e);
+        bool good = image && inject_leave(pid, image, &r, &e) && r.patched;
+
+        if (good)
+                message("process %d was recorded by a seep that is gone: it is as before now, and "
+                        "there is no recording",
+                        (int)pid);
+        free(image);
+        return good || why->text[0] == 0;
+}
+
+int cmd_detach(int argc, char **argv)
+{
+        struct option_parser parser;
+        struct err e = { 0 };
+        uint64_t number;
+        uint32_t pid;
+        int which;
+
+        option_start(&parser, "detach", detach_options, argc, argv);
+        while ((which = option_next(&parser)) >= 0)
+                if (which == DETACH_HELP)
+                        return say_help();
+        if (which == OPTION_WRONG)
+                return ERR_EXIT_USAGE;
+        if (parser.first_operand + 1 != argc)
+                return message_usage("detach", "which process? seep detach PID");
+        if (!quantity_number(argv[parser.first_operand], &number) || number == 0 ||
+            number > INT_MAX)
+                return message_usage("detach",
+                                     "'%s' is not a process id; 'pgrep -a NAME' finds one",
+                                     argv[parser.first_operand]);
+        pid = (uint32_t)number;
+        if (!ask_program(&pid, &e) || (!ask_leave(pid, &e) && !take_out((pid_t)pid, &e)))
+                return message_error(&e);
+        return 0;
+}

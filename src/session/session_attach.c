@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* session_attach.c -- processes that ran before us: how we come in, and how we leave. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach/inject.h"
+#include "base/heap.h"
+#include "session/endpoint.h"
+#include "session/family.h"
+#include "session/session_parts.h"
+
+/* What could not be patched, line by line. */
+static void tell_refused(struct session *s, const char *text)
+{
+        while (*text) {
+                size_t length = strcspn(text, "\n");
+
+                session_say(s, SESSION_DETAIL, "not recorded: %.*s", (int)length, text);
+                text += length + (text[length] != 0);
+        }
+}
+
+static void tell_entered(struct session *s, pid_t pid, const struct inject_result *r)
+{
+        if (r->orphan)
+                session_say(s, SESSION_ADVICE,
+                            "process %d was still being recorded by a seep that is gone; that "
+                            "recording is over, and a new one begins",
+                            (int)pid);
+        session_say(s, SESSION_DETAIL,
+                    "attached to process %d: %" PRIu32 " functions, %" PRIu32
+                    " threads stopped for %.2f ms%s",
+                    (int)pid, r->patched, r->threads, (double)r->pause_ns / 1e6,
+                    r->again ? " (the agent was there from before)" : "");
+        tell_refused(s, str_get(&r->refused));
+}
+
+/* Whoever comes to ask about it finds us from the first moment on. */
+static bool claim(struct session *s, pid_t pid, struct err *e)
+{
+        s->endpoint = endpoint_open((uint32_t)pid);
+        if (s->endpoint >= 0 && !family_has_agent(pid))
+                return true;
+        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "process %d is being recorded already; 'seep detach %d' ends that", (int)pid,
+                       (int)pid);
+}
+
+bool session_attach(struct session *s, pid_t pid, struct err *e)
+{
+        struct inject_request q = { s->o.image, s->o.library, s->environment, s->o.flags };
+        struct greeting g = { .pid = (uint32_t)pid,
+                              .pidfd = -1,
+                              .uid = s->o.uid,
+                              .hello = { WIRE_HELLO_MAGIC, 0, WIRE_HELLO_START, (uint32_t)pid, 0 } };
+        struct inject_result r = { .ledger = -1 };
+        bool good = claim(s, pid, e) && inject_enter(pid, &q, &r, e);
+
+        if (good) {
+                tell_entered(s, pid, &r);
+                s->main_id = (uint32_t)pid;
+                g.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+                good = view_open(&g.view, r.ledger, e);
+        }
+        str_free(&r.refused);
+        if (good)
+                session_meet(s, &g, e);
+        return good;
+}
+
+static void leave(struct session *s, pid_t pid)
+{
+        struct inject_result r;
+        struct err e = { 0 };
+
+        if (!inject_leave(pid, s->o.image, &r, &e))
+                session_say(s, SESSION_TROUBLE, "%s; the agent stays in process %d", e.text,
+                            (int)pid);
+        else if (r.again)
+                session_say(s, SESSION_DETAIL, "left process %d: stopped for %.2f ms", (int)pid,
+                            (double)r.pause_ns / 1e6);
+}
+
+/* The last search for leaks needs a ledger that is kept, so the agent goes after it. */
+void session_leave(struct session *s)
+{
+        uint32_t count = s->count;
+        pid_t *pids = heap_zero(count, sizeof *pids);
+
+        for (uint32_t i = 0; i < count; i++)
+                pids[i] = recording_is_gone(s->recordings[i]) ? 0 : (pid_t)s->recordings[i]->pid;
+        session_finish_all(s);
+        for (uint32_t i = 0; i < count; i++)
+                if (pids[i])
+                        leave(s, pids[i]);
+        free(pids);
+}
+
+void session_dismiss(struct session *s, int fd)
+{
+        if (s->dismissed >= 0)
+                close(s->dismissed);
+        s->dismissed = fd;
+        s->stop = true;
+}
+
+void session_dismissed(struct session *s)
+{
+        struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC };
+
+        if (s->dismissed >= 0)
+                listener_reply(s->dismissed, &reply);
+        s->dismissed = -1;
+}

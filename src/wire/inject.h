@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inject.h -- what seep and the agent that it writes into a running process say to each other.
+ *
+ * Room:   both sides; layout only.
+ * Keeps:  the agent's image (libseep-inject.so, written as the loader would have mapped it) has one
+ *         struct wire_inject, the exported symbol WIRE_INJECT.  seep fills it and the words that
+ *         NAMES lists while no thread runs there, and has a thread of the process run ENTER and
+ *         LEAVE, on STACK and with all signals blocked.  Both raise DONE at their end and wait to
+ *         be taken away.
+ */
+#ifndef SEEP_WIRE_INJECT_H
+#define SEEP_WIRE_INJECT_H
+
+#include <stdint.h>
+
+#include "wire/hello.h"
+
+#define WIRE_INJECT "seep_inject"
+#define WIRE_INJECT_STACK (64u << 10)
+#define WIRE_INJECT_ROOM (128u << 10)
+#define WIRE_INJECT_PATH 4096u
+
+/* A function that the agent may stand in for, or calls: seep puts its address, or that of the way
+ * past the patch, into *WORD. */
+struct wire_inject_name {
+        uint64_t symbol; /* address of its name */
+        uint64_t word;
+};
+
+/* The state of a thread is found by its thread pointer: the table is searched from the place that
+ * wire_inject_place() tells, over WIRE_INJECT_WINDOW cells, until one of that pointer or an empty
+ * one. */
+#define WIRE_INJECT_CELL_BITS 16u
+#define WIRE_INJECT_CELLS (1u << WIRE_INJECT_CELL_BITS)
+#define WIRE_INJECT_WINDOW 64u
+
+struct wire_inject_cell {
+        uint64_t pointer; /* the thread pointer; 0: the cell is empty */
+        uint64_t state;   /* struct thread of the agent; its first word: 0 unless it is inside */
+        uint64_t check;   /* what was at TID_AT when it was filled: another thread has another */
+};
+
+struct wire_inject {
+        uint64_t enter, leave;      /* functions that do not return */
+        uint64_t stack;             /* WIRE_INJECT_STACK bytes for them */
+        uint64_t names, name_count; /* struct wire_inject_name[] */
+        uint64_t cells;             /* struct wire_inject_cell[WIRE_INJECT_CELLS] */
+        uint64_t room;              /* WIRE_INJECT_ROOM bytes, seep's own: what it has changed */
+
+        /* For ENTER. */
+        uint64_t tid_at; /* where the C library keeps the number of a thread, from its pointer */
+        uint32_t glibc;  /* malloc is glibc's own */
+        uint32_t reserved;
+        char session[WIRE_SESSION_MAX];
+        char library[WIRE_INJECT_PATH]; /* for programs that this one becomes or starts */
+
+        /* What came of it. */
+        volatile uint32_t done; /* 1: over */
+        volatile int32_t ledger; /* ENTER: its descriptor, seep's to close; negative: none */
+};
+
+static inline uint32_t wire_inject_place(uint64_t pointer)
+{
+        return (uint32_t)((pointer * 0x9e3779b97f4a7c15ull) >> (64 - WIRE_INJECT_CELL_BITS));
+}
+
+#endif
