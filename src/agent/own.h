@@ -37,7 +37,7 @@ struct thread *own_get_slow(uint64_t pointer);
 
 static inline uint64_t own_check(uint64_t pointer)
 {
-        return *(const volatile uint32_t *)(pointer + own_tid_at);
+        return *(const volatile uint32_t *)(uintptr_t)(pointer + own_tid_at);
 }
 
 static inline struct thread *own_get(void)

@@ -17,14 +17,13 @@ const struct option_entry detach_options[] = { DETACH_OPTIONS(OPTION_ENTRY) OPTI
 
 static int say_help(void)
 {
-        return command_help(COMMAND_detach,
-                            "End the recording of a process, of 'seep attach' or 'seep record': "
-                            "the recording is\n"
-                            "written, and the process goes on. What a seep that was killed left in "
-                            "a process is\n"
-                            "taken out as well. PID is that of the program, or of the seep that "
-                            "records it.\n\n",
-                            "\nExit status: 0 done, 2 usage error, 3 not recorded.\n");
+        return command_help(
+                COMMAND_detach,
+                "End the recording of a process, by 'seep attach' or 'seep record': the file is\n"
+                "written, and the process goes on. What a seep that was killed left in a process\n"
+                "is taken out as well. PID is that of the program, or of the seep that records "
+                "it.\n\n",
+                "\nExit status: 0 done, 2 usage error, 3 not recorded.\n");
 }
 
 /* Nobody records it, but somebody may have. */

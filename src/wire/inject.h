@@ -2,7 +2,7 @@
 /*
  * inject.h -- what seep and the agent that it writes into a running process say to each other.
  *
- * Room:   both sides; layout only.
+ * Room:   both sides, of one word size; layout only.
  * Keeps:  the agent's image (libseep-inject.so, written as the loader would have mapped it) has one
  *         struct wire_inject, the exported symbol WIRE_INJECT.  seep fills it and the words that
  *         NAMES lists while no thread runs there, and has a thread of the process run ENTER and
@@ -24,8 +24,8 @@
 /* A function that the agent may stand in for, or calls: seep puts its address, or that of the way
  * past the patch, into *WORD. */
 struct wire_inject_name {
-        uint64_t symbol; /* address of its name */
-        uint64_t word;
+        uintptr_t symbol; /* address of its name */
+        uintptr_t word;
 };
 
 /* The state of a thread is found by its thread pointer: the table is searched from the place that
@@ -42,11 +42,11 @@ struct wire_inject_cell {
 };
 
 struct wire_inject {
-        uint64_t enter, leave;      /* functions that do not return */
-        uint64_t stack;             /* WIRE_INJECT_STACK bytes for them */
-        uint64_t names, name_count; /* struct wire_inject_name[] */
-        uint64_t cells;             /* struct wire_inject_cell[WIRE_INJECT_CELLS] */
-        uint64_t room;              /* WIRE_INJECT_ROOM bytes, seep's own: what it has changed */
+        uintptr_t enter, leave;     /* functions that do not return */
+        uintptr_t stack;            /* WIRE_INJECT_STACK bytes for them */
+        uintptr_t names, name_count; /* struct wire_inject_name[] */
+        uintptr_t cells;            /* struct wire_inject_cell[WIRE_INJECT_CELLS] */
+        uintptr_t room;             /* WIRE_INJECT_ROOM bytes, seep's own: what it has changed */
 
         /* For ENTER. */
         uint64_t tid_at; /* where the C library keeps the number of a thread, from its pointer */
