@@ -174,7 +174,8 @@ static int by_interest(const void *a, const void *b)
 {
         const struct roster_row *x = *(const struct roster_row *const *)a, *y = *(const struct roster_row *const *)b;
 
-        return ORDER(y->lost_bytes, x->lost_bytes) ?: ORDER(y->peak_bytes, x->peak_bytes) ?: ORDER(x, y);
+        return ORDER(y->lost_bytes, x->lost_bytes) ?:
+               ORDER(y->peak_bytes, x->peak_bytes) ?: ORDER(x, y);
 }
 
 static void list_row(const struct roster_row *row, struct str *out)

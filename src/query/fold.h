@@ -4,9 +4,9 @@
  *
  *      malloc's caller                      shown
  *      ---------------                      -----
- *      std::allocator::allocate             -            the language's library: never, where the program called it
+ *      std::allocator::allocate             -            C++ library that own code called: never
  *      std::vector::push_back               -
- *      g_list_deep_inside    libglib        -            another library: only what the program called
+ *      g_list_deep_inside    libglib        -            another library: only what own code calls
  *      g_list_copy           libglib        g_list_copy
  *      load                  program        load         own code: always
  *      main                  program        main
