@@ -164,7 +164,7 @@ static uint64_t summary_stacks(const struct profile *p)
 }
 
 /* What mmap may have had in the peak of RSS: at the heap's peak or at the end, other moments are not known.  Of a stack little is resident. */
-static uint64_t summary_mapped(const struct profile *p)
+uint64_t summary_mapped(const struct profile *p)
 {
         uint64_t bytes = 0, stacks = summary_stacks(p);
 

@@ -173,7 +173,7 @@ bool summary_lost_little(const struct summary *m)
 {
         const struct leaks_sum *sums = m->leaks.sums;
         uint64_t lost = sums[PROFILE_LEAK_DEFINITE].bytes + sums[PROFILE_LEAK_INDIRECT].bytes;
-        uint64_t all = m->p->totals.peak_bytes + m->p->totals.mmap_live_bytes;
+        uint64_t all = m->p->totals.peak_bytes + summary_mapped(m->p);
 
         for (uint32_t i = 0; i < m->top_count; i++)
                 if (m->growth[m->top[i].site].class == GROWTH_GROWS)

@@ -66,6 +66,9 @@ void summary_modules(struct summary *m);
 void summary_errors(struct summary *m);
 void summary_lost(struct summary *m);
 
+/* What mmap gave, without the stacks of threads. */
+uint64_t summary_mapped(const struct profile *p);
+
 /* Whether what is lost is a very small part of what the program used, and does not grow: nothing to begin with. */
 enum { SUMMARY_LITTLE_PART = 1000 };
 bool summary_lost_little(const struct summary *m);
