@@ -19,6 +19,14 @@
  * visibility "protected": glibc would print a warning where a program takes such a function's address. */
 #define HOOK(symbol) __asm__(symbol) __attribute__((visibility("default")))
 
+/* Of a hook for a function that may be the program's own: its compiler knows which registers that one
+ * changes, and may keep values in all others. */
+#ifdef SEEP_INJECTED
+#define HOOK_KEEPS ARCH_KEEPS
+#else
+#define HOOK_KEEPS
+#endif
+
 /* The rare ways in: first event of a thread, inside another hook, inside the agent (signal handler). */
 struct thread *hook_enter_slow(const struct arch_state *caller);
 void hook_leave_slow(struct thread *t);

@@ -14,19 +14,19 @@
 
 #include "agent/guest.h"
 
-void *hook_malloc(size_t size) HOOK("malloc");
-void *hook_calloc(size_t count, size_t size) HOOK("calloc");
-void *hook_realloc(void *old, size_t size) HOOK("realloc");
-void *hook_reallocarray(void *old, size_t count, size_t size) HOOK("reallocarray");
-int hook_posix_memalign(void **out, size_t align, size_t size) HOOK("posix_memalign");
-void *hook_aligned_alloc(size_t align, size_t size) HOOK("aligned_alloc");
-void *hook_memalign(size_t align, size_t size) HOOK("memalign");
-void *hook_valloc(size_t size) HOOK("valloc");
-void *hook_pvalloc(size_t size) HOOK("pvalloc");
-void hook_free(void *p) HOOK("free");
-void hook_cfree(void *p) HOOK("cfree");
-void hook_free_sized(void *p, size_t size) HOOK("free_sized");
-void hook_free_aligned_sized(void *p, size_t align, size_t size) HOOK("free_aligned_sized");
+void *hook_malloc(size_t size) HOOK("malloc") HOOK_KEEPS;
+void *hook_calloc(size_t count, size_t size) HOOK("calloc") HOOK_KEEPS;
+void *hook_realloc(void *old, size_t size) HOOK("realloc") HOOK_KEEPS;
+void *hook_reallocarray(void *old, size_t count, size_t size) HOOK("reallocarray") HOOK_KEEPS;
+int hook_posix_memalign(void **out, size_t align, size_t size) HOOK("posix_memalign") HOOK_KEEPS;
+void *hook_aligned_alloc(size_t align, size_t size) HOOK("aligned_alloc") HOOK_KEEPS;
+void *hook_memalign(size_t align, size_t size) HOOK("memalign") HOOK_KEEPS;
+void *hook_valloc(size_t size) HOOK("valloc") HOOK_KEEPS;
+void *hook_pvalloc(size_t size) HOOK("pvalloc") HOOK_KEEPS;
+void hook_free(void *p) HOOK("free") HOOK_KEEPS;
+void hook_cfree(void *p) HOOK("cfree") HOOK_KEEPS;
+void hook_free_sized(void *p, size_t size) HOOK("free_sized") HOOK_KEEPS;
+void hook_free_aligned_sized(void *p, size_t align, size_t size) HOOK("free_aligned_sized") HOOK_KEEPS;
 
 #define ROOM_MOST (1ull << 40) /* nobody has so much: asked for in order to fail */
 

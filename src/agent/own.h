@@ -29,6 +29,8 @@ extern struct wire_inject own_words __asm__(WIRE_INJECT) __attribute__((visibili
 #define own_session() own_words.session
 #define own_library() own_words.library
 #define own_is_glibc() (own_words.glibc != 0)
+#define own_is_fresh() (own_words.fresh != 0) /* nothing was allocated before */
+#define own_is_inner(pc) ((pc) - own_words.inner < own_words.inner_end - own_words.inner)
 
 extern struct wire_inject_cell own_cells[WIRE_INJECT_CELLS];
 extern uint64_t own_tid_at;
@@ -66,6 +68,8 @@ void own_forked(void);
 #define own_session() ""
 #define own_library() NULL
 #define own_is_glibc() false
+#define own_is_fresh() true
+#define own_is_inner(pc) ((void)(pc), false)
 
 extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 

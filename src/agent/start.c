@@ -262,7 +262,7 @@ static bool start_recording(uint64_t mask)
         agent.head->allocator = (uintptr_t)real.malloc_;
         if (!INJECTED)
                 agent.head->wait_offset = (int64_t)((uintptr_t)&signal_wait - arch_thread_pointer());
-        agent.head->attached = INJECTED;
+        agent.head->attached = INJECTED && !own_is_fresh();
         agent.head->off = agent.flags & WIRE_F_START_OFF ? 1 : 0;
         agent.head->sample_bytes = agent.sample;
         agent.special = (agent.head->off ? SPECIAL_OFF : 0) | (agent.sample ? SPECIAL_SAMPLE : 0) |

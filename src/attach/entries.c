@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "attach/procfs.h"
+#include "attach/recognize.h"
 #include "base/heap.h"
 #include "base/io.h"
 
@@ -17,6 +18,7 @@
 #define ENTRIES_STRINGS (64u << 20)
 #define ENTRIES_DYNAMIC 512u
 #define ENTRIES_HEADERS 1170u
+#define BESIDE "__libc_mallopt"
 #define ENTRIES_OLD 0x8000u /* in a version: kept for old programs */
 
 /* The symbols of one object. */
@@ -98,6 +100,8 @@ static void take_symbols(struct entries *e, const struct object *o, uint32_t num
                         continue;
                 name = o->strings + s->st_name;
                 e->plain[number] = e->plain[number] || is_plain_sign(name);
+                if (strcmp(name, BESIDE) == 0)
+                        e->beside = o->bias + s->st_value;
                 n = find(e, name);
                 if (!is_wanted(n, s))
                         continue;
@@ -248,6 +252,7 @@ static void take_loaded(struct entries *e, const struct memory *m, const struct 
 struct program {
         uint64_t headers, header_count, bias;
         uint64_t dynamic; /* 0: it has none */
+        bool loader;      /* it asks for one */
 };
 
 static bool read_program(pid_t pid, const struct memory *m, struct program *p)
@@ -277,6 +282,7 @@ static bool read_program(pid_t pid, const struct memory *m, struct program *p)
                 }
                 if (h.p_type == PT_DYNAMIC)
                         p->dynamic = h.p_vaddr;
+                p->loader = p->loader || h.p_type == PT_INTERP;
         }
         p->dynamic = p->dynamic ? p->dynamic + p->bias : 0;
         return p->headers != 0;
@@ -351,6 +357,52 @@ static bool take_file(struct entries *e, pid_t pid, uint64_t bias)
         return found;
 }
 
+/* By their code, when the file has no names. */
+static bool take_recognized(struct entries *e, pid_t pid, uint64_t bias)
+{
+        const char **wanted = heap_zero(e->count, sizeof *wanted);
+        struct functions all;
+        const struct function *f;
+        uint32_t count;
+        int fd = process_open((uint32_t)pid, "exe");
+        bool found;
+
+        for (uint32_t i = 0; i < e->count; i++)
+                wanted[i] = e->names[i].name;
+        found = fd >= 0 && recognize_functions(&all, fd, wanted, e->count);
+        for (uint32_t i = 0; found && i < e->count; i++) {
+                struct entries_name *n = &e->names[i];
+
+                f = functions_find(&all, n->name, &count);
+                if (!f || n->data)
+                        continue;
+                n->address = bias + f->address;
+                n->size = f->size;
+                n->object = 0;
+        }
+        if (found) {
+                f = functions_find(&all, BESIDE, &count);
+                e->beside = f ? bias + f->address : 0;
+                functions_free(&all);
+        }
+        if (fd >= 0)
+                close(fd);
+        free(wanted);
+        return found;
+}
+
+/* A program without a loader may have its list all the same, without the functions (static-pie). */
+static bool take_static(struct entries *e, pid_t pid, const struct program *p)
+{
+        e->objects = 1;
+        e->plain = heap_zero(1, sizeof *e->plain);
+        if (take_file(e, pid, p->bias) || take_recognized(e, pid, p->bias))
+                return true;
+        entries_free(e);
+        e->objects = 0;
+        return false;
+}
+
 bool entries_find(struct entries *e, pid_t pid, const struct memory *m, struct err *err)
 {
         struct program p;
@@ -364,16 +416,12 @@ bool entries_find(struct entries *e, pid_t pid, const struct memory *m, struct e
                                "cannot read where the program of process %d is", (int)pid);
         if (p.dynamic)
                 read_section(m, p.dynamic, p.bias, &s);
-        e->dynamic = take_all_loaded(e, m, s.debug);
-        if (e->dynamic && has_malloc(e))
+        e->list = s.debug;
+        if (!p.loader && take_static(e, pid, &p))
                 return true;
-        e->objects = e->objects ? e->objects : 1; /* a static program may have a list of one */
-        e->plain = heap_grow(e->plain, e->objects, sizeof *e->plain);
-        e->plain[0] = false;
-        if (take_file(e, pid, p.bias) || e->dynamic)
-                return true;
-        return err_set(err, ERR_EXIT_CANNOT_TRACE,
-                       "process %d is linked statically, and its program has no symbols: its "
-                       "functions cannot be found",
-                       (int)pid);
+        e->dynamic = take_all_loaded(e, m, e->list);
+        return e->dynamic || err_set(err, ERR_EXIT_CANNOT_TRACE,
+                                     "process %d is linked statically and stripped: its functions "
+                                     "cannot be found without their names, or " RECOGNIZE_NEEDS,
+                                     (int)pid);
 }

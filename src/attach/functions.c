@@ -63,8 +63,14 @@ static int by_name(const void *a, const void *b)
         return order ? order : by_address(a, b);
 }
 
+static void free_name(const struct functions *f, const struct function *one)
+{
+        if (f->recognized)
+                free((char *)one->name);
+}
+
 /* Both tables may have the same: one of each is kept, exported if either is. */
-static void settle(struct functions *f)
+void functions_sort(struct functions *f)
 {
         uint32_t kept = 0;
         uint64_t next = 0;
@@ -75,16 +81,18 @@ static void settle(struct functions *f)
         for (uint32_t i = f->count; i-- > 0;) {
                 if (i + 1 < f->count && f->at[i + 1].address != f->at[i].address)
                         next = f->at[i + 1].address;
-                f->at[i].room = next ? next - f->at[i].address : 0;
+                f->at[i].room = next && !f->recognized ? next - f->at[i].address : 0;
         }
         qsort(f->at, f->count, sizeof *f->at, by_name);
         for (uint32_t i = 0; i < f->count; i++) {
                 struct function *last = kept ? &f->at[kept - 1] : NULL;
 
-                if (last && by_name(last, &f->at[i]) == 0)
-                        last->exported = last->exported || f->at[i].exported;
-                else
+                if (!last || by_name(last, &f->at[i]) != 0) {
                         f->at[kept++] = f->at[i];
+                        continue;
+                }
+                last->exported = last->exported || f->at[i].exported;
+                free_name(f, &f->at[i]);
         }
         f->count = kept;
 }
@@ -106,7 +114,7 @@ bool functions_read(struct functions *f, int fd, struct err *e)
                 if (gelf_getshdr(scn, &head) &&
                     (head.sh_type == SHT_DYNSYM || head.sh_type == SHT_SYMTAB))
                         add_section(f, scn, &head);
-        settle(f);
+        functions_sort(f);
         return true;
 }
 
@@ -118,6 +126,8 @@ void functions_free(struct functions *f)
                 if (f->file->fd >= 0)
                         close(f->file->fd);
         }
+        for (uint32_t i = 0; i < f->count; i++)
+                free_name(f, &f->at[i]);
         free(f->file);
         free(f->at);
         *f = (struct functions){ 0 };

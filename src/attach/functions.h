@@ -26,11 +26,15 @@ struct functions {
         struct function *at; /* by name, and of one name by address */
         uint32_t count;
         struct functions_file *file;
+        bool recognized; /* by their code (recognize.h): names are of the table's own */
 };
 
 /* All of the file FD, which need not stay open.  false: E; one without symbols has none. */
 bool functions_read(struct functions *f, int fd, struct err *e);
 void functions_free(struct functions *f);
+
+/* Put entries that were added in order; of the same ones, one is kept. */
+void functions_sort(struct functions *f);
 
 /* The first of that NAME, and how many follow with it; NULL: there is none. */
 const struct function *functions_find(const struct functions *f, const char *name, uint32_t *count);

@@ -17,8 +17,9 @@
 #include "base/heap.h"
 #include "base/page.h"
 
-#define THREAD_BYTES 2048u /* of a thread's descriptor in which its number is looked for */
-#define LEAVE_TIMES 200u   /* that threads are given to come out of the agent */
+#define THREAD_BYTES 2048u    /* of a thread's descriptor in which its number is looked for */
+#define MALLOC_BYTES (64u << 10) /* more than the code of glibc's malloc has */
+#define LEAVE_TIMES 200u      /* that threads are given to come out of the agent */
 #define LEAVE_NAP_US 500u
 
 /* ---- opening and closing ---- */
@@ -194,12 +195,35 @@ static uint64_t find_tid(const struct inject *j)
         return 0;
 }
 
+/* A static program need not have the function that tells glibc's version. */
 static bool is_glibc(const struct inject *j)
 {
-        const struct entries_name *m = entries_get(&j->entries, "malloc"),
-                                  *v = entries_get(&j->entries, "gnu_get_libc_version");
+        const struct entries_name *m = entries_get(&j->entries, "malloc");
+        const struct entries_name *v = entries_get(&j->entries, "gnu_get_libc_version");
+        uint64_t from = m ? m->address - MALLOC_BYTES : 0;
 
-        return m && v && m->address && v->address && m->object == v->object;
+        if (!m || !m->address)
+                return false;
+        return j->entries.dynamic ? v && v->address && m->object == v->object
+                                  : j->entries.beside - from < 2 * MALLOC_BYTES;
+}
+
+/* Where the code of glibc's malloc is: one object file, whole. */
+static void find_allocator(const struct inject *j, struct wire_inject *w)
+{
+        static const char *const names[] = { "malloc", "free", "calloc", "realloc", "memalign",
+                                             "malloc_usable_size", "valloc", "pvalloc" };
+
+        w->inner = w->inner_end = 0;
+        for (size_t i = 0; w->glibc && i < sizeof names / sizeof *names; i++) {
+                const struct entries_name *n = entries_get(&j->entries, names[i]);
+
+                if (!n || !n->address)
+                        continue;
+                w->inner = !w->inner || n->address < w->inner ? n->address : w->inner;
+                if (n->address + n->size > w->inner_end)
+                        w->inner_end = n->address + n->size;
+        }
 }
 
 /* What the agent is told, in our copy of the image. */
@@ -209,6 +233,8 @@ static bool tell(struct inject *j, struct err *e)
 
         w->tid_at = find_tid(j);
         w->glibc = is_glibc(j);
+        w->fresh = j->request->fresh;
+        find_allocator(j, w);
         if (strlen(j->request->session) >= sizeof w->session ||
             strlen(j->request->library) >= sizeof w->library)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,

@@ -28,6 +28,7 @@ struct inject_request {
         const char *library; /* path of libseep.so, for programs that the process starts */
         const char *session; /* as in SEEP_SESSION */
         uint32_t flags;      /* WIRE_F_* */
+        bool fresh;          /* nothing was allocated before */
 };
 
 struct inject_result {

@@ -111,11 +111,6 @@ static bool check_elf(const char *path, const struct elf_facts *f, const struct 
                                "%s is %s, this agent is %s: it cannot be loaded there. "
                                "Record it with a seep built for that machine",
                                path, elf_kind_name(f), elf_own_kind_name());
-        if (!f->has_interp && !f->is_loader)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "%s is statically linked: preloading has no effect on static programs. "
-                               "Link it dynamically (without -static) to record it",
-                               path);
         if (f->interp[0] && access(f->interp, F_OK) < 0)
                 return err_set(e, ERR_EXIT_NOT_FOUND, "%s needs the loader %s, which is not there", path, f->interp);
         if (raises_rights(path, user))
@@ -151,23 +146,23 @@ static bool read_interpreter(int fd, char *out, size_t room)
         return true;
 }
 
-/* Which file the kernel will load for PATH: PATH itself, or what is named behind #!, and so on. */
-static bool follow_scripts(const char *path, char *file, size_t room, struct elf_facts *facts, struct err *e)
+bool program_look(const char *path, struct program_image *out, struct err *e)
 {
-        if (strlen(path) >= room)
+        if (strlen(path) >= sizeof out->file)
                 return err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%.60s...: name too long", path);
-        strcpy(file, path);
+        strcpy(out->file, path);
         for (int i = 0; i <= PROGRAM_SCRIPTS_MAX; i++) {
-                int fd = open(file, O_RDONLY | O_CLOEXEC);
+                int fd = open(out->file, O_RDONLY | O_CLOEXEC);
                 bool script;
 
-                *facts = (struct elf_facts){ 0 };
+                out->facts = (struct elf_facts){ 0 };
                 if (fd < 0 && errno == ENOENT && i > 0)
-                        return err_set(e, ERR_EXIT_NOT_FOUND, "%s: its interpreter %s is not there", path, file);
+                        return err_set(e, ERR_EXIT_NOT_FOUND, "%s: its interpreter %s is not there",
+                                       path, out->file);
                 if (fd < 0)
                         return true; /* executable but not readable: nothing can be told */
-                elf_look(fd, facts);
-                script = !facts->is_elf && read_interpreter(fd, file, room);
+                elf_look(fd, &out->facts);
+                script = !out->facts.is_elf && read_interpreter(fd, out->file, sizeof out->file);
                 close(fd);
                 if (!script)
                         return true;
@@ -175,20 +170,38 @@ static bool follow_scripts(const char *path, char *file, size_t room, struct elf
         return err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%s: too many nested interpreters", path);
 }
 
-bool program_check(const char *path, const struct program_user *user, struct err *e)
+static bool has_loader(const struct program_image *image, struct err *e)
 {
-        struct elf_facts facts;
-        char file[4096];
+        return !program_is_static(&image->facts) ||
+               err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "%s is statically linked: preloading has no effect on static programs. "
+                       "Record it without --engine=preload",
+                       image->file);
+}
 
-        if (!follow_scripts(path, file, sizeof file, &facts, e))
+static bool check(const char *path, const struct program_user *user, bool preload, struct err *e)
+{
+        struct program_image image;
+
+        if (!program_look(path, &image, e))
                 return false;
-        if (!facts.is_elf)
+        if (!image.facts.is_elf)
                 return true; /* a script without #!, for the shell; or a format the kernel was taught */
-        if (check_elf(file, &facts, user, e))
+        if ((!preload || has_loader(&image, e)) && check_elf(image.file, &image.facts, user, e))
                 return true;
-        if (strcmp(file, path) != 0)
+        if (strcmp(image.file, path) != 0)
                 err_context(e, "%s", path);
         return false;
+}
+
+bool program_check(const char *path, const struct program_user *user, struct err *e)
+{
+        return check(path, user, true, e);
+}
+
+bool program_check_written(const char *path, const struct program_user *user, struct err *e)
+{
+        return check(path, user, false, e);
 }
 
 const char *program_obstacle(const char *path, const struct program_user *user)
@@ -203,7 +216,7 @@ const char *program_obstacle(const char *path, const struct program_user *user)
                 return NULL;
         if (facts.foreign)
                 return "is built for another kind of machine than our library";
-        if (!facts.has_interp && !facts.is_loader)
+        if (program_is_static(&facts))
                 return "is statically linked, so that preloading has no effect";
         if (raises_rights(path, user))
                 return "runs with elevated privileges, so that the loader ignores our library";

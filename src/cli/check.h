@@ -59,6 +59,8 @@
           "child processes: none, exec (those that run a program) or all (all)", "none|exec|all")                       \
         X(CHECK_NO_CXX, "no-cxx", 0, NULL, "record new and delete as the malloc and free that they call")               \
         RECORD_OMIT_OPTION(X, CHECK)                                                                                    \
+        X(CHECK_ENGINE, "engine", 0, "HOW",                                                                             \
+          "how calls are seen: auto (what suits the program), preload or inject (auto)", RECORD_ENGINES)                \
         X(CHECK_USER, "user", 0, "NAME", "run the program as this user (for root)")                                     \
         X(CHECK_HEAD_GUARD, NULL, 0, NULL, "on in a check, off in 'seep record':")                                      \
         RECORD_GUARD_OPTIONS(X, CHECK)                                                                                  \

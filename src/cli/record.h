@@ -26,7 +26,7 @@
           "ignore allocations made by programs and libraries whose path matches, like libfoo (may be repeated)")
 
 /* Words of --engine, in the order of enum engine. */
-#define RECORD_ENGINES "auto|preload|breakpoint"
+#define RECORD_ENGINES "auto|preload|inject|breakpoint"
 
 /* Also of `seep attach`. */
 #define RECORD_WHAT_OPTIONS(X)                                                                                   \
@@ -87,7 +87,8 @@
 #define RECORD_OPTIONS(X)                                                                                       \
         RECORD_WHAT_OPTIONS(X)                                                                                  \
         X(RECORD_ENGINE, "engine", 0, "HOW",                                                                    \
-          "how calls are seen: auto (what suits the program), preload, or breakpoint (slow) (auto)",            \
+          "how calls are seen: auto (what suits the program), preload, inject, or breakpoint (slow) "           \
+          "(auto)",                                                                                             \
           RECORD_ENGINES)                                                                                       \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
         X(RECORD_EXIT_CODE, "exit-code", 0, NULL, "if signal N killed the program, exit with 128+N instead of dying by N") \

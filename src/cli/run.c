@@ -2,6 +2,7 @@
 #include "cli/run.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "attach/procfs.h"
+#include "attach/engine.h"
 #include "attach/program.h"
 #include "attach/spawn.h"
 #include "base/io.h"
@@ -151,9 +153,10 @@ static int exit_status(int status)
         return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int run(struct run *r, const struct session_options *options, const char *file, const char *agent)
+static int run(struct run *r, const struct session_options *options, const char *file)
 {
         struct spawn_request request = { .file = file, .argv = r->program_argv, .user = r->wishes->user };
+        bool preloaded = options->carrier == &carrier_preload;
         struct session_end end;
         struct err e = { 0 };
         struct session *s = session_open(options, &e);
@@ -161,12 +164,13 @@ static int run(struct run *r, const struct session_options *options, const char 
 
         if (!s)
                 return message_error(&e);
-        request.agent = agent ? session_agent(s, agent, &e) : NULL;
+        request.agent = preloaded ? session_agent(s, options->library, &e) : NULL;
         request.session = session_environment(s);
         request.signals = session_signals(s);
-        request.born = options->carrier->breakpoints ? session_trace : NULL;
+        if (!preloaded)
+                request.born = options->carrier->breakpoints ? session_trace : session_launch;
         request.context = s;
-        pid = request.agent || !agent ? spawn_start(&request, &e) : -1;
+        pid = request.agent || !preloaded ? spawn_start(&request, &e) : -1;
         if (pid < 0) {
                 session_close(s);
                 return message_error(&e);
@@ -212,19 +216,41 @@ static char *find_program(const struct run *r, struct err *e)
         return file;
 }
 
+/* What is needed for the engine that suits the program. */
+static bool choose_engine(struct run *r, const char *file, struct session_options *o, struct err *e)
+{
+        struct engine_choice choice = { .engine = r->wishes->engine };
+        struct program_user user;
+        char note[256];
+
+        if (!spawn_user(r->wishes->user, &user, e))
+                return false;
+        o->uid = user.uid;
+        if (o->carrier->breakpoints)
+                return true;
+        if (!engine_choose(&choice, file, &user, e) || !(o->library = spawn_find_agent(e)))
+                return false;
+        if (choice.engine == ENGINE_PRELOAD)
+                return true;
+        o->carrier = &carrier_launched;
+        o->image = spawn_find_image(e);
+        if (choice.why) {
+                snprintf(note, sizeof note, "recording by injection: %s", choice.why);
+                on_say(r, SESSION_DETAIL, note);
+        }
+        return o->image;
+}
+
 int run_program(struct run *r)
 {
         const struct record *wishes = r->wishes;
         struct session_options options = make_options(r);
-        struct program_user user;
         struct output output = { 0 };
         struct err e = { 0 };
-        char *file = NULL, *agent = NULL;
+        char *file = NULL;
         int status = -1;
 
-        if (spawn_user(wishes->user, &user, &e) && (file = find_program(r, &e)) &&
-            (options.carrier->breakpoints ||
-             (program_check(file, &user, &e) && (agent = spawn_find_agent(&e)))) &&
+        if ((file = find_program(r, &e)) && choose_engine(r, file, &options, &e) &&
             output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e) &&
             output_check_length(&output, r->program_argv[0], options.flags & WIRE_F_EVENTS, &e) && record_open_push(wishes, options.carrier, &r->push, &e)) {
                 if (e.text[0])
@@ -233,16 +259,16 @@ int run_program(struct run *r)
                         on_say(r, SESSION_ADVICE, OUTPUT_EXPOSED);
                 if (wishes->push && !wishes->sample_given)
                         on_say(r, SESSION_NOTE, "--push implies --sample: about one block per 512 KiB is recorded; --sample=SIZE chooses another rate, --sample=0 records all");
-                options.uid = user.uid;
                 options.output = &output;
-                status = run(r, &options, file, agent);
+                status = run(r, &options, file);
         }
         if (!push_close(r->push))
                 message("not all profiles were pushed: the process that sends them did not get that far");
         if (status < 0)
                 status = message_error(&e);
         output_free(&output);
-        free(agent);
+        free((char *)options.library);
+        free((char *)options.image);
         free(file);
         return status;
 }

@@ -14,6 +14,10 @@ const struct carrier carrier_breakpoint = {
 
 const struct carrier carrier_injected = { .engine = "inject", .options = "", .leaves = true };
 
+const struct carrier carrier_launched = {
+        .engine = "inject", .options = "", .child = true, .leaves = true
+};
+
 const struct carrier carrier_plain_preload = {
         .engine = "preload",
         .options = "SEEP_OPTIONS=",

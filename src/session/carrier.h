@@ -12,6 +12,7 @@
  *     plain preload  the user's LD_PRELOAD;    no     yes          yes          yes
  *                    agent/attend.h starts us
  *     injected       attach/inject.h           no     no           no           no
+ *     launched       attach/launch.h           yes    no           no           no
  *
  * All leave with the program; breakpoints, and what was injected, leave when
  * recording ends before it.
@@ -43,6 +44,7 @@ struct carrier {
 extern const struct carrier carrier_preload;       /* seep record PROGRAM */
 extern const struct carrier carrier_breakpoint;    /* seep record --engine breakpoint PROGRAM */
 extern const struct carrier carrier_injected;      /* seep attach PID */
+extern const struct carrier carrier_launched;      /* seep record PROGRAM, by injection */
 extern const struct carrier carrier_plain_preload; /* LD_PRELOAD=libseep.so PROGRAM */
 
 #endif

@@ -89,6 +89,10 @@ void diagnosis_explain(const struct diagnosis *s, const char *program, int statu
 
         if (s->starved)
                 snprintf(out, room, "seep had no file descriptor left for %s (ulimit -n)", program);
+        else if (s->launched && s->refused[0])
+                snprintf(out, room, "%s: %s", program, s->refused);
+        else if (s->launched)
+                snprintf(out, room, "%s ended before it allocated anything", program);
         else if (replaced && s->obstacle)
                 snprintf(out, room, "%s was replaced by %s, which %s", program, s->exe, s->obstacle);
         else if (s->obstacle)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/err.h"
+
 struct diagnosis {
         char exe[1024];     /* what runs, at the last look */
         char first[1024];   /* what ran at the first */
@@ -14,6 +16,8 @@ struct diagnosis {
         bool seen, has_preload, has_agent, is_filtered;
         bool files_limited, space_limited, data_limited; /* ulimit -f, -v, -d: too small for a ledger, at the last look */
         bool starved; /* we had no descriptor left for it */
+        bool launched;      /* it was to be recorded by injection, at its first allocation ... */
+        char refused[sizeof((struct err *)0)->text]; /* ... which could not be; "" */
         bool left; /* the program became another one, of which nothing was heard */
 };
 

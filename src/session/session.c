@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/launch.h"
 #include "attach/procfs.h"
 #include "base/clock.h"
 #include "base/heap.h"
@@ -129,6 +130,7 @@ void session_close(struct session *s)
         free(s->recordings);
         free(s->polls);
         free(s->main_path);
+        launch_free(s->launch);
         free(s);
 }
 
@@ -214,6 +216,10 @@ static void tick(struct session *s)
 
 static void main_changed(struct session *s, int status)
 {
+        if (WIFSTOPPED(status) && s->launch) {
+                session_launched(s, status);
+                return;
+        }
         if (WIFSTOPPED(status)) {
                 relay_stopped(s->main_pid, WSTOPSIG(status));
                 return;

@@ -46,6 +46,9 @@ const struct spawn_signals *session_signals(const struct session *s);
 /* With carrier->leaves: begin to record the process PID, which runs.  false: E, and it is as before. */
 bool session_attach(struct session *s, pid_t pid, struct err *e);
 
+/* For spawn_request.born: PID is to get the agent at its first allocation.  SESSION: a struct session. */
+bool session_launch(void *session, pid_t pid, struct err *e);
+
 /* Observe PID to its end (and with SESSION_FOLLOW_ALL all others to theirs).  Not our child (carrier.h): it may be 0, for the
  * first that says hello. */
 void session_run(struct session *s, pid_t pid, struct session_end *end);

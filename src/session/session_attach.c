@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* session_attach.c -- processes that ran before us: how we come in, and how we leave. */
+/* session_attach.c -- processes that an agent is written into: how we come in, and how we leave. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/inject.h"
+#include "attach/launch.h"
 #include "base/heap.h"
 #include "session/endpoint.h"
 #include "session/family.h"
@@ -18,7 +21,7 @@ static void tell_refused(struct session *s, const char *text)
         while (*text) {
                 size_t length = strcspn(text, "\n");
 
-                session_say(s, SESSION_DETAIL, "not recorded: %.*s", (int)length, text);
+                session_say(s, SESSION_ADVICE, "calls are not seen of %.*s", (int)length, text);
                 text += length + (text[length] != 0);
         }
 }
@@ -49,16 +52,21 @@ static bool claim(struct session *s, pid_t pid, struct err *e)
                        (int)pid);
 }
 
-bool session_attach(struct session *s, pid_t pid, struct err *e)
+/* H: what stands still already, and goes on here; NULL: all of PID is to be stopped for it. */
+static bool enter(struct session *s, pid_t pid, struct hold *h, struct err *e)
 {
-        struct inject_request q = { s->o.image, s->o.library, s->environment, s->o.flags };
+        struct inject_request q = { s->o.image, s->o.library, s->environment, s->o.flags,
+                                    h != NULL };
         struct greeting g = { .pid = (uint32_t)pid,
                               .pidfd = -1,
                               .uid = s->o.uid,
                               .hello = { WIRE_HELLO_MAGIC, 0, WIRE_HELLO_START, (uint32_t)pid, 0 } };
         struct inject_result r = { .ledger = -1 };
-        bool good = claim(s, pid, e) && inject_enter(pid, &q, &r, e);
+        bool good = h ? inject_enter_held(h, &q, &r, e)
+                      : claim(s, pid, e) && inject_enter(pid, &q, &r, e);
 
+        if (h)
+                hold_release(h);
         if (good) {
                 tell_entered(s, pid, &r);
                 s->main_id = (uint32_t)pid;
@@ -69,6 +77,42 @@ bool session_attach(struct session *s, pid_t pid, struct err *e)
         if (good)
                 session_meet(s, &g, e);
         return good;
+}
+
+bool session_attach(struct session *s, pid_t pid, struct err *e)
+{
+        return enter(s, pid, NULL, e);
+}
+
+bool session_launch(void *session, pid_t pid, struct err *e)
+{
+        struct session *s = session;
+
+        s->launch = launch_new(pid, e);
+        s->diagnosis.launched = true;
+        return s->launch;
+}
+
+void session_launched(struct session *s, int status)
+{
+        struct err e = { 0 };
+        struct hold h;
+
+        switch (launch_step(s->launch, status, &h, &e)) {
+        case LAUNCH_RUNS:
+                return;
+        case LAUNCH_STOPPED:
+                relay_stopped(s->main_pid, WSTOPSIG(status));
+                return;
+        case LAUNCH_READY:
+                enter(s, s->main_pid, &h, &e);
+                break;
+        case LAUNCH_UNFIT:
+                break;
+        }
+        snprintf(s->diagnosis.refused, sizeof s->diagnosis.refused, "%s", e.text);
+        launch_free(s->launch);
+        s->launch = NULL;
 }
 
 static void leave(struct session *s, pid_t pid)

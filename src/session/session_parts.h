@@ -52,6 +52,7 @@ struct session {
         bool stop, told_stranger, told_elsewhere, told_failed, told_left;
         uint64_t begin_ns;
         struct diagnosis diagnosis;
+        struct launch *launch; /* the program on its way to its first allocation; NULL */
         int dismissed; /* the connection of who wants us to leave; -1 nobody */
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
 };
@@ -81,6 +82,9 @@ void session_finish_all(struct session *s);
 void session_finish_departed(struct session *s, bool all);
 
 /* ---- session_attach.c ---- */
+
+/* The program stopped with STATUS on its way to its first allocation. */
+void session_launched(struct session *s, int status);
 
 /* Finish all recordings, and take the agent out of the processes, which go on. */
 void session_leave(struct session *s);

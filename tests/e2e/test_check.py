@@ -220,7 +220,7 @@ def test_leaks_that_could_not_be_searched_for_are_no_success(check, step, name):
 
 def test_a_program_that_cannot_be_recorded_is_no_success(compiler, check):
     static = compiler.build("known.c", flags=("-O0", "-static"), name="known-static")
-    assert check("--", static).status == 3
+    assert check("--engine=preload", "--", static).status == 3
     assert check("--", check.folder / "no-such-program").status == 127
     assert check("--", Path(__file__)).status == 126
 

@@ -81,7 +81,7 @@ def test_a_file_without_permission_is_126(tmp_path):
 def test_a_static_program_is_refused_with_the_reason(tmp_path):
     (tmp_path / "s.c").write_text("int main(void) { return 0; }\n")
     subprocess.run(["gcc", "-static", "s.c", "-o", "static"], cwd=tmp_path, check=True, timeout=DEADLINE)
-    check_refusal(seep("record", "./static", cwd=tmp_path), 3, "statically linked")
+    check_refusal(seep("record", "--engine=preload", "./static", cwd=tmp_path), 3, "statically linked")
 
 
 def test_a_program_with_raised_rights_is_refused_with_the_reason(tmp_path):

@@ -39,7 +39,7 @@ def unseen(*command, folder):
 
 
 def test_an_allocator_inside_the_program_does_not_pass(check, own_malloc):
-    done = check("--", own_malloc)
+    done = check("--engine=preload", "--", own_malloc)
     assert done.truth.facts["lost"] == 1000
     assert done.status == 1, done.stdout
     assert broken(done)[0] == {} and VERDICT + b": the program" in done.stdout
@@ -49,12 +49,12 @@ def test_an_allocator_inside_the_program_does_not_pass(check, own_malloc):
 
 
 def test_it_can_be_accepted_and_is_told_all_the_same(check, own_malloc):
-    done = check("--allow-unseen", "--", own_malloc)
+    done = check("--engine=preload", "--allow-unseen", "--", own_malloc)
     assert done.status == 0, done.stderr
     assert VERDICT + b": the program" in done.stdout and done.stdout.endswith(b"all 2 budgets kept\n")
     assert check.left() == []
-    assert check("--allow-unseen", "-q", "--", own_malloc).stdout == b""
-    assert VERDICT in check("-q", "--", own_malloc).stdout
+    assert check("--engine=preload", "--allow-unseen", "-q", "--", own_malloc).stdout == b""
+    assert VERDICT in check("--engine=preload", "-q", "--", own_malloc).stdout
 
 
 def test_check_follows_children_that_only_fork(check, forked):
@@ -152,7 +152,7 @@ def test_github_is_told(check, forked):
 
 
 def test_leaks_does_not_say_that_all_is_fine(check, own_malloc, forked):
-    path = recorded(check, own_malloc)
+    path = recorded(check, own_malloc, options=["--engine=preload"])
     done = run([SEEP, "leaks", path], cwd=check.folder)
     assert done.status == 0, "it is `check` that is a gate"
     assert VERDICT + b":\n" in done.stdout and b"has its own malloc" in done.stdout
@@ -163,7 +163,7 @@ def test_leaks_does_not_say_that_all_is_fine(check, own_malloc, forked):
 
 def test_the_summary_tells_it_once(check, own_malloc, forked):
     for program, words, reason in ((own_malloc, (), b"own malloc"), (forked, ("clean",), b"forked child")):
-        path = recorded(check, program, *words)
+        path = recorded(check, program, *words, options=["--engine=preload"])
         text = run([SEEP, "report", "--summary", path], cwd=check.folder).stdout
         assert text.count(reason) == 1 and b"NO LEAKS," not in text and b"everything on the heap was freed" not in text
 

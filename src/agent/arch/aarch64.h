@@ -50,6 +50,7 @@
 #define ARCH_SIG_PC 32
 #define ARCH_SIG_BYTES (8 * 33)
 
+#define ARCH_KEEPS
 #define ARCH_FRAME(caller)                                                        \
         do {                                                                      \
                 const uint64_t *arch_fp = __builtin_frame_address(0);             \

@@ -14,6 +14,7 @@
  *   ARCH_HASH_WORD             the type of the words of DT_HASH
  *
  * the frames of functions:
+ *   ARCH_KEEPS                 of a function: it changes no register but that of its result
  *   ARCH_FRAME(caller)         in a hook built with a frame pointer: the state of the hook's caller
  *   ARCH_REGS                  how many registers an unwind carries, by DWARF's numbers
  *   ARCH_REG_*                 DWARF's numbers of the stack pointer and the frame pointer, and the column of the return address

@@ -49,6 +49,7 @@
 #define ARCH_SIG_PC 15
 #define ARCH_SIG_BYTES (4 * 16)
 
+#define ARCH_KEEPS
 #define ARCH_FRAME(caller)                                                              \
         do {                                                                            \
                 (caller).base = 0;                                                      \

@@ -50,6 +50,7 @@
 #define ARCH_SIG_PC 1
 #define ARCH_SIG_BYTES (8 * 18)
 
+#define ARCH_KEEPS
 #define ARCH_FRAME(caller)                                                                  \
         do {                                                                                \
                 (caller).base = 0;                                                          \

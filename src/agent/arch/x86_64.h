@@ -41,6 +41,8 @@
 #define ARCH_SIG_PC 16
 #define ARCH_SIG_BYTES (8 * 17)
 
+#define ARCH_KEEPS __attribute__((no_caller_saved_registers))
+
 /* A hook with a frame pointer: [rbp] = caller's rbp, [rbp + 8] = return address, rbp + 16 = caller's rsp. */
 #define ARCH_FRAME(caller)                                                     \
         do {                                                                   \

@@ -25,6 +25,9 @@
 
 #define ARCH_CALL "\x01\x00\x00\xd4" /* svc 0 */
 #define ARCH_CALL_BYTES 4u
+#define ARCH_TRAP "\x00\x00\x20\xd4"
+#define ARCH_TRAP_BYTES 4u
+#define ARCH_TRAP_PAST 0u
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap
 #define ARCH_CLONE(flags) { flags }

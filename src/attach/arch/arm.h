@@ -19,6 +19,9 @@
 
 #define ARCH_CALL "\x00\x00\x00\xef" /* svc 0, in ARM code */
 #define ARCH_CALL_BYTES 4u
+#define ARCH_TRAP "\xf0\x01\xf0\xe7"
+#define ARCH_TRAP_BYTES 4u
+#define ARCH_TRAP_PAST 0u
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap2
 #define ARCH_CLONE(flags) { flags }

@@ -19,6 +19,9 @@
 
 #define ARCH_CALL "\x0a\x00" /* svc 0: the number is in r1 */
 #define ARCH_CALL_BYTES 2u
+#define ARCH_TRAP "\x00\x01"
+#define ARCH_TRAP_BYTES 2u
+#define ARCH_TRAP_PAST 2u
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap
 #define ARCH_CLONE(flags) { 0, flags } /* the stack comes first */

@@ -24,6 +24,9 @@
 
 #define ARCH_CALL "\x0f\x05"
 #define ARCH_CALL_BYTES 2u
+#define ARCH_TRAP "\xcc"
+#define ARCH_TRAP_BYTES 1u
+#define ARCH_TRAP_PAST 1u
 #define ARCH_ERESTARTNOINTR 513 /* the kernel's own */
 #define ARCH_SYS_MMAP SYS_mmap
 #define ARCH_CLONE(flags) { flags }

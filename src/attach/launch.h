@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.h -- a program that was just started runs up to its first allocation, and stands still.
+ *
+ * Room:   outside; the tracer.
+ * Keeps:  earlier there is nothing to write an agent into: a program without a loader makes its
+ *         thread pointer itself, one with a loader gets its libraries from it.  Both do so before
+ *         they allocate.  Stops are breakpoints on the functions that matter, gone at the first.
+ */
+#ifndef SEEP_ATTACH_LAUNCH_H
+#define SEEP_ATTACH_LAUNCH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "attach/hold.h"
+#include "base/err.h"
+
+enum launch_state {
+        LAUNCH_RUNS,    /* on its way */
+        LAUNCH_STOPPED, /* the same, but job control has stopped it */
+        LAUNCH_READY,   /* it stands still in front of its first allocation */
+        LAUNCH_UNFIT    /* E; it goes on, and is traced no more */
+};
+
+struct launch;
+
+/* PID, which becomes a program only after this, is traced from now on.  NULL: E. */
+struct launch *launch_new(pid_t pid, struct err *e);
+
+/* It has stopped with STATUS, of waitpid().  LAUNCH_READY: H holds it, for hold_release(). */
+enum launch_state launch_step(struct launch *l, int status, struct hold *h, struct err *e);
+
+void launch_free(struct launch *l);
+
+#endif
