@@ -19,8 +19,9 @@
 
 #define THREAD_BYTES 2048u    /* of a thread's descriptor in which its number is looked for */
 #define MALLOC_BYTES (64u << 10) /* more than the code of glibc's malloc has */
-#define LEAVE_TIMES 200u      /* that threads are given to come out of the agent */
+#define LEAVE_TIMES 40u       /* that threads are given to come out of the agent */
 #define LEAVE_NAP_US 500u
+#define LEAVE_NAP_MOST_US 100000u
 
 /* ---- opening and closing ---- */
 
@@ -466,6 +467,7 @@ bool inject_leave(pid_t pid, const char *image, struct inject_result *out, struc
 {
         struct priority priority = { 0 };
         bool good, over = false;
+        useconds_t nap = LEAVE_NAP_US;
         struct inject j;
 
         *out = (struct inject_result){ .ledger = -1 };
@@ -475,7 +477,8 @@ bool inject_leave(pid_t pid, const char *image, struct inject_result *out, struc
                 struct hold h = { 0 };
 
                 if (i)
-                        usleep(LEAVE_NAP_US);
+                        usleep(nap);
+                nap = i && nap * 2 < LEAVE_NAP_MOST_US ? nap * 2 : nap;
                 j.hold = &h;
                 priority_raise(&priority, gettid());
                 good = hold_all(&h, pid, e) && is_stopped_whole(&h, e);
