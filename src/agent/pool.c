@@ -7,6 +7,8 @@
 #include "agent/guest.h"
 
 #define ARENA_BYTES_MAX (1ull << 30) /* an arena is looked for that far back */
+#define NEAR_BYTES (64ull << 10)     /* ... or that far, where nothing was found so many times: */
+#define VAIN_MOST 100u
 
 struct arena {
         uint64_t start, end;
@@ -26,9 +28,9 @@ static bool holds(const struct ledger_block *b, uint64_t granule, uint64_t addre
         return true;
 }
 
-static bool search_plane(uint32_t plane, uint64_t address, struct arena *out)
+static bool search_plane(uint32_t plane, uint64_t address, uint64_t reach, struct arena *out)
 {
-        uint64_t granule = address & ~(LEDGER_SHADOW_GRANULE - 1), low = address > ARENA_BYTES_MAX ? address - ARENA_BYTES_MAX : 0;
+        uint64_t granule = address & ~(LEDGER_SHADOW_GRANULE - 1), low = address > reach ? address - reach : 0;
 
         while (granule > low) {
                 const struct ledger_block *b = shadow_entry(&agent_book, granule, plane);
@@ -54,7 +56,7 @@ static bool still_there(struct thread *t, const struct arena *a, uint64_t addres
         return b && LEDGER_BLOCK_LIVE(*b) && LEDGER_BLOCK_SITE(*b) == a->site && a->start + LEDGER_BLOCK_SIZE(*b) == a->end;
 }
 
-static struct arena find_arena(struct thread *t, uint64_t address)
+static struct arena find_arena(struct thread *t, uint64_t address, uint64_t reach)
 {
         static OWN_THREAD struct arena last OWN_MODEL;
         struct arena found = { 0, 0, 0 };
@@ -62,9 +64,9 @@ static struct arena find_arena(struct thread *t, uint64_t address)
         if (still_there(t, &last, address))
                 return last;
         if (!agent_book.spread)
-                search_plane(0, address, &found);
+                search_plane(0, address, reach, &found);
         for (uint32_t plane = 1; agent_book.spread && plane < SHADOW_POOL && !found.site; plane++)
-                search_plane(plane, address, &found);
+                search_plane(plane, address, reach, &found);
         if (found.site)
                 last = found;
         return found;
@@ -72,8 +74,14 @@ static struct arena find_arena(struct thread *t, uint64_t address)
 
 struct pool_block pool_around(struct thread *t, uint64_t address)
 {
-        struct arena a = find_arena(t, address);
+        /* Asked for each release of memory that we do not know.  A program that has a way to allocate
+         * past us makes a great many of these. */
+        static uint32_t vain;
+        bool near = __atomic_load_n(&vain, __ATOMIC_RELAXED) >= VAIN_MOST;
+        struct arena a = find_arena(t, address, near ? NEAR_BYTES : ARENA_BYTES_MAX);
 
+        if (!a.site && !near)
+                __atomic_add_fetch(&vain, 1, __ATOMIC_RELAXED);
         return (struct pool_block){ a.start, a.end - a.start, a.site };
 }
 
@@ -117,7 +125,7 @@ void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_sta
         if (!address || (agent.special & (SPECIAL_OFF | SPECIAL_SAMPLE)))
                 return;
         size = (size_t)shadow_size(size);
-        a = find_arena(t, address);
+        a = find_arena(t, address, ARENA_BYTES_MAX);
         b = pool_entry(address);
         if (b && LEDGER_BLOCK_LIVE(*b))
                 release(t, b, address, &a, caller); /* handed out again without having come back */
@@ -149,7 +157,7 @@ void pool_free(struct thread *t, uint64_t address, struct arch_state caller)
                         fault_note(t, LEDGER_ERROR_DOUBLE_FREE, b, address, LEDGER_FAMILY_POOL, caller);
                 return;
         }
-        a = find_arena(t, address);
+        a = find_arena(t, address, ARENA_BYTES_MAX);
         release(t, b, address, &a, caller);
 }
 

@@ -150,3 +150,41 @@ const struct function *functions_find(const struct functions *f, const char *nam
         *count = end - low;
         return *count ? &f->at[low] : NULL;
 }
+
+static uint32_t exported_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, const char *const *names,
+                            uint32_t count)
+{
+        Elf_Data *data = elf_getdata(scn, NULL);
+        size_t symbols = data && head->sh_entsize ? data->d_size / head->sh_entsize : 0;
+        uint32_t found = 0;
+
+        for (size_t i = 0; i < symbols && i < FUNCTIONS_MOST; i++) {
+                GElf_Sym s;
+                const char *name;
+
+                if (!gelf_getsym(data, (int)i, &s) || s.st_shndx == SHN_UNDEF)
+                        continue;
+                name = elf_strptr(elf, head->sh_link, s.st_name);
+                for (uint32_t n = 0; name && n < count; n++)
+                        if (strcmp(name, names[n]) == 0)
+                                found |= 1u << n;
+        }
+        return found;
+}
+
+uint32_t functions_exported(int fd, const char *const *names, uint32_t count)
+{
+        Elf_Scn *scn = NULL;
+        GElf_Shdr head;
+        uint32_t found = 0;
+        Elf *elf;
+
+        elf_version(EV_CURRENT);
+        elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+        while (elf && (scn = elf_nextscn(elf, scn)))
+                if (gelf_getshdr(scn, &head) && head.sh_type == SHT_DYNSYM)
+                        found |= exported_in(elf, scn, &head, names, count);
+        if (elf)
+                elf_end(elf);
+        return found;
+}

@@ -271,7 +271,8 @@ static bool explain(uint32_t pid, struct err *e)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "process %u is not being recorded; if a recorded program forked it, --follow=all records it too", pid);
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                       "process %u is not being recorded; start it with 'seep record PROGRAM', or with libseep.so in LD_PRELOAD", pid);
+                       "process %u is not being recorded; 'seep attach %u' records it from now on, "
+                       "'seep record PROGRAM' from its start", pid, pid);
 }
 
 /* Whoever answers at FD, which is closed. */

@@ -203,6 +203,6 @@ def test_an_output_file_is_not_replaced_unless_told(steps, recorder, tmp_path):
 
 
 @pytest.mark.parametrize("command", [["diff", "1@a", "1@b"], ["export", "--to", "csv", "1"], ["sql", "1", "SELECT 1"]])
-def test_a_process_instead_of_a_recording_is_told_how_it_is_asked(command, tmp_path):
+def test_a_process_that_is_not_recorded_is_told_what_would_help(command, tmp_path):
     done = subprocess.run([SEEP, *command], cwd=tmp_path, capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
-    assert done.returncode == 4 and "seep top 1" in " ".join(done.stderr.split()), done.stderr
+    assert done.returncode == 3 and "seep attach 1" in " ".join(done.stderr.split()), done.stderr
