@@ -23,7 +23,8 @@
 struct action {
         arch_word handler, flags;
         void (*restorer)(void);
-        uint64_t mask __attribute__((packed, aligned(sizeof(arch_word)))); /* only ever none or all */
+        /* Only ever none or all. */
+        uint64_t mask __attribute__((packed, aligned(sizeof(arch_word))));
 };
 
 /* What handlers of ours return to (signal.c). */

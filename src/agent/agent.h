@@ -3,9 +3,9 @@
  * agent.h -- the agent's state: is it recording, and where is its ledger.
  *
  * Room:   inside; any context.
- * Keeps:  agent.gate points at a page that the kernel wipes in a forked child (MADV_WIPEONFORK), however the child was
- *         made.  GATE_ON is therefore never seen by a child that still shares the parent's ledger; it takes the slow
- *         path, agent_wake(), which decides what to do.
+ * Keeps:  agent.gate points at a page that the kernel wipes in a forked child (MADV_WIPEONFORK),
+ *         however the child was made.  GATE_ON is therefore never seen by a child that still shares
+ *         the parent's ledger; it takes the slow path, agent_wake(), which decides what to do.
  */
 #ifndef SEEP_AGENT_AGENT_H
 #define SEEP_AGENT_AGENT_H
@@ -27,7 +27,8 @@ enum special {
         SPECIAL_LIMIT = 8,   /* live bytes are compared with a limit after each allocation */
         SPECIAL_REFUSE = 16, /* ... and before */
         SPECIAL_POOLS = 32,  /* the program told of blocks of its own inside others */
-        SPECIAL_SAMPLE = 64, /* a few blocks stand for all (sample.h); none of the others but OFF, ERAS and POOLS */
+        SPECIAL_SAMPLE = 64, /* a few blocks stand for all (sample.h); none of the
+                              * others but OFF, ERAS and POOLS */
         SPECIAL_QUARANTINE = 128, /* freed blocks are kept back for a while (quarantine.h) */
         SPECIAL_FILL = 256,       /* fresh and freed memory is overwritten (fill.h) */
         SPECIAL_OMIT = 512        /* blocks of some callers are not recorded (omit.h) */
@@ -43,11 +44,13 @@ struct agent {
         uint32_t started; /* 0 never, 1 on the way, 2 done */
         uint32_t pid;
         uint32_t unfollowed; /* a forked child that is not recorded, and has not allocated yet */
-        uint32_t sandboxed; /* the program may make few system calls only from now on (seccomp): so do we */
+        uint32_t sandboxed; /* the program may make few system calls only from now on (seccomp): so
+                             * do we */
         uint32_t generation; /* raised when code was unmapped: cached rules and stacks are void */
         uint32_t observer; /* its process, as it sees itself */
         uint32_t signal; /* that asks for a snapshot; 0 none */
-        uint64_t limit, snapshot_at; /* live bytes that must not be passed, or at which a snapshot is taken; 0 none */
+        uint64_t limit, snapshot_at; /* live bytes that must not be passed, or at which a
+                                      * snapshot is taken; 0 none */
         uint64_t sample; /* one block in so many bytes is recorded; 0 all */
         uint64_t ledger_limit; /* bytes of memory that the ledger may take; 0 any */
         uint64_t quarantine; /* bytes of freed blocks to keep back; 0 none */
@@ -64,7 +67,8 @@ extern struct book agent_book; /* of this process */
 
 /* The rest is in start.c, which includes whatever has a start; nothing but the state is here.
  *
- * Called when the gate is not GATE_ON: first call of all, forked child, or switched off.  True: record. */
+ * Called when the gate is not GATE_ON: first call of all, forked child, or switched off.  True:
+ * record. */
 bool agent_wake(void);
 
 /* Allow the observer to read our memory. */

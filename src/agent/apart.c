@@ -26,7 +26,8 @@ static uint32_t count_in(struct maps *m)
                                 dev = line.dev;
                                 ino = line.ino;
                         }
-                        count += pass == 1 && ino && line.dev == dev && line.ino == ino && line.offset == 0;
+                        count += pass == 1 && ino && line.dev == dev && line.ino == ino &&
+                                 line.offset == 0;
                 }
                 maps_close(m);
                 if (m->failed)
@@ -51,18 +52,21 @@ void apart_called(bool fresh)
         __atomic_add_fetch(&agent.head->namespaces, 1, __ATOMIC_RELAXED);
 }
 
-/* With a call that another thread is in just now this is too early for it: then it is counted the next time, by the copy that it makes. */
+/* With a call that another thread is in just now this is too early for it: then it is counted the
+ * next time, by the copy that it makes. */
 void apart_settle(void)
 {
         uint32_t fresh, other, now;
 
-        if (*agent.gate != GATE_ON || (!__atomic_load_n(&fresh_calls, __ATOMIC_RELAXED) && !__atomic_load_n(&other_calls, __ATOMIC_RELAXED)))
+        if (*agent.gate != GATE_ON || (!__atomic_load_n(&fresh_calls, __ATOMIC_RELAXED) &&
+                                       !__atomic_load_n(&other_calls, __ATOMIC_RELAXED)))
                 return;
         now = count_copies();
         if (!now)
                 return;
         fresh = __atomic_exchange_n(&fresh_calls, 0, __ATOMIC_RELAXED);
-        other = now == 1 && copies == 1 ? __atomic_exchange_n(&other_calls, 0, __ATOMIC_RELAXED) : 0;
+        other = now == 1 && copies == 1 ? __atomic_exchange_n(&other_calls, 0, __ATOMIC_RELAXED)
+                                        : 0;
         __atomic_add_fetch(&agent.head->namespaces, now - copies - fresh - other, __ATOMIC_RELAXED);
         copies = now;
 }

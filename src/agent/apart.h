@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * apart.h -- libraries in namespaces apart (dlmopen): they have a C library of their own, whose malloc is not ours.
+ * apart.h -- libraries in namespaces apart (dlmopen): they have a C library of their own,
+ * whose malloc is not ours.
  *
  * Room:   inside; called by the program, and before its end.
- * Keeps:  what a call of dlmopen comes to is not seen: the real function must find the program's address as the one that it returns to.  So each call
- *         counts, until a look at the map shows how many C libraries there are more than before.
+ * Keeps:  what a call of dlmopen comes to is not seen: the real function must find the program's
+ *         address as the one that it returns to.  So each call counts, until a look at the map
+ *         shows how many C libraries there are more than before.
  */
 #ifndef SEEP_AGENT_APART_H
 #define SEEP_AGENT_APART_H

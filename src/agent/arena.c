@@ -3,8 +3,9 @@
  * arena.c -- the ledger's memory: one sparse file, reserved at once, made writable part by part.
  *
  * Room:   inside; any context (arena_commit); at start and fork only (the rest).
- * Keeps:  what is not committed is PROT_NONE, so that mlockall() in the program does not fill the reservation.
- *         A commit is one mprotect of at least BOOK_STEP bytes; a race commits twice, which is harmless.
+ * Keeps:  what is not committed is PROT_NONE, so that mlockall() in the program does not fill the
+ *         reservation.  A commit is one mprotect of at least BOOK_STEP bytes; a race commits
+ *         twice, which is harmless.
  */
 #include "agent/arena.h"
 
@@ -25,7 +26,8 @@
 #define ARENA_DATA_LEAST (4ul << 20) /* with less, what we need of it would be too much of it */
 #define ARENA_BESIDES (9ul << 20) /* address space that we take besides the ledger, about */
 
-static bool unsure;  /* the ledger is in a file system that can be full: touching a page that it has no room for would be the end */
+static bool unsure;  /* the ledger is in a file system that can be full: touching a page that it has
+                      * no room for would be the end */
 static bool stocked; /* all of the ledger is writable */
 
 /* Private memory that was got before a filter of system calls forbade it. */
@@ -42,8 +44,9 @@ static void arena_seal(long fd)
         sys_call3(SYS_fcntl, fd, 1033 /* F_ADD_SEALS */, 2 /* F_SEAL_SHRINK */);
 }
 
-/* Give FD its size.  A limit on file sizes (ulimit -f) holds for memory files too and would send SIGXFSZ: the soft one is raised
- * for the time of the call; beyond the hard one the call is not even tried. */
+/* Give FD its size.  A limit on file sizes (ulimit -f) holds for memory files too and
+ * would send SIGXFSZ: the soft one is raised for the time of the call; beyond the hard one
+ * the call is not even tried. */
 static bool arena_resize(long fd, uint64_t size, bool may_raise)
 {
         uint64_t limit[2] = { ~0ull, ~0ull }, raised[2];
@@ -55,7 +58,8 @@ static bool arena_resize(long fd, uint64_t size, bool may_raise)
         if (size > limit[1])
                 return false;
         raised[0] = raised[1] = limit[1];
-        if (size > limit[0] && sys_failed(sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, (long)raised, 0, 0, 0)))
+        if (size > limit[0] &&
+            sys_failed(sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, (long)raised, 0, 0, 0)))
                 return false;
         result = sys_resize(fd, size);
         if (result == -SYS_EPERM) /* by a filter of system calls */
@@ -78,14 +82,17 @@ static void *arena_reserve(long fd, uint64_t size, void *at)
         return p;
 }
 
-/* Where a filter of system calls forbids a file in memory, there is one without a name in the folder for such. */
+/* Where a filter of system calls forbids a file in memory, there is one without a
+ * name in the folder for such. */
 static long arena_memfd(void)
 {
-        long fd = sys_call3(SYS_memfd_create, (long)ARENA_NAME, 3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */, 0);
+        long fd = sys_call3(SYS_memfd_create, (long)ARENA_NAME,
+                            3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */, 0);
 
         if (fd != -SYS_EPERM)
                 return fd;
-        fd = sys_call6(SYS_openat, SYS_AT_HERE, (long)"/dev/shm", SYS_O_UNNAMED | SYS_O_CLOEXEC, 0600, 0, 0);
+        fd = sys_call6(SYS_openat, SYS_AT_HERE, (long)"/dev/shm", SYS_O_UNNAMED | SYS_O_CLOEXEC,
+                       0600, 0, 0);
         unsure = unsure || fd >= 0;
         return fd;
 }
@@ -93,7 +100,8 @@ static long arena_memfd(void)
 /* Make [AT, AT + SIZE) of the ledger writable. */
 static bool arena_unlock(void *at, uint64_t size)
 {
-        return !sys_failed(sys_protect(at, size, PROT_READ | PROT_WRITE)) && (!unsure || !sys_failed(sys_advise(at, size, POPULATE_WRITE)));
+        return !sys_failed(sys_protect(at, size, PROT_READ | PROT_WRITE)) &&
+               (!unsure || !sys_failed(sys_advise(at, size, POPULATE_WRITE)));
 }
 
 static uint64_t data_limit(void)
@@ -104,8 +112,9 @@ static uint64_t data_limit(void)
         return limit[0];
 }
 
-/* How much address space may be reserved.  Where it is limited (ulimit -v), half of it is the program's in any case.  A soft limit is raised by
- * what is reserved, if it can be: what the program has is then what it had, and what it is told, too (hooks_limit.c).  One that has room for
+/* How much address space may be reserved.  Where it is limited (ulimit -v), half of it is the
+ * program's in any case.  A soft limit is raised by what is reserved, if it can be: what the
+ * program has is then what it had, and what it is told, too (hooks_limit.c).  One that has room for
  * all of it was raised by the program that became this one. */
 static uint64_t arena_allowance(void)
 {
@@ -116,7 +125,8 @@ static uint64_t arena_allowance(void)
                 return all;
         if (!INJECTED && limit[1] - limit[0] >= all) {
                 limit[0] += all;
-                if (!sys_failed(sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_SPACE, (long)limit, 0, 0, 0)))
+                if (!sys_failed(
+                            sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_SPACE, (long)limit, 0, 0, 0)))
                         return all;
                 limit[0] -= all;
         }
@@ -125,7 +135,9 @@ static uint64_t arena_allowance(void)
 
 uint64_t arena_reserved(void)
 {
-        return !INJECTED && agent.head && agent.head->file_size == book_layout(NULL, 0) ? agent.head->file_size + ARENA_BESIDES : 0;
+        return !INJECTED && agent.head && agent.head->file_size == book_layout(NULL, 0)
+                       ? agent.head->file_size + ARENA_BESIDES
+                       : 0;
 }
 
 long arena_create(void)
@@ -173,8 +185,8 @@ bool arena_commit(enum ledger_part part, uint64_t bytes)
                 return false;
         if (!stocked && !arena_unlock((uint8_t *)agent.head + extent->offset + have, want - have))
                 return false;
-        while (have < want && !__atomic_compare_exchange_n(&extent->committed, &have, want, false, __ATOMIC_RELEASE,
-                                                           __ATOMIC_RELAXED))
+        while (have < want && !__atomic_compare_exchange_n(&extent->committed, &have, want, false,
+                                                           __ATOMIC_RELEASE, __ATOMIC_RELAXED))
                 ;
         if (agent.ledger_limit)
                 thin_check();
@@ -187,8 +199,8 @@ void arena_own(uint64_t start, size_t size)
         uint32_t index = __atomic_fetch_add(&agent.head->own_count, 1, __ATOMIC_RELAXED);
 
         if (arena_commit(LEDGER_OWN, (index + 1ull) * sizeof(struct ledger_range)))
-                ((struct ledger_range *)arena_at(LEDGER_OWN))[index] =
-                        (struct ledger_range){ start, start + ((size + SYS_PAGE - 1) & ~(SYS_PAGE - 1)) };
+                ((struct ledger_range *)arena_at(LEDGER_OWN))[index] = (struct ledger_range){
+                        start, start + ((size + SYS_PAGE - 1) & ~(SYS_PAGE - 1)) };
 }
 
 /* From what was laid in; NULL when there is nothing left.  It is not given back. */
@@ -228,14 +240,17 @@ void *arena_table(struct arena_table *t, uint64_t size)
 
 bool arena_table_open(struct arena_table *t, uint64_t bytes)
 {
-        uint64_t have = __atomic_load_n(&t->open, __ATOMIC_RELAXED), want = (bytes + ARENA_TABLE_STEP - 1) & ~(ARENA_TABLE_STEP - 1);
+        uint64_t have = __atomic_load_n(&t->open, __ATOMIC_RELAXED),
+                 want = (bytes + ARENA_TABLE_STEP - 1) & ~(ARENA_TABLE_STEP - 1);
 
         if (likely(bytes <= have))
                 return true;
         want = want < t->size ? want : t->size;
-        if (bytes > want || sys_failed(sys_protect(t->at + have, want - have, PROT_READ | PROT_WRITE)))
+        if (bytes > want ||
+            sys_failed(sys_protect(t->at + have, want - have, PROT_READ | PROT_WRITE)))
                 return false;
-        while (have < want && !__atomic_compare_exchange_n(&t->open, &have, want, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        while (have < want && !__atomic_compare_exchange_n(&t->open, &have, want, false,
+                                                           __ATOMIC_RELEASE, __ATOMIC_RELAXED))
                 ;
         return true;
 }
@@ -255,7 +270,8 @@ void arena_stock_up(void)
         if (stocked || spare.at)
                 return;
         for (int part = 0; good && part < LEDGER_PARTS; part++)
-                good = arena_unlock((uint8_t *)agent.head + agent.head->part[part].offset, agent.head->part[part].size);
+                good = arena_unlock((uint8_t *)agent.head + agent.head->part[part].offset,
+                                    agent.head->part[part].size);
         stocked = good;
         for (struct arena_table *t = tables; t; t = t->next)
                 arena_table_open(t, t->size);
@@ -269,10 +285,14 @@ void arena_private_free(void *p, uint64_t size)
         uint32_t count = agent.head->own_count;
 
         for (uint32_t i = count; i-- > 0;)
-                if ((i + 1ull) * sizeof *own <= agent.head->part[LEDGER_OWN].committed && own[i].start == (uintptr_t)p) {
+                if ((i + 1ull) * sizeof *own <= agent.head->part[LEDGER_OWN].committed &&
+                    own[i].start == (uintptr_t)p) {
                         own[i].end = own[i].start;
-                        if (i + 1 == count) /* what comes and goes again and again needs no new entry each time */
-                                __atomic_compare_exchange_n(&agent.head->own_count, &count, i, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+                        /* What comes and goes again and again needs no new entry each time. */
+                        if (i + 1 == count)
+                                __atomic_compare_exchange_n(&agent.head->own_count, &count, i,
+                                                            false, __ATOMIC_RELAXED,
+                                                            __ATOMIC_RELAXED);
                         break;
                 }
         sys_unmap(p, size);
@@ -294,7 +314,8 @@ static bool arena_copy_extent(long fd, uint64_t offset, uint64_t size, uint8_t *
                 if (i == first)
                         continue;
                 for (uint64_t at = first * SYS_PAGE; at < i * SYS_PAGE;) {
-                        long put = sys_write_at(fd, base + offset + at, i * SYS_PAGE - at, offset + at);
+                        long put = sys_write_at(fd, base + offset + at, i * SYS_PAGE - at,
+                                                offset + at);
 
                         if (put <= 0)
                                 return false;
@@ -312,7 +333,8 @@ static bool arena_copy_part(long fd, enum ledger_part part, uint8_t *resident)
         uint64_t committed = extent->committed;
 
         /* In a child the parent may have committed more since: it is open there, not here. */
-        if (sys_failed(sys_protect((uint8_t *)agent.head + extent->offset, committed, PROT_READ | PROT_WRITE)))
+        if (sys_failed(sys_protect((uint8_t *)agent.head + extent->offset, committed,
+                                   PROT_READ | PROT_WRITE)))
                 return false;
         for (uint64_t at = 0; at < committed; at += COPY_STEP) {
                 uint64_t size = committed - at < COPY_STEP ? committed - at : COPY_STEP;
@@ -332,7 +354,8 @@ long arena_copy(void)
         if (good)
                 arena_seal(fd);
         for (int part = 0; good && part < LEDGER_PARTS; part++)
-                good = part == LEDGER_JOURNAL || part == LEDGER_ORDER || arena_copy_part(fd, part, resident);
+                good = part == LEDGER_JOURNAL || part == LEDGER_ORDER ||
+                       arena_copy_part(fd, part, resident);
         if (resident)
                 sys_unmap(resident, COPY_STEP / SYS_PAGE);
         if (good || fd < 0)
@@ -343,8 +366,9 @@ long arena_copy(void)
 
 bool arena_copy_again(long fd)
 {
-        static const enum ledger_part growing[] = { LEDGER_HEAD,    LEDGER_NODES,   LEDGER_SITES,  LEDGER_CHUNKS,
-                                                    LEDGER_THREADS, LEDGER_MODULES, LEDGER_STRINGS };
+        static const enum ledger_part growing[] = { LEDGER_HEAD, LEDGER_NODES, LEDGER_SITES,
+                                                    LEDGER_CHUNKS, LEDGER_THREADS, LEDGER_MODULES,
+                                                    LEDGER_STRINGS };
         uint8_t *resident = sys_memory(COPY_STEP / SYS_PAGE);
         bool good = resident != NULL;
 
@@ -367,6 +391,7 @@ bool arena_replace(long fd)
         good = true;
         stocked = false;
         for (int part = 0; part < LEDGER_PARTS; part++)
-                good &= arena_unlock((uint8_t *)agent.head + parts[part].offset, parts[part].committed);
+                good &= arena_unlock((uint8_t *)agent.head + parts[part].offset,
+                                     parts[part].committed);
         return good;
 }

@@ -13,26 +13,28 @@
 
 #include "ledger/ledger.h"
 
-/* Make the memfd, reserve its address space, commit the head and write its extents.  Returns the descriptor (the
- * caller closes it) or a negative errno; sets agent.head and agent_book. */
+/* Make the memfd, reserve its address space, commit the head and write its extents.  Returns the
+ * descriptor (the caller closes it) or a negative errno; sets agent.head and agent_book. */
 long arena_create(void);
 
-/* By how much limits on address space that the program sets are raised for the kernel.  0: it runs under one that could not be, and the ledger
- * takes its share of it. */
+/* By how much limits on address space that the program sets are raised for the kernel.  0: it runs
+ * under one that could not be, and the ledger takes its share of it. */
 uint64_t arena_reserved(void);
 
-/* Make sure that the first BYTES of PART are writable.  False: the part is full or the kernel refused. */
+/* Make sure that the first BYTES of PART are writable.  False: the part is full or the kernel
+ * refused. */
 bool arena_commit(enum ledger_part part, uint64_t bytes);
 
-/* Memory of our own: private, zero, not in core files, and known as ours to who searches for leaks.  NULL when there is none. */
+/* Memory of our own: private, zero, not in core files, and known as ours to who searches for leaks.
+ * NULL when there is none. */
 void *arena_private(uint64_t size);
 void arena_private_free(void *p, uint64_t size);
 
 /* The same is known of [START, START + SIZE). */
 void arena_own(uint64_t start, size_t size);
 
-/* A table of our own that stays where it is and grows: all of its room is reserved, and writable as far as it was opened.  Only that counts
- * where a program's data are limited (ulimit -d). */
+/* A table of our own that stays where it is and grows: all of its room is reserved, and writable as
+ * far as it was opened.  Only that counts where a program's data are limited (ulimit -d). */
 struct arena_table {
         uint8_t *at;
         uint64_t size, open;
@@ -42,7 +44,8 @@ struct arena_table {
 /* Reserve SIZE bytes for T, which is never given back.  NULL when there is no room. */
 void *arena_table(struct arena_table *t, uint64_t size);
 
-/* Make sure that the first BYTES of T can be written.  False: it has no more, or the kernel refused. */
+/* Make sure that the first BYTES of T can be written.  False: it has no more, or the kernel
+ * refused. */
 bool arena_table_open(struct arena_table *t, uint64_t bytes);
 
 /* What a full ledger means is told by thin.c; those who fill it know no more than this.
@@ -50,17 +53,19 @@ bool arena_table_open(struct arena_table *t, uint64_t bytes);
  * The ledger has become larger, or may have: is it time to record less? */
 void thin_check(void);
 
-/* There is no room for more, for this reason: new blocks are counted only, and releases followed as before. */
+/* There is no room for more, for this reason: new blocks are counted only, and
+ * releases followed as before. */
 void thin_end(enum ledger_stop reason);
 
 /* A filter of system calls will keep memory from us: get now what may be needed. */
 void arena_stock_up(void);
 
-/* Copy the ledger into a new memfd, touched pages only.  Returns its descriptor or a negative errno. */
+/* Copy the ledger into a new memfd, touched pages only.  Returns its descriptor or a negative
+ * errno. */
 long arena_copy(void);
 
-/* Copy the tables that only grow once more, and the head with their counts: what other threads added between the copy and the fork, the
- * child's private tables know already. */
+/* Copy the tables that only grow once more, and the head with their counts: what other threads
+ * added between the copy and the fork, the child's private tables know already. */
 bool arena_copy_again(long fd);
 
 /* Map the ledger in FD at the address of the present one, in its place. */

@@ -2,8 +2,8 @@
 /*
  * attend.c -- plain LD_PRELOAD: nobody observes us yet, so the tool is started.
  *
- * Keeps:  the tool is no child of the program: a process in between starts it and ends at once, without SIGCHLD and unseen by wait().
- *         No descriptor stays open.
+ * Keeps:  the tool is no child of the program: a process in between starts it and ends at once,
+ *         without SIGCHLD and unseen by wait().  No descriptor stays open.
  */
 #include "agent/attend.h"
 
@@ -20,8 +20,8 @@
 #define PATH_BYTES 4096
 #define ANSWER_MS 10000
 
-enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, CLONE_VM = 0x100, CLONE_VFORK = 0x4000, WAIT_CLONE = (int)0x80000000,
-       SET_FD_FLAGS = 2, MAY_EXECUTE = 1, POLL_IN = 1 };
+enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, CLONE_VM = 0x100, CLONE_VFORK = 0x4000,
+       WAIT_CLONE = (int)0x80000000, SET_FD_FLAGS = 2, MAY_EXECUTE = 1, POLL_IN = 1 };
 
 struct tool {
         char path[PATH_BYTES];
@@ -72,7 +72,8 @@ static bool is_program(char *path)
 /* Beside the library: in the build tree, or installed below lib/seep, lib/TRIPLET/seep or lib. */
 static bool find_tool(struct tool *t)
 {
-        static const char *const places[] = { "../seep", "../../bin/seep", "../../../bin/seep", "../bin/seep", "seep" };
+        static const char *const places[] = { "../seep", "../../bin/seep", "../../../bin/seep",
+                                              "../bin/seep", "seep" };
         const char *library = real_library();
         size_t length = library ? strlen(library) : PATH_BYTES;
 
@@ -99,10 +100,12 @@ static bool read_environment(struct tool *t)
         t->words = sys_memory(ENVIRON_WORDS * sizeof *t->words);
         if (fd < 0 || !t->texts || !t->words)
                 return false;
-        while (used < (long)ENVIRON_BYTES - 1 && (got = sys_read(fd, t->texts + used, ENVIRON_BYTES - 1 - (size_t)used)) > 0)
+        while (used < (long)ENVIRON_BYTES - 1 &&
+               (got = sys_read(fd, t->texts + used, ENVIRON_BYTES - 1 - (size_t)used)) > 0)
                 used += got;
         sys_close(fd);
-        for (const char *word = t->texts; word < t->texts + used && count < ENVIRON_WORDS - 1; word += strlen(word) + 1)
+        for (const char *word = t->texts; word < t->texts + used && count < ENVIRON_WORDS - 1;
+             word += strlen(word) + 1)
                 if (*word && !bytes_after(word, "LD_PRELOAD="))
                         t->words[count++] = word;
         return true;
@@ -183,8 +186,10 @@ bool attend_start(char *out, size_t room, uint64_t mask)
                 say("seep: the program seep is not beside this libseep.so; nothing is recorded\n");
                 return false;
         }
-        if (sys_failed(sys_call6(SYS_socketpair, FAMILY_UNIX, SOCKET_SEQPACKET | SYS_O_CLOEXEC, 0, (long)ends, 0, 0))) {
-                say("seep: no descriptor is free to reach the observer (ulimit -n); nothing is recorded\n");
+        if (sys_failed(sys_call6(SYS_socketpair, FAMILY_UNIX, SOCKET_SEQPACKET | SYS_O_CLOEXEC, 0,
+                                 (long)ends, 0, 0))) {
+                say("seep: no descriptor is free to reach the observer (ulimit -n); nothing is "
+                    "recorded\n");
                 return false;
         }
         t.fd = ends[1];
@@ -205,14 +210,16 @@ bool attend_start(char *out, size_t room, uint64_t mask)
 
 void attend_failed(void)
 {
-        say("seep: the memory shared with the observer could not be made (limits on files, memory or descriptors?); nothing is recorded\n");
+        say("seep: the memory shared with the observer could not be made (limits on files, memory "
+            "or descriptors?); nothing is recorded\n");
 }
 
 void attend_exit(void)
 {
         static uint32_t done;
 
-        if (!(agent.flags & WIRE_F_ATTENDED) || *agent.gate != GATE_ON || agent.sandboxed || sys_pid() != agent.pid)
+        if (!(agent.flags & WIRE_F_ATTENDED) || *agent.gate != GATE_ON || agent.sandboxed ||
+            sys_pid() != agent.pid)
                 return;
         if (!__atomic_exchange_n(&done, 1, __ATOMIC_ACQ_REL))
                 mark_wait(mark_add(LEDGER_MARK_EXIT, NULL, LEDGER_MARK_WAITED));

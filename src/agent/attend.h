@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Start the tool and write the session that it offers to OUT (wire/hello.h).  MASK: the program's signal mask. */
+/* Start the tool and write the session that it offers to OUT (wire/hello.h).  MASK:
+ * the program's signal mask. */
 bool attend_start(char *out, size_t room, uint64_t mask);
 
 /* After attend_start: recording could not begin.  Tell so. */

@@ -5,11 +5,11 @@
  * Room:   inside; any context.
  * Cost:   paid once per address: every result is kept by rule.c.
  *
- * Keeps:  no byte is believed: every read is inside of the object's readable memory (object_area), every program ends after so many
- *         operations.  What lies or is not known gives no row.
+ * Keeps:  no byte is believed: every read is inside of the object's readable memory (object_area),
+ *         every program ends after so many operations.  What lies or is not known gives no row.
  *
- * .eh_frame_hdr holds a table sorted by address that leads to an FDE; the FDE names its CIE; both carry a small program
- * whose run up to the address gives the row.
+ * .eh_frame_hdr holds a table sorted by address that leads to an FDE; the FDE names its CIE; both
+ * carry a small program whose run up to the address gives the row.
  */
 #include "agent/cfi.h"
 
@@ -50,8 +50,8 @@ struct entry {
         bool signal_frame, augmented;
 };
 
-/* A pointer in ENCODING; HDR is what PE_DATAREL counts from.  What is not known here (indirect ones among them, which nobody needs for code)
- * makes the bytes bad. */
+/* A pointer in ENCODING; HDR is what PE_DATAREL counts from.  What is not known here (indirect ones
+ * among them, which nobody needs for code) makes the bytes bad. */
 static uint64_t read_pointer(struct cfi_bytes *b, uint8_t encoding, const uint8_t *hdr)
 {
         uint64_t at = (uintptr_t)b->p, value;
@@ -76,7 +76,8 @@ static uint64_t read_pointer(struct cfi_bytes *b, uint8_t encoding, const uint8_
         }
 }
 
-/* Pass over a pointer whose value nobody asks for; it may be of kinds that read_pointer does not know. */
+/* Pass over a pointer whose value nobody asks for; it may be of kinds that
+ * read_pointer does not know. */
 static void skip_pointer(struct cfi_bytes *b, uint8_t encoding)
 {
         if (encoding == PE_OMIT)
@@ -86,7 +87,8 @@ static void skip_pointer(struct cfi_bytes *b, uint8_t encoding)
         read_pointer(b, encoding & 0x0f, NULL);
 }
 
-/* What follows the length field at P: the CIE or FDE itself, if it lies in the readable memory of O as a whole. */
+/* What follows the length field at P: the CIE or FDE itself, if it lies in the
+ * readable memory of O as a whole. */
 static struct cfi_bytes read_length(const struct object *o, uint64_t p)
 {
         const struct object_area *a = object_area(o, p, 4);
@@ -95,7 +97,8 @@ static struct cfi_bytes read_length(const struct object *o, uint64_t p)
 
         if (!a)
                 return (struct cfi_bytes){ .bad = true };
-        b = (struct cfi_bytes){ .p = (const uint8_t *)(uintptr_t)p, .end = (const uint8_t *)(uintptr_t)a->high };
+        b = (struct cfi_bytes){ .p = (const uint8_t *)(uintptr_t)p,
+                                .end = (const uint8_t *)(uintptr_t)a->high };
         length = cfi_fixed(&b, 4);
         if (length == 0xffffffff)
                 length = cfi_fixed(&b, 8);
@@ -118,7 +121,8 @@ static void read_augmentation(struct cfi_bytes *b, const char *letters, struct e
                 case 'L': cfi_skip(&data, 1); break;
                 case 'S': e->signal_frame = true; break;
                 case 'P': skip_pointer(&data, (uint8_t)cfi_fixed(&data, 1)); break;
-                default: return; /* what it stands for is not known; the length says where it ends */
+                /* What it stands for is not known; the length says where it ends. */
+                default: return;
                 }
         }
         b->bad |= data.bad;
@@ -183,7 +187,8 @@ static uint64_t table_at(const uint8_t *hdr, const uint8_t *table, uint64_t i)
         return (uintptr_t)hdr + (uint64_t)(int64_t)value;
 }
 
-/* Open the sorted table behind the header: the usual form only (signed 32-bit, relative to the header). */
+/* Open the sorted table behind the header: the usual form only (signed 32-bit,
+ * relative to the header). */
 static const uint8_t *open_table(const struct object *o, uint64_t *count)
 {
         struct cfi_bytes b = header_bytes(o);
@@ -238,7 +243,8 @@ static void set_expression(struct cfi_rule *rule, uint8_t how, struct cfi_bytes 
         uint64_t bytes = (uint64_t)(e.end - e.p);
 
         b->bad |= bytes > UINT16_MAX;
-        *rule = (struct cfi_rule){ .how = how, .expression_bytes = (uint16_t)bytes, .expression = e.p };
+        *rule = (struct cfi_rule){ .how = how, .expression_bytes = (uint16_t)bytes,
+                                   .expression = e.p };
 }
 
 /* A number of the table in units of ALIGN. */
@@ -353,11 +359,13 @@ static bool run_program(struct run *r, struct cfi_bytes b, uint64_t pc)
                 switch (op & 0xc0) {
                 case 0x40: r->location += (op & 0x3f) * r->entry->code_align; break;
                 case 0x80:
-                        set_register(&r->work->row, op & 0x3f, CFI_AT_CFA, aligned(cfi_uleb(&b), r->entry->data_align));
+                        set_register(&r->work->row, op & 0x3f, CFI_AT_CFA,
+                                     aligned(cfi_uleb(&b), r->entry->data_align));
                         break;
                 case 0xc0:
                         if ((op & 0x3f) < ARCH_REGS)
-                                r->work->row.registers[op & 0x3f] = r->work->initial.registers[op & 0x3f];
+                                r->work->row.registers[op & 0x3f] =
+                                        r->work->initial.registers[op & 0x3f];
                         break;
                 default:
                         if (!run_extended(r, op, &b))
@@ -390,7 +398,8 @@ bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w)
         else if (o->index)
                 fde = (uintptr_t)ehindex_find(o->index, pc);
 
-        if (!fde || !read_fde(o, fde, &e) || pc - e.start >= e.size || e.return_register != ARCH_REG_RETURN)
+        if (!fde || !read_fde(o, fde, &e) || pc - e.start >= e.size ||
+            e.return_register != ARCH_REG_RETURN)
                 return false;
         memset(&w->row, 0, sizeof w->row);
         w->row.signal_frame = e.signal_frame;
@@ -398,5 +407,7 @@ bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w)
                 return false;
         w->initial = w->row;
         r.location = e.start;
-        return run_program(&r, e.fde_program, pc) && w->row.registers[ARCH_REG_RETURN].how != CFI_SAME; /* else nothing leads back */
+        /* else nothing leads back. */
+        return run_program(&r, e.fde_program, pc) &&
+               w->row.registers[ARCH_REG_RETURN].how != CFI_SAME;
 }

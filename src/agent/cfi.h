@@ -46,8 +46,9 @@ struct cfi_work {
 struct object;
 struct thread;
 
-/* Find the row for PC (the address of an instruction, so return address - 1) in the tables of O.  The result is
- * in W->row.  False: nothing is said about PC, or it is said in a way not known here. */
+/* Find the row for PC (the address of an instruction, so return address - 1) in the
+ * tables of O.  The result is in W->row.  False: nothing is said about PC, or it is said
+ * in a way not known here. */
 bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w);
 
 /* Whether the .eh_frame_hdr of O has a table of the kind that is known here. */

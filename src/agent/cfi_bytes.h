@@ -3,7 +3,8 @@
  * cfi_bytes.h -- reading numbers out of unwind tables and expressions, never behind their end.
  *
  * Room:   inside; any context.  For cfi.c and expression.c.
- * Keeps:  once something was not there, `bad` stays set and every further number is 0: who reads asks at the end.
+ * Keeps:  once something was not there, `bad` stays set and every further number is 0:
+ *         who reads asks at the end.
  */
 #ifndef SEEP_AGENT_CFI_BYTES_H
 #define SEEP_AGENT_CFI_BYTES_H
@@ -50,7 +51,8 @@ static inline uint64_t cfi_fixed(struct cfi_bytes *b, unsigned count)
         uint64_t value = 0;
 
         if (cfi_has(b, count)) {
-                __builtin_memcpy((uint8_t *)&value + (LEDGER_BIG_ENDIAN ? sizeof value - count : 0), b->p, count);
+                __builtin_memcpy((uint8_t *)&value + (LEDGER_BIG_ENDIAN ? sizeof value - count : 0),
+                                 b->p, count);
                 b->p += count;
         }
         return value;

@@ -3,10 +3,11 @@
  * descriptor.h -- where the C library has the stacks of its threads.
  *
  * Room:   inside; any context.
- * Keeps:  a thread and its stack may be gone at any time, and so may the variable with its name: all is read by the kernel on our behalf.
+ * Keeps:  a thread and its stack may be gone at any time, and so may the variable with its name:
+ *         all is read by the kernel on our behalf.
  *
- * glibc's name for a thread is the address of its struct pthread, which lies at the end of the stack and tells where that begins.  Other C
- * libraries' are not looked for.
+ * glibc's name for a thread is the address of its struct pthread, which lies at the end of the
+ * stack and tells where that begins.  Other C libraries' are not looked for.
  */
 #ifndef SEEP_AGENT_DESCRIPTOR_H
 #define SEEP_AGENT_DESCRIPTOR_H

@@ -2,8 +2,8 @@
 /*
  * ehindex.c -- a table of unwind entries for objects that were linked without one.
  *
- * Keeps:  only the section headers are read from the file; the entries themselves are read where the loader mapped them, inside of
- *         what is readable there.
+ * Keeps:  only the section headers are read from the file; the entries themselves are read where
+ *         the loader mapped them, inside of what is readable there.
  */
 #include "agent/ehindex.h"
 
@@ -34,13 +34,15 @@ static bool find_section(long fd, struct section *out)
         ElfW(Shdr) names, s;
         char name[10];
 
-        if (!read_at(fd, &e, sizeof e, 0) || e.e_shentsize != sizeof s || e.e_shstrndx >= e.e_shnum ||
+        if (!read_at(fd, &e, sizeof e, 0) || e.e_shentsize != sizeof s ||
+            e.e_shstrndx >= e.e_shnum ||
             !read_at(fd, &names, sizeof names, e.e_shoff + e.e_shstrndx * sizeof s))
                 return false;
         for (unsigned i = 0; i < e.e_shnum; i++) {
                 if (!read_at(fd, &s, sizeof s, e.e_shoff + i * sizeof s))
                         return false;
-                if (!(s.sh_flags & SHF_ALLOC) || s.sh_type == SHT_NOBITS || !read_at(fd, name, sizeof name, names.sh_offset + s.sh_name))
+                if (!(s.sh_flags & SHF_ALLOC) || s.sh_type == SHT_NOBITS ||
+                    !read_at(fd, name, sizeof name, names.sh_offset + s.sh_name))
                         continue;
                 if (memcmp(name, ".eh_frame", sizeof name))
                         continue;

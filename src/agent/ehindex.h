@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ehindex.h -- a table of unwind entries for objects that were linked without one (--eh-frame-hdr; musl-gcc does that).
+ * ehindex.h -- a table of unwind entries for objects that were linked without one
+ * (--eh-frame-hdr; musl-gcc does that).
  *
  * Room:   inside; when an object is first seen.
  */
@@ -19,7 +20,8 @@ struct ehindex {
 
 struct object;
 
-/* Look into the object file FD for its .eh_frame, which lies in the memory of O, and sort what is there.  NULL: none. */
+/* Look into the object file FD for its .eh_frame, which lies in the memory of O, and sort
+ * what is there.  NULL: none. */
 const struct ehindex *ehindex_build(long fd, const struct object *o);
 
 static inline uint64_t ehindex_bytes(const struct ehindex *x)

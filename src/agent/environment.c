@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * environment.c -- our variables: taken out of what the program sees, and given to the programs that it starts.
+ * environment.c -- our variables: taken out of what the program sees, and given to the
+ * programs that it starts.
  *
  * Room:   inside; see environment.h.
- * Keeps:  nothing waits.  Memory that was lent as an environment is never unmapped: another thread may be reading it.  It
- *         is not listed as ours, because it holds the program's pointers.
+ * Keeps:  nothing waits.  Memory that was lent as an environment is never unmapped: another thread
+ *         may be reading it.  It is not listed as ours, because it holds the program's pointers.
  */
 #include "agent/environment.h"
 
@@ -23,7 +24,8 @@
 #define SESSION WIRE_SESSION_ENV "="
 #define FILLER WIRE_FILLER_ENV "="
 
-#define WORDS_MAX 8192u     /* entries of an environment that we copy, on a stack whose size we do not know */
+#define WORDS_MAX 8192u     /* entries of an environment that we copy, on a stack
+                             * whose size we do not know */
 #define PRELOAD_MAX 4096u   /* bytes of the program's own LD_PRELOAD */
 #define NOTE_GO_BUILD_ID 4u /* of "Go": where its linker puts the number of the build */
 
@@ -67,11 +69,13 @@ static const char *find_library(const char *value)
         return NULL;
 }
 
-/* ENTRY, an LD_PRELOAD that names our library, as it was before; NULL: there was none.  A separator alone tells that it was empty. */
+/* ENTRY, an LD_PRELOAD that names our library, as it was before; NULL: there was none.  A separator
+ * alone tells that it was empty. */
 static char *without_library(char *entry)
 {
         static char text[PRELOAD_MAX];
-        const char *value = bytes_after(entry, PRELOAD), *at = find_library(value), *rest = at + strlen(real_library());
+        const char *value = bytes_after(entry, PRELOAD), *at = find_library(value),
+                   *rest = at + strlen(real_library());
         size_t before = (size_t)(at - entry), after;
 
         if (at == value && !*rest)
@@ -113,7 +117,8 @@ static bool notes_name_go(const char *at, const char *end)
                 const char *name = at + sizeof *n;
 
                 at = name + ((n->n_namesz + 3) & ~3u) + ((n->n_descsz + 3) & ~3u);
-                if (n->n_type == NOTE_GO_BUILD_ID && n->n_namesz == 4 && at <= end && bytes_same_text(name, "Go"))
+                if (n->n_type == NOTE_GO_BUILD_ID && n->n_namesz == 4 && at <= end &&
+                    bytes_same_text(name, "Go"))
                         return true;
         }
         return false;
@@ -153,8 +158,8 @@ static bool is_loaded(const struct headers *h, const ElfW(Phdr) *part)
         return false;
 }
 
-/* Go's runtime starts programs by system calls of its own, with the environment that it found at the start: there is no other way to
- * be passed on.  AUXILIARY lies behind the environment. */
+/* Go's runtime starts programs by system calls of its own, with the environment that it found at
+ * the start: there is no other way to be passed on.  AUXILIARY lies behind the environment. */
 static bool is_go(const ElfW(auxv_t) *auxiliary)
 {
         struct headers h = read_headers(auxiliary);
@@ -162,14 +167,15 @@ static bool is_go(const ElfW(auxv_t) *auxiliary)
         for (uint64_t i = 0; h.placed && i < h.count; i++) {
                 const char *notes = (const char *)(h.bias + h.at[i].p_vaddr);
 
-                if (h.at[i].p_type == PT_NOTE && is_loaded(&h, &h.at[i]) && notes_name_go(notes, notes + h.at[i].p_filesz))
+                if (h.at[i].p_type == PT_NOTE && is_loaded(&h, &h.at[i]) &&
+                    notes_name_go(notes, notes + h.at[i].p_filesz))
                         return true;
         }
         return false;
 }
 
-/* Programs find the auxiliary vector behind the environment: entries that are to be ignored keep it there.  Each is as long as two of
- * the environment, of which we therefore add an even number. */
+/* Programs find the auxiliary vector behind the environment: entries that are to be ignored keep it
+ * there.  Each is as long as two of the environment, of which we therefore add an even number. */
 static void close_gap(char **end, size_t gap)
 {
         ElfW(auxv_t) *a = (void *)(end + 1);
@@ -284,7 +290,8 @@ size_t environment_bytes(char *const *env, enum environment_who who)
         return (count + 3) * sizeof *env + text + strlen(real_library());
 }
 
-/* LD_PRELOAD at TO with our library first.  A separator tells that there was one BEFORE, even an empty one. */
+/* LD_PRELOAD at TO with our library first.  A separator tells that there was one
+ * BEFORE, even an empty one. */
 static void write_preload(char *to, const char *before)
 {
         size_t length = strlen(real_library());
@@ -358,7 +365,8 @@ static void make_loan(char **own)
         loan.made = true;
         loan.lent[-1] = (char *)own; /* what holds it, for a search for leaks */
         environment_extend(own, loan.lent);
-        __atomic_compare_exchange_n(&environ, &own, loan.lent, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&environ, &own, loan.lent, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED);
 }
 
 void environment_lend(void)
@@ -372,7 +380,8 @@ static char *own_entry(char *entry)
 {
         if (entry == session_variable || entry == filler_variable)
                 return NULL;
-        return entry >= (char *)loan.lent && entry < (char *)loan.lent + loan.room ? loan.preload : entry;
+        return entry >= (char *)loan.lent && entry < (char *)loan.lent + loan.room ? loan.preload
+                                                                                   : entry;
 }
 
 /* FROM without what is ours, in TO, which may be the same. */

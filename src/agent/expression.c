@@ -3,7 +3,8 @@
  * expression.c -- the little stack machine of DWARF expressions, as unwind tables use it.
  *
  * Room:   inside; any context.
- * Keeps:  it reads its own bytes and, where it may, memory that was asked for (reach.h); it never goes back, so it ends.
+ * Keeps:  it reads its own bytes and, where it may, memory that was asked for (reach.h); it
+ *         never goes back, so it ends.
  */
 #include "agent/cfi.h"
 
@@ -71,7 +72,8 @@ static bool deref(struct machine *m, uint64_t bytes)
 {
         uint64_t value;
 
-        if (!m->frame->thread || !bytes || bytes > sizeof(arch_word) || !reach_word(m->frame->thread, take(m), &value))
+        if (!m->frame->thread || !bytes || bytes > sizeof(arch_word) ||
+            !reach_word(m->frame->thread, take(m), &value))
                 return false;
         if (LEDGER_BIG_ENDIAN)
                 value >>= 8 * (sizeof(arch_word) - bytes);
@@ -126,7 +128,8 @@ static bool step(struct machine *m, uint8_t op)
 
 bool cfi_evaluate(const struct cfi_rule *r, const struct cfi_frame *frame, uint64_t *value)
 {
-        struct machine m = { .code = { r->expression, r->expression + r->expression_bytes, false }, .frame = frame };
+        struct machine m = { .code = { r->expression, r->expression + r->expression_bytes, false },
+                             .frame = frame };
 
         if (frame->first)
                 put(&m, *frame->first);

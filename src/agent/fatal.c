@@ -2,7 +2,8 @@
 /*
  * fatal.c -- signals that end the program: what it lost is searched for before they do.
  *
- * Room:   inside; the handler runs in whatever thread the kernel chose, with all signals blocked but those of the second order to end.
+ * Room:   inside; the handler runs in whatever thread the kernel chose, with all signals blocked
+ *         but those of the second order to end.
  */
 #include "agent/fatal.h"
 
@@ -18,27 +19,33 @@
 
 #include "agent/guest.h"
 
-enum { HANG_UP = 1, INTERRUPT, QUIT, ILLEGAL, ABORT = 6, BUS, FLOAT, SEGMENT = 11, PIPE = 13, ALARM, TERMINATE };
+enum { HANG_UP = 1, INTERRUPT, QUIT, ILLEGAL, ABORT = 6, BUS, FLOAT, SEGMENT = 11, PIPE = 13, ALARM,
+       TERMINATE };
 
 /* By which people and other programs tell a program to end. */
-#define ORDERS (ACTION_BIT(HANG_UP) | ACTION_BIT(INTERRUPT) | ACTION_BIT(QUIT) | ACTION_BIT(TERMINATE))
-#define FATAL                                                                  \
-        (ORDERS | ACTION_BIT(ILLEGAL) | ACTION_BIT(ABORT) | ACTION_BIT(BUS) | ACTION_BIT(FLOAT) | ACTION_BIT(SEGMENT) | \
+#define ORDERS \
+        (ACTION_BIT(HANG_UP) | ACTION_BIT(INTERRUPT) | ACTION_BIT(QUIT) | ACTION_BIT(TERMINATE))
+#define FATAL                                                                                     \
+        (ORDERS | ACTION_BIT(ILLEGAL) | ACTION_BIT(ABORT) | ACTION_BIT(BUS) | ACTION_BIT(FLOAT) | \
+         ACTION_BIT(SEGMENT) |                                                                    \
          ACTION_BIT(PIPE) | ACTION_BIT(ALARM))
 #define FATAL_MAX TERMINATE
 
-#define SAME_ORDER_NS 500000000ull /* whoever sends an order to a process and to its group means it once */
+#define SAME_ORDER_NS 500000000ull /* whoever sends an order to a process and to its group means it
+                                    * once */
 #define STACK_OFF 2                /* SS_DISABLE */
 #define STACK_BYTES 65536u
 
 static bool on;                /* the program's dispositions are not quite what it sees */
 static uint64_t taken;         /* signals that are ours while they are at their default */
-static uint64_t stripped;      /* handlers of the program that want SA_ONSTACK and were installed without */
+static uint64_t stripped;      /* handlers of the program that want SA_ONSTACK and were installed
+                                * without */
 static bool program_has_stack; /* it has set a stack for signals, in whatever thread */
 static uint32_t dying;         /* thread that waits for the last search */
 static uint64_t dying_since_ns;
 
-/* What the program has set for signals at their default: flags and a mask that nobody ever needs, but may ask for. */
+/* What the program has set for signals at their default: flags and a mask that nobody
+ * ever needs, but may ask for. */
 static uint8_t defaults[FATAL_MAX + 1][ARCH_ACTION_BYTES];
 
 /* What it has set for those whose handlers are to be called once. */
@@ -83,7 +90,8 @@ static void search(int number, void *context)
         blocked = sys_block_signals(~orders_open(number, context));
         apart_settle();
         if (search_request_wanted(LEDGER_SCAN_SIGNAL) && !search_request_is_last())
-                search_request_wait(LEDGER_SCAN_SIGNAL, (uintptr_t)__builtin_frame_address(0), context);
+                search_request_wait(LEDGER_SCAN_SIGNAL, (uintptr_t)__builtin_frame_address(0),
+                                    context);
         attend_exit();
         sys_restore_signals(blocked);
 }
@@ -101,7 +109,8 @@ static bool is_told_again(int number)
 {
         uint64_t since = __atomic_load_n(&dying_since_ns, __ATOMIC_ACQUIRE);
 
-        return (ACTION_BIT(number) & ORDERS) && since && sys_clock_ns(SYS_CLOCK_MONO) - since > SAME_ORDER_NS;
+        return (ACTION_BIT(number) & ORDERS) && since &&
+               sys_clock_ns(SYS_CLOCK_MONO) - since > SAME_ORDER_NS;
 }
 
 static void arrived(int number, void *information, void *context)
@@ -109,7 +118,8 @@ static void arrived(int number, void *information, void *context)
         uint32_t first = 0, tid = sys_tid();
 
         if (sys_pid() == agent.pid && !agent.sandboxed) { /* no child that is not recorded */
-                if (__atomic_compare_exchange_n(&dying, &first, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                if (__atomic_compare_exchange_n(&dying, &first, tid, false, __ATOMIC_ACQ_REL,
+                                                __ATOMIC_ACQUIRE))
                         search(number, context);
                 else if (!is_told_again(number) && first == tid)
                         return; /* to the search */
@@ -123,7 +133,9 @@ static void arrived(int number, void *information, void *context)
 
 static void install(uint32_t number)
 {
-        struct action ours = { (uintptr_t)arrived, ACTION_SIGINFO | ACTION_RESTORER | ACTION_ON_STACK | ACTION_NO_DEFER, signal_return, ~0ull };
+        struct action ours = { (uintptr_t)arrived,
+                               ACTION_SIGINFO | ACTION_RESTORER | ACTION_ON_STACK | ACTION_NO_DEFER,
+                               signal_return, ~0ull };
 
         action_set(number, &ours, NULL);
 }
@@ -132,8 +144,9 @@ typedef void handler_function(int number, void *information, void *context);
 
 static void before_once(int number, void *information, void *context);
 
-/* The kernel would have set the signal to its default before the handler.  A second thread that comes here finds that.  A child of vfork has
- * dispositions of its own; and another thread may just have set a new one.  Its locals must not be in the frame that jumps. */
+/* The kernel would have set the signal to its default before the handler.  A second thread that
+ * comes here finds that.  A child of vfork has dispositions of its own; and another thread may just
+ * have set a new one.  Its locals must not be in the frame that jumps. */
 static __attribute__((noinline)) handler_function *take_once(int number)
 {
         struct action none = { ACTION_DEFAULT, 0, NULL, 0 };
@@ -144,7 +157,8 @@ static __attribute__((noinline)) handler_function *take_once(int number)
                 action_set((uint32_t)number, &none, NULL);
                 return handler;
         }
-        if (!(__atomic_fetch_and(&once, ~ACTION_BIT(number), __ATOMIC_ACQ_REL) & ACTION_BIT(number)))
+        if (!(__atomic_fetch_and(&once, ~ACTION_BIT(number), __ATOMIC_ACQ_REL) &
+              ACTION_BIT(number)))
                 return in_place ? arrived : handler;
         if (in_place) {
                 memcpy(defaults[number], once_set[number], ARCH_ACTION_BYTES);
@@ -165,12 +179,14 @@ static int *flags_of(void *libc_action)
         return (int *)((uint8_t *)libc_action + ARCH_ACTION_FLAGS_AT);
 }
 
-/* The program has set a handler that is to be called once: so that the signal is ours afterwards, we come first. */
+/* The program has set a handler that is to be called once: so that the signal is ours
+ * afterwards, we come first. */
 static void note_once(int number, bool without_stack)
 {
         struct action a = action_of((uint32_t)number);
 
-        if (!(a.flags & ACTION_ONCE) || a.handler == (uintptr_t)before_once || REAL(sigaction_)(number, NULL, once_set[number]) != 0)
+        if (!(a.flags & ACTION_ONCE) || a.handler == (uintptr_t)before_once ||
+            REAL(sigaction_)(number, NULL, once_set[number]) != 0)
                 return;
         if (without_stack)
                 *flags_of(once_set[number]) |= (int)ACTION_ON_STACK;
@@ -245,7 +261,8 @@ void fatal_thread(struct thread *t)
 {
         struct fatal_stack now = { 0, 0, 0 };
 
-        if (!taken || program_has_stack || sys_failed(sys_call3(SYS_sigaltstack, 0, (long)&now, 0)) || !(now.flags & STACK_OFF))
+        if (!taken || program_has_stack ||
+            sys_failed(sys_call3(SYS_sigaltstack, 0, (long)&now, 0)) || !(now.flags & STACK_OFF))
                 return;
         if (!t->signal_stack)
                 t->signal_stack = arena_private(STACK_BYTES);
@@ -292,7 +309,8 @@ void fatal_forked(void)
         if (!on)
                 return;
         fatal_withdraw();
-        if (t && t->signal_stack && !sys_failed(sys_call3(SYS_sigaltstack, 0, (long)&now, 0)) && now.base == (uintptr_t)t->signal_stack)
+        if (t && t->signal_stack && !sys_failed(sys_call3(SYS_sigaltstack, 0, (long)&now, 0)) &&
+            now.base == (uintptr_t)t->signal_stack)
                 set_stack(0, STACK_OFF, 0);
         give_flags_back();
         on = false;

@@ -3,15 +3,19 @@
  * fatal.h -- signals that end the program: what it lost is searched for before they do.
  *
  * Room:   inside; the handler runs in whatever thread the kernel chose.
- * Keeps:  only signals that the program leaves at their default are taken, and as such it sees them.  The kernel is asked what is ours,
- *         so ways to change a disposition that we do not see do no harm.  After the search the same signal comes again, with the same
- *         information and at the same instruction, and does what it does without us: status, core file and debuggers see no difference.
+ * Keeps:  only signals that the program leaves at their default are taken, and as such it sees
+ *         them.  The kernel is asked what is ours, so ways to change a disposition that we do not
+ *         see do no harm.  After the search the same signal comes again, with the same information
+ *         and at the same instruction, and does what it does without us: status, core file and
+ *         debuggers see no difference.
  *
- * A handler that is to be called once (SA_RESETHAND) leaves its signal at the default: a function of ours comes before it, which takes the signal and
- * ends in a jump, so that the handler has the frame that it would have had.
+ * A handler that is to be called once (SA_RESETHAND) leaves its signal at the default: a function
+ * of ours comes before it, which takes the signal and ends in a jump, so that the handler has the
+ * frame that it would have had.
  *
- * A stack that overflowed has no room for a handler: each thread has a stack for that as long as the program uses no such stacks itself.
- * Handlers of the program must not run there: until it has a stack of its own, they are installed without SA_ONSTACK.
+ * A stack that overflowed has no room for a handler: each thread has a stack for that as long as
+ * the program uses no such stacks itself.  Handlers of the program must not run there: until it has
+ * a stack of its own, they are installed without SA_ONSTACK.
  */
 #ifndef SEEP_AGENT_FATAL_H
 #define SEEP_AGENT_FATAL_H
@@ -31,7 +35,8 @@ struct fatal_stack {
 /* Take the signals that are at their default. */
 void fatal_start(void);
 
-/* In a forked child: one that is recorded has not been told to die; from another one all is taken away. */
+/* In a forked child: one that is recorded has not been told to die; from another one all is taken
+ * away. */
 void fatal_adopted(void);
 void fatal_forked(void);
 
@@ -46,11 +51,13 @@ bool fatal_on(void);
 /* Whether HANDLER is ours, which the program takes for the default. */
 bool fatal_is_ours(const void *handler);
 
-/* Whether HANDLER stands for one of the program's that is to be called once (SA_RESETHAND), and the action that the program has set. */
+/* Whether HANDLER stands for one of the program's that is to be called once (SA_RESETHAND), and the
+ * action that the program has set. */
 bool fatal_is_once(const void *handler);
 const void *fatal_once(int number);
 
-/* Whether the program's handler of signal NUMBER was installed without the SA_ONSTACK that it wants, and whether a new one must be. */
+/* Whether the program's handler of signal NUMBER was installed without the SA_ONSTACK that it
+ * wants, and whether a new one must be. */
 bool fatal_is_stripped(int number);
 bool fatal_strips(void);
 

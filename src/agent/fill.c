@@ -9,8 +9,8 @@
 
 #define CHUNK_MAPPED 2u
 
-/* glibc gives large blocks mappings of their own: fresh pages from the kernel, which hold nothing, cost nothing until they
- * are written, and go back at once. */
+/* glibc gives large blocks mappings of their own: fresh pages from the kernel, which hold nothing,
+ * cost nothing until they are written, and go back at once. */
 static bool is_mapping(const void *address)
 {
         return agent.glibc && ((const arch_word *)address)[-1] & CHUNK_MAPPED;
@@ -29,10 +29,12 @@ static void fill_resident(uint8_t *from, uint8_t *end, uint8_t byte)
                 uint64_t pages = ((uint64_t)(end - page) + SYS_PAGE - 1) / SYS_PAGE;
 
                 pages = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE;
-                if (sys_failed(sys_call3(SYS_mincore, (long)page, (long)(pages * SYS_PAGE), (long)resident)))
+                if (sys_failed(sys_call3(SYS_mincore, (long)page, (long)(pages * SYS_PAGE),
+                                         (long)resident)))
                         return;
                 for (uint64_t i = 0; i < pages; i++) {
-                        uint8_t *stop = page + (i + 1) * SYS_PAGE < end ? page + (i + 1) * SYS_PAGE : end;
+                        uint8_t *stop = page + (i + 1) * SYS_PAGE < end ? page + (i + 1) * SYS_PAGE
+                                                                        : end;
 
                         if (resident[i] & 1)
                                 arch_fill(from, byte, (uint64_t)(stop - from));
@@ -51,7 +53,8 @@ static void fill(void *address, uint64_t size, uint8_t byte)
 
 void fill_fresh(void *address, size_t size, uint32_t kind)
 {
-        if (kind != LEDGER_KIND_CALLOC && kind != LEDGER_KIND_REALLOC && kind != LEDGER_KIND_REALLOCARRAY)
+        if (kind != LEDGER_KIND_CALLOC && kind != LEDGER_KIND_REALLOC &&
+            kind != LEDGER_KIND_REALLOCARRAY)
                 fill_grown(address, 0, size);
 }
 

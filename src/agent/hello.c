@@ -35,10 +35,12 @@ struct control {
         int32_t fd;
 };
 
-enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1, PEER_CREDENTIALS = 17, NO_SIGNAL = 0x4000 };
+enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1,
+       PEER_CREDENTIALS = 17, NO_SIGNAL = 0x4000 };
 
 #define HELLO_TRIES 2000 /* a millisecond apart */
-#define HELLO_AGAIN 5    /* who was stopped between connecting and speaking finds the connection closed */
+#define HELLO_AGAIN 5    /* who was stopped between connecting and speaking finds the connection
+                          * closed */
 
 static void nap(void)
 {
@@ -68,17 +70,21 @@ static bool hello_connect(long s, const char *path, int tries)
 
 static bool hello_message(long s, long fd, uint32_t reason)
 {
-        struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, reason, sys_pid(), (uint32_t)sys_call3(SYS_getppid, 0, 0, 0) };
+        struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, reason, sys_pid(),
+                                    (uint32_t)sys_call3(SYS_getppid, 0, 0, 0) };
         struct vector v = { &hello, sizeof hello };
-        struct control c = { offsetof(struct control, fd) + sizeof c.fd, LEVEL_SOCKET, CONTROL_RIGHTS, (int32_t)fd };
-        struct message m = { .vectors = &v, .vector_count = 1, .control = &c, .control_length = sizeof c };
+        struct control c = { offsetof(struct control, fd) + sizeof c.fd, LEVEL_SOCKET,
+                             CONTROL_RIGHTS, (int32_t)fd };
+        struct message m = { .vectors = &v, .vector_count = 1, .control = &c,
+                             .control_length = sizeof c };
 
         return sys_call3(SYS_sendmsg, s, (long)&m, NO_SIGNAL) == sizeof hello;
 }
 
 static long hello_socket(void)
 {
-        return sys_call3(SYS_socket, FAMILY_UNIX, SOCKET_SEQPACKET | SYS_O_NONBLOCK | SYS_O_CLOEXEC, 0);
+        return sys_call3(SYS_socket, FAMILY_UNIX, SOCKET_SEQPACKET | SYS_O_NONBLOCK | SYS_O_CLOEXEC,
+                         0);
 }
 
 bool hello_reaches(const char *path)
@@ -104,7 +110,8 @@ bool hello_is_main(const char *path)
         if (s < 0)
                 return false;
         known = hello_connect(s, path, HELLO_TRIES) &&
-                !sys_failed(sys_call6(SYS_getsockopt, s, LEVEL_SOCKET, PEER_CREDENTIALS, (long)&peer, (long)&size, 0));
+                !sys_failed(sys_call6(SYS_getsockopt, s, LEVEL_SOCKET, PEER_CREDENTIALS,
+                                      (long)&peer, (long)&size, 0));
         sys_close(s);
         return known && peer.pid == (int)sys_call3(SYS_getppid, 0, 0, 0);
 }
@@ -117,8 +124,8 @@ bool hello_knock(const char *path)
 
         if (s < 0)
                 return false;
-        good = hello_connect(s, path, 1) &&
-               sys_call6(SYS_sendto, s, (long)&knock, sizeof knock, NO_SIGNAL, 0, 0) == sizeof knock;
+        good = hello_connect(s, path, 1) && sys_call6(SYS_sendto, s, (long)&knock, sizeof knock,
+                                                      NO_SIGNAL, 0, 0) == sizeof knock;
         sys_close(s);
         return good;
 }

@@ -10,18 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Send the ledger FD to the observer at PATH (wire/hello.h).  Waits at most some two seconds for a busy observer. */
+/* Send the ledger FD to the observer at PATH (wire/hello.h).  Waits at most some two
+ * seconds for a busy observer. */
 bool hello_send(const char *path, long fd, uint32_t reason);
 
-/* Whether hello_send() has a way to PATH.  False behind chroot, without the right to go there, or in
- * a sandbox without sockets; what cannot be found out is believed. */
+/* Whether hello_send() has a way to PATH.  False behind chroot, without the right to go there, or
+ * in a sandbox without sockets; what cannot be found out is believed. */
 bool hello_reaches(const char *path);
 
-/* Whether the observer at PATH is our parent: the program that it started, not one that this started in turn. */
+/* Whether the observer at PATH is our parent: the program that it started, not one
+ * that this started in turn. */
 bool hello_is_main(const char *path);
 
-/* Ask the observer to look at the ledger now.  False: it could not be reached; when it is only too busy, it will look at its next tick
- * anyway. */
+/* Ask the observer to look at the ledger now.  False: it could not be reached; when it is only too
+ * busy, it will look at its next tick anyway. */
 bool hello_knock(const char *path);
 
 #endif

@@ -2,10 +2,14 @@
 /*
  * hook.h -- what every intercepted function does around the real one.
  *
- * Room:   inside.  Included by the files that define hooks, which are built with a frame pointer (ARCH_FRAME).
- * Keeps:  one event per outermost call.  While the real function runs (between hook_call and hook_work or hook_leave), t->inside holds the stack pointer of the hook's caller; a
- *         hook called meanwhile walks its own stack until there.  A frame of ours on the way: the allocator's own call, no event.
- *         A signal frame: a handler's call, an event of its own, recorded in a borrowed state.  Neither: the earlier call was left by an exception or longjmp.
+ * Room:   inside.  Included by the files that define hooks, which are built with a
+ *         frame pointer (ARCH_FRAME).
+ * Keeps:  one event per outermost call.  While the real function runs (between hook_call and
+ *         hook_work or hook_leave), t->inside holds the stack pointer of the hook's caller;
+ *         a hook called meanwhile walks its own stack until there.  A frame of ours on the
+ *         way: the allocator's own call, no event.  A signal frame: a handler's call, an
+ *         event of its own, recorded in a borrowed state.  Neither: the earlier call was
+ *         left by an exception or longjmp.
  */
 #ifndef SEEP_AGENT_HOOK_H
 #define SEEP_AGENT_HOOK_H
@@ -15,19 +19,21 @@
 #include "agent/stack.h"
 #include "agent/thread.h"
 
-/* A program may have the same name, but what we call ourselves is ours: -Bsymbolic-functions, see tests/lint/imports.py.  Not by
- * visibility "protected": glibc would print a warning where a program takes such a function's address. */
+/* A program may have the same name, but what we call ourselves is ours: -Bsymbolic-functions, see
+ * tests/lint/imports.py.  Not by visibility "protected": glibc would print a warning where a
+ * program takes such a function's address. */
 #define HOOK(symbol) __asm__(symbol) __attribute__((visibility("default")))
 
-/* Of a hook for a function that may be the program's own: its compiler knows which registers that one
- * changes, and may keep values in all others. */
+/* Of a hook for a function that may be the program's own: its compiler knows which registers that
+ * one changes, and may keep values in all others. */
 #ifdef SEEP_INJECTED
 #define HOOK_KEEPS ARCH_KEEPS
 #else
 #define HOOK_KEEPS
 #endif
 
-/* The rare ways in: first event of a thread, inside another hook, inside the agent (signal handler). */
+/* The rare ways in: first event of a thread, inside another hook, inside the agent (signal
+ * handler). */
 struct thread *hook_enter_slow(const struct arch_state *caller);
 void hook_leave_slow(struct thread *t);
 
@@ -47,7 +53,8 @@ static inline __attribute__((always_inline)) struct thread *hook_enter(struct ar
         return t;
 }
 
-/* The same when nothing else is under way, so that hook_quick_leave() will do.  NULL: by hook_enter. */
+/* The same when nothing else is under way, so that hook_quick_leave() will do.  NULL: by
+ * hook_enter. */
 static inline __attribute__((always_inline)) struct thread *hook_quick(void)
 {
         struct thread *t;
@@ -58,7 +65,8 @@ static inline __attribute__((always_inline)) struct thread *hook_quick(void)
         return likely(t && !t->inside) ? t : NULL;
 }
 
-/* What to do with the result (or the argument) of a call that is no event: note the allocator's own blocks. */
+/* What to do with the result (or the argument) of a call that is no event: note the allocator's own
+ * blocks. */
 void *hook_inner(void *p);
 void hook_inner_gone(void *p);
 
@@ -73,7 +81,8 @@ static inline void hook_call(struct thread *t, struct arch_state caller)
 /* A release was not passed on: others may be due instead (quarantine.h). */
 void hook_kept(struct thread *t, struct arch_state caller);
 
-/* The kind of an aligned allocation: BASE and the power of two.  What is none is refused by the real function. */
+/* The kind of an aligned allocation: BASE and the power of two.  What is none is
+ * refused by the real function. */
 static inline uint32_t hook_aligned_kind(uint32_t base, uint64_t align)
 {
         uint32_t power = align ? 63 - (uint32_t)__builtin_clzll(align) : 0;

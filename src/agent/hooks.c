@@ -2,7 +2,8 @@
 /*
  * hooks.c -- the C allocation functions.
  *
- * Room:   inside; called by the program.  The exported names are asm labels, so guest.h holds here too.
+ * Room:   inside; called by the program.  The exported names are asm labels, so guest.h holds here
+ *         too.
  * Keeps:  result and errno are the real function's; the agent itself never touches errno.
  */
 #include "agent/fill.h"
@@ -26,11 +27,13 @@ void *hook_pvalloc(size_t size) HOOK("pvalloc") HOOK_KEEPS;
 void hook_free(void *p) HOOK("free") HOOK_KEEPS;
 void hook_cfree(void *p) HOOK("cfree") HOOK_KEEPS;
 void hook_free_sized(void *p, size_t size) HOOK("free_sized") HOOK_KEEPS;
-void hook_free_aligned_sized(void *p, size_t align, size_t size) HOOK("free_aligned_sized") HOOK_KEEPS;
+void hook_free_aligned_sized(void *p, size_t align, size_t size)
+        HOOK("free_aligned_sized") HOOK_KEEPS;
 
 #define ROOM_MOST (1ull << 40) /* nobody has so much: asked for in order to fail */
 
-/* There is no memory, but blocks are kept back: true when they were released, so that it can be tried again. */
+/* There is no memory, but blocks are kept back: true when they were released, so
+ * that it can be tried again. */
 static bool make_room(size_t size)
 {
         return agent.special & SPECIAL_QUARANTINE && size < ROOM_MOST && quarantine_empty();
@@ -91,9 +94,10 @@ void *hook_malloc(size_t size)
         return p;
 }
 
-/* glibc's loader has a table for each thread with an entry for each object that has thread-local variables (its dtv).  Ours is one
- * of them: what the program would have without us is less by it.  No other calloc of the loader has elements of this size, and none of
- * its blocks but such a table is resized that did not come from malloc. */
+/* glibc's loader has a table for each thread with an entry for each object that has thread-local
+ * variables (its dtv).  Ours is one of them: what the program would have without us is less by it.
+ * No other calloc of the loader has elements of this size, and none of its blocks but such a table
+ * is resized that did not come from malloc. */
 #define TABLE_ENTRY 16u
 
 static size_t own_entry(struct arch_state caller)
@@ -109,7 +113,8 @@ void *hook_calloc(size_t count, size_t size)
 
 void *hook_aligned_alloc(size_t align, size_t size)
 {
-        ALLOCATE(hook_aligned_kind(LEDGER_KIND_ALIGNED_ALLOC_BY, align), real.aligned_alloc_(align, size), size);
+        ALLOCATE(hook_aligned_kind(LEDGER_KIND_ALIGNED_ALLOC_BY, align),
+                 real.aligned_alloc_(align, size), size);
 }
 
 void *hook_memalign(size_t align, size_t size)
@@ -150,7 +155,8 @@ int hook_posix_memalign(void **out, size_t align, size_t size)
         return result;
 }
 
-/* realloc to size 0 either frees (glibc) or gives a small block; NULL then means failure only if errno says so. */
+/* realloc to size 0 either frees (glibc) or gives a small block; NULL then means
+ * failure only if errno says so. */
 static bool failed(const void *result, size_t bytes)
 {
         if (result)
@@ -167,7 +173,8 @@ static void *refuse(struct thread *t)
         return NULL;
 }
 
-/* What realloc keeps of a block: all that the allocator gave, because programs may ask how much that is and use it. */
+/* What realloc keeps of a block: all that the allocator gave, because programs may ask how
+ * much that is and use it. */
 static size_t usable(void *p)
 {
         return real.malloc_usable_size ? real.malloc_usable_size(p) : SIZE_MAX;
@@ -182,12 +189,13 @@ struct request {
 /* To size 0, glibc frees; what others do is theirs to do. */
 static bool can_move(const struct record_taken *taken, size_t bytes)
 {
-        return taken->entry && LEDGER_BLOCK_SIZE(taken->block) <= agent.quarantine && real.malloc_usable_size &&
-               (bytes || agent.glibc);
+        return taken->entry && LEDGER_BLOCK_SIZE(taken->block) <= agent.quarantine &&
+               real.malloc_usable_size && (bytes || agent.glibc);
 }
 
 /* The block TAKEN has been resized to P, or freed if that is NULL: keep it back. */
-static void *leave_behind(struct thread *t, struct arch_state caller, const struct record_taken *taken, struct request q, void *p)
+static void *leave_behind(struct thread *t, struct arch_state caller,
+                          const struct record_taken *taken, struct request q, void *p)
 {
         struct book_release r = { .family = LEDGER_FAMILY_C };
 
@@ -197,7 +205,8 @@ static void *leave_behind(struct thread *t, struct arch_state caller, const stru
         if (p && LEDGER_BLOCK_KIND(taken->block) != LEDGER_KIND_MALLOC)
                 q.bytes -= own_entry(caller);
         if (p)
-                record_alloc(t, p, q.bytes, q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
+                record_alloc(t, p, q.bytes,
+                             q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
         t->moving = false;
         t->writer.slot->moving = 0;
         if (quarantine_put(t, &taken->block, (uintptr_t)q.old, &r, caller)) {
@@ -211,8 +220,10 @@ static void *leave_behind(struct thread *t, struct arch_state caller, const stru
         return p;
 }
 
-/* realloc of the block TAKEN with a quarantine: always a new block, so that the old one can be kept back. */
-static void *move(struct thread *t, struct arch_state caller, const struct record_taken *taken, struct request q)
+/* realloc of the block TAKEN with a quarantine: always a new block, so that the old one can be kept
+ * back. */
+static void *move(struct thread *t, struct arch_state caller, const struct record_taken *taken,
+                  struct request q)
 {
         size_t size = q.bytes, kept;
         void *p;
@@ -238,7 +249,8 @@ static void *move(struct thread *t, struct arch_state caller, const struct recor
 }
 
 /* Both forms of realloc of a block; COUNT 1 for realloc itself. */
-static void *resize(struct thread *t, struct arch_state caller, void *old, size_t count, size_t size, bool array)
+static void *resize(struct thread *t, struct arch_state caller, void *old, size_t count,
+                    size_t size, bool array)
 {
         size_t bytes = count * size;
         int *error = bytes == 0 && real.errno_location ? real.errno_location() : NULL, before = 0;
@@ -263,7 +275,8 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
         hook_call(t, caller);
         p = array ? real.reallocarray_(old, count, size) : real.realloc_(old, size);
         hook_work(t);
-        if (p && (taken.entry || taken.unrecorded)) { /* what was in the block is there now, and nobody knows yet */
+        if (p && (taken.entry || taken.unrecorded)) {
+                /* What was in the block is there now, and nobody knows yet. */
                 t->writer.slot->moving_bytes = bytes;
                 t->writer.slot->moving = (uintptr_t)p;
         }
@@ -279,7 +292,9 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
                 if (p && kept)
                         fill_grown(p, kept, bytes);
                 if (p)
-                        record_alloc(t, p, bytes, array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
+                        record_alloc(t, p, bytes,
+                                     array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC,
+                                     caller);
                 t->moving = false;
                 t->writer.slot->moving = 0;
         }
@@ -363,8 +378,9 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 
 #define PLAIN ((struct book_release){ .family = LEDGER_FAMILY_C })
 #define SIZED ((struct book_release){ .family = LEDGER_FAMILY_C, .sized = true, .size = size })
-#define ALIGNED \
-        ((struct book_release){ .family = LEDGER_FAMILY_C, .sized = true, .aligned = true, .size = size, .align = align })
+#define ALIGNED                                                                            \
+        ((struct book_release){ .family = LEDGER_FAMILY_C, .sized = true, .aligned = true, \
+                               .size = size, .align = align })
 
 /* In a thread that has other things under way, or none yet. */
 static __attribute__((noinline)) void free_slowly(void *p, struct arch_state caller)
@@ -419,5 +435,6 @@ void hook_free_sized(void *p, size_t size)
 
 void hook_free_aligned_sized(void *p, size_t align, size_t size)
 {
-        RELEASE(ALIGNED, real.free_aligned_sized_ ? real.free_aligned_sized_(p, align, size) : real.free_(p))
+        RELEASE(ALIGNED,
+                real.free_aligned_sized_ ? real.free_aligned_sized_(p, align, size) : real.free_(p))
 }

@@ -110,7 +110,8 @@ static void set(bool on)
         do
                 if ((base() + was > 0) == on)
                         return;
-        while (!__atomic_compare_exchange_n(&level, &was, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+        while (!__atomic_compare_exchange_n(&level, &was, wanted, false, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_ACQUIRE));
         turn(on);
 }
 

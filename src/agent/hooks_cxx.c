@@ -3,8 +3,8 @@
  * hooks_cxx.c -- every form of operator new and delete.
  *
  * Room:   inside; called by the program.
- * Keeps:  a real operator that throws leaves through our frame: nothing is to be cleaned up there (hook.h).  The library that has the
- *         operators may be loaded long after us, hence REAL().
+ * Keeps:  a real operator that throws leaves through our frame: nothing is to be cleaned up there
+ *         (hook.h).  The library that has the operators may be loaded long after us, hence REAL().
  */
 #include "agent/hook.h"
 #include "agent/limit.h"
@@ -20,27 +20,28 @@ static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arc
         return hook_enter(caller);
 }
 
-#define NEW(NAME, SYMBOL, KIND, PARAMETERS, ARGUMENTS)                         \
-        void *hook_##NAME PARAMETERS HOOK(SYMBOL);                             \
-        void *hook_##NAME PARAMETERS                                           \
-        {                                                                      \
-                struct arch_state caller;                                      \
-                struct thread *t;                                              \
-                void *p;                                                       \
-                                                                               \
-                ARCH_FRAME(caller);                                            \
-                t = cxx_enter(caller);                                         \
-                if (unlikely(!t))                                              \
-                        return REAL(NAME##_) ARGUMENTS;                        \
-                t->refusing = unlikely(agent.special & SPECIAL_REFUSE) && limit_holds_for(caller.pc); \
-                hook_call(t, caller);                                          \
-                p = REAL(NAME##_) ARGUMENTS;                                   \
-                hook_work(t);                                                  \
-                t->refusing = false;                                           \
-                if (likely(p != NULL))                                         \
-                        record_alloc(t, p, size, KIND, caller);                \
-                hook_leave(t);                                                 \
-                return p;                                                      \
+#define NEW(NAME, SYMBOL, KIND, PARAMETERS, ARGUMENTS)                    \
+        void *hook_##NAME PARAMETERS HOOK(SYMBOL);                        \
+        void *hook_##NAME PARAMETERS                                      \
+        {                                                                 \
+                struct arch_state caller;                                 \
+                struct thread *t;                                         \
+                void *p;                                                  \
+                                                                          \
+                ARCH_FRAME(caller);                                       \
+                t = cxx_enter(caller);                                    \
+                if (unlikely(!t))                                         \
+                        return REAL(NAME##_) ARGUMENTS;                   \
+                t->refusing = unlikely(agent.special & SPECIAL_REFUSE) && \
+                        limit_holds_for(caller.pc);                       \
+                hook_call(t, caller);                                     \
+                p = REAL(NAME##_) ARGUMENTS;                              \
+                hook_work(t);                                             \
+                t->refusing = false;                                      \
+                if (likely(p != NULL))                                    \
+                        record_alloc(t, p, size, KIND, caller);           \
+                hook_leave(t);                                            \
+                return p;                                                 \
         }
 
 #ifdef SEEP_INJECTED
@@ -130,8 +131,8 @@ NEW(new_array_aligned, "_ZnamSt11align_val_t", ARRAY_BY, (size_t size, size_t al
 #endif
 NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", ONE, (size_t size, const void *tag), (size, tag))
 NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", ARRAY, (size_t size, const void *tag), (size, tag))
-NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", ONE_BY, (size_t size, size_t align, const void *tag),
-    (size, align, tag))
+NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", ONE_BY,
+    (size_t size, size_t align, const void *tag), (size, align, tag))
 NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ARRAY_BY,
     (size_t size, size_t align, const void *tag), (size, align, tag))
 
@@ -156,15 +157,17 @@ NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ARRAY_BY,
 DELETE(delete, "_ZdlPv", PLAIN_ONE, (void *p), (p))
 DELETE(delete_array, "_ZdaPv", PLAIN_ARRAY, (void *p), (p))
 DELETE(delete_nothrow, "_ZdlPvRKSt9nothrow_t", PLAIN_ONE, (void *p, const void *tag), (p, tag))
-DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", PLAIN_ARRAY, (void *p, const void *tag), (p, tag))
+DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", PLAIN_ARRAY, (void *p, const void *tag),
+       (p, tag))
 DELETE(delete_sized, "_ZdlPvm", SIZED_ONE, (void *p, size_t size), (p, size))
 DELETE(delete_array_sized, "_ZdaPvm", SIZED_ARRAY, (void *p, size_t size), (p, size))
 DELETE(delete_aligned, "_ZdlPvSt11align_val_t", ONE_BY, (void *p, size_t align), (p, align))
 DELETE(delete_array_aligned, "_ZdaPvSt11align_val_t", ARRAY_BY, (void *p, size_t align), (p, align))
-DELETE(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", ONE_BY, (void *p, size_t align, const void *tag),
-       (p, align, tag))
+DELETE(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", ONE_BY,
+       (void *p, size_t align, const void *tag), (p, align, tag))
 DELETE(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", ARRAY_BY,
        (void *p, size_t align, const void *tag), (p, align, tag))
-DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", SIZED_ONE_BY, (void *p, size_t size, size_t align), (p, size, align))
-DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", SIZED_ARRAY_BY, (void *p, size_t size, size_t align),
-       (p, size, align))
+DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", SIZED_ONE_BY,
+       (void *p, size_t size, size_t align), (p, size, align))
+DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", SIZED_ARRAY_BY,
+       (void *p, size_t size, size_t align), (p, size, align))

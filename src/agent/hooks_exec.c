@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_exec.c -- the program becomes another one, or starts one: what it lost must be found before, and the other one is
- * recorded too.
+ * hooks_exec.c -- the program becomes another one, or starts one: what it lost must be found
+ * before, and the other one is recorded too.
  *
  * Room:   inside; called by the program, also in children of vfork, which share our memory.
- * Keeps:  a file that is not there is no end of the program: no search then.  One that turns out not to be executable costs a search
- *         in vain.  The environment of the new program lies in the frame of the hook, which a search reads: it is made behind
- *         the search.
+ * Keeps:  a file that is not there is no end of the program: no search then.  One that turns out
+ *         not to be executable costs a search in vain.  The environment of the new program lies in
+ *         the frame of the hook, which a search reads: it is made behind the search.
  */
 #include <stdarg.h>
 
@@ -29,7 +29,8 @@ int hook_execv(const char *path, char *const *argv) HOOK("execv");
 int hook_execvp(const char *file, char *const *argv) HOOK("execvp");
 int hook_execvpe(const char *file, char *const *argv, char *const *env) HOOK("execvpe");
 int hook_fexecve(int fd, char *const *argv, char *const *env) HOOK("fexecve");
-int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags) HOOK("execveat");
+int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags)
+        HOOK("execveat");
 int hook_execl(const char *path, const char *word, ...) HOOK("execl");
 int hook_execlp(const char *file, const char *word, ...) HOOK("execlp");
 int hook_execle(const char *path, const char *word, ...) HOOK("execle");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_exit.c -- the ways out of the program, for the search for leaks and the last report of plain LD_PRELOAD, and names of
- * threads.
+ * hooks_exit.c -- the ways out of the program, for the search for leaks and the last report of
+ * plain LD_PRELOAD, and names of threads.
  *
  * Room:   inside.
- * Keeps:  after exit() both come behind all destructors: a function registered while they run is called when they are done (glibc;
- *         in musl it is our own destructor).
+ * Keeps:  after exit() both come behind all destructors: a function registered while they run is
+ *         called when they are done (glibc; in musl it is our own destructor).
  */
 #include "agent/agent.h"
 #include "agent/apart.h"
@@ -23,7 +23,8 @@ void hook_exit_now_c(int status) HOOK("_Exit");
 int hook_daemon(int stay, int keep_open) HOOK("daemon");
 int hook_setname(void *thread, const char *name) HOOK("pthread_setname_np");
 
-/* The second of two threads that leave at once waits for the first one's search, which ends both. */
+/* The second of two threads that leave at once waits for the first one's search, which ends
+ * both. */
 #define LEAVE()                                                                \
         do {                                                                   \
                 apart_settle();                                                \
@@ -70,7 +71,8 @@ int hook_setname(void *thread, const char *name)
         return result;
 }
 
-/* A second thread that leaves while the first one waits would end the process under the search: it finds this function again, and waits too. */
+/* A second thread that leaves while the first one waits would end the process under the search: it
+ * finds this function again, and waits too. */
 static void leave(void *unused)
 {
         static uint32_t done;
@@ -86,7 +88,8 @@ static void leave(void *unused)
 
 __attribute__((constructor)) static void register_quick_exit(void)
 {
-        if (agent_on() && (agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)) && real.cxa_at_quick_exit)
+        if (agent_on() && (agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)) &&
+            real.cxa_at_quick_exit)
                 real.cxa_at_quick_exit(leave, NULL);
 }
 
@@ -99,6 +102,7 @@ __attribute__((destructor)) static void register_exit(void)
         LOOK();
         if (!(agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)))
                 return;
-        if (!real.gnu_get_libc_version || !real.cxa_atexit || real.cxa_atexit(leave, NULL, NULL) != 0)
+        if (!real.gnu_get_libc_version || !real.cxa_atexit ||
+            real.cxa_atexit(leave, NULL, NULL) != 0)
                 LEAVE();
 }

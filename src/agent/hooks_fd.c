@@ -3,8 +3,9 @@
  * hooks_fd.c -- file descriptors as resources (record --track-fds).
  *
  * Room:   inside; called by the program.
- * Keeps:  a descriptor is noted after it was made and forgotten before it is closed, so its number cannot be another's meanwhile.
- *         Descriptors that arrive by other ways (inherited, SCM_RIGHTS) are not noted; closing them is no event.
+ * Keeps:  a descriptor is noted after it was made and forgotten before it is closed, so its number
+ *         cannot be another's meanwhile.  Descriptors that arrive by other ways (inherited,
+ *         SCM_RIGHTS) are not noted; closing them is no event.
  */
 #include "agent/environment.h"
 #include "agent/hook.h"
@@ -51,11 +52,14 @@ static void change(int fd, bool made, struct arch_state caller)
                 return fd;                                                     \
         }
 
-/* The third argument of open() may be absent: then it is passed on as it happens to be, and nobody reads it. */
+/* The third argument of open() may be absent: then it is passed on as it happens to
+ * be, and nobody reads it. */
 GIVES(open, "open", (const char *path, int flags, unsigned mode), (path, flags, mode))
 GIVES(open64, "open64", (const char *path, int flags, unsigned mode), (path, flags, mode))
-GIVES(openat, "openat", (int at, const char *path, int flags, unsigned mode), (at, path, flags, mode))
-GIVES(openat64, "openat64", (int at, const char *path, int flags, unsigned mode), (at, path, flags, mode))
+GIVES(openat, "openat", (int at, const char *path, int flags, unsigned mode),
+      (at, path, flags, mode))
+GIVES(openat64, "openat64", (int at, const char *path, int flags, unsigned mode),
+      (at, path, flags, mode))
 GIVES(open_2, "__open_2", (const char *path, int flags), (path, flags))
 GIVES(open64_2, "__open64_2", (const char *path, int flags), (path, flags))
 GIVES(openat_2, "__openat_2", (int at, const char *path, int flags), (at, path, flags))
@@ -106,7 +110,8 @@ GIVES(dup3, "dup3", (int old, int fd_wanted, int flags), (old, fd_wanted, flags)
         }
 
 ACCEPTS(accept, "accept", (int listener, void *address, void *length), (listener, address, length))
-ACCEPTS(accept4, "accept4", (int listener, void *address, void *length, int flags), (listener, address, length, flags))
+ACCEPTS(accept4, "accept4", (int listener, void *address, void *length, int flags),
+        (listener, address, length, flags))
 
 /* ---- two at once ---- */
 
@@ -127,7 +132,8 @@ ACCEPTS(accept4, "accept4", (int listener, void *address, void *length, int flag
 
 GIVES_TWO(pipe, "pipe", (int *ends), (ends))
 GIVES_TWO(pipe2, "pipe2", (int *ends, int flags), (ends, flags))
-GIVES_TWO(socketpair, "socketpair", (int family, int type, int protocol, int *ends), (family, type, protocol, ends))
+GIVES_TWO(socketpair, "socketpair", (int family, int type, int protocol, int *ends),
+          (family, type, protocol, ends))
 
 /* ---- fcntl ---- */
 

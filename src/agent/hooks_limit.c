@@ -3,8 +3,9 @@
  * hooks_limit.c -- the limit on address space, as the program means it.
  *
  * Room:   inside; called by the program.
- * Keeps:  the reservation of the ledger counts as address space of the process, though almost none of it is ever used.  A program that
- *         limits itself (ulimit -v in a shell, setrlimit) means its own memory: the kernel is told that much more, and the program is
+ * Keeps:  the reservation of the ledger counts as address space of the process, though almost
+ *         none of it is ever used.  A program that limits itself (ulimit -v in a shell,
+ *         setrlimit) means its own memory: the kernel is told that much more, and the program is
  *         told the number it gave.
  */
 #include "agent/arena.h"
@@ -18,10 +19,13 @@ int hook_getrlimit(int resource, struct space_limit *out) HOOK("getrlimit");
 int hook_getrlimit64(int resource, struct space_limit *out) HOOK("getrlimit64");
 int hook_setrlimit(int resource, const struct space_limit *in) HOOK("setrlimit");
 int hook_setrlimit64(int resource, const struct space_limit *in) HOOK("setrlimit64");
-int hook_prlimit(int pid, int resource, const struct space_limit *in, struct space_limit *out) HOOK("prlimit");
-int hook_prlimit64(int pid, int resource, const struct space_limit *in, struct space_limit *out) HOOK("prlimit64");
+int hook_prlimit(int pid, int resource, const struct space_limit *in, struct space_limit *out)
+        HOOK("prlimit");
+int hook_prlimit64(int pid, int resource, const struct space_limit *in, struct space_limit *out)
+        HOOK("prlimit64");
 
-/* Also of a process that is not recorded any more, or a forked child that never is: the reservation is there. */
+/* Also of a process that is not recorded any more, or a forked child that never is:
+ * the reservation is there. */
 static uint64_t reserved(int resource)
 {
         return resource == SPACE_LIMIT ? arena_reserved() : 0;
@@ -40,7 +44,8 @@ static int change(int pid, int resource, const struct space_limit *in, struct sp
         int result;
 
         if (in && ours) {
-                raised = (struct space_limit){ for_kernel(in->soft, ours), for_kernel(in->hard, ours) };
+                raised = (struct space_limit){ for_kernel(in->soft, ours),
+                                               for_kernel(in->hard, ours) };
                 in = &raised;
         }
         result = (real.prlimit_ ? real.prlimit_ : real.prlimit64_)(pid, resource, in, out);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_map.c -- mmap and its relatives, and the calls that change what code is mapped or who we are.
+ * hooks_map.c -- mmap and its relatives, and the calls that change what code is mapped or who we
+ * are.
  *
  * Room:   inside; called by the program.
- * Keeps:  the C library's own mappings (malloc's arenas, thread stacks, libraries) do not come through here; for stacks see
- *         hooks_thread.c.
+ * Keeps:  the C library's own mappings (malloc's arenas, thread stacks, libraries) do not come
+ *         through here; for stacks see hooks_thread.c.
  */
 #include "agent/arena.h"
 #include "agent/apart.h"
@@ -25,7 +26,8 @@
 #define FAILED ((void *)-1)
 
 void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, long offset) HOOK("mmap");
-void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, long offset) HOOK("mmap64");
+void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, long offset)
+        HOOK("mmap64");
 int hook_munmap(void *at, size_t size) HOOK("munmap");
 void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to) HOOK("mremap");
 int hook_madvise(void *at, size_t size, int advice) HOOK("madvise");
@@ -55,27 +57,28 @@ static void *map_inner(void *p)
         return p;
 }
 
-#define MAP(CALL)                                                                              \
-        struct arch_state caller;                                                              \
-        struct thread *t;                                                                      \
-        uint64_t ticket;                                                                       \
-        void *p;                                                                               \
-                                                                                               \
-        ARCH_FRAME(caller);                                                                    \
-        t = map_enter(caller);                                                                 \
-        if (!t)                                                                                \
-                return map_inner(CALL);                                                        \
-        ticket = queue_ticket();                                                               \
-        hook_call(t, caller);                                                                  \
-        p = CALL;                                                                              \
-        hook_work(t);                                                                          \
-        if (p != FAILED) {                                                                     \
-                if (flags & MAP_FIXED)                                                         \
-                        region_remove(t, (uintptr_t)p, size, ticket);                           \
-                if (!region_add(t, (uintptr_t)p, size, LEDGER_KIND_MMAP, caller) && (flags & MAP_FIXED)) \
+#define MAP(CALL)                                                                           \
+        struct arch_state caller;                                                           \
+        struct thread *t;                                                                   \
+        uint64_t ticket;                                                                    \
+        void *p;                                                                            \
+                                                                                            \
+        ARCH_FRAME(caller);                                                                 \
+        t = map_enter(caller);                                                              \
+        if (!t)                                                                             \
+                return map_inner(CALL);                                                     \
+        ticket = queue_ticket();                                                            \
+        hook_call(t, caller);                                                               \
+        p = CALL;                                                                           \
+        hook_work(t);                                                                       \
+        if (p != FAILED) {                                                                  \
+                if (flags & MAP_FIXED)                                                      \
+                        region_remove(t, (uintptr_t)p, size, ticket);                       \
+                if (!region_add(t, (uintptr_t)p, size, LEDGER_KIND_MMAP, caller) &&         \
+                    (flags & MAP_FIXED))                                                    \
                         region_leaves(t, (uintptr_t)p, size); /* for the log: it is gone */ \
-        }                                                                                      \
-        hook_leave(t);                                                                         \
+        }                                                                                   \
+        hook_leave(t);                                                                      \
         return p
 
 void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, long offset)
@@ -139,7 +142,8 @@ void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to)
                 }
                 if (flags & MREMAP_FIXED)
                         region_remove(t, (uintptr_t)p, size, ticket);
-                if (!region_add(t, (uintptr_t)p, size, LEDGER_KIND_MREMAP, caller) && (flags & MREMAP_FIXED))
+                if (!region_add(t, (uintptr_t)p, size, LEDGER_KIND_MREMAP, caller) &&
+                    (flags & MREMAP_FIXED))
                         region_leaves(t, (uintptr_t)p, size);
         } else {
                 region_stays(t);
@@ -159,7 +163,8 @@ int hook_madvise(void *at, size_t size, int advice)
 #define BASE_NAMESPACE 0 /* LM_ID_BASE, the same */
 #define NEW_NAMESPACE (-1) /* LM_ID_NEWLM, the same */
 
-/* A library that is bound to itself and what it needs before all others calls the C library's malloc past us. */
+/* A library that is bound to itself and what it needs before all others calls the C
+ * library's malloc past us. */
 static int without_deepbind(const char *path, int flags)
 {
         struct ledger_head *h = agent.head;
@@ -175,8 +180,9 @@ static int without_deepbind(const char *path, int flags)
         return flags & ~DEEPBIND;
 }
 
-/* The real function looks at its return address: the library is searched for as its caller's own paths say.  So this ends in a
- * jump, and the program's address stays where it is; test_invalid.py holds it. */
+/* The real function looks at its return address: the library is searched for as its caller's own
+ * paths say.  So this ends in a jump, and the program's address stays where it is;
+ * test_invalid.py holds it. */
 void *hook_dlopen(const char *path, int flags)
 {
         if (unlikely(flags & DEEPBIND))

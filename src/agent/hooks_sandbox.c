@@ -3,8 +3,8 @@
  * hooks_sandbox.c -- the ways into a sandbox: filters of system calls (seccomp) are loaded.
  *
  * Room:   inside; called by the program, also in children of vfork.
- * Keeps:  libseccomp and others go through the C library's syscall().  What a program does with system call instructions of its own is
- *         seen by the observer, a little later.
+ * Keeps:  libseccomp and others go through the C library's syscall().  What a program does with
+ *         system call instructions of its own is seen by the observer, a little later.
  */
 #include "agent/hook.h"
 #include "agent/sandbox.h"
@@ -52,7 +52,8 @@ static long load_filter(long operation, long flags, const void *program)
         return result;
 }
 
-/* Ends in a jump: the last argument, if there is one, stays on the stack where the program has put it. */
+/* Ends in a jump: the last argument, if there is one, stays on the stack where the program has put
+ * it. */
 long hook_syscall(long number, long a, long b, long c, long d, long e)
 {
         if (unlikely(number == SYS_seccomp) && (a == SET_STRICT || a == SET_FILTER))

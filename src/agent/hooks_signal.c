@@ -3,7 +3,8 @@
  * hooks_signal.c -- what the program does about the signals that we use.
  *
  * Room:   inside; called by the program.
- * Keeps:  as long as the program leaves such a signal at its default, it reads as such; its own handler takes our place at once.
+ * Keeps:  as long as the program leaves such a signal at its default, it reads as such; its own
+ *         handler takes our place at once.
  */
 #include "agent/action.h"
 #include "agent/agent.h"
@@ -45,7 +46,8 @@ static bool ours_now(void)
 static int change(int number, const void *action, void *old)
 {
         bool was_ours = ours_now(), to_default = action && *(void *const *)action == DEFAULT;
-        int result = was_ours && (!action || to_default) ? 0 : REAL(sigaction_)(number, action, old);
+        int result = was_ours && (!action || to_default) ? 0
+                                                         : REAL(sigaction_)(number, action, old);
 
         if (result != 0)
                 return result;
@@ -63,7 +65,8 @@ static int *flags_of(void *action)
         return (int *)((uint8_t *)action + ARCH_ACTION_FLAGS_AT);
 }
 
-/* As hook_sigaction() where the end of the program is watched: its handlers do not run on our stack, and ours is none. */
+/* As hook_sigaction() where the end of the program is watched: its handlers do not run on our
+ * stack, and ours is none. */
 static int change_watched(int number, const void *action, void *old)
 {
         bool was_stripped = fatal_is_stripped(number), strips = false;
@@ -77,7 +80,8 @@ static int change_watched(int number, const void *action, void *old)
                 *flags_of(copy) &= ~(int)ACTION_ON_STACK;
                 action = copy;
         }
-        result = signal_is_ours(number) ? change(number, action, old) : REAL(sigaction_)(number, action, old);
+        result = signal_is_ours(number) ? change(number, action, old)
+                                        : REAL(sigaction_)(number, action, old);
         if (result != 0)
                 return result;
         if (old && fatal_is_once(*(void **)old))
@@ -96,7 +100,8 @@ int hook_sigaction(int number, const void *action, void *old)
         note_handler(action ? *(void *const *)action : DEFAULT);
         if (fatal_on() && number > 0 && number <= SIGNALS)
                 return change_watched(number, action, old);
-        return signal_is_ours(number) ? change(number, action, old) : REAL(sigaction_)(number, action, old);
+        return signal_is_ours(number) ? change(number, action, old)
+                                      : REAL(sigaction_)(number, action, old);
 }
 
 int hook_sigaction_inner(int number, const void *action, void *old)

@@ -3,8 +3,9 @@
  * hooks_thread.c -- threads are made and joined: their stacks, which the C library maps by itself.
  *
  * Room:   inside; called by the program.
- * Keeps:  the real functions run as if nobody had been called: what they allocate (thread-local storage) are events of the program.  When
- *         pthread_create returns, the new thread may have ended (descriptor.h).
+ * Keeps:  the real functions run as if nobody had been called: what they allocate (thread-local
+ *         storage) are events of the program.  When pthread_create returns, the new thread may
+ *         have ended (descriptor.h).
  * Cost:   two system calls per thread that is made, and one for each of a few old ones.
  */
 #include "agent/descriptor.h"
@@ -19,17 +20,21 @@
 #define LOOKS_MADE 2u
 #define LOOKS_JOINED 4u
 
-int hook_pthread_create(void *thread, const void *attributes, void *start, void *argument) HOOK("pthread_create");
+int hook_pthread_create(void *thread, const void *attributes, void *start, void *argument)
+        HOOK("pthread_create");
 int hook_pthread_join(void *thread, void *value) HOOK("pthread_join");
 int hook_pthread_tryjoin_np(void *thread, void *value) HOOK("pthread_tryjoin_np");
-int hook_pthread_timedjoin_np(void *thread, void *value, const void *until) HOOK("pthread_timedjoin_np");
-int hook_pthread_clockjoin_np(void *thread, void *value, int clock, const void *until) HOOK("pthread_clockjoin_np");
+int hook_pthread_timedjoin_np(void *thread, void *value, const void *until)
+        HOOK("pthread_timedjoin_np");
+int hook_pthread_clockjoin_np(void *thread, void *value, int clock, const void *until)
+        HOOK("pthread_clockjoin_np");
 int hook_thrd_create(void *thread, void *start, void *argument) HOOK("thrd_create");
 int hook_thrd_join(void *thread, int *value) HOOK("thrd_join");
 
 static bool stacks_wanted(void)
 {
-        return agent_on() && !(agent.flags & WIRE_F_NO_MMAP) && !agent.sandboxed && real.gnu_get_libc_version;
+        return agent_on() && !(agent.flags & WIRE_F_NO_MMAP) && !agent.sandboxed &&
+               real.gnu_get_libc_version;
 }
 
 /* The program brings the memory: that is what it is already. */
@@ -39,7 +44,8 @@ static bool has_own_stack(const void *attributes)
 
         if (!attributes)
                 return false;
-        return !real.attr_getstack || real.attr_getstack(attributes, &start, &bytes) || start + bytes;
+        return !real.attr_getstack || real.attr_getstack(attributes, &start, &bytes) ||
+               start + bytes;
 }
 
 /* A ticket for what happens in the real function; 0: no stack of the C library's is expected. */

@@ -12,7 +12,8 @@
 #define STEP_NS 50000000l
 #define DEAF_STEPS 60u  /* so many steps without any tick: nobody reads any more */
 #define END_S 60u
-#define WAITING_MAX (1ull << 22) /* more than there can be threads, each with one event that waits */
+#define WAITING_MAX (1ull << 22) /* more than there can be threads, each with one event that
+                                  * waits */
 #define IDLE_STEPS 200u /* so many without anything read: the reader is somewhere else */
 
 static uint64_t room; /* entries of the ring */
@@ -40,8 +41,8 @@ static void journal_end(void)
 static bool wait_for_room(uint64_t index)
 {
         struct ledger_head *h = agent.head;
-        struct patience p = { .work = (const uint32_t *)&h->journal_read, .quiet_steps = DEAF_STEPS, .idle_steps = IDLE_STEPS,
-                              .end_s = END_S };
+        struct patience p = { .work = (const uint32_t *)&h->journal_read, .quiet_steps = DEAF_STEPS,
+                              .idle_steps = IDLE_STEPS, .end_s = END_S };
         long step[2] = { 0, STEP_NS }, result;
         bool lasts = true;
         uint32_t wake;
@@ -51,15 +52,18 @@ static bool wait_for_room(uint64_t index)
         __atomic_add_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
         patience_begin(&p);
         while (wake = __atomic_load_n(&h->journal_wake, __ATOMIC_ACQUIRE),
-               index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room && !h->journal_closed && lasts) {
-                result = sys_call6(SYS_futex, (long)&h->journal_wake, SYS_FUTEX_WAIT, (long)wake, (long)step, 0, 0);
+               index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room &&
+                       !h->journal_closed && lasts) {
+                result = sys_call6(SYS_futex, (long)&h->journal_wake, SYS_FUTEX_WAIT, (long)wake,
+                                   (long)step, 0, 0);
                 lasts = patience_lasts(&p, result);
         }
         __atomic_sub_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
         return !h->journal_closed && lasts;
 }
 
-/* Libraries come without a word: the map is looked at now and then, and by whoever knows that one may go. */
+/* Libraries come without a word: the map is looked at now and then, and by whoever knows that one
+ * may go. */
 void journal_look(void)
 {
         if (agent.special & SPECIAL_JOURNAL)
@@ -72,11 +76,13 @@ static void look_now_and_then(uint32_t now_ms)
         uint32_t last = __atomic_load_n(&looked_ms, __ATOMIC_RELAXED);
 
         if (unlikely(now_ms - last >= LOOK_MS) &&
-            __atomic_compare_exchange_n(&looked_ms, &last, now_ms, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            __atomic_compare_exchange_n(&looked_ms, &last, now_ms, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
                 object_unmapped();
 }
 
-void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t kind, uint32_t site, uint64_t address, uint64_t size)
+void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t kind,
+                   uint32_t site, uint64_t address, uint64_t size)
 {
         struct ledger_head *h = agent.head;
         struct ledger_event *e;
@@ -87,7 +93,8 @@ void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t
                 return;
         }
         index = __atomic_fetch_add(&h->journal_reserved, 1, __ATOMIC_ACQ_REL);
-        if (unlikely(index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room) && !wait_for_room(index)) {
+        if (unlikely(index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room) &&
+            !wait_for_room(index)) {
                 journal_end();
                 return;
         }

@@ -3,9 +3,10 @@
  * journal.h -- every event, in order, for the observer to write down (record --events).
  *
  * Room:   inside; any context, with the thread THREAD_ACTIVE.
- * Keeps:  the order of two events on one address is the order in which they happened: a release is put down before the real one, an
- *         allocation after it.
- * Cost:   one atomic addition and 32 bytes; when the ring is full the thread waits for the observer.
+ * Keeps:  the order of two events on one address is the order in which they happened: a release is
+ *         put down before the real one, an allocation after it.
+ * Cost:   one atomic addition and 32 bytes; when the ring is full the thread waits for the
+ *         observer.
  */
 #ifndef SEEP_AGENT_JOURNAL_H
 #define SEEP_AGENT_JOURNAL_H
@@ -19,10 +20,11 @@ bool journal_start(void);
 void journal_look(void);
 
 /* T may be NULL: an event of no thread.  What the numbers mean: enum ledger_event_type. */
-void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t kind, uint32_t site, uint64_t address, uint64_t size);
+void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t kind,
+                   uint32_t site, uint64_t address, uint64_t size);
 
-static inline void journal_put(const struct thread *t, enum ledger_event_type type, uint32_t kind, uint32_t site, uint64_t address,
-                               uint64_t size)
+static inline void journal_put(const struct thread *t, enum ledger_event_type type, uint32_t kind,
+                               uint32_t site, uint64_t address, uint64_t size)
 {
         if (unlikely(agent.special & SPECIAL_JOURNAL))
                 journal_write(t, type, kind, site, address, size);

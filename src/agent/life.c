@@ -2,8 +2,9 @@
 /*
  * life.c -- fork: a child either stops recording or gets a ledger of its own.
  *
- * Keeps:  the child's copy is made by the parent before fork(), so it is exact for a program with one thread.  With several, what the
- *         others do during the copy may be half in it: their blocks are of no use to the child anyway.
+ * Keeps:  the child's copy is made by the parent before fork(), so it is exact for a program with
+ *         one thread.  With several, what the others do during the copy may be half in it: their
+ *         blocks are of no use to the child anyway.
  */
 #include "agent/life.h"
 
@@ -78,7 +79,8 @@ static bool life_adopt(long copy)
         head->journal_read = head->journal_reserved; /* what the parent did is in its own log */
         head->journal_waiting = 0;
         head->served = head->mark_count; /* the same with its marks */
-        head->reclaims &= ~1u; /* what the parent's observer is about to take away is the parent's */
+        /* What the parent's observer is about to take away is the parent's. */
+        head->reclaims &= ~1u;
         head->scan_done = head->scan_asked;
         head->scan_holder = 0;
         agent_let_in();
@@ -124,7 +126,8 @@ bool life_child(long copy)
                         copy = arena_copy();
                 on = copy >= 0 && life_adopt(copy);
         }
-        if (!on && agent.follow == FOLLOW_ALL && agent.sandboxed) /* still the parent's ledger: it tells who was not recorded */
+        /* Still the parent's ledger: it tells who was not recorded. */
+        if (!on && agent.follow == FOLLOW_ALL && agent.sandboxed)
                 __atomic_add_fetch(&agent.head->shut_out, 1, __ATOMIC_RELAXED);
         else if (!on)
                 agent.unfollowed = 1;

@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-/* Before fork() in a process whose children are followed: a copy of the ledger for the child, as a descriptor; negative: none. */
+/* Before fork() in a process whose children are followed: a copy of the ledger for the child, as a
+ * descriptor; negative: none. */
 long life_before_fork(void);
 
 /* After fork(), in the parent: the copy is the child's now; FORKED: there is a child. */
@@ -21,8 +22,8 @@ void life_starts(bool on);
 /* The process is about to become another program; ON false: it did not. */
 void life_leaving(bool on);
 
-/* In a child, at its first event or right after fork(): go on with the ledger COPY (negative: make one now, as well as that can be
- * done), or stop.  True: record. */
+/* In a child, at its first event or right after fork(): go on with the ledger COPY (negative: make
+ * one now, as well as that can be done), or stop.  True: record. */
 bool life_child(long copy);
 
 /* In a child that is not recorded: it has allocated something. */

@@ -50,7 +50,8 @@ void limit_check(struct thread *t)
 {
         uint64_t live = live_bytes(t);
 
-        if (agent.snapshot_at && live >= agent.snapshot_at && !snapshot_taken && first(&snapshot_taken))
+        if (agent.snapshot_at && live >= agent.snapshot_at && !snapshot_taken &&
+            first(&snapshot_taken))
                 report(LEDGER_MARK_HEAP);
         if (!agent.limit || live <= agent.limit || (agent.flags & WIRE_F_LIMIT_ENOMEM))
                 return;
@@ -86,5 +87,6 @@ size_t limit_inner_size(size_t size)
 {
         struct thread *t = thread_self;
 
-        return t && t->refusing && t->inside > THREAD_ACTIVE && refuses(t, size) ? LIMIT_IMPOSSIBLE : size;
+        return t && t->refusing && t->inside > THREAD_ACTIVE && refuses(t, size) ? LIMIT_IMPOSSIBLE
+                                                                                 : size;
 }

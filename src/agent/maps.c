@@ -100,7 +100,8 @@ _Static_assert(sizeof(struct query) == 0x68, "as the kernel has it");
 
 bool maps_find(struct maps *m, uint64_t address, uint64_t flags, struct maps_line *line)
 {
-        struct query q = { .size = sizeof q, .flags = flags & ~(uint64_t)MAPS_NAMED, .address = address };
+        struct query q = { .size = sizeof q, .flags = flags & ~(uint64_t)MAPS_NAMED,
+                           .address = address };
         long result;
 
         if (flags & MAPS_NAMED) {
@@ -112,7 +113,8 @@ bool maps_find(struct maps *m, uint64_t address, uint64_t flags, struct maps_lin
         m->failed |= sys_failed(result) && result != -SYS_ENOENT;
         if (sys_failed(result))
                 return false;
-        *line = (struct maps_line){ .start = q.start, .end = q.end, .offset = q.offset, .ino = q.inode, .read = q.vma_flags & QUERY_READABLE,
+        *line = (struct maps_line){ .start = q.start, .end = q.end, .offset = q.offset,
+                                    .ino = q.inode, .read = q.vma_flags & QUERY_READABLE,
                                     .execute = q.vma_flags & MAPS_EXECUTABLE, .path = "" };
         line->dev = (uint64_t)q.major << 32 | q.minor;
         if (flags & MAPS_NAMED && q.name_size)

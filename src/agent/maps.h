@@ -31,9 +31,10 @@ bool maps_open(struct maps *m);
 bool maps_next(struct maps *m, struct maps_line *line);
 void maps_close(struct maps *m);
 
-/* The mapping at ADDRESS (with MAPS_OR_NEXT else the first behind it) that is what FLAGS say, asked for alone (Linux 6.11), so that others
- * cost nothing.  With MAPS_NAMED line->path is valid until the next call with it, else "".  False: there is none, or (m->failed) the kernel does
- * not know the question. */
+/* The mapping at ADDRESS (with MAPS_OR_NEXT else the first behind it) that is what FLAGS say,
+ * asked for alone (Linux 6.11), so that others cost nothing.  With MAPS_NAMED line->path is
+ * valid until the next call with it, else "".  False: there is none, or (m->failed) the kernel
+ * does not know the question. */
 bool maps_find(struct maps *m, uint64_t address, uint64_t flags, struct maps_line *line);
 
 #define MAPS_EXECUTABLE 0x04u

@@ -21,7 +21,7 @@
 #define STEP_NS 100000000l         /* between looks whether somebody still observes */
 #define DEAF_STEPS 30u             /* so many of them without a tick: nobody does ... */
 #define REFUSED_STEPS 3u           /* ... or so many, when nobody opened either */
-#define IDLE_STEPS 100u            /* so many without work on it: what we asked for is not known outside */
+#define IDLE_STEPS 100u /* so many without work on it: what we asked for is not known outside */
 #define END_S 1800u                /* a search in a very large heap on a busy machine */
 #define WAIT_FREE_NS 200000000ull  /* tags may wait so long altogether, ... */
 #define WAIT_SHARE 20u             /* ... and one part in so many of the time */
@@ -70,7 +70,8 @@ bool mark_may_wait(void)
 bool mark_wait_word(uint32_t *word, uint32_t passed)
 {
         static uint32_t deaf_tick = UINT32_MAX; /* the clock when nobody answered */
-        struct patience p = { .work = &agent.head->working, .idle_steps = IDLE_STEPS, .end_s = END_S };
+        struct patience p = { .work = &agent.head->working, .idle_steps = IDLE_STEPS,
+                              .end_s = END_S };
         long step[2] = { 0, STEP_NS }, result = 0;
         uint32_t now;
 
@@ -84,7 +85,8 @@ bool mark_wait_word(uint32_t *word, uint32_t passed)
                         return true;
                 if (__atomic_load_n(&agent.head->served, __ATOMIC_RELAXED) == LEDGER_SERVED_NEVER)
                         return false;
-                result = sys_call6(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)now, (long)step, 0, 0);
+                result = sys_call6(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)now, (long)step, 0,
+                                   0);
         } while (patience_lasts(&p, result));
         if (p.quiet >= p.quiet_steps)
                 deaf_tick = p.tick;

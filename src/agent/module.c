@@ -46,7 +46,8 @@ bool module_start(void)
 /* Whether there is a place for an entry with this number. */
 static bool has_room(uint32_t number)
 {
-        return number < LEDGER_MODULES_MAX && arena_table_open(&memory.at, (number + 1ull) * sizeof *modules.at) &&
+        return number < LEDGER_MODULES_MAX &&
+               arena_table_open(&memory.at, (number + 1ull) * sizeof *modules.at) &&
                arena_table_open(&memory.spare, (number + 1ull) * sizeof *modules.spare) &&
                arena_commit(LEDGER_MODULES, (number + 1ull) * sizeof(struct ledger_module));
 }
@@ -145,7 +146,8 @@ static void publish_count(void)
 /* Places at the end of the table where nothing is any more. */
 static void shorten(void)
 {
-        while (modules.count && !modules.at[modules.count - 1].used && (entry_of(modules.count - 1)->flags & LEDGER_MODULE_PLACE))
+        while (modules.count && !modules.at[modules.count - 1].used &&
+               (entry_of(modules.count - 1)->flags & LEDGER_MODULE_PLACE))
                 link_out(--modules.count);
         publish_count();
 }
@@ -166,7 +168,8 @@ static void release(uint32_t number)
         shorten();
 }
 
-/* Where O is, into its entry.  The bias of what was there before moves along: it is the same library, as far as we know. */
+/* Where O is, into its entry.  The bias of what was there before moves along: it is the same
+ * library, as far as we know. */
 static void put_place(const struct object *o)
 {
         struct ledger_module *m = entry_of(o->module);
@@ -189,10 +192,13 @@ static void make_place(struct object *o, uint32_t number, uint64_t path, uint32_
         struct ledger_module *m = entry_of(number);
         bool another = find_named(path, 0) != MODULE_NONE;
 
-        modules.at[number] = (struct entry){ .text = text, .used = true, .spare = modules.at[number].spare };
+        modules.at[number] = (struct entry){ .text = text, .used = true,
+                                             .spare = modules.at[number].spare };
         link_in(number, path);
-        *m = (struct ledger_module){ .path = text, .load_ms = agent_now_ms(), .start = o->start, .end = o->end };
-        m->flags = (o->anonymous ? LEDGER_MODULE_ANONYMOUS : 0) | (another ? LEDGER_MODULE_PLACE : 0);
+        *m = (struct ledger_module){ .path = text, .load_ms = agent_now_ms(), .start = o->start,
+                                     .end = o->end };
+        m->flags = (o->anonymous ? LEDGER_MODULE_ANONYMOUS : 0) |
+                   (another ? LEDGER_MODULE_PLACE : 0);
         o->module = number;
         put_place(o);
         publish_count();
@@ -219,13 +225,18 @@ void module_enter(struct object *o, const struct maps_line *line)
                 if (number == MODULE_NONE)
                         count_lost();
                 else
-                        make_place(o, number, path, named != MODULE_NONE ? modules.at[named].text : book_string(&agent_book, line->path));
+                        make_place(o, number, path,
+                                   named != MODULE_NONE ? modules.at[named].text
+                                                        : book_string(&agent_book, line->path));
         }
         if (number != MODULE_NONE)
-                journal_put(NULL, LEDGER_EVENT_MODULE, 0, 0, named == MODULE_NONE || modules.at[number].named ? number : named, o->start);
+                journal_put(NULL, LEDGER_EVENT_MODULE, 0, 0,
+                            named == MODULE_NONE || modules.at[number].named ? number : named,
+                            o->start);
 }
 
-/* An entry for O, which cannot have the one it has: that is another module's.  False: there is none. */
+/* An entry for O, which cannot have the one it has: that is another module's.  False: there is
+ * none. */
 static bool move_out(struct object *o)
 {
         uint32_t text = modules.at[o->module].text, number = take_fresh();
@@ -282,7 +293,8 @@ uint32_t module_settle(struct object *o, const struct ledger_module *found, uint
 
         if (module != MODULE_NONE && module != o->module && !modules.at[module].used)
                 move_to(o, module);
-        else if (o->module != MODULE_NONE && modules.at[o->module].named && module != o->module && !move_out(o))
+        else if (o->module != MODULE_NONE && modules.at[o->module].named && module != o->module &&
+                 !move_out(o))
                 count_lost();
         if (o->module == MODULE_NONE)
                 return module;
@@ -297,7 +309,9 @@ uint32_t module_settle(struct object *o, const struct ledger_module *found, uint
 
 const char *module_path(const struct object *o)
 {
-        return o->module == MODULE_NONE ? "" : (const char *)arena_at(LEDGER_STRINGS) + modules.at[o->module].text;
+        return o->module == MODULE_NONE
+                       ? ""
+                       : (const char *)arena_at(LEDGER_STRINGS) + modules.at[o->module].text;
 }
 
 void module_leave(struct object *o)

@@ -3,8 +3,9 @@
  * object.c -- what code is mapped where, read from /proc/self/maps.
  *
  * Keeps:  one scan at a time.  The table of code ranges is
- *         written beside the old one and published by one store; a reader that meanwhile saw two publications
- *         looks again.  Scans are rare: at the start, when code is met that no object holds, after dlclose.
+ *         written beside the old one and published by one store; a reader that meanwhile saw two
+ *         publications looks again.  Scans are rare: at the start, when code is met that no
+ *         object holds, after dlclose.
  */
 #include "agent/object.h"
 
@@ -81,7 +82,8 @@ static bool object_rescan(uint64_t pc);
 /* Whether there is a place for an object with this number. */
 static bool has_room(uint32_t number)
 {
-        return number < OBJECTS_MAX - 1 && arena_table_open(&memory.objects, (number + 1ull) * sizeof *table.objects) &&
+        return number < OBJECTS_MAX - 1 &&
+               arena_table_open(&memory.objects, (number + 1ull) * sizeof *table.objects) &&
                arena_table_open(&memory.unused, (number + 1ull) * sizeof *table.unused) &&
                arena_table_open(&memory.shifts, (number + 2ull) * sizeof *object_shifts);
 }
@@ -90,7 +92,8 @@ static bool has_room(uint32_t number)
 static bool has_range(const struct ranges *r)
 {
         return r->count < RANGES_MAX &&
-               arena_table_open(&memory.ranges[r == table.ranges[1]], offsetof(struct ranges, at) + (r->count + 1ull) * sizeof r->at[0]);
+               arena_table_open(&memory.ranges[r == table.ranges[1]],
+                                offsetof(struct ranges, at) + (r->count + 1ull) * sizeof r->at[0]);
 }
 
 bool object_start(void)
@@ -100,11 +103,13 @@ bool object_start(void)
         object_shifts = arena_table(&memory.shifts, (OBJECT_NONE + 1) * sizeof *object_shifts);
         for (uint32_t i = 0; i < 2; i++) {
                 table.ranges[i] = arena_table(&memory.ranges[i], sizeof(struct ranges));
-                if (!table.ranges[i] || !arena_table_open(&memory.ranges[i], sizeof table.ranges[i]->count))
+                if (!table.ranges[i] ||
+                    !arena_table_open(&memory.ranges[i], sizeof table.ranges[i]->count))
                         return false;
         }
         table.maps = arena_private(sizeof(struct maps));
-        if (!table.objects || !table.unused || !object_shifts || !table.maps || !has_room(0) || !module_start())
+        if (!table.objects || !table.unused || !object_shifts || !table.maps || !has_room(0) ||
+            !module_start())
                 return false;
         object_shifts[0] = (uint64_t)MODULE_NONE << 48;
         object_rescan(0);
@@ -147,7 +152,8 @@ static bool object_lock(void)
         uint32_t self = sys_tid(), holder = 0;
 
         for (uint32_t tries = 0; tries < LOCK_TRIES; tries++, holder = 0) {
-                if (__atomic_compare_exchange_n(&table.lock, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                if (__atomic_compare_exchange_n(&table.lock, &holder, self, false, __ATOMIC_ACQUIRE,
+                                                __ATOMIC_RELAXED))
                         return true;
                 if (holder == self)
                         return false;
@@ -170,7 +176,8 @@ static void object_build_id(struct ledger_module *m, const uint8_t *note, uint64
                 if (sizeof *h + name + data > size)
                         return;
                 if (h->n_type == NT_GNU_BUILD_ID && h->n_namesz == 4) {
-                        m->build_id_bytes = h->n_descsz < sizeof m->build_id ? h->n_descsz : sizeof m->build_id;
+                        m->build_id_bytes = h->n_descsz < sizeof m->build_id ? h->n_descsz
+                                                                             : sizeof m->build_id;
                         memcpy(m->build_id, note + sizeof *h + name, m->build_id_bytes);
                         return;
                 }
@@ -201,7 +208,8 @@ static void object_take_segment(struct object *o, struct ledger_module *m, const
         if (a && h->p_type == PT_GNU_EH_FRAME)
                 o->eh_hdr = (const uint8_t *)(uintptr_t)at;
         if (a && h->p_type == PT_NOTE && !m->build_id_bytes)
-                object_build_id(m, (const uint8_t *)(uintptr_t)at, h->p_memsz < a->high - at ? h->p_memsz : a->high - at);
+                object_build_id(m, (const uint8_t *)(uintptr_t)at,
+                                h->p_memsz < a->high - at ? h->p_memsz : a->high - at);
 }
 
 /* Bias, unwind table, build id and extent of O from its program headers.  False: unreadable. */
@@ -211,8 +219,9 @@ static bool object_read_elf(struct object *o, struct ledger_module *m, long fd)
         bool loaded = false;
         ElfW(Phdr) h;
 
-        if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != (sizeof *e == sizeof(Elf64_Ehdr) ? ELFCLASS64 : ELFCLASS32) || e->e_phentsize != sizeof h ||
-            e->e_phnum > HEADERS_MAX)
+        if (memcmp(e->e_ident, ELFMAG, SELFMAG) ||
+            e->e_ident[EI_CLASS] != (sizeof *e == sizeof(Elf64_Ehdr) ? ELFCLASS64 : ELFCLASS32) ||
+            e->e_phentsize != sizeof h || e->e_phnum > HEADERS_MAX)
                 return false;
         for (int i = 0; i < e->e_phnum; i++) {
                 if (!object_header(o, fd, i, &h))
@@ -250,7 +259,8 @@ static uint64_t object_print(const struct object *o, const struct ledger_module 
                 return 1;
         if (m->build_id_bytes)
                 return object_mix(m->build_id_bytes, m->build_id, m->build_id_bytes);
-        return object_mix(object_mix(0, (const uint8_t *)file, sizeof file), (const uint8_t *)(uintptr_t)o->start, SYS_PAGE);
+        return object_mix(object_mix(0, (const uint8_t *)file, sizeof file),
+                          (const uint8_t *)(uintptr_t)o->start, SYS_PAGE);
 }
 
 /* Read what O is, and find the module that it is. */
@@ -271,7 +281,8 @@ static void object_identify(struct object *o)
         found.bias = o->bias;
         found.flags = object_has_tables(o) ? 0 : LEDGER_MODULE_NO_CFI;
         module = module_settle(o, &found, object_print(o, &found, elf));
-        object_shifts[o - table.objects + 1] = ((uint64_t)module << 48) - (module == MODULE_NONE ? 0 : o->bias);
+        object_shifts[o - table.objects + 1] = ((uint64_t)module << 48) -
+                                               (module == MODULE_NONE ? 0 : o->bias);
 }
 
 const struct object *object_open(uint32_t number)
@@ -321,9 +332,11 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
 {
         uint32_t number = table.unused_count ? table.unused[table.unused_count - 1] : table.count;
         struct object *o = &table.objects[number];
-        struct object fresh = { .start = start, .code = line->start, .end = line->end, .dev = line->dev, .ino = line->ino,
-                                .code_offset = line->offset, .has_header = has_header, .anonymous = !line->path[0],
-                                .omitted = omit_path(line->path), .module = MODULE_NONE, .gone = 1 };
+        struct object fresh = { .start = start, .code = line->start, .end = line->end,
+                                .dev = line->dev, .ino = line->ino, .code_offset = line->offset,
+                                .has_header = has_header, .anonymous = !line->path[0],
+                                .omitted = omit_path(line->path), .module = MODULE_NONE,
+                                .gone = 1 };
 
         if (!has_room(number))
                 return OBJECT_NONE;
@@ -331,7 +344,8 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
         if (o->index)
                 arena_private_free((void *)(uintptr_t)o->index, ehindex_bytes(o->index));
         fresh.load = ++table.loads;
-        __atomic_store_n(&o->load, fresh.load, __ATOMIC_RELEASE); /* before GONE is 0: old rules are void */
+        /* before GONE is 0: old rules are void. */
+        __atomic_store_n(&o->load, fresh.load, __ATOMIC_RELEASE);
         *o = fresh;
         module_enter(o, line);
         __atomic_store_n(&o->gone, 0, __ATOMIC_RELEASE);
@@ -340,8 +354,8 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
         return number;
 }
 
-/* All lines of the file were seen: what can be read of it belongs to the objects that its code is.  Who uses one already goes on with
- * what it had. */
+/* All lines of the file were seen: what can be read of it belongs to the objects that its code is.
+ * Who uses one already goes on with what it had. */
 static void candidate_done(const struct candidate *c, const struct ranges *out)
 {
         for (uint32_t i = c->first_range; i < out->count; i++) {
@@ -371,14 +385,18 @@ static void object_take_line(const struct maps_line *line, struct ranges *out, u
 {
         struct candidate *c = &table.candidate;
         bool again = line->offset == 0 && c->last_offset > 0; /* the same file again: dlmopen */
-        bool same = c->known && !again && c->dev == line->dev && c->ino == line->ino && line->ino && c->last_end <= line->start, room;
+        bool same = c->known && !again && c->dev == line->dev && c->ino == line->ino && line->ino &&
+                    c->last_end <= line->start,
+             room;
         uint32_t number;
         uint64_t start;
 
         if (!same) {
                 candidate_done(c, out);
-                *c = (struct candidate){ .dev = line->dev, .ino = line->ino, .start = line->start, .first_range = out->count,
-                                         .known = line->offset == 0 && line->read && line->path[0] };
+                *c = (struct candidate){ .dev = line->dev, .ino = line->ino, .start = line->start,
+                                         .first_range = out->count,
+                                         .known = line->offset == 0 && line->read &&
+                                                  line->path[0] };
         }
         c->last_end = line->end;
         c->last_offset = line->offset;
@@ -450,7 +468,8 @@ static void object_take_back(const struct ranges *out, uint32_t loads)
 static void object_count_lost(uint32_t lost)
 {
         if (lost > table.lost)
-                __atomic_add_fetch(&agent.head->modules_not_kept, lost - table.lost, __ATOMIC_RELAXED);
+                __atomic_add_fetch(&agent.head->modules_not_kept, lost - table.lost,
+                                   __ATOMIC_RELAXED);
         table.lost = lost;
 }
 
@@ -473,16 +492,21 @@ void object_unmapped(void)
 /* The file that the code at LINE is of, from its mappings around it. */
 static void object_begin(const struct maps_line *line, struct candidate *c)
 {
-        uint64_t reach = 2 * line->offset + BEGIN_REACH, at = line->start > reach ? line->start - reach : 0;
+        uint64_t reach = 2 * line->offset + BEGIN_REACH,
+                 at = line->start > reach ? line->start - reach : 0;
         struct maps_line l;
 
-        for (uint32_t i = 0; i < BEGIN_NEAR && maps_find(table.maps, at, MAPS_OF_FILE | MAPS_OR_NEXT, &l); i++, at = l.end) {
-                bool same = l.dev == line->dev && l.ino == line->ino, first = same && l.offset == 0 && l.read;
+        for (uint32_t i = 0;
+             i < BEGIN_NEAR && maps_find(table.maps, at, MAPS_OF_FILE | MAPS_OR_NEXT, &l);
+             i++, at = l.end) {
+                bool same = l.dev == line->dev && l.ino == line->ino,
+                     first = same && l.offset == 0 && l.read;
 
                 if (l.start > line->start && (!same || first))
                         return;
                 if (first) {
-                        *c = (struct candidate){ .dev = line->dev, .ino = line->ino, .start = l.start, .known = true };
+                        *c = (struct candidate){ .dev = line->dev, .ino = line->ino,
+                                                 .start = l.start, .known = true };
                         candidate_area(c, &l);
                 } else if (same && l.read && c->known) {
                         candidate_area(c, &l);
@@ -533,10 +557,13 @@ static void object_ask_known(uint64_t pc, struct ranges *out, uint32_t *lost)
         for (uint32_t i = 0; i <= old->count; i++) {
                 uint64_t start = i < old->count ? old->at[i].start : UINT64_MAX;
 
-                if (found && met.start < start && maps_find(table.maps, pc, MAPS_EXECUTABLE | MAPS_NAMED, &line))
+                if (found && met.start < start &&
+                    maps_find(table.maps, pc, MAPS_EXECUTABLE | MAPS_NAMED, &line))
                         object_take(&line, out, lost);
                 found = found && met.start > start;
-                if (start != UINT64_MAX && maps_find(table.maps, start, MAPS_EXECUTABLE | MAPS_NAMED, &line) && line.start == start)
+                if (start != UINT64_MAX &&
+                    maps_find(table.maps, start, MAPS_EXECUTABLE | MAPS_NAMED, &line) &&
+                    line.start == start)
                         object_take(&line, out, lost);
         }
 }

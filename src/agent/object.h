@@ -3,8 +3,9 @@
  * object.h -- what code is mapped where, read from /proc/self/maps.
  *
  * Room:   inside; any context.
- * Keeps:  code that is unmapped is marked gone, and its number is given to other code later: who keeps a number keeps object.load with
- *         it.  agent.generation is raised whenever something went.  What stack nodes name are modules (module.h), not objects.
+ * Keeps:  code that is unmapped is marked gone, and its number is given to other code later: who
+ *         keeps a number keeps object.load with it.  agent.generation is raised whenever something
+ *         went.  What stack nodes name are modules (module.h), not objects.
  */
 #ifndef SEEP_AGENT_OBJECT_H
 #define SEEP_AGENT_OBJECT_H
@@ -25,7 +26,7 @@ struct object_area {
 #define OBJECT_AREAS 4u
 
 struct object {
-        uint64_t start;        /* where offset 0 of the file lies; of anonymous code: its first byte */
+        uint64_t start; /* where offset 0 of the file lies; of anonymous code: its first byte */
         uint64_t code, end;    /* executable part */
         uint64_t bias;
         const uint8_t *eh_hdr; /* .eh_frame_hdr, NULL none: then perhaps ... */
@@ -33,7 +34,7 @@ struct object {
         uint64_t dev, ino;
         uint64_t code_offset;  /* of the executable part, in the file */
         uint64_t path;         /* hash of it */
-        uint32_t module;       /* entry of the ledger that tells where it is; MODULE_NONE: no room */
+        uint32_t module; /* entry of the ledger that tells where it is; MODULE_NONE: no room */
         uint32_t load;         /* another one each time that the number is given */
         uint32_t seen;         /* number of the scan that saw it last */
         uint32_t gone;
@@ -45,7 +46,8 @@ struct object {
         bool omitted;          /* its allocations are not recorded */
 };
 
-/* By number: what is to be added to an address of the object to get what stack nodes have (LEDGER_NODE_*).  Known from object_open() on. */
+/* By number: what is to be added to an address of the object to get what stack nodes have
+ * (LEDGER_NODE_*).  Known from object_open() on. */
 extern uint64_t *object_shifts; /* OBJECT_NONE comes first */
 
 static inline uint64_t object_shift(uint32_t number)
@@ -56,7 +58,8 @@ static inline uint64_t object_shift(uint32_t number)
 /* Allocate the tables and read the map for the first time.  False: no memory or no /proc. */
 bool object_start(void);
 
-/* Number of the object whose code holds PC; OBJECT_NONE if there is none even after a new look at the map. */
+/* Number of the object whose code holds PC; OBJECT_NONE if there is none even after a new look at
+ * the map. */
 uint32_t object_find(uint64_t pc);
 
 static inline bool object_has_tables(const struct object *o)
@@ -64,11 +67,14 @@ static inline bool object_has_tables(const struct object *o)
         return o->eh_hdr || o->index;
 }
 
-/* The readable memory of O that holds [AT, AT + BYTES); NULL: nobody knows whether that is there. */
-static inline const struct object_area *object_area(const struct object *o, uint64_t at, uint64_t bytes)
+/* The readable memory of O that holds [AT, AT + BYTES); NULL: nobody knows whether that is
+ * there. */
+static inline const struct object_area *object_area(const struct object *o, uint64_t at,
+                                                    uint64_t bytes)
 {
         for (uint32_t i = 0; i < OBJECT_AREAS; i++)
-                if (at >= o->areas[i].low && at <= o->areas[i].high && o->areas[i].high - at >= bytes)
+                if (at >= o->areas[i].low && at <= o->areas[i].high &&
+                    o->areas[i].high - at >= bytes)
                         return &o->areas[i];
         return NULL;
 }
@@ -81,8 +87,9 @@ static inline bool object_shows(const struct object *o, uint64_t from, uint64_t 
 
 const struct object *object_get(uint32_t number);
 
-/* The object with its bias and tables.  Reads its memory, so only for code on the caller's own stack: that cannot be unmapped
- * meanwhile, as anything found by a scan could.  NULL: there is none, or this is a signal handler that interrupted a scan. */
+/* The object with its bias and tables.  Reads its memory, so only for code on the caller's own
+ * stack: that cannot be unmapped meanwhile, as anything found by a scan could.  NULL: there is
+ * none, or this is a signal handler that interrupted a scan. */
 const struct object *object_open(uint32_t number);
 
 /* Its entry in MODULES; LEDGER_NODE_NO_MODULE: none. */

@@ -2,7 +2,8 @@
 /*
  * omit.c -- programs and libraries whose allocations are left out.
  *
- * Keeps:  an answer is one word with the address it is for and the generation of the code, so no thread ever sees half of one.
+ * Keeps:  an answer is one word with the address it is for and the generation of the code, so no
+ *         thread ever sees half of one.
  */
 #include "agent/omit.h"
 
@@ -33,7 +34,8 @@ bool omit_code(uint64_t pc)
 {
         uint64_t *answer = &answers[pc * ANSWER_MIX >> (64 - ANSWER_BITS)];
         uint32_t generation = __atomic_load_n(&agent.generation, __ATOMIC_ACQUIRE), number;
-        uint64_t key = pc << 16 | (generation & 0x7fffu) << 1, known = __atomic_load_n(answer, __ATOMIC_RELAXED);
+        uint64_t key = pc << 16 | (generation & 0x7fffu) << 1,
+                 known = __atomic_load_n(answer, __ATOMIC_RELAXED);
         const struct object *o;
 
         if (likely((known & ~1ull) == key))

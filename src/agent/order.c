@@ -2,7 +2,8 @@
 /*
  * order.c -- numbers in the order of their keys.
  *
- * Keeps:  a full node is split on the way down, so an insertion never goes back up, and one that finds no memory leaves a tree that is right.
+ * Keeps:  a full node is split on the way down, so an insertion never goes back up, and one that
+ *         finds no memory leaves a tree that is right.
  */
 #include "agent/order.h"
 
@@ -29,7 +30,8 @@ static uint32_t keys_up_to(const struct order_node *n, uint64_t key)
         return low;
 }
 
-/* All lines of a leaf at once: it is seldom in the cache, and a search in it would wait for one after the other. */
+/* All lines of a leaf at once: it is seldom in the cache, and a search in it would wait
+ * for one after the other. */
 static const struct order_node *fetched(const struct order_node *n, uint32_t level)
 {
         if (level == 1)
@@ -89,7 +91,8 @@ static void node_put_back(struct order_room *room, uint32_t number)
         room->unused = number + 1;
 }
 
-/* How much of the full node N stays in it when KEY makes two of it.  Keys that come in their order, or the reverse, leave full ones behind. */
+/* How much of the full node N stays in it when KEY makes two of it.  Keys that come in their order,
+ * or the reverse, leave full ones behind. */
 static uint32_t part_kept(const struct order_node *n, uint64_t key)
 {
         if (key < n->key[1])
@@ -116,7 +119,8 @@ static bool split_child(struct order *o, struct order_node *parent, uint32_t at,
         return true;
 }
 
-/* Child AT + 1 of PARENT goes into child AT, which has room for it.  Its first key is looked at from now on. */
+/* Child AT + 1 of PARENT goes into child AT, which has room for it.  Its first key
+ * is looked at from now on. */
 static void merge_children(struct order *o, struct order_node *parent, uint32_t at, bool leaves)
 {
         uint32_t number = parent->value[at + 1];
@@ -184,7 +188,8 @@ static bool mend_child(struct order *o, struct order_node *parent, uint32_t at, 
         uint32_t before, behind;
 
         if (n->count >= ORDER_FEW)
-                return false; /* its neighbours are not even looked at, which are not in the cache */
+                /* Its neighbours are not even looked at, which are not in the cache. */
+                return false;
         before = at ? node_at(o, parent->value[at - 1])->count : ORDER_FAN;
         behind = at + 1 < parent->count ? node_at(o, parent->value[at + 1])->count : ORDER_FAN;
         if (at && (!n->count || n->count + before <= ORDER_MERGED)) {
@@ -241,16 +246,19 @@ static struct order_entry entry_of(const struct order_node *n, uint32_t at)
 }
 
 /* The first or the last entry below N, which is so many LEVELs above the leaves. */
-static struct order_entry entry_at_end(const struct order *o, const struct order_node *n, uint32_t level, bool last)
+static struct order_entry entry_at_end(const struct order *o, const struct order_node *n,
+                                       uint32_t level, bool last)
 {
         for (; level; level--)
                 n = node_at(o, n->value[last ? n->count - 1 : 0]);
         return entry_of(n, last ? n->count - 1 : 0);
 }
 
-uint32_t order_around(const struct order *o, uint64_t key, struct order_entry *below, struct order_entry *above)
+uint32_t order_around(const struct order *o, uint64_t key, struct order_entry *below,
+                      struct order_entry *above)
 {
-        const struct order_node *n = o->root ? node_at(o, o->root - 1) : NULL, *before = NULL, *behind = NULL;
+        const struct order_node *n = o->root ? node_at(o, o->root - 1) : NULL, *before = NULL,
+                                *behind = NULL;
         uint32_t before_level = 0, behind_level = 0, i;
 
         if (!n)

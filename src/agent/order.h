@@ -3,8 +3,10 @@
  * order.h -- numbers in the order of their keys: a B+ tree whose memory somebody else provides.
  *
  * Room:   inside; one at a time per tree, never waits.
- * Keeps:  each key once.  No leaf but the only one is empty, and neighbours that both hold little become one.
- * Cost:   logarithmic: a binary search per level and moving at most 63 words in the leaf; three levels for 100,000 keys.
+ * Keeps:  each key once.  No leaf but the only one is empty, and neighbours that
+ *         both hold little become one.
+ * Cost:   logarithmic: a binary search per level and moving at most 63 words in the leaf; three
+ *         levels for 100,000 keys.
  */
 #ifndef SEEP_AGENT_ORDER_H
 #define SEEP_AGENT_ORDER_H
@@ -15,8 +17,8 @@
 #define ORDER_FAN 63u
 #define ORDER_LEVELS 8u
 
-/* Above the leaves a value is the number of a node, and its key is below or equal to all that are in that one; the first key is not looked
- * at. */
+/* Above the leaves a value is the number of a node, and its key is below or equal to all that are
+ * in that one; the first key is not looked at. */
 struct order_node {
         uint64_t key[ORDER_FAN];
         uint32_t value[ORDER_FAN];
@@ -50,9 +52,11 @@ bool order_insert(struct order *o, uint64_t key, uint32_t value);
 /* False: it was not there. */
 bool order_remove(struct order *o, uint64_t key);
 
-/* The entries next to KEY: BELOW has the largest key up to it, ABOVE the smallest behind it.  Returns which of them there are. */
+/* The entries next to KEY: BELOW has the largest key up to it, ABOVE the smallest behind it.
+ * Returns which of them there are. */
 #define ORDER_BELOW 1u
 #define ORDER_ABOVE 2u
-uint32_t order_around(const struct order *o, uint64_t key, struct order_entry *below, struct order_entry *above);
+uint32_t order_around(const struct order *o, uint64_t key, struct order_entry *below,
+                      struct order_entry *above);
 
 #endif

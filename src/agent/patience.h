@@ -3,8 +3,9 @@
  * patience.h -- how long to wait for the observer.
  *
  * Room:   inside; any context.
- * Keeps:  every wait ends, whatever is written in the ledger, which the program can damage: soon when the observer's clock stands
- *         still, somewhat later when nobody works on what is waited for, and in any case after END_S.
+ * Keeps:  every wait ends, whatever is written in the ledger, which the program can damage: soon
+ *         when the observer's clock stands still, somewhat later when nobody works on what is
+ *         waited for, and in any case after END_S.
  */
 #ifndef SEEP_AGENT_PATIENCE_H
 #define SEEP_AGENT_PATIENCE_H

@@ -18,11 +18,13 @@ struct arena {
 /* ---- the arena around a block ---- */
 
 /* Does the live block of entry B, whose granule begins at GRANULE, hold ADDRESS? */
-static bool holds(const struct ledger_block *b, uint64_t granule, uint64_t address, struct arena *out)
+static bool holds(const struct ledger_block *b, uint64_t granule, uint64_t address,
+                  struct arena *out)
 {
         uint64_t start = granule + LEDGER_BLOCK_SUB(*b) * 8u;
 
-        if (!LEDGER_BLOCK_LIVE(*b) || !LEDGER_BLOCK_SITE(*b) || start > address || start + LEDGER_BLOCK_SIZE(*b) <= address)
+        if (!LEDGER_BLOCK_LIVE(*b) || !LEDGER_BLOCK_SITE(*b) || start > address ||
+            start + LEDGER_BLOCK_SIZE(*b) <= address)
                 return false;
         *out = (struct arena){ start, start + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b) };
         return true;
@@ -30,7 +32,8 @@ static bool holds(const struct ledger_block *b, uint64_t granule, uint64_t addre
 
 static bool search_plane(uint32_t plane, uint64_t address, uint64_t reach, struct arena *out)
 {
-        uint64_t granule = address & ~(LEDGER_SHADOW_GRANULE - 1), low = address > reach ? address - reach : 0;
+        uint64_t granule = address & ~(LEDGER_SHADOW_GRANULE - 1),
+                 low = address > reach ? address - reach : 0;
 
         while (granule > low) {
                 const struct ledger_block *b = shadow_entry(&agent_book, granule, plane);
@@ -42,7 +45,8 @@ static bool search_plane(uint32_t plane, uint64_t address, uint64_t reach, struc
                 }
                 if (holds(b, granule, address, out))
                         return true;
-                if (plane == 0 && LEDGER_BLOCK_LIVE(*b) && granule + LEDGER_BLOCK_SUB(*b) * 8u <= address)
+                if (plane == 0 && LEDGER_BLOCK_LIVE(*b) &&
+                    granule + LEDGER_BLOCK_SUB(*b) * 8u <= address)
                         return false; /* blocks do not overlap: none further back reaches here */
                 granule -= LEDGER_SHADOW_GRANULE;
         }
@@ -51,9 +55,12 @@ static bool search_plane(uint32_t plane, uint64_t address, uint64_t reach, struc
 
 static bool still_there(struct thread *t, const struct arena *a, uint64_t address)
 {
-        const struct ledger_block *b = a->site && address >= a->start && address < a->end ? shadow_find(&agent_book, &t->writer, a->start) : NULL;
+        const struct ledger_block *b = a->site && address >= a->start && address < a->end
+                                               ? shadow_find(&agent_book, &t->writer, a->start)
+                                               : NULL;
 
-        return b && LEDGER_BLOCK_LIVE(*b) && LEDGER_BLOCK_SITE(*b) == a->site && a->start + LEDGER_BLOCK_SIZE(*b) == a->end;
+        return b && LEDGER_BLOCK_LIVE(*b) && LEDGER_BLOCK_SITE(*b) == a->site &&
+               a->start + LEDGER_BLOCK_SIZE(*b) == a->end;
 }
 
 static struct arena find_arena(struct thread *t, uint64_t address, uint64_t reach)
@@ -74,8 +81,8 @@ static struct arena find_arena(struct thread *t, uint64_t address, uint64_t reac
 
 struct pool_block pool_around(struct thread *t, uint64_t address)
 {
-        /* Asked for each release of memory that we do not know.  A program that has a way to allocate
-         * past us makes a great many of these. */
+        /* Asked for each release of memory that we do not know.  A program that has a way to
+         * allocate past us makes a great many of these. */
         static uint32_t vain;
         bool near = __atomic_load_n(&vain, __ATOMIC_RELAXED) >= VAIN_MOST;
         struct arena a = find_arena(t, address, near ? NEAR_BYTES : ARENA_BYTES_MAX);
@@ -98,7 +105,8 @@ static void carve(struct thread *t, const struct arena *a, int64_t bytes)
         count_carve(&agent_book, &t->writer, c, bytes);
 }
 
-static void release(struct thread *t, struct ledger_block *b, uint64_t address, const struct arena *a, struct arch_state caller)
+static void release(struct thread *t, struct ledger_block *b, uint64_t address,
+                    const struct arena *a, struct arch_state caller)
 {
         struct ledger_block gone = *b;
 
@@ -138,7 +146,8 @@ void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_sta
         what = shadow_block(address, size, LEDGER_KIND_POOL, agent_now_ms());
         what.a |= t->last_site;
         shadow_write(&agent_book, &t->writer, b, what);
-        count_add(&agent_book, &t->writer, c, (struct count_blocks){ .size = size, .times = 1 }); /* never temporary */
+        /* Never temporary. */
+        count_add(&agent_book, &t->writer, c, (struct count_blocks){ .size = size, .times = 1 });
         journal_put(t, LEDGER_EVENT_ALLOC, LEDGER_KIND_POOL, t->last_site, address, size);
         if (agent.special & SPECIAL_LIMIT)
                 limit_check(t);
@@ -154,7 +163,8 @@ void pool_free(struct thread *t, uint64_t address, struct arch_state caller)
         b = pool_entry(address);
         if (!b || !LEDGER_BLOCK_LIVE(*b)) {
                 if (b) /* one that was never told of may be from before recording was on */
-                        fault_note(t, LEDGER_ERROR_DOUBLE_FREE, b, address, LEDGER_FAMILY_POOL, caller);
+                        fault_note(t, LEDGER_ERROR_DOUBLE_FREE, b, address, LEDGER_FAMILY_POOL,
+                                   caller);
                 return;
         }
         a = find_arena(t, address, ARENA_BYTES_MAX);
@@ -162,7 +172,8 @@ void pool_free(struct thread *t, uint64_t address, struct arch_state caller)
 }
 
 /* Those of one plane: LOW is where its blocks start in a granule. */
-static void plane_range_gone(struct thread *t, const struct arena *a, uint32_t low, struct arch_state caller)
+static void plane_range_gone(struct thread *t, const struct arena *a, uint32_t low,
+                             struct arch_state caller)
 {
         for (uint64_t at = a->start & ~(LEDGER_SHADOW_GRANULE - 1); at < a->end;) {
                 uint64_t address = at + low;
@@ -178,7 +189,8 @@ static void plane_range_gone(struct thread *t, const struct arena *a, uint32_t l
         }
 }
 
-void pool_range_gone(struct thread *t, uint64_t start, uint64_t end, uint32_t site, struct arch_state caller)
+void pool_range_gone(struct thread *t, uint64_t start, uint64_t end, uint32_t site,
+                     struct arch_state caller)
 {
         struct arena a = { start, end, site };
 

@@ -10,8 +10,9 @@
 
 #define RING_LEAST_BITS 10u
 #define RING_MOST_BITS 22u
-#define RING_BYTES_PER_PLACE 64u /* with smaller blocks the ring is full before its bytes are reached */
-#define RING_SPARE 8u            /* places that stay free, for those who are about to put a block in */
+#define RING_BYTES_PER_PLACE 64u /* with smaller blocks the ring is full before its bytes are
+                                  * reached */
+#define RING_SPARE 8u /* places that stay free, for those who are about to put a block in */
 
 /* One place.  TURN: 2 * lap while it is free for that lap, one more while it is taken. */
 struct held {
@@ -25,7 +26,8 @@ struct held {
 
 static struct {
         struct held *ring;
-        uint32_t *index; /* by address: 1 + the place in the ring of a block that was put there, newest first come */
+        uint32_t *index; /* by address: 1 + the place in the ring of a block that was put
+                          * there, newest first come */
         uint32_t bits;
         _Alignas(64) uint64_t in;
         _Alignas(64) uint64_t out;
@@ -34,12 +36,15 @@ static struct {
 bool quarantine_start(void)
 {
         quarantine.bits = RING_LEAST_BITS;
-        while (quarantine.bits < RING_MOST_BITS && RING_BYTES_PER_PLACE << quarantine.bits < agent.quarantine)
+        while (quarantine.bits < RING_MOST_BITS &&
+               RING_BYTES_PER_PLACE << quarantine.bits < agent.quarantine)
                 quarantine.bits++;
         if (!agent.quarantine || agent.sample)
                 return false;
         quarantine.index = arena_private(sizeof *quarantine.index << (quarantine.bits + 1));
-        quarantine.ring = quarantine.index ? arena_private(sizeof *quarantine.ring << quarantine.bits) : NULL;
+        quarantine.ring = quarantine.index
+                                  ? arena_private(sizeof *quarantine.ring << quarantine.bits)
+                                  : NULL;
         return quarantine.ring != NULL;
 }
 
@@ -53,19 +58,22 @@ static struct held *place_at(uint64_t place)
         return &quarantine.ring[place & ((1u << quarantine.bits) - 1)];
 }
 
-/* Take the next place behind *END for a change from TURN + FROM; NULL: the ring is full, or empty. */
+/* Take the next place behind *END for a change from TURN + FROM; NULL: the ring is full, or
+ * empty. */
 static struct held *take_place(uint64_t *end, uint64_t from, uint64_t *place)
 {
         *place = __atomic_load_n(end, __ATOMIC_RELAXED);
         for (;;) {
                 struct held *h = place_at(*place);
-                uint64_t turn = __atomic_load_n(&h->turn, __ATOMIC_ACQUIRE), wanted = turn_of(*place) + from;
+                uint64_t turn = __atomic_load_n(&h->turn, __ATOMIC_ACQUIRE),
+                         wanted = turn_of(*place) + from;
 
                 if (turn < wanted)
                         return NULL;
                 if (turn > wanted)
                         *place = __atomic_load_n(end, __ATOMIC_RELAXED);
-                else if (__atomic_compare_exchange_n(end, place, *place + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+                else if (__atomic_compare_exchange_n(end, place, *place + 1, false,
+                                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
                         return h;
         }
 }
@@ -83,18 +91,20 @@ static bool is_taken(const struct held *h)
         return __atomic_load_n(&h->turn, __ATOMIC_ACQUIRE) & 1;
 }
 
-/* An entry that leads nowhere any more is used again; where there is none, one is lost, and the first free with it. */
+/* An entry that leads nowhere any more is used again; where there is none, one is lost,
+ * and the first free with it. */
 static void note_place(uint64_t address, uint64_t place)
 {
-        uint32_t *ways = ways_of(address), at = (uint32_t)(place & ((1u << quarantine.bits) - 1)), way = 0;
+        uint32_t *ways = ways_of(address), at = (uint32_t)(place & ((1u << quarantine.bits) - 1)),
+                 way = 0;
 
         while (way < WAYS - 1 && ways[way] && is_taken(&quarantine.ring[ways[way] - 1]))
                 way++;
         ways[way] = at + 1;
 }
 
-bool quarantine_put(struct thread *t, const struct ledger_block *gone, uint64_t address, const struct book_release *r,
-                    struct arch_state caller)
+bool quarantine_put(struct thread *t, const struct ledger_block *gone, uint64_t address,
+                    const struct book_release *r, struct arch_state caller)
 {
         uint64_t size = LEDGER_BLOCK_SIZE(*gone), place;
         uint32_t kind = agent_book.sites[LEDGER_BLOCK_SITE(*gone)].kind, node = 0;
@@ -171,9 +181,11 @@ static bool release_oldest(void)
 
 static bool is_full(void)
 {
-        uint64_t in = __atomic_load_n(&quarantine.in, __ATOMIC_RELAXED), out = __atomic_load_n(&quarantine.out, __ATOMIC_RELAXED);
+        uint64_t in = __atomic_load_n(&quarantine.in, __ATOMIC_RELAXED),
+                 out = __atomic_load_n(&quarantine.out, __ATOMIC_RELAXED);
 
-        return __atomic_load_n(&agent.head->quarantine_bytes, __ATOMIC_RELAXED) > agent.quarantine ||
+        return __atomic_load_n(&agent.head->quarantine_bytes, __ATOMIC_RELAXED) >
+                       agent.quarantine ||
                in - out > (1u << quarantine.bits) - RING_SPARE;
 }
 

@@ -27,8 +27,9 @@ bool queue_start(void)
         return operations && arena_table_open(&memory, room * sizeof *operations);
 }
 
-/* Only we are left of all threads: what is on the list is still to be applied, what others had in hand is gone with them.  A fork in a
- * signal handler that interrupted us keeps what we have in hand. */
+/* Only we are left of all threads: what is on the list is still to be applied, what
+ * others had in hand is gone with them.  A fork in a signal handler that interrupted us
+ * keeps what we have in hand. */
 void queue_forked(const struct thread *t)
 {
         if (holder && t && holder == t->writer.slot->tid)
@@ -50,7 +51,8 @@ uint64_t queue_ticket(void)
 /* Pending operations, oldest ticket first. */
 static struct operation *sorted_pending(void)
 {
-        struct operation *list = __atomic_exchange_n(&pending, NULL, __ATOMIC_ACQUIRE), *sorted = NULL;
+        struct operation *list = __atomic_exchange_n(&pending, NULL, __ATOMIC_ACQUIRE),
+                         *sorted = NULL;
 
         while (list) {
                 struct operation *o = list, **place = &sorted;
@@ -68,7 +70,8 @@ static bool hold(struct thread *t)
 {
         uint32_t nobody = 0;
 
-        return __atomic_compare_exchange_n(&holder, &nobody, t->writer.slot->tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+        return __atomic_compare_exchange_n(&holder, &nobody, t->writer.slot->tid, false,
+                                           __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 /* By the holder, which then lets go. */
@@ -91,8 +94,8 @@ static void apply_pending(struct thread *t)
                 apply_all(t);
 }
 
-/* A step of waiting for the holder, which may have been stopped: by others that want the processor, by a debugger, by us in a signal
- * handler. */
+/* A step of waiting for the holder, which may have been stopped: by others that want the processor,
+ * by a debugger, by us in a signal handler. */
 static bool may_wait(const struct thread *t, uint32_t step, uint64_t *end_ns)
 {
         if (step == WAITS_MAX || __atomic_load_n(&holder, __ATOMIC_RELAXED) == t->writer.slot->tid)
@@ -125,9 +128,11 @@ static struct operation *find_unused(void)
         uint32_t count = __atomic_load_n(&room, __ATOMIC_ACQUIRE);
 
         for (uint32_t i = 0; i < count; i++) {
-                struct operation *o = &operations[__atomic_fetch_add(&cursor, 1, __ATOMIC_RELAXED) % count];
+                struct operation *o =
+                        &operations[__atomic_fetch_add(&cursor, 1, __ATOMIC_RELAXED) % count];
 
-                if (!__atomic_load_n(&o->used, __ATOMIC_RELAXED) && !__atomic_exchange_n(&o->used, 1, __ATOMIC_ACQUIRE))
+                if (!__atomic_load_n(&o->used, __ATOMIC_RELAXED) &&
+                    !__atomic_exchange_n(&o->used, 1, __ATOMIC_ACQUIRE))
                         return o;
         }
         return NULL;
@@ -139,12 +144,14 @@ static bool grow(void)
 
         if (count == OPERATIONS || !arena_table_open(&memory, 2ull * count * sizeof *operations))
                 return false;
-        __atomic_compare_exchange_n(&room, &count, 2 * count, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&room, &count, 2 * count, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
         return true;
 }
 
-/* All are used when the thread that applies them was stopped for long.  It is waited for, unless there is none any more (it has not come
- * to its second look, or it is not in this process): then we do its work. */
+/* All are used when the thread that applies them was stopped for long.  It is waited for,
+ * unless there is none any more (it has not come to its second look, or it is not in this
+ * process): then we do its work. */
 struct operation *queue_new(struct thread *t)
 {
         struct operation *o = find_unused();
@@ -182,7 +189,8 @@ struct operation *queue_new_at(struct thread *t, uint32_t kind, struct arch_stat
 void queue_submit(struct thread *t, struct operation *o)
 {
         o->next = __atomic_load_n(&pending, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&pending, &o->next, o, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        while (!__atomic_compare_exchange_n(&pending, &o->next, o, false, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED))
                 ;
         apply_pending(t);
 }

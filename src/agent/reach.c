@@ -2,8 +2,9 @@
 /*
  * reach.c -- how much of a thread's stack is known to be readable.
  *
- * Keeps:  pages next to what is known are asked for one by one, each once: the kernel reads a word of it for us.  Only a frame of more
- *         than REACH_NEAR looks at the map of the process.  Where a filter of the program's lets us not even ask, tables are believed.
+ * Keeps:  pages next to what is known are asked for one by one, each once: the kernel reads a word
+ *         of it for us.  Only a frame of more than REACH_NEAR looks at the map of the process.
+ *         Where a filter of the program's lets us not even ask, tables are believed.
  */
 #include "agent/reach.h"
 
@@ -25,7 +26,8 @@ static bool holds(uint64_t low, uint64_t high, uint64_t at)
         return at >= low && at <= high;
 }
 
-/* The end of the stack that holds SP, as far as it can be told: in musl and glibc alike the thread's own data lies above its stack. */
+/* The end of the stack that holds SP, as far as it can be told: in musl and glibc alike the
+ * thread's own data lies above its stack. */
 static uint64_t top_of(uint64_t sp)
 {
         uint64_t self = arch_thread_pointer();
@@ -33,7 +35,8 @@ static uint64_t top_of(uint64_t sp)
         return sp < self ? page_of(self) + SYS_PAGE : UINT64_MAX;
 }
 
-/* Whether [LOW, HIGH] ends with what the thread was started on: that stays as long as the thread does. */
+/* Whether [LOW, HIGH] ends with what the thread was started on: that stays as long as the thread
+ * does. */
 static bool is_own(uint64_t low, uint64_t high)
 {
         uint64_t self = arch_thread_pointer();
@@ -101,10 +104,12 @@ static bool grow(struct thread *t, uint64_t sp, uint64_t end)
         return true;
 }
 
-/* By the map.  What is not the thread's own stack may be unmapped behind its end at any time: no word of it is kept. */
+/* By the map.  What is not the thread's own stack may be unmapped behind its end at any
+ * time: no word of it is kept. */
 static bool mapped(struct thread *t, uint64_t sp, uint64_t end)
 {
-        bool known = readable(page_of(sp)) && (holds(t->map_low, t->map_high, sp) || object_bounds(sp, &t->map_low, &t->map_high));
+        bool known = readable(page_of(sp)) && (holds(t->map_low, t->map_high, sp) ||
+                                               object_bounds(sp, &t->map_low, &t->map_high));
 
         if (!known) { /* it overflowed, or the map cannot be read now */
                 t->unsure = true;

@@ -2,8 +2,9 @@
 /*
  * real.c -- the functions that the program would have got without us.
  *
- * Keeps:  the list is read without the loader's lock: at start nobody else runs; later only for functions still
- *         missing, which no running code could have called before their object was loaded.
+ * Keeps:  the list is read without the loader's lock: at start nobody else runs; later
+ *         only for functions still missing, which no running code could have called before
+ *         their object was loaded.
  */
 #include "agent/real.h"
 
@@ -18,7 +19,8 @@
 #include "agent/guest.h"
 
 #ifdef SEEP_INJECTED
-struct real real __attribute__((section(".data"))); /* seep writes it with the image, of which what is zero is left out */
+/* Seep writes it with the image, of which what is zero is left out. */
+struct real real __attribute__((section(".data")));
 #else
 struct real real;
 #endif
@@ -49,7 +51,8 @@ static const struct {
 
 #define REAL_NAMES (sizeof real_names / sizeof *real_names)
 
-/* glibc relocates the pointers of a dynamic section in place, musl does not, and the vdso's are never. */
+/* glibc relocates the pointers of a dynamic section in place, musl does not, and the vdso's are
+ * never. */
 static arch_word real_pointer(const struct link_map *map, arch_word value)
 {
         return value < map->l_addr ? value + map->l_addr : value;
@@ -136,8 +139,8 @@ static void *real_in_object(const struct real_object *o, const char *name)
         return (void *)address;
 }
 
-/* The loader's own names for its list, in glibc and in musl; weak, for when the program's headers do not lead to it (a loader started by
- * hand, no /proc). */
+/* The loader's own names for its list, in glibc and in musl; weak, for when the program's headers
+ * do not lead to it (a loader started by hand, no /proc). */
 extern struct r_debug _r_debug __attribute__((weak));
 extern struct r_debug *_dl_debug_addr __attribute__((weak));
 
@@ -148,7 +151,8 @@ static const struct link_map *real_list_by_name(void)
         return &_dl_debug_addr && _dl_debug_addr ? _dl_debug_addr->r_map : NULL;
 }
 
-/* The loader's list hangs on the DT_DEBUG entry of the program, found through the auxiliary vector. */
+/* The loader's list hangs on the DT_DEBUG entry of the program, found through the auxiliary
+ * vector. */
 static const struct link_map *real_list(void)
 {
         arch_word pairs[64][2], headers = 0, count = 0, bias = 0;
@@ -238,7 +242,8 @@ bool real_is_bypassed(void)
 {
         if (INJECTED)
                 return false;
-        for (const struct link_map *map = real_list(); map && map->l_ld != _DYNAMIC; map = map->l_next) {
+        for (const struct link_map *map = real_list(); map && map->l_ld != _DYNAMIC;
+             map = map->l_next) {
                 struct real_object o;
 
                 real_object(map, &o);
@@ -248,10 +253,12 @@ bool real_is_bypassed(void)
         return false;
 }
 
-/* Whose operators hand out what malloc gave: an allocator's, and the run-time library's (libstdc++; libc++, which may have them apart). */
+/* Whose operators hand out what malloc gave: an allocator's, and the run-time library's (libstdc++;
+ * libc++, which may have them apart). */
 static bool has_plain_operators(const struct real_object *o)
 {
-        return real_in_object(o, "malloc") || real_in_object(o, "__cxa_throw") || real_in_object(o, "_ZSt17__throw_bad_allocv");
+        return real_in_object(o, "malloc") || real_in_object(o, "__cxa_throw") ||
+               real_in_object(o, "_ZSt17__throw_bad_allocv");
 }
 
 static bool is_own_operator(const char *name)
@@ -277,7 +284,8 @@ bool real_has_own_operators(void)
         if (INJECTED) /* they were left alone */
                 return false;
         for (size_t i = 0; i < REAL_NAMES; i++)
-                if (bytes_after(real_names[i].symbol, "_Z") && is_own_operator(real_names[i].symbol))
+                if (bytes_after(real_names[i].symbol, "_Z") &&
+                    is_own_operator(real_names[i].symbol))
                         return true;
         return false;
 }
@@ -317,10 +325,12 @@ void real_forget_cxx(void)
                 return;
         for (size_t i = 0; i < REAL_NAMES; i++)
                 if (bytes_after(real_names[i].symbol, "_Z"))
-                        __atomic_store_n((void **)((char *)&real + real_names[i].offset), NULL, __ATOMIC_RELAXED);
+                        __atomic_store_n((void **)((char *)&real + real_names[i].offset), NULL,
+                                         __ATOMIC_RELAXED);
 }
 
-/* Programs that look for newer functions before they call them find ours: those must then fail as an old kernel would let them. */
+/* Programs that look for newer functions before they call them find ours: those must then fail as
+ * an old kernel would let them. */
 static long real_missing(void)
 {
         if (real.errno_location)

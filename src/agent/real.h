@@ -3,8 +3,9 @@
  * real.h -- the functions that the program would have got without us.
  *
  * Room:   inside; any context.
- * Keeps:  found by walking the loader's own list of objects behind ours, so nothing of libc is called and nothing
- *         allocates.  An object loaded later (a C++ extension of a C program) is found when first needed.
+ * Keeps:  found by walking the loader's own list of objects behind ours, so nothing of libc is
+ *         called and nothing allocates.  An object loaded later (a C++ extension of a C program) is
+ *         found when first needed.
  */
 #ifndef SEEP_AGENT_REAL_H
 #define SEEP_AGENT_REAL_H
@@ -45,11 +46,13 @@ extern struct real real;
 /* Look up everything that can be found now.  Safe to repeat. */
 void real_find(void);
 
-/* Whether the program has a malloc of its own that comes before ours: then no hook will ever be called for it. */
+/* Whether the program has a malloc of its own that comes before ours: then no hook
+ * will ever be called for it. */
 bool real_is_bypassed(void);
 
-/* Whether the program has an operator new or delete of its own.  In front of ours, new and delete of one block may go through us or
- * past us, each on its own, because the library's other forms call it.  Behind ours, in a library, it may hand out what malloc did not give. */
+/* Whether the program has an operator new or delete of its own.  In front of ours, new and delete
+ * of one block may go through us or past us, each on its own, because the library's other forms
+ * call it.  Behind ours, in a library, it may hand out what malloc did not give. */
 bool real_has_own_operators(void);
 
 /* Whether malloc is glibc's own. */
@@ -58,7 +61,8 @@ bool real_is_glibc(void);
 /* Where the code of glibc's loader is: agent.loader. */
 void real_find_loader(void);
 
-/* Look again for one function that was missing: &real.NAME.  When no object has it: one that fails with ENOSYS. */
+/* Look again for one function that was missing: &real.NAME.  When no object has it:
+ * one that fails with ENOSYS. */
 void *real_need(void *member);
 
 /* Libraries went: the C++ operators may have been theirs, and are looked up again when needed. */

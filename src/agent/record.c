@@ -59,7 +59,8 @@ static __attribute__((noinline)) void fill_recent(struct thread *t, struct recen
         r->key = r->counter ? key : 0;
 }
 
-/* The counters of (STACK, KIND), from those used lately or from the tree; t->last_site is their site. */
+/* The counters of (STACK, KIND), from those used lately or from the tree;
+ * t->last_site is their site. */
 static struct ledger_counter *by_key(struct thread *t, uint64_t stack, uint32_t kind,
                                      const struct arch_state *caller)
 {
@@ -137,20 +138,23 @@ static uint32_t release_node(struct thread *t, struct arch_state caller)
         return stack_capture_whole(t, caller) ? stack_node(t) : 0;
 }
 
-static void special_free(struct thread *t, const struct ledger_block *b, uint64_t address, enum ledger_event_type type,
-                         struct arch_state caller)
+static void special_free(struct thread *t, const struct ledger_block *b, uint64_t address,
+                         enum ledger_event_type type, struct arch_state caller)
 {
         if (agent.special & SPECIAL_POOLS)
-                pool_range_gone(t, address, address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b), caller);
+                pool_range_gone(t, address, address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b),
+                                caller);
         if (agent.special & SPECIAL_JOURNAL)
-                journal_write(t, type, book_kind(&agent_book, b), release_node(t, caller), address, caller.pc);
+                journal_write(t, type, book_kind(&agent_book, b), release_node(t, caller), address,
+                              caller.pc);
         if (type == LEDGER_EVENT_FREE)
                 note_death(b);
         t->moving = type == LEDGER_EVENT_TAKE;
 }
 
-/* Where memory is overwritten or kept back: is the block at ADDRESS another one than we know, got past us?  Then it is smaller, as
- * far as it can be told.  True: it has been counted, and what we knew is corrected. */
+/* Where memory is overwritten or kept back: is the block at ADDRESS another one than we know,
+ * got past us?  Then it is smaller, as far as it can be told.  True: it has been counted, and
+ * what we knew is corrected. */
 static bool is_another(struct thread *t, struct ledger_block *b, uint64_t address)
 {
         if (!(agent.special & (SPECIAL_FILL | SPECIAL_QUARANTINE)) || !real.malloc_usable_size ||
@@ -177,8 +181,10 @@ static void note_older(const struct ledger_block *b)
 
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller)
 {
-        bool unknown = (agent.special & SPECIAL_SAMPLE) && (!sample_knows((uintptr_t)address) || thin_is_empty(t, (uintptr_t)address));
-        struct ledger_block *b = unknown ? NULL : shadow_find(&agent_book, &t->writer, (uintptr_t)address);
+        bool unknown = (agent.special & SPECIAL_SAMPLE) &&
+                       (!sample_knows((uintptr_t)address) || thin_is_empty(t, (uintptr_t)address));
+        struct ledger_block *b = unknown ? NULL
+                                         : shadow_find(&agent_book, &t->writer, (uintptr_t)address);
         struct record_taken taken = { 0 };
 
         if (unlikely((agent.special & SPECIAL_SAMPLE) && (!b || !LEDGER_BLOCK_LIVE(*b))))
@@ -187,7 +193,8 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
                 taken.refused = !fault_release(t, b, (uintptr_t)address, LEDGER_FAMILY_C, caller);
                 return taken;
         }
-        if (unlikely(!LEDGER_BLOCK_SITE(*b))) { /* an allocator's own block after all, or one that was left out */
+        if (unlikely(!LEDGER_BLOCK_SITE(*b))) {
+                /* An allocator's own block after all, or one that was left out. */
                 taken = (struct record_taken){ .unrecorded = b, .block = *b };
                 *b = (struct ledger_block){ 0 };
                 hold(t, &taken, (uintptr_t)address);
@@ -199,7 +206,8 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
         if (unlikely(agent.special & (SPECIAL_JOURNAL | SPECIAL_POOLS)))
                 special_free(t, b, (uintptr_t)address, LEDGER_EVENT_TAKE, caller);
         if (unlikely(book_family(book_kind(&agent_book, b)) != LEDGER_FAMILY_C))
-                fault_mismatch(t, b, (uintptr_t)address, &(struct book_release){ .family = LEDGER_FAMILY_C }, caller);
+                fault_mismatch(t, b, (uintptr_t)address,
+                               &(struct book_release){ .family = LEDGER_FAMILY_C }, caller);
         shadow_bury(b, agent_now_ms());
         hold(t, &taken, (uintptr_t)address);
         return taken;
@@ -241,14 +249,18 @@ void record_gone(struct thread *t, const struct ledger_block *b, uint64_t addres
 /* A block that is nobody's business but may come back to us, or hold pointers to others. */
 static void note_unrecorded(struct thread *t, void *address, size_t size)
 {
-        struct ledger_block *b = agent.special & SPECIAL_SAMPLE ? NULL : shadow_new(&agent_book, &t->writer, (uintptr_t)address);
+        struct ledger_block *b = agent.special & SPECIAL_SAMPLE
+                                         ? NULL
+                                         : shadow_new(&agent_book, &t->writer, (uintptr_t)address);
 
         if (b && LEDGER_BLOCK_LIVE(*b))
                 record_missed(t, b, (uintptr_t)address);
         if (b && size)
                 agent.head->unrecorded = 1;
         if (b)
-                shadow_put(&agent_book, &t->writer, b, shadow_block((uintptr_t)address, shadow_size(size), LEDGER_KIND_NONE, 0));
+                shadow_put(&agent_book, &t->writer, b,
+                           shadow_block((uintptr_t)address, shadow_size(size), LEDGER_KIND_NONE,
+                                        0));
 }
 
 uint32_t record_at_odd_place(struct thread *t, void *address, struct ledger_block what,
@@ -275,7 +287,8 @@ uint32_t record_any_alloc(struct thread *t, void *address, size_t size, uint32_t
                                   caller);
 }
 
-void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
+void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind,
+                          struct arch_state caller)
 {
         uint32_t site;
 
@@ -311,8 +324,8 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
 }
 
 /* The live block B at ADDRESS goes, in whatever mode we are.  False: it is kept back. */
-static bool free_block(struct thread *t, struct ledger_block *b, uint64_t address, const struct book_release *r,
-                       struct arch_state caller)
+static bool free_block(struct thread *t, struct ledger_block *b, uint64_t address,
+                       const struct book_release *r, struct arch_state caller)
 {
         struct ledger_block gone;
 
@@ -324,10 +337,12 @@ static bool free_block(struct thread *t, struct ledger_block *b, uint64_t addres
         gone = *b;
         shadow_bury(b, agent_now_ms());
         record_count_free(t, &gone, address);
-        return !(agent.special & SPECIAL_QUARANTINE) || !quarantine_put(t, &gone, address, r, caller);
+        return !(agent.special & SPECIAL_QUARANTINE) ||
+               !quarantine_put(t, &gone, address, r, caller);
 }
 
-bool record_free_slow(struct thread *t, void *p, const struct book_release *r, const struct arch_state *caller)
+bool record_free_slow(struct thread *t, void *p, const struct book_release *r,
+                      const struct arch_state *caller)
 {
         uint64_t address = (uintptr_t)p;
         struct ledger_block *b;
@@ -379,7 +394,9 @@ void record_inner(struct thread *t, void *address)
 
 void record_inner_gone(struct thread *t, void *address)
 {
-        struct ledger_block *b = thin_is_empty(t, (uintptr_t)address) ? NULL : shadow_find(&agent_book, &t->writer, (uintptr_t)address);
+        struct ledger_block *b = thin_is_empty(t, (uintptr_t)address)
+                                         ? NULL
+                                         : shadow_find(&agent_book, &t->writer, (uintptr_t)address);
 
         if (!b || !LEDGER_BLOCK_LIVE(*b))
                 return;
@@ -387,7 +404,8 @@ void record_inner_gone(struct thread *t, void *address)
                 struct ledger_block gone = *b;
 
                 shadow_bury(b, agent_now_ms());
-                journal_put(t, LEDGER_EVENT_FREE, book_kind(&agent_book, &gone), 0, (uintptr_t)address, 0);
+                journal_put(t, LEDGER_EVENT_FREE, book_kind(&agent_book, &gone), 0,
+                            (uintptr_t)address, 0);
                 record_gone(t, &gone, (uintptr_t)address);
         } else {
                 *b = (struct ledger_block){ 0 };

@@ -2,11 +2,11 @@
 /*
  * record.h -- an event of the program: its stack is captured, and it is put into the book.
  *
- * Room:   inside; any context, with the thread THREAD_ACTIVE.  Inlined into the hooks: there are only a few, and half of the cost of an
- *         event would be calls.
+ * Room:   inside; any context, with the thread THREAD_ACTIVE.  Inlined into the hooks: there are
+ *         only a few, and half of the cost of an event would be calls.
  * Keeps:  order with the real call: record_free and record_take before it, record_alloc after it.
- * Cost:   with the hooks around them, malloc and free of a block at a place 10 frames deep, met before, take 285 instructions
- *         more than without us (bench/instructions).
+ * Cost:   with the hooks around them, malloc and free of a block at a place 10 frames deep, met
+ *         before, take 285 instructions more than without us (bench/instructions).
  */
 #ifndef SEEP_AGENT_RECORD_H
 #define SEEP_AGENT_RECORD_H
@@ -22,12 +22,14 @@
 #include "book/error.h"
 #include "book/shadow.h"
 
-/* The counters of CALLER's stack, which is the kept one if AGAIN, and KIND; t->last_site is their site.  NULL: the event is lost. */
+/* The counters of CALLER's stack, which is the kept one if AGAIN, and KIND; t->last_site is their
+ * site.  NULL: the event is lost. */
 struct ledger_counter *record_counter(struct thread *t, uint32_t kind, bool again,
                                       const struct arch_state *caller);
 
-/* A block is set aside while realloc has it, so that whoever gets the address meanwhile starts clean.  Afterwards either
- * record_put_back (realloc failed) or record_taken (the block is gone) must follow. */
+/* A block is set aside while realloc has it, so that whoever gets the address meanwhile
+ * starts clean.  Afterwards either record_put_back (realloc failed) or record_taken (the
+ * block is gone) must follow. */
 struct record_taken {
         struct ledger_block *entry;      /* NULL: unknown block, or ... */
         struct ledger_block *unrecorded; /* ... the entry of one that is known and not recorded */
@@ -48,17 +50,19 @@ void record_put_back(struct thread *t, const struct record_taken *taken);
 void record_taken(struct thread *t, const struct record_taken *taken, void *address);
 
 /* An allocation with what few runs want (agent.special). */
-void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller);
+void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind,
+                          struct arch_state caller);
 
 /* B at ADDRESS is live, and the allocator hands the address out again: its release was not seen. */
 void record_missed(struct thread *t, struct ledger_block *b, uint64_t address);
 
-/* The block WHAT, counted by C, at ADDRESS, which has no entry yet or that of a live block.  As record_plain_alloc. */
+/* The block WHAT, counted by C, at ADDRESS, which has no entry yet or that of a live
+ * block.  As record_plain_alloc. */
 uint32_t record_at_odd_place(struct thread *t, void *address, struct ledger_block what,
                              struct ledger_counter *c);
 
-/* Nothing special.  record_plain_alloc: SIZE is below 4 GiB, so that it needs no more than its own word of an entry.  The site;
- * 0: the event is lost. */
+/* Nothing special.  record_plain_alloc: SIZE is below 4 GiB, so that it needs no more than its own
+ * word of an entry.  The site; 0: the event is lost. */
 uint32_t record_any_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
                           struct arch_state caller);
 
@@ -92,10 +96,12 @@ BOOK_INLINE uint32_t record_plain_alloc(struct thread *t, void *address, size_t 
 }
 
 /* ADDRESS was allocated: SIZE bytes by KIND (enum ledger_kind) for CALLER. */
-BOOK_INLINE void record_alloc(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
+BOOK_INLINE void record_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
+                              struct arch_state caller)
 {
         if (unlikely(agent.special)) {
-                if (!(agent.special & SPECIAL_SAMPLE) || (agent.special & SPECIAL_OFF) || !sample_passes(t, size))
+                if (!(agent.special & SPECIAL_SAMPLE) || (agent.special & SPECIAL_OFF) ||
+                    !sample_passes(t, size))
                         record_alloc_special(t, address, size, kind, caller);
         } else if (likely(size >> 31 >> 1 == 0)) {
                 record_plain_alloc(t, address, (uint32_t)size, kind, caller);
@@ -111,21 +117,25 @@ BOOK_INLINE void record_count_free(struct thread *t, const struct ledger_block *
         uint32_t age = agent_now_ms() - LEDGER_BLOCK_BIRTH_MS(*b);
 
         if (likely(c))
-                count_remove(&agent_book, &t->writer, c, (struct count_blocks){ address, LEDGER_BLOCK_SIZE(*b), 1, age });
+                count_remove(&agent_book, &t->writer, c,
+                             (struct count_blocks){ address, LEDGER_BLOCK_SIZE(*b), 1, age });
 }
 
 /* The same, where it need not be quick. */
 void record_gone(struct thread *t, const struct ledger_block *b, uint64_t address);
 
-/* A block that an allocator got for itself while it served a call: no event.  It is noted all the same, because it may come out: the
- * object of an exception thrown by operator new is released by the program.  record_inner_gone: it was released by the allocator. */
+/* A block that an allocator got for itself while it served a call: no event.  It is noted all the
+ * same, because it may come out: the object of an exception thrown by operator new is released by
+ * the program.  record_inner_gone: it was released by the allocator. */
 void record_inner(struct thread *t, void *address);
 void record_inner_gone(struct thread *t, void *address);
 
 /* The rest of record_free. */
-bool record_free_slow(struct thread *t, void *address, const struct book_release *r, const struct arch_state *caller);
+bool record_free_slow(struct thread *t, void *address, const struct book_release *r,
+                      const struct arch_state *caller);
 
-/* Whether B is the entry of a plain block at ADDRESS (shadow_plain_kind), recorded, that may be released by R. */
+/* Whether B is the entry of a plain block at ADDRESS (shadow_plain_kind), recorded,
+ * that may be released by R. */
 BOOK_INLINE bool record_fits(const struct ledger_block *b, const void *address,
                              struct book_release r)
 {
@@ -138,7 +148,8 @@ BOOK_INLINE bool record_fits(const struct ledger_block *b, const void *address,
         return kind - 1 < LEDGER_KIND_NEW - 1 && !(r.sized && kind == LEDGER_KIND_ALIGNED_ALLOC);
 }
 
-/* ADDRESS is about to be released.  False: nothing has been done, because there is more to it; record_free_slow does all. */
+/* ADDRESS is about to be released.  False: nothing has been done, because there is more to it;
+ * record_free_slow does all. */
 BOOK_INLINE bool record_free_quick(struct thread *t, void *address, struct book_release r)
 {
         struct ledger_block *b = NULL, gone;

@@ -2,9 +2,11 @@
 /*
  * region.c -- what mmap gave: a table of address ranges, and their order.
  *
- * Keeps:  table and order are changed by the holder of the queue's lock only (queue.h).  A region stays at its place in the table and is there
- *         as long as its end is not 0, which is written last and cleared first: whoever reads the table while it changes, or after we were
- *         killed, may miss a region and sees no wrong one.  The order is for ourselves (order.h); a forked child makes its own.
+ * Keeps:  table and order are changed by the holder of the queue's lock only (queue.h).  A region
+ *         stays at its place in the table and is there as long as its end is not 0, which is
+ *         written last and cleared first: whoever reads the table while it changes, or after we
+ *         were killed, may miss a region and sees no wrong one.  The order is for ourselves
+ *         (order.h); a forked child makes its own.
  * Cost:   logarithmic; always beside a system call.
  */
 #include "agent/region.h"
@@ -20,7 +22,8 @@
 
 #include "agent/guest.h"
 
-/* Regions of one order do not overlap.  Stacks have their own: they may be gone already, with others in their place. */
+/* Regions of one order do not overlap.  Stacks have their own: they may be gone already,
+ * with others in their place. */
 enum { PLAIN, STACKS, ORDERS };
 
 static bool any_stacks;
@@ -97,8 +100,10 @@ static bool region_insert(const struct ledger_region *r)
         return true;
 }
 
-/* The first region of O that ends behind START and begins before END; NULL none.  PLACE: where it is. */
-static struct ledger_region *region_in(const struct order *o, uint64_t start, uint64_t end, uint32_t *place)
+/* The first region of O that ends behind START and begins before END; NULL none.  PLACE: where it
+ * is. */
+static struct ledger_region *region_in(const struct order *o, uint64_t start, uint64_t end,
+                                       uint32_t *place)
 {
         struct order_entry below, above;
         uint32_t found = order_around(o, start, &below, &above);
@@ -126,7 +131,8 @@ static bool is_free(const struct ledger_region *r)
         return !region_in(order_of(r), r->start, r->end, &place);
 }
 
-/* From the table: it was copied before the fork, while other threads may have changed it, and our order is that of the fork. */
+/* From the table: it was copied before the fork, while other threads may have changed it, and our
+ * order is that of the fork. */
 static void order_again(void)
 {
         uint32_t count = agent.head->region_count;
@@ -138,7 +144,8 @@ static void order_again(void)
         for (uint32_t place = 0; place < count; place++) {
                 const struct ledger_region *r = region_at(place);
 
-                if (r->start >= r->end || !is_free(r) || !order_insert(order_of(r), r->start, place))
+                if (r->start >= r->end || !is_free(r) ||
+                    !order_insert(order_of(r), r->start, place))
                         place_put_back(place);
         }
         stale = false;
@@ -177,10 +184,12 @@ static void move_start(struct ledger_region *r, uint32_t place, uint64_t start)
 static void cut_region(struct thread *t, uint32_t place, const struct operation *o)
 {
         struct ledger_region *r = region_at(place), tail = *r;
-        uint64_t start = o->first > r->start ? o->first : r->start, end = o->second < r->end ? o->second : r->end;
+        uint64_t start = o->first > r->start ? o->first : r->start,
+                 end = o->second < r->end ? o->second : r->end;
         bool head_left = start > r->start, tail_left = end < r->end;
 
-        count_removed(t, r->site, end - start, !head_left && !tail_left && !(r->flags & LEDGER_REGION_PIECE));
+        count_removed(t, r->site, end - start,
+                      !head_left && !tail_left && !(r->flags & LEDGER_REGION_PIECE));
         if (head_left) {
                 __atomic_store_n(&r->end, start, __ATOMIC_RELEASE);
                 tail.start = end;
@@ -196,7 +205,8 @@ static void cut_region(struct thread *t, uint32_t place, const struct operation 
 }
 
 /* Cut [O->first, O->second) out of all regions of FROM that are older than BEFORE. */
-static void cut_older(struct thread *t, const struct order *from, const struct operation *o, uint64_t before)
+static void cut_older(struct thread *t, const struct order *from, const struct operation *o,
+                      uint64_t before)
 {
         uint64_t at = o->first;
         struct ledger_region *r;
@@ -216,10 +226,12 @@ static void apply_remove(struct thread *t, const struct operation *o)
                 cut_older(t, &orders[i], o, o->ticket);
 }
 
-/* The kernel gave the range anew, so what else was there is gone: a stack, unseen, or a region whose unmapping is not here yet. */
+/* The kernel gave the range anew, so what else was there is gone: a stack, unseen, or a region
+ * whose unmapping is not here yet. */
 static void apply_add(struct thread *t, const struct operation *o)
 {
-        struct ledger_region r = { o->first, o->second, o->ticket, o->site, o->birth_ms, o->thread, o->flags };
+        struct ledger_region r = { o->first, o->second, o->ticket, o->site, o->birth_ms, o->thread,
+                                   o->flags };
         struct ledger_counter *c = thread_counter(t, o->site);
 
         orders_ready();
@@ -234,10 +246,12 @@ static void apply_add(struct thread *t, const struct operation *o)
 
 static bool is_gone(const struct ledger_region *r)
 {
-        return !descriptor_is_there(&(struct descriptor_stack){ r->start, r->end - LEDGER_REGION_UNUSED(r->flags) });
+        return !descriptor_is_there(
+                &(struct descriptor_stack){ r->start, r->end - LEDGER_REGION_UNUSED(r->flags) });
 }
 
-/* Forget the region at PLACE if it is unmapped.  Asked twice: whoever maps something there after the event has his own behind it. */
+/* Forget the region at PLACE if it is unmapped.  Asked twice: whoever maps something there after
+ * the event has his own behind it. */
 static void drop_gone(struct thread *t, uint32_t place)
 {
         struct ledger_region *r = region_at(place);
@@ -262,7 +276,8 @@ static void apply_look(struct thread *t, const struct operation *o)
 
         orders_ready();
         for (uint64_t looks = o->first; looks; looks--) {
-                const struct ledger_region *r = region_in(&orders[STACKS], from, UINT64_MAX, &place);
+                const struct ledger_region *r = region_in(&orders[STACKS], from, UINT64_MAX,
+                                                          &place);
 
                 if (!r && !round) {
                         round = true;
@@ -281,7 +296,8 @@ static uint64_t page_up(uint64_t size)
 }
 
 /* An operation for BYTES that CALLER got; NULL: they are not recorded. */
-static struct operation *operation_at(struct thread *t, uint32_t kind, uint64_t bytes, struct arch_state caller)
+static struct operation *operation_at(struct thread *t, uint32_t kind, uint64_t bytes,
+                                      struct arch_state caller)
 {
         if (agent.special & SPECIAL_OFF) {
                 t->writer.last = 0;
@@ -296,7 +312,8 @@ static struct operation *operation_at(struct thread *t, uint32_t kind, uint64_t 
         return queue_new_at(t, kind, caller);
 }
 
-bool region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller)
+bool region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind,
+                struct arch_state caller)
 {
         struct operation *o = operation_at(t, kind, page_up(size), caller);
 
@@ -311,7 +328,8 @@ bool region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, 
         return true;
 }
 
-void region_add_stack(struct thread *t, const struct descriptor_stack *stack, uint64_t ticket, struct arch_state caller)
+void region_add_stack(struct thread *t, const struct descriptor_stack *stack, uint64_t ticket,
+                      struct arch_state caller)
 {
         uint64_t bytes = page_up(stack->end) - stack->start;
         struct operation *o;

@@ -28,7 +28,9 @@ static uint32_t find_type(const char *name)
         uint32_t count = __atomic_load_n(&agent.head->type_count, __ATOMIC_ACQUIRE);
 
         for (uint32_t i = 0; i < count; i++)
-                if (bytes_same_text((const char *)arena_at(LEDGER_STRINGS) + agent.head->type_name[i], name))
+                if (bytes_same_text((const char *)arena_at(LEDGER_STRINGS) +
+                                            agent.head->type_name[i],
+                                    name))
                         return LEDGER_KIND_TYPE_FIRST + i;
         return 0;
 }
@@ -94,7 +96,8 @@ static uint32_t *link_to(uint32_t kind, uint64_t handle)
 {
         uint32_t *link = bucket_of(kind, handle);
 
-        while (*link && (entries()[*link - 1].handle != handle || kind_of(&entries()[*link - 1]) != kind))
+        while (*link &&
+               (entries()[*link - 1].handle != handle || kind_of(&entries()[*link - 1]) != kind))
                 link = &entries()[*link - 1].next;
         return link;
 }
@@ -149,7 +152,8 @@ static void apply_release_range(struct thread *t, const struct operation *o)
         for (uint32_t i = 0; i < agent.head->handle_count; i++) {
                 const struct ledger_handle *h = &entries()[i];
 
-                if (h->site && h->handle >= o->first && h->handle <= o->second && kind_of(h) == o->site)
+                if (h->site && h->handle >= o->first && h->handle <= o->second &&
+                    kind_of(h) == o->site)
                         apply_release_of(t, o->site, h->handle);
         }
 }
@@ -172,16 +176,19 @@ static void apply_acquire(struct thread *t, const struct operation *o)
                 return;
         }
         bucket = bucket_of(kind, o->first);
-        entries()[at - 1] = (struct ledger_handle){ o->first, o->second, o->site, o->birth_ms, o->thread, *bucket };
+        entries()[at - 1] = (struct ledger_handle){ o->first, o->second, o->site, o->birth_ms,
+                                                    o->thread, *bucket };
         *bucket = at;
         peak_before_alloc(agent.head, c);
         c->allocs++;
         c->alloc_bytes += o->second;
 }
 
-void resource_acquire(struct thread *t, uint32_t kind, uint64_t handle, uint64_t amount, struct arch_state caller)
+void resource_acquire(struct thread *t, uint32_t kind, uint64_t handle, uint64_t amount,
+                      struct arch_state caller)
 {
-        struct operation *o = kind && !(agent.special & SPECIAL_OFF) ? queue_new_at(t, kind, caller) : NULL;
+        struct operation *o = kind && !(agent.special & SPECIAL_OFF) ? queue_new_at(t, kind, caller)
+                                                                     : NULL;
 
         if (!o)
                 return;

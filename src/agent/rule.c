@@ -2,9 +2,10 @@
 /*
  * rule.c -- how to leave a frame, compiled from .eh_frame once per return address.
  *
- * Keeps:  a fuller table is replaced by a bigger one (by one as big when it is full of code that went), published by one store; the old
- *         one, emptied, is left to late readers.  One writer at a time by try-lock: who finds it taken works without writing.  Rules of
- *         code that went are compiled anew.
+ * Keeps:  a fuller table is replaced by a bigger one (by one as big when it is full of code that
+ *         went), published by one store; the old one, emptied, is left to late readers.  One
+ *         writer at a time by try-lock: who finds it taken works without writing.  Rules of code
+ *         that went are compiled anew.
  * Cost:   a hit is one probe; a compile reads the unwind tables (cfi.c).
  */
 #include "agent/rule.h"
@@ -69,7 +70,8 @@ static bool rule_holds(uint64_t rule, uint64_t load)
 {
         const struct object *o = object_get(RULE_OBJECT(rule));
 
-        return o && load && !__atomic_load_n(&o->gone, __ATOMIC_ACQUIRE) && __atomic_load_n(&o->load, __ATOMIC_RELAXED) == load;
+        return o && load && !__atomic_load_n(&o->gone, __ATOMIC_ACQUIRE) &&
+               __atomic_load_n(&o->load, __ATOMIC_RELAXED) == load;
 }
 
 static uint32_t rules_alive(const struct rules *r)
@@ -128,14 +130,16 @@ static bool rule_fits(int64_t offset, unsigned bits)
         return offset >= -(1ll << (bits - 1)) && offset < 1ll << (bits - 1);
 }
 
-/* breg7 OFFSET and operations that know only the stack pointer and the address (procedure linkage tables). */
+/* breg7 OFFSET and operations that know only the stack pointer and the address
+ * (procedure linkage tables). */
 static bool rule_stack_expression(const struct cfi_rule *cfa, uint64_t pc, int64_t *offset)
 {
         uint64_t registers[ARCH_REGS] = { [ARCH_REG_RETURN] = pc };
         struct cfi_frame frame = { .registers = registers };
         uint64_t low, high;
 
-        if (!cfa->expression_bytes || cfa->expression[0] != 0x70 + ARCH_REG_STACK || !cfi_evaluate(cfa, &frame, &low))
+        if (!cfa->expression_bytes || cfa->expression[0] != 0x70 + ARCH_REG_STACK ||
+            !cfi_evaluate(cfa, &frame, &low))
                 return false;
         registers[ARCH_REG_STACK] = 0x10000;
         if (!cfi_evaluate(cfa, &frame, &high) || high - low != 0x10000)
@@ -144,7 +148,8 @@ static bool rule_stack_expression(const struct cfi_rule *cfa, uint64_t pc, int64
         return true;
 }
 
-/* breg6 OFFSET [deref]: a short signed number only, which is what compilers write for realigned frames. */
+/* breg6 OFFSET [deref]: a short signed number only, which is what compilers write for realigned
+ * frames. */
 static bool rule_base_expression(const struct cfi_rule *e, bool with_deref, int64_t *offset)
 {
         unsigned bytes = with_deref ? 3u : 2u;
@@ -155,8 +160,11 @@ static bool rule_base_expression(const struct cfi_rule *e, bool with_deref, int6
                 *offset = (int64_t)((uint64_t)e->expression[1] << 57) >> 57;
                 return !with_deref || e->expression[2] == 0x06;
         }
-        if (e->expression_bytes == bytes + 1 && (e->expression[1] & 0x80) && !(e->expression[2] & 0x80)) {
-                *offset = (int64_t)((uint64_t)(e->expression[1] & 0x7f) << 50 | (uint64_t)e->expression[2] << 57) >> 50;
+        if (e->expression_bytes == bytes + 1 && (e->expression[1] & 0x80) &&
+            !(e->expression[2] & 0x80)) {
+                *offset = (int64_t)((uint64_t)(e->expression[1] & 0x7f) << 50 |
+                                    (uint64_t)e->expression[2] << 57) >>
+                          50;
                 return !with_deref || e->expression[3] == 0x06;
         }
         return false;
@@ -184,7 +192,8 @@ static bool rule_base(const struct cfi_rule *r, unsigned *how, int64_t *offset)
         *how = RULE_BASE_SAME;
         if (r->how == CFI_SAME || r->how == CFI_UNDEFINED)
                 return true;
-        *how = *offset < ARCH_RETURN_AT && *offset >= -(int64_t)REACH_BELOW ? RULE_BASE_AT_CFA : RULE_BASE_FAR;
+        *how = *offset < ARCH_RETURN_AT && *offset >= -(int64_t)REACH_BELOW ? RULE_BASE_AT_CFA
+                                                                            : RULE_BASE_FAR;
         if (r->how == CFI_AT_CFA)
                 return true;
         *how = RULE_BASE_AT_BASE;
@@ -199,8 +208,9 @@ static uint64_t rule_from_row(const struct cfi_row *row, uint64_t pc, uint32_t o
 
         if (back->how == CFI_UNDEFINED)
                 return rule_special(RULE_END, object);
-        if (!ARCH_FAST_CAPTURE || row->signal_frame || back->how != CFI_AT_CFA || back->offset != ARCH_RETURN_AT ||
-            !rule_cfa(row, pc, &cfa, &cfa_offset) || !rule_base(&row->registers[ARCH_REG_BASE], &base, &base_offset) ||
+        if (!ARCH_FAST_CAPTURE || row->signal_frame || back->how != CFI_AT_CFA ||
+            back->offset != ARCH_RETURN_AT || !rule_cfa(row, pc, &cfa, &cfa_offset) ||
+            !rule_base(&row->registers[ARCH_REG_BASE], &base, &base_offset) ||
             !rule_fits(cfa_offset, 24) || !rule_fits(base_offset, 16))
                 return rule_special(RULE_GENERIC, object);
         return RULE_VALID | (uint64_t)object << 48 | (uint64_t)(uint16_t)base_offset << 32 |

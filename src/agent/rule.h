@@ -14,8 +14,9 @@
  *   bits 48-62  number of the object
  *   bit  63     set, so that no rule is 0
  *
- * The return address always lies at CFA + ARCH_RETURN_AT; what does not fit is RULE_GENERIC and goes through unwind.c, as does
- * everything on processors where the return address has no such place (ARCH_FAST_CAPTURE).
+ * The return address always lies at CFA + ARCH_RETURN_AT; what does not fit is RULE_GENERIC and
+ * goes through unwind.c, as does everything on processors where the return address has no such
+ * place (ARCH_FAST_CAPTURE).
  */
 #ifndef SEEP_AGENT_RULE_H
 #define SEEP_AGENT_RULE_H
@@ -23,7 +24,8 @@
 #include "agent/thread.h"
 
 enum { RULE_CFA_STACK = 0, RULE_CFA_BASE = 1, RULE_CFA_AT_BASE = 2, RULE_CFA_SPECIAL = 3 };
-/* RULE_BASE_AT_CFA: near enough below the CFA to be readable with it (REACH_BELOW).  RULE_BASE_FAR: the same further away. */
+/* RULE_BASE_AT_CFA: near enough below the CFA to be readable with it (REACH_BELOW).
+ * RULE_BASE_FAR: the same further away. */
 enum { RULE_BASE_SAME = 0, RULE_BASE_AT_CFA = 1, RULE_BASE_AT_BASE = 2, RULE_BASE_FAR = 3 };
 enum { RULE_END = 0, RULE_SIGNAL = 1, RULE_GENERIC = 2, RULE_NO_CFI = 3 };
 
@@ -36,8 +38,9 @@ enum { RULE_END = 0, RULE_SIGNAL = 1, RULE_GENERIC = 2, RULE_NO_CFI = 3 };
 #define RULE_VALID (1ull << 63)
 
 /* Whether leaving the frame reads its frame pointer. */
-#define RULE_USES_BASE(r)                                                                                   \
-        (RULE_CFA(r) == RULE_CFA_BASE || RULE_CFA(r) == RULE_CFA_AT_BASE || RULE_BASE(r) == RULE_BASE_AT_BASE || \
+#define RULE_USES_BASE(r)                                                   \
+        (RULE_CFA(r) == RULE_CFA_BASE || RULE_CFA(r) == RULE_CFA_AT_BASE || \
+         RULE_BASE(r) == RULE_BASE_AT_BASE ||                               \
          (RULE_CFA(r) == RULE_CFA_SPECIAL && RULE_SPECIAL(r) == RULE_NO_CFI))
 
 /* The rule for PC (with FRAME_EXACT), from the table of all threads or from the unwind tables. */

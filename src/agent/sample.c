@@ -14,9 +14,12 @@ uint8_t sample_filter[1u << SAMPLE_FILTER_BITS];
 
 static void filter_change(uint64_t address, int by)
 {
-        uint8_t *place = sample_filter_place(address), old = __atomic_load_n(place, __ATOMIC_RELAXED);
+        uint8_t *place = sample_filter_place(address),
+                old = __atomic_load_n(place, __ATOMIC_RELAXED);
 
-        while (old != SAMPLE_FILTER_FULL && !__atomic_compare_exchange_n(place, &old, (uint8_t)(old + by), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        while (old != SAMPLE_FILTER_FULL &&
+               !__atomic_compare_exchange_n(place, &old, (uint8_t)(old + by), false,
+                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED))
                 ;
 }
 
@@ -24,7 +27,8 @@ static void filter_change(uint64_t address, int by)
 static uint64_t weight(const struct ledger_block *b, uint64_t address)
 {
         uint32_t birth = LEDGER_BLOCK_BIRTH_MS(*b);
-        uint64_t mean = LEDGER_BLOCK_KIND(*b) == LEDGER_KIND_THINNED ? thin_mean(birth) : agent.sample;
+        uint64_t mean = LEDGER_BLOCK_KIND(*b) == LEDGER_KIND_THINNED ? thin_mean(birth)
+                                                                     : agent.sample;
 
         return mean ? weight_of(address, LEDGER_BLOCK_SIZE(*b), birth, mean) : 1;
 }
@@ -41,8 +45,9 @@ static void throw_dice(struct thread *t, uint64_t mean)
         t->sample_mean = mean;
 }
 
-/* The first throw, at the first allocation of the thread; the block may have come too early.  After a step of thinning a point that was thrown
- * before stays one with the chance that makes points as rare as they are now; if not, the next one is that far behind it. */
+/* The first throw, at the first allocation of the thread; the block may have come too early.  After
+ * a step of thinning a point that was thrown before stays one with the chance that makes points as
+ * rare as they are now; if not, the next one is that far behind it. */
 static bool passes_after_all(struct thread *t, size_t size, uint64_t mean)
 {
         uint64_t skipped = t->until_sample;
@@ -58,7 +63,8 @@ static bool passes_after_all(struct thread *t, size_t size, uint64_t mean)
         return sample_passes(t, size);
 }
 
-void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
+void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
+                  struct arch_state caller)
 {
         struct thin_stage stage = thin_now();
         uint64_t at = (uintptr_t)address;
@@ -75,7 +81,9 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
         throw_dice(t, stage.mean);
         size = (size_t)shadow_size(size);
         if (agent.head->thin_full) {
-                __atomic_add_fetch(&agent.head->lost_events, weight_of(at, size, agent_now_ms(), stage.mean), __ATOMIC_RELAXED);
+                __atomic_add_fetch(&agent.head->lost_events,
+                                   weight_of(at, size, agent_now_ms(), stage.mean),
+                                   __ATOMIC_RELAXED);
                 return;
         }
         c = record_counter(t, kind, false, &caller);
@@ -87,24 +95,28 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
                 record_missed(t, b, at);
         if (stage.number)
                 __atomic_add_fetch(&agent.head->thin_events, 1, __ATOMIC_RELAXED);
-        what = shadow_block(at, size, stage.number ? LEDGER_KIND_THINNED : kind, thin_birth(&stage));
+        what = shadow_block(at, size, stage.number ? LEDGER_KIND_THINNED : kind,
+                            thin_birth(&stage));
         what.a |= t->last_site;
         shadow_write(&agent_book, &t->writer, b, what);
         filter_change(at, 1);
-        count_add(&agent_book, &t->writer, c, (struct count_blocks){ .address = at, .size = size, .times = weight(&what, at) });
+        count_add(&agent_book, &t->writer, c,
+                  (struct count_blocks){ .address = at, .size = size, .times = weight(&what, at) });
 }
 
 void sample_gone(struct thread *t, const struct ledger_block *b, uint64_t address)
 {
         uint64_t times = weight(b, address);
         struct ledger_counter *c = thread_counter(t, LEDGER_BLOCK_SITE(*b));
-        uint32_t now = agent_now_ms(), birth = LEDGER_BLOCK_BIRTH_MS(*b), age = now > birth ? now - birth : 0;
+        uint32_t now = agent_now_ms(), birth = LEDGER_BLOCK_BIRTH_MS(*b),
+                 age = now > birth ? now - birth : 0;
 
         filter_change(address, -1);
         if (agent.special & SPECIAL_ERAS)
                 era_death(&agent_book, b, times);
         if (c)
-                count_remove(&agent_book, &t->writer, c, (struct count_blocks){ address, LEDGER_BLOCK_SIZE(*b), times, age });
+                count_remove(&agent_book, &t->writer, c,
+                             (struct count_blocks){ address, LEDGER_BLOCK_SIZE(*b), times, age });
 }
 
 void sample_free(struct thread *t, void *address, uint32_t family, struct arch_state caller)
@@ -122,7 +134,8 @@ void sample_free(struct thread *t, void *address, uint32_t family, struct arch_s
                 return;
         }
         if (agent.special & SPECIAL_POOLS)
-                pool_range_gone(t, (uintptr_t)address, (uintptr_t)address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b), caller);
+                pool_range_gone(t, (uintptr_t)address, (uintptr_t)address + LEDGER_BLOCK_SIZE(*b),
+                                LEDGER_BLOCK_SITE(*b), caller);
         if (book_family(book_kind(&agent_book, b)) != family)
                 fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uintptr_t)address, family, caller);
         gone = *b;

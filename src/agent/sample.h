@@ -3,8 +3,10 @@
  * sample.h -- record --sample: a few allocations are recorded, each for many (ledger/weight.h).
  *
  * Room:   inside; any context, with the thread THREAD_ACTIVE.
- * Keeps:  a block that was not taken leaves no trace, so that its release cannot be told from a wrong one: neither is a fault.
- * Cost:   an allocation that is not taken counts its bytes down; a release looks into a table of 64 KiB.
+ * Keeps:  a block that was not taken leaves no trace, so that its release cannot be told from a
+ *         wrong one: neither is a fault.
+ * Cost:   an allocation that is not taken counts its bytes down; a release looks into a table of 64
+ *         KiB.
  */
 #ifndef SEEP_AGENT_SAMPLE_H
 #define SEEP_AGENT_SAMPLE_H
@@ -43,7 +45,8 @@ static inline bool sample_passes(struct thread *t, size_t size)
 }
 
 /* One lies in the SIZE bytes at ADDRESS, or the dice have not been thrown yet. */
-void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller);
+void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
+                  struct arch_state caller);
 
 /* ADDRESS may be known. */
 void sample_free(struct thread *t, void *address, uint32_t family, struct arch_state caller);

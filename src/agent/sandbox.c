@@ -44,7 +44,8 @@ struct filter {
 
 static struct {
         uint32_t state;
-        uint32_t mode, depth, parent; /* as the kernel told at the start: Seccomp, Seccomp_filters, PPid */
+        uint32_t mode, depth, parent; /* as the kernel told at the start: Seccomp, Seccomp_filters,
+                                       * PPid */
         uint32_t known;               /* filters that are accounted for, as the kernel counts */
         uint32_t count, used;
         uint32_t unknown; /* filters that hold and cannot be judged by */
@@ -115,7 +116,8 @@ static bool step(struct machine *m, const struct wire_instruction *i)
         case BPF_LDX: return load(m, i);
         case BPF_ST: m->memory[i->k % SCRATCH] = m->a; return true;
         case BPF_STX: m->memory[i->k % SCRATCH] = m->x; return true;
-        case BPF_ALU: return calculate(&m->a, BPF_OP(i->code), BPF_SRC(i->code) == BPF_X ? m->x : i->k);
+        case BPF_ALU:
+                return calculate(&m->a, BPF_OP(i->code), BPF_SRC(i->code) == BPF_X ? m->x : i->k);
         case BPF_MISC:
                 if (i->code & BPF_TXA)
                         m->a = m->x;
@@ -139,7 +141,9 @@ static uint32_t answer(const struct filter *f, const uint32_t *data)
                 if (BPF_CLASS(i->code) == BPF_JMP && BPF_OP(i->code) == BPF_JA)
                         at += i->k;
                 else if (BPF_CLASS(i->code) == BPF_JMP)
-                        at += compare(m.a, BPF_OP(i->code), BPF_SRC(i->code) == BPF_X ? m.x : i->k) ? i->yes : i->no;
+                        at += compare(m.a, BPF_OP(i->code), BPF_SRC(i->code) == BPF_X ? m.x : i->k)
+                                      ? i->yes
+                                      : i->no;
                 else if (!step(&m, i))
                         break;
         }
@@ -148,7 +152,8 @@ static uint32_t answer(const struct filter *f, const uint32_t *data)
 
 static bool filter_allows(const struct filter *f, long number, const uint64_t *arguments)
 {
-        uint64_t data[WIRE_FILTER_WORDS / 2] = { (uint32_t)number | (uint64_t)ARCH_AUDIT << 32, (uintptr_t)sandbox_allows };
+        uint64_t data[WIRE_FILTER_WORDS / 2] = { (uint32_t)number | (uint64_t)ARCH_AUDIT << 32,
+                                                 (uintptr_t)sandbox_allows };
 
         memcpy(data + 2, arguments, SANDBOX_ARGUMENTS * sizeof *arguments);
         return (answer(f, (const uint32_t *)data) & WIRE_FILTER_ACTION) == WIRE_FILTER_ALLOW;
@@ -168,7 +173,8 @@ static bool all_allow(long number, const uint64_t *arguments)
 /* What it takes to learn what holds, and what the loader has just done to get us here. */
 static bool is_loaders(long number, const uint64_t *arguments)
 {
-        return number == SYS_read || number == SYS_close || (number == SYS_openat && arguments[2] == SYS_O_CLOEXEC);
+        return number == SYS_read || number == SYS_close ||
+               (number == SYS_openat && arguments[2] == SYS_O_CLOEXEC);
 }
 
 /* The program has got a filter past us: with system calls of its own. */
@@ -203,7 +209,8 @@ bool sandbox_allows(long number, const uint64_t arguments[SANDBOX_ARGUMENTS])
         }
         if (likely(state == STATE_OPEN))
                 return true;
-        allowed = state == STATE_JUDGED ? all_allow(number, arguments) : state == STATE_LOADER && is_loaders(number, arguments);
+        allowed = state == STATE_JUDGED ? all_allow(number, arguments)
+                                        : state == STATE_LOADER && is_loaders(number, arguments);
         if (!allowed && (number == ARCH_SYS_MMAP || number == SYS_mprotect))
                 sandbox.refused_memory = true;
         return allowed;
@@ -300,7 +307,8 @@ static void status_path(char *out, uint32_t number)
         memcpy(out, "/status", 8);
 }
 
-/* A container's filter holds for all that is in it: so for our parent, or there is none that we can see. */
+/* A container's filter holds for all that is in it: so for our parent, or there is none that we can
+ * see. */
 bool sandbox_is_common(void)
 {
         struct status parent;
@@ -311,7 +319,8 @@ bool sandbox_is_common(void)
         if (sandbox.mode != 2)
                 return false;
         status_path(path, sandbox.parent);
-        if (sandbox.parent && (!status_read(path, &parent) || parent.mode != 2 || parent.depth != sandbox.depth))
+        if (sandbox.parent &&
+            (!status_read(path, &parent) || parent.mode != 2 || parent.depth != sandbox.depth))
                 return false;
         sandbox.state = STATE_OPEN;
         return true;
@@ -352,7 +361,8 @@ static bool read_whole(long fd, void *to, size_t bytes)
 /* Room for a filter of COUNT instructions; -1: none. */
 static int filter_new(uint32_t count)
 {
-        uint32_t index = __atomic_load_n(&sandbox.count, __ATOMIC_ACQUIRE), at = __atomic_fetch_add(&sandbox.used, count, __ATOMIC_ACQ_REL);
+        uint32_t index = __atomic_load_n(&sandbox.count, __ATOMIC_ACQUIRE),
+                 at = __atomic_fetch_add(&sandbox.used, count, __ATOMIC_ACQ_REL);
 
         if (!count || count > WIRE_FILTERS_ROOM || at > WIRE_FILTERS_ROOM - count) {
                 __atomic_sub_fetch(&sandbox.used, count, __ATOMIC_ACQ_REL);
@@ -361,7 +371,8 @@ static int filter_new(uint32_t count)
         do
                 if (index >= FILTERS_MAX)
                         return -1;
-        while (!__atomic_compare_exchange_n(&sandbox.count, &index, index + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+        while (!__atomic_compare_exchange_n(&sandbox.count, &index, index + 1, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
         sandbox.filters[index] = (struct filter){ .at = at, .count = count };
         return (int)index;
 }
@@ -371,12 +382,14 @@ static bool filters_read(long fd)
         struct wire_filters head;
         uint32_t count;
 
-        if (!read_whole(fd, &head, sizeof head) || head.magic != WIRE_FILTERS_MAGIC || head.depth != sandbox.depth)
+        if (!read_whole(fd, &head, sizeof head) || head.magic != WIRE_FILTERS_MAGIC ||
+            head.depth != sandbox.depth)
                 return false;
         for (uint32_t i = 0; i < head.count; i++) {
                 int filter = read_whole(fd, &count, sizeof count) ? filter_new(count) : -1;
 
-                if (filter < 0 || !read_whole(fd, &sandbox.code[sandbox.filters[filter].at], count * sizeof *sandbox.code))
+                if (filter < 0 || !read_whole(fd, &sandbox.code[sandbox.filters[filter].at],
+                                              count * sizeof *sandbox.code))
                         return false;
                 sandbox.filters[filter].on = 1;
         }
@@ -419,7 +432,8 @@ static void filters_write(int latest)
 
         if (!agent.socket || !filters_path(path, agent.socket, number))
                 return;
-        fd = sys_call6(SYS_openat, SYS_AT_HERE, (long)path, OPEN_TO_WRITE | OPEN_NEW | SYS_O_CLOEXEC, 0644, 0, 0);
+        fd = sys_call6(SYS_openat, SYS_AT_HERE, (long)path,
+                       OPEN_TO_WRITE | OPEN_NEW | SYS_O_CLOEXEC, 0644, 0, 0);
         if (fd < 0)
                 return;
         for (uint32_t i = 0; i < count; i++)
@@ -430,7 +444,8 @@ static void filters_write(int latest)
 
                 if (f->on || (int)i == latest)
                         good = write_whole(fd, &f->count, sizeof f->count) &&
-                               write_whole(fd, &sandbox.code[f->at], f->count * sizeof *sandbox.code);
+                               write_whole(fd, &sandbox.code[f->at],
+                                           f->count * sizeof *sandbox.code);
         }
         sys_close(fd);
         if (good)
@@ -461,17 +476,21 @@ static int take_filter(const void *at)
         filter = p.count ? filter_new(p.count) : SANDBOX_UNKNOWN;
         if (filter < 0)
                 return SANDBOX_UNKNOWN;
-        return fetch(p.code, &sandbox.code[sandbox.filters[filter].at], p.count * sizeof *p.code) ? filter : SANDBOX_NONE;
+        return fetch(p.code, &sandbox.code[sandbox.filters[filter].at], p.count * sizeof *p.code)
+                       ? filter
+                       : SANDBOX_NONE;
 }
 
 static bool gives_memory(int filter)
 {
-        const uint64_t map[SANDBOX_ARGUMENTS] = { 0, SYS_PAGE, PROT_READ | PROT_WRITE, SYS_MEMORY_FLAGS, ~0ull, 0 };
+        const uint64_t map[SANDBOX_ARGUMENTS] = { 0, SYS_PAGE, PROT_READ | PROT_WRITE,
+                                                  SYS_MEMORY_FLAGS, ~0ull, 0 };
         const uint64_t protect[SANDBOX_ARGUMENTS] = { 0, SYS_PAGE, PROT_READ | PROT_WRITE };
         const struct filter *f = &sandbox.filters[filter];
 
         return filter_allows(f, ARCH_SYS_MMAP, map) && filter_allows(f, SYS_mprotect, protect) &&
-               filter_allows(f, SYS_madvise, (const uint64_t[SANDBOX_ARGUMENTS]){ 0, SYS_PAGE, MADV_DONTDUMP });
+               filter_allows(f, SYS_madvise,
+                             (const uint64_t[SANDBOX_ARGUMENTS]){ 0, SYS_PAGE, MADV_DONTDUMP });
 }
 
 static bool lets(long number, uint64_t a, uint64_t b, uint64_t c)
@@ -486,10 +505,14 @@ bool sandbox_lets_begin(void)
 
         if (state != STATE_JUDGED)
                 return state == STATE_OPEN;
-        return (lets(SYS_memfd_create, 0, 3, 0) || lets(SYS_openat, (uint64_t)SYS_AT_HERE, 0, SYS_O_UNNAMED | SYS_O_CLOEXEC)) &&
-               (lets(ARCH_SYS_FTRUNCATE, 0, 0, 0) || lets(SYS_pwrite64, 0, 0, 1)) && lets(ARCH_SYS_MMAP, 0, SYS_PAGE, PROT_NONE) &&
-               lets(SYS_mprotect, 0, SYS_PAGE, PROT_READ | PROT_WRITE) && lets(SYS_madvise, 0, SYS_PAGE, MADV_WIPEONFORK) &&
-               lets(SYS_socket, 1 /* AF_UNIX */, 0, 0) && lets(SYS_connect, 0, 0, 0) && lets(SYS_sendmsg, 0, 0, 0);
+        return (lets(SYS_memfd_create, 0, 3, 0) ||
+                lets(SYS_openat, (uint64_t)SYS_AT_HERE, 0, SYS_O_UNNAMED | SYS_O_CLOEXEC)) &&
+               (lets(ARCH_SYS_FTRUNCATE, 0, 0, 0) || lets(SYS_pwrite64, 0, 0, 1)) &&
+               lets(ARCH_SYS_MMAP, 0, SYS_PAGE, PROT_NONE) &&
+               lets(SYS_mprotect, 0, SYS_PAGE, PROT_READ | PROT_WRITE) &&
+               lets(SYS_madvise, 0, SYS_PAGE, MADV_WIPEONFORK) &&
+               lets(SYS_socket, 1 /* AF_UNIX */, 0, 0) && lets(SYS_connect, 0, 0, 0) &&
+               lets(SYS_sendmsg, 0, 0, 0);
 }
 
 static bool may_exec(int filter)
@@ -519,7 +542,8 @@ int sandbox_enter(const void *program)
                 filters_write(filter);
         if (agent_on()) {
                 if (sys_pid() == agent.pid)
-                        fatal_withdraw(); /* a signal must not lead to calls that will be forbidden */
+                        /* A signal must not lead to calls that will be forbidden. */
+                        fatal_withdraw();
                 fault_prepare();
                 if (filter < 0 || !gives_memory(filter))
                         arena_stock_up();
@@ -531,10 +555,13 @@ int sandbox_enter(const void *program)
 /* Its room is for the next one, unless somebody else came meanwhile. */
 static void forget(int filter)
 {
-        uint32_t count = (uint32_t)filter + 1, used = sandbox.filters[filter].at + sandbox.filters[filter].count;
+        uint32_t count = (uint32_t)filter + 1,
+                 used = sandbox.filters[filter].at + sandbox.filters[filter].count;
 
-        if (__atomic_compare_exchange_n(&sandbox.used, &used, sandbox.filters[filter].at, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-                __atomic_compare_exchange_n(&sandbox.count, &count, (uint32_t)filter, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        if (__atomic_compare_exchange_n(&sandbox.used, &used, sandbox.filters[filter].at, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+                __atomic_compare_exchange_n(&sandbox.count, &count, (uint32_t)filter, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* A filter that was not loaded after all is forgotten. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_request.c -- asking the observer for a search for leaks, and waiting while it reads our memory.
+ * search_request.c -- asking the observer for a search for leaks, and waiting while it reads our
+ * memory.
  *
  * Room:   inside; any context.
- * Keeps:  one request at a time.  A thread that was thrown out of its wait (longjmp from a signal handler) leaves its number behind; the
- *         next one takes over as soon as nothing is being answered.
+ * Keeps:  one request at a time.  A thread that was thrown out of its wait (longjmp from a
+ *         signal handler) leaves its number behind; the next one takes over as soon as
+ *         nothing is being answered.
  */
 #include "agent/search_request.h"
 
@@ -18,7 +20,8 @@
 #include "agent/guest.h"
 
 #define STEP_NS 10000000l
-#define LOST_STEPS 20u /* so long nothing is being answered: whoever holds the turn is not coming back */
+#define LOST_STEPS 20u /* so long nothing is being answered: whoever holds the turn is not coming
+                        * back */
 #define DEAF_STEPS 300u /* so many of them without a tick: nobody observes (mark.c) */
 #define IDLE_STEPS 1000u /* so many without any search */
 #define END_S 1800u
@@ -33,10 +36,12 @@ bool search_request_wanted(enum ledger_scan reason)
         return sys_pid() == agent.pid; /* not in a child of vfork */
 }
 
-/* Wait until no other thread waits for a search.  False: nobody observes any more, or nobody searches. */
+/* Wait until no other thread waits for a search.  False: nobody observes any more, or nobody
+ * searches. */
 static bool take_turn(struct ledger_head *h, uint32_t tid)
 {
-        struct patience p = { .work = &h->working, .quiet_steps = DEAF_STEPS, .idle_steps = IDLE_STEPS, .end_s = END_S };
+        struct patience p = { .work = &h->working, .quiet_steps = DEAF_STEPS,
+                              .idle_steps = IDLE_STEPS, .end_s = END_S };
         long step[2] = { 0, STEP_NS }, result;
         uint32_t holder, steps = 0;
 
@@ -44,12 +49,17 @@ static bool take_turn(struct ledger_head *h, uint32_t tid)
         do {
                 holder = 0;
 
-                if (__atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                if (__atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false,
+                                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                         return true;
-                if ((holder == tid || (steps > LOST_STEPS && __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) == h->scan_done)) &&
-                    __atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                if ((holder == tid ||
+                     (steps > LOST_STEPS &&
+                      __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) == h->scan_done)) &&
+                    __atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false,
+                                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                         return true;
-                result = sys_call6(SYS_futex, (long)&h->scan_holder, SYS_FUTEX_WAIT, (long)holder, (long)step, 0, 0);
+                result = sys_call6(SYS_futex, (long)&h->scan_holder, SYS_FUTEX_WAIT, (long)holder,
+                                   (long)step, 0, 0);
                 steps++;
         } while (patience_lasts(&p, result));
         return false;
@@ -59,19 +69,22 @@ bool search_request_is_last(void)
 {
         const struct ledger_head *h = agent.head;
 
-        return h->scan_reason != LEDGER_SCAN_CHECK && __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) != h->scan_done;
+        return h->scan_reason != LEDGER_SCAN_CHECK &&
+               __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) != h->scan_done;
 }
 
 size_t search_request_wait(enum ledger_scan reason, uint64_t stack, const void *context)
 {
         struct ledger_head *h = agent.head;
-        bool leaving = h->scan_reason == LEDGER_SCAN_EXIT && __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) != h->scan_done;
+        bool leaving = h->scan_reason == LEDGER_SCAN_EXIT &&
+                       __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) != h->scan_done;
         uint32_t tid = sys_tid(), asked;
         size_t definite = 0;
 
         if (!take_turn(h, tid))
                 return 0;
-        if (leaving && reason == LEDGER_SCAN_EXIT) { /* another thread has ended us both meanwhile */
+        if (leaving && reason == LEDGER_SCAN_EXIT) {
+                /* Another thread has ended us both meanwhile. */
                 __atomic_store_n(&h->scan_holder, 0, __ATOMIC_RELEASE);
                 return 0;
         }
@@ -89,7 +102,8 @@ size_t search_request_wait(enum ledger_scan reason, uint64_t stack, const void *
         return definite;
 }
 
-/* The entry of the live block at ADDRESS; a pool's comes before that of the arena that begins at the same place. */
+/* The entry of the live block at ADDRESS; a pool's comes before that of the arena that
+ * begins at the same place. */
 static struct ledger_block *find_live(uint64_t address)
 {
         uint32_t sub = shadow_sub(address);
@@ -97,7 +111,8 @@ static struct ledger_block *find_live(uint64_t address)
 
         if (b && LEDGER_BLOCK_LIVE(*b))
                 return b;
-        b = address & 7 ? NULL : shadow_entry(&agent_book, address, agent_book.spread ? 1 + sub : 0);
+        b = address & 7 ? NULL
+                        : shadow_entry(&agent_book, address, agent_book.spread ? 1 + sub : 0);
         return b && LEDGER_BLOCK_LIVE(*b) && LEDGER_BLOCK_SUB(*b) == sub ? b : NULL;
 }
 
@@ -128,7 +143,8 @@ void search_request_root(uint64_t start, size_t size)
         if (change_root(roots, index < LEDGER_ROOTS_MAX ? index : LEDGER_ROOTS_MAX, start, size))
                 return;
         index = __atomic_fetch_add(&agent.head->root_count, 1, __ATOMIC_ACQ_REL);
-        if (index >= LEDGER_ROOTS_MAX || !arena_commit(LEDGER_ROOTS, (index + 1ull) * sizeof *roots)) {
+        if (index >= LEDGER_ROOTS_MAX ||
+            !arena_commit(LEDGER_ROOTS, (index + 1ull) * sizeof *roots)) {
                 __atomic_sub_fetch(&agent.head->root_count, 1, __ATOMIC_ACQ_REL);
                 __atomic_add_fetch(&agent.head->roots_not_kept, 1, __ATOMIC_RELAXED);
                 return;

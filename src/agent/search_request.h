@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_request.h -- asking the observer for a search for leaks, and waiting while it reads our memory.
+ * search_request.h -- asking the observer for a search for leaks, and waiting while it reads our
+ * memory.
  *
- * Room:   inside; at the end of the program, before exec, before a signal ends it, and when it calls SEEP_LEAK_CHECK.
- * Keeps:  nothing is searched in here.  The frames of ours on the stack are no roots; those of the hook are, because the program's
- *         registers may be saved there.
+ * Room:   inside; at the end of the program, before exec, before a signal ends it, and when
+ *         it calls SEEP_LEAK_CHECK.
+ * Keeps:  nothing is searched in here.  The frames of ours on the stack are no roots; those of the
+ *         hook are, because the program's registers may be saved there.
  */
 #ifndef SEEP_AGENT_SEARCH_REQUEST_H
 #define SEEP_AGENT_SEARCH_REQUEST_H
@@ -22,8 +24,9 @@ bool search_request_wanted(enum ledger_scan reason);
 /* Whether one is being made because the program is about to go. */
 bool search_request_is_last(void);
 
-/* The answer: how many blocks are definitely lost.  STACK: where the program's part of the stack begins; 0: all of it is.  CONTEXT: what a
- * signal interrupted, where one is about to end the program. */
+/* The answer: how many blocks are definitely lost.  STACK: where the program's part of
+ * the stack begins; 0: all of it is.  CONTEXT: what a signal interrupted, where one is
+ * about to end the program. */
 size_t search_request_wait(enum ledger_scan reason, uint64_t stack, const void *context);
 
 /* In a hook: its frame gets the registers of the program that nobody has saved yet. */

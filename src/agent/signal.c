@@ -67,7 +67,8 @@ static void repair_call(void *context)
 
         if (others) {
                 if (arch_sig_calls_next(context) && one_interrupts(others))
-                        arch_sig_fail(context); /* the kernel was about to begin it again, because of us */
+                        /* The kernel was about to begin it again, because of us. */
+                        arch_sig_fail(context);
         } else if (arch_sig_interrupted(context)) {
                 if (signal_wait.waiting)
                         signal_wait.interrupted = true;
@@ -91,7 +92,9 @@ static void arrived(int number, void *information, void *context)
 
 static void install(void)
 {
-        struct action ours = { (uintptr_t)arrived, ACTION_SIGINFO | ACTION_RESTORER | ACTION_ON_STACK | ACTION_RESTART, signal_return, ~0ull };
+        struct action ours = { (uintptr_t)arrived,
+                               ACTION_SIGINFO | ACTION_RESTORER | ACTION_ON_STACK | ACTION_RESTART,
+                               signal_return, ~0ull };
 
         action_set(agent.signal, &ours, NULL);
         agent.head->signal_state = LEDGER_SIGNAL_OURS;
@@ -128,8 +131,10 @@ void signal_start(void)
 
 bool signal_is_ours(int number)
 {
-        return agent.head && agent.signal && number == (int)agent.signal && (agent.sandboxed || sys_pid() == agent.pid) &&
-               (agent.head->signal_state == LEDGER_SIGNAL_OURS || agent.head->signal_state == LEDGER_SIGNAL_PROGRAM);
+        return agent.head && agent.signal && number == (int)agent.signal &&
+               (agent.sandboxed || sys_pid() == agent.pid) &&
+               (agent.head->signal_state == LEDGER_SIGNAL_OURS ||
+                agent.head->signal_state == LEDGER_SIGNAL_PROGRAM);
 }
 
 void signal_given_up(void)
@@ -153,6 +158,7 @@ void signal_forked(void)
 void signal_abort(void)
 {
         if (search_request_wanted(LEDGER_SCAN_SIGNAL))
-                search_request_wait(LEDGER_SCAN_SIGNAL, 0, NULL); /* what the hook has in hand is still held by its own frame */
+                /* What the hook has in hand is still held by its own frame. */
+                search_request_wait(LEDGER_SCAN_SIGNAL, 0, NULL);
         by_default(ABORT);
 }

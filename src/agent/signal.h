@@ -3,11 +3,12 @@
  * signal.h -- the signal that asks for a snapshot, and the system calls that it must not disturb.
  *
  * Room:   inside; the handler runs in whatever thread the kernel chose.
- * Keeps:  the program sees the signal at its default and no call of its own fail with EINTR because of us.  A handler of the program's own
- *         takes our place.
+ * Keeps:  the program sees the signal at its default and no call of its own fail with EINTR because
+ *         of us.  A handler of the program's own takes our place.
  *
- * A call without a time limit (or with an absolute one) is begun again by the handler.  A call with a relative limit needs to know when
- * it began: those are hooked (hooks_wait.c), and begin again there with what is left.
+ * A call without a time limit (or with an absolute one) is begun again by the handler.  A call with
+ * a relative limit needs to know when it began: those are hooked (hooks_wait.c), and begin again
+ * there with what is left.
  */
 #ifndef SEEP_AGENT_SIGNAL_H
 #define SEEP_AGENT_SIGNAL_H
@@ -37,11 +38,13 @@ void signal_abort(void);
 extern uint32_t signal_arrivals; /* how often our signal came, in whatever thread */
 extern bool signal_program_handles; /* the program has had a handler for some signal */
 
-/* A call of this thread failed with EINTR; ARRIVALS when it began.  Whether only our signal can be the cause: it came here, or the kernel woke
- * this thread for it and another took it (which can be told only while the program handles no signal at all). */
+/* A call of this thread failed with EINTR; ARRIVALS when it began.  Whether only our signal can be
+ * the cause: it came here, or the kernel woke this thread for it and another took it (which can be
+ * told only while the program handles no signal at all). */
 bool signal_only_ours(uint32_t arrivals);
 
-/* The calling thread waits in a hook of hooks_wait.c, and was interrupted by our signal (or a search for leaks) and nothing else. */
+/* The calling thread waits in a hook of hooks_wait.c, and was interrupted by our signal (or a
+ * search for leaks) and nothing else. */
 extern OWN_THREAD struct ledger_wait signal_wait OWN_MODEL;
 
 #endif

@@ -18,7 +18,8 @@ struct space_limit space_of_program(struct space_limit kernel, uint64_t ours)
         return (struct space_limit){ without(kernel.soft, ours), without(kernel.hard, ours) };
 }
 
-/* Whether the kernel knows how to start PATH.  A file that we may not read is not looked at further. */
+/* Whether the kernel knows how to start PATH.  A file that we may not read is not looked at
+ * further. */
 static bool is_program(const char *path)
 {
         char magic[4] = { 0 };
@@ -28,7 +29,8 @@ static bool is_program(const char *path)
                 return false;
         got = sys_read(fd, magic, sizeof magic);
         sys_close(fd);
-        return got == sizeof magic && (memcmp(magic, "\177ELF", 4) == 0 || memcmp(magic, "#!", 2) == 0);
+        return got == sizeof magic &&
+               (memcmp(magic, "\177ELF", 4) == 0 || memcmp(magic, "#!", 2) == 0);
 }
 
 static bool is_found(const char *file)

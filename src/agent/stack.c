@@ -2,19 +2,24 @@
 /*
  * stack.c -- the call stack of an event, exactly, without unwinding what was unwound before.
  *
- * Keeps:  unwinding is a function of (pc, sp, frame pointer), the rules, and the words it reads.  The thread keeps its
- *         last stack with all of these; a new one is unwound from the inside until its state equals a kept one, and then
- *         every kept word from there outwards is compared with memory.  Nothing is assumed that was not compared, so
- *         longjmp, exceptions and coroutines need no special case.  Words are compared from the inside outwards: only
+ * Keeps:  unwinding is a function of (pc, sp, frame pointer), the rules, and the words it reads.
+ *         The thread keeps its last stack with all of these; a new one is unwound from the inside
+ *         until its state equals a kept one, and then every kept word from there outwards is
+ *         compared with memory.  Nothing is assumed that was not compared, so longjmp, exceptions
+ *         and coroutines need no special case.  Words are compared from the inside outwards: only
  *         memory is read that a full unwind would read too.
- *         A stack that differs from the kept one in a few frames only is not kept in its place (stack_is_far): programs jump
- *         between near places, and the next is as near to this one as to that.
- * Cost:   four instructions per kept word; a whole capture 156 on xmllint (callgrind, bench/instructions).
+ *         A stack that differs from the kept one in a few frames only is not kept in its
+ *         place (stack_is_far): programs jump between near places, and the next is as
+ *         near to this one as to that.
+ * Cost:   four instructions per kept word; a whole capture 156 on xmllint
+ *         (callgrind, bench/instructions).
  *
- * frames[] runs from the outermost (0) inwards; frame i owns the words checks[frames[i-1].check .. frames[i].check) that lead
- * from it to frame i-1 (numbered from 1).  A frame pointer counts only where something outside still depends on it (FRAME_BASE_LIVE).
+ * frames[] runs from the outermost (0) inwards; frame i owns the words checks[frames[i-1].check ..
+ * frames[i].check) that lead from it to frame i-1 (numbered from 1).  A frame pointer counts only
+ * where something outside still depends on it (FRAME_BASE_LIVE).
  *
- * An example.  main called read_file, which called read_line; that one allocated, and its stack was kept.  Now parse allocates:
+ * An example.  main called read_file, which called read_line; that one allocated, and its stack was
+ * kept.  Now parse allocates:
  *
  *     the kept stack                 words that lead outwards  the new stack
  *
@@ -23,16 +28,19 @@
  *     frames[1]  main        sp eb0  [ef8] = into libc         main               not unwound,
  *     frames[0]  start code  sp f00                            start code         words compared
  *
- * The walk takes one step by the rule of parse and arrives at a state (pc, sp, and the frame pointer where it counts) that equals
- * frames[2].  From there an unwind would read the two words below frames[2], and nothing else decides its way.  Both hold the same
- * values as before, so the rest of the stack is the kept one, and the hash of frames[2] stands for it.  If a word differs, the frame
- * that owns it and all inside of it are no longer true: the walk goes on by rules until it meets a frame further out.
+ * The walk takes one step by the rule of parse and arrives at a state (pc, sp, and the frame
+ * pointer where it counts) that equals frames[2].  From there an unwind would read the two words
+ * below frames[2], and nothing else decides its way.  Both hold the same values as before, so the
+ * rest of the stack is the kept one, and the hash of frames[2] stands for it.  If a word differs,
+ * the frame that owns it and all inside of it are no longer true: the walk goes on by rules until
+ * it meets a frame further out.
  *
- * Two shortcuts lie before the walk.  stack_again() (stack.h): the same place as the last time, all words compared.  Segments: the
- * fresh frames of a stack seen before, with their words and the kept frame that they join; after two stacks the forecast says which
- * segment will probably come next.  A walk asks again on its way: after two frames for the segment that these two led to the last
- * time, after five for the one that these five did.  A shortcut only chooses what is compared first; a wrong guess costs time,
- * never truth.
+ * Two shortcuts lie before the walk.  stack_again() (stack.h): the same place as the last time, all
+ * words compared.  Segments: the fresh frames of a stack seen before, with their words and the kept
+ * frame that they join; after two stacks the forecast says which segment will probably come next.
+ * A walk asks again on its way: after two frames for the segment that these two led to the last
+ * time, after five for the one that these five did.  A shortcut only chooses what is compared
+ * first; a wrong guess costs time, never truth.
  */
 #include "agent/stack.h"
 
@@ -69,15 +77,18 @@ static inline struct memo *memo_of(struct thread *t, uint64_t pc)
 
         if (unlikely(m->pc != pc)) {
                 m->rule = rule_find(t, pc);
-                m->pc = RULE_OBJECT(m->rule) == OBJECT_NONE ? 0 : pc; /* unknown code may become known */
+                /* Unknown code may become known. */
+                m->pc = RULE_OBJECT(m->rule) == OBJECT_NONE ? 0 : pc;
         }
         return m;
 }
 
-/* Whether SP is so near to where the thread's stack begins that only the C library's own start code can be there. */
+/* Whether SP is so near to where the thread's stack begins that only the C library's own
+ * start code can be there. */
 static bool near_stack_end(uint64_t sp)
 {
-        return arch_thread_pointer() - sp < STACK_END_NEAR || agent.stack_start - sp < STACK_END_NEAR;
+        return arch_thread_pointer() - sp < STACK_END_NEAR ||
+               agent.stack_start - sp < STACK_END_NEAR;
 }
 
 /* Code without unwind tables: follow the frame pointer if it looks like one. */
@@ -87,8 +98,8 @@ static bool step_without_cfi(struct thread *t, struct arch_state *s, bool *cut)
         uint64_t next = 0;
 
         *cut = !near_stack_end(s->sp);
-        if (!ARCH_FRAME_CHAIN || s->base < s->sp || (s->base & 7) || !reach_kept(t, s->sp, s->base) ||
-            !reach_kept(t, s->sp, s->base + sizeof(arch_word)))
+        if (!ARCH_FRAME_CHAIN || s->base < s->sp || (s->base & 7) ||
+            !reach_kept(t, s->sp, s->base) || !reach_kept(t, s->sp, s->base + sizeof(arch_word)))
                 return false;
         next = arch_code(word(s->base + sizeof(arch_word)));
         *cut = *cut && next;
@@ -110,7 +121,8 @@ static bool step_signal(struct thread *t, struct arch_state *s, bool *cut)
         uint64_t saved = arch_sig_saved(s->pc, s->sp), sp;
 
         *cut = true;
-        if (!reach_kept(t, s->sp, saved) || !reach_kept(t, s->sp, saved + ARCH_SIG_BYTES - sizeof(arch_word)))
+        if (!reach_kept(t, s->sp, saved) ||
+            !reach_kept(t, s->sp, saved + ARCH_SIG_BYTES - sizeof(arch_word)))
                 return false;
         sp = word(SAVED(saved, ARCH_SIG_STACK));
         if (sp <= s->sp && ++t->odd > STACK_ODD)
@@ -123,7 +135,8 @@ static bool step_signal(struct thread *t, struct arch_state *s, bool *cut)
         return true;
 }
 
-static __attribute__((noinline)) bool step_special(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
+static __attribute__((noinline)) bool step_special(struct thread *t, uint64_t rule,
+                                                   struct arch_state *s, bool *cut)
 {
         *cut = false;
         if (RULE_SPECIAL(rule) == RULE_SIGNAL)
@@ -150,21 +163,24 @@ static __attribute__((noinline)) bool step_far(struct thread *t, uint64_t sp, ui
         return !(cfa & 7) && reach_frame(t, sp, cfa);
 }
 
-static inline __attribute__((always_inline)) bool stack_step_inline(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
+static inline __attribute__((always_inline)) bool stack_step_inline(struct thread *t, uint64_t rule,
+                                                                    struct arch_state *s, bool *cut)
 {
         uint64_t cfa;
 
         if (unlikely(RULE_CFA(rule) == RULE_CFA_SPECIAL))
                 return step_special(t, rule, s, cut);
         cfa = rule_cfa(t, rule, s);
-        if (unlikely(cfa <= s->sp || cfa > t->reach_high || (cfa & 7)) && !step_far(t, s->sp, cfa)) {
+        if (unlikely(cfa <= s->sp || cfa > t->reach_high || (cfa & 7)) &&
+            !step_far(t, s->sp, cfa)) {
                 *cut = true;
                 return false;
         }
         if (RULE_BASE(rule) == RULE_BASE_AT_CFA)
                 s->base = word(cfa + (uint64_t)RULE_BASE_OFFSET(rule));
         else if (unlikely(RULE_BASE(rule) != RULE_BASE_SAME)) {
-                uint64_t at = (RULE_BASE(rule) == RULE_BASE_FAR ? cfa : s->base) + (uint64_t)RULE_BASE_OFFSET(rule);
+                uint64_t at = (RULE_BASE(rule) == RULE_BASE_FAR ? cfa : s->base) +
+                              (uint64_t)RULE_BASE_OFFSET(rule);
 
                 if (!reach_kept(t, s->sp, at)) {
                         *cut = true;
@@ -182,10 +198,10 @@ static inline void add_check(struct check *checks, uint32_t *n, uint64_t at, uin
         checks[(*n)++] = (struct check){ (const arch_word *)(uintptr_t)at, value };
 }
 
-/* The words that lead from F to the frame outside of it, OUTER, behind the *N that are there; OUTER_LIVE: whether OUTER depends on its
- * frame pointer.  Returns whether F does. */
-static inline uint32_t frame_words(struct check *checks, uint32_t *n, const struct frame *f, const struct frame *outer,
-                                   uint32_t outer_live)
+/* The words that lead from F to the frame outside of it, OUTER, behind the *N that are there;
+ * OUTER_LIVE: whether OUTER depends on its frame pointer.  Returns whether F does. */
+static inline uint32_t frame_words(struct check *checks, uint32_t *n, const struct frame *f,
+                                   const struct frame *outer, uint32_t outer_live)
 {
         uint64_t rule = f->rule;
 
@@ -202,7 +218,8 @@ static inline uint32_t frame_words(struct check *checks, uint32_t *n, const stru
 }
 
 /* The same for a frame with an unusual rule. */
-static uint32_t special_words(struct check *checks, uint32_t *n, const struct frame *f, const struct frame *outer)
+static uint32_t special_words(struct check *checks, uint32_t *n, const struct frame *f,
+                              const struct frame *outer)
 {
         if (RULE_SPECIAL(f->rule) == RULE_SIGNAL) {
                 uint64_t saved = arch_sig_saved(f->pc, f->sp);
@@ -244,7 +261,9 @@ static bool make_room(struct thread *t, uint32_t count)
         while (t->frame_count + count > t->frame_room)
                 if (!thread_grow_frames(t))
                         return false;
-        while ((t->frame_count ? t->frames[t->frame_count - 1].check & ~FRAME_BASE_LIVE : 0) + 4 * count + 1 > t->check_room)
+        while ((t->frame_count ? t->frames[t->frame_count - 1].check & ~FRAME_BASE_LIVE : 0) +
+                       4 * count + 1 >
+               t->check_room)
                 if (!thread_grow_checks(t))
                         return false;
         return true;
@@ -313,10 +332,12 @@ static void forget(struct thread *t)
 
 static inline bool same_state(const struct frame *f, const struct arch_state *s)
 {
-        return f->sp == s->sp && f->pc == s->pc && (!(f->check & FRAME_BASE_LIVE) || f->base == s->base);
+        return f->sp == s->sp && f->pc == s->pc &&
+               (!(f->check & FRAME_BASE_LIVE) || f->base == s->base);
 }
 
-/* Compare the kept words from F outwards: 0 when all are unchanged, else the number of the first that is not. */
+/* Compare the kept words from F outwards: 0 when all are unchanged, else the number
+ * of the first that is not. */
 static inline uint32_t compare(const struct thread *t, const struct frame *f)
 {
         return (uint32_t)(stack_changed(t->checks + (f->check & ~FRAME_BASE_LIVE)) - t->checks);
@@ -330,8 +351,9 @@ static struct frame *owner_of(const struct thread *t, struct frame *f, uint32_t 
         return f;
 }
 
-/* The fresh frames are the whole stack; CUT: its outer end is missing.  A stack that is cut off, or went through the generic unwinder
- * (UNSURE), is not built upon: why it is as it is may change without any of its words changing. */
+/* The fresh frames are the whole stack; CUT: its outer end is missing.  A stack that is cut off, or
+ * went through the generic unwinder (UNSURE), is not built upon: why it is as it is may change
+ * without any of its words changing. */
 static uint64_t whole_stack(struct thread *t, uint32_t count, bool cut, bool unsure)
 {
         t->root = cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT;
@@ -347,8 +369,10 @@ static uint64_t capture_generic(struct thread *t, struct arch_state caller)
         bool cut = false;
         uint32_t count = unwind_full(t, caller, &cut);
 
-        if (!count && (t->fresh_room || thread_grow_fresh(t))) { /* our own frames lead nowhere: the caller is known all the same */
-                t->fresh[count++] = (struct frame){ .sp = caller.sp, .pc = caller.pc, .base = caller.base };
+        if (!count && (t->fresh_room || thread_grow_fresh(t))) {
+                /* Our own frames lead nowhere: the caller is known all the same. */
+                t->fresh[count++] = (struct frame){ .sp = caller.sp, .pc = caller.pc,
+                                                    .base = caller.base };
                 cut = true;
         }
         for (uint32_t i = 0; i < count; i++)
@@ -357,13 +381,16 @@ static uint64_t capture_generic(struct thread *t, struct arch_state caller)
 }
 
 /* Whether G describes CALLER's stack; every word that an unwind would read is compared. */
-static inline bool segment_matches(const struct thread *t, const struct segment *g, const struct arch_state *s)
+static inline bool segment_matches(const struct thread *t, const struct segment *g,
+                                   const struct arch_state *s)
 {
         const struct frame *outer = &t->frames[g->outer];
 
-        if (g->pc != s->pc || g->sp != s->sp || g->outer >= t->frame_count || g->generation != t->generation)
+        if (g->pc != s->pc || g->sp != s->sp || g->outer >= t->frame_count ||
+            g->generation != t->generation)
                 return false;
-        if (outer->hash != g->outer_hash || outer->sp != g->outer_sp || (g->live && g->base != s->base))
+        if (outer->hash != g->outer_hash || outer->sp != g->outer_sp ||
+            (g->live && g->base != s->base))
                 return false;
         if ((outer->check & FRAME_BASE_LIVE) && outer->base != g->outer_base)
                 return false;
@@ -381,7 +408,8 @@ static inline void segment_follow(struct thread *t, struct segment *g)
         t->segment = g;
 }
 
-/* The words that lead from the fresh frames of the stack captured last to the kept frame OUTER, into G.  False: too many. */
+/* The words that lead from the fresh frames of the stack captured last to the kept frame OUTER,
+ * into G.  False: too many. */
 static bool segment_words(struct thread *t, struct segment *g, const struct frame *outer)
 {
         uint32_t live = outer->check & FRAME_BASE_LIVE, n = 1;
@@ -408,8 +436,9 @@ static void segment_keep(struct thread *t, struct segment *g, uint64_t hash)
         t->segment = NULL;
         if (!t->fresh_count)
                 return;
-        if (g->hash != hash || g->sp != top->sp || g->outer != t->joined - 1 || g->outer_sp != outer->sp ||
-            g->generation != t->generation || g->base != top->base || g->outer_base != outer->base) {
+        if (g->hash != hash || g->sp != top->sp || g->outer != t->joined - 1 ||
+            g->outer_sp != outer->sp || g->generation != t->generation || g->base != top->base ||
+            g->outer_base != outer->base) {
                 g->pc = 0;
                 if (!segment_words(t, g, outer))
                         return;
@@ -428,7 +457,8 @@ static void segment_keep(struct thread *t, struct segment *g, uint64_t hash)
         segment_follow(t, g);
 }
 
-/* How many kept frames lie at SP or outside of it; near the last answer, so it is looked for from there. */
+/* How many kept frames lie at SP or outside of it; near the last answer, so it is looked for from
+ * there. */
 static inline uint32_t first_outside(const struct thread *t, uint64_t sp)
 {
         uint32_t i = t->joined < t->frame_count ? t->joined : t->frame_count;
@@ -451,13 +481,16 @@ static inline uint64_t segment_take(struct thread *t, struct segment *g)
 
 /* What a walk asked on its way: where the answers are, for the next time. */
 struct asked {
-        uint16_t *near;      /* after NEAR_STEPS frames: the number of a segment; NULL the walk did not get there */
+        uint16_t *near;      /* after NEAR_STEPS frames: the number of a segment; NULL
+                              * the walk did not get there */
         struct segment *far; /* after SEGMENT_STEPS */
 };
 
-/* Go outwards from CALLER until a kept frame is met whose words are all unchanged, or the stack ends.  Returns the hash; 0: no
- * memory.  On its way it asks whether the rest is known from a segment (ASKED NULL: it goes all the way). */
-static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t, struct arch_state caller, struct asked *asked)
+/* Go outwards from CALLER until a kept frame is met whose words are all unchanged, or the stack
+ * ends.  Returns the hash; 0: no memory.  On its way it asks whether the rest is known from a
+ * segment (ASKED NULL: it goes all the way). */
+static inline __attribute__((always_inline)) uint64_t
+walk_out(struct thread *t, struct arch_state caller, struct asked *asked)
 {
         struct arch_state s = caller;
         struct frame *kept = t->frames +
@@ -474,9 +507,10 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
                         kept--;
                 if (same_state(kept - 1, &s)) {
                         t->fresh_count = fresh;
+                        /* If it is the one: the comparison hides the miss. */
                         hash = hash_fresh(
                                 t,
-                                kept[-1].hash); /* if it is the one: the comparison hides the miss */
+                                kept[-1].hash);
                         tree_stack_fetch(&agent_book, hash);
                         __builtin_prefetch(&t->recent[hash >> (64 - RECENT_BITS)]);
                         changed = compare(t, kept - 1);
@@ -484,7 +518,8 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
                                 t->joined = (uint32_t)(kept - t->frames);
                                 return hash;
                         }
-                        kept = owner_of(t, kept - 1, changed); /* from here to there nothing can be joined */
+                        /* from here to there nothing can be joined. */
+                        kept = owner_of(t, kept - 1, changed);
                 }
                 if (asked && fresh == NEAR_STEPS) {
                         struct segment *g;
@@ -559,7 +594,8 @@ uint64_t stack_unwound_hash(struct thread *t, uint32_t count, bool cut)
         uint64_t hash = 1 + (cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT);
 
         while (count--)
-                hash = hash_frame(hash, frame_pc_module(t->fresh[count].pc, memo_of(t, t->fresh[count].pc)->rule));
+                hash = hash_frame(hash, frame_pc_module(t->fresh[count].pc,
+                                                        memo_of(t, t->fresh[count].pc)->rule));
         return hash;
 }
 
@@ -595,7 +631,8 @@ uint32_t stack_node(struct thread *t)
 }
 
 /* The same with all registers. */
-static enum stack_nesting nesting_unwound(struct thread *t, struct arch_state caller, uint64_t inside)
+static enum stack_nesting nesting_unwound(struct thread *t, struct arch_state caller,
+                                          uint64_t inside)
 {
         bool below = caller.sp < inside, cut = false;
         uint32_t count = unwind_full(t, caller, &cut);
@@ -618,7 +655,8 @@ enum stack_nesting stack_nesting(struct thread *t, struct arch_state caller, uin
                 return nesting_unwound(t, caller, inside);
         reach_from(t, s.sp);
 
-        /* From below, the hook is met at INSIDE or not at all.  A signal's own stack may lie anywhere. */
+        /* From below, the hook is met at INSIDE or not at all.  A signal's own stack may lie
+         * anywhere. */
         for (uint32_t i = 0; i < STACK_DEPTH_MAX && (!below || s.sp < inside); i++) {
                 uint64_t rule = memo_of(t, s.pc)->rule;
 
@@ -626,7 +664,8 @@ enum stack_nesting stack_nesting(struct thread *t, struct arch_state caller, uin
                         return STACK_NESTED;
                 if (RULE_CFA(rule) == RULE_CFA_SPECIAL && RULE_SPECIAL(rule) == RULE_SIGNAL)
                         return STACK_IN_SIGNAL;
-                /* Code without tables (musl's own) hides the rest; the allocator's own call is what it mostly is. */
+                /* Code without tables (musl's own) hides the rest; the allocator's own
+                 * call is what it mostly is. */
                 if (RULE_CFA(rule) == RULE_CFA_SPECIAL || !stack_step(t, rule, &s, &cut))
                         return below ? STACK_NESTED : STACK_NOT_NESTED;
         }

@@ -9,8 +9,9 @@
 
 #include "agent/thread.h"
 
-/* Capture the stack whose innermost frame is CALLER (its pc is a return address).  Returns its hash, the same for the same stack and (to
- * 1 in 10^7 with a million different stacks) for no other; 0: no memory, the event is lost. */
+/* Capture the stack whose innermost frame is CALLER (its pc is a return address).  Returns its
+ * hash, the same for the same stack and (to 1 in 10^7 with a million different stacks) for no
+ * other; 0: no memory, the event is lost. */
 uint64_t stack_capture(struct thread *t, const struct arch_state *caller);
 
 /* Keep the stack captured last, so that the next captures can build on it.  False: no memory. */
@@ -31,8 +32,10 @@ uint32_t stack_node(struct thread *t);
 /* Instead of a capture when stacks are not wanted: the empty one. */
 uint64_t stack_none(struct thread *t);
 
-/* The first word from C outwards that is not what it was; checks[0] never is.  Four at a time: a deep stack is hundreds. */
-static inline __attribute__((always_inline)) const struct check *stack_changed(const struct check *c)
+/* The first word from C outwards that is not what it was; checks[0] never is.  Four at a time:
+ * a deep stack is hundreds. */
+static inline __attribute__((always_inline)) const struct check *
+stack_changed(const struct check *c)
 {
         for (;; c -= 4) {
                 if (*c[0].at != c[0].value)
@@ -58,16 +61,16 @@ static inline __attribute__((always_inline)) bool stack_again(const struct threa
         return stack_changed(t->again.from) == t->checks;
 }
 
-/* How many frames of a stack may go on at a lower stack pointer (signal handlers have stacks of their own) or not have their return address
- * where all have it. */
+/* How many frames of a stack may go on at a lower stack pointer (signal handlers have stacks of
+ * their own) or not have their return address where all have it. */
 #define STACK_ODD 64u
 
-/* One step outwards from S with RULE by the words on the stack; false when that is not possible (*CUT tells whether the stack
- * is cut off there or simply ends).  Not for RULE_GENERIC. */
+/* One step outwards from S with RULE by the words on the stack; false when that is not possible
+ * (*CUT tells whether the stack is cut off there or simply ends).  Not for RULE_GENERIC. */
 bool stack_step(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut);
 
-/* What a hook called at S is, while another hook of this thread, called with the stack pointer INSIDE, waits for its real
- * function. */
+/* What a hook called at S is, while another hook of this thread, called with the stack pointer
+ * INSIDE, waits for its real function. */
 enum stack_nesting {
         STACK_NOT_NESTED, /* the other call was left by an exception or longjmp */
         STACK_NESTED,     /* the allocator's own call */

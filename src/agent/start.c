@@ -2,8 +2,10 @@
 /*
  * start.c -- start and stop of the recording.
  *
- * Room:   inside.  The start runs at the first intercepted call, which may come before any constructor, or from ours.
- * Keeps:  no libc function is called; signals are blocked meanwhile, so nothing of the program runs in between.
+ * Room:   inside.  The start runs at the first intercepted call, which may come before any
+ *         constructor, or from ours.
+ * Keeps:  no libc function is called; signals are blocked meanwhile, so nothing of the
+ *         program runs in between.
  */
 #include "agent/agent.h"
 
@@ -72,7 +74,8 @@ static void search_byte(struct start_search *s, char c)
         }
 }
 
-/* Copy the value of the variable NAME (with its '=') from the environment the program was started with. */
+/* Copy the value of the variable NAME (with its '=') from the environment the
+ * program was started with. */
 static bool read_session(const char *name, char *out, size_t room)
 {
         struct start_search s = { .name = name, .out = out, .room = room };
@@ -165,7 +168,8 @@ static void describe(struct ledger_head *head)
         head->flags = agent.flags;
         head->start_realtime_ns = sys_clock_ns(SYS_CLOCK_REAL);
         head->start_monotonic_ns = sys_clock_ns(SYS_CLOCK_MONO);
-        sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)"/proc/self/exe", (long)head->exe, sizeof head->exe - 1, 0, 0);
+        sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)"/proc/self/exe", (long)head->exe,
+                  sizeof head->exe - 1, 0, 0);
         fd = sys_open("/proc/self/cmdline");
         if (fd >= 0) {
                 long got = sys_read(fd, head->command, sizeof head->command - 1);
@@ -183,9 +187,10 @@ static uint32_t *make_gate(void)
         return page && !sys_failed(sys_advise(page, SYS_PAGE, MADV_WIPEONFORK)) ? page : NULL;
 }
 
-/* What the kernel told at the start: the size of a page, and (true) that the program has rights that whoever started it does not
- * have (setuid, file capabilities).  Its environment commands nothing then: neither which observer gets to see the memory, nor what
- * the tool does with these rights. */
+/* What the kernel told at the start: the size of a page, and (true) that the program has
+ * rights that whoever started it does not have (setuid, file capabilities).  Its
+ * environment commands nothing then: neither which observer gets to see the memory, nor
+ * what the tool does with these rights. */
 static bool read_facts(void)
 {
         struct { unsigned long kind, value; } facts[64];
@@ -233,8 +238,10 @@ static bool find_session(uint64_t mask)
 
 static bool start_tables(void)
 {
-        return arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && shadow_start(&agent_book) && omit_start() &&
-               tree_start(&agent_book) && rule_start() && queue_start() && thread_start() && journal_start() && object_start();
+        return arena_commit(LEDGER_STRINGS, 1) &&
+               arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) &&
+               shadow_start(&agent_book) && omit_start() && tree_start(&agent_book) &&
+               rule_start() && queue_start() && thread_start() && journal_start() && object_start();
 }
 
 static bool start_recording(uint64_t mask)
@@ -245,7 +252,8 @@ static bool start_recording(uint64_t mask)
 
         if (INJECTED ? !take_session() : !find_session(mask))
                 return false;
-        if (!INJECTED && agent.follow == FOLLOW_NONE && !(agent.flags & WIRE_F_ATTENDED) && !hello_is_main(agent.socket))
+        if (!INJECTED && agent.follow == FOLLOW_NONE && !(agent.flags & WIRE_F_ATTENDED) &&
+            !hello_is_main(agent.socket))
                 return false;
         fd = arena_create();
         if (fd < 0)
@@ -257,16 +265,19 @@ static bool start_recording(uint64_t mask)
         agent.heap_start = read_stat(STAT_HEAP_START);
         real_find_loader();
         agent.glibc = real_is_glibc();
-        agent_book.spread = !agent.glibc || 4 * sizeof(arch_word) < LEDGER_SHADOW_GRANULE; /* the smallest block of glibc */
+        /* The smallest block of glibc. */
+        agent_book.spread = !agent.glibc || 4 * sizeof(arch_word) < LEDGER_SHADOW_GRANULE;
         agent.head->own_malloc = real_is_bypassed();
         agent.head->allocator = (uintptr_t)real.malloc_;
         if (!INJECTED)
-                agent.head->wait_offset = (int64_t)((uintptr_t)&signal_wait - arch_thread_pointer());
+                agent.head->wait_offset = (int64_t)((uintptr_t)&signal_wait -
+                                                    arch_thread_pointer());
         agent.head->attached = INJECTED && !own_is_fresh();
         agent.head->off = agent.flags & WIRE_F_START_OFF ? 1 : 0;
         agent.head->sample_bytes = agent.sample;
         agent.special = (agent.head->off ? SPECIAL_OFF : 0) | (agent.sample ? SPECIAL_SAMPLE : 0) |
-                        (agent.fill ? SPECIAL_FILL : 0) | (quarantine_start() ? SPECIAL_QUARANTINE : 0) |
+                        (agent.fill ? SPECIAL_FILL : 0) |
+                        (quarantine_start() ? SPECIAL_QUARANTINE : 0) |
                         (agent.omit[0] ? SPECIAL_OMIT : 0);
         agent.head->special_at = (uintptr_t)&agent.special;
         thin_start();
@@ -300,7 +311,8 @@ static bool wake_first(void)
         uint32_t not_yet = STARTED_NOT;
         uint64_t old;
 
-        if (!__atomic_compare_exchange_n(&agent.started, &not_yet, STARTED_ON_THE_WAY, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        if (!__atomic_compare_exchange_n(&agent.started, &not_yet, STARTED_ON_THE_WAY, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
                 while (__atomic_load_n(&agent.started, __ATOMIC_ACQUIRE) != STARTED_DONE)
                         sys_yield();
                 return *agent.gate == GATE_ON;
@@ -340,11 +352,13 @@ void agent_stop(enum ledger_stop reason)
 
         if (sandbox_refused_memory())
                 reason = LEDGER_STOP_SANDBOX;
-        __atomic_compare_exchange_n(&agent.head->stop_reason, &none, reason, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&agent.head->stop_reason, &none, reason, false,
+                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         *agent.gate = GATE_OFF;
 }
 
-/* glibc tells constructors what it will tell main(); in musl the environment is where the program finds it. */
+/* glibc tells constructors what it will tell main(); in musl the environment is
+ * where the program finds it. */
 __attribute__((constructor)) static void agent_constructor(int argc, char **argv, char **env)
 {
         (void)argc;

@@ -42,16 +42,19 @@ extern unsigned long sys_page_bytes;
 
 #define SANDBOX_ARGUMENTS 6
 
-/* sandbox.c: whether the system call NUMBER with these arguments would do what it does without a filter. */
+/* sandbox.c: whether the system call NUMBER with these arguments would do what it does without a
+ * filter. */
 bool sandbox_allows(long number, const uint64_t arguments[SANDBOX_ARGUMENTS]);
 
 /* sandbox.c: whether a filter has kept memory from us: then that is why something is full. */
 bool sandbox_refused_memory(void);
 
 /* A filter of the program's that would object is spared the call. */
-static inline __attribute__((always_inline)) long sys_call6(long n, long a, long b, long c, long d, long e, long f)
+static inline __attribute__((always_inline)) long sys_call6(long n, long a, long b, long c, long d,
+                                                            long e, long f)
 {
-        const uint64_t arguments[] = { (arch_word)a, (arch_word)b, (arch_word)c, (arch_word)d, (arch_word)e, (arch_word)f };
+        const uint64_t arguments[] = { (arch_word)a, (arch_word)b, (arch_word)c, (arch_word)d,
+                                       (arch_word)e, (arch_word)f };
 
         return sandbox_allows(n, arguments) ? arch_syscall(n, a, b, c, d, e, f) : -SYS_EPERM;
 }
@@ -129,19 +132,23 @@ static inline long sys_advise(void *at, size_t size, int advice)
         return sys_call3(SYS_madvise, (long)at, (long)size, advice);
 }
 
-/* BYTES of memory of the process PID, ourselves, from wherever AT points; false when there is none. */
+/* BYTES of memory of the process PID, ourselves, from wherever AT points; false when there is
+ * none. */
 static inline bool sys_peek(uint32_t pid, uint64_t at, void *to, uint64_t bytes)
 {
-        arch_word local[2] = { (arch_word)to, (arch_word)bytes }, remote[2] = { (arch_word)at, (arch_word)bytes };
+        arch_word local[2] = { (arch_word)to, (arch_word)bytes }, remote[2] = { (arch_word)at,
+                                                                                (arch_word)bytes };
 
-        return sys_call6(SYS_process_vm_readv, pid, (long)local, 1, (long)remote, 1, 0) == (long)bytes;
+        return sys_call6(SYS_process_vm_readv, pid, (long)local, 1, (long)remote, 1, 0) ==
+               (long)bytes;
 }
 
-/* Whether the word at AT, divisible by 4, can be read.  The kernel reads it to compare it, wakes none of those that wait there and moves none.
- * Where we may not ask, it is believed. */
+/* Whether the word at AT, divisible by 4, can be read.  The kernel reads it to compare it, wakes
+ * none of those that wait there and moves none.  Where we may not ask, it is believed. */
 static inline bool sys_readable(uint64_t at)
 {
-        return sys_call6(SYS_futex, (long)at, SYS_FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, (long)at, 0) != -SYS_EFAULT;
+        return sys_call6(SYS_futex, (long)at, SYS_FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, (long)at, 0) !=
+               -SYS_EFAULT;
 }
 
 /* Who may not ask is the process that it was. */
@@ -154,12 +161,14 @@ static inline uint32_t sys_pid(void)
         return pid > 0 ? (uint32_t)pid : sys_pid_known();
 }
 
-/* Who may not ask gets a number that no other thread of the process has, and that is none of the kernel's. */
+/* Who may not ask gets a number that no other thread of the process has, and that
+ * is none of the kernel's. */
 static inline uint32_t sys_tid(void)
 {
         long tid = sys_call3(SYS_gettid, 0, 0, 0);
 
-        return tid > 0 ? (uint32_t)tid : 0x40000000u | ((uint32_t)(arch_thread_pointer() >> 6) & 0x3fffffffu);
+        return tid > 0 ? (uint32_t)tid
+                       : 0x40000000u | ((uint32_t)(arch_thread_pointer() >> 6) & 0x3fffffffu);
 }
 
 static inline uint64_t sys_clock_ns(int clock)
@@ -175,14 +184,16 @@ static inline void sys_yield(void)
         sys_call3(SYS_sched_yield, 0, 0, 0);
 }
 
-/* Set the mask of blocked signals; the answer is the one before.  SYS_NO_MASK: it was not to be had, and is as it was. */
+/* Set the mask of blocked signals; the answer is the one before.  SYS_NO_MASK: it was not to
+ * be had, and is as it was. */
 #define SYS_NO_MASK (~0ull) /* two signals are never blocked */
 
 static inline uint64_t sys_block_signals(uint64_t mask)
 {
         uint64_t old = SYS_NO_MASK;
 
-        sys_call6(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&mask, (long)&old, sizeof old, 0, 0);
+        sys_call6(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&mask, (long)&old, sizeof old, 0,
+                  0);
         return old;
 }
 
@@ -194,7 +205,8 @@ static inline void sys_restore_signals(uint64_t old)
 
 #define SYS_MEMORY_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
-/* Memory for a moment: private, zero, not in core files.  NULL when there is none.  What stays is got from arena_private(). */
+/* Memory for a moment: private, zero, not in core files.  NULL when there is none.  What stays is
+ * got from arena_private(). */
 static inline void *sys_memory(uint64_t size)
 {
         void *p = sys_map(NULL, size, PROT_READ | PROT_WRITE, SYS_MEMORY_FLAGS, -1);
@@ -208,7 +220,8 @@ static inline void *sys_memory(uint64_t size)
 /* Give the whole pages of [AT, AT + SIZE) back; they read as zero from now on. */
 static inline void sys_empty(void *at, size_t size)
 {
-        uintptr_t from = ((uintptr_t)at + SYS_PAGE - 1) & ~(SYS_PAGE - 1), to = ((uintptr_t)at + size) & ~(SYS_PAGE - 1);
+        uintptr_t from = ((uintptr_t)at + SYS_PAGE - 1) & ~(SYS_PAGE - 1),
+                  to = ((uintptr_t)at + size) & ~(SYS_PAGE - 1);
 
         if (to > from)
                 sys_advise((void *)from, to - from, MADV_DONTNEED);

@@ -143,13 +143,14 @@ static bool refuses(long fd)
         return part && any_entry(&t, part, see_names) && any_entry(&t, part, see_library);
 }
 
-/* What may not be executed is not opened either: to open a device may mean something.  A pipe with a name may
- * be executed by its rights, and would make us wait for somebody who writes to it. */
+/* What may not be executed is not opened either: to open a device may mean something.  A pipe with
+ * a name may be executed by its rights, and would make us wait for somebody who writes to it. */
 long target_open(long directory, const char *path)
 {
         if (sys_failed(sys_call3(SYS_faccessat, directory, (long)path, MAY_EXECUTE)))
                 return -SYS_EPERM;
-        return sys_call6(SYS_openat, directory, (long)path, SYS_O_CLOEXEC | SYS_O_NONBLOCK, 0, 0, 0);
+        return sys_call6(SYS_openat, directory, (long)path, SYS_O_CLOEXEC | SYS_O_NONBLOCK, 0, 0,
+                         0);
 }
 
 /* Behind chroot the loader would complain on the program's stderr. */

@@ -4,14 +4,16 @@
  *
  * Room:   inside; any context, also in a child of vfork.  Nothing is allocated, nothing stays open.
  * Keeps:  what cannot be read is believed to bear us.
- * Cost:   nine system calls for a program that needs one library, one more for each further one (strace); always before an exec.
+ * Cost:   nine system calls for a program that needs one library, one more for each further one
+ *         (strace); always before an exec.
  */
 #ifndef SEEP_AGENT_TARGET_H
 #define SEEP_AGENT_TARGET_H
 
 #include <stdbool.h>
 
-/* The file of a program, at PATH below DIRECTORY; nothing is waited for.  A negative errno: it cannot be executed, or read. */
+/* The file of a program, at PATH below DIRECTORY; nothing is waited for.  A negative errno: it
+ * cannot be executed, or read. */
 long target_open(long directory, const char *path);
 
 /* Whether the program at PATH is made for another kind of machine, or needs a sanitizer's runtime

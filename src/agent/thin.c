@@ -4,9 +4,11 @@
  *
  * Keeps:  a step is made by one thread: whoever comes meanwhile goes on, and the next look will do.
  *
- * How much memory is behind the ledger is known to the kernel, and the observer asks it now and then (head->look).  What came since is at
- * most what was opened for writing since, and at most a page for each event since (new stacks are few).  When a step would be due by that, the kernel
- * is asked by ourselves: threads open much and use little of it, and the observer may not have had the time for its first look.
+ * How much memory is behind the ledger is known to the kernel, and the observer asks it now and
+ * then (head->look).  What came since is at most what was opened for writing since, and at most a
+ * page for each event since (new stacks are few).  When a step would be due by that, the kernel is
+ * asked by ourselves: threads open much and use little of it, and the observer may not have had the
+ * time for its first look.
  */
 #include "agent/thin.h"
 
@@ -33,8 +35,8 @@ static uint32_t thin_lock;
 #define INFO_SWAP_ALL 8
 #define INFO_SWAP_FREE 9
 
-/* A bit for each page of the shadow that was written.  It is kept from the first step on, or with sampling from the start, and asked when it is
- * whole; until then the kernel is. */
+/* A bit for each page of the shadow that was written.  It is kept from the first step on, or with
+ * sampling from the start, and asked when it is whole; until then the kernel is. */
 static uint8_t *noted, *touched;
 static struct arena_table memory;
 
@@ -49,18 +51,22 @@ static bool is_swapping(void)
 {
         unsigned long info[32] = { 0 }; /* struct sysinfo, and more */
 
-        return sys_failed(sys_call3(SYS_sysinfo, (long)info, 0, 0)) || info[INFO_SWAP_ALL] != info[INFO_SWAP_FREE];
+        return sys_failed(sys_call3(SYS_sysinfo, (long)info, 0, 0)) ||
+               info[INFO_SWAP_ALL] != info[INFO_SWAP_FREE];
 }
 
 static void note_chunk(uint8_t *map, uint64_t chunk)
 {
         uint8_t resident[LEDGER_SHADOW_CHUNK_BYTES / SYS_PAGE_LEAST];
         uint64_t first = chunk * CHUNK_PAGES;
-        bool known = !sys_failed(sys_call3(SYS_mincore, (long)(agent_book.shadow + first * SYS_PAGE), CHUNK_PAGES * SYS_PAGE, (long)resident));
+        bool known = !sys_failed(sys_call3(SYS_mincore,
+                                           (long)(agent_book.shadow + first * SYS_PAGE),
+                                           CHUNK_PAGES * SYS_PAGE, (long)resident));
 
         for (uint64_t i = 0; i < CHUNK_PAGES; i++)
                 if (!known || (resident[i] & 1))
-                        __atomic_or_fetch(&map[(first + i) / 8], (uint8_t)(1u << (first + i) % 8), __ATOMIC_RELAXED);
+                        __atomic_or_fetch(&map[(first + i) / 8], (uint8_t)(1u << (first + i) % 8),
+                                          __ATOMIC_RELAXED);
 }
 
 static void note_pages(void)
@@ -83,20 +89,24 @@ static bool is_hole(const struct ledger_block *b)
 {
         uint8_t resident = 1;
 
-        sys_call3(SYS_mincore, (long)(agent_book.shadow + page_of(b) * SYS_PAGE), SYS_PAGE, (long)&resident);
+        sys_call3(SYS_mincore, (long)(agent_book.shadow + page_of(b) * SYS_PAGE), SYS_PAGE,
+                  (long)&resident);
         return !(resident & 1);
 }
 
 bool thin_is_empty(struct thread *t, uint64_t address)
 {
         const uint8_t *map = __atomic_load_n(&touched, __ATOMIC_ACQUIRE);
-        const struct ledger_block *b = __atomic_load_n(&noted, __ATOMIC_ACQUIRE) ? shadow_at(&agent_book, &t->writer, address) : NULL;
+        const struct ledger_block *b = __atomic_load_n(&noted, __ATOMIC_ACQUIRE)
+                                               ? shadow_at(&agent_book, &t->writer, address)
+                                               : NULL;
 
         if (b && !map)
                 return is_hole(b);
         if (b && page_of(b) / 8 >= LOAD(&memory.open))
                 return true;
-        return b && !(__atomic_load_n(&map[page_of(b) / 8], __ATOMIC_RELAXED) >> page_of(b) % 8 & 1);
+        return b &&
+               !(__atomic_load_n(&map[page_of(b) / 8], __ATOMIC_RELAXED) >> page_of(b) % 8 & 1);
 }
 
 void thin_touch(const struct ledger_block *b)
@@ -106,7 +116,8 @@ void thin_touch(const struct ledger_block *b)
         if (map && !has_room(page_of(b) + 1))
                 STORE(&noted, NULL); /* nothing is known to be empty any more */
         else if (map)
-                __atomic_or_fetch(&map[page_of(b) / 8], (uint8_t)(1u << page_of(b) % 8), __ATOMIC_RELAXED);
+                __atomic_or_fetch(&map[page_of(b) / 8], (uint8_t)(1u << page_of(b) % 8),
+                                  __ATOMIC_RELAXED);
 }
 
 /* ---- how large it is ---- */
@@ -146,7 +157,8 @@ static uint64_t size_since(const struct ledger_look *look)
         bool same = LOAD(&agent.head->thin_count) == LOAD(&look->thin_count);
         uint64_t events = growth(event_count(), same ? LOAD(&look->events) : 0);
 
-        return LOAD(&look->present) + (opened / EVENT_BYTES < events ? opened : events * EVENT_BYTES);
+        return LOAD(&look->present) +
+               (opened / EVENT_BYTES < events ? opened : events * EVENT_BYTES);
 }
 
 #define LOOK_PAGES 1024u
@@ -162,9 +174,12 @@ static uint64_t count_present(const uint8_t *at, uint64_t bytes, bool *good)
         uint64_t sum = 0;
 
         for (uint64_t done = 0; done < bytes && *good; done += sizeof resident * SYS_PAGE) {
-                uint64_t pages = growth(bytes, done) / SYS_PAGE < LOOK_PAGES ? growth(bytes, done) / SYS_PAGE : LOOK_PAGES;
+                uint64_t pages = growth(bytes, done) / SYS_PAGE < LOOK_PAGES
+                                         ? growth(bytes, done) / SYS_PAGE
+                                         : LOOK_PAGES;
 
-                *good = !sys_failed(sys_call3(SYS_mincore, (long)(at + done), (long)(pages * SYS_PAGE), (long)resident));
+                *good = !sys_failed(sys_call3(SYS_mincore, (long)(at + done),
+                                              (long)(pages * SYS_PAGE), (long)resident));
                 for (uint64_t i = 0; *good && i < pages; i++)
                         sum += resident[i] & 1;
         }
@@ -174,11 +189,14 @@ static uint64_t count_present(const uint8_t *at, uint64_t bytes, bool *good)
 /* False: the kernel cannot be asked. */
 static bool look(void)
 {
-        struct ledger_look now = { .thin_count = LOAD(&agent.head->thin_count), .events = event_count(), .opened = opened_bytes() };
+        struct ledger_look now = { .thin_count = LOAD(&agent.head->thin_count),
+                                   .events = event_count(), .opened = opened_bytes() };
         bool good = !agent.sandboxed && !is_swapping();
 
         for (int part = 0; part < LEDGER_PARTS && good; part++)
-                now.present += SYS_PAGE * count_present(arena_at(part), LOAD(&agent.head->part[part].committed), &good);
+                now.present += SYS_PAGE * count_present(arena_at(part),
+                                                        LOAD(&agent.head->part[part].committed),
+                                                        &good);
         if (good)
                 own = now;
         return good;
@@ -192,11 +210,14 @@ static void set_next(uint64_t size)
         STORE(&agent.head->thin_at, size + growth(agent.ledger_limit, size) / 4);
 }
 
-/* Who finds the flag set and no step yet records exactly.  The step begins when the clock has gone on, so that its blocks are told from those. */
+/* Who finds the flag set and no step yet records exactly.  The step begins when the clock has gone
+ * on, so that its blocks are told from those. */
 static void begin_step(uint32_t number)
 {
         struct ledger_thin *step = &agent.head->thin[number];
-        uint64_t mean = number ? agent.head->thin[number - 1].mean : agent.sample ? agent.sample : FIRST_MEAN / 2;
+        uint64_t mean = number         ? agent.head->thin[number - 1].mean
+                        : agent.sample ? agent.sample
+                                       : FIRST_MEAN / 2;
 
         __atomic_or_fetch(&agent.special, SPECIAL_SAMPLE, __ATOMIC_SEQ_CST);
         step->mean = mean * 2 < WEIGHT_MEAN_MAX ? mean * 2 : WEIGHT_MEAN_MAX;
@@ -208,8 +229,9 @@ static void begin_step(uint32_t number)
                 note_pages(); /* which takes a while, and others go on */
 }
 
-/* Whether the next step is due, by a look of our own; *PRESENT is what is known to be there.  Where we cannot look, *SIZE is a bound from above:
- * then one step for each look that the observer takes. */
+/* Whether the next step is due, by a look of our own; *PRESENT is what is known to be
+ * there.  Where we cannot look, *SIZE is a bound from above: then one step for each look
+ * that the observer takes. */
 static bool is_due(uint64_t *size, uint64_t *present)
 {
         static uint64_t seen_opened, seen_events;
@@ -223,7 +245,8 @@ static bool is_due(uint64_t *size, uint64_t *present)
                 *size = *present = own.present;
                 return own.present + agent.ledger_limit / LOOK_NEAR >= at;
         }
-        if (LOAD(&agent.head->thin_count) && LOAD(&theirs->opened) == seen_opened && LOAD(&theirs->events) == seen_events)
+        if (LOAD(&agent.head->thin_count) && LOAD(&theirs->opened) == seen_opened &&
+            LOAD(&theirs->events) == seen_events)
                 return false;
         seen_opened = LOAD(&theirs->opened);
         seen_events = LOAD(&theirs->events);
@@ -235,7 +258,8 @@ static void step(uint64_t size)
         uint32_t count = LOAD(&agent.head->thin_count);
         uint64_t present;
 
-        if (!agent.head->thin_at || size < LOAD(&agent.head->thin_at) || LOAD(&agent.head->thin_full) || !is_due(&size, &present))
+        if (!agent.head->thin_at || size < LOAD(&agent.head->thin_at) ||
+            LOAD(&agent.head->thin_full) || !is_due(&size, &present))
                 return;
         if (count && (present >= agent.ledger_limit || count == LEDGER_THINS))
                 STORE(&agent.head->thin_full, 1);
@@ -254,7 +278,8 @@ void thin_start(void)
         if (agent.sample)
                 touched = noted;
         else
-                memset(sample_filter, SAMPLE_FILTER_FULL, sizeof sample_filter); /* all that is recorded may be released */
+                /* All that is recorded may be released. */
+                memset(sample_filter, SAMPLE_FILTER_FULL, sizeof sample_filter);
 }
 
 void thin_check(void)
@@ -277,7 +302,8 @@ void thin_end(enum ledger_stop reason)
 
         if (sandbox_refused_memory())
                 reason = LEDGER_STOP_SANDBOX;
-        __atomic_compare_exchange_n(&agent.head->stop_reason, &none, reason, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&agent.head->stop_reason, &none, reason, false,
+                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         STORE(&agent.head->thin_full, 1);
         if (__atomic_exchange_n(&thin_lock, 1, __ATOMIC_ACQUIRE))
                 return; /* whoever has it makes the step, or one is made already */
@@ -285,7 +311,8 @@ void thin_end(enum ledger_stop reason)
                 if (!agent.sample && !agent.ledger_limit)
                         memset(sample_filter, SAMPLE_FILTER_FULL, sizeof sample_filter);
                 begin_step(0);
-                STORE(&agent.head->thin[0].mean, 1); /* nothing is recorded, but all of it counted */
+                /* Nothing is recorded, but all of it counted. */
+                STORE(&agent.head->thin[0].mean, 1);
         }
         __atomic_store_n(&thin_lock, 0, __ATOMIC_RELEASE);
 }
@@ -314,7 +341,8 @@ uint32_t thin_birth(const struct thin_stage *stage)
 
         if (!stage->number)
                 return now;
-        if (__atomic_load_n(&agent.head->thin_count, __ATOMIC_ACQUIRE) > stage->number && stage->number < LEDGER_THINS) {
+        if (__atomic_load_n(&agent.head->thin_count, __ATOMIC_ACQUIRE) > stage->number &&
+            stage->number < LEDGER_THINS) {
                 end = agent.head->thin[stage->number].from_ms;
                 now = now < end ? now : end - 1;
         }

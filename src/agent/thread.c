@@ -2,8 +2,8 @@
 /*
  * thread.c -- giving each running thread a slot, and taking it back from the dead.
  *
- * Keeps:  a slot is taken by one compare-and-swap.  Nobody tells us that a thread ended; a few slots are therefore asked
- *         for life (tgkill with signal 0) whenever a new thread appears.
+ * Keeps:  a slot is taken by one compare-and-swap.  Nobody tells us that a thread ended; a few
+ *         slots are therefore asked for life (tgkill with signal 0) whenever a new thread appears.
  */
 #include "agent/thread.h"
 
@@ -81,7 +81,8 @@ static bool dead(uint32_t tid)
 
 static bool take(struct ledger_slot *slot, uint32_t was, uint32_t is)
 {
-        return __atomic_compare_exchange_n(&slot->used, &was, is, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+        return __atomic_compare_exchange_n(&slot->used, &was, is, false, __ATOMIC_ACQUIRE,
+                                           __ATOMIC_RELAXED);
 }
 
 /* A thread's name, as the kernel has it. */
@@ -100,8 +101,8 @@ static struct ledger_thread *record_of(uint32_t thread)
         return (struct ledger_thread *)arena_at(LEDGER_THREADS) + thread;
 }
 
-/* What a slot counted goes to the thread that has it last (collect/sites.c): as long as there are few, threads of different names get
- * different ones. */
+/* What a slot counted goes to the thread that has it last (collect/sites.c): as long as there are
+ * few, threads of different names get different ones. */
 static bool suits(const struct ledger_slot *slot, uint32_t count)
 {
         struct name name, other;
@@ -114,8 +115,8 @@ static bool suits(const struct ledger_slot *slot, uint32_t count)
         return name.words[0] == other.words[0] && name.words[1] == other.words[1];
 }
 
-/* A slot whose thread is dead or that was given back; UINT32_MAX none found by PROBES looks.  NEWBORN: the thread has no slot yet, so one
- * in its name is an earlier thread's. */
+/* A slot whose thread is dead or that was given back; UINT32_MAX none found by PROBES looks.
+ * NEWBORN: the thread has no slot yet, so one in its name is an earlier thread's. */
 static uint32_t slot_reuse(uint32_t tid, bool newborn)
 {
         static uint32_t cursor;
@@ -145,11 +146,13 @@ static uint32_t slot_new(uint32_t tid)
         uint32_t index = __atomic_load_n(&agent.head->slot_count, __ATOMIC_RELAXED);
 
         do {
-                if (index >= SLOTS_MAX || !arena_commit(LEDGER_SLOTS, (index + 1ull) * sizeof(struct ledger_slot)))
+                if (index >= SLOTS_MAX ||
+                    !arena_commit(LEDGER_SLOTS, (index + 1ull) * sizeof(struct ledger_slot)))
                         return UINT32_MAX;
-        } while (!__atomic_compare_exchange_n(&agent.head->slot_count, &index, index + 1, false, __ATOMIC_ACQ_REL,
-                                              __ATOMIC_RELAXED));
-        if (!take(book_slot(&agent_book, index), 0, 2)) /* someone looked for a free one and saw it first */
+        } while (!__atomic_compare_exchange_n(&agent.head->slot_count, &index, index + 1, false,
+                                              __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+        /* Someone looked for a free one and saw it first. */
+        if (!take(book_slot(&agent_book, index), 0, 2))
                 return slot_new(tid);
         book_slot(&agent_book, index)->tid = tid;
         __atomic_store_n(&book_slot(&agent_book, index)->used, 1, __ATOMIC_RELEASE);
@@ -230,8 +233,12 @@ static void record_end(struct thread *t)
         if (!t->writer.record)
                 return;
         if (t->writer.record == LEDGER_THREAD_OTHERS) {
-                __atomic_add_fetch(&r->last_allocs, t->writer.slot->allocs - t->writer.slot->base_allocs, __ATOMIC_RELAXED);
-                __atomic_add_fetch(&r->last_alloc_bytes, t->writer.slot->alloc_bytes - t->writer.slot->base_alloc_bytes, __ATOMIC_RELAXED);
+                __atomic_add_fetch(&r->last_allocs,
+                                   t->writer.slot->allocs - t->writer.slot->base_allocs,
+                                   __ATOMIC_RELAXED);
+                __atomic_add_fetch(&r->last_alloc_bytes,
+                                   t->writer.slot->alloc_bytes - t->writer.slot->base_alloc_bytes,
+                                   __ATOMIC_RELAXED);
                 record_base(t);
                 return;
         }
@@ -324,7 +331,8 @@ void thread_forked(void)
         if (!t)
                 return;
         t->writer.slot->tid = sys_tid();
-        ((struct ledger_thread *)arena_at(LEDGER_THREADS))[t->writer.record].tid = t->writer.slot->tid;
+        ((struct ledger_thread *)arena_at(LEDGER_THREADS))[t->writer.record].tid =
+                t->writer.slot->tid;
 }
 
 /* Twice the room for an array of elements of SIZE bytes, its contents kept. */

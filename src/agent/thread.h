@@ -3,10 +3,10 @@
  * thread.h -- what the agent keeps for one running thread.
  *
  * Room:   inside; any context.
- * Keeps:  the slot is in the ledger, everything else is private memory.  A slot and its struct thread are reused when
- *         their thread is dead; counters simply go on, readers sum them.  A signal handler that allocates while the
- *         agent works in the same thread (THREAD_ACTIVE) borrows a spare one, so no event is lost and nothing is
- *         seen half done.
+ * Keeps:  the slot is in the ledger, everything else is private memory.  A slot and its struct
+ *         thread are reused when their thread is dead; counters simply go on, readers sum them.  A
+ *         signal handler that allocates while the agent works in the same thread (THREAD_ACTIVE)
+ *         borrows a spare one, so no event is lost and nothing is seen half done.
  */
 #ifndef SEEP_AGENT_THREAD_H
 #define SEEP_AGENT_THREAD_H
@@ -43,8 +43,9 @@ struct memo {
 
 #define MEMO_BITS 12
 
-/* The inner end of a stack seen before: the words that lead from its innermost frame to a frame that was kept then.  When they are
- * unchanged and that frame is still kept, nothing needs unwinding.  328 bytes. */
+/* The inner end of a stack seen before: the words that lead from its innermost frame to a
+ * frame that was kept then.  When they are unchanged and that frame is still kept, nothing
+ * needs unwinding.  328 bytes. */
 #define SEGMENT_CHECKS 15
 
 struct segment {
@@ -77,8 +78,8 @@ struct recent {
 
 #define RECENT_BITS 11
 
-/* t->inside: 0 the program runs, THREAD_ACTIVE the agent works, else the stack pointer of the caller of the hook whose real
- * function runs. */
+/* t->inside: 0 the program runs, THREAD_ACTIVE the agent works, else the stack pointer of the
+ * caller of the hook whose real function runs. */
 #define THREAD_ACTIVE 1u
 
 /* The innermost kept frame, and what the last allocation there was counted by. */
@@ -101,19 +102,22 @@ struct thread {
         const struct frame
                 *top; /* innermost kept frame; one that equals nothing when none is kept */
         uint64_t
-                last_stack; /* hash of the last allocation's stack if that is not the kept one, and ... */
+                last_stack; /* hash of the last allocation's stack if that is not the kept one, and
+                             * ... */
         uint32_t last_site;  /* ... its site (record_counter) */
         uint32_t generation; /* of the code, when the stack was kept */
         uint32_t root;       /* of the kept stack: LEDGER_NODE_ROOT or _CUT */
         bool moving;         /* inside realloc, whose block has been taken */
-        bool refusing;       /* inside an operator new, whose malloc must be refused when it would pass the limit */
+        bool refusing;       /* inside an operator new, whose malloc must be refused
+                              * when it would pass the limit */
         bool unsure;         /* the kept stack must not be built upon */
         struct segment *segment; /* of the stack captured last; NULL none */
         bool in_segment;         /* ... and its frames are known by it only */
         uint8_t odd;             /* how many odd steps its unwind took (STACK_ODD) */
 
         uint32_t frame_count, frame_room, check_room, fresh_room;
-        uint32_t fresh_count, joined; /* the last capture: its fresh frames, and behind how many kept ones they belong */
+        uint32_t fresh_count, joined; /* the last capture: its fresh frames, and behind how
+                                       * many kept ones they belong */
         struct frame *frames;         /* before the first lies one that is further out than any */
         struct frame *fresh;
         struct memo *memos;
@@ -122,12 +126,16 @@ struct thread {
         uint16_t *forecast, *near;
         uint32_t history; /* the last two segments, mixed */
         struct cfi_work *work;
-        uint64_t reach_low, reach_high; /* the stack that is readable for sure, around the stack pointer (reach.h) */
-        uint64_t own_low, own_high;     /* the same of the stack that the thread was started on, while it runs on another */
+        uint64_t reach_low, reach_high; /* the stack that is readable for sure, around
+                                         * the stack pointer (reach.h) */
+        uint64_t own_low, own_high;     /* the same of the stack that the thread was started on,
+                                         * while it runs on another */
         uint64_t map_low, map_high;     /* the mapping of a stack that was looked up */
         uint64_t captures; /* test mode */
-        void *signal_stack; /* for a signal that ends the program when the thread's own stack is full (fatal.h) */
-        uint64_t random, until_sample, sample_mean; /* record --sample: the dice (0: not thrown yet), and bytes to the next sample point */
+        void *signal_stack; /* for a signal that ends the program when the thread's
+                             * own stack is full (fatal.h) */
+        uint64_t random, until_sample, sample_mean; /* record --sample: the dice (0: not thrown
+                                                     * yet), and bytes to the next sample point */
 };
 
 extern const struct frame thread_no_frame;
@@ -139,7 +147,8 @@ bool thread_start(void);
 /* fatal.c: a thread has its first event. */
 void fatal_thread(struct thread *t);
 
-/* The calling thread's state, made at its first event; NULL when there is no memory or no slot left. */
+/* The calling thread's state, made at its first event; NULL when there is no memory or no slot
+ * left. */
 struct thread *thread_register(void);
 
 /* The calling thread has another name: put that into the journal. */
@@ -164,8 +173,8 @@ static inline void thread_set_top(struct thread *t, const struct frame *f)
         t->again.kind = LEDGER_KIND_NONE;
 }
 
-/* Make room for one more frame, for COUNT more checks, for a fresh frame.  False: no memory, or deeper than
- * STACK_DEPTH_MAX. */
+/* Make room for one more frame, for COUNT more checks, for a fresh frame.  False: no memory, or
+ * deeper than STACK_DEPTH_MAX. */
 bool thread_grow_frames(struct thread *t);
 bool thread_grow_checks(struct thread *t);
 bool thread_grow_fresh(struct thread *t);

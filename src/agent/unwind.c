@@ -3,8 +3,8 @@
  * unwind.c -- a full unwind with all registers, straight from the unwind tables.
  *
  * Room:   inside; any context.
- * Keeps:  no table, no kept stack, no packed rules: it shares only the reading of .eh_frame (cfi.c) and the fallback without
- *         tables with the fast way, so it can judge it.
+ * Keeps:  no table, no kept stack, no packed rules: it shares only the reading of .eh_frame (cfi.c)
+ *         and the fallback without tables with the fast way, so it can judge it.
  * Cost:   reads the unwind tables for every frame: for rare frames and tests only.
  */
 #include "agent/unwind.h"
@@ -25,7 +25,8 @@ bool unwind_is_agent(uint64_t pc)
         return pc >= (uintptr_t)__ehdr_start && pc < (uintptr_t)etext;
 }
 
-static bool register_value(struct thread *t, const struct cfi_rule *r, const struct cfi_frame *frame, uint64_t *value)
+static bool register_value(struct thread *t, const struct cfi_rule *r,
+                           const struct cfi_frame *frame, uint64_t *value)
 {
         uint64_t cfa = *frame->first, at;
 
@@ -106,8 +107,10 @@ static bool step_by_signal(struct thread *t, struct place *at)
 
 static bool step_by_base(struct thread *t, struct place *at)
 {
-        struct arch_state s = { at->pc, at->registers[ARCH_REG_STACK], at->registers[ARCH_REG_BASE] };
-        uint64_t rule = RULE_VALID | (uint64_t)at->object << 48 | RULE_NO_CFI << 4 | RULE_CFA_SPECIAL;
+        struct arch_state s = { at->pc, at->registers[ARCH_REG_STACK],
+                                at->registers[ARCH_REG_BASE] };
+        uint64_t rule = RULE_VALID | (uint64_t)at->object << 48 | RULE_NO_CFI << 4 |
+                        RULE_CFA_SPECIAL;
 
         at->exact = false;
         if (!stack_step(t, rule, &s, &at->cut))
@@ -135,8 +138,8 @@ static bool step_by_any(struct thread *t, struct place *at)
         return step_by_base(t, at);
 }
 
-/* Leave the frame at AT.  Stacks of their own (signal handlers, coroutines) may be left downwards, but not without end: so would a table
- * that lies. */
+/* Leave the frame at AT.  Stacks of their own (signal handlers, coroutines) may be left downwards,
+ * but not without end: so would a table that lies. */
 static bool step(struct thread *t, struct place *at)
 {
         uint64_t sp = at->registers[ARCH_REG_STACK];
@@ -157,7 +160,8 @@ uint32_t unwind_full(struct thread *t, struct arch_state caller, bool *cut)
 
         at.pc = arch_registers(at.registers);
         while (going) {
-                struct frame f = { .sp = at.registers[ARCH_REG_STACK], .base = at.registers[ARCH_REG_BASE] };
+                struct frame f = { .sp = at.registers[ARCH_REG_STACK],
+                                   .base = at.registers[ARCH_REG_BASE] };
 
                 f.pc = at.pc | (at.exact ? FRAME_EXACT : 0);
                 met |= f.sp == caller.sp && f.pc == caller.pc;

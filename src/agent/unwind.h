@@ -2,15 +2,17 @@
 /*
  * unwind.h -- a full unwind with all registers, straight from the unwind tables.
  *
- * Room:   inside; any context.  For frames that rules cannot express, and as the reference in test mode.
+ * Room:   inside; any context.  For frames that rules cannot express, and as the reference in test
+ *         mode.
  */
 #ifndef SEEP_AGENT_UNWIND_H
 #define SEEP_AGENT_UNWIND_H
 
 #include "agent/thread.h"
 
-/* Unwind from here out, through the agent's own frames, to CALLER and on to the end.  CALLER and the frames outside of it are put into
- * t->fresh, innermost first; returns how many (0: CALLER was not met).  *CUT: the outer end was not reached. */
+/* Unwind from here out, through the agent's own frames, to CALLER and on to the end.  CALLER and
+ * the frames outside of it are put into t->fresh, innermost first; returns how many (0: CALLER was
+ * not met).  *CUT: the outer end was not reached. */
 uint32_t unwind_full(struct thread *t, struct arch_state caller, bool *cut);
 
 /* Whether PC is in the agent's own code. */

@@ -2,7 +2,8 @@
 /*
  * verify.c -- test mode: every captured stack is compared with an independent one.
  *
- * Room:   inside; with the thread THREAD_ACTIVE.  Calls the C library's backtrace(), which no other part of the agent does.
+ * Room:   inside; with the thread THREAD_ACTIVE.  Calls the C library's backtrace(), which no
+ *         other part of the agent does.
  */
 #include "agent/verify.h"
 
@@ -24,8 +25,8 @@ static bool verify_without_table(uint64_t pc)
         return !o || !object_has_tables(o);
 }
 
-/* backtrace() begins with frames of ours; the comparison starts at CALLER.  It does not know frames without unwind tables, so it
- * may end early there, and only there. */
+/* backtrace() begins with frames of ours; the comparison starts at CALLER.  It does not know frames
+ * without unwind tables, so it may end early there, and only there. */
 static bool same_as_backtrace(void *const *pcs, int count, const struct thread *t, uint32_t frames)
 {
         bool guessed = false;
@@ -62,7 +63,8 @@ static void verify_backtrace(struct thread *t, uint32_t frames, struct arch_stat
                 t->inside = inside;
                 __atomic_add_fetch(&agent.head->verify_backtraces, 1, __ATOMIC_RELAXED);
                 if (!same_as_backtrace(pcs, count, t, frames))
-                        __atomic_add_fetch(&agent.head->verify_backtrace_differences, 1, __ATOMIC_RELAXED);
+                        __atomic_add_fetch(&agent.head->verify_backtrace_differences, 1,
+                                           __ATOMIC_RELAXED);
         }
         __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
@@ -81,7 +83,8 @@ uint64_t verify_capture(struct thread *t, struct arch_state caller)
         thread_set_top(t, &thread_no_frame); /* so that the next event comes here too */
         count = unwind_full(t, caller, &cut);
         same = count && (!again || again == stack) && stack == stack_unwound_hash(t, count, cut);
-        /* Another thread that loads or unloads a library in between gives code other numbers: no judgement then. */
+        /* Another thread that loads or unloads a library in between gives code other
+         * numbers: no judgement then. */
         if (same || scans == object_scans())
                 __atomic_add_fetch(&agent.head->verify_captures, 1, __ATOMIC_RELAXED);
         if (!same && scans == object_scans())

@@ -9,7 +9,8 @@
 
 #include "agent/thread.h"
 
-/* stack_capture(), compared with a full unwind, and every VERIFY_SAMPLE-th time with the C library's backtrace(). */
+/* stack_capture(), compared with a full unwind, and every VERIFY_SAMPLE-th time with the
+ * C library's backtrace(). */
 uint64_t verify_capture(struct thread *t, struct arch_state caller);
 
 #define VERIFY_SAMPLE 64u

@@ -4,15 +4,18 @@
  *
  * Room:   inside; included by the files that define such hooks.
  *
- * A signal of ours (a snapshot), or a stop for a leak search, must not be seen by a program that waits in a system call.  Three layers, the
- * first that can helps:
+ * A signal of ours (a snapshot), or a stop for a leak search, must not be seen by a program that
+ * waits in a system call.  Three layers, the first that can helps:
  *
- *   1. The kernel begins most calls again by itself (SA_RESTART; after a stop without a signal nearly all of them).
- *   2. Some give EINTR whatever we ask for: epoll_wait, semop, sigtimedwait, recv with a timeout, io_getevents, inotify.  Our handler
- *      (signal.c) and whoever stops us (attach/hold.c) see that in the registers and set the program counter back to the call, unless a
- *      signal of the program's own waits to be handled: then EINTR is what it wants to see.
- *   3. A call with a relative limit would wait its whole time once more.  Such a call has a hook.  While it waits, signal_wait.waiting is
- *      set; layer 2 leaves the call alone then and sets signal_wait.interrupted.  The hook sees EINTR and that mark, and makes the call
+ *   1. The kernel begins most calls again by itself (SA_RESTART; after a stop without a
+ *      signal nearly all of them).
+ *   2. Some give EINTR whatever we ask for: epoll_wait, semop, sigtimedwait, recv with a timeout,
+ *      io_getevents, inotify.  Our handler (signal.c) and whoever stops us (attach/hold.c) see that
+ *      in the registers and set the program counter back to the call, unless a signal of the
+ *      program's own waits to be handled: then EINTR is what it wants to see.
+ *   3. A call with a relative limit would wait its whole time once more.  Such a call has a
+ *      hook.  While it waits, signal_wait.waiting is set; layer 2 leaves the call alone then and
+ *      sets signal_wait.interrupted.  The hook sees EINTR and that mark, and makes the call
  *      again with the time that is left.
  *
  *     hook: waiting = 1, epoll_wait(5 s) -- our signal at 2 s -- handler: interrupted = 1 --
@@ -26,7 +29,8 @@
 #include "agent/signal.h"
 #include "agent/sys.h"
 
-/* Run CALL, which gives RESULT; again, after AGAIN, as long as only our signal ended it (FAILED says that it failed). */
+/* Run CALL, which gives RESULT; again, after AGAIN, as long as only our signal ended it
+ * (FAILED says that it failed). */
 #define RETRY(result, CALL, FAILED, AGAIN)                                     \
         do {                                                                   \
                 int *error_ = agent.head && real.errno_location ? real.errno_location() : NULL; \
@@ -63,8 +67,9 @@ static inline uint32_t wait_begin(void)
         return agent.head ? agent_now_ms() : 0;
 }
 
-/* Wait until FD is ready for EVENTS for what is left of its limit OPTION, counted from BEGIN_MS of our clock.  False: the time is over, or
- * another signal came; errno tells, as after the call itself. */
+/* Wait until FD is ready for EVENTS for what is left of its limit OPTION, counted from
+ * BEGIN_MS of our clock.  False: the time is over, or another signal came; errno tells,
+ * as after the call itself. */
 bool wait_socket(int fd, int option, short events, uint32_t begin_ms);
 
 #endif

@@ -98,8 +98,8 @@ static bool leads_to_first(struct glibc_walk *w, const struct glibc_arena *a)
         return heap == first;
 }
 
-/* Four huge pages of 2 MiB or 1 GiB make a heap where glibc.malloc.hugetlb=2 is set.  A first heap may lie at a multiple of
- * several of the sizes; then the way from the last one tells. */
+/* Four huge pages of 2 MiB or 1 GiB make a heap where glibc.malloc.hugetlb=2 is set.  A first heap
+ * may lie at a multiple of several of the sizes; then the way from the last one tells. */
 static uint64_t heap_most_of(struct glibc_walk *w, struct glibc_arena *a)
 {
         static const uint64_t sizes[] = { GLIBC_HEAP, 8ull << 20, 4ull << 30 };

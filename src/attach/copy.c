@@ -19,14 +19,16 @@
 #include "attach/remote.h"
 #include "base/room.h"
 
-/* ---- a copy of a stopped process: same memory, never runs, no child of anybody who would notice ---- */
+/* ---- a copy of a stopped process: same memory, never runs, no child of anybody who would notice
+ * ---- */
 
 #define COPY_PATIENCE_NS 5000000000ull
 #define COPY_UNSHARE 2u /* CLOSE_RANGE_UNSHARE */
 
 static bool refuse(struct err *e, pid_t pid, const char *why)
 {
-        return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot copy process %d while it is stopped: %s", (int)pid, why);
+        return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot copy process %d while it is stopped: %s",
+                       (int)pid, why);
 }
 
 /* ---- what forbids it ---- */
@@ -38,25 +40,32 @@ static bool is_allowed(const struct hold *h, struct err *e)
         if (hold_is_partial(h))
                 return refuse(e, h->pid, REMOTE_PARTIAL);
         if (procfs_status(h->pid, witness, "NSpid", 10, 0) == 1)
-                return refuse(e, h->pid, "it is the first process of its container, which would inherit the copy as a child");
+                return refuse(e, h->pid,
+                              "it is the first process of its container, which would inherit the "
+                              "copy as a child");
         return true;
 }
 
-/* NULL, or why the copy would become its child.  The word at the stack pointer is borrowed for the answer. */
+/* NULL, or why the copy would become its child.  The word at the stack pointer is
+ * borrowed for the answer. */
 static const char *why_parent(struct remote *r)
 {
-        struct arch_call ask = { SYS_prctl, { PR_GET_CHILD_SUBREAPER, arch_stack(&r->home) & ~7ull } };
+        struct arch_call ask = { SYS_prctl,
+                                 { PR_GET_CHILD_SUBREAPER, arch_stack(&r->home) & ~7ull } };
         void *word = (void *)(uintptr_t)ask.arguments[1];
         long before, after;
 
         errno = 0;
         before = ptrace(PTRACE_PEEKDATA, r->tid, word, 0);
         if (errno != 0 || remote_call(r, &ask) != 0)
-                return r->lost ? REMOTE_LOST : "it cannot be asked whether it adopts the children of its children (PR_GET_CHILD_SUBREAPER)";
+                return r->lost ? REMOTE_LOST
+                               : "it cannot be asked whether it adopts the children of its "
+                                 "children (PR_GET_CHILD_SUBREAPER)";
         after = ptrace(PTRACE_PEEKDATA, r->tid, word, 0);
         ptrace(PTRACE_POKEDATA, r->tid, word, before);
         return (int)after == 0 ? NULL
-                               : "it adopts the children of its children (PR_SET_CHILD_SUBREAPER), and would get the copy as a child";
+                               : "it adopts the children of its children (PR_SET_CHILD_SUBREAPER), "
+                                 "and would get the copy as a child";
 }
 
 /* ---- the two clones ---- */
@@ -75,13 +84,16 @@ static const char *clone_trouble(const struct remote *r, long result)
         if (r->lost)
                 return REMOTE_LOST;
         if (result == -EAGAIN)
-                return "no more processes may be started there (RLIMIT_NPROC, or the limit of its cgroup)";
+                return "no more processes may be started there (RLIMIT_NPROC, or the limit of its "
+                       "cgroup)";
         if (result == -ENOMEM)
-                return "the kernel has no memory for it (vm.overcommit_memory, or the limit of its cgroup)";
+                return "the kernel has no memory for it (vm.overcommit_memory, or the limit of its "
+                       "cgroup)";
         return result < 0 ? strerror((int)-result) : "the new process cannot be found";
 }
 
-/* A clone by R's thread; the new process stops before its first instruction.  Its number by our count, or 0 and TROUBLE. */
+/* A clone by R's thread; the new process stops before its first instruction.  Its number by our
+ * count, or 0 and TROUBLE. */
 static pid_t clone_by(struct remote *r, uint64_t flags, const char **trouble, long *number)
 {
         struct arch_call call = { SYS_clone, ARCH_CLONE(flags) };
@@ -99,7 +111,8 @@ static pid_t clone_by(struct remote *r, uint64_t flags, const char **trouble, lo
 /* The copy holds no file of the program open: a pipe that the program closes is closed. */
 static pid_t copy_by_helper(pid_t helper, const struct remote *parent, const char **trouble)
 {
-        struct remote r = { .tid = helper, .instruction = parent->instruction, .home = parent->home };
+        struct remote r = { .tid = helper, .instruction = parent->instruction,
+                            .home = parent->home };
         struct arch_call forget = { SYS_close_range, { 0, ~0u, COPY_UNSHARE } };
         struct sched_param high = { .sched_priority = 1 };
         bool without_files;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.h -- a copy of a stopped process: same memory, never runs, no child of anybody who would notice.
+ * copy.h -- a copy of a stopped process: same memory, never runs, no child of
+ * anybody who would notice.
  *
  * Room:   outside; the tracer.
  *
  *     thread --clone(CLONE_VM)--> helper --clone()--> the copy
- *       |                           ends at once, so that the copy has no parent left in the process
+ *       |                           ends at once, so that the copy has no parent left in the
+ *                                   process
  *       wait4(helper): no zombie; no signal, because clone was told to send none
  */
 #ifndef SEEP_ATTACH_COPY_H

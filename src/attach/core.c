@@ -483,8 +483,8 @@ static void add_left_out(struct core *c)
                 qsort(c->segments, c->segment_count, sizeof *c->segments, by_start);
 }
 
-/* The kernel leaves out memory that was never written, so what is missing means something only where
- * all memory of this kind is: coredump_filter said so. */
+/* The kernel leaves out memory that was never written, so what is missing means something only
+ * where all memory of this kind is: coredump_filter said so. */
 static void count_missing(struct core *c)
 {
         uint64_t missing = 0, stored = 0;

@@ -61,7 +61,8 @@ static uint64_t file_offset(const struct file *f, uint64_t address)
         for (uint32_t i = 0; i < f->phdr_count; i++) {
                 const ElfW(Phdr) *p = &f->phdr[i];
 
-                if (p->p_type == PT_LOAD && address >= p->p_vaddr && address - p->p_vaddr < p->p_filesz)
+                if (p->p_type == PT_LOAD && address >= p->p_vaddr &&
+                    address - p->p_vaddr < p->p_filesz)
                         return p->p_offset + (address - p->p_vaddr);
         }
         return 0;
@@ -86,7 +87,8 @@ static void read_dynamic(struct file *f, const ElfW(Phdr) *p)
 
         free(f->dynamic);
         f->dynamic = heap_zero(bytes / sizeof *f->dynamic, sizeof *f->dynamic);
-        if (!read_all(f->fd, f->dynamic, bytes / sizeof *f->dynamic * sizeof *f->dynamic, p->p_offset))
+        if (!read_all(f->fd, f->dynamic, bytes / sizeof *f->dynamic * sizeof *f->dynamic,
+                      p->p_offset))
                 return;
         f->dynamic_count = (uint32_t)(bytes / sizeof *f->dynamic);
         bytes = dynamic_value(f, DT_STRSZ);
@@ -102,7 +104,8 @@ static bool needs_library(const struct file *f, const char *prefix)
 {
         for (uint32_t i = 0; i < f->dynamic_count && f->dynamic[i].d_tag != DT_NULL; i++)
                 if (f->dynamic[i].d_tag == DT_NEEDED &&
-                    strncmp(dynamic_string(f, f->dynamic[i].d_un.d_val), prefix, strlen(prefix)) == 0)
+                    strncmp(dynamic_string(f, f->dynamic[i].d_un.d_val), prefix, strlen(prefix)) ==
+                            0)
                         return true;
         return false;
 }
@@ -110,14 +113,15 @@ static bool needs_library(const struct file *f, const char *prefix)
 /* The table may share tails between names, so a whole name needs no NUL in front. */
 static bool mentions(const struct file *f, const char *symbol)
 {
-        return f->string_bytes && memmem(f->strings, f->string_bytes + 1, symbol, strlen(symbol) + 1) != NULL;
+        return f->string_bytes &&
+               memmem(f->strings, f->string_bytes + 1, symbol, strlen(symbol) + 1) != NULL;
 }
 
 static const char *find_sanitizer(const struct file *f)
 {
         for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
-                if (needs_library(f, sanitizers[i].library) || needs_library(f, sanitizers[i].alias) ||
-                    mentions(f, sanitizers[i].symbol))
+                if (needs_library(f, sanitizers[i].library) ||
+                    needs_library(f, sanitizers[i].alias) || mentions(f, sanitizers[i].symbol))
                         return sanitizers[i].name;
         return NULL;
 }
@@ -142,14 +146,17 @@ static void look_inside(struct file *f, struct elf_facts *out)
                 if (p->p_type != PT_INTERP)
                         continue;
                 out->has_interp = true;
-                if (p->p_filesz < sizeof out->interp && !read_all(f->fd, out->interp, p->p_filesz, p->p_offset))
+                if (p->p_filesz < sizeof out->interp &&
+                    !read_all(f->fd, out->interp, p->p_filesz, p->p_offset))
                         out->interp[0] = 0;
         }
         out->sanitizer = find_sanitizer(f);
         out->allocator = find_allocator(f);
         soname = dynamic_string(f, dynamic_value(f, DT_SONAME));
-        out->is_loader = !out->has_interp && (strncmp(soname, "ld-", 3) == 0 || strncmp(soname, "ld.so", 5) == 0 ||
-                                              strncmp(soname, "ld64.so", 7) == 0 || strncmp(soname, "libc.musl", 9) == 0);
+        out->is_loader = !out->has_interp &&
+                         (strncmp(soname, "ld-", 3) == 0 || strncmp(soname, "ld.so", 5) == 0 ||
+                          strncmp(soname, "ld64.so", 7) == 0 ||
+                          strncmp(soname, "libc.musl", 9) == 0);
 }
 
 static bool own_header(ElfW(Ehdr) *own)
@@ -176,11 +183,12 @@ bool elf_look(int fd, struct elf_facts *out)
         out->is_elf = true;
         out->class_ = head.e_ident[EI_CLASS];
         out->order = head.e_ident[EI_DATA];
-        out->machine = out->order == ELFDATA2MSB ? (uint16_t)(((uint8_t *)&head)[18] << 8 | ((uint8_t *)&head)[19])
-                                                 : (uint16_t)(((uint8_t *)&head)[19] << 8 | ((uint8_t *)&head)[18]);
+        out->machine = out->order == ELFDATA2MSB
+                               ? (uint16_t)(((uint8_t *)&head)[18] << 8 | ((uint8_t *)&head)[19])
+                               : (uint16_t)(((uint8_t *)&head)[19] << 8 | ((uint8_t *)&head)[18]);
         out->foreign = own_header(&own) &&
-                       (own.e_ident[EI_CLASS] != out->class_ || own.e_ident[EI_DATA] != out->order ||
-                        own.e_machine != out->machine);
+                       (own.e_ident[EI_CLASS] != out->class_ ||
+                        own.e_ident[EI_DATA] != out->order || own.e_machine != out->machine);
         if (out->foreign || got < (ssize_t)sizeof head || head.e_phentsize != sizeof *f.phdr)
                 return true;
         f.phdr_count = head.e_phnum < ELF_PHDRS_MAX ? head.e_phnum : ELF_PHDRS_MAX;
@@ -205,8 +213,8 @@ size_t elf_build_id(const uint8_t *notes, size_t bytes, uint8_t id[ELF_ID_BYTES]
                 at += sizeof h;
                 if (name > bytes - at || data > bytes - at - name)
                         return 0;
-                if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && memcmp(notes + at, "GNU", 4) == 0 &&
-                    h.n_descsz <= ELF_ID_BYTES) {
+                if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 &&
+                    memcmp(notes + at, "GNU", 4) == 0 && h.n_descsz <= ELF_ID_BYTES) {
                         memcpy(id, notes + at + name, h.n_descsz);
                         return h.n_descsz;
                 }
@@ -223,17 +231,22 @@ static const char *kind_name(unsigned class_, unsigned machine, char text[KIND_N
                 uint16_t machine;
                 const char *name;
         } names[] = {
-                { EM_386, "x86" },       { EM_X86_64, "x86-64" },  { EM_ARM, "ARM" },     { EM_AARCH64, "ARM64" },
-                { EM_RISCV, "RISC-V" },  { EM_PPC, "PowerPC" },    { EM_PPC64, "PowerPC" }, { EM_S390, "S/390" },
-                { EM_MIPS, "MIPS" },     { EM_LOONGARCH, "LoongArch" }, { EM_SPARCV9, "SPARC" },
+                { EM_386, "x86" },       { EM_X86_64, "x86-64" },
+                { EM_ARM, "ARM" },       { EM_AARCH64, "ARM64" },
+                { EM_RISCV, "RISC-V" },  { EM_PPC, "PowerPC" },
+                { EM_PPC64, "PowerPC" }, { EM_S390, "S/390" },
+                { EM_MIPS, "MIPS" },     { EM_LOONGARCH, "LoongArch" },
+                { EM_SPARCV9, "SPARC" },
         };
 
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
                 if (names[i].machine == machine) {
-                        snprintf(text, KIND_NAME_MAX, "%s-bit %s", class_ == ELFCLASS64 ? "64" : "32", names[i].name);
+                        snprintf(text, KIND_NAME_MAX, "%s-bit %s",
+                                 class_ == ELFCLASS64 ? "64" : "32", names[i].name);
                         return text;
                 }
-        snprintf(text, KIND_NAME_MAX, "%s-bit, machine %u", class_ == ELFCLASS64 ? "64" : "32", machine);
+        snprintf(text, KIND_NAME_MAX, "%s-bit, machine %u", class_ == ELFCLASS64 ? "64" : "32",
+                 machine);
         return text;
 }
 
@@ -249,5 +262,6 @@ const char *elf_own_kind_name(void)
         static char text[KIND_NAME_MAX]; /* not that of elf_kind_name(): messages name both */
         ElfW(Ehdr) own;
 
-        return own_header(&own) ? kind_name(own.e_ident[EI_CLASS], own.e_machine, text) : "another kind";
+        return own_header(&own) ? kind_name(own.e_ident[EI_CLASS], own.e_machine, text)
+                                : "another kind";
 }

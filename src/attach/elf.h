@@ -13,12 +13,13 @@
 
 struct elf_facts {
         bool is_elf;
-        bool foreign;      /* other class, byte order or machine than ours: nothing below is known */
+        bool foreign; /* other class, byte order or machine than ours: nothing below is known */
         bool has_interp;   /* dynamically linked: a loader starts it */
         bool is_loader;    /* it is such a loader itself */
         char interp[256];
         const char *sanitizer; /* "AddressSanitizer", ...; NULL none */
-        const char *allocator; /* whose malloc it may have: "glibc", "jemalloc", ...; NULL not known */
+        const char *allocator; /* whose malloc it may have: "glibc", "jemalloc", ...; NULL not
+                                * known */
         uint8_t class_, order; /* EI_CLASS, EI_DATA */
         uint16_t machine;
 };

@@ -31,9 +31,9 @@ static bool has_names(const char *file)
         return any;
 }
 
-/* A program with a loader defines malloc for itself and its libraries.  With operator new of its own,
- * which may well not call malloc, half of its blocks would be seen when they go and not when they
- * come: that is for the user to ask for. */
+/* A program with a loader defines malloc for itself and its libraries.  With operator new of its
+ * own, which may well not call malloc, half of its blocks would be seen when they go and not when
+ * they come: that is for the user to ask for. */
 static bool has_own_malloc(const char *file)
 {
         static const char *const names[] = { "malloc", "_Znwm" };
@@ -56,11 +56,12 @@ static bool check_static(const char *path, struct err *e)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "%s is statically linked, so that preloading has no effect; and %s",
                                path, why.text);
-        return has_names(path) ||
-               err_set(e, ERR_EXIT_CANNOT_TRACE,
-                       "%s is statically linked and stripped: its allocation functions cannot be found "
-                       "without their names, or " RECOGNIZE_NEEDS ". Record it as it was before strip",
-                       path);
+        return has_names(path) || err_set(e, ERR_EXIT_CANNOT_TRACE,
+                                          "%s is statically linked and stripped: its allocation "
+                                          "functions cannot be found "
+                                          "without their names, or " RECOGNIZE_NEEDS
+                                          ". Record it as it was before strip",
+                                          path);
 }
 
 bool engine_choose(struct engine_choice *c, const char *path, const struct program_user *user,

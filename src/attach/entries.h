@@ -35,7 +35,8 @@ struct entries {
         uint32_t count;
         uint32_t objects; /* there are so many */
         uint64_t list;    /* what the loader tells debuggers (struct r_debug) is there; 0 unknown */
-        uint64_t beside;  /* a function that is in the object file of glibc's malloc, and in no other; 0 */
+        uint64_t beside;  /* a function that is in the object file of glibc's
+                           * malloc, and in no other; 0 */
         bool dynamic;     /* the program has a loader, whose list was read */
         bool *plain; /* by object: its operators are those of a C++ library, or an allocator's */
 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * freeze.c -- a process held still: its threads, their registers, its memory; or a copy of it that stays while it goes on.
+ * freeze.c -- a process held still: its threads, their registers, its memory; or a copy of it
+ * that stays while it goes on.
  *
- * Keeps:  a thread of ours does all the tracing: when it ends, the kernel lets go even of threads that never came to a stop.
+ * Keeps:  a thread of ours does all the tracing: when it ends, the kernel lets go even of threads
+ *         that never came to a stop.
  */
 #include "attach/freeze.h"
 
@@ -95,7 +97,8 @@ static bool tracer_start(struct freeze_state *s, struct err *e)
         error = pthread_create(&s->tracer, NULL, tracer_main, s);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         s->runs = error == 0;
-        return s->runs || err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot start a thread: %s", strerror(error));
+        return s->runs ||
+               err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot start a thread: %s", strerror(error));
 }
 
 static bool is_done_soon(struct freeze_state *s)
@@ -164,7 +167,8 @@ static void describe_threads(struct freeze *f)
         for (uint32_t i = 0; i < h->count; i++) {
                 struct freeze_thread *t = &f->threads[f->thread_count];
 
-                *t = (struct freeze_thread){ .tid = (uint32_t)h->threads[i].tid, .stopped = h->threads[i].state == HOLD_STOPPED };
+                *t = (struct freeze_thread){ .tid = (uint32_t)h->threads[i].tid,
+                                             .stopped = h->threads[i].state == HOLD_STOPPED };
                 if (t->stopped)
                         arch_describe(t, &h->threads[i].registers);
                 else if (h->threads[i].state == HOLD_ASKED)
@@ -315,7 +319,8 @@ bool freeze_copy(struct freeze *f, struct err *e)
         return true;
 }
 
-/* Memory that the process keeps from its children (MADV_DONTFORK) can be read from the original only. */
+/* Memory that the process keeps from its children (MADV_DONTFORK) can be read from the original
+ * only. */
 static void find_missing(struct freeze *f)
 {
         struct mappings copied;
@@ -403,7 +408,8 @@ size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t by
 {
         if (f->core)
                 return core_read(f->core, address, to, bytes);
-        return memory_read(memory_of(f, mappings_find(&f->state->mappings, address)), address, to, bytes);
+        return memory_read(memory_of(f, mappings_find(&f->state->mappings, address)), address, to,
+                           bytes);
 }
 
 /* Who is dead has no mappings. */
@@ -423,15 +429,19 @@ void freeze_interrupted(const struct freeze *f, struct freeze_thread *t, uint64_
 
         memset(&c, 0, sizeof c);
         if (freeze_read(f, context, &c, sizeof c) >= ARCH_CONTEXT_BYTES)
-                arch_describe_interrupted(t, &c, state, freeze_read(f, arch_context_vectors(&c), state, sizeof state));
+                arch_describe_interrupted(t, &c, state,
+                                          freeze_read(f, arch_context_vectors(&c), state,
+                                                      sizeof state));
 }
 
 /* Pages of shared memory may be in use and yet not in the page table of this process. */
-static uint64_t next_used_in(const struct freeze *f, const struct mapping *m, uint64_t address, uint64_t end)
+static uint64_t next_used_in(const struct freeze *f, const struct mapping *m, uint64_t address,
+                             uint64_t end)
 {
         const struct memory *memory = memory_of(f, m);
 
-        return m->shared ? memory_next_data(memory, m, address, end) : memory_next_page(memory, address, end);
+        return m->shared ? memory_next_data(memory, m, address, end)
+                         : memory_next_page(memory, address, end);
 }
 
 uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end)

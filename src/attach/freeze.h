@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * freeze.h -- a process held still: its threads, their registers, its memory; or a copy of it that stays while it goes on.
+ * freeze.h -- a process held still: its threads, their registers, its memory; or a copy of it
+ * that stays while it goes on.
  *
  * Room:   outside, in a process of its own: a tracer that dies lets go of everything.
- * Keeps:  the process never notices: no signal, no EINTR, no child, no changed errno; stopped by job control it stays stopped.
- *         Order: freeze_stop, (freeze_copy), freeze_release, reads, freeze_close.  Without a copy read before freeze_release.
+ * Keeps:  the process never notices: no signal, no EINTR, no child, no changed errno; stopped by
+ *         job control it stays stopped.  Order: freeze_stop, (freeze_copy), freeze_release, reads,
+ *         freeze_close.  Without a copy read before freeze_release.
  */
 #ifndef SEEP_ATTACH_FREEZE_H
 #define SEEP_ATTACH_FREEZE_H
@@ -19,13 +21,16 @@
 
 struct freeze {
         pid_t pid;
-        struct freeze_thread *threads; /* the first is the one named like the process, if it is still there */
+        struct freeze_thread *threads; /* the first is the one named like the
+                                        * process, if it is still there */
         uint32_t thread_count;
         char *maps;      /* /proc/PID/maps at the stop */
         char root[4096]; /* in front of the paths of its files */
-        pid_t copy;      /* a process with the same memory, which never runs; 0: there is none, the original is read */
+        pid_t copy;      /* a process with the same memory, which never runs; 0: there is
+                          * none, the original is read */
         int64_t wait_offset; /* the caller's to set: see freeze_release(); 0 none */
-        uint64_t stopped_ns, pause_ns; /* CLOCK_MONOTONIC when the first thread was asked to stop; how long until all went on */
+        uint64_t stopped_ns, pause_ns; /* CLOCK_MONOTONIC when the first thread was asked to stop;
+                                        * how long until all went on */
         struct core *core; /* it is gone, and this is its core file (core.h); NULL */
         struct freeze_state *state; /* freeze.c's own */
 };
@@ -34,14 +39,16 @@ struct freeze {
  * is no copy of it. */
 bool freeze_kept(struct freeze *f, pid_t pid, int keeper, struct err *e);
 
-/* Stop all threads of PID.  On failure nothing is stopped, and E says why (ERR_EXIT_TRACE): traced by another, no right, gone. */
+/* Stop all threads of PID.  On failure nothing is stopped, and E says why (ERR_EXIT_TRACE): traced
+ * by another, no right, gone. */
 bool freeze_stop(struct freeze *f, pid_t pid, struct err *e);
 
-/* While stopped: make a copy of the process by two clones made in it.  false: not possible here (E says why); all is as before. */
+/* While stopped: make a copy of the process by two clones made in it.  false: not possible here (E
+ * says why); all is as before. */
 bool freeze_copy(struct freeze *f, struct err *e);
 
-/* While stopped: whether the copy has all memory of the process that it may write to, so that it will do alone.  Programs may keep some
- * from their children (MADV_DONTFORK). */
+/* While stopped: whether the copy has all memory of the process that it may write to, so that it
+ * will do alone.  Programs may keep some from their children (MADV_DONTFORK). */
 bool freeze_is_whole(struct freeze *f);
 
 /* Whether there is still memory to be read: the kernel may have killed the copy. */
@@ -50,21 +57,24 @@ bool freeze_lasts(const struct freeze *f);
 /* End the copy: the process itself is read. */
 void freeze_drop(struct freeze *f);
 
-/* Let the process go on.  A call that was interrupted begins again as it was, its whole time limit too; unless the first of two bytes at
- * wait_offset from its thread pointer says that the program can do better: the second is then set, and the call fails with EINTR. */
+/* Let the process go on.  A call that was interrupted begins again as it was, its whole time limit
+ * too; unless the first of two bytes at wait_offset from its thread pointer says that the program
+ * can do better: the second is then set, and the call fails with EINTR. */
 void freeze_release(struct freeze *f);
 
 /* End the copy, release if still stopped, free everything. */
 void freeze_close(struct freeze *f);
 
-/* T is in the handler of a signal: its registers become those that the signal interrupted, saved by the kernel in the ucontext at CONTEXT. */
+/* T is in the handler of a signal: its registers become those that the signal interrupted, saved by
+ * the kernel in the ucontext at CONTEXT. */
 void freeze_interrupted(const struct freeze *f, struct freeze_thread *t, uint64_t context);
 
-/* Read memory of the copy, or of the stopped process.  Returns how many bytes from the start could be read. */
+/* Read memory of the copy, or of the stopped process.  Returns how many bytes from
+ * the start could be read. */
 size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t bytes);
 
-/* The first address at or after ADDRESS, below END, whose page has ever been used (is present or swapped out); END when none has.
- * Page granular.  For large sparse memory. */
+/* The first address at or after ADDRESS, below END, whose page has ever been used (is present or
+ * swapped out); END when none has.  Page granular.  For large sparse memory. */
 uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end);
 
 #endif

@@ -3,7 +3,8 @@
  * hold.c -- all threads of a process, stopped and let go again without their noticing.
  *
  * Room:   outside; the tracer.
- * Keeps:  PTRACE_SEIZE and PTRACE_INTERRUPT send no signal, and a process that job control stopped stays so.
+ * Keeps:  PTRACE_SEIZE and PTRACE_INTERRUPT send no signal, and a process that job
+ *         control stopped stays so.
  */
 #include "attach/hold.h"
 
@@ -39,7 +40,8 @@ void priority_raise(struct priority *h, pid_t tid)
         *h = (struct priority){ 0 };
         if (policy < 0 || (policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER)
                 return;
-        if (sched_setscheduler(tid, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }) == 0 ||
+        if (sched_setscheduler(tid, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }) ==
+                    0 ||
             setpriority(PRIO_PROCESS, (id_t)tid, -20) == 0)
                 *h = (struct priority){ tid, policy, nice };
 }
@@ -69,7 +71,8 @@ bool hold_wait(pid_t tid, int *status, uint64_t patience_ns)
         uint64_t begin = clock_now_ns();
         pid_t got;
 
-        while ((got = waitpid(tid, status, __WALL | WNOHANG)) == 0 && clock_now_ns() - begin < patience_ns)
+        while ((got = waitpid(tid, status, __WALL | WNOHANG)) == 0 &&
+               clock_now_ns() - begin < patience_ns)
                 hold_nap();
         return got == tid;
 }
@@ -101,12 +104,15 @@ static bool is_ours(pid_t pid, pid_t tid)
         return procfs_status(pid, tid, "TracerPid", 10, 0) == (uint64_t)gettid();
 }
 
-/* Dying threads answer EPERM; so does a first thread that had ended, and is another one when we look. */
+/* Dying threads answer EPERM; so does a first thread that had ended, and is another one when we
+ * look. */
 static bool thread_seize(struct hold *h, pid_t tid, struct err *e)
 {
         int error;
 
-        for (int i = 0; i < HOLD_SEIZE_TIMES && ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0; i++) {
+        for (int i = 0;
+             i < HOLD_SEIZE_TIMES && ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0;
+             i++) {
                 error = errno;
                 if (error == ESRCH || is_dead(h->pid, tid))
                         return true;
@@ -122,8 +128,8 @@ static bool thread_seize(struct hold *h, pid_t tid, struct err *e)
 }
 
 /*
- * A thread that calls exec waits until all others are gone, those that we trace until we have heard of it; and we wait for it
- * when we ask for a thread meanwhile.  Any thread of ours may hear.
+ * A thread that calls exec waits until all others are gone, those that we trace until we have heard
+ * of it; and we wait for it when we ask for a thread meanwhile.  Any thread of ours may hear.
  */
 void hold_disentangle(pid_t pid)
 {
@@ -164,7 +170,8 @@ static bool threads_seize(struct hold *h, struct err *e)
         return good;
 }
 
-/* A signal that was on its way is delivered at once; the handler, if any, has not yet run its first instruction then. */
+/* A signal that was on its way is delivered at once; the handler, if any, has not yet run
+ * its first instruction then. */
 static void thread_look(struct hold_thread *t)
 {
         int status;
@@ -201,7 +208,8 @@ static uint32_t threads_look(struct hold *h)
 static void notice_dead_leader(struct hold *h)
 {
         for (uint32_t i = 0; i < h->count; i++)
-                if (h->threads[i].state == HOLD_ASKED && h->threads[i].tid == h->pid && is_dead(h->pid, h->pid))
+                if (h->threads[i].state == HOLD_ASKED && h->threads[i].tid == h->pid &&
+                    is_dead(h->pid, h->pid))
                         h->threads[i].state = HOLD_DEAD;
 }
 
@@ -236,7 +244,8 @@ static void threads_wait(struct hold *h)
         calm_asked(h);
 }
 
-/* A thread that calls exec ends the others even while they are stopped, and takes the place of the first. */
+/* A thread that calls exec ends the others even while they are stopped, and takes the place of the
+ * first. */
 static bool thread_confirm(pid_t pid, struct hold_thread *t)
 {
         if (t->state == HOLD_STOPPED)
@@ -270,7 +279,8 @@ static bool is_whole(const struct hold *h, struct err *e)
         for (uint32_t i = 0; i < h->count; i++)
                 if (h->threads[i].foreign)
                         return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                                       "cannot read the registers of thread %d in process %d: it runs 32-bit code, which is not supported",
+                                       "cannot read the registers of thread %d in process %d: it "
+                                       "runs 32-bit code, which is not supported",
                                        (int)h->threads[i].tid, (int)h->pid);
         return hold_witness(h) || refusal_explain(h->pid, h->pid, ESRCH, e);
 }
@@ -286,7 +296,8 @@ bool hold_all(struct hold *h, pid_t pid, struct err *e)
                 good = threads_seize(h, e);
                 if (good)
                         threads_wait(h);
-        } while (good && ((h->count != known && is_in_time(h)) || (!threads_confirm(h) && is_in_time(h))));
+        } while (good &&
+                 ((h->count != known && is_in_time(h)) || (!threads_confirm(h) && is_in_time(h))));
         if (good && is_whole(h, e))
                 return true;
         hold_release(h);
@@ -320,20 +331,25 @@ static uint64_t bit(int number)
         return 1ull << (number - 1);
 }
 
-/* Whether a signal waits that will run a handler or end the process: then EINTR is what the program wants to see. */
+/* Whether a signal waits that will run a handler or end the process: then EINTR is what
+ * the program wants to see. */
 static bool is_signalled(pid_t pid, pid_t tid)
 {
-        uint64_t pending = procfs_status(pid, tid, "SigPnd", 16, 0) | procfs_status(pid, tid, "ShdPnd", 16, 0);
-        /* These do nothing unless asked for; without a tracer the kernel would not have queued them. */
+        uint64_t pending = procfs_status(pid, tid, "SigPnd", 16, 0) |
+                           procfs_status(pid, tid, "ShdPnd", 16, 0);
+        /* These do nothing unless asked for; without a tracer the kernel would not have queued
+         * them. */
         uint64_t quiet = bit(SIGCHLD) | bit(SIGURG) | bit(SIGWINCH) | bit(SIGCONT);
 
         if (!pending)
                 return false;
         quiet &= ~procfs_status(pid, tid, "SigCgt", 16, 0);
-        return (pending & ~procfs_status(pid, tid, "SigBlk", 16, 0) & ~procfs_status(pid, tid, "SigIgn", 16, 0) & ~quiet) != 0;
+        return (pending & ~procfs_status(pid, tid, "SigBlk", 16, 0) &
+                ~procfs_status(pid, tid, "SigIgn", 16, 0) & ~quiet) != 0;
 }
 
-/* Two bytes beside each other: does it wait, was it interrupted.  Whether it does, and was told so. */
+/* Two bytes beside each other: does it wait, was it interrupted.  Whether it does, and was told
+ * so. */
 static bool tell_waiting(const struct hold *h, const struct hold_thread *t)
 {
         uint64_t at = arch_thread_pointer_in(&t->registers) + (uint64_t)h->wait_offset, word;
@@ -342,16 +358,19 @@ static bool tell_waiting(const struct hold *h, const struct hold_thread *t)
         if (!h->wait_offset || shift > 8 * (sizeof word - 2))
                 return false;
         errno = 0;
-        word = (uint64_t)ptrace(PTRACE_PEEKDATA, t->tid, (void *)(uintptr_t)(at - at % sizeof word), NULL);
+        word = (uint64_t)ptrace(PTRACE_PEEKDATA, t->tid, (void *)(uintptr_t)(at - at % sizeof word),
+                                NULL);
         if (errno || (word >> shift & 0xff) != 1)
                 return false;
         word |= 1ull << (shift + 8);
-        return ptrace(PTRACE_POKEDATA, t->tid, (void *)(uintptr_t)(at - at % sizeof word), (void *)(uintptr_t)word) == 0;
+        return ptrace(PTRACE_POKEDATA, t->tid, (void *)(uintptr_t)(at - at % sizeof word),
+                      (void *)(uintptr_t)word) == 0;
 }
 
 /*
- * Some calls give EINTR after any stop (epoll_wait, semop, sigtimedwait, recv with a timeout, io_getevents, read of inotify);
- * the kernel makes the others again itself.  EINTR says that nothing was done, save by close, which has closed.
+ * Some calls give EINTR after any stop (epoll_wait, semop, sigtimedwait, recv with a timeout,
+ * io_getevents, read of inotify); the kernel makes the others again itself.  EINTR says that
+ * nothing was done, save by close, which has closed.
  */
 static bool is_cut_short(pid_t pid, pid_t tid, const struct arch_registers *r)
 {

@@ -2,7 +2,8 @@
 /*
  * hold.h -- all threads of a process, stopped and let go again without their noticing.
  *
- * Room:   outside; always the same thread of ours, the tracer.  When that ends, the kernel lets go of everything.
+ * Room:   outside; always the same thread of ours, the tracer.  When that ends, the
+ *         kernel lets go of everything.
  * Keeps:  a thread is stopped between two instructions, with no signal of its own taken from it.
  */
 #ifndef SEEP_ATTACH_HOLD_H
@@ -15,7 +16,8 @@
 #include "attach/arch/arch.h"
 #include "base/err.h"
 
-/* A thread that goes before all others for a moment: while a process stands still, each of our microseconds is one of its. */
+/* A thread that goes before all others for a moment: while a process stands still, each of our
+ * microseconds is one of its. */
 struct priority {
         pid_t tid; /* 0: nothing was changed */
         int policy, nice;
@@ -31,7 +33,8 @@ enum hold_state {
         HOLD_ASKED,   /* traced, will stop as soon as it can */
         HOLD_STOPPED,
         HOLD_ENDED,   /* gone while we asked */
-        HOLD_DEAD     /* a first thread that ended before the others: still there, traced, and never to stop */
+        HOLD_DEAD     /* a first thread that ended before the others: still there,
+                       * traced, and never to stop */
 };
 
 struct hold_thread {
@@ -50,14 +53,17 @@ struct hold {
         uint64_t since_ns; /* CLOCK_MONOTONIC: the first thread was asked */
 };
 
-/* Stop all threads; those that cannot stop within HOLD_PATIENCE_NS stay HOLD_ASKED.  false: none is stopped. */
+/* Stop all threads; those that cannot stop within HOLD_PATIENCE_NS stay HOLD_ASKED.  false: none is
+ * stopped. */
 #define HOLD_PATIENCE_NS 300000000ull
 bool hold_all(struct hold *h, pid_t pid, struct err *e);
 
-/* To be called by another thread of ours when hold_all takes long: it and the process may wait for each other. */
+/* To be called by another thread of ours when hold_all takes long: it and the process
+ * may wait for each other. */
 void hold_disentangle(pid_t pid);
 
-/* Whether a thread is traced that does not stand still: it can be let go by the end of the tracer only. */
+/* Whether a thread is traced that does not stand still: it can be let go by the end of the tracer
+ * only. */
 bool hold_is_partial(const struct hold *h);
 
 /* A thread whose files in /proc tell of the process; 0: there is none. */
@@ -70,7 +76,8 @@ void hold_release(struct hold *h);
  * again when it goes on. */
 void hold_mend(pid_t pid, pid_t tid);
 
-/* Wait a moment; not by yielding: we may run with a priority that leaves a single processor to nobody else. */
+/* Wait a moment; not by yielding: we may run with a priority that leaves a single
+ * processor to nobody else. */
 void hold_nap(void);
 
 /* Wait until TID stops or ends, at most PATIENCE_NS.  false: it did not. */

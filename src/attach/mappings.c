@@ -33,7 +33,8 @@ static bool mapping_parse(struct mapping *m, const char *line, size_t length)
                         m->path++;
         }
         m->anonymous = m->path == end;
-        m->kernel = length >= strlen(vdso) && memcmp(line + length - strlen(vdso), vdso, strlen(vdso)) == 0;
+        m->kernel = length >= strlen(vdso) &&
+                    memcmp(line + length - strlen(vdso), vdso, strlen(vdso)) == 0;
         return m->end > m->start;
 }
 

@@ -63,30 +63,36 @@ size_t memory_read(const struct memory *m, uint64_t address, void *to, size_t by
 
 uint64_t memory_next_page(const struct memory *m, uint64_t address, uint64_t end)
 {
-        uint64_t entries[1024], page = address / page_bytes(), last = (end + page_bytes() - 1) / page_bytes();
+        uint64_t entries[1024], page = address / page_bytes(),
+                                last = (end + page_bytes() - 1) / page_bytes();
         const size_t most = sizeof entries / sizeof *entries;
 
         while (page < last) {
                 size_t want = last - page < most ? last - page : most;
-                ssize_t got = m->pagemap >= 0 ? pread(m->pagemap, entries, want * sizeof *entries, (off_t)(page * sizeof *entries)) : 0;
+                ssize_t got = m->pagemap >= 0 ? pread(m->pagemap, entries, want * sizeof *entries,
+                                                      (off_t)(page * sizeof *entries))
+                                              : 0;
 
                 if (got < (ssize_t)sizeof *entries)
                         return address > page * page_bytes() ? address : page * page_bytes();
                 for (size_t i = 0; i < (size_t)got / sizeof *entries; i++, page++)
                         if (entries[i] & MEMORY_USED)
-                                return address > page * page_bytes() ? address : page * page_bytes();
+                                return address > page * page_bytes() ? address
+                                                                     : page * page_bytes();
         }
         return end;
 }
 
 /* Without the right to open it all counts as data. */
-uint64_t memory_next_data(const struct memory *m, const struct mapping *of, uint64_t address, uint64_t end)
+uint64_t memory_next_data(const struct memory *m, const struct mapping *of, uint64_t address,
+                          uint64_t end)
 {
         char path[96];
         off_t wanted = (off_t)(address - of->start + of->offset), found = wanted;
         int fd;
 
-        snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", (int)m->tid, (unsigned long long)of->start, (unsigned long long)of->end);
+        snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", (int)m->tid,
+                 (unsigned long long)of->start, (unsigned long long)of->end);
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (fd >= 0) {
                 found = lseek(fd, wanted, SEEK_DATA);
@@ -94,5 +100,6 @@ uint64_t memory_next_data(const struct memory *m, const struct mapping *of, uint
                         found = errno == ENXIO ? INT64_MAX : wanted;
                 close(fd);
         }
-        return (uint64_t)(found - wanted) < end - address ? address + (uint64_t)(found - wanted) : end;
+        return (uint64_t)(found - wanted) < end - address ? address + (uint64_t)(found - wanted)
+                                                          : end;
 }

@@ -31,7 +31,9 @@ size_t memory_read(const struct memory *m, uint64_t address, void *to, size_t by
 /* The first page at or after ADDRESS that is present or swapped out; END when none is. */
 uint64_t memory_next_page(const struct memory *m, uint64_t address, uint64_t end);
 
-/* The same for memory that is shared with a file or others: the first address that has data there, not a hole. */
-uint64_t memory_next_data(const struct memory *m, const struct mapping *of, uint64_t address, uint64_t end);
+/* The same for memory that is shared with a file or others: the first address that
+ * has data there, not a hole. */
+uint64_t memory_next_data(const struct memory *m, const struct mapping *of, uint64_t address,
+                          uint64_t end);
 
 #endif

@@ -39,7 +39,9 @@ uint64_t procfs_status(pid_t pid, pid_t tid, const char *key, int base, uint64_t
         size_t length = strlen(key);
 
         if (procfs_text(pid, tid, "status", &text))
-                for (line = str_get(&text); line && !(strncmp(line, key, length) == 0 && line[length] == ':'); line += line != NULL)
+                for (line = str_get(&text);
+                     line && !(strncmp(line, key, length) == 0 && line[length] == ':');
+                     line += line != NULL)
                         line = strchr(line, '\n');
         if (line) {
                 word = line + strcspn(line, "\n");
@@ -55,7 +57,8 @@ uint64_t procfs_status(pid_t pid, pid_t tid, const char *key, int base, uint64_t
 char procfs_state(pid_t pid, pid_t tid)
 {
         struct str text = { 0 };
-        const char *end = procfs_text(pid, tid, "stat", &text) ? strrchr(str_get(&text), ')') : NULL;
+        const char *end = procfs_text(pid, tid, "stat", &text) ? strrchr(str_get(&text), ')')
+                                                               : NULL;
         char state = end && end[1] == ' ' && end[2] ? end[2] : 'X';
 
         str_free(&text);
@@ -67,7 +70,8 @@ const char *procfs_name(pid_t pid, char out[PROCFS_NAME_BYTES])
         struct str text = { 0 };
 
         procfs_text(pid, pid, "comm", &text);
-        snprintf(out, PROCFS_NAME_BYTES, "%.*s", (int)strcspn(str_get(&text), "\n"), str_get(&text));
+        snprintf(out, PROCFS_NAME_BYTES, "%.*s", (int)strcspn(str_get(&text), "\n"),
+                 str_get(&text));
         str_free(&text);
         return *out ? out : strcpy(out, "?");
 }
@@ -131,7 +135,8 @@ static bool read_start(uint32_t pid, const char *file, char *out, size_t room)
         return n > 0;
 }
 
-/* What follows the name in /proc/PID/stat: the name may have anything in it, brackets too.  OUT has 1024 bytes. */
+/* What follows the name in /proc/PID/stat: the name may have anything in it, brackets
+ * too.  OUT has 1024 bytes. */
 static const char *read_stat(uint32_t pid, char *out)
 {
         const char *behind_name = read_start(pid, "stat", out, 1024) ? strrchr(out, ')') : NULL;
@@ -237,7 +242,9 @@ bool process_is_childless(uint32_t pid)
         const char *at = read_stat(pid, text);
         unsigned long long minor, major; /* page faults of the children; none lives without */
 
-        return at && sscanf(at, "%*c %*d %*d %*d %*d %*d %*u %*u %llu %*u %llu", &minor, &major) == 2 && !minor && !major;
+        return at &&
+               sscanf(at, "%*c %*d %*d %*d %*d %*d %*u %*u %llu %*u %llu", &minor, &major) == 2 &&
+               !minor && !major;
 }
 
 uint64_t process_anonymous(uint32_t pid)

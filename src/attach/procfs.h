@@ -2,7 +2,8 @@
 /*
  * procfs.h -- what the kernel tells about a process and its threads.
  *
- * Keeps:  TID may be the PID; files of a process whose first thread has ended are found through another thread.
+ * Keeps:  TID may be the PID; files of a process whose first thread has ended are
+ *         found through another thread.
  */
 #ifndef SEEP_ATTACH_PROCFS_H
 #define SEEP_ATTACH_PROCFS_H
@@ -64,7 +65,8 @@ uint32_t process_children(uint32_t pid, uint32_t *out, uint32_t max);
 /* 'R' runs, 'S' sleeps, 'T' is stopped, ... */
 char process_state(uint32_t pid);
 
-/* Whether no child of it has ever been waited for: what the kernel counts for the process is its own then. */
+/* Whether no child of it has ever been waited for: what the kernel counts for the
+ * process is its own then. */
 bool process_is_childless(uint32_t pid);
 
 /* The most that was ever resident. */

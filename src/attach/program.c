@@ -15,7 +15,8 @@
 #include "base/heap.h"
 #include "base/str.h"
 
-#define PROGRAM_SCRIPTS_MAX 4 /* scripts whose interpreters are scripts: as far as the kernel goes */
+/* Scripts whose interpreters are scripts: as far as the kernel goes. */
+#define PROGRAM_SCRIPTS_MAX 4
 
 /* ---- finding ---- */
 
@@ -44,7 +45,8 @@ static char *find_direct(const char *name, struct err *e)
         } else if (stat(name, &st) == 0 && S_ISDIR(st.st_mode)) {
                 err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%s is a directory", name);
         } else if (errno == EACCES && stat(name, &st) == 0) {
-                err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%s is not executable; chmod +x %s", name, name);
+                err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%s is not executable; chmod +x %s", name,
+                        name);
         } else {
                 err_sys(e, ERR_EXIT_NOT_EXECUTABLE, "cannot execute %s", name);
         }
@@ -62,7 +64,8 @@ char *program_find(const char *name, struct err *e)
         }
         if (strchr(name, '/'))
                 return find_direct(name, e);
-        for (at = path ? path : "/bin:/usr/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+        for (at = path ? path : "/bin:/usr/bin"; at;
+             at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
                 int length = (int)strcspn(at, ":");
                 struct str file = { 0 };
                 char *found;
@@ -85,7 +88,8 @@ char *program_find(const char *name, struct err *e)
 
 /* ---- obstacles ---- */
 
-/* Bits and capabilities that make the kernel set AT_SECURE, in which case the loader drops LD_PRELOAD. */
+/* Bits and capabilities that make the kernel set AT_SECURE, in which case the
+ * loader drops LD_PRELOAD. */
 static bool raises_rights(const char *path, const struct program_user *user)
 {
         struct statvfs fs;
@@ -94,15 +98,18 @@ static bool raises_rights(const char *path, const struct program_user *user)
 
         if (stat(path, &st) < 0)
                 return false;
-        if ((statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOSUID)) || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+        if ((statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOSUID)) ||
+            prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
                 return false;
         set_uid = (st.st_mode & S_ISUID) && st.st_uid != user->uid;
-        set_gid = (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != user->gid;
+        set_gid = (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+                  st.st_gid != user->gid;
         set_caps = user->uid != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
         return set_uid || set_gid || set_caps;
 }
 
-static bool check_elf(const char *path, const struct elf_facts *f, const struct program_user *user, struct err *e)
+static bool check_elf(const char *path, const struct elf_facts *f, const struct program_user *user,
+                      struct err *e)
 {
         const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 
@@ -112,12 +119,13 @@ static bool check_elf(const char *path, const struct elf_facts *f, const struct 
                                "Record it with a seep built for that machine",
                                path, elf_kind_name(f), elf_own_kind_name());
         if (f->interp[0] && access(f->interp, F_OK) < 0)
-                return err_set(e, ERR_EXIT_NOT_FOUND, "%s needs the loader %s, which is not there", path, f->interp);
+                return err_set(e, ERR_EXIT_NOT_FOUND, "%s needs the loader %s, which is not there",
+                               path, f->interp);
         if (raises_rights(path, user))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "%s runs with elevated privileges, so the loader ignores our library. "
-                               "Record a copy without them: cp %s /tmp/ && seep record /tmp/%s",
-                               path, path, base);
+                               "%s runs with elevated privileges, so the loader ignores our "
+                               "library. Record a copy without them: cp %s /tmp/ && seep record "
+                               "/tmp/%s", path, path, base);
         if (f->sanitizer)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "%s is built with %s, which replaces malloc itself. "
@@ -186,7 +194,8 @@ static bool check(const char *path, const struct program_user *user, bool preloa
         if (!program_look(path, &image, e))
                 return false;
         if (!image.facts.is_elf)
-                return true; /* a script without #!, for the shell; or a format the kernel was taught */
+                /* A script without #!, for the shell; or a format the kernel was taught. */
+                return true;
         if ((!preload || has_loader(&image, e)) && check_elf(image.file, &image.facts, user, e))
                 return true;
         if (strcmp(image.file, path) != 0)

@@ -15,7 +15,8 @@ struct program_user {
         gid_t gid;
 };
 
-/* The file that execvp() would take for NAME, the caller's to free().  NULL: exit code 127 or 126 in E. */
+/* The file that execvp() would take for NAME, the caller's to free().  NULL: exit code 127 or 126
+ * in E. */
 char *program_find(const char *name, struct err *e);
 
 /* What the kernel will load for a file: the file itself, or the interpreter of that script. */
@@ -32,14 +33,15 @@ static inline bool program_is_static(const struct elf_facts *f)
         return f->is_elf && !f->foreign && !f->has_interp && !f->is_loader;
 }
 
-/* Whether the preloaded agent can work in the file PATH (or the interpreter of that script): exit code 3 when not,
- * 126 and 127 when it cannot be started at all. */
+/* Whether the preloaded agent can work in the file PATH (or the interpreter of that script): exit
+ * code 3 when not, 126 and 127 when it cannot be started at all. */
 bool program_check(const char *path, const struct program_user *user, struct err *e);
 
 /* The same for an agent that is written into it: it need not have a loader. */
 bool program_check_written(const char *path, const struct program_user *user, struct err *e);
 
-/* The same for a file that is running somewhere, as one phrase ("is statically linked"); NULL: nothing is wrong. */
+/* The same for a file that is running somewhere, as one phrase ("is statically
+ * linked"); NULL: nothing is wrong. */
 const char *program_obstacle(const char *path, const struct program_user *user);
 
 #endif

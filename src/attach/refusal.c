@@ -22,7 +22,9 @@ static bool have_ptrace_right(void)
 static long yama_scope(void)
 {
         struct str text = { 0 };
-        long scope = io_read_file("/proc/sys/kernel/yama/ptrace_scope", &text) ? strtol(str_get(&text), NULL, 10) : 0;
+        long scope = io_read_file("/proc/sys/kernel/yama/ptrace_scope", &text)
+                             ? strtol(str_get(&text), NULL, 10)
+                             : 0;
 
         str_free(&text);
         return scope;
@@ -44,28 +46,34 @@ static bool refused_by_rights(pid_t pid, struct err *e)
 
         if (have_ptrace_right())
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: the kernel refuses it even to root. A security module (SELinux, AppArmor) or "
-                               "kernel.yama.ptrace_scope=3 forbids it, or it lies in an outer container", (int)pid);
+                               "may not stop process %d: the kernel refuses it even to root. A "
+                               "security module (SELinux, AppArmor) or kernel.yama.ptrace_scope=3 "
+                               "forbids it, or it lies in an outer container", (int)pid);
         if (geteuid() == 0)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: this container lacks CAP_SYS_PTRACE. Start it with that right: "
-                               "docker run --cap-add=SYS_PTRACE", (int)pid);
+                               "may not stop process %d: this container lacks CAP_SYS_PTRACE. "
+                               "Start it with that right: docker run --cap-add=SYS_PTRACE",
+                               (int)pid);
         if (uid != geteuid())
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: it belongs to another user (uid %u, we are %u). Run seep as that user, or with sudo",
-                               (int)pid, (unsigned)uid, (unsigned)geteuid());
+                               "may not stop process %d: it belongs to another user (uid %u, we "
+                               "are %u). Run seep as that user, or with sudo", (int)pid,
+                               (unsigned)uid, (unsigned)geteuid());
         if (is_undumpable(pid, uid))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: it is not dumpable (it was started with elevated privileges, or asked for "
-                               "that with prctl). Use sudo", (int)pid);
+                               "may not stop process %d: it is not dumpable (it was started with "
+                               "elevated privileges, or asked for that with prctl). Use sudo",
+                               (int)pid);
         if (yama_scope() > 0)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: the kernel allows tracing of own children only (kernel.yama.ptrace_scope=%ld). "
-                               "For now use sudo; until reboot: sudo sysctl kernel.yama.ptrace_scope=0; without rights: start it with "
-                               "'seep record'", (int)pid, yama_scope());
+                               "may not stop process %d: the kernel allows tracing of own children "
+                               "only (kernel.yama.ptrace_scope=%ld). For now use sudo; until "
+                               "reboot: sudo sysctl kernel.yama.ptrace_scope=0; without rights: "
+                               "start it with 'seep record'", (int)pid, yama_scope());
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                       "may not stop process %d: the kernel refuses it, probably by a seccomp filter or a security module. Use sudo, or "
-                       "in a container: docker run --cap-add=SYS_PTRACE", (int)pid);
+                       "may not stop process %d: the kernel refuses it, probably by a seccomp "
+                       "filter or a security module. Use sudo, or in a container: docker run "
+                       "--cap-add=SYS_PTRACE", (int)pid);
 }
 
 bool refusal_possible(pid_t pid, struct err *e)
@@ -78,9 +86,8 @@ bool refusal_possible(pid_t pid, struct err *e)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %d", (int)pid);
         if (state == 'X')
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "process %d cannot be seen: /proc is not mounted, or hides the processes of "
-                               "others (hidepid). Use sudo",
-                               (int)pid);
+                               "process %d cannot be seen: /proc is not mounted, or hides the "
+                               "processes of others (hidepid). Use sudo", (int)pid);
         if (group && group != (uint64_t)pid)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "%d is a thread of process %d: name that",
                                (int)pid, (int)group);
@@ -105,11 +112,13 @@ bool refusal_explain(pid_t pid, pid_t tid, int error, struct err *e)
         char name[PROCFS_NAME_BYTES], state = procfs_state(pid, tid);
 
         if (error == ESRCH || state == 'X' || state == 'Z')
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %d any more: it has ended", (int)pid);
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "there is no process %d any more: it has ended", (int)pid);
         if (tracer)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: it is already traced by %s (%d); only one tracer is possible. End that first",
-                               (int)pid, procfs_name(tracer, name), (int)tracer);
+                               "may not stop process %d: it is already traced by %s (%d); only one "
+                               "tracer is possible. End that first", (int)pid,
+                               procfs_name(tracer, name), (int)tracer);
         if (error == EPERM || error == EACCES)
                 return refused_by_rights(pid, e);
         errno = error;

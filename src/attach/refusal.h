@@ -11,8 +11,8 @@
 /* PTRACE_SEIZE of TID in PID failed with ERROR: find out why.  Returns false with E filled. */
 bool refusal_explain(pid_t pid, pid_t tid, int error, struct err *e);
 
-/* Whether PID is a process with memory to look at; false: E says why not, whoever asks: it is gone or hidden, a thread of another, a zombie,
- * or a thread of the kernel. */
+/* Whether PID is a process with memory to look at; false: E says why not, whoever asks: it is gone
+ * or hidden, a thread of another, a zombie, or a thread of the kernel. */
 bool refusal_possible(pid_t pid, struct err *e);
 
 #endif

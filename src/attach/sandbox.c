@@ -37,15 +37,18 @@ static bool is_relative(pid_t tid)
         return tid > 1;
 }
 
-/* Filters are inherited, added, and never taken away: with a common ancestor the same number means the same filters. */
+/* Filters are inherited, added, and never taken away: with a common ancestor the same
+ * number means the same filters. */
 bool sandbox_is_ours(pid_t tid)
 {
         uint64_t theirs = mode(tid);
 
-        return theirs == 0 || (theirs != SANDBOX_FORBIDDEN && filters(tid) > 0 && filters(tid) == filters(getpid()) && is_relative(tid));
+        return theirs == 0 || (theirs != SANDBOX_FORBIDDEN && filters(tid) > 0 &&
+                               filters(tid) == filters(getpid()) && is_relative(tid));
 }
 
-/* ---- which system calls of an agent would be the end of a process under the filters (seccomp) that we run under ---- */
+/* ---- which system calls of an agent would be the end of a process under the filters
+ * (seccomp) that we run under ---- */
 
 #define NOWHERE (-1) /* as a descriptor, a process, an address */
 
@@ -71,7 +74,8 @@ static const struct call calls[] = {
         { SYS_madvise, 0, 0, MADV_WIPEONFORK, 0 },
         { SYS_memfd_create, NOWHERE, 3, 0, 0 },
         { SYS_mincore, 0, 0, 0, 0 },
-        { ARCH_SYS_MMAP, 0, 0, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE },
+        { ARCH_SYS_MMAP, 0, 0, PROT_READ | PROT_WRITE,
+          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE },
         { ARCH_SYS_MMAP, 0, 0, PROT_NONE, MAP_SHARED | MAP_NORESERVE },
         { SYS_mprotect, 0, 0, PROT_READ | PROT_WRITE, 0 },
         { SYS_munmap, 0, 0, 0, 0 },
@@ -113,7 +117,8 @@ static bool make_calls(void *context, int fd)
 
         (void)fd;
         for (size_t i = s->from; i < s->to; i++)
-                syscall(calls[i].number, calls[i].a, calls[i].b, calls[i].c, calls[i].d, NOWHERE, 0);
+                syscall(calls[i].number, calls[i].a, calls[i].b, calls[i].c, calls[i].d, NOWHERE,
+                        0);
         return true;
 }
 
@@ -122,7 +127,10 @@ static bool survives(size_t from, size_t to)
 {
         struct worker w;
 
-        return !worker_start(&w, &(struct worker_order){ .work = make_calls, .context = &(struct stretch){ from, to } }) || !WIFSIGNALED(worker_wait(&w));
+        return !worker_start(&w,
+                             &(struct worker_order){ .work = make_calls,
+                                                     .context = &(struct stretch){ from, to } }) ||
+               !WIFSIGNALED(worker_wait(&w));
 }
 
 size_t probe_forbidden(uint32_t out[PROBE_MAX])

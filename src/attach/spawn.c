@@ -42,12 +42,14 @@ static char *find_library(const char *name, struct err *e)
         if (chosen && *chosen) {
                 agent = library_in(chosen, "", name);
                 if (!agent)
-                        err_set(e, ERR_EXIT_CANNOT_TRACE, "no readable %s in SEEP_AGENT_DIR=%s", name, chosen);
+                        err_set(e, ERR_EXIT_CANNOT_TRACE, "no readable %s in SEEP_AGENT_DIR=%s",
+                                name, chosen);
                 return agent;
         }
         if (length <= 0) {
-                err_sys(e, ERR_EXIT_CANNOT_TRACE, "nothing can be recorded without /proc, which says where seep itself is (mount -t proc "
-                                                  "proc /proc): cannot read /proc/self/exe");
+                err_sys(e, ERR_EXIT_CANNOT_TRACE,
+                        "nothing can be recorded without /proc, which says where seep itself is "
+                        "(mount -t proc proc /proc): cannot read /proc/self/exe");
                 return NULL;
         }
         own[length] = 0;
@@ -57,9 +59,9 @@ static char *find_library(const char *name, struct err *e)
                 agent = library_in(own, below[i], name);
         if (!agent)
                 err_set(e, ERR_EXIT_CANNOT_TRACE,
-                        "%s, the part that runs inside the program, is neither in %s nor in %s/../lib/seep. "
-                        "Install seep again, or name its directory in SEEP_AGENT_DIR",
-                        name, own, own);
+                        "%s, the part that runs inside the program, is neither in %s nor in "
+                        "%s/../lib/seep. Install seep again, or name its directory in "
+                        "SEEP_AGENT_DIR", name, own, own);
         return agent;
 }
 
@@ -86,8 +88,9 @@ bool spawn_user(const char *name, struct program_user *out, struct err *e)
         if (!pw)
                 return err_set(e, ERR_EXIT_USAGE, "--user %s: no such user", name);
         if (geteuid() != 0 && pw->pw_uid != getuid())
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "--user %s: only root may run a program as another user; "
-                                                         "sudo seep record --user %s ...", name, name);
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "--user %s: only root may run a program as another user; sudo seep "
+                               "record --user %s ...", name, name);
         *out = (struct program_user){ pw->pw_uid, pw->pw_gid };
         return true;
 }
@@ -119,7 +122,8 @@ static void put_variable(char **env, size_t *count, char *entry, const char *nam
         *count += at == *count;
 }
 
-/* Our environment with two entries more, as wire/hello.h wants it.  Only what is new and the array are to be freed. */
+/* Our environment with two entries more, as wire/hello.h wants it.  Only what is new and
+ * the array are to be freed. */
 static char **make_environment(const struct spawn_request *r, const struct passwd *pw)
 {
         const char *preload = getenv("LD_PRELOAD");
@@ -168,7 +172,8 @@ static bool become(const struct passwd *pw)
 {
         if (!pw || (pw->pw_uid == getuid() && pw->pw_uid == geteuid()))
                 return true;
-        return initgroups(pw->pw_name, pw->pw_gid) == 0 && setgid(pw->pw_gid) == 0 && setuid(pw->pw_uid) == 0;
+        return initgroups(pw->pw_name, pw->pw_gid) == 0 && setgid(pw->pw_gid) == 0 &&
+               setuid(pw->pw_uid) == 0;
 }
 
 static void child_fail(int report, struct failure why)
@@ -193,8 +198,10 @@ static void wait_for_leave(int gate)
                 _exit(125);
 }
 
-/* Does not return.  A file that is neither a program nor a #! script is given to the shell, as execvp() does. */
-static void child_run(const struct spawn_request *r, const struct passwd *pw, char **env, char **shell_argv, const int *ends)
+/* Does not return.  A file that is neither a program nor a #! script is given to the
+ * shell, as execvp() does. */
+static void child_run(const struct spawn_request *r, const struct passwd *pw, char **env,
+                      char **shell_argv, const int *ends)
 {
         int report = ends[1];
 
@@ -240,16 +247,20 @@ static struct failure read_report(int fd)
         return n == (ssize_t)sizeof f ? f : (struct failure){ FAILED_NOTHING, 0 };
 }
 
-static pid_t report_failure(pid_t pid, struct failure f, const struct spawn_request *r, struct err *e)
+static pid_t report_failure(pid_t pid, struct failure f, const struct spawn_request *r,
+                            struct err *e)
 {
         waitpid(pid, NULL, 0);
         errno = f.why;
         if (f.what == FAILED_USER)
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot become user %s", r->user);
         else if (f.what == FAILED_AGENT)
-                err_sys(e, ERR_EXIT_CANNOT_TRACE, "%s cannot read our library %s", r->user ? r->user : "the program", r->agent);
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "%s cannot read our library %s",
+                        r->user ? r->user : "the program", r->agent);
         else
-                err_sys(e, f.why == ENOENT || f.why == ENOTDIR ? ERR_EXIT_NOT_FOUND : ERR_EXIT_NOT_EXECUTABLE,
+                err_sys(e,
+                        f.why == ENOENT || f.why == ENOTDIR ? ERR_EXIT_NOT_FOUND
+                                                            : ERR_EXIT_NOT_EXECUTABLE,
                         "cannot start %s", r->file);
         return -1;
 }

@@ -2,9 +2,9 @@
 /*
  * spawn.h -- start a program with the agent preloaded, and otherwise as if we were not there.
  *
- * Keeps:  the program gets our terminal, process group, descriptors, working directory, limits, signal mask and
- *         dispositions as we got them; its environment differs in LD_PRELOAD, SEEP_SESSION and SEEP_FILLER only, which
- *         the agent hides from it.
+ * Keeps:  the program gets our terminal, process group, descriptors, working directory, limits,
+ *         signal mask and dispositions as we got them; its environment differs in LD_PRELOAD,
+ *         SEEP_SESSION and SEEP_FILLER only, which the agent hides from it.
  */
 #ifndef SEEP_ATTACH_SPAWN_H
 #define SEEP_ATTACH_SPAWN_H
@@ -36,7 +36,8 @@ struct spawn_request {
         void *context;
 };
 
-/* The agent's file: $SEEP_AGENT_DIR, beside this program (installed or in the build tree).  The caller's to free(). */
+/* The agent's file: $SEEP_AGENT_DIR, beside this program (installed or in the build
+ * tree).  The caller's to free(). */
 char *spawn_find_agent(struct err *e);
 
 /* The same for what is written into processes that run: libseep-inject.so (inject.h). */
@@ -45,7 +46,8 @@ char *spawn_find_image(struct err *e);
 /* Who NAME is (NULL: who we are); false when there is no such user or we may not become it. */
 bool spawn_user(const char *name, struct program_user *out, struct err *e);
 
-/* Returns the child's pid once it has become the program; -1 with exit code 126 or 127 when it could not. */
+/* Returns the child's pid once it has become the program; -1 with exit code 126 or 127 when it
+ * could not. */
 pid_t spawn_start(const struct spawn_request *r, struct err *e);
 
 #endif

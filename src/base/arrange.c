@@ -19,7 +19,8 @@ uint32_t *arrange_start(uint32_t count)
 }
 
 /* How often each byte of the keys has each value. */
-static void count_values(const uint32_t *order, uint32_t count, const uint64_t *keys, uint32_t counts[ARRANGE_BYTES][ARRANGE_VALUES])
+static void count_values(const uint32_t *order, uint32_t count, const uint64_t *keys,
+                         uint32_t counts[ARRANGE_BYTES][ARRANGE_VALUES])
 {
         for (uint32_t i = 0; i < count; i++)
                 for (unsigned byte = 0; byte < ARRANGE_BYTES; byte++)
@@ -43,7 +44,8 @@ void arrange_by(uint32_t *order, uint32_t count, const uint64_t *keys)
                 if (places[keys[order[0]] >> 8 * byte & 0xff] == count) /* the same in all */
                         continue;
                 /* Counts become places. */
-                for (uint32_t value = 0, sum = 0, here; value < ARRANGE_VALUES; value++, sum += here) {
+                for (uint32_t value = 0, sum = 0, here; value < ARRANGE_VALUES;
+                     value++, sum += here) {
                         here = places[value];
                         places[value] = sum;
                 }

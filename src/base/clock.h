@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Nanoseconds of a clock of the kernel's, also where a library makes the C library tell another time (faketime). */
+/* Nanoseconds of a clock of the kernel's, also where a library makes the C library tell
+ * another time (faketime). */
 static inline uint64_t clock_ns(clockid_t clock)
 {
         struct timespec t;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * err.h -- one error value, filled where something fails, worded on the way up, printed by cli/ only.
+ * err.h -- one error value, filled where something fails, worded on the way up, printed by cli/
+ * only.
  *
- * Keeps:  functions that can fail take `struct err *e` last and return false (or NULL) after filling it.
+ * Keeps:  functions that can fail take `struct err *e` last and return false (or NULL) after
+ *         filling it.
  */
 #ifndef SEEP_BASE_ERR_H
 #define SEEP_BASE_ERR_H
@@ -20,15 +22,19 @@ enum err_exit {
 };
 
 struct err {
-        int exit_code; /* enum err_exit; 0 means ERR_EXIT_USAGE was not chosen by anyone: treated as 1 */
+        int exit_code; /* enum err_exit; 0 means ERR_EXIT_USAGE was not chosen by anyone: treated as
+                        * 1 */
         char text[2048];
 };
 
-/* Fill E with a message: what failed, the fact seen, what to do.  No final full stop or newline.  Returns false. */
-bool err_set(struct err *e, int exit_code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Fill E with a message: what failed, the fact seen, what to do.  No final full stop or
+ * newline.  Returns false. */
+bool err_set(struct err *e, int exit_code, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
 
 /* The same, with ": " and the text of the current errno behind it. */
-bool err_sys(struct err *e, int exit_code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool err_sys(struct err *e, int exit_code, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
 
 /* Put "CONTEXT: " in front of what is there.  Returns false. */
 bool err_context(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

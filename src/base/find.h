@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * The number of elements, of COUNT in order, that are BEFORE what is looked for: an expression of I, the index of an element, that is
- * true for the first ones and false for the rest.  The first element that is not before is at that index, if there is one.
+ * The number of elements, of COUNT in order, that are BEFORE what is looked for: an expression of
+ * I, the index of an element, that is true for the first ones and false for the rest.  The first
+ * element that is not before is at that index, if there is one.
  *
  *     uint64_t i = FIND_FIRST(count, i, list[i].address < address);
  */

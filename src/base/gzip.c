@@ -19,7 +19,8 @@ void gzip_pack(const void *bytes, size_t count, int level, struct str *out)
         z_stream z = { .zalloc = take, .next_in = (Bytef *)(uintptr_t)bytes };
         int status = Z_OK;
 
-        deflateInit2(&z, level, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY); /* can only fail for want of memory */
+        /* Can only fail for want of memory. */
+        deflateInit2(&z, level, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY);
         while (status == Z_OK) {
                 enum { ROOM = 1 << 16 };
                 uInt more = count < GZIP_STEP ? (uInt)count : GZIP_STEP;

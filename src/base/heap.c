@@ -40,10 +40,12 @@ void *heap_grow(void *p, size_t count, size_t size)
 void *heap_dense(size_t count, size_t size)
 {
         const uintptr_t huge = 2u << 20;
-        uintptr_t p = (uintptr_t)heap_zero(count, size), start = (p + huge - 1) & ~(huge - 1), end = (p + count * size) & ~(huge - 1);
+        uintptr_t p = (uintptr_t)heap_zero(count, size), start = (p + huge - 1) & ~(huge - 1),
+                  end = (p + count * size) & ~(huge - 1);
 
         if (end > start)
-                madvise((void *)start, end - start, MADV_HUGEPAGE); /* where it cannot be had, pages are small */
+                /* Where it cannot be had, pages are small. */
+                madvise((void *)start, end - start, MADV_HUGEPAGE);
         return (void *)p;
 }
 
@@ -51,7 +53,8 @@ void heap_ready(void *p, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE /* Linux 5.14; without it nothing is lost */
         const uintptr_t page = 4096, worth = 64 * page;
-        uintptr_t start = ((uintptr_t)p + page - 1) & ~(page - 1), end = ((uintptr_t)p + bytes) & ~(page - 1);
+        uintptr_t start = ((uintptr_t)p + page - 1) & ~(page - 1),
+                  end = ((uintptr_t)p + bytes) & ~(page - 1);
 
         if (end > start + worth)
                 madvise((void *)start, end - start, MADV_POPULATE_WRITE);

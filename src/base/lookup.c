@@ -8,7 +8,8 @@
 uint32_t lookup_search(struct lookup *l, uint64_t a, uint64_t b)
 {
         uint32_t count = l->table.count;
-        uint32_t number = TABLE_NUMBER(&l->table, table_hash(a, b), n, l->list[n].a == a && l->list[n].b == b);
+        uint32_t number = TABLE_NUMBER(&l->table, table_hash(a, b), n,
+                                       l->list[n].a == a && l->list[n].b == b);
 
         if (number == count) {
                 l->list = heap_next(l->list, count, sizeof *l->list);

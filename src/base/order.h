@@ -4,9 +4,11 @@
 #define SEEP_BASE_ORDER_H
 
 /*
- * Below 0 when A comes before B, above 0 when it comes behind, 0 when they are equal.  By several keys, the first that differs decides:
+ * Below 0 when A comes before B, above 0 when it comes behind, 0 when they are equal.  By several
+ * keys, the first that differs decides:
  *
- *     return ORDER(x->address, y->address) ?: ORDER(y->size, x->size);        the largest of one address first
+ *     return ORDER(x->address, y->address) ?: ORDER(y->size, x->size);        the largest of one
+ *                                                                             address first
  */
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 

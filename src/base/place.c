@@ -51,12 +51,14 @@ static const char *last_word(const char *path)
         return slash ? slash + 1 : path;
 }
 
-/* As fs.protected_symlinks, but always: in a directory where everybody may put links, only root's and our own are followed. */
+/* As fs.protected_symlinks, but always: in a directory where everybody may put links, only root's
+ * and our own are followed. */
 static bool is_trap(const char *folder, const struct stat *link)
 {
         struct stat st;
 
-        return link->st_uid != geteuid() && link->st_uid != 0 && stat(folder, &st) == 0 && (st.st_mode & S_IWOTH);
+        return link->st_uid != geteuid() && link->st_uid != 0 && stat(folder, &st) == 0 &&
+               (st.st_mode & S_IWOTH);
 }
 
 /* Where the link PATH leads; it is freed.  NULL: errno. */
@@ -81,7 +83,8 @@ static char *follow(char *path, const struct stat *link)
         return out.data;
 }
 
-/* PATH behind all its links, the caller's to free(); NULL: errno, ELOOP for a link that another user left for us to follow. */
+/* PATH behind all its links, the caller's to free(); NULL: errno, ELOOP for a link that another
+ * user left for us to follow. */
 static char *place_resolve(const char *path)
 {
         char *at = heap_text(path);
@@ -144,9 +147,11 @@ static bool step(struct walk *w)
         int fd;
 
         word[length] = 0;
-        fd = openat(w->at, length ? word : "/", O_PATH | O_CLOEXEC | (is_in_proc(w->at) ? 0 : O_NOFOLLOW));
+        fd = openat(w->at, length ? word : "/",
+                    O_PATH | O_CLOEXEC | (is_in_proc(w->at) ? 0 : O_NOFOLLOW));
         free(word);
-        if (fd < 0 || fstat(fd, &st) < 0 || (S_ISLNK(st.st_mode) && w->links++ == PLACE_LINKS_MAX && (errno = ELOOP))) {
+        if (fd < 0 || fstat(fd, &st) < 0 ||
+            (S_ISLNK(st.st_mode) && w->links++ == PLACE_LINKS_MAX && (errno = ELOOP))) {
                 close_quietly(&fd);
                 return false;
         }
@@ -166,7 +171,8 @@ static bool step(struct walk *w)
 /* Word by word, so that no link that another user left on the way is followed. */
 int place_folder(const char *path)
 {
-        struct walk w = { heap_text(*path ? path : "."), open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), 0 };
+        struct walk w = { heap_text(*path ? path : "."),
+                          open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), 0 };
         bool good = w.at >= 0;
 
         while (good && *w.way)
@@ -209,7 +215,8 @@ static bool make_name(char *name, size_t room)
 
         if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
                 return false;
-        snprintf(name, room, ".seep-%016llx%08x.tmp", (unsigned long long)random[0], (unsigned)random[1]);
+        snprintf(name, room, ".seep-%016llx%08x.tmp", (unsigned long long)random[0],
+                 (unsigned)random[1]);
         return true;
 }
 
@@ -220,7 +227,8 @@ static int create_named(struct place *p)
         for (unsigned i = 0; i < PLACE_TRIES && fd < 0; i++) {
                 if (!make_name(p->temporary, sizeof p->temporary))
                         break;
-                fd = openat(p->directory, p->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+                fd = openat(p->directory, p->temporary,
+                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
                 if (fd < 0 && errno != EEXIST)
                         break;
         }
@@ -281,13 +289,15 @@ static bool is_ours(const struct place *p, const struct stat *st)
         uid_t uid;
         gid_t gid;
 
-        return st->st_uid == geteuid() || st->st_uid == p->owner || (sudo_user(&uid, &gid) && st->st_uid == uid);
+        return st->st_uid == geteuid() || st->st_uid == p->owner ||
+               (sudo_user(&uid, &gid) && st->st_uid == uid);
 }
 
 /* Whether ST, which has the name, may go.  errno says why not. */
 static bool may_replace(const struct place *p, const struct stat *st)
 {
-        bool good = S_ISREG(st->st_mode) && (p->rule == PLACE_NAMED || (p->rule == PLACE_OURS && is_ours(p, st)));
+        bool good = S_ISREG(st->st_mode) &&
+                    (p->rule == PLACE_NAMED || (p->rule == PLACE_OURS && is_ours(p, st)));
 
         if (!good)
                 errno = S_ISDIR(st->st_mode) ? EISDIR : EEXIST;
@@ -316,7 +326,8 @@ bool place_check(const struct place *p)
 
 static void start(struct place *p, const char *path, enum place_rule rule)
 {
-        *p = (struct place){ .rule = rule, .path = heap_text(path), .directory = -1, .device = -1, .owner = (uid_t)-1, .fd = -1 };
+        *p = (struct place){ .rule = rule, .path = heap_text(path), .directory = -1, .device = -1,
+                             .owner = (uid_t)-1, .fd = -1 };
 }
 
 bool place_at(struct place *p, int directory, const char *name, enum place_rule rule)
@@ -328,7 +339,8 @@ bool place_at(struct place *p, int directory, const char *name, enum place_rule 
         return p->directory >= 0;
 }
 
-/* A pipe, a terminal, /dev/null: nothing there is lost by writing to it.  Held, but not opened yet: that might wait for a reader. */
+/* A pipe, a terminal, /dev/null: nothing there is lost by writing to it.  Held, but not opened yet:
+ * that might wait for a reader. */
 static int hold_device(const char *path)
 {
         struct stat st;
@@ -339,7 +351,8 @@ static int hold_device(const char *path)
         return fd;
 }
 
-/* From now on what the user named is ours, and whose it is now; what comes later is not what the user meant. */
+/* From now on what the user named is ours, and whose it is now; what comes later is
+ * not what the user meant. */
 static bool settle(struct place *p)
 {
         struct stat st;
@@ -382,8 +395,9 @@ bool place_refuse(const char *path, int exit_code, struct err *e)
         if (errno == EISDIR)
                 return err_set(e, exit_code, "cannot write %s: it is a directory", path);
         if (errno == ELOOP)
-                return err_set(e, exit_code, "cannot write %s: it is a link that another user left in a shared directory; give another name",
-                               path);
+                return err_set(e, exit_code,
+                               "cannot write %s: it is a link that another user left in a shared "
+                               "directory; give another name", path);
         if (errno == EEXIST)
                 return err_set(e, exit_code, "%s exists already: -f replaces it", path);
         return err_sys(e, exit_code, "cannot write %s", path);
@@ -391,7 +405,8 @@ bool place_refuse(const char *path, int exit_code, struct err *e)
 
 bool place_claim(struct place *p)
 {
-        int fd = openat(p->directory, p->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        int fd = openat(p->directory, p->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                        0666);
         struct stat st;
 
         if (fd < 0)
@@ -411,7 +426,8 @@ void place_withdraw(struct place *p)
         struct stat st;
         int saved = errno;
 
-        if (p->directory >= 0 && look(p, &st) && S_ISREG(st.st_mode) && st.st_size == 0 && is_ours(p, &st))
+        if (p->directory >= 0 && look(p, &st) && S_ISREG(st.st_mode) && st.st_size == 0 &&
+            is_ours(p, &st))
                 unlinkat(p->directory, p->name, 0);
         errno = saved;
 }
@@ -429,7 +445,8 @@ static int reopen(int fd)
 /* The file that has the name, emptied: all that can be done where its directory takes no other. */
 static int overwrite(struct place *p)
 {
-        int saved = errno, fd = openat(p->directory, p->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        int saved = errno,
+            fd = openat(p->directory, p->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         struct stat st;
 
         if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || ftruncate(fd, 0) != 0))
@@ -472,7 +489,8 @@ static bool copy(int from, int to)
         return good;
 }
 
-/* Link the nameless file as NAME, or (a file system that cannot do that) copy it to a file with a name of its own. */
+/* Link the nameless file as NAME, or (a file system that cannot do that) copy it to a
+ * file with a name of its own. */
 static bool link_as(const struct place *p, const char *name)
 {
         char link[64];
@@ -514,7 +532,8 @@ static bool rename_over(struct place *p)
         return true;
 }
 
-/* The name must be free.  A file with a temporary name cannot be linked everywhere, but any name can be made sure of first. */
+/* The name must be free.  A file with a temporary name cannot be linked everywhere, but any name
+ * can be made sure of first. */
 static bool name_new(struct place *p)
 {
         int fd;
@@ -525,7 +544,8 @@ static bool name_new(struct place *p)
                 if (errno == EEXIST)
                         return false;
         }
-        fd = openat(p->directory, p->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        fd = openat(p->directory, p->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    0666);
         if (fd < 0)
                 return false;
         close(fd);
@@ -540,7 +560,8 @@ static bool is_flushed(int fd)
         return !fsync(fd) || errno == EINVAL || errno == EROFS || errno == ENOSYS;
 }
 
-/* The name itself survives a crash of the machine; a file system that cannot do that is no error. */
+/* The name itself survives a crash of the machine; a file system that cannot do that is no
+ * error. */
 static void sync_directory(const struct place *p)
 {
         int fd = openat(p->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

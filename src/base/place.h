@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h -- where a file is to appear: a name in a directory that is held open, filled whole or not at all.
+ * place.h -- where a file is to appear: a name in a directory that is held open,
+ * filled whole or not at all.
  *
  * Room:   outside; every file that a user finds is made here.
- * Keeps:  a path is looked up once.  From then on the directory is a descriptor and the name one word in it, so that neither a
- *         link put there later nor another directory in the place of this one leads elsewhere.  Nothing of what another
- *         user put in the way is followed, filled or replaced, unless the user named it.  A failure leaves the old file
- *         and no temporary one.
+ * Keeps:  a path is looked up once.  From then on the directory is a descriptor and the name
+ *         one word in it, so that neither a link put there later nor another directory in the
+ *         place of this one leads elsewhere.  Nothing of what another user put in the way is
+ *         followed, filled or replaced, unless the user named it.  A failure leaves the old
+ *         file and no temporary one.
  *
- * Contents go to a file without a name (O_TMPFILE), or where a file system has none such to one with a name that nobody
- * guesses.  It gets its name at the end: by linkat(), which refuses a name that is taken, or by renameat() over a file that may be
- * replaced; neither follows a link.
+ * Contents go to a file without a name (O_TMPFILE), or where a file system has none such to one
+ * with a name that nobody guesses.  It gets its name at the end: by linkat(), which refuses a name
+ * that is taken, or by renameat() over a file that may be replaced; neither follows a link.
  */
 #ifndef SEEP_BASE_PLACE_H
 #define SEEP_BASE_PLACE_H
@@ -22,9 +24,11 @@
 
 enum place_rule {
         PLACE_NEW,  /* the name must be free */
-        PLACE_OURS, /* we made the name up: a file of ours is replaced, but no link and no file of another user */
-        PLACE_NAMED /* the user wrote it: a link is followed, now; the file that is there, whose ever it is, is replaced; a pipe or
-                     * a device is written into.  Once looked up it is PLACE_OURS */
+        PLACE_OURS, /* we made the name up: a file of ours is replaced, but no link
+                     * and no file of another user */
+        PLACE_NAMED /* the user wrote it: a link is followed, now; the file that is there,
+                     * whose ever it is, is replaced; a pipe or a device is written into.  Once
+                     * looked up it is PLACE_OURS */
 };
 
 struct place {
@@ -43,16 +47,20 @@ struct place {
 
 #define PLACE_NONE ((struct place){ .directory = -1, .device = -1, .fd = -1 })
 
-/* Look PATH up.  false: errno says why not, EEXIST when RULE forbids what is there; see place_refuse().  Either way place_close(). */
+/* Look PATH up.  false: errno says why not, EEXIST when RULE forbids what is there; see
+ * place_refuse().  Either way place_close(). */
 bool place_open(struct place *p, const char *path, enum place_rule rule);
 
-/* NAME in DIRECTORY, which stays the caller's and may be closed; nothing is looked up before place_check() or later. */
+/* NAME in DIRECTORY, which stays the caller's and may be closed; nothing is looked up
+ * before place_check() or later. */
 bool place_at(struct place *p, int directory, const char *name, enum place_rule rule);
 
-/* Whether the name is free, or what has it may be replaced.  false: errno, EEXIST or EISDIR when not. */
+/* Whether the name is free, or what has it may be replaced.  false: errno, EEXIST or EISDIR when
+ * not. */
 bool place_check(const struct place *p);
 
-/* Put an empty file there, so that nobody else takes the name.  false: errno; EEXIST when somebody has. */
+/* Put an empty file there, so that nobody else takes the name.  false: errno;
+ * EEXIST when somebody has. */
 bool place_claim(struct place *p);
 
 /* Remove the file, if it is ours and still empty. */
@@ -61,7 +69,8 @@ void place_withdraw(struct place *p);
 /* A file for the contents, to be written to; -1: errno.  The descriptor stays the place's. */
 int place_begin(struct place *p);
 
-/* The contents are whole: the file gets its name.  false: errno; after EEXIST with PLACE_NEW another name may be tried. */
+/* The contents are whole: the file gets its name.  false: errno; after EEXIST with PLACE_NEW
+ * another name may be tried. */
 bool place_end(struct place *p);
 void place_rename(struct place *p, const char *name);
 
@@ -75,7 +84,8 @@ bool place_refuse(const char *path, int exit_code, struct err *e);
 int place_folder(const char *path);
 bool place_takes_files(int directory);
 
-/* Everybody may rename and remove what is in it: a directory that is neither ours alone nor sticky. */
+/* Everybody may rename and remove what is in it: a directory that is neither ours alone nor
+ * sticky. */
 bool place_is_exposed(int directory);
 
 /* With sudo FD belongs to who typed it. */

@@ -16,7 +16,8 @@ static unsigned plain_bad(const unsigned char *c)
                 return 2;
         if (c[0] != 0xe2)
                 return 0;
-        if (c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae))) /* U+200E, U+200F, U+2028 to U+202E */
+        /* U+200E, U+200F, U+2028 to U+202E. */
+        if (c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae)))
                 return 3;
         return c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0; /* U+2066 to U+2069 */
 }
@@ -71,7 +72,8 @@ static size_t plain_part(const char *text, bool colors, size_t *bad)
 typedef unsigned char plain_bytes __attribute__((vector_size(16)));
 typedef signed char plain_signs __attribute__((vector_size(16)));
 
-/* Of sixteen bytes: those to be kept.  One more, and read with a sign, all but what is printed in ASCII is no more than a space. */
+/* Of sixteen bytes: those to be kept.  One more, and read with a sign, all but what is printed in
+ * ASCII is no more than a space. */
 static inline plain_signs plain_kept(const char *text)
 {
         plain_bytes c;
@@ -86,14 +88,16 @@ static size_t plain_ascii(const char *text, size_t length)
         size_t i = 0;
 
         for (; i + 64 <= length; i += 64) {
-                plain_signs kept = plain_kept(text + i) & plain_kept(text + i + 16) & plain_kept(text + i + 32) & plain_kept(text + i + 48);
+                plain_signs kept = plain_kept(text + i) & plain_kept(text + i + 16) &
+                                   plain_kept(text + i + 32) & plain_kept(text + i + 48);
                 uint64_t halves[2];
 
                 memcpy(halves, &kept, sizeof kept);
                 if ((halves[0] & halves[1]) != UINT64_MAX)
                         break;
         }
-        while (i < length && ((text[i] >= ' ' && text[i] < 0x7f) || text[i] == '\n' || text[i] == '\t'))
+        while (i < length &&
+               ((text[i] >= ' ' && text[i] < 0x7f) || text[i] == '\n' || text[i] == '\t'))
                 i++;
         return i;
 }

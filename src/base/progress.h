@@ -13,7 +13,8 @@ struct progress {
         void (*tell)(struct progress *p, uint64_t done, uint64_t all);
 };
 
-/* DONE of ALL parts of the step are done.  P NULL: nobody listens.  Cheap enough for loops over stacks. */
+/* DONE of ALL parts of the step are done.  P NULL: nobody listens.  Cheap enough for loops over
+ * stacks. */
 static inline void progress_tell(struct progress *p, uint64_t done, uint64_t all)
 {
         if (p && done % 16 == 0)

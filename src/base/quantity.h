@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* false: not of that form.  Sizes take k M G T (1024) and kB MB GB (1000), times ms s m h (default s). */
+/* false: not of that form.  Sizes take k M G T (1024) and kB MB GB (1000), times ms s m h (default
+ * s). */
 bool quantity_number(const char *text, uint64_t *out);
 bool quantity_size(const char *text, uint64_t *bytes);
 bool quantity_time(const char *text, uint64_t *ms);

@@ -97,27 +97,38 @@ static uint64_t reclaimable(const char *directory, bool old)
 
 static void look_at_old(struct room *r, const char *directory, const char *name, uint64_t swap)
 {
-        uint64_t most = number_in(directory, "memory.limit_in_bytes"), both = number_in(directory, "memory.memsw.limit_in_bytes");
+        uint64_t most = number_in(directory, "memory.limit_in_bytes"),
+                 both = number_in(directory, "memory.memsw.limit_in_bytes");
         uint64_t back = reclaimable(directory, true);
         char what[ROOM_LIMIT_BYTES];
 
         snprintf(what, sizeof what, "the memory limit of the cgroup %.400s", name);
         if (most != NO_LIMIT)
-                bound_by(r, plus(minus(most, number_in(directory, "memory.usage_in_bytes")), back + swap), what, most);
+                bound_by(r,
+                         plus(minus(most, number_in(directory, "memory.usage_in_bytes")),
+                              back + swap),
+                         what, most);
         if (both != NO_LIMIT)
-                bound_by(r, plus(minus(both, number_in(directory, "memory.memsw.usage_in_bytes")), back), what, both);
+                bound_by(r,
+                         plus(minus(both, number_in(directory, "memory.memsw.usage_in_bytes")),
+                              back),
+                         what, both);
 }
 
 static void look_at_new(struct room *r, const char *directory, const char *name, uint64_t swap)
 {
-        uint64_t most = least(number_in(directory, "memory.max"), number_in(directory, "memory.high"));
-        uint64_t more = minus(number_in(directory, "memory.swap.max"), number_in(directory, "memory.swap.current"));
+        uint64_t most = least(number_in(directory, "memory.max"),
+                              number_in(directory, "memory.high"));
+        uint64_t more = minus(number_in(directory, "memory.swap.max"),
+                              number_in(directory, "memory.swap.current"));
         char what[ROOM_LIMIT_BYTES];
 
         snprintf(what, sizeof what, "the memory limit of the cgroup %.400s", name);
         if (most != NO_LIMIT)
-                bound_by(r, plus(minus(most, number_in(directory, "memory.current")), reclaimable(directory, false) + least(more, swap)), what,
-                         most);
+                bound_by(r,
+                         plus(minus(most, number_in(directory, "memory.current")),
+                              reclaimable(directory, false) + least(more, swap)),
+                         what, most);
 }
 
 /* It and all that it is in. */
@@ -165,14 +176,16 @@ static bool has_word(const char *list, const char *word)
         return false;
 }
 
-/* "ID PARENT DEV ROOT POINT OPTIONS [...] - TYPE SOURCE SUPER": is LINE the mount where PATH of that version is, and where? */
+/* "ID PARENT DEV ROOT POINT OPTIONS [...] - TYPE SOURCE SUPER": is LINE the mount where PATH of
+ * that version is, and where? */
 static bool mount_holds(const char *line, const char *root, const char *path, struct group *g)
 {
         const char *rest = strstr(line, " - "), *end = strchr(line, '\n');
         char type[32], from[PATH_MAX], point[PATH_MAX], super[512];
         size_t length;
 
-        if (!rest || (end && rest > end) || !word_of(rest + 3, 0, type, sizeof type) || strcmp(type, g->old ? "cgroup" : "cgroup2") != 0)
+        if (!rest || (end && rest > end) || !word_of(rest + 3, 0, type, sizeof type) ||
+            strcmp(type, g->old ? "cgroup" : "cgroup2") != 0)
                 return false;
         if (g->old && (!word_of(rest + 3, 2, super, sizeof super) || !has_word(super, "memory")))
                 return false;
@@ -180,9 +193,11 @@ static bool mount_holds(const char *line, const char *root, const char *path, st
                 return false;
         length = strcmp(from, "/") == 0 ? 0 : strlen(from);
         if (strncmp(path, from, length) != 0 || strncmp(path, "/..", 3) == 0)
-                path = "", length = 0; /* outside of what is mounted here: what can be seen is the top */
+                /* Outside of what is mounted here: what can be seen is the top. */
+                path = "", length = 0;
         path += length;
-        if ((size_t)snprintf(g->path, sizeof g->path, "%s%s%s", root, point, strcmp(path, "/") == 0 ? "" : path) >= sizeof g->path)
+        if ((size_t)snprintf(g->path, sizeof g->path, "%s%s%s", root, point,
+                             strcmp(path, "/") == 0 ? "" : path) >= sizeof g->path)
                 return false;
         g->top = strlen(root) + strlen(point);
         return true;
@@ -204,14 +219,17 @@ static bool find_mount(const char *root, const char *path, struct group *g)
         return found;
 }
 
-/* A line "ID:CONTROLLERS:PATH" of /proc/PID/cgroup; version 2 has the number 0 and no controllers. */
+/* A line "ID:CONTROLLERS:PATH" of /proc/PID/cgroup; version 2 has the number 0 and no
+ * controllers. */
 static void look_at_line(struct room *r, const char *root, const char *line, uint64_t swap)
 {
-        const char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        const char *controllers = strchr(line, ':'),
+                   *path = controllers ? strchr(controllers + 1, ':') : NULL;
         char copy[PATH_MAX], list[256];
         struct group g;
 
-        if (!path || (size_t)(path - controllers) >= sizeof list || strcspn(path, "\n") >= sizeof copy)
+        if (!path || (size_t)(path - controllers) >= sizeof list ||
+            strcspn(path, "\n") >= sizeof copy)
                 return;
         snprintf(list, sizeof list, "%.*s ", (int)(path - controllers - 1), controllers + 1);
         snprintf(copy, sizeof copy, "%.*s", (int)strcspn(path + 1, "\n"), path + 1);
@@ -255,7 +273,8 @@ static void look_at_machine(struct room *r, const char *root, uint64_t *swap)
         most = number_of(meminfo, "CommitLimit", NO_LIMIT);
         promised = number_of(meminfo, "Committed_AS", 0);
         if (most != NO_LIMIT)
-                bound_by(r, minus(most, promised) * 1024, "what the kernel still promises (vm.overcommit_memory=2)", NO_LIMIT);
+                bound_by(r, minus(most, promised) * 1024,
+                         "what the kernel still promises (vm.overcommit_memory=2)", NO_LIMIT);
 }
 
 /* Of our own process: what field NUMBER (from 0) of /proc/self/statm counts. */
@@ -288,9 +307,11 @@ void room_find(struct room *r, const char *root, pid_t other)
                 struct rlimit limit;
 
                 if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-                        bound_by(r, minus(limit.rlim_cur, own_bytes(STATM_SIZE)), "the limit on address space (ulimit -v)", limit.rlim_cur);
+                        bound_by(r, minus(limit.rlim_cur, own_bytes(STATM_SIZE)),
+                                 "the limit on address space (ulimit -v)", limit.rlim_cur);
                 if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-                        bound_by(r, minus(limit.rlim_cur, own_bytes(STATM_DATA)), "the limit on data (ulimit -d)", limit.rlim_cur);
+                        bound_by(r, minus(limit.rlim_cur, own_bytes(STATM_DATA)),
+                                 "the limit on data (ulimit -d)", limit.rlim_cur);
         }
         if (r->bytes != NO_LIMIT)
                 r->bytes -= r->bytes / SHARE_LEFT;
@@ -300,7 +321,9 @@ bool room_allows(const struct room *r, uint64_t need, char why[ROOM_WHY_BYTES])
 {
         if (need <= r->bytes)
                 return true;
-        snprintf(why, ROOM_WHY_BYTES, "about %" PRIu64 " MiB of memory, and %s leaves %" PRIu64 " MiB", need / MIB + 1, r->limit, r->bytes / MIB);
+        snprintf(why, ROOM_WHY_BYTES,
+                 "about %" PRIu64 " MiB of memory, and %s leaves %" PRIu64 " MiB", need / MIB + 1,
+                 r->limit, r->bytes / MIB);
         return false;
 }
 
@@ -309,7 +332,8 @@ void room_bound(const struct room *r)
         struct rlimit limit;
         uint64_t most = plus(own_bytes(STATM_DATA), r->bytes);
 
-        if (r->bytes == NO_LIMIT || getrlimit(RLIMIT_DATA, &limit) < 0 || (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= most))
+        if (r->bytes == NO_LIMIT || getrlimit(RLIMIT_DATA, &limit) < 0 ||
+            (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= most))
                 return;
         limit.rlim_cur = most;
         setrlimit(RLIMIT_DATA, &limit);

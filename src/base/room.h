@@ -2,8 +2,9 @@
 /*
  * room.h -- how much memory may be taken before the kernel ends somebody for it.
  *
- * Keeps:  a recorded program comes first: who works for it in a process of its own is the kernel's first victim, and takes no more than there
- *         is without asking for anything of the program's.
+ * Keeps:  a recorded program comes first: who works for it in a process of its own is the
+ *         kernel's first victim, and takes no more than there is without asking for
+ *         anything of the program's.
  */
 #ifndef SEEP_BASE_ROOM_H
 #define SEEP_BASE_ROOM_H
@@ -16,15 +17,18 @@
 
 struct room {
         uint64_t bytes;               /* UINT64_MAX: no limit is known */
-        char limit[ROOM_LIMIT_BYTES]; /* what sets it: "the memory limit of the cgroup /a (100 MiB)" */
+        char limit[ROOM_LIMIT_BYTES]; /* what sets it: "the memory limit of the cgroup /a (100
+                                       * MiB)" */
 };
 
-/* What we may take: the least of what the machine has, the cgroups (version 1 and 2) of ours and of process OTHER (0: only ours) with all that
- * they are in, and our own limits.  Some of it is left to others.  ROOT: "", or a directory that /proc and the mounts of /proc/self/mountinfo
- * are looked for in. */
+/* What we may take: the least of what the machine has, the cgroups (version 1 and 2) of ours
+ * and of process OTHER (0: only ours) with all that they are in, and our own limits.  Some of
+ * it is left to others.  ROOT: "", or a directory that /proc and the mounts of
+ * /proc/self/mountinfo are looked for in. */
 void room_find(struct room *r, const char *root, pid_t other);
 
-/* Whether NEED bytes are there; false: WHY, of ROOM_LIMIT_BYTES + 128, says what there is, after "it takes". */
+/* Whether NEED bytes are there; false: WHY, of ROOM_LIMIT_BYTES + 128, says what
+ * there is, after "it takes". */
 #define ROOM_WHY_BYTES (ROOM_LIMIT_BYTES + 128u)
 bool room_allows(const struct room *r, uint64_t need, char why[ROOM_WHY_BYTES]);
 

@@ -85,7 +85,9 @@ static const char *name_of(long number)
 static int find(const char *text)
 {
         const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
-        int base = strncasecmp(name, "RTMIN", 5) == 0 ? SIGRTMIN : strncasecmp(name, "RTMAX", 5) == 0 ? SIGRTMAX : 0;
+        int base = strncasecmp(name, "RTMIN", 5) == 0   ? SIGRTMIN
+                   : strncasecmp(name, "RTMAX", 5) == 0 ? SIGRTMAX
+                                                        : 0;
         int offset = 0;
         char *end;
         long number;
@@ -97,7 +99,9 @@ static int find(const char *text)
         if (*text < '0' || *text > '9')
                 return by_name(name);
         number = strtol(text, &end, 10);
-        return *end == 0 && (name_of(number) || (number >= SIGRTMIN && number <= SIGRTMAX)) ? (int)number : 0;
+        return *end == 0 && (name_of(number) || (number >= SIGRTMIN && number <= SIGRTMAX))
+                       ? (int)number
+                       : 0;
 }
 
 bool signals_parse(const char *text, uint32_t *out, struct err *e)
@@ -108,11 +112,13 @@ bool signals_parse(const char *text, uint32_t *out, struct err *e)
         if (strcasecmp(text, "none") == 0)
                 return true;
         if (!number)
-                return err_set(e, ERR_EXIT_USAGE, "unknown signal '%s'; examples: USR2, RTMIN+3, 12, or 'none'", text);
+                return err_set(e, ERR_EXIT_USAGE,
+                               "unknown signal '%s'; examples: USR2, RTMIN+3, 12, or 'none'", text);
         for (size_t i = 0; i < SIGNALS_KNOWN; i++)
                 if (known[i].number == number && known[i].refused)
-                        return err_set(e, ERR_EXIT_USAGE, "signal %s cannot be used for snapshots: %s; use USR1, USR2 or RTMIN+3", text,
-                                       known[i].refused);
+                        return err_set(e, ERR_EXIT_USAGE,
+                                       "signal %s cannot be used for snapshots: %s; use USR1, USR2 "
+                                       "or RTMIN+3", text, known[i].refused);
         *out = (uint32_t)number;
         return true;
 }

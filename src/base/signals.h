@@ -10,8 +10,8 @@
 
 #define SIGNALS_NAME_BYTES 24u
 
-/* The signal that TEXT names, as one that may ask for a snapshot; 0 for "none".  false with E filled: there is no such signal,
- * or it cannot serve for that. */
+/* The signal that TEXT names, as one that may ask for a snapshot; 0 for "none".  false with E
+ * filled: there is no such signal, or it cannot serve for that. */
 bool signals_parse(const char *text, uint32_t *out, struct err *e);
 
 /* "SIGUSR1" for 10; OUT has SIGNALS_NAME_BYTES. */

@@ -2,8 +2,8 @@
 /*
  * str.h -- text and bytes that grow.
  *
- * Keeps:  `data` is always NUL-terminated (the NUL is not counted).  Memory that cannot be had ends the process
- *         with a message (base/heap.h): the tool is short-lived and cannot do better.
+ * Keeps:  `data` is always NUL-terminated (the NUL is not counted).  Memory that cannot be had ends
+ *         the process with a message (base/heap.h): the tool is short-lived and cannot do better.
  */
 #ifndef SEEP_BASE_STR_H
 #define SEEP_BASE_STR_H
@@ -18,7 +18,8 @@ struct str {
         struct str_sink *sink; /* NULL: all of it stays here */
 };
 
-/* Where a text goes that may be longer than memory: TAKE has S when it is long, and leaves it empty. */
+/* Where a text goes that may be longer than memory: TAKE has S when it is long, and leaves it
+ * empty. */
 struct str_sink {
         void (*take)(struct str_sink *sink, struct str *s);
 };
@@ -74,7 +75,8 @@ void str_number(struct str *s, uint64_t value);
 #define STR_VARINT_MAX 10u
 void str_varint(struct str *s, uint64_t value);
 
-/* For many small things: the place at the end, with room for MORE bytes, and when they are written, where they end. */
+/* For many small things: the place at the end, with room for MORE bytes, and when they are
+ * written, where they end. */
 char *str_room(struct str *s, size_t more);
 void str_end(struct str *s, char *end);
 

@@ -2,8 +2,9 @@
 /*
  * table.h -- things by their keys: a hash table of numbers.
  *
- * The things themselves stand in a list of the caller's, in the order in which they came; the table has
- * their places in that list.  So it knows nothing of keys but their hashes, and nothing moves when it grows.
+ * The things themselves stand in a list of the caller's, in the order in which they came; the
+ * table has their places in that list.  So it knows nothing of keys but their hashes, and
+ * nothing moves when it grows.
  *
  *     uint32_t n = TABLE_NUMBER(&names->table, table_hash(a, b), i,
  *                               names->list[i].a == a && names->list[i].b == b);
@@ -53,8 +54,8 @@ uint32_t table_hash_text(const char *text);
 
 /* ---- search ---- */
 
-/* The slot of the thing with hash OF for which SAME, an expression of its number I, is true; a free slot
- * if there is none.  The table must have room for one more. */
+/* The slot of the thing with hash OF for which SAME, an expression of its number I, is true; a free
+ * slot if there is none.  The table must have room for one more. */
 #define TABLE_SLOT(in, of, i, same)                                                            \
         __extension__({                                                                        \
                 const struct table *table_in = (in);                                           \

@@ -41,8 +41,8 @@ struct worker_order {
 /* Start it.  False, with errno: there can be none now. */
 bool worker_start(struct worker *w, const struct worker_order *o);
 
-/* In a worker: from now on this process has the memory that PROGRAM can spare (*ROOM), and calls FULL, which does
- * not return, when that is not enough. */
+/* In a worker: from now on this process has the memory that PROGRAM can spare (*ROOM), and calls
+ * FULL, which does not return, when that is not enough. */
 void worker_bound(pid_t program, struct room *room, void (*full)(void));
 
 /* Wait for its end, if it runs: its status, as of waitpid(); 0 also when somebody else took it. */

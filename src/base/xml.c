@@ -11,7 +11,8 @@
 static void put_ascii(struct str *out, char c, bool attribute)
 {
         static const char special[] = "&<>\r\"\n\t";
-        static const char *const as[] = { "&amp;", "&lt;", "&gt;", "&#13;", "&quot;", "&#10;", "&#9;" };
+        static const char *const as[] = { "&amp;", "&lt;", "&gt;", "&#13;", "&quot;", "&#10;",
+                                          "&#9;" };
         const char *found = strchr(special, c);
 
         if (found && (attribute || found < strchr(special, '"')))
@@ -26,7 +27,8 @@ static void put_ascii(struct str *out, char c, bool attribute)
 
 static bool is_none(const char *text, unsigned bytes)
 {
-        return bytes == 0 || (bytes == 3 && (memcmp(text, "\xef\xbf\xbe", 3) == 0 || memcmp(text, "\xef\xbf\xbf", 3) == 0));
+        return bytes == 0 || (bytes == 3 && (memcmp(text, "\xef\xbf\xbe", 3) == 0 ||
+                                             memcmp(text, "\xef\xbf\xbf", 3) == 0));
 }
 
 static void put_text(struct str *out, const char *text, bool attribute)

@@ -7,7 +7,8 @@
 
 #include "base/str.h"
 
-/* Append TEXT inside an element.  What XML cannot hold (control characters, no UTF-8) becomes U+FFFD. */
+/* Append TEXT inside an element.  What XML cannot hold (control characters, no UTF-8) becomes
+ * U+FFFD. */
 void xml_text(struct str *out, const char *text);
 
 /* Append ' NAME="TEXT"'. */

@@ -3,10 +3,12 @@
  * peak.h -- the exact maximum of live bytes and what it was made of, in constant time per event.
  *
  * Room:   both sides; any context.
- * Keeps:  a counter that is about to change and has not done so since the last maximum first saves itself, so at any time
- *         "saved if of the current epoch, live otherwise" is the composition of the maximum (ledger_counter).
+ * Keeps:  a counter that is about to change and has not done so since the last maximum first saves
+ *         itself, so at any time "saved if of the current epoch, live otherwise" is the composition
+ *         of the maximum (ledger_counter).
  *
- * An example, with two sites of 10-byte blocks (at each moment: live bytes; "saved" is what the counter keeps for the peak):
+ * An example, with two sites of 10-byte blocks (at each moment: live bytes; "saved" is what the
+ * counter keeps for the peak):
  *
  *     event           A live  B live  total  maximum, epoch  A saved  B saved  the peak is
  *     A allocates         10       0     10      10, 0                         A 10 (live)
@@ -15,13 +17,16 @@
  *     B frees              0       0      0      20, 1       10 of 1  10 of 1  A 10, B 10 (saved)
  *     A allocates 30      30       0     30      30, 1                         A 30 (live)
  *
- * One thread: every allocation is compared with the maximum.  While nothing is freed after a new maximum (`at_peak`), live
- * numbers are the maximum's, and nothing needs saving: a growing heap costs one compare and three stores.
+ * One thread: every allocation is compared with the maximum.  While nothing is freed after a new
+ * maximum (`at_peak`), live numbers are the maximum's, and nothing needs saving: a growing heap
+ * costs one compare and three stores.
  *
- * Several threads: each adds what it gained or lost to a common total once that is more than a batch, and the total is compared with
- * the maximum then.  Far below the maximum a batch is large; near it all batches together are a small part of the maximum (peak.c).
- * Then counters save themselves as with one thread, and their sum is what the peak is said to be: what each thread had counted at the
- * moment when the maximum was seen.  The real one may be higher by what batches hid, which head->peak_error_bytes tells.
+ * Several threads: each adds what it gained or lost to a common total once that is more than a
+ * batch, and the total is compared with the maximum then.  Far below the maximum a batch is large;
+ * near it all batches together are a small part of the maximum (peak.c).  Then counters save
+ * themselves as with one thread, and their sum is what the peak is said to be: what each thread had
+ * counted at the moment when the maximum was seen.  The real one may be higher by what batches hid,
+ * which head->peak_error_bytes tells.
  */
 #ifndef SEEP_BOOK_PEAK_H
 #define SEEP_BOOK_PEAK_H
@@ -30,7 +35,8 @@
 
 /* Near the maximum all threads together may hold back this part of it. */
 #define PEAK_PART 2500u
-/* A heap that never was this large is not worth that many additions; then a batch is so many bytes, and all of them at most so many. */
+/* A heap that never was this large is not worth that many additions; then a batch is so many bytes,
+ * and all of them at most so many. */
 #define PEAK_TINY (256u << 10)
 #define PEAK_TINY_BATCH 512u
 #define PEAK_TINY_LEAST 4096u
@@ -38,7 +44,8 @@
 /* A second slot is in use: from now on totals are compared in batches. */
 void peak_thread_joined(struct book *k);
 
-/* In the child of a fork, alone: the copy of the total was made while threads went on, and need not be the sum of what they added. */
+/* In the child of a fork, alone: the copy of the total was made while threads went on, and need not
+ * be the sum of what they added. */
 void peak_forked(struct book *k);
 
 /* Add what W gained or lost to the common total; take a new maximum if there is one. */
@@ -54,7 +61,8 @@ static inline void peak_save(struct ledger_counter *c, uint32_t epoch)
 }
 
 /* What C adds to the peak of H. */
-static inline void peak_of(const struct ledger_head *h, const struct ledger_counter *c, uint64_t *bytes, uint64_t *blocks)
+static inline void peak_of(const struct ledger_head *h, const struct ledger_counter *c,
+                           uint64_t *bytes, uint64_t *blocks)
 {
         bool saved = c->epoch == h->epoch && (h->several || !h->at_peak);
 

@@ -21,7 +21,8 @@ static shadow_top *top_make(struct book *k, uint32_t plane)
         if (!fresh)
                 return NULL;
         top_fill(fresh);
-        if (__atomic_compare_exchange_n(&k->planes[plane], &top, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        if (__atomic_compare_exchange_n(&k->planes[plane], &top, fresh, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
                 return fresh;
         book_memory_free(fresh, sizeof *fresh);
         return top;
@@ -48,7 +49,8 @@ static shadow_middle *middle_make(struct book *k, uint32_t plane, uint32_t i)
         fresh = book_memory(sizeof *fresh);
         if (!fresh)
                 return NULL;
-        if (__atomic_compare_exchange_n(&(*top)[i], &m, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        if (__atomic_compare_exchange_n(&(*top)[i], &m, fresh, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
                 return fresh;
         book_memory_free(fresh, sizeof *fresh);
         return m;
@@ -92,8 +94,10 @@ struct ledger_block *shadow_make(struct book *k, uint64_t address, uint32_t plan
                         book_full(k, LEDGER_STOP_SHADOW_FULL);
                         return NULL;
                 }
-                /* Whoever loses this race leaves an empty chunk behind, which no one reads anything from. */
-                __atomic_compare_exchange_n(place, &none, chunk, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+                /* Whoever loses this race leaves an empty chunk behind, which no
+                 * one reads anything from. */
+                __atomic_compare_exchange_n(place, &none, chunk, false, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_RELAXED);
         }
         return shadow_entry(k, address, plane);
 }
@@ -136,15 +140,18 @@ static void claim(struct book *k, const struct ledger_block *b)
 
                 if (page < r->first || page >= r->end)
                         continue;
-                if (!__atomic_compare_exchange_n(&r->state, &was, LEDGER_RECLAIM_KEPT, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
+                if (!__atomic_compare_exchange_n(&r->state, &was, LEDGER_RECLAIM_KEPT, false,
+                                                 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
                     was == LEDGER_RECLAIM_TAKEN)
                         book_await(&r->state);
         }
 }
 
-/* The observer raises head->reclaims, has every processor pass a memory barrier (membarrier), and looks at the entries only then.  So a
- * thread that wrote an entry and sees the number unchanged needs no barrier of its own: the observer will see the entry. */
-void shadow_keep(struct book *k, struct book_writer *w, struct ledger_block *b, struct ledger_block what)
+/* The observer raises head->reclaims, has every processor pass a memory barrier (membarrier), and
+ * looks at the entries only then.  So a thread that wrote an entry and sees the number unchanged
+ * needs no barrier of its own: the observer will see the entry. */
+void shadow_keep(struct book *k, struct book_writer *w, struct ledger_block *b,
+                 struct ledger_block what)
 {
         uint32_t reclaims;
 

@@ -2,10 +2,11 @@
 /*
  * tree.c -- every distinct call stack gets a number.
  *
- * Keeps:  the hash tables are private: stack hash to site, which every event asks, and (parent, address) to node, which only new
- *         stacks ask.  The nodes are in the ledger.  Tables grow like the one of rule.c: one grower at a time; an old one is emptied
- *         and left to late readers.  An insertion that races with growing is lost from the table, not from the ledger; the
- *         worst is a second number for the same stack.
+ * Keeps:  the hash tables are private: stack hash to site, which every event asks, and (parent,
+ *         address) to node, which only new stacks ask.  The nodes are in the ledger.  Tables grow
+ *         like the one of rule.c: one grower at a time; an old one is emptied and left to late
+ *         readers.  An insertion that races with growing is lost from the table, not from the
+ *         ledger; the worst is a second number for the same stack.
  * Cost:   a known stack is one probe: one cache miss when cold.
  */
 #include "book/tree.h"
@@ -40,7 +41,8 @@ bool tree_start(struct book *k)
 {
         k->tree = tree_new(TREE_FIRST_BITS);
         k->stacks = stacks_new(TREE_FIRST_BITS);
-        return k->tree && k->stacks && book_commit(k, LEDGER_NODES, 2 * sizeof(struct ledger_node)) &&
+        return k->tree && k->stacks &&
+               book_commit(k, LEDGER_NODES, 2 * sizeof(struct ledger_node)) &&
                book_commit(k, LEDGER_SITES, sizeof(struct ledger_site));
 }
 
@@ -51,14 +53,16 @@ void tree_forked(struct book *k)
 }
 
 /* The slot of (PARENT, PC_MODULE) in T, or the empty one where it belongs. */
-static uint32_t *tree_place(const struct book *k, struct tree *t, uint32_t parent, uint64_t pc_module)
+static uint32_t *tree_place(const struct book *k, struct tree *t, uint32_t parent,
+                            uint64_t pc_module)
 {
         uint32_t mask = (1u << t->bits) - 1, i = tree_hash(parent, pc_module) & mask;
 
         for (;; i = (i + 1) & mask) {
                 uint32_t node = __atomic_load_n(&t->at[i], __ATOMIC_ACQUIRE);
 
-                if (!node || (k->nodes[node].pc_module == pc_module && k->nodes[node].parent == parent))
+                if (!node ||
+                    (k->nodes[node].pc_module == pc_module && k->nodes[node].parent == parent))
                         return &t->at[i];
         }
 }
@@ -75,7 +79,8 @@ static void tree_double(struct book *k, struct tree *old)
                         uint32_t node = old->at[i];
 
                         if (node)
-                                *tree_place(k, bigger, k->nodes[node].parent, k->nodes[node].pc_module) = node;
+                                *tree_place(k, bigger, k->nodes[node].parent,
+                                            k->nodes[node].pc_module) = node;
                 }
                 bigger->used = old->used;
                 __atomic_store_n(&k->tree, bigger, __ATOMIC_RELEASE);
@@ -109,7 +114,8 @@ uint32_t tree_find(struct book *k, uint32_t parent, uint64_t pc_module)
         if (!node)
                 return 0;
         if (t->used < (1u << t->bits) - (1u << (t->bits - 3)) &&
-            __atomic_compare_exchange_n(place, &none, node, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED) &&
+            __atomic_compare_exchange_n(place, &none, node, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED) &&
             __atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) > 1u << (t->bits - 1))
                 tree_double(k, t);
         return node;
@@ -145,7 +151,8 @@ static uint32_t tree_site_new(struct book *k, uint32_t node, uint32_t kind)
 {
         uint32_t site = __atomic_fetch_add(&k->head->site_count, 1, __ATOMIC_RELAXED);
 
-        if (site >= LEDGER_SITES_MAX || !book_commit(k, LEDGER_SITES, (site + 1ull) * sizeof(struct ledger_site))) {
+        if (site >= LEDGER_SITES_MAX ||
+            !book_commit(k, LEDGER_SITES, (site + 1ull) * sizeof(struct ledger_site))) {
                 __atomic_fetch_sub(&k->head->site_count, 1, __ATOMIC_RELAXED);
                 book_full(k, LEDGER_STOP_SITES_FULL);
                 return 0;
@@ -165,8 +172,8 @@ uint32_t tree_site_find(struct book *k, uint32_t node, uint32_t kind)
         site = tree_site_new(k, node, kind);
         if (!site)
                 return 0;
-        if (!first && __atomic_compare_exchange_n(&k->nodes[node].site, &first, kind << 24 | site, false,
-                                                  __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        if (!first && __atomic_compare_exchange_n(&k->nodes[node].site, &first, kind << 24 | site,
+                                                  false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
                 return site;
         /* Another kind came from here before: hang the new one behind it. */
         k->sites[site].next = k->sites[first & 0xffffffu].next;
@@ -185,7 +192,8 @@ static struct tree_stack *stacks_place(struct tree_stacks *s, uint64_t key)
 
 static void stacks_double(struct book *k)
 {
-        struct tree_stacks *old = k->stacks, *bigger = old->bits < TREE_LAST_BITS ? stacks_new(old->bits + 1) : NULL;
+        struct tree_stacks *old = k->stacks,
+                           *bigger = old->bits < TREE_LAST_BITS ? stacks_new(old->bits + 1) : NULL;
 
         if (!bigger)
                 return;

@@ -3,8 +3,8 @@
  * tree.h -- every distinct call stack gets a number.
  *
  * Room:   both sides; any context.
- * Keeps:  a number, once given, never changes its meaning.  Two threads that meet the same new stack at once may give it
- *         two numbers; readers merge.
+ * Keeps:  a number, once given, never changes its meaning.  Two threads that meet the same new
+ *         stack at once may give it two numbers; readers merge.
  */
 #ifndef SEEP_BOOK_TREE_H
 #define SEEP_BOOK_TREE_H
@@ -19,7 +19,8 @@ void tree_forked(struct book *k);
 bool tree_adopt(struct book *k);
 void tree_end(struct book *k);
 
-/* The node of PC_MODULE below PARENT, from the table of all threads; made if new.  0 stops the recording. */
+/* The node of PC_MODULE below PARENT, from the table of all threads; made if new.  0 stops the
+ * recording. */
 uint32_t tree_find(struct book *k, uint32_t parent, uint64_t pc_module);
 
 /* The site of (NODE, KIND); made if new.  0 stops the recording. */
@@ -38,7 +39,8 @@ struct tree_stacks {
 
 void tree_stack_add(struct book *k, uint64_t key, uint32_t site);
 
-/* The kinds of one stack lie side by side, so that the place can be fetched before the kind is known. */
+/* The kinds of one stack lie side by side, so that the place can be fetched before the kind is
+ * known. */
 static inline uint64_t tree_key(uint64_t hash, uint32_t kind)
 {
         return hash + kind;

@@ -2,8 +2,8 @@
 /*
  * check_files.c -- the files that `seep check` writes for other tools.
  *
- * Keeps:  each run of CI writes them anew, so what an earlier check wrote (told by how it begins) is replaced; any other file
- *         only with -f.  Refused before the program is run, not after.
+ * Keeps:  each run of CI writes them anew, so what an earlier check wrote (told by how it begins)
+ *         is replaced; any other file only with -f.  Refused before the program is run, not after.
  */
 #include "cli/check.h"
 
@@ -71,17 +71,22 @@ static bool may_write(struct check *c, int which, struct err *e)
         if (c->force && !deliver_may_replace(path, e))
                 return false;
         if (!place_open(p, path, PLACE_NAMED))
-                return errno == EISDIR || errno == ELOOP ? place_refuse(path, ERR_EXIT_USAGE, e)
-                                                         : err_sys(e, ERR_EXIT_USAGE, "cannot write '%s'", path);
+                return errno == EISDIR || errno == ELOOP
+                               ? place_refuse(path, ERR_EXIT_USAGE, e)
+                               : err_sys(e, ERR_EXIT_USAGE, "cannot write '%s'", path);
         p->give = true;
         if (p->device >= 0)
                 return true;
         if (fstatat(p->directory, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
                 if (!c->force && !is_ours(p, head))
-                        return err_set(e, ERR_EXIT_USAGE, "%s exists already and is not from an earlier check: -f replaces it", path);
-                return faccessat(p->directory, ".", W_OK | X_OK, 0) == 0 || err_sys(e, ERR_EXIT_USAGE, "cannot replace %s", path);
+                        return err_set(e, ERR_EXIT_USAGE,
+                                       "%s exists already and is not from an earlier check: -f "
+                                       "replaces it", path);
+                return faccessat(p->directory, ".", W_OK | X_OK, 0) == 0 ||
+                       err_sys(e, ERR_EXIT_USAGE, "cannot replace %s", path);
         }
-        return faccessat(p->directory, ".", W_OK | X_OK, 0) == 0 || err_sys(e, ERR_EXIT_USAGE, "cannot write '%s'", path);
+        return faccessat(p->directory, ".", W_OK | X_OK, 0) == 0 ||
+               err_sys(e, ERR_EXIT_USAGE, "cannot write '%s'", path);
 }
 
 /* Two reports in one file: the first would be lost. */
@@ -92,14 +97,19 @@ static bool are_different(const struct check *c, struct err *e)
         memcpy(paths, c->files, sizeof c->files);
         for (int i = 0; i <= CHECK_FILE_COUNT; i++)
                 for (int k = 0; k < i; k++)
-                        if (paths[i] && paths[k] && strcmp(paths[i], paths[k]) == 0 && strncmp(paths[i], "/dev/", 5) != 0)
-                                return err_set(e, ERR_EXIT_USAGE, "two reports go to one file, %s: give each its own", paths[i]);
+                        if (paths[i] && paths[k] && strcmp(paths[i], paths[k]) == 0 &&
+                            strncmp(paths[i], "/dev/", 5) != 0)
+                                return err_set(e, ERR_EXIT_USAGE,
+                                               "two reports go to one file, %s: give each its own",
+                                               paths[i]);
         return true;
 }
 
 static bool write_file(struct place *to, struct str *text, struct err *e)
 {
-        bool good = store_at(to, &(struct store_part){ .bytes = str_get(text), .count = text->length }, 1, e);
+        bool good = store_at(to,
+                             &(struct store_part){ .bytes = str_get(text), .count = text->length },
+                             1, e);
 
         str_free(text);
         return good;
@@ -155,15 +165,18 @@ static bool write_baseline(struct check *c, struct err *e)
                 return true;
         for (uint32_t i = 0; i < c->findings.process_count; i++)
                 if (c->findings.processes[i].unknown)
-                        return err_set(e, c->error_status, "no baseline was written: %s (pid %u) was not searched for leaks",
-                                       c->findings.processes[i].program, c->findings.processes[i].pid);
+                        return err_set(e, c->error_status,
+                                       "no baseline was written: %s (pid %u) was not searched for "
+                                       "leaks", c->findings.processes[i].program,
+                                       c->findings.processes[i].pid);
         baseline_take(&found, &c->findings);
         baseline_write(&found, &text);
         places = found.count;
         baseline_free(&found);
         good = write_file(&c->places[CHECK_FILE_COUNT], &text, e);
         if (good && !c->quiet)
-                message("%u %s written to %s", places, places == 1 ? "place" : "places", c->write_baseline);
+                message("%u %s written to %s", places, places == 1 ? "place" : "places",
+                        c->write_baseline);
         return good;
 }
 
@@ -181,7 +194,8 @@ static bool append_summary(const struct check *c, struct err *e)
         fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
         good = fd >= 0 && io_write(fd, str_get(&text), text.length);
         if (!good)
-                err_sys(e, ERR_EXIT_USAGE, "cannot append to %s, which GITHUB_STEP_SUMMARY names", path);
+                err_sys(e, ERR_EXIT_USAGE, "cannot append to %s, which GITHUB_STEP_SUMMARY names",
+                        path);
         if (fd >= 0)
                 close(fd);
         str_free(&text);
@@ -192,7 +206,8 @@ static bool is_for_github(const struct check *c)
 {
         const char *actions = getenv("GITHUB_ACTIONS");
 
-        return c->annotate == CHECK_ANNOTATE_GITHUB || (c->annotate == CHECK_ANNOTATE_AUTO && actions && strcmp(actions, "true") == 0);
+        return c->annotate == CHECK_ANNOTATE_GITHUB ||
+               (c->annotate == CHECK_ANNOTATE_AUTO && actions && strcmp(actions, "true") == 0);
 }
 
 /* With --json stdout is for that; workflow commands are found on stderr as well. */

@@ -59,9 +59,14 @@ static int take_budget(struct budgets *b, enum budget budget, const char *value)
         if (budget == BUDGET_NO_ALLOC)
                 return take_expression(b, value);
         if (budget == BUDGET_GROWTH && !take_rate(value, &limit->most))
-                return message_usage("check", "--max-growth needs a rate like 100K/s or 1M/h, not '%s'", value);
-        if (budget != BUDGET_GROWTH && !(size ? quantity_size : quantity_number)(value, &limit->most))
-                return message_usage("check", size ? "--%s needs a size like 200M, not '%s'" : "--%s needs a number, not '%s'",
+                return message_usage("check",
+                                     "--max-growth needs a rate like 100K/s or 1M/h, not '%s'",
+                                     value);
+        if (budget != BUDGET_GROWTH &&
+            !(size ? quantity_size : quantity_number)(value, &limit->most))
+                return message_usage("check",
+                                     size ? "--%s needs a size like 200M, not '%s'"
+                                          : "--%s needs a number, not '%s'",
                                      budget_option(budget), value);
         limit->set = true;
         limit->typed = value;
@@ -72,14 +77,17 @@ static int take_number(int which, const char *value, uint64_t most, uint64_t *ou
 {
         if (quantity_number(value, out) && *out <= most)
                 return 0;
-        return message_usage("check", "--%s needs a number up to %llu, not '%s'", check_options[which].name, (unsigned long long)most, value);
+        return message_usage("check", "--%s needs a number up to %llu, not '%s'",
+                             check_options[which].name, (unsigned long long)most, value);
 }
 
 static int take_process(struct check *c, const char *value)
 {
         struct err e = { 0 };
 
-        return expressions_add(&c->processes, value, &e) ? 0 : (err_context(&e, "--process"), message_error(&e));
+        return expressions_add(&c->processes, value, &e)
+                       ? 0
+                       : (err_context(&e, "--process"), message_error(&e));
 }
 
 /* Options that `seep record` has too mean the same here. */
@@ -173,7 +181,8 @@ int check_take(void *to, int which, const char *value)
                 return status;
         switch (which) {
         case CHECK_SUPPRESSIONS:
-                c->suppressions = heap_grow(c->suppressions, c->suppression_count + 1, sizeof *c->suppressions);
+                c->suppressions = heap_grow(c->suppressions, c->suppression_count + 1,
+                                            sizeof *c->suppressions);
                 c->suppressions[c->suppression_count++] = value;
                 return 0;
         case CHECK_PROCESS:
@@ -220,12 +229,19 @@ static void take_defaults(struct check *c)
 int check_settle(struct check *c)
 {
         if (c->program_argv && c->recording_count)
-                return message_usage("check", "either recordings or a program, not both: '%s' is before '--'", c->recordings[0]);
+                return message_usage("check",
+                                     "either recordings or a program, not both: '%s' is before "
+                                     "'--'", c->recordings[0]);
         if (!c->program_argv && c->record.pattern)
-                return message_usage("check", "-o is for the recordings of a program that is run: seep check -o FILE -- PROGRAM");
+                return message_usage("check",
+                                     "-o is for the recordings of a program that is run: seep "
+                                     "check -o FILE -- PROGRAM");
         if (c->keep && (!c->program_argv || c->record.pattern))
-                return message_usage("check", c->program_argv ? "--keep DIR and -o FILE both say where recordings go: give one of them"
-                                                              : "--keep is for a program that is run: seep check --keep DIR -- PROGRAM");
+                return message_usage("check", c->program_argv
+                                                      ? "--keep DIR and -o FILE both say where "
+                                                        "recordings go: give one of them"
+                                                      : "--keep is for a program that is run: seep "
+                                                        "check --keep DIR -- PROGRAM");
         if (c->program_argv && !c->program_argv[0])
                 return message_usage("check", "which program? seep check -- PROGRAM [ARG...]");
         if (!c->error_status_set)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_run.c -- where the recordings come from that `seep check` judges: files, or a program that it runs.
+ * check_run.c -- where the recordings come from that `seep check` judges: files, or a program that
+ * it runs.
  *
- * Keeps:  without -o the recordings of a program are in a folder of their own below $TMPDIR or /tmp, of which nothing is left but the
- *         recordings of processes that broke a budget or were not seen as a whole.
+ * Keeps:  without -o the recordings of a program are in a folder of their own below $TMPDIR or
+ *         /tmp, of which nothing is left but the recordings of processes that broke a budget or
+ *         were not seen as a whole.
  */
 #include "cli/check.h"
 
@@ -31,7 +33,8 @@
 
 /* ---- a folder for the recordings that `seep check` makes and nobody asked for ----
  *
- * Keeps:  the folder of a check that was killed is removed when the next one begins; that of one that ended keeps what broke a budget.
+ * Keeps:  the folder of a check that was killed is removed when the next one begins; that of one
+ *         that ended keeps what broke a budget.
  */
 
 struct check_place {
@@ -62,7 +65,9 @@ static bool is_ours(int folder)
 /* The kernel took the lock from whoever died. */
 static bool is_dead(int folder)
 {
-        int mark = is_ours(folder) ? openat(folder, PLACE_MARK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+        int mark = is_ours(folder) ? openat(folder, PLACE_MARK,
+                                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+                                   : -1;
         bool dead = mark >= 0 && flock(mark, LOCK_EX | LOCK_NB) == 0;
 
         if (mark >= 0)
@@ -80,7 +85,8 @@ static void remove_if_dead(int place, const char *name)
         if (files && is_dead(folder)) {
                 while ((d = readdir(files)))
                         if (strcmp(d->d_name, PLACE_MARK) != 0)
-                                unlinkat(folder, d->d_name, 0); /* not "." and "..", which are directories */
+                                /* Not "." and "..", which are directories. */
+                                unlinkat(folder, d->d_name, 0);
                 unlinkat(folder, PLACE_MARK, 0);
                 unlinkat(place, name, AT_REMOVEDIR);
         }
@@ -132,7 +138,9 @@ static bool check_place_make(struct check_place *p, struct err *e)
         remove_dead();
         str_format(&path, "%s/" PLACE_PREFIX "XXXXXX", above());
         if (!mkdtemp(path.data)) {
-                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a folder for the recordings (-o FILE chooses another place): %s", path.data);
+                err_sys(e, ERR_EXIT_CANNOT_TRACE,
+                        "cannot make a folder for the recordings (-o FILE chooses another place): "
+                        "%s", path.data);
                 str_free(&path);
                 return false;
         }
@@ -145,7 +153,9 @@ static bool check_place_make(struct check_place *p, struct err *e)
 }
 
 /* Remove the files for which KEEP says no, and the folder when it is empty then. */
-static void check_place_clear(const struct check_place *p, bool (*keep)(const void *context, const char *path), const void *context)
+static void check_place_clear(const struct check_place *p,
+                              bool (*keep)(const void *context, const char *path),
+                              const void *context)
 {
         DIR *directory = opendir(p->directory);
         struct dirent *d;
@@ -154,7 +164,8 @@ static void check_place_clear(const struct check_place *p, bool (*keep)(const vo
                 struct str path = { 0 };
 
                 str_format(&path, "%s/%s", p->directory, d->d_name);
-                if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 && !keep(context, path.data))
+                if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 &&
+                    !keep(context, path.data))
                         unlink(path.data);
                 str_free(&path);
         }
@@ -172,18 +183,21 @@ static void check_place_free(struct check_place *p)
         *p = (struct check_place){ .mark = -1 };
 }
 
-/* ---- where the recordings come from that `seep check` judges: files, or a program that it runs ---- */
+/* ---- where the recordings come from that `seep check` judges: files, or a program that it runs
+ * ---- */
 
 enum { CHECK_KEPT_LISTED = 5 };
 
 /* ---- one recording ---- */
 
-static bool judge(struct check *c, struct findings *f, const struct findings_request *r, const struct profile *p, const char *path,
-                  struct err *e)
+static bool judge(struct check *c, struct findings *f, const struct findings_request *r,
+                  const struct profile *p, const char *path, struct err *e)
 {
         struct wrappers usual = { 0 };
-        struct findings_recording recording = { .profile = p, .symbols = symbols_new(p, &c->names.options), .path = path,
-                                                .wrappers = &usual, .running = c->running };
+        struct findings_recording recording = { .profile = p,
+                                                .symbols = symbols_new(p, &c->names.options),
+                                                .path = path, .wrappers = &usual,
+                                                .running = c->running };
         struct fold *fold = fold_new(p, recording.symbols, &usual);
         struct str trouble = { 0 };
         uint32_t broken = budgets_broken(f);
@@ -205,8 +219,8 @@ static bool judge(struct check *c, struct findings *f, const struct findings_req
         return good;
 }
 
-/* Judge one recording; process filters apply.  A child that was forked and BECAME another program is judged as that one: until then it has
- * what its parent has, which is judged as the parent's. */
+/* Judge one recording; process filters apply.  A child that was forked and BECAME another program
+ * is judged as that one: until then it has what its parent has, which is judged as the parent's. */
 static bool judge_file(struct check *c, const char *path, bool became, struct err *e)
 {
         struct findings_request request = { .budgets = &c->budgets,
@@ -218,10 +232,12 @@ static bool judge_file(struct check *c, const char *path, bool became, struct er
                                             .root = &c->root };
         struct load_source source;
         struct profile p = { 0 };
-        bool good = load_open(&source, path, LOAD_SEARCHED | LOAD_QUIET, e) && file_take(&p, source.path, PACKED_LEAST, e);
+        bool good = load_open(&source, path, LOAD_SEARCHED | LOAD_QUIET, e) &&
+                    file_take(&p, source.path, PACKED_LEAST, e);
 
         c->running = source.pid != 0;
-        if (good && !(became && p.totals.forked) && (!c->processes.count || expressions_match(&c->processes, p.meta.program)))
+        if (good && !(became && p.totals.forked) &&
+            (!c->processes.count || expressions_match(&c->processes, p.meta.program)))
                 good = judge(c, &c->findings, &request, &p, path, e);
         load_close(&source);
         profile_free(&p);
@@ -233,15 +249,18 @@ static bool judge_file(struct check *c, const char *path, bool became, struct er
 /* What a recording has, whatever the budgets are. */
 static bool take_recording(struct check *c, const char *path, struct err *e)
 {
-        struct budgets all = { .limits = { [BUDGET_LEAKS] = { .set = true }, [BUDGET_BAD_FREES] = { .set = true } } };
-        struct findings_request request = { .budgets = &all, .suppressions = c->suppressions, .suppression_count = c->suppression_count,
+        struct budgets all = { .limits = { [BUDGET_LEAKS] = { .set = true },
+                                           [BUDGET_BAD_FREES] = { .set = true } } };
+        struct findings_request request = { .budgets = &all, .suppressions = c->suppressions,
+                                            .suppression_count = c->suppression_count,
                                             .root = &c->root };
         struct findings found = { 0 };
         struct profile p = { 0 };
         bool good = file_take(&p, path, PACKED_LEAST, e) && judge(c, &found, &request, &p, path, e);
 
         if (good && found.processes[0].unknown)
-                good = err_set(e, ERR_EXIT_USAGE, "%s cannot be a baseline: %s", path, found.processes[0].unknown);
+                good = err_set(e, ERR_EXIT_USAGE, "%s cannot be a baseline: %s", path,
+                               found.processes[0].unknown);
         if (good)
                 baseline_take(&c->baseline, &found);
         findings_free(&found);
@@ -257,14 +276,16 @@ static bool read_baseline(struct check *c, struct err *e)
         if (!c->baseline_file)
                 return true;
         if (!io_read_file(c->baseline_file, &text))
-                return err_sys(e, ERR_EXIT_USAGE, "cannot read the baseline %s ('--write-baseline %s' makes one)", c->baseline_file,
-                               c->baseline_file);
+                return err_sys(e, ERR_EXIT_USAGE,
+                               "cannot read the baseline %s ('--write-baseline %s' makes one)",
+                               c->baseline_file, c->baseline_file);
         if (baseline_is(str_get(&text)))
                 good = baseline_parse(&c->baseline, c->baseline_file, str_get(&text), e);
         else
                 good = take_recording(c, c->baseline_file, e);
         if (!good && e->exit_code == ERR_EXIT_BAD_FILE && !baseline_is(str_get(&text)))
-                err_context(e, "neither a baseline (its first line is '" BASELINE_MARK "2') nor a recording");
+                err_context(e, "neither a baseline (its first line is '" BASELINE_MARK
+                               "2') nor a recording");
         str_free(&text);
         return good;
 }
@@ -284,7 +305,8 @@ int check_prepare(struct check *c)
 {
         struct err e = { 0 };
 
-        if (location_find_root(&c->root, c->source_root, &e) && check_may_write(c, &e) && try_suppressions(c, &e) && read_baseline(c, &e))
+        if (location_find_root(&c->root, c->source_root, &e) && check_may_write(c, &e) &&
+            try_suppressions(c, &e) && read_baseline(c, &e))
                 return 0;
         return message_error(&e);
 }
@@ -296,7 +318,8 @@ static void tell_program(const char *path, const struct err *e)
 {
         struct stat st;
 
-        if (e->exit_code == ERR_EXIT_BAD_FILE && stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0)
+        if (e->exit_code == ERR_EXIT_BAD_FILE && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+            access(path, X_OK) == 0)
                 message("to run and check it: seep check -- %s", path);
 }
 
@@ -304,7 +327,8 @@ static bool judge_files(struct check *c, int *status)
 {
         struct err e = { 0 };
         char *newest = NULL;
-        bool good = c->recording_count || (newest_recording(&newest, &e) && judge_file(c, newest, false, &e));
+        bool good = c->recording_count ||
+                    (newest_recording(&newest, &e) && judge_file(c, newest, false, &e));
 
         if (!good)
                 *status = message_error(&e);
@@ -330,7 +354,8 @@ static bool is_broken(const struct findings *f, const char *path)
                 if (f->processes[i].crashed && strcmp(f->processes[i].recording, path) == 0)
                         return true;
         for (uint32_t i = 0; i < f->verdict_count; i++)
-                if (!f->verdicts[i].kept && strcmp(f->processes[f->verdicts[i].process].recording, path) == 0)
+                if (!f->verdicts[i].kept &&
+                    strcmp(f->processes[f->verdicts[i].process].recording, path) == 0)
                         return true;
         for (uint32_t i = 0; i < f->count; i++)
                 if (f->all[i].kind == FINDING_UNSEEN && f->all[i].state == FINDING_BREAKS &&
@@ -345,7 +370,8 @@ static bool is_kept(const void *context, const char *path)
 }
 
 /* Recordings are elsewhere when there was no room. */
-static void clear_place(const struct check_place *place, const struct roster *roster, const struct findings *f)
+static void clear_place(const struct check_place *place, const struct roster *roster,
+                        const struct findings *f)
 {
         for (uint32_t i = 0; i < roster->count; i++)
                 if (!is_broken(f, roster->rows[i].path))
@@ -395,8 +421,10 @@ static void tell_replaced(const struct check *c, const struct roster *roster)
 {
         for (uint32_t i = 0; i < roster->count && !c->quiet; i++)
                 if (roster->rows[i].replaced && !is_continued(roster, i))
-                        message("%s (pid %u) became a program that was not recorded (statically linked, built with a sanitizer, "
-                                "or started without the environment?): that one is not checked", roster->rows[i].program, roster->rows[i].pid);
+                        message("%s (pid %u) became a program that was not recorded (statically "
+                                "linked, built with a sanitizer, or started without the "
+                                "environment?): that one is not checked", roster->rows[i].program,
+                                roster->rows[i].pid);
 }
 
 static void mark_main(struct findings *f, const char *path)
@@ -411,14 +439,17 @@ static bool judge_roster(struct check *c, const struct roster *roster, struct er
         const struct roster_entry *main = &roster->main;
 
         if (!c->processes.count && (!main->filled || roster->rows[main->row].replaced))
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "the last program that %s ran was not recorded (statically linked?), only "
-                               "earlier ones or others beside it; --process RE checks those", c->program_argv[0]);
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "the last program that %s ran was not recorded (statically "
+                               "linked?), only earlier ones or others beside it; --process RE "
+                               "checks those", c->program_argv[0]);
         for (uint32_t i = 0; i < roster->count; i++) {
                 const struct roster_row *row = &roster->rows[i];
 
                 if (row->missing)
-                        return err_set(e, ERR_EXIT_CANNOT_TRACE, "the recording of %s (pid %u) could not be written, so it cannot be checked",
-                                       row->program, row->pid);
+                        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                                       "the recording of %s (pid %u) could not be written, so it "
+                                       "cannot be checked", row->program, row->pid);
                 if (!judge_file(c, row->path, row->replaced || has_sibling(roster, i), e))
                         return false;
                 if (main->filled && i == main->row && c->findings.process_count)
@@ -428,7 +459,8 @@ static bool judge_roster(struct check *c, const struct roster *roster, struct er
         return true;
 }
 
-/* Run the program and judge what was recorded.  false: E, or *STATUS after a message, tells why there is no result. */
+/* Run the program and judge what was recorded.  false: E, or *STATUS after a message,
+ * tells why there is no result. */
 static bool run_and_judge(struct check *c, struct run *r, int *status, struct err *e)
 {
         *status = run_program(r);
@@ -446,7 +478,8 @@ static bool run_and_judge(struct check *c, struct run *r, int *status, struct er
 static bool keep_place_make(struct check_place *p, const char *directory, struct err *e)
 {
         if (mkdir(directory, 0777) != 0 && errno != EEXIST)
-                return err_sys(e, ERR_EXIT_USAGE, "cannot make the folder %s for the recordings (--keep)", directory);
+                return err_sys(e, ERR_EXIT_USAGE,
+                               "cannot make the folder %s for the recordings (--keep)", directory);
         for (const char *c = directory; *c; c++)
                 str_text(&p->pattern, *c == '%' ? "%%" : (char[]){ *c, 0 });
         str_text(&p->pattern, "/%e.%p.seep");
@@ -476,13 +509,15 @@ static void turn_back(int kept)
 
 static bool judge_program(struct check *c, int *status)
 {
-        struct run r = { .wishes = &c->record, .program_argv = c->program_argv, .recorded = on_recorded };
+        struct run r = { .wishes = &c->record, .program_argv = c->program_argv,
+                         .recorded = on_recorded };
         bool own_place = !c->record.pattern, good;
         struct check_place place = { .mark = -1 };
         struct err e = { 0 };
         int out;
 
-        if (own_place && !(c->keep ? keep_place_make(&place, c->keep, &e) : check_place_make(&place, &e))) {
+        if (own_place &&
+            !(c->keep ? keep_place_make(&place, c->keep, &e) : check_place_make(&place, &e))) {
                 *status = message_error(&e);
                 return false;
         }
@@ -517,7 +552,8 @@ bool check_run(struct check *c, int *status)
         bool good = c->program_argv ? judge_program(c, status) : judge_files(c, status);
 
         if (good && !c->findings.process_count) {
-                message("no recorded process has a program that --process matches: nothing was checked");
+                message("no recorded process has a program that --process matches: nothing was "
+                        "checked");
                 *status = ERR_EXIT_CANNOT_TRACE;
                 return false;
         }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_attend.c -- `seep attend FD`: observe the program that our library started us from (plain LD_PRELOAD).
+ * cmd_attend.c -- `seep attend FD`: observe the program that our library started us
+ * from (plain LD_PRELOAD).
  *
  * Room:   outside, cli/ only.  Started by agent/attend.c; nobody types it.
- * Keeps:  after the answer through FD nothing of the program's is held open, so that pipes end when the program does.  Signals do not
- *         end us: the last report is written after the program's death, whatever that was.
+ * Keeps:  after the answer through FD nothing of the program's is held open, so that pipes end when
+ *         the program does.  Signals do not end us: the last report is written after the program's
+ *         death, whatever that was.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +43,9 @@ struct attend {
 
 /* ---- what the session tells ---- */
 
-/* Where the program's errors go.  A file must be written through the same offset as the program's, so it is kept; for all else
- * a look at the process now will do.  Not waiting: who does not read must not stop us. */
+/* Where the program's errors go.  A file must be written through the same offset as the
+ * program's, so it is kept; for all else a look at the process now will do.  Not waiting: who
+ * does not read must not stop us. */
 static int open_errors(const struct attend *a)
 {
         char name[64];
@@ -71,7 +74,9 @@ static void on_say(void *context, enum session_level level, const char *text)
 {
         const struct attend *a = context;
 
-        if (level != SESSION_TROUBLE && (a->wishes.quiet || (level <= SESSION_DETAIL && a->wishes.session.verbose < (level == SESSION_TRACE ? 2 : 1))))
+        if (level != SESSION_TROUBLE &&
+            (a->wishes.quiet || (level <= SESSION_DETAIL &&
+                                 a->wishes.session.verbose < (level == SESSION_TRACE ? 2 : 1))))
                 return;
         if (a->withdrawn)
                 say_to_program(a, text);
@@ -119,7 +124,8 @@ static int take_connection(const char *word, pid_t *pid)
         uint64_t number;
         int fd;
 
-        if (!quantity_number(word, &number) || number > 1u << 30 || getsockopt((int)number, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
+        if (!quantity_number(word, &number) || number > 1u << 30 ||
+            getsockopt((int)number, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
                 return -1;
         *pid = who.pid;
         fd = fcntl((int)number, F_DUPFD_CLOEXEC, 3);
@@ -128,7 +134,8 @@ static int take_connection(const char *word, pid_t *pid)
         return fd;
 }
 
-/* SEEP_OPTIONS and the configuration, as for `record`.  Options about things that are not done here are let pass. */
+/* SEEP_OPTIONS and the configuration, as for `record`.  Options about things that are
+ * not done here are let pass. */
 static int take_options(struct attend *a)
 {
         struct option_parser parser;
@@ -136,7 +143,8 @@ static int take_options(struct attend *a)
         char **argv;
 
         record_start(&a->wishes);
-        a->wishes.session.signal = SIGUSR1; /* nobody can type a command for it; under `record`, signals are the program's own */
+        /* Nobody can type a command for it; under `record`, signals are the program's own. */
+        a->wishes.session.signal = SIGUSR1;
         a->words = config_options(command_find("record"), NULL, &count);
         if (!a->words)
                 return ERR_EXIT_USAGE;
@@ -155,7 +163,8 @@ static bool prepare_output(struct attend *a, struct err *e)
 {
         const struct record *w = &a->wishes;
 
-        if (!(w->pattern ? output_prepare(&a->output, w->pattern, true, e) : output_prepare_reports(&a->output, e)))
+        if (!(w->pattern ? output_prepare(&a->output, w->pattern, true, e)
+                         : output_prepare_reports(&a->output, e)))
                 return false;
         if (w->pattern && !output_check_length(&a->output, "", w->session.flags & WIRE_F_EVENTS, e))
                 return false;
@@ -166,17 +175,20 @@ static bool prepare_output(struct attend *a, struct err *e)
         if (a->output.exposed)
                 message("%s", OUTPUT_EXPOSED);
         if (!w->pattern && (w->session.flags & WIRE_F_EVENTS))
-                message("no event log: it is part of a recording, and there is one only with -o FILE in SEEP_OPTIONS");
+                message("no event log: it is part of a recording, and there is one only with -o "
+                        "FILE in SEEP_OPTIONS");
         return true;
 }
 
 static struct session_options make_options(struct attend *a)
 {
-        static struct symbol_options names = { .no_debuginfod = true, .no_new_cache = true }; /* the home is the program's */
+        /* The home is the program's. */
+        static struct symbol_options names = { .no_debuginfod = true, .no_new_cache = true };
         struct session_options o = a->wishes.session;
 
         if (!a->wishes.pattern)
-                o.flags &= ~(WIRE_F_EVENTS | WIRE_F_LEAK_SCAN); /* there is no file to keep them in */
+                /* There is no file to keep them in. */
+                o.flags &= ~(WIRE_F_EVENTS | WIRE_F_LEAK_SCAN);
         o.carrier = &carrier_plain_preload;
         o.uid = getuid();
         o.output = &a->output;
@@ -192,7 +204,8 @@ static struct session_options make_options(struct attend *a)
 /* The program's limits are not meant for us. */
 static void raise_limits(void)
 {
-        static const int which[] = { RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU, RLIMIT_STACK, RLIMIT_NPROC };
+        static const int which[] = { RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU, RLIMIT_STACK,
+                                     RLIMIT_NPROC };
         struct rlimit limit;
 
         for (size_t i = 0; i < sizeof which / sizeof *which; i++)
@@ -231,7 +244,8 @@ static bool answer(int fd, const char *text)
 /* With --follow=none only the first program is recorded, not those that it starts. */
 static bool is_not_followed(const struct attend *a)
 {
-        return a->wishes.session.follow == SESSION_FOLLOW_NONE && a->pid && endpoint_of_ancestor((uint32_t)a->pid);
+        return a->wishes.session.follow == SESSION_FOLLOW_NONE && a->pid &&
+               endpoint_of_ancestor((uint32_t)a->pid);
 }
 
 /* Who exports LD_PRELOAD in a shell and then types `seep report` wants no report about seep. */
@@ -241,8 +255,8 @@ static bool is_tool(pid_t pid)
         char name[64];
 
         snprintf(name, sizeof name, "/proc/%d/exe", (int)pid);
-        return pid && stat("/proc/self/exe", &own) == 0 && stat(name, &other) == 0 && own.st_dev == other.st_dev &&
-               own.st_ino == other.st_ino;
+        return pid && stat("/proc/self/exe", &own) == 0 && stat(name, &other) == 0 &&
+               own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
 static int observe(struct attend *a, int fd)
@@ -253,7 +267,9 @@ static int observe(struct attend *a, int fd)
         struct session *s = NULL;
         int status;
 
-        if (!prepare_output(a, &e) || !record_open_push(&a->wishes, options.carrier, &a->push, &e) || !(s = session_open(&options, &e))) {
+        if (!prepare_output(a, &e) ||
+            !record_open_push(&a->wishes, options.carrier, &a->push, &e) ||
+            !(s = session_open(&options, &e))) {
                 push_close(a->push);
                 status = message_error(&e);
                 message("nothing is recorded");
@@ -279,11 +295,14 @@ int cmd_attend(int argc, char **argv)
         bool tool;
 
         if (fd < 0)
-                return message_usage("record", "LD_PRELOAD=libseep.so starts attend by itself; did you mean 'seep record'?");
+                return message_usage("record",
+                                     "LD_PRELOAD=libseep.so starts attend by itself; did you mean "
+                                     "'seep record'?");
         raise_limits();
         tool = is_tool(a.pid);
         if (config_is_raised()) {
-                message("the program runs with elevated privileges, which whoever starts it must not use");
+                message("the program runs with elevated privileges, which whoever starts it must "
+                        "not use");
                 status = ERR_EXIT_CANNOT_TRACE;
         } else {
                 status = tool ? 0 : take_options(&a);

@@ -18,25 +18,26 @@ enum { CHECK_TOLERATED = 10 }; /* per cent that a known leak may grow */
 static int say_help(void)
 {
         return command_help(COMMAND_check,
-                            "Check recordings, or processes that are being recorded (PID) as they are now, or\n"
-                            "run a program and check it and the programs it starts.\n"
-                            "Each budget that a process breaks is a line on stdout. Budgets, per process\n"
-                            "(default: --max-leaks 0 --max-bad-frees 0):\n\n",
-                            "\nexamples:\n"
-                            "  seep check -- ./unit-tests               fails when something leaks\n"
-                            "  seep check --max-peak 200M --no-alloc-in '^audio_' -- ./player song\n"
-                            "  seep check --write-baseline known.txt -- ./unit-tests\n"
-                            "  seep check --baseline known.txt --sarif leaks.sarif -- ./unit-tests\n"
-                            "\nExit status: 0 all kept, 1 (or --error-exitcode) a budget is broken or not all\n"
-                            "memory was seen; else that of the program, 128+N when signal N killed it. 2\n"
-                            "usage error, 3 cannot be recorded, 4 a file cannot be read, 126 not executable,\n"
-                            "127 not found.\n");
+                "Check recordings, or processes that are being recorded (PID) as they are now, or\n"
+                "run a program and check it and the programs it starts.\n"
+                "Each budget that a process breaks is a line on stdout. Budgets, per process\n"
+                "(default: --max-leaks 0 --max-bad-frees 0):\n\n",
+                "\nexamples:\n"
+                "  seep check -- ./unit-tests               fails when something leaks\n"
+                "  seep check --max-peak 200M --no-alloc-in '^audio_' -- ./player song\n"
+                "  seep check --write-baseline known.txt -- ./unit-tests\n"
+                "  seep check --baseline known.txt --sarif leaks.sarif -- ./unit-tests\n"
+                "\nExit status: 0 all kept, 1 (or --error-exitcode) a budget is broken or not all\n"
+                "memory was seen; else that of the program, 128+N when signal N killed it. 2\n"
+                "usage error, 3 cannot be recorded, 4 a file cannot be read, 126 not executable,\n"
+                "127 not found.\n");
 }
 
 static bool show(const struct check *c, struct err *e)
 {
         struct deliver how = { .plain = true, .raw = c->json };
-        struct findings_text_options options = { c->limit, pager_columns(), c->quiet, deliver_color(&how, c->color) };
+        struct findings_text_options options = { c->limit, pager_columns(), c->quiet,
+                                                 deliver_color(&how, c->color) };
         struct str out = { 0 };
         bool good;
 
@@ -65,8 +66,8 @@ static void tell_next(const struct check *c)
         message("next: seep %s %s", leaks ? "leaks" : "report", recording);
         if (!leaks)
                 return;
-        message("to accept what there is: --write-baseline FILE once, then --baseline FILE; or rules for --suppressions FILE: "
-                "seep leaks --gen-suppressions %s", recording);
+        message("to accept what there is: --write-baseline FILE once, then --baseline FILE; or "
+                "rules for --suppressions FILE: seep leaks --gen-suppressions %s", recording);
         if (c->program_argv && !c->keep)
                 message("in CI, --keep DIR keeps such recordings, to be uploaded as artifacts");
 }

@@ -55,7 +55,8 @@ static int say_help(void)
                 "  status   print on or off, depth, live blocks and bytes, events, lost events\n"
                 "The process stands still for about a millisecond for start, stop and reset. PID\n"
                 "is that of the program, or of the seep that started it.\n\n",
-                "\nExit status: 0 done, 2 usage error, 3 not recorded, or it cannot be done now.\n");
+                "\nExit status: 0 done, 2 usage error, 3 not recorded, or it cannot be done "
+                "now.\n");
 }
 
 /* ---- words ---- */
@@ -84,9 +85,12 @@ static int take_depth(struct control_command *w, const char *word)
         if (strcmp(word, "all") == 0)
                 return 0;
         if (!quantity_number(word, &depth) || depth > CONTROL_DEPTH_MAX)
-                return message_usage("control", "depth '%s': a number of frames, or all, is expected", word);
+                return message_usage("control",
+                                     "depth '%s': a number of frames, or all, is expected", word);
         if (!depth)
-                return message_usage("control", "depth 0: stacks are left out from the start only: seep record --depth 0");
+                return message_usage("control",
+                                     "depth 0: stacks are left out from the start only: seep "
+                                     "record --depth 0");
         w->depth = (uint32_t)depth;
         return 0;
 }
@@ -97,16 +101,21 @@ static int take_operands(struct control_command *w, int count, char **words)
         int status;
 
         if (count < 2)
-                return message_usage("control", "which process, and what? seep control PID start|stop|reset|depth N|status");
+                return message_usage("control",
+                                     "which process, and what? seep control PID "
+                                     "start|stop|reset|depth N|status");
         if (!quantity_number(words[0], &pid) || pid == 0 || pid > INT_MAX)
-                return message_usage("control", "'%s' is not a process id; 'seep ps' lists those that are recorded", words[0]);
+                return message_usage("control",
+                                     "'%s' is not a process id; 'seep ps' lists those that are "
+                                     "recorded", words[0]);
         w->pid = (uint32_t)pid;
         status = take_verb(w, words[1]);
         if (status)
                 return status;
         if (count != (w->what == WIRE_CONTROL_DEPTH ? 3 : 2))
-                return w->what == WIRE_CONTROL_DEPTH ? message_usage("control", "depth N: how many frames?")
-                                                     : message_usage("control", "'%s' is one word too many", words[2]);
+                return w->what == WIRE_CONTROL_DEPTH
+                               ? message_usage("control", "depth N: how many frames?")
+                               : message_usage("control", "'%s' is one word too many", words[2]);
         return w->what == WIRE_CONTROL_DEPTH ? take_depth(w, words[2]) : 0;
 }
 
@@ -116,15 +125,17 @@ static void add_json(const struct control_command *w, const struct wire_status *
 {
         str_format(out, "{\"seep\": 1, \"pid\": %" PRIu32 ", \"program\": ", w->pid);
         json_text(out, s->program);
-        str_format(out, ", \"engine\": \"%s\", \"on\": %s, \"depth\": ", s->engine, s->off ? "false" : "true");
+        str_format(out, ", \"engine\": \"%s\", \"on\": %s, \"depth\": ", s->engine,
+                   s->off ? "false" : "true");
         if (s->depth)
                 str_format(out, "%" PRIu32, s->depth);
         else
                 str_text(out, "null");
-        str_format(out, ", \"live_blocks\": %" PRIu64 ", \"live_bytes\": %" PRIu64 ", \"allocations\": %" PRIu64
-                        ", \"frees\": %" PRIu64 ", \"events\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"older\": %" PRIu64
-                        ", \"pause_us\": %" PRIu64 "}\n",
-                   s->live_blocks, s->live_bytes, s->allocations, s->frees, s->allocations + s->frees, s->lost,
+        str_format(out,
+                   ", \"live_blocks\": %" PRIu64 ", \"live_bytes\": %" PRIu64 ", \"allocations\": %"
+                   PRIu64 ", \"frees\": %" PRIu64 ", \"events\": %" PRIu64 ", \"lost\": %" PRIu64
+                   ", \"older\": %" PRIu64 ", \"pause_us\": %" PRIu64 "}\n", s->live_blocks,
+                   s->live_bytes, s->allocations, s->frees, s->allocations + s->frees, s->lost,
                    s->older, s->pause_ns / 1000);
 }
 
@@ -159,7 +170,9 @@ static int control(struct control_command *w)
         struct str out = { 0 };
         struct err e = { 0 };
 
-        if (!ask_program(&w->pid, &e) || !(w->what == CONTROL_STATUS ? ask_status(w->pid, &s, &e) : ask_control(w->pid, change, &s, &e)))
+        if (!ask_program(&w->pid, &e) ||
+            !(w->what == CONTROL_STATUS ? ask_status(w->pid, &s, &e)
+                                        : ask_control(w->pid, change, &s, &e)))
                 return message_error(&e);
         if (w->json)
                 add_json(w, &s, &out);

@@ -22,30 +22,35 @@
 #include "report/views.h"
 #include "words/label.h"
 
-#define DIFF_OPTIONS(X)                                                                                                \
-        X(DIFF_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                     \
-        X(DIFF_MEMLOG, "memlog", 0, NULL, "signed bytes and stacks, innermost frame first, as MTrace writes them")     \
-        X(DIFF_JSON, "json", 0, NULL, "JSON: the fields of report --json as signed differences")                       \
-        X(DIFF_CSV, "csv", 0, NULL, "CSV")                                                                             \
-        X(DIFF_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                                             \
-        X(DIFF_COST, "cost", 0, "COST", "live (default), peak, total (all bytes ever), allocs (calls)",                \
-          "live|peak|total|allocs")                                                                                    \
-        FILTER_OPTIONS(X, DIFF)                                                                                        \
-        X(DIFF_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                   \
-        X(DIFF_LIMIT, "limit", 'n', "N", "at most N stacks")                                                           \
-        X(DIFF_SORT, "sort", 's', "KEY", "sort by change, largest first: live-bytes live-blocks peak-bytes alloc-bytes allocs", \
-          "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs")                                                      \
-        X(DIFF_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                  \
-        X(DIFF_ABS, "abs", 0, NULL, "sort --memlog by absolute size, not by growth")                                   \
-        WRAPPER_OPTIONS(X, DIFF)                                                                                       \
-        RECURSION_OPTION(X, DIFF)                                                                                      \
-        X(DIFF_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                    \
-        NAMES_OPTIONS(X, DIFF)                                                                                         \
-        X(DIFF_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                  \
-        FILE_OPTIONS(X, DIFF)                                                                                          \
-        COLOR_OPTION(X, DIFF)                                                                                          \
-        X(DIFF_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                    \
-        X(DIFF_QUIET, "quiet", 'q', NULL, "no warnings")                                                               \
+#define DIFF_OPTIONS(X)                                                                          \
+        X(DIFF_HEAD_VIEW, NULL, 0, NULL, "views:")                                               \
+        X(DIFF_MEMLOG, "memlog", 0, NULL,                                                        \
+          "signed bytes and stacks, innermost frame first, as MTrace writes them")               \
+        X(DIFF_JSON, "json", 0, NULL, "JSON: the fields of report --json as signed differences") \
+        X(DIFF_CSV, "csv", 0, NULL, "CSV")                                                       \
+        X(DIFF_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                       \
+        X(DIFF_COST, "cost", 0, "COST",                                                          \
+          "live (default), peak, total (all bytes ever), allocs (calls)",                        \
+          "live|peak|total|allocs")                                                              \
+        FILTER_OPTIONS(X, DIFF)                                                                  \
+        X(DIFF_HEAD_SHAPE, NULL, 0, NULL, "output:")                                             \
+        X(DIFF_LIMIT, "limit", 'n', "N", "at most N stacks")                                     \
+        X(DIFF_SORT, "sort", 's', "KEY",                                                         \
+          "sort by change, largest first: live-bytes live-blocks peak-bytes alloc-bytes allocs", \
+          "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs")                                \
+        X(DIFF_LONG, "long", 'L', NULL,                                                          \
+          "show the program or library of every frame, and full names")                          \
+        X(DIFF_ABS, "abs", 0, NULL, "sort --memlog by absolute size, not by growth")             \
+        WRAPPER_OPTIONS(X, DIFF)                                                                 \
+        RECURSION_OPTION(X, DIFF)                                                                \
+        X(DIFF_DEPTH_MERGE, "depth-merge", 0, "N",                                               \
+          "merge stacks with the same N innermost frames")                                       \
+        NAMES_OPTIONS(X, DIFF)                                                                   \
+        X(DIFF_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                            \
+        FILE_OPTIONS(X, DIFF)                                                                    \
+        COLOR_OPTION(X, DIFF)                                                                    \
+        X(DIFF_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                              \
+        X(DIFF_QUIET, "quiet", 'q', NULL, "no warnings")                                         \
         LAST_OPTIONS(X, DIFF)
 
 enum { DIFF_OPTIONS(OPTION_ENUM) DIFF_COUNT };
@@ -66,18 +71,18 @@ struct side {
 static int say_help(void)
 {
         return command_help(COMMAND_diff,
-                            "Show what changed between two recordings, or two moments of one, by call stack.\n"
-                            "Each is FILE (its end), or FILE@WHEN: a snapshot's number, the label of a tag or\n"
-                            "snapshot, a time like 1.5s, start, peak or end. @WHEN alone means the other's\n"
-                            "file, or the newest here. A process that is being recorded (PID) is a recording,\n"
-                            "too, up to now.\n",
-                            "\nexamples:\n"
-                            "  seep diff old.seep new.seep              two runs\n"
-                            "  seep diff run.seep@1 @2                  two snapshots of one\n"
-                            "  seep diff run.seep@startup run.seep      from a tag to the end\n"
-                            "  seep diff 4711@1 4711                    since a snapshot of a process\n"
-                            "\nExit status: 0 success, 2 usage error, 3 a process is not recorded, 4 a file\n"
-                            "cannot be read.\n");
+                "Show what changed between two recordings, or two moments of one, by call stack.\n"
+                "Each is FILE (its end), or FILE@WHEN: a snapshot's number, the label of a tag or\n"
+                "snapshot, a time like 1.5s, start, peak or end. @WHEN alone means the other's\n"
+                "file, or the newest here. A process that is being recorded (PID) is a recording,\n"
+                "too, up to now.\n",
+                "\nexamples:\n"
+                "  seep diff old.seep new.seep              two runs\n"
+                "  seep diff run.seep@1 @2                  two snapshots of one\n"
+                "  seep diff run.seep@startup run.seep      from a tag to the end\n"
+                "  seep diff 4711@1 4711                    since a snapshot of a process\n"
+                "\nExit status: 0 success, 2 usage error, 3 a process is not recorded, 4 a file\n"
+                "cannot be read.\n");
 }
 
 /* ---- words ---- */
@@ -88,7 +93,8 @@ static int take(void *to, int which, const char *value)
         int status = 0;
 
         for (int i = 0; !status && i < MATCH_SIDES; i++)
-                status = report_take(&sides[i].asked, report_option(diff_options[which].name), value);
+                status = report_take(&sides[i].asked, report_option(diff_options[which].name),
+                                     value);
         return status;
 }
 
@@ -122,7 +128,8 @@ static bool read_side(struct side *side, const struct side *other, struct err *e
         if (!load_recording(&side->own, side->file, LOAD_COUNTS | (r->quiet ? LOAD_QUIET : 0), e))
                 return false;
         if (report_view_lost(r, &side->own))
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks", side->file);
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks",
+                               side->file);
         side->symbols = symbols_new(&side->own, &r->names.options);
         return true;
 }
@@ -190,7 +197,8 @@ static bool show(struct side sides[MATCH_SIDES], struct err *e)
         const struct selection *sel[] = { &sides[MATCH_OLD].sel, &sides[MATCH_NEW].sel };
         struct symbols *symbols[] = { sides[MATCH_OLD].symbols, sides[MATCH_NEW].symbols };
         bool raw = r->view == REPORT_JSON || r->csv;
-        struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || raw, .raw = raw, .quiet = r->quiet };
+        struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || raw,
+                               .raw = raw, .quiet = r->quiet };
         struct diff_options options = { { sides[MATCH_OLD].operand, sides[MATCH_NEW].operand },
                                         r->limit,
                                         deliver_color(&how, r->color),
@@ -231,8 +239,9 @@ static int run(struct side sides[MATCH_SIDES])
         if (status)
                 return status;
         if (newest_or_named(old->operand, NULL, &old->file, &old->word, &e) &&
-            newest_or_named(new->operand, old->file, &new->file, &new->word, &e) && read_side(old, NULL, &e) &&
-            read_side(new, old, &e) && select_side(old, &e) && select_side(new, &e) && show(sides, &e))
+            newest_or_named(new->operand, old->file, &new->file, &new->word, &e) &&
+            read_side(old, NULL, &e) && read_side(new, old, &e) && select_side(old, &e) &&
+            select_side(new, &e) && show(sides, &e))
                 return 0;
         return message_error(&e);
 }
@@ -240,14 +249,17 @@ static int run(struct side sides[MATCH_SIDES])
 int cmd_diff(int argc, char **argv)
 {
         struct side sides[MATCH_SIDES] = { { .asked = { .command = "diff", .view = REPORT_FLAT } },
-                                           { .asked = { .command = "diff", .view = REPORT_FLAT } } };
+                                           { .asked = { .command = "diff",
+                                                        .view = REPORT_FLAT } } };
         struct option_parser parser;
         int status;
 
         option_start(&parser, "diff", diff_options, argc, argv);
         status = option_take(&parser, take, sides);
         if (!status && argc - parser.first_operand != MATCH_SIDES)
-                status = message_usage("diff", "two recordings are expected, or two moments of one: OLD NEW");
+                status = message_usage("diff",
+                                       "two recordings are expected, or two moments of one: OLD "
+                                       "NEW");
         if (!status) {
                 sides[MATCH_OLD].operand = argv[parser.first_operand];
                 sides[MATCH_NEW].operand = argv[parser.first_operand + 1];

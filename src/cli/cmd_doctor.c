@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_doctor.c -- `seep doctor [PID|PROGRAM]`: what would work here, and what to do about what would not.
+ * cmd_doctor.c -- `seep doctor [PID|PROGRAM]`: what would work here, and what to do about what
+ * would not.
  *
- * Keeps:  reasons are those of the rooms that refuse: attach/program.h, attach/refusal.h, base/room.h.
+ * Keeps:  reasons are those of the rooms that refuse: attach/program.h,
+ *         attach/refusal.h, base/room.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,12 +46,14 @@ struct doctor {
 
 static int say_help(void)
 {
-        return command_help(COMMAND_doctor,
-                            "Check whether PROGRAM can be recorded, or the process PID be looked into, and\n"
-                            "say what to do where not; without an operand, what this machine and directory\n"
-                            "allow. PID stands still for about a millisecond.\n\n",
-                            "\nExit status: 0 recording (of a PID: looking into it) would work, 1 it would not,\n"
-                            "2 usage error.\n");
+        return command_help(
+                COMMAND_doctor,
+                "Check whether PROGRAM can be recorded, or the process PID be looked into, and\n"
+                "say what to do where not; without an operand, what this machine and directory\n"
+                "allow. PID stands still for about a millisecond.\n\n",
+                "\nExit status: 0 recording (of a PID: looking into it) would work, 1 it would "
+                "not,\n"
+                "2 usage error.\n");
 }
 
 /* ---- lines ---- */
@@ -58,7 +62,8 @@ static int say_help(void)
 static void tell(struct doctor *d, const char *check, bool good, const char *says)
 {
         if (d->json) {
-                str_format(&d->out, "%s\n  {\"check\": \"%s\", \"good\": %s, \"says\": ", d->count ? "," : "", check, good ? "true" : "false");
+                str_format(&d->out, "%s\n  {\"check\": \"%s\", \"good\": %s, \"says\": ",
+                           d->count ? "," : "", check, good ? "true" : "false");
                 json_text(&d->out, says);
                 str_char(&d->out, '}');
         } else {
@@ -120,10 +125,13 @@ static void check_limits(struct doctor *d)
         getrlimit(RLIMIT_CORE, &core);
         getrlimit(RLIMIT_AS, &space);
         snprintf(says, sizeof says, "%ju open files%s", (uintmax_t)files.rlim_cur,
-                 files.rlim_cur < DOCTOR_FILES ? ": too few to record several processes (ulimit -n 1024)" : "");
+                 files.rlim_cur < DOCTOR_FILES
+                         ? ": too few to record several processes (ulimit -n 1024)"
+                         : "");
         tell(d, "files", files.rlim_cur >= DOCTOR_FILES, says);
         if (space.rlim_cur != RLIM_INFINITY)
-                tell(d, "space", true, "address space is limited (ulimit -v): the ledger takes at most half of it");
+                tell(d, "space", true,
+                     "address space is limited (ulimit -v): the ledger takes at most half of it");
         tell(d, "core files", core.rlim_cur != 0,
              core.rlim_cur ? "a program that crashes leaves one: 'seep leaks CORE' searches it"
                            : "none are written: ulimit -c unlimited");
@@ -133,12 +141,16 @@ static void check_proc(struct doctor *d)
 {
         bool mounted = access("/proc/self/maps", R_OK) == 0;
 
-        tell_needed(d, "proc", mounted, mounted ? "/proc is mounted" : "/proc is not mounted: mount -t proc proc /proc");
+        tell_needed(d, "proc", mounted,
+                    mounted ? "/proc is mounted"
+                            : "/proc is not mounted: mount -t proc proc /proc");
 }
 
 /* ---- a program ---- */
 
-#define RECORD_COST "'seep record' works: some 30 ns for each malloc and free, and half of a heap of small blocks"
+#define RECORD_COST                                                                              \
+        "'seep record' works: some 30 ns for each malloc and free, and half of a heap of small " \
+        "blocks"
 
 static void check_program(struct doctor *d, const char *name)
 {
@@ -149,7 +161,8 @@ static void check_program(struct doctor *d, const char *name)
 
         tell_needed(d, "record", good, good ? RECORD_COST : e.text);
         if (good)
-                tell(d, "search", true, "leaks are searched for at its end; while it runs by 'seep leaks PID'");
+                tell(d, "search", true,
+                     "leaks are searched for at its end; while it runs by 'seep leaks PID'");
         free(path);
 }
 
@@ -162,11 +175,14 @@ static void check_recorded(struct doctor *d, uint32_t pid)
         char says[128];
 
         if (answered == ASK_ANSWERED)
-                snprintf(says, sizeof says, "it is being recorded (%s): report, leaks, top, control take its number", s.engine);
+                snprintf(says, sizeof says,
+                         "it is being recorded (%s): report, leaks, top, control take its number",
+                         s.engine);
         else
-                snprintf(says, sizeof says, "it is %s", answered == ASK_SILENT    ? "recorded, but whoever does so does not answer"
-                                                        : answered == ASK_REFUSED ? "recorded by another user"
-                                                                                  : "not being recorded");
+                snprintf(says, sizeof says, "it is %s",
+                         answered == ASK_SILENT    ? "recorded, but whoever does so does not answer"
+                         : answered == ASK_REFUSED ? "recorded by another user"
+                                                   : "not being recorded");
         tell(d, "recorded", answered == ASK_ANSWERED, says);
 }
 
@@ -180,8 +196,9 @@ static void check_stop(struct doctor *d, uint32_t pid)
 
         if (good) {
                 freeze_release(&f);
-                snprintf(says, sizeof says, "'seep leaks %" PRIu32 "' and 'seep why' work: it stands still for about %" PRIu64 " us and a copy",
-                         pid, f.pause_ns / 1000);
+                snprintf(says, sizeof says,
+                         "'seep leaks %" PRIu32 "' and 'seep why' work: it stands still for about %"
+                         PRIu64 " us and a copy", pid, f.pause_ns / 1000);
                 freeze_close(&f);
         }
         tell_needed(d, "leaks", good, good ? says : e.text);
@@ -197,7 +214,8 @@ static void check_again(struct doctor *d, uint32_t pid)
         if (!*exe)
                 str_text(&says, "its program cannot be seen: it belongs to another user; use sudo");
         else if (obstacle)
-                str_format(&says, "its program %s: 'seep record' cannot preload the agent into it", obstacle);
+                str_format(&says, "its program %s: 'seep record' cannot preload the agent into it",
+                           obstacle);
         else
                 str_text(&says, "its program can be started with 'seep record'");
         tell(d, "record", *exe && !obstacle, str_get(&says));
@@ -236,7 +254,8 @@ static int examine(struct doctor *d, const char *operand)
                 check_limits(d);
         }
         if (d->json)
-                printf("{\"seep\": 1, \"works\": %s, \"checks\": [%s]}\n", d->works ? "true" : "false", str_get(&d->out));
+                printf("{\"seep\": 1, \"works\": %s, \"checks\": [%s]}\n",
+                       d->works ? "true" : "false", str_get(&d->out));
         else
                 fputs(str_get(&d->out), stdout);
         str_free(&d->out);
@@ -258,6 +277,7 @@ int cmd_doctor(int argc, char **argv)
         if (which == OPTION_WRONG)
                 return ERR_EXIT_USAGE;
         if (argc - parser.first_operand > 1)
-                return message_usage("doctor", "one process or program at a time, not also '%s'", argv[parser.first_operand + 1]);
+                return message_usage("doctor", "one process or program at a time, not also '%s'",
+                                     argv[parser.first_operand + 1]);
         return examine(&d, argv[parser.first_operand]);
 }

@@ -2,7 +2,8 @@
 /*
  * cmd_events.c -- `seep events`: the transactions of a recording, one after another.
  *
- * Keeps:  a log is read once, from its beginning, however long it is; memory is that of the blocks alive.
+ * Keeps:  a log is read once, from its beginning, however long it is; memory is
+ *         that of the blocks alive.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -34,7 +35,8 @@
 #include "words/label.h"
 #include "words/text.h"
 
-/* ---- what a log adds up to, beside what was counted while recording (`seep events --totals`) ---- */
+/* ---- what a log adds up to, beside what was counted while recording (`seep events --totals`)
+ * ---- */
 
 struct events_totals {
         const struct profile *profile;
@@ -42,8 +44,9 @@ struct events_totals {
         const struct events_log *log; /* read to its end */
 };
 
-/* The totals that both sides have: label, member, how far apart they may be.  A whole log gives the recording its peak (collect/journal.c);
- * older recordings by several threads have one that is known to some bytes only. */
+/* The totals that both sides have: label, member, how far apart they may be.  A whole log gives the
+ * recording its peak (collect/journal.c); older recordings by several threads have one that is
+ * known to some bytes only. */
 #define TOTALS_ROWS(X)                                                         \
         X("allocations", allocations, 0)                                       \
         X("frees", frees, 0)                                                   \
@@ -110,19 +113,22 @@ static uint64_t sites_apart(const struct events_totals *t)
                 const struct ledger_counter *r = replay_site(t->replay, i);
 
                 if (LEDGER_KIND_IS_HEAP(s->kind))
-                        apart += r->allocs != s->allocs || r->alloc_bytes != s->alloc_bytes || r->frees != s->frees;
+                        apart += r->allocs != s->allocs || r->alloc_bytes != s->alloc_bytes ||
+                                 r->frees != s->frees;
         }
         return apart;
 }
 
-/* Live blocks of the ledger that the log has not, or with other contents; the numbers of both are compared besides. */
+/* Live blocks of the ledger that the log has not, or with other contents; the numbers of
+ * both are compared besides. */
 static uint64_t blocks_apart(const struct events_totals *t)
 {
         uint64_t apart = 0;
 
         for (uint64_t i = 0; i < t->profile->block_count; i++) {
                 const struct profile_block *b = &t->profile->blocks[i];
-                uint32_t kind = b->site < t->profile->site_count ? t->profile->sites[b->site].kind : LEDGER_KIND_NONE;
+                uint32_t kind = b->site < t->profile->site_count ? t->profile->sites[b->site].kind
+                                                                 : LEDGER_KIND_NONE;
                 const struct replay_block *r = replay_find(t->replay, b->address, kind);
 
                 apart += !r || r->size != b->size || r->site != b->site;
@@ -130,7 +136,8 @@ static uint64_t blocks_apart(const struct events_totals *t)
         return apart;
 }
 
-/* Append the table; returns the exit status: 1 when the two differ, 0 when they agree or cannot be compared. */
+/* Append the table; returns the exit status: 1 when the two differ, 0 when they
+ * agree or cannot be compared. */
 static int events_totals_write(const struct events_totals *t, struct str *out)
 {
         const struct replay_totals log = replay_totals(t->replay);
@@ -153,7 +160,8 @@ static int events_totals_write(const struct events_totals *t, struct str *out)
                 same &= put_row(&rows[i], !why, out);
         str_format(out, "  %-22s", "bytes of log");
         text_cell(out, 20, size.bytes, text_number);
-        str_format(out, "  %.2f for each event\n", log.events ? (double)size.bytes / (double)log.events : 0);
+        str_format(out, "  %.2f for each event\n",
+                   log.events ? (double)size.bytes / (double)log.events : 0);
         if (why)
                 str_format(out, "  Not compared with what was counted while recording: %s.\n", why);
         return why || same ? 0 : ERR_EXIT_FINDINGS;
@@ -161,27 +169,34 @@ static int events_totals_write(const struct events_totals *t, struct str *out)
 
 /* ---- `seep events`: the transactions of a recording, one after another ---- */
 
-#define EVENTS_OPTIONS(X)                                                                                             \
-        X(EVENTS_HEAD_FORM, NULL, 0, NULL, "form:")                                                                   \
-        X(EVENTS_CSV, "csv", 0, NULL, "CSV")                                                                          \
-        X(EVENTS_MEMTRAQ, "memtraq", 0, NULL, "memtraq's text log, with addresses (for names: export --to maps)")     \
-        X(EVENTS_MMLEAK, "mmleak", 0, NULL, "mmleak's dump: PTR CALLER SIZE, or PTR CALLER for a free")               \
-        X(EVENTS_TOTALS, "totals", 0, NULL,                                                                           \
-          "compare the sums of the events with what was counted while recording; exit status 1 if they differ")       \
-        X(EVENTS_STACKS, "stacks", 0, NULL, "full stacks instead of the innermost functions")                         \
-        X(EVENTS_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")               \
-        X(EVENTS_ALL_FRAMES, "all-frames", 0, NULL, "also show library and start code, xmalloc, other wrappers")      \
-        X(EVENTS_HEAD_WHICH, NULL, 0, NULL, "which events:")                                                          \
-        X(EVENTS_OPEN, "open", 0, NULL, "only allocations never freed (with --to: not freed by then)")                \
-        X(EVENTS_FROM, "from", 0, "WHEN", "start at a tag, a snapshot's number or a time like 1.5s")                  \
-        X(EVENTS_TO, "to", 0, "WHEN", "end there")                                                                    \
-        X(EVENTS_LIMIT, "limit", 'n', "N", "at most N events")                                                        \
-        NAMES_OPTIONS(X, EVENTS)                                                                                      \
-        X(EVENTS_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                               \
-        X(EVENTS_OUTPUT, "output", 'o', "OUT", "write to OUT instead of stdout")                                      \
-        X(EVENTS_FORCE, "force", 'f', NULL, "replace an existing OUT")                                                \
-        X(EVENTS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                 \
-        X(EVENTS_QUIET, "quiet", 'q', NULL, "no note about how the log ended")                                        \
+#define EVENTS_OPTIONS(X)                                                                        \
+        X(EVENTS_HEAD_FORM, NULL, 0, NULL, "form:")                                              \
+        X(EVENTS_CSV, "csv", 0, NULL, "CSV")                                                     \
+        X(EVENTS_MEMTRAQ, "memtraq", 0, NULL,                                                    \
+          "memtraq's text log, with addresses (for names: export --to maps)")                    \
+        X(EVENTS_MMLEAK, "mmleak", 0, NULL,                                                      \
+          "mmleak's dump: PTR CALLER SIZE, or PTR CALLER for a free")                            \
+        X(EVENTS_TOTALS, "totals", 0, NULL,                                                      \
+          "compare the sums of the events with what was counted while recording; exit status 1 " \
+          "if they differ")                                                                      \
+        X(EVENTS_STACKS, "stacks", 0, NULL, "full stacks instead of the innermost functions")    \
+        X(EVENTS_LONG, "long", 'L', NULL,                                                        \
+          "show the program or library of every frame, and full names")                          \
+        X(EVENTS_ALL_FRAMES, "all-frames", 0, NULL,                                              \
+          "also show library and start code, xmalloc, other wrappers")                           \
+        X(EVENTS_HEAD_WHICH, NULL, 0, NULL, "which events:")                                     \
+        X(EVENTS_OPEN, "open", 0, NULL,                                                          \
+          "only allocations never freed (with --to: not freed by then)")                         \
+        X(EVENTS_FROM, "from", 0, "WHEN",                                                        \
+          "start at a tag, a snapshot's number or a time like 1.5s")                             \
+        X(EVENTS_TO, "to", 0, "WHEN", "end there")                                               \
+        X(EVENTS_LIMIT, "limit", 'n', "N", "at most N events")                                   \
+        NAMES_OPTIONS(X, EVENTS)                                                                 \
+        X(EVENTS_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                          \
+        X(EVENTS_OUTPUT, "output", 'o', "OUT", "write to OUT instead of stdout")                 \
+        X(EVENTS_FORCE, "force", 'f', NULL, "replace an existing OUT")                           \
+        X(EVENTS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                            \
+        X(EVENTS_QUIET, "quiet", 'q', NULL, "no note about how the log ended")                   \
         LAST_OPTIONS(X, EVENTS)
 
 enum { EVENTS_OPTIONS(OPTION_ENUM) EVENTS_COUNT };
@@ -191,7 +206,8 @@ const struct option_entry events_options[] = { EVENTS_OPTIONS(OPTION_ENTRY) OPTI
 struct bound {
         const char *word; /* NULL: not given */
         struct moment at;
-        uint64_t mark; /* number of the mark whose event it is; UINT64_MAX: it has none, the time counts */
+        uint64_t mark; /* number of the mark whose event it is; UINT64_MAX: it has none, the time
+                        * counts */
 };
 
 struct events {
@@ -211,22 +227,24 @@ struct events {
         struct deliver_stream stream;
         uint64_t written;
         uint64_t first; /* event from FROM on; 0 none yet */
-        bool ended;     /* the log; not what was asked for, nor the patience of who reads the output */
+        bool ended; /* the log; not what was asked for, nor the patience of who reads the output */
 };
 
 static int say_help(void)
 {
-        return command_help(COMMAND_events,
-                            "Print every allocation and free of a recording made with --events, in the order\n"
-                            "in which they happened. FILE defaults to the newest *.seep here; it may also be\n"
-                            "the .FILE.events of a recording that did not end, or a process that is being\n"
-                            "recorded (PID): its events of the last 5 seconds may be missing.\n",
-                            "\nexamples:\n"
-                            "  seep record --events ./app && seep events\n"
-                            "  seep events --from startup --to end --open   allocated since, still there\n"
-                            "  seep events --csv -o events.csv app.42.seep\n"
-                            "\nExit status: 0 success, 1 --totals found a difference, 2 usage error or no event\n"
-                            "log, 3 the process is not recorded, 4 the file cannot be read.\n");
+        return command_help(
+                COMMAND_events,
+                "Print every allocation and free of a recording made with --events, in the order\n"
+                "in which they happened. FILE defaults to the newest *.seep here; it may also be\n"
+                "the .FILE.events of a recording that did not end, or a process that is being\n"
+                "recorded (PID): its events of the last 5 seconds may be missing.\n",
+                "\nexamples:\n"
+                "  seep record --events ./app && seep events\n"
+                "  seep events --from startup --to end --open   allocated since, still there\n"
+                "  seep events --csv -o events.csv app.42.seep\n"
+                "\nExit status: 0 success, 1 --totals found a difference, 2 usage error or no "
+                "event\n"
+                "log, 3 the process is not recorded, 4 the file cannot be read.\n");
 }
 
 /* ---- which events ---- */
@@ -253,7 +271,8 @@ static bool bounds_in_order(const struct events *v, struct err *e)
 
         if (!from->word || !to->word || (marks ? from->mark <= to->mark : from->at.ms <= to->at.ms))
                 return true;
-        return err_set(e, ERR_EXIT_USAGE, "--from %s --to %s: the end lies before the start", from->word, to->word);
+        return err_set(e, ERR_EXIT_USAGE, "--from %s --to %s: the end lies before the start",
+                       from->word, to->word);
 }
 
 static bool is_mark(const struct bound *b, const struct ledger_event *e)
@@ -274,7 +293,8 @@ static bool reaches(const struct events *v, const struct bound *b, const struct 
 /* Whether E is behind the end; the event of a mark itself is not. */
 static bool passes(const struct events *v, const struct ledger_event *e)
 {
-        return v->to.word && (v->to.mark == UINT64_MAX || events_log_headless(v->log)) && e->ms > v->to.at.ms;
+        return v->to.word && (v->to.mark == UINT64_MAX || events_log_headless(v->log)) &&
+               e->ms > v->to.at.ms;
 }
 
 /* ---- writing them ---- */
@@ -316,7 +336,8 @@ static void read_all(struct events *v)
                 if (is_mark(&v->to, &e))
                         break;
                 if (line.terminal && number % EVENTS_BATCH == 0)
-                        line.progress.tell(&line.progress, events_log_done(v->log), events_log_size(v->log).bytes);
+                        line.progress.tell(&line.progress, events_log_done(v->log),
+                                           events_log_size(v->log).bytes);
         }
         progress_end(&line);
 }
@@ -337,8 +358,10 @@ static void write_open(struct events *v)
                         open[used++] = all[i];
         qsort(open, used, sizeof *open, by_number);
         for (uint64_t i = 0; i < used && more; i++) {
-                struct ledger_event e = { .type = LEDGER_EVENT_ALLOC, .kind = open[i].kind, .thread = open[i].thread, .site = open[i].site,
-                                          .ms = open[i].ms, .address = open[i].address, .size = open[i].size };
+                struct ledger_event e = { .type = LEDGER_EVENT_ALLOC, .kind = open[i].kind,
+                                          .thread = open[i].thread, .site = open[i].site,
+                                          .ms = open[i].ms, .address = open[i].address,
+                                          .size = open[i].size };
 
                 more = write_event(v, open[i].number, &e);
         }
@@ -358,8 +381,10 @@ static void prepare(struct events *v)
 
         v->names.options.all_frames = v->all_frames;
         v->replay = replay_new();
-        v->out = (struct transactions){ .profile = &v->profile, .symbols = symbols_new(&v->profile, &v->names.options),
-                                        .wrappers = hide ? &v->wrappers : NULL, .form = forms[v->form],
+        v->out = (struct transactions){ .profile = &v->profile,
+                                        .symbols = symbols_new(&v->profile, &v->names.options),
+                                        .wrappers = hide ? &v->wrappers : NULL,
+                                        .form = forms[v->form],
                                         .whole = v->stacks || v->form == EVENTS_MEMTRAQ };
         if (hide && v->out.form == TRANSACTIONS_TEXT)
                 v->out.fold = fold_new(&v->profile, v->out.symbols, &v->wrappers);
@@ -380,10 +405,11 @@ static void tell_begin(const struct events *v)
         if (v->quiet || !events_log_headless(v->log))
                 return;
         if (dropped)
-                message("the first %" PRIu64 " event%s no longer there: only the last parts of the log were kept (--max-files)", dropped,
-                        dropped == 1 ? " is" : "s are");
+                message("the first %" PRIu64 " event%s no longer there: only the last parts of the "
+                        "log were kept (--max-files)", dropped, dropped == 1 ? " is" : "s are");
         else
-                message("the first events are no longer there: only the last parts of the log were kept (--max-files)");
+                message("the first events are no longer there: only the last parts of the log were "
+                        "kept (--max-files)");
 }
 
 static bool print(struct events *v, struct err *e)
@@ -428,12 +454,14 @@ static bool open_file(struct events *v, struct err *e)
                 return false;
         beside = events_log_beside(v->log);
         if (beside && !v->quiet)
-                message("%s is incomplete: seep was killed, or is still recording; its events are in %s", v->file, beside);
+                message("%s is incomplete: seep was killed, or is still recording; its events are "
+                        "in %s", v->file, beside);
         if (file_read(&v->profile, v->file, e)) {
                 for (uint32_t i = 0; v->profile.truncated && i < v->profile.meta.warning_count; i++)
                         message("warning: %s", v->profile.meta.warnings[i]);
         } else {
-                message("%s holds events only: numbers are shown in place of names", beside ? beside : v->file);
+                message("%s holds events only: numbers are shown in place of names",
+                        beside ? beside : v->file);
                 *e = (struct err){ 0 };
         }
         return true;
@@ -446,8 +474,8 @@ static bool open_process(struct events *v, const struct load_source *source, str
                 return false;
         if (!(v->profile.meta.flags & WIRE_F_EVENTS))
                 return err_set(e, ERR_EXIT_USAGE,
-                               "process %u is recorded without an event log: 'seep record --events %s' "
-                               "makes one", source->pid, v->profile.meta.program);
+                               "process %u is recorded without an event log: 'seep record --events "
+                               "%s' makes one", source->pid, v->profile.meta.program);
         v->log = events_log_open_in(source->path, source->folder, e);
         return v->log != NULL;
 }
@@ -459,7 +487,8 @@ static bool load(struct events *v, struct err *e)
                     (source.pid ? open_process(v, &source, e) : open_file(v, e));
 
         load_close(&source);
-        return good && find_bound(&v->profile, &v->from, e) && find_bound(&v->profile, &v->to, e) && bounds_in_order(v, e);
+        return good && find_bound(&v->profile, &v->from, e) && find_bound(&v->profile, &v->to, e) &&
+               bounds_in_order(v, e);
 }
 
 static int run(struct events *v)
@@ -496,7 +525,9 @@ static int take(struct events *v, int which, const char *value)
         case EVENTS_MMLEAK:
         case EVENTS_TOTALS:
                 if (v->form && v->form != which)
-                        return message_usage("events", "--%s and --%s are two formats: give one of them", events_options[v->form].name,
+                        return message_usage("events",
+                                             "--%s and --%s are two formats: give one of them",
+                                             events_options[v->form].name,
                                              events_options[which].name);
                 v->form = which;
                 return 0;
@@ -536,7 +567,8 @@ int cmd_events(int argc, char **argv)
         while (!status && (which = option_next(&parser)) >= 0) {
                 if (which == EVENTS_HELP)
                         return say_help();
-                if (!names_take(&v.names, "events", events_options[which].name, parser.value, &status))
+                if (!names_take(&v.names, "events", events_options[which].name, parser.value,
+                                &status))
                         status = take(&v, which, parser.value);
         }
         if (status || which == OPTION_WRONG)

@@ -23,27 +23,33 @@
 #include "cli/suggest.h"
 #include "export/export.h"
 
-#define EXPORT_OPTIONS(X)                                                                                              \
-        X(EXPORT_TO, "to", 0, "FORMAT", "the format; list describes them all",                                         \
-          "list|pprof|collapsed|speedscope|callgrind|gprof2dot|csv|json|dhat|massif|heaptrack|firefox|sqlite|"         \
-          "valgrind-xml|sarif|junit|maps|...")                                                                         \
-        X(EXPORT_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                                           \
-        X(EXPORT_COST, "cost", 0, "COST",                                                                              \
-          "alloc-bytes alloc-count peak-bytes peak-count live-bytes live-count leaked-bytes leaked-count temp-count, " \
-          "or a cost of 'seep report'; formats with several costs have all unless one is given",                       \
-          "alloc-bytes|alloc-count|peak-bytes|peak-count|live-bytes|live-count|leaked-bytes|leaked-count|temp-count|"  \
-          "peak|live|total|allocs|temporary|change|...")                                                               \
-        X(EXPORT_AT, "at", 0, "WHEN", "the moment: peak, end, a time like 1.5s, a snapshot's number, or a label",      \
-          "peak|end|...")                                                                                              \
-        X(EXPORT_RANGE, "range", 0, "A..B", "what happened between two moments: 2s..5s, ..5s, startup..")              \
-        FILTER_OPTIONS(X, EXPORT)                                                                                      \
-        THREAD_OPTION(X, EXPORT)                                                                                       \
-        X(EXPORT_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")               \
-        WRAPPER_OPTIONS(X, EXPORT)                                                                                     \
-        NAMES_OPTIONS(X, EXPORT)                                                                                       \
-        X(EXPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
-        FILE_OPTIONS(X, EXPORT)                                                                                        \
-        X(EXPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
+#define EXPORT_OPTIONS(X)                                                                        \
+        X(EXPORT_TO, "to", 0, "FORMAT", "the format; list describes them all",                   \
+          "list|pprof|collapsed|speedscope|callgrind|gprof2dot|csv|json|dhat|massif|heaptrack|"  \
+          "firefox|sqlite|"                                                                      \
+          "valgrind-xml|sarif|junit|maps|...")                                                   \
+        X(EXPORT_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                     \
+        X(EXPORT_COST, "cost", 0, "COST",                                                        \
+          "alloc-bytes alloc-count peak-bytes peak-count live-bytes live-count leaked-bytes "    \
+          "leaked-count temp-count, "                                                            \
+          "or a cost of 'seep report'; formats with several costs have all unless one is given", \
+          "alloc-bytes|alloc-count|peak-bytes|peak-count|live-bytes|live-count|leaked-bytes|"    \
+          "leaked-count|temp-count|"                                                             \
+          "peak|live|total|allocs|temporary|change|...")                                         \
+        X(EXPORT_AT, "at", 0, "WHEN",                                                            \
+          "the moment: peak, end, a time like 1.5s, a snapshot's number, or a label",            \
+          "peak|end|...")                                                                        \
+        X(EXPORT_RANGE, "range", 0, "A..B",                                                      \
+          "what happened between two moments: 2s..5s, ..5s, startup..")                          \
+        FILTER_OPTIONS(X, EXPORT)                                                                \
+        THREAD_OPTION(X, EXPORT)                                                                 \
+        X(EXPORT_DEPTH_MERGE, "depth-merge", 0, "N",                                             \
+          "merge stacks with the same N innermost frames")                                       \
+        WRAPPER_OPTIONS(X, EXPORT)                                                               \
+        NAMES_OPTIONS(X, EXPORT)                                                                 \
+        X(EXPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                          \
+        FILE_OPTIONS(X, EXPORT)                                                                  \
+        X(EXPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                       \
         LAST_OPTIONS(X, EXPORT)
 
 enum { EXPORT_OPTIONS(OPTION_ENUM) EXPORT_COUNT };
@@ -65,7 +71,8 @@ static const struct {
 } followed[] = { { EXPORT_FOLLOWS_AT, "--at", "covers the whole run" },
                  { EXPORT_FOLLOWS_RANGE, "--range", "begins at the start of the run" },
                  { EXPORT_FOLLOWS_COST, "--cost", "has all costs at once" },
-                 { EXPORT_FOLLOWS_FILTERS, "filters", "covers the whole run and cannot be filtered" } };
+                 { EXPORT_FOLLOWS_FILTERS, "filters",
+                   "covers the whole run and cannot be filtered" } };
 
 static void forms_with(uint32_t flags, struct str *out)
 {
@@ -117,18 +124,19 @@ static int say_help(void)
 
         str_text(&more, "\nforms:\n");
         list_forms(&more);
-        str_text(&more, "\nexamples:\n"
-                        "  seep export --to pprof -o heap.pb.gz && go tool pprof -http : heap.pb.gz\n"
-                        "  seep export --to collapsed --cost peak | flamegraph.pl >peak.svg\n"
-                        "  seep export --to speedscope -o run.speedscope.json run.seep\n"
-                        "  seep export --to callgrind --cost leaked-bytes -o callgrind.out.leaks\n"
-                        "\nExit status: 0 success, 2 usage error, 3 the process is not recorded, 4 the file\n"
-                        "cannot be read.\n");
+        str_text(&more,
+                 "\nexamples:\n"
+                 "  seep export --to pprof -o heap.pb.gz && go tool pprof -http : heap.pb.gz\n"
+                 "  seep export --to collapsed --cost peak | flamegraph.pl >peak.svg\n"
+                 "  seep export --to speedscope -o run.speedscope.json run.seep\n"
+                 "  seep export --to callgrind --cost leaked-bytes -o callgrind.out.leaks\n"
+                 "\nExit status: 0 success, 2 usage error, 3 the process is not recorded, 4 the "
+                 "file\n"
+                 "cannot be read.\n");
         command_help(COMMAND_export,
-                     "Convert a recording to the format of another tool, on stdout or in -o FILE.\n"
-                     "FILE defaults to the newest *.seep here; a process that is being recorded (PID)\n"
-                     "is searched for leaks and converted as it is now.\n\n",
-                     str_get(&more));
+                "Convert a recording to the format of another tool, on stdout or in -o FILE.\n"
+                "FILE defaults to the newest *.seep here; a process that is being recorded (PID)\n"
+                "is searched for leaks and converted as it is now.\n\n", str_get(&more));
         str_free(&more);
         return 0;
 }
@@ -152,7 +160,9 @@ static int no_form(void)
         int status;
 
         forms_with(0, &names);
-        status = message_usage("export", "which format? Give --to with one of %s; --to list describes them", str_get(&names));
+        status = message_usage("export",
+                               "which format? Give --to with one of %s; --to list describes them",
+                               str_get(&names));
         str_free(&names);
         return status;
 }
@@ -167,11 +177,13 @@ static int take_form(struct export_command *w, const char *word)
         w->list = strcmp(word, "list") == 0;
         if (w->form || w->list)
                 return 0;
-        for (const struct export_form *form = export_forms; form->word && count < sizeof words / sizeof words[0]; form++)
+        for (const struct export_form *form = export_forms;
+             form->word && count < sizeof words / sizeof words[0]; form++)
                 words[count++] = form->word;
         near = suggest_nearest(word, words, count);
-        return message_usage("export", "unknown format '%s'%s%s%s; --to list describes all formats", word,
-                             near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+        return message_usage("export", "unknown format '%s'%s%s%s; --to list describes all formats",
+                             word, near ? " (did you mean " : "", near ? near : "",
+                             near ? "?)" : "");
 }
 
 static int take(void *to, int which, const char *value)
@@ -187,7 +199,9 @@ static int take(void *to, int which, const char *value)
                 return report_take(r, report_option(export_options[which].name), value);
         }
         if (!cost_named(value, &w->input.cost))
-                return message_usage("export", "--cost '%s': unknown cost ('seep help export' lists them)", value);
+                return message_usage("export",
+                                     "--cost '%s': unknown cost ('seep help export' lists them)",
+                                     value);
         r->cost_set = true;
         r->request.change = false;
         r->request.cost = cost_names[w->input.cost].select;
@@ -200,7 +214,9 @@ static int not_text(const struct export_form *form)
         int status;
 
         usual_name(form, &name);
-        status = message_usage("export", "%s is not text, and stdout is a terminal: use '-o %s', or a pipe", form->word, str_get(&name));
+        status = message_usage("export",
+                               "%s is not text, and stdout is a terminal: use '-o %s', or a pipe",
+                               form->word, str_get(&name));
         str_free(&name);
         return status;
 }
@@ -209,21 +225,28 @@ static int not_text(const struct export_form *form)
 static int check_followed(const struct export_command *w)
 {
         const struct report *r = &w->asked;
-        uint32_t given = (r->at_word ? EXPORT_FOLLOWS_AT : 0) | (r->range_word ? EXPORT_FOLLOWS_RANGE : 0) |
-                         (r->cost_set ? EXPORT_FOLLOWS_COST : 0) | (r->filter_words.length ? EXPORT_FOLLOWS_FILTERS : 0);
+        uint32_t given = (r->at_word ? EXPORT_FOLLOWS_AT : 0) |
+                         (r->range_word ? EXPORT_FOLLOWS_RANGE : 0) |
+                         (r->cost_set ? EXPORT_FOLLOWS_COST : 0) |
+                         (r->filter_words.length ? EXPORT_FOLLOWS_FILTERS : 0);
         struct str able = { 0 };
         int status = 0;
 
-        if (r->request.depth_merge && (!(w->form->flags & EXPORT_FOLLOWS_FILTERS) || (w->form->flags & EXPORT_EVENTS)))
-                return message_usage("export", "--to %s has full stacks: --depth-merge is not supported", w->form->word);
+        if (r->request.depth_merge &&
+            (!(w->form->flags & EXPORT_FOLLOWS_FILTERS) || (w->form->flags & EXPORT_EVENTS)))
+                return message_usage("export",
+                                     "--to %s has full stacks: --depth-merge is not supported",
+                                     w->form->word);
         for (size_t i = 0; i < sizeof followed / sizeof *followed && !status; i++) {
                 bool filter = followed[i].flag == EXPORT_FOLLOWS_FILTERS;
 
                 if (!(given & ~w->form->flags & followed[i].flag))
                         continue;
                 forms_with(followed[i].flag, &able);
-                status = message_usage("export", "--to %s %s: %s is for %s", w->form->word, followed[i].why,
-                                       filter ? str_get(&r->filter_words) + 1 : followed[i].option, /* without the space before the first */
+                /* Without the space before the first. */
+                status = message_usage("export", "--to %s %s: %s is for %s", w->form->word,
+                                       followed[i].why,
+                                       filter ? str_get(&r->filter_words) + 1 : followed[i].option,
                                        str_get(&able));
         }
         str_free(&able);
@@ -277,7 +300,8 @@ static bool make(struct export_command *w, const struct profile *p, struct str *
         }
         request.resources = true;
         if (w->form->flags & EXPORT_RESOURCES)
-                select_make(&resources, p, w->input.symbols, &request, e); /* possible, as it was before */
+                /* Possible, as it was before. */
+                select_make(&resources, p, w->input.symbols, &request, e);
         report_remark(r, &sel);
         w->input.profile = p;
         w->input.sel = &sel;
@@ -293,7 +317,8 @@ static bool make(struct export_command *w, const struct profile *p, struct str *
         return good;
 }
 
-static bool convert(struct export_command *w, const struct profile *p, struct str *out, struct err *e)
+static bool convert(struct export_command *w, const struct profile *p, struct str *out,
+                    struct err *e)
 {
         struct report *r = &w->asked;
         struct progress_line line;
@@ -332,8 +357,8 @@ static bool is_packed(const struct export_command *w)
         const char *output = w->asked.output;
         size_t length = output ? strlen(output) : 0;
 
-        return length > 3 && strcmp(output + length - 3, ".gz") == 0 && strcmp(w->form->word, "pprof") != 0 &&
-               strcmp(w->form->word, "sqlite") != 0;
+        return length > 3 && strcmp(output + length - 3, ".gz") == 0 &&
+               strcmp(w->form->word, "pprof") != 0 && strcmp(w->form->word, "sqlite") != 0;
 }
 
 /* Parts that were packed one by one are a packed file as well. */
@@ -365,7 +390,8 @@ static void take_part(struct str_sink *sink, struct str *out)
         str_clear(out);
 }
 
-static bool write_form(struct export_command *w, const struct profile *p, struct deliver *how, struct err *e)
+static bool write_form(struct export_command *w, const struct profile *p, struct deliver *how,
+                       struct err *e)
 {
         struct long_form l = { .reader = { take_piece }, .sink = { take_part }, .how = how, .e = e,
                                .packed = is_packed(w) };
@@ -396,7 +422,8 @@ static int show(struct export_command *w, const char *file)
         unsigned load = (w->form->flags & EXPORT_EVENTS ? LOAD_EVENTS : LOAD_SEARCHED) |
                         (r->quiet ? LOAD_QUIET : 0);
         struct load_source source;
-        struct deliver how = { .output = r->output, .force = r->force, .plain = true, .raw = true, .quiet = r->quiet };
+        struct deliver how = { .output = r->output, .force = r->force, .plain = true, .raw = true,
+                               .quiet = r->quiet };
         struct profile p = { 0 };
         struct err e = { 0 };
         int status = 0;
@@ -408,7 +435,8 @@ static int show(struct export_command *w, const char *file)
                 w->input.file = load & LOAD_EVENTS ? source.path : file;
                 w->input.folder = source.folder;
                 if (report_view_lost(r, &p))
-                        err_set(&e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks", file);
+                        err_set(&e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks",
+                                file);
                 else
                         write_form(w, &p, &how, &e);
         }
@@ -458,7 +486,8 @@ int cmd_export(int argc, char **argv)
         if (!status && !w.list && !w.form)
                 status = no_form();
         if (!status && argc - parser.first_operand > 1)
-                status = message_usage("export", "one recording at a time, not also '%s'", argv[parser.first_operand + 1]);
+                status = message_usage("export", "one recording at a time, not also '%s'",
+                                       argv[parser.first_operand + 1]);
         if (!status)
                 status = w.list ? say_list() : run(&w, argv[parser.first_operand]);
         report_free(&w.asked);

@@ -2,7 +2,8 @@
 /*
  * cmd_help.c -- `seep help`: the commands, one command's options, or a topic.
  *
- * Room:   outside, cli/ only.  A command's options are printed by the command itself, from its own table.
+ * Room:   outside, cli/ only.  A command's options are printed by the command
+ *         itself, from its own table.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ const struct option_entry help_options[] = { HELP_OPTIONS(OPTION_ENTRY) OPTION_E
 
 static int say_overview(void)
 {
-        puts("seep shows where a program's memory goes: every allocation, with its call stack.\n\ncommands:");
+        puts("seep shows where a program's memory goes: every allocation, with its call stack.\n\n"
+             "commands:");
         for (size_t i = 0; i < COMMAND_COUNT; i++)
                 printf("  seep %-9s %s\n", command_list[i].name, command_list[i].purpose);
         puts("\nexamples:\n"
@@ -37,7 +39,8 @@ static int say_overview(void)
              "\ntopics (seep help TOPIC):");
         for (size_t i = 0; i < TOPIC_COUNT; i++)
                 printf("  %-12s %s\n", topic_list[i].name, topic_list[i].purpose);
-        puts("\n'seep help COMMAND' or 'seep COMMAND --help' lists a command's options;\n'man seep' is the manual.");
+        puts("\n'seep help COMMAND' or 'seep COMMAND --help' lists a command's options;\n'man "
+             "seep' is the manual.");
         return 0;
 }
 
@@ -54,10 +57,12 @@ static int say_command(const struct command *command)
 
 static int say_help_of_help(void)
 {
-        return command_help(COMMAND_help, "Without a word: the list of commands and topics.\n\n", "");
+        return command_help(COMMAND_help, "Without a word: the list of commands and topics.\n\n",
+                            "");
 }
 
-/* The same lists for programs: manual pages and completion are made from them.  Fields are separated by tabs. */
+/* The same lists for programs: manual pages and completion are made from them.
+ * Fields are separated by tabs. */
 static void put_option(const struct option_entry *o)
 {
         char letter[2] = { o->letter, 0 };
@@ -65,8 +70,8 @@ static void put_option(const struct option_entry *o)
         if (!o->name && !o->letter)
                 fputs("heading\t", stdout);
         else
-                printf("option\t%s\t%s\t%s\t%s\t", letter, o->name ? o->name : "", o->argument ? o->argument : "",
-                       o->values ? o->values : "");
+                printf("option\t%s\t%s\t%s\t%s\t", letter, o->name ? o->name : "",
+                       o->argument ? o->argument : "", o->values ? o->values : "");
         for (const char *c = o->help; *c; c++)
                 putchar(*c == '\n' ? ' ' : *c);
         putchar('\n');

@@ -57,7 +57,8 @@ static bool start(const char *program, const char *url)
         return good;
 }
 
-/* Show URL with the programs of $BROWSER, or xdg-open where there is a display.  false: there is none that can be started. */
+/* Show URL with the programs of $BROWSER, or xdg-open where there is a display.  false: there is
+ * none that can be started. */
 static bool browser_open(const char *url)
 {
         const char *list = getenv("BROWSER");
@@ -75,7 +76,8 @@ static bool browser_open(const char *url)
 /* Append the file:// address of PATH, which exists. */
 static void browser_file_url(const char *path, struct str *out)
 {
-        static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+        static const char plain[] =
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
         char *full = realpath(path, NULL);
 
         str_text(out, "file://");
@@ -89,19 +91,22 @@ static void browser_file_url(const char *path, struct str *out)
 
 /* ---- `seep html`: a recording, or two compared, as a page for the browser ---- */
 
-#define HTML_OPTIONS(X)                                                                                                \
-        X(HTML_OPEN, "open", 0, NULL, "open the page in a browser ($BROWSER, or xdg-open)")                            \
-        X(HTML_SERVE, "serve", 0, NULL,                                                                                \
-          "serve the page on 127.0.0.1 until Ctrl-C: live for a process that is being recorded (PID), or with details on demand " \
-          "for a large FILE")                                                                                          \
-        X(HTML_SOURCE, "source", 0, "WHICH", "include the text of source files: none (default), used", "none|used")    \
-        FILTER_OPTIONS(X, HTML)                                                                                        \
-        THREAD_OPTION(X, HTML)                                                                                         \
-        NAMES_OPTIONS(X, HTML)                                                                                         \
-        X(HTML_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                  \
-        X(HTML_OUTPUT, "output", 'o', "FILE", "write to FILE (default: the recording's name with .html); - is stdout") \
-        X(HTML_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                  \
-        X(HTML_QUIET, "quiet", 'q', NULL, "no warnings, and no note where the page is")                                \
+#define HTML_OPTIONS(X)                                                                          \
+        X(HTML_OPEN, "open", 0, NULL, "open the page in a browser ($BROWSER, or xdg-open)")      \
+        X(HTML_SERVE, "serve", 0, NULL,                                                          \
+          "serve the page on 127.0.0.1 until Ctrl-C: live for a process that is being recorded " \
+          "(PID), or with details on demand "                                                    \
+          "for a large FILE")                                                                    \
+        X(HTML_SOURCE, "source", 0, "WHICH",                                                     \
+          "include the text of source files: none (default), used", "none|used")                 \
+        FILTER_OPTIONS(X, HTML)                                                                  \
+        THREAD_OPTION(X, HTML)                                                                   \
+        NAMES_OPTIONS(X, HTML)                                                                   \
+        X(HTML_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                            \
+        X(HTML_OUTPUT, "output", 'o', "FILE",                                                    \
+          "write to FILE (default: the recording's name with .html); - is stdout")               \
+        X(HTML_FORCE, "force", 'f', NULL, "replace an existing FILE")                            \
+        X(HTML_QUIET, "quiet", 'q', NULL, "no warnings, and no note where the page is")          \
         LAST_OPTIONS(X, HTML)
 
 enum { HTML_OPTIONS(OPTION_ENUM) HTML_COUNT };
@@ -128,19 +133,19 @@ struct html {
 static int say_help(void)
 {
         return command_help(COMMAND_html,
-                            "Write a recording as one HTML page that any browser shows without a network:\n"
-                            "summary, timeline, flame graph, tables, leaks, owners, sizes, threads, source.\n"
-                            "FILE defaults to the newest *.seep here. OLD and NEW are compared; each may be\n"
-                            "FILE@WHEN, as for 'seep diff'. A process that is being recorded (PID) is shown\n"
-                            "as it is now, with --serve live.\n\n",
-                            "\nexamples:\n"
-                            "  seep html --open                     the newest recording, in a browser\n"
-                            "  seep html -o page.html run.seep      to send to somebody\n"
-                            "  seep html old.seep new.seep          two runs compared\n"
-                            "  seep html run.seep@1 @2              two snapshots of one\n"
-                            "  seep html --serve 4711               a process that is being recorded, live\n"
-                            "\nExit status: 0 success, 1 the page could not be written, 2 usage error, 3 the\n"
-                            "process is not being recorded, 4 a file cannot be read.\n");
+                "Write a recording as one HTML page that any browser shows without a network:\n"
+                "summary, timeline, flame graph, tables, leaks, owners, sizes, threads, source.\n"
+                "FILE defaults to the newest *.seep here. OLD and NEW are compared; each may be\n"
+                "FILE@WHEN, as for 'seep diff'. A process that is being recorded (PID) is shown\n"
+                "as it is now, with --serve live.\n\n",
+                "\nexamples:\n"
+                "  seep html --open                     the newest recording, in a browser\n"
+                "  seep html -o page.html run.seep      to send to somebody\n"
+                "  seep html old.seep new.seep          two runs compared\n"
+                "  seep html run.seep@1 @2              two snapshots of one\n"
+                "  seep html --serve 4711               a process that is being recorded, live\n"
+                "\nExit status: 0 success, 1 the page could not be written, 2 usage error, 3 the\n"
+                "process is not being recorded, 4 a file cannot be read.\n");
 }
 
 /* ---- words ---- */
@@ -157,7 +162,8 @@ static int take(void *to, int which, const char *value)
                 h->serve = true;
                 return 0;
         case HTML_SOURCE:
-                h->source = (enum page_source)option_choice(html_options[HTML_SOURCE].values, value);
+                h->source = (enum page_source)option_choice(html_options[HTML_SOURCE].values,
+                                                            value);
                 return 0;
         }
         return report_take(&h->asked, report_option(html_options[which].name), value);
@@ -171,7 +177,8 @@ static int check_one(struct html *h)
                 if (h->serve)
                         h->count = 0;
         } else if (at) {
-                return message_usage("html", "%s is a moment: name a second one to compare it with", h->operands[0]);
+                return message_usage("html", "%s is a moment: name a second one to compare it with",
+                                     h->operands[0]);
         }
         return 0;
 }
@@ -183,9 +190,12 @@ static int check(struct html *h)
         if (h->serve && r->output)
                 return message_usage("html", "--serve writes no file: leave out -o");
         if (h->serve && r->filter_words.length)
-                return message_usage("html", "--serve shows everything: the page itself has filters");
+                return message_usage("html",
+                                     "--serve shows everything: the page itself has filters");
         if (h->count == HTML_SIDES && r->filter_words.length)
-                return message_usage("html", "-i, -x, --module and --thread are for one recording; the page itself has filters");
+                return message_usage("html",
+                                     "-i, -x, --module and --thread are for one recording; the "
+                                     "page itself has filters");
         if (h->open && r->output && strcmp(r->output, "-") == 0)
                 return message_usage("html", "--open needs a file: a browser cannot read stdout");
         return h->count == 1 ? check_one(h) : 0;
@@ -226,8 +236,11 @@ static bool choose_output(struct html *h, struct err *e)
         }
         if (errno != EEXIST)
                 return place_refuse(h->output, ERR_EXIT_USAGE, e);
-        return err_set(e, ERR_EXIT_USAGE, r->force ? "%s is not a regular file, or belongs to another user: -o FILE writes elsewhere"
-                                                   : "%s exists already: -f replaces it, -o FILE writes elsewhere", h->output);
+        return err_set(e, ERR_EXIT_USAGE,
+                       r->force ? "%s is not a regular file, or belongs to another user: -o FILE "
+                                  "writes elsewhere"
+                                : "%s exists already: -f replaces it, -o FILE writes elsewhere",
+                       h->output);
 }
 
 static bool write_page(struct html *h, const struct str *page, struct err *e)
@@ -236,13 +249,15 @@ static bool write_page(struct html *h, const struct str *page, struct err *e)
 
         if (!h->output)
                 return deliver_text(&to_stdout, page, e);
-        if (!store_at(&h->place, &(struct store_part){ .bytes = page->data, .count = page->length }, 1, e))
+        if (!store_at(&h->place, &(struct store_part){ .bytes = page->data, .count = page->length },
+                      1, e))
                 return false;
         if (!h->asked.quiet) {
                 struct str size = { 0 };
 
                 text_size(&size, (int64_t)page->length);
-                message("the page is in %s (%s)%s", h->output, str_get(&size), h->open ? "" : ": open it in a browser");
+                message("the page is in %s (%s)%s", h->output, str_get(&size),
+                        h->open ? "" : ": open it in a browser");
                 str_free(&size);
         }
         if (h->open) {
@@ -250,7 +265,8 @@ static bool write_page(struct html *h, const struct str *page, struct err *e)
 
                 browser_file_url(h->output, &url);
                 if (!browser_open(str_get(&url)))
-                        message("no browser could be started ($BROWSER, xdg-open): open %s yourself", str_get(&url));
+                        message("no browser could be started ($BROWSER, xdg-open): open %s "
+                                "yourself", str_get(&url));
                 str_free(&url);
         }
         return true;
@@ -274,7 +290,8 @@ static bool read_recording(struct html *h, uint32_t i, struct err *e)
                 return false;
         load_graph(p);
         if (report_view_lost(&h->asked, p))
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks", file);
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks",
+                               file);
         recording->profile = p;
         recording->symbols = symbols_new(p, &h->asked.names.options);
         return true;
@@ -285,7 +302,8 @@ static bool name_recordings(struct html *h, struct err *e)
         if (!h->operands[0])
                 return newest_recording(&h->files[0], e);
         for (uint32_t i = 0; i < h->count; i++)
-                if (!newest_or_named(h->operands[i], i ? h->files[0] : NULL, &h->files[i], &h->moments[i], e))
+                if (!newest_or_named(h->operands[i], i ? h->files[0] : NULL, &h->files[i],
+                                     &h->moments[i], e))
                         return false;
         return true;
 }
@@ -301,7 +319,8 @@ static bool read_recordings(struct html *h, struct err *e)
 static bool make_page(struct html *h, struct str *page, struct err *e)
 {
         struct report *r = &h->asked;
-        struct page_request request = { .recordings = h->recordings, .count = h->count, .source = h->source, .names = &r->names.options };
+        struct page_request request = { .recordings = h->recordings, .count = h->count,
+                                        .source = h->source, .names = &r->names.options };
         struct str data = { 0 };
         bool good;
 
@@ -328,7 +347,8 @@ static int write_html(struct html *h)
         struct err e = { 0 };
         int status = 0;
 
-        if (!name_recordings(h, &e) || !choose_output(h, &e) || !read_recordings(h, &e) || !make_page(h, &page, &e) || !write_page(h, &page, &e))
+        if (!name_recordings(h, &e) || !choose_output(h, &e) || !read_recordings(h, &e) ||
+            !make_page(h, &page, &e) || !write_page(h, &page, &e))
                 status = message_error(&e);
         str_free(&page);
         return status;
@@ -349,15 +369,18 @@ static void announce(void *context, const char *url)
         if (!h->asked.quiet)
                 message("the page is served there until Ctrl-C");
         if (h->open && !browser_open(url))
-                message("no browser could be started ($BROWSER, xdg-open): open that address yourself");
+                message("no browser could be started ($BROWSER, xdg-open): open that address "
+                        "yourself");
 }
 
 static int serve_html(struct html *h)
 {
-        struct serve_request request = { .recordings = h->recordings, .count = h->count, .pid = h->pid, .names = &h->asked.names.options,
+        struct serve_request request = { .recordings = h->recordings, .count = h->count,
+                                         .pid = h->pid, .names = &h->asked.names.options,
                                          .source = h->source, .context = h, .announce = announce };
         struct err e = { 0 };
-        bool good = h->count ? name_recordings(h, &e) && read_recordings(h, &e) : ask_program(&h->pid, &e);
+        bool good = h->count ? name_recordings(h, &e) && read_recordings(h, &e)
+                             : ask_program(&h->pid, &e);
 
         request.pid = h->pid;
         progress_start(&h->line, "resolving names", h->asked.quiet);
@@ -388,12 +411,13 @@ static int run(struct html *h, char **operands, int count)
 
         if (!page_template_bytes) {
                 err_set(&e, ERR_EXIT_USAGE,
-                        "this seep was built without its page: node or npm was missing, or had no network; report, leaks, top and export "
-                        "show the same data");
+                        "this seep was built without its page: node or npm was missing, or had no "
+                        "network; report, leaks, top and export show the same data");
                 return message_error(&e);
         }
         if (count > HTML_SIDES)
-                return message_usage("html", "one recording, or two to compare, not also '%s'", operands[HTML_SIDES]);
+                return message_usage("html", "one recording, or two to compare, not also '%s'",
+                                     operands[HTML_SIDES]);
         h->count = count == HTML_SIDES ? HTML_SIDES : 1;
         for (int i = 0; i < count; i++)
                 h->operands[i] = operands[i];

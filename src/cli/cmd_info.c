@@ -15,9 +15,9 @@
 #include "profile/packed.h"
 #include "profile/plain_texts.h"
 
-#define INFO_OPTIONS(X)                                                                                 \
-        X(INFO_JSON, "json", 0, NULL, "machine-readable output")                                        \
-        X(INFO_SYMBOLS, "symbols", 0, NULL, "check for names and line numbers of each module")          \
+#define INFO_OPTIONS(X)                                                                        \
+        X(INFO_JSON, "json", 0, NULL, "machine-readable output")                               \
+        X(INFO_SYMBOLS, "symbols", 0, NULL, "check for names and line numbers of each module") \
         LAST_OPTIONS(X, INFO)
 
 enum { INFO_OPTIONS(OPTION_ENUM) INFO_COUNT };
@@ -26,11 +26,11 @@ const struct option_entry info_options[] = { INFO_OPTIONS(OPTION_ENTRY) OPTION_E
 static int say_help(void)
 {
         return command_help(COMMAND_info,
-                            "Show what a recording contains and whether it is intact.\n"
-                            "FILE defaults to the newest *.seep here; PID is a process that is being\n"
-                            "recorded.\n\n",
-                            "\nExit status: 0 the file is intact, 1 a part is missing or damaged, 2 usage\n"
-                            "error, 3 the process is not recorded, 4 nothing can be read.\n");
+                "Show what a recording contains and whether it is intact.\n"
+                "FILE defaults to the newest *.seep here; PID is a process that is being\n"
+                "recorded.\n\n",
+                "\nExit status: 0 the file is intact, 1 a part is missing or damaged, 2 usage\n"
+                "error, 3 the process is not recorded, 4 nothing can be read.\n");
 }
 
 /* For each module: ask for some of its frames.  More would take long and tell nothing new. */
@@ -44,7 +44,9 @@ static void look_for_names(struct info *info, bool raw)
 
         info->names = heap_zero(p->module_count, sizeof *info->names);
         for (uint32_t i = 0; i < p->node_count; i++) {
-                struct info_names *n = p->nodes[i].module < p->module_count ? &info->names[p->nodes[i].module] : NULL;
+                struct info_names *n = p->nodes[i].module < p->module_count
+                                               ? &info->names[p->nodes[i].module]
+                                               : NULL;
                 const struct symbol_frame *frames;
 
                 if (!n || n->asked == INFO_FRAMES_ASKED)
@@ -91,7 +93,8 @@ static int run(const char *file, bool json, bool names)
         if (!file && !newest_recording(&newest, &e))
                 return message_error(&e);
         info.file = file ? file : newest;
-        if (load_open(&source, info.file, LOAD_QUIET, &e) && file_take(&info.profile, source.path, PACKED_LEAST, &e) &&
+        if (load_open(&source, info.file, LOAD_QUIET, &e) &&
+            file_take(&info.profile, source.path, PACKED_LEAST, &e) &&
             file_sections(&info.layout, source.path, &e)) {
                 info.running = source.pid != 0;
                 status = show(&info, json, names);
@@ -124,6 +127,7 @@ int cmd_info(int argc, char **argv)
         if (which == OPTION_WRONG)
                 return ERR_EXIT_USAGE;
         if (argc - parser.first_operand > 1)
-                return message_usage("info", "one recording at a time, not also '%s'", argv[parser.first_operand + 1]);
+                return message_usage("info", "one recording at a time, not also '%s'",
+                                     argv[parser.first_operand + 1]);
         return run(argv[parser.first_operand], json, names);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_leaks.c -- `seep leaks [FILE|PID]`: what a program lost, from a recording or from the process itself.
+ * cmd_leaks.c -- `seep leaks [FILE|PID]`: what a program lost, from a recording or
+ * from the process itself.
  *
  * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
  */
@@ -31,44 +32,56 @@
 #include "session/ask.h"
 #include "words/text.h"
 
-#define LEAKS_OPTIONS(X)                                                                                               \
-        X(LEAKS_HEAD_WHAT, NULL, 0, NULL, "what to show:")                                                             \
-        X(LEAKS_SHOW, "show", 0, "CLASSES",                                                                            \
-          "definite,possible (default), indirect, reachable, all; reachable is not an error",                          \
-          "definite|indirect|possible|reachable|all|...")                                                              \
-        X(LEAKS_BLOCKS, "blocks", 0, NULL, "each lost block: address, size, age, thread, first bytes, stack")          \
-        X(LEAKS_NEW, "new", 0, NULL, "only what was lost since the previous search")                                   \
-        X(LEAKS_JSON, "json", 0, NULL, "JSON, with the fields of report --json")                                       \
-        X(LEAKS_HEAD_CORE, NULL, 0, NULL, "for a core file:")                                                          \
-        X(LEAKS_CORE, "core", 0, "CORE", "search CORE, a core file of the recorded program, with the stacks of FILE")  \
-        X(LEAKS_EXE, "exe", 0, "PROGRAM", "the program of the core file, if it is not where it was")                   \
-        X(LEAKS_HEAD_PROCESS, NULL, 0, NULL, "for a process, or a core file:")                                         \
-        X(LEAKS_EVERY, "every", 0, "TIME", "search repeatedly, and show what is new each time")                        \
-        X(LEAKS_UNALIGNED, "unaligned", 0, NULL, "look for pointers at any byte, not only at multiples of 8")          \
-        X(LEAKS_NO_IDIOMS, "no-idioms", 0, NULL, "blocks held only by pointers behind a header, as with new[], are possibly lost") \
-        X(LEAKS_HEAD_RULES, NULL, 0, NULL, "suppressions:")                                                            \
-        X(LEAKS_SUPPRESSIONS, "suppressions", 0, "FILE", "suppress what rules in FILE match, in LSan or Valgrind syntax (may be repeated)") \
-        X(LEAKS_NO_BUILT_IN, "no-builtin-suppressions", 0, NULL, "also show what the C library and language runtimes keep") \
-        X(LEAKS_GEN, "gen-suppressions", 0, "[FORMAT]", "print a suppression for each leak instead, in valgrind (default) or lsan syntax", \
-          "valgrind|lsan")                                                                                             \
-        FILTER_OPTIONS(X, LEAKS)                                                                                       \
-        THREAD_OPTION(X, LEAKS)                                                                                        \
-        X(LEAKS_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                  \
-        X(LEAKS_LIMIT, "limit", 'n', "N", "at most N places, or blocks (10; 0 is all)")                                \
-        X(LEAKS_SORT, "sort", 's', "KEY",                                                                              \
-          "leaked-bytes (default) leaked-blocks average age live-bytes live-blocks alloc-bytes allocs",                \
-          "leaked-bytes|leaked-blocks|average|age|live-bytes|live-blocks|alloc-bytes|allocs")                          \
-        X(LEAKS_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                 \
-        WRAPPER_OPTIONS(X, LEAKS)                                                                                      \
-        RECURSION_OPTION(X, LEAKS)                                                                                     \
-        X(LEAKS_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                   \
-        NAMES_OPTIONS(X, LEAKS)                                                                                        \
-        X(LEAKS_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                 \
-        FILE_OPTIONS(X, LEAKS)                                                                                         \
-        COLOR_OPTION(X, LEAKS)                                                                                         \
-        X(LEAKS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                   \
-        X(LEAKS_QUIET, "quiet", 'q', NULL, "no warnings")                                                              \
-        X(LEAKS_VERBOSE, "verbose", 'v', NULL, "show each stack of a place, and what was suppressed by which rule")    \
+#define LEAKS_OPTIONS(X)                                                                         \
+        X(LEAKS_HEAD_WHAT, NULL, 0, NULL, "what to show:")                                       \
+        X(LEAKS_SHOW, "show", 0, "CLASSES",                                                      \
+          "definite,possible (default), indirect, reachable, all; reachable is not an error",    \
+          "definite|indirect|possible|reachable|all|...")                                        \
+        X(LEAKS_BLOCKS, "blocks", 0, NULL,                                                       \
+          "each lost block: address, size, age, thread, first bytes, stack")                     \
+        X(LEAKS_NEW, "new", 0, NULL, "only what was lost since the previous search")             \
+        X(LEAKS_JSON, "json", 0, NULL, "JSON, with the fields of report --json")                 \
+        X(LEAKS_HEAD_CORE, NULL, 0, NULL, "for a core file:")                                    \
+        X(LEAKS_CORE, "core", 0, "CORE",                                                         \
+          "search CORE, a core file of the recorded program, with the stacks of FILE")           \
+        X(LEAKS_EXE, "exe", 0, "PROGRAM",                                                        \
+          "the program of the core file, if it is not where it was")                             \
+        X(LEAKS_HEAD_PROCESS, NULL, 0, NULL, "for a process, or a core file:")                   \
+        X(LEAKS_EVERY, "every", 0, "TIME", "search repeatedly, and show what is new each time")  \
+        X(LEAKS_UNALIGNED, "unaligned", 0, NULL,                                                 \
+          "look for pointers at any byte, not only at multiples of 8")                           \
+        X(LEAKS_NO_IDIOMS, "no-idioms", 0, NULL,                                                 \
+          "blocks held only by pointers behind a header, as with new[], are possibly lost")      \
+        X(LEAKS_HEAD_RULES, NULL, 0, NULL, "suppressions:")                                      \
+        X(LEAKS_SUPPRESSIONS, "suppressions", 0, "FILE",                                         \
+          "suppress what rules in FILE match, in LSan or Valgrind syntax (may be repeated)")     \
+        X(LEAKS_NO_BUILT_IN, "no-builtin-suppressions", 0, NULL,                                 \
+          "also show what the C library and language runtimes keep")                             \
+        X(LEAKS_GEN, "gen-suppressions", 0, "[FORMAT]",                                          \
+          "print a suppression for each leak instead, in valgrind (default) or lsan syntax",     \
+          "valgrind|lsan")                                                                       \
+        FILTER_OPTIONS(X, LEAKS)                                                                 \
+        THREAD_OPTION(X, LEAKS)                                                                  \
+        X(LEAKS_HEAD_SHAPE, NULL, 0, NULL, "output:")                                            \
+        X(LEAKS_LIMIT, "limit", 'n', "N", "at most N places, or blocks (10; 0 is all)")          \
+        X(LEAKS_SORT, "sort", 's', "KEY",                                                        \
+          "leaked-bytes (default) leaked-blocks average age live-bytes live-blocks alloc-bytes " \
+          "allocs",                                                                              \
+          "leaked-bytes|leaked-blocks|average|age|live-bytes|live-blocks|alloc-bytes|allocs")    \
+        X(LEAKS_LONG, "long", 'L', NULL,                                                         \
+          "show the program or library of every frame, and full names")                          \
+        WRAPPER_OPTIONS(X, LEAKS)                                                                \
+        RECURSION_OPTION(X, LEAKS)                                                               \
+        X(LEAKS_DEPTH_MERGE, "depth-merge", 0, "N",                                              \
+          "merge stacks with the same N innermost frames")                                       \
+        NAMES_OPTIONS(X, LEAKS)                                                                  \
+        X(LEAKS_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                           \
+        FILE_OPTIONS(X, LEAKS)                                                                   \
+        COLOR_OPTION(X, LEAKS)                                                                   \
+        X(LEAKS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                             \
+        X(LEAKS_QUIET, "quiet", 'q', NULL, "no warnings")                                        \
+        X(LEAKS_VERBOSE, "verbose", 'v', NULL,                                                   \
+          "show each stack of a place, and what was suppressed by which rule")                   \
         LAST_OPTIONS(X, LEAKS)
 
 enum { LEAKS_OPTIONS(OPTION_ENUM) LEAKS_COUNT };
@@ -95,20 +108,20 @@ struct leaks_command {
 static int say_help(void)
 {
         return command_help(COMMAND_leaks,
-                            "Show what a program leaked: memory that nothing points to any more, by call\n"
-                            "stack, largest first, and its invalid frees. FILE is a recording (the newest\n"
-                            "*.seep here), searched when its program ended. A process that is being recorded\n"
-                            "is searched now; PID is its own, or that of the seep that started it. Of any\n"
-                            "other process the blocks that glibc's malloc has are searched, without stacks,\n"
-                            "and so are core files.\n",
-                            "\nexamples:\n"
-                            "  seep leaks                               the newest recording here\n"
-                            "  seep leaks --blocks -n 5 run.seep        five blocks, with their first bytes\n"
-                            "  seep leaks --every 30s 4711              what a server loses as it runs\n"
-                            "  seep leaks --gen-suppressions > my.supp  rules for what is known\n"
-                            "  seep leaks --core core run.seep          a crash, with the recorded stacks\n"
-                            "\nExit status: 0 nothing definitely lost and no invalid frees, 1 otherwise, 2\n"
-                            "usage error, 3 it was not or cannot be searched, 4 the file cannot be read.\n");
+                "Show what a program leaked: memory that nothing points to any more, by call\n"
+                "stack, largest first, and its invalid frees. FILE is a recording (the newest\n"
+                "*.seep here), searched when its program ended. A process that is being recorded\n"
+                "is searched now; PID is its own, or that of the seep that started it. Of any\n"
+                "other process the blocks that glibc's malloc has are searched, without stacks,\n"
+                "and so are core files.\n",
+                "\nexamples:\n"
+                "  seep leaks                               the newest recording here\n"
+                "  seep leaks --blocks -n 5 run.seep        five blocks, with their first bytes\n"
+                "  seep leaks --every 30s 4711              what a server loses as it runs\n"
+                "  seep leaks --gen-suppressions > my.supp  rules for what is known\n"
+                "  seep leaks --core core run.seep          a crash, with the recorded stacks\n"
+                "\nExit status: 0 nothing definitely lost and no invalid frees, 1 otherwise, 2\n"
+                "usage error, 3 it was not or cannot be searched, 4 the file cannot be read.\n");
 }
 
 /* ---- words ---- */
@@ -119,7 +132,8 @@ static int take_show(struct leaks_command *w, const char *value)
         int status = 0;
 
         w->options.show = 0;
-        for (char *save, *word = strtok_r(list, ",", &save); word && !wrong; word = strtok_r(NULL, ",", &save)) {
+        for (char *save, *word = strtok_r(list, ",", &save); word && !wrong;
+             word = strtok_r(NULL, ",", &save)) {
                 uint32_t leak = PROFILE_LEAK_REACHABLE;
 
                 while (leak < PROFILE_LEAK_COUNT && strcmp(word, profile_leak_word(leak)) != 0)
@@ -132,7 +146,9 @@ static int take_show(struct leaks_command *w, const char *value)
                         wrong = word;
         }
         if (wrong || !w->options.show)
-                status = message_usage("leaks", "--show '%s': definite, indirect, possible, reachable or all is expected", wrong ? wrong : value);
+                status = message_usage("leaks",
+                                       "--show '%s': definite, indirect, possible, reachable or "
+                                       "all is expected", wrong ? wrong : value);
         free(list);
         return status;
 }
@@ -140,7 +156,9 @@ static int take_show(struct leaks_command *w, const char *value)
 static int take_every(struct leaks_command *w, const char *value)
 {
         if (!quantity_time(value, &w->every_ms) || w->every_ms < LEAKS_EVERY_MIN_MS)
-                return message_usage("leaks", "--every needs a time like 30s, at least %u ms, not '%s'", LEAKS_EVERY_MIN_MS, value);
+                return message_usage("leaks",
+                                     "--every needs a time like 30s, at least %u ms, not '%s'",
+                                     LEAKS_EVERY_MIN_MS, value);
         return 0;
 }
 
@@ -158,7 +176,9 @@ static int take_flag(struct leaks_command *w, int which)
         w->json |= which == LEAKS_JSON;
         w->no_built_in |= which == LEAKS_NO_BUILT_IN;
         w->options.verbose |= which == LEAKS_VERBOSE;
-        w->flags |= which == LEAKS_UNALIGNED ? WIRE_SCAN_UNALIGNED : which == LEAKS_NO_IDIOMS ? WIRE_SCAN_NO_IDIOMS : 0;
+        w->flags |= which == LEAKS_UNALIGNED   ? WIRE_SCAN_UNALIGNED
+                    : which == LEAKS_NO_IDIOMS ? WIRE_SCAN_NO_IDIOMS
+                                               : 0;
         return 0;
 }
 
@@ -181,7 +201,8 @@ static int take(void *to, int which, const char *value)
                 return 0;
         case LEAKS_GEN:
                 w->gen = true;
-                w->form = value && strcmp(value, "lsan") == 0 ? SUPPRESS_AS_LSAN : SUPPRESS_AS_VALGRIND;
+                w->form = value && strcmp(value, "lsan") == 0 ? SUPPRESS_AS_LSAN
+                                                              : SUPPRESS_AS_VALGRIND;
                 return 0;
         case LEAKS_SORT:
                 leaks_key_named(value, &w->request.key); /* one of the table's values */
@@ -203,13 +224,15 @@ static int take(void *to, int which, const char *value)
         }
 }
 
-/* People get the worst first and no more than they read; what programs get, and rules, are whole. */
+/* People get the worst first and no more than they read; what programs get, and rules, are
+ * whole. */
 static void settle_amount(struct leaks_command *w)
 {
         bool people = !w->json && !w->gen;
 
         if (!w->options.show)
-                w->options.show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_POSSIBLE | (people ? 0 : 1u << PROFILE_LEAK_INDIRECT);
+                w->options.show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_POSSIBLE |
+                                  (people ? 0 : 1u << PROFILE_LEAK_INDIRECT);
         w->request.reachable = w->options.show >> PROFILE_LEAK_REACHABLE & 1;
         w->options.limit = people && !w->limit_set ? LEAKS_PLACES : w->asked.limit;
 }
@@ -219,16 +242,26 @@ static int settle(struct leaks_command *w)
         struct report *r = &w->asked;
 
         if (w->gen && (w->json || w->options.blocks))
-                return message_usage("leaks", "--gen-suppressions prints rules: it cannot be combined with --%s", w->json ? "json" : "blocks");
+                return message_usage("leaks",
+                                     "--gen-suppressions prints rules: it cannot be combined with "
+                                     "--%s", w->json ? "json" : "blocks");
         if (w->options.blocks && r->request.depth_merge)
-                return message_usage("leaks", "--depth-merge merges stacks, and --blocks lists each block");
+                return message_usage("leaks",
+                                     "--depth-merge merges stacks, and --blocks lists each block");
         if (w->every_ms && r->output)
-                return message_usage("leaks", "--every prints as it goes: it cannot be combined with -o");
+                return message_usage("leaks",
+                                     "--every prints as it goes: it cannot be combined with -o");
         if ((w->every_ms && !w->pid) || (w->flags && !w->pid && !w->core))
-                return message_usage("leaks", "--every, --unaligned and --no-idioms are for a running process: seep leaks PID");
+                return message_usage("leaks",
+                                     "--every, --unaligned and --no-idioms are for a running "
+                                     "process: seep leaks PID");
         if ((w->core && w->pid) || (w->exe && !w->core))
-                return message_usage("leaks", w->pid ? "a core file is of a process that is gone, not of process %u"
-                                                     : "--exe names the program of a core file: seep leaks --exe PROGRAM CORE", w->pid);
+                return message_usage(
+                        "leaks",
+                        w->pid ? "a core file is of a process that is gone, not of process %u"
+                               : "--exe names the program of a core file: seep leaks --exe PROGRAM "
+                                 "CORE",
+                        w->pid);
         r->request.cost = SELECT_LIVE;
         r->request.filter = &r->filter;
         report_hide(r, w->json || w->gen);
@@ -268,7 +301,8 @@ static void remark(const struct leaks_command *w, const struct leaks *l, const s
         str_free(&why);
 }
 
-/* Rules count what they cover, so each search has its own; those of files are added up by their order. */
+/* Rules count what they cover, so each search has its own; those of files are added up by their
+ * order. */
 static void all_rules(struct leaks_command *w, const struct profile *p, struct str *trouble)
 {
         for (uint32_t i = 0; i < w->rules.count; i++)
@@ -278,7 +312,8 @@ static void all_rules(struct leaks_command *w, const struct profile *p, struct s
         w->options.suppressions = &w->rules;
 }
 
-static bool show(struct leaks_command *w, const struct profile *p, struct str *out, int *status, struct err *e)
+static bool show(struct leaks_command *w, const struct profile *p, struct str *out, int *status,
+                 struct err *e)
 {
         struct report *r = &w->asked;
         struct symbols *s = symbols_new(p, &r->names.options);
@@ -317,7 +352,9 @@ static bool show(struct leaks_command *w, const struct profile *p, struct str *o
 static int show_all(struct leaks_command *w, const struct profile *p)
 {
         const struct report *r = &w->asked;
-        struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || w->json || w->gen, .raw = w->json, .quiet = r->quiet };
+        struct deliver how = { .output = r->output, .force = r->force,
+                               .plain = r->no_pager || w->json || w->gen, .raw = w->json,
+                               .quiet = r->quiet };
         struct deliver_stream to;
         struct err e = { 0 };
         int status = 0;
@@ -351,7 +388,8 @@ static int of_file(struct leaks_command *w, const char *file)
 /* RECORDING: NULL none. */
 static int of_core(struct leaks_command *w, const char *recording)
 {
-        struct load_core core = { .core = w->core, .recording = recording, .exe = w->exe, .flags = w->flags, .quiet = w->asked.quiet,
+        struct load_core core = { .core = w->core, .recording = recording, .exe = w->exe,
+                                  .flags = w->flags, .quiet = w->asked.quiet,
                                   .sysroot = w->asked.names.options.sysroot };
         struct profile p = { 0 };
         struct err e = { 0 };
@@ -455,7 +493,8 @@ static int of_process_again(struct leaks_command *w)
         if (!ask_program(&w->pid, &e))
                 return message_error(&e);
         sigaction(SIGINT, &action, NULL);
-        for (bool first = true; (status = one_round(w, first)) == 0 || status == ERR_EXIT_FINDINGS; first = false) {
+        for (bool first = true; (status = one_round(w, first)) == 0 || status == ERR_EXIT_FINDINGS;
+             first = false) {
                 found |= status == ERR_EXIT_FINDINGS;
                 if (!wait_for_next(w))
                         break;
@@ -470,10 +509,13 @@ static int find_operand(struct leaks_command *w, const char *operand)
 {
         uint64_t pid;
 
-        if (!operand || access(operand, F_OK) == 0 || strspn(operand, "0123456789") != strlen(operand) || !*operand)
+        if (!operand || access(operand, F_OK) == 0 ||
+            strspn(operand, "0123456789") != strlen(operand) || !*operand)
                 return 0;
         if (!quantity_number(operand, &pid) || pid == 0 || pid > INT_MAX)
-                return message_usage("leaks", "'%s' is neither a file nor a process id; 'pgrep -a NAME' finds one", operand);
+                return message_usage("leaks",
+                                     "'%s' is neither a file nor a process id; 'pgrep -a NAME' "
+                                     "finds one", operand);
         w->pid = (uint32_t)pid;
         return 0;
 }
@@ -512,7 +554,8 @@ int cmd_leaks(int argc, char **argv)
         option_start(&parser, "leaks", leaks_options, argc, argv);
         status = option_take(&parser, take, &w);
         if (!status && argc - parser.first_operand > 1)
-                status = message_usage("leaks", "one recording or process at a time, not also '%s'", argv[parser.first_operand + 1]);
+                status = message_usage("leaks", "one recording or process at a time, not also '%s'",
+                                       argv[parser.first_operand + 1]);
         if (!status)
                 status = run(&w, argv[parser.first_operand]);
         report_free(&w.asked);

@@ -46,10 +46,10 @@ struct rows {
 static int say_help(void)
 {
         return command_help(COMMAND_ps,
-                            "List the processes that are being recorded: yours; as root, everybody's.\n"
-                            "STATE is on, off (new blocks are left out) or silent (whoever records it does\n"
-                            "not answer).\n\n",
-                            "\nExit status: 0 success, also when there are none, 2 usage error.\n");
+                "List the processes that are being recorded: yours; as root, everybody's.\n"
+                "STATE is on, off (new blocks are left out) or silent (whoever records it does\n"
+                "not answer).\n\n",
+                "\nExit status: 0 success, also when there are none, 2 usage error.\n");
 }
 
 /* ---- who they are ---- */
@@ -77,10 +77,12 @@ static void offer(struct rows *all, uint32_t pid)
         all->at[all->count++] = row;
 }
 
-/* Those with an endpoint, and whoever is recorded with them: the agent need not show in their maps. */
+/* Those with an endpoint, and whoever is recorded with them: the agent need not show in their
+ * maps. */
 static void offer_endpoints(struct rows *all)
 {
-        uint32_t *ends = heap_zero(PS_ENDPOINTS_MAX, sizeof *ends), *others = heap_zero(PS_TOGETHER_MAX, sizeof *others);
+        uint32_t *ends = heap_zero(PS_ENDPOINTS_MAX, sizeof *ends),
+                 *others = heap_zero(PS_TOGETHER_MAX, sizeof *others);
         uint32_t count = endpoint_list(ends, PS_ENDPOINTS_MAX);
 
         for (uint32_t i = 0; i < count; i++) {
@@ -159,12 +161,14 @@ static void find_program(struct row *r)
         char name[PROCFS_NAME_BYTES];
 
         if (r->silent)
-                snprintf(r->status.program, sizeof r->status.program, "%s", procfs_name((pid_t)r->pid, name));
+                snprintf(r->status.program, sizeof r->status.program, "%s",
+                         procfs_name((pid_t)r->pid, name));
 }
 
 static void add_text(const struct rows *all, struct str *out)
 {
-        str_format(out, "%7s  %-10s %-6s  %-10s %10s  %-10s  %s\n", "PID", "USER", "STATE", "ENGINE", "HEAP", "SINCE", "PROGRAM");
+        str_format(out, "%7s  %-10s %-6s  %-10s %10s  %-10s  %s\n", "PID", "USER", "STATE",
+                   "ENGINE", "HEAP", "SINCE", "PROGRAM");
         for (uint32_t i = 0; i < all->count; i++) {
                 struct row *r = &all->at[i];
                 struct str heap = { 0 };
@@ -177,8 +181,9 @@ static void add_text(const struct rows *all, struct str *out)
                 else
                         text_size(&heap, (int64_t)r->status.live_bytes);
                 plain_name(r->status.program);
-                str_format(out, "%7" PRIu32 "  %-10s %-6s  %-10s %10s  %-10s  %s\n", r->pid, user, state_of(r),
-                           r->silent ? "-" : r->status.engine, str_get(&heap), since, r->status.program);
+                str_format(out, "%7" PRIu32 "  %-10s %-6s  %-10s %10s  %-10s  %s\n", r->pid, user,
+                           state_of(r), r->silent ? "-" : r->status.engine, str_get(&heap), since,
+                           r->status.program);
                 str_free(&heap);
         }
 }
@@ -196,12 +201,15 @@ static void add_json(const struct rows *all, struct str *out)
                 str_format(out, ", \"state\": \"%s\", \"program\": ", state_of(r));
                 json_text(out, r->status.program);
                 if (r->silent) {
-                        str_text(out, ", \"engine\": null, \"live_bytes\": null, \"live_blocks\": null, \"since_ms\": null}");
+                        str_text(out,
+                                 ", \"engine\": null, \"live_bytes\": null, \"live_blocks\": null, "
+                                 "\"since_ms\": null}");
                         continue;
                 }
-                str_format(out, ", \"engine\": \"%s\", \"live_bytes\": %" PRIu64 ", \"live_blocks\": %" PRIu64
-                                ", \"since_ms\": %" PRIu64 "}",
-                           r->status.engine, r->status.live_bytes, r->status.live_blocks,
+                str_format(out,
+                           ", \"engine\": \"%s\", \"live_bytes\": %" PRIu64 ", \"live_blocks\": %"
+                           PRIu64 ", \"since_ms\": %" PRIu64 "}", r->status.engine,
+                           r->status.live_bytes, r->status.live_blocks,
                            r->status.start_realtime_ns / 1000000u);
         }
         str_text(out, "]}\n");
@@ -213,7 +221,8 @@ static int list(bool json)
         struct str out = { 0 };
 
         if (access("/proc/self", F_OK) != 0) {
-                message("processes cannot be listed: /proc is not mounted (mount -t proc proc /proc)");
+                message("processes cannot be listed: /proc is not mounted (mount -t proc proc "
+                        "/proc)");
                 return ERR_EXIT_CANNOT_TRACE;
         }
         offer_endpoints(&all);
@@ -227,7 +236,8 @@ static int list(bool json)
         else if (all.count)
                 add_text(&all, &out);
         else
-                message("no process of yours is being recorded; start one with 'seep record PROGRAM'");
+                message("no process of yours is being recorded; start one with 'seep record "
+                        "PROGRAM'");
         fputs(str_get(&out), stdout);
         str_free(&out);
         free(all.at);

@@ -18,18 +18,19 @@
 static int say_help(void)
 {
         return command_help(COMMAND_record,
-                            "Run PROGRAM, record every allocation with its stack, and print a summary on\n"
-                            "stderr at the end. The word record may be omitted.\n\n",
-                            "\nOptions go before PROGRAM; what follows it belongs to the program.\n"
-                            "Exit status: the program's own; when a signal killed it, seep ends by the same\n"
-                            "one, after its report (--exit-code: 128+N). 2 usage error, 3 cannot be recorded,\n"
-                            "126 not executable, 127 not found.\n");
+                "Run PROGRAM, record every allocation with its stack, and print a summary on\n"
+                "stderr at the end. The word record may be omitted.\n\n",
+                "\nOptions go before PROGRAM; what follows it belongs to the program.\n"
+                "Exit status: the program's own; when a signal killed it, seep ends by the same\n"
+                "one, after its report (--exit-code: 128+N). 2 usage error, 3 cannot be recorded,\n"
+                "126 not executable, 127 not found.\n");
 }
 
 /* ---- the end ---- */
 
-/* By the signal that killed the program, so that whoever waits for us sees what it would have seen.  The core is the program's.
- * Comes back where a signal cannot end us: as the first process of a container. */
+/* By the signal that killed the program, so that whoever waits for us sees what it would
+ * have seen.  The core is the program's.  Comes back where a signal cannot end us: as the
+ * first process of a container. */
 static void end_by(int number)
 {
         struct rlimit none = { 0, 0 };

@@ -18,19 +18,19 @@
 static int say_help(void)
 {
         return command_help(COMMAND_report,
-                            "Show where the memory of a recorded program went.\n"
-                            "FILE defaults to the newest *.seep here. A process that is being recorded is\n"
-                            "shown as it is now; of any other --blocks and --retained show the heap,\n"
-                            "without stacks.\n",
-                            "\nexamples:\n"
-                            "  seep report                          what the peak was made of\n"
-                            "  seep report --cost live --inverted   who allocated what was not freed\n"
-                            "  seep report --flat -s allocs -n 10   the ten stacks that allocate most often\n"
-                            "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
-                            "  seep report --growth -n 5            the five stacks that grow fastest\n"
-                            "  seep report --timeline               how much was live when\n"
-                            "\nExit status: 0 success, 2 usage error, 3 not recorded, or --retained without a\n"
-                            "leak search, 4 the file cannot be read.\n");
+                "Show where the memory of a recorded program went.\n"
+                "FILE defaults to the newest *.seep here. A process that is being recorded is\n"
+                "shown as it is now; of any other --blocks and --retained show the heap,\n"
+                "without stacks.\n",
+                "\nexamples:\n"
+                "  seep report                          what the peak was made of\n"
+                "  seep report --cost live --inverted   who allocated what was not freed\n"
+                "  seep report --flat -s allocs -n 10   the ten stacks that allocate most often\n"
+                "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
+                "  seep report --growth -n 5            the five stacks that grow fastest\n"
+                "  seep report --timeline               how much was live when\n"
+                "\nExit status: 0 success, 2 usage error, 3 not recorded, or --retained without a\n"
+                "leak search, 4 the file cannot be read.\n");
 }
 
 /* What a process that is not recorded can show. */
@@ -38,8 +38,10 @@ static bool may_show(const struct report *r, const struct profile *p, struct err
 {
         if (!profile_is_walked(p) || r->view == REPORT_BLOCKS || r->view == REPORT_RETAINED)
                 return true;
-        return err_set(e, ERR_EXIT_USAGE, "process %u was not recorded: of the views only --blocks and --retained can show it; "
-                       "'seep record %s ...' has all of them", p->meta.pid, p->meta.program);
+        return err_set(e, ERR_EXIT_USAGE,
+                       "process %u was not recorded: of the views only --blocks and --retained can "
+                       "show it; 'seep record %s ...' has all of them", p->meta.pid,
+                       p->meta.program);
 }
 
 /* Of a process that runs: what the view needs.  A search reads all of its memory. */
@@ -57,7 +59,8 @@ static unsigned how_to_load(const struct report *r)
 static bool load(const struct report *r, const char *file, struct profile *p, struct err *e)
 {
         uint32_t pid = 0, flags = r->view == REPORT_RETAINED ? WIRE_SCAN_GRAPH : 0;
-        struct load_core core = { .core = file, .sysroot = r->names.options.sysroot, .flags = flags, .quiet = r->quiet };
+        struct load_core core = { .core = file, .sysroot = r->names.options.sysroot, .flags = flags,
+                                  .quiet = r->quiet };
         bool is_core = core_is(file);
 
         if (!is_core && newest_is_process(file, &pid) && !ask_program(&pid, e))
@@ -80,7 +83,8 @@ static int show(struct report *r, const char *file)
         struct deliver_stream to;
         struct err e = { 0 };
         bool raw = r->view == REPORT_JSON || r->json || r->csv;
-        struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || raw, .raw = raw, .quiet = r->quiet };
+        struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || raw,
+                               .raw = raw, .quiet = r->quiet };
         bool color = deliver_color(&how, r->color);
         int status = 0;
 
@@ -94,7 +98,8 @@ static int show(struct report *r, const char *file)
         if (r->view == REPORT_RETAINED)
                 file_unpack(&p);
         if (report_view_lost(r, &p))
-                err_set(&e, ERR_EXIT_BAD_FILE, "%s: nothing of this view is in the part that can be read%s", file,
+                err_set(&e, ERR_EXIT_BAD_FILE,
+                        "%s: nothing of this view is in the part that can be read%s", file,
                         p.totals.allocations ? "; --summary shows the totals" : "");
         deliver_gather(&to, &how);
         if (e.exit_code || !report_view_write(r, &p, file, color, &to.text, &e)) {
@@ -131,7 +136,8 @@ int cmd_report(int argc, char **argv)
         option_start(&parser, "report", report_options, argc, argv);
         status = option_take(&parser, report_take, &r);
         if (!status && argc - parser.first_operand > 1)
-                status = message_usage("report", "one recording at a time; to compare two: seep diff %s %s",
+                status = message_usage("report",
+                                       "one recording at a time; to compare two: seep diff %s %s",
                                        argv[parser.first_operand], argv[parser.first_operand + 1]);
         if (!status)
                 status = run(&r, argv[parser.first_operand]);

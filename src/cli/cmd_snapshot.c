@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_snapshot.c -- `seep snapshot PID [LABEL]`: have a snapshot of a recorded process taken, with a report.
+ * cmd_snapshot.c -- `seep snapshot PID [LABEL]`: have a snapshot of a recorded
+ * process taken, with a report.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -15,9 +16,9 @@
 #include "session/ask.h"
 #include "words/text.h"
 
-#define SNAPSHOT_OPTIONS(X)                                                                                     \
-        X(SNAPSHOT_JSON, "json", 0, NULL, "machine-readable output")                                            \
-        X(SNAPSHOT_QUIET, "quiet", 'q', NULL, "print only the name of the report")                              \
+#define SNAPSHOT_OPTIONS(X)                                                        \
+        X(SNAPSHOT_JSON, "json", 0, NULL, "machine-readable output")               \
+        X(SNAPSHOT_QUIET, "quiet", 'q', NULL, "print only the name of the report") \
         LAST_OPTIONS(X, SNAPSHOT)
 
 enum { SNAPSHOT_OPTIONS(OPTION_ENUM) SNAPSHOT_COUNT };
@@ -31,12 +32,14 @@ struct snapshot {
 
 static int say_help(void)
 {
-        return command_help(COMMAND_snapshot,
-                            "Take a snapshot of a process that is being recorded. It becomes part of the\n"
-                            "recording, under its number and LABEL, and a report shows what changed since the\n"
-                            "last one: PROGRAM-PID-N.memlog, beside the recording or where the program was\n"
-                            "started. PID is that of the program, or of the seep that started it.\n\n",
-                            "\nExit status: 0 done, 1 there is a snapshot but no report, 2 usage error,\n3 not recorded.\n");
+        return command_help(
+                COMMAND_snapshot,
+                "Take a snapshot of a process that is being recorded. It becomes part of the\n"
+                "recording, under its number and LABEL, and a report shows what changed since the\n"
+                "last one: PROGRAM-PID-N.memlog, beside the recording or where the program was\n"
+                "started. PID is that of the program, or of the seep that started it.\n\n",
+                "\nExit status: 0 done, 1 there is a snapshot but no report, 2 usage error,\n3 not "
+                "recorded.\n");
 }
 
 /* As we would type it. */
@@ -45,7 +48,8 @@ static const char *short_name(const char *path)
         char here[PATH_MAX];
         size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
 
-        return length && strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+        return length && strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1
+                                                                                 : path;
 }
 
 /* What another process sent may upset a terminal. */
@@ -71,10 +75,12 @@ static void add_sentence(const struct snapshot *s, const struct wire_reply *repl
 
 static void add_json(const struct snapshot *s, const struct wire_reply *reply, struct str *out)
 {
-        str_format(out, "{\"seep\": 1, \"pid\": %" PRIu32 ", \"seq\": %" PRIu32 ", \"label\": ", s->pid, reply->seq);
+        str_format(out,
+                   "{\"seep\": 1, \"pid\": %" PRIu32 ", \"seq\": %" PRIu32 ", \"label\": ", s->pid,
+                   reply->seq);
         json_text(out, s->label);
-        str_format(out, ", \"live_bytes\": %" PRIu64 ", \"live_blocks\": %" PRIu64 ", \"report\": ", reply->live_bytes,
-                   reply->live_blocks);
+        str_format(out, ", \"live_bytes\": %" PRIu64 ", \"live_blocks\": %" PRIu64 ", \"report\": ",
+                   reply->live_bytes, reply->live_blocks);
         json_text(out, reply->text);
         str_char(out, '}');
 }
@@ -85,7 +91,8 @@ static int say_refusal(const struct wire_reply *reply)
 
         add_plain(&why, reply->text);
         if (reply->seq)
-                message("snapshot %" PRIu32 " was taken, but there is no report: %s", reply->seq, str_get(&why));
+                message("snapshot %" PRIu32 " was taken, but there is no report: %s", reply->seq,
+                        str_get(&why));
         else
                 message("%s", str_get(&why));
         str_free(&why);
@@ -134,7 +141,9 @@ int cmd_snapshot(int argc, char **argv)
         if (argc < 1 || argc > 2)
                 return message_usage("snapshot", "which process? seep snapshot PID [LABEL]");
         if (!quantity_number(argv[0], &pid) || pid == 0 || pid > INT_MAX)
-                return message_usage("snapshot", "'%s' is not a process id; 'pgrep -a NAME' finds one", argv[0]);
+                return message_usage("snapshot",
+                                     "'%s' is not a process id; 'pgrep -a NAME' finds one",
+                                     argv[0]);
         s.pid = (uint32_t)pid;
         s.label = argc > 1 ? argv[1] : "";
         return take_snapshot(&s);

@@ -2,7 +2,8 @@
 /*
  * cmd_sql.c -- `seep sql [FILE] QUERY`: questions to a recording, in SQL.
  *
- * Keeps:  the database is made in memory for one command and is only read: no statement reaches another file.
+ * Keeps:  the database is made in memory for one command and is only read: no
+ *         statement reaches another file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +24,19 @@
 #include "cli/suggest.h"
 #include "export/sqlite.h"
 
-#define SQL_OPTIONS(X)                                                                                                 \
-        X(SQL_HEAD_FORM, NULL, 0, NULL, "format of the result:")                                                       \
-        X(SQL_CSV, "csv", 0, NULL, "CSV")                                                                              \
-        X(SQL_JSON, "json", 0, NULL, "JSON: a list of objects for each query")                                         \
-        X(SQL_NO_HEADER, "no-header", 0, NULL, "no line with column names")                                            \
-        X(SQL_SCHEMA, "schema", 0, NULL, "list tables and views with their columns (default when there is no query)")  \
-        NAMES_OPTIONS(X, SQL)                                                                                          \
-        X(SQL_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                   \
-        FILE_OPTIONS(X, SQL)                                                                                           \
-        COLOR_OPTION(X, SQL)                                                                                           \
-        X(SQL_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                     \
-        X(SQL_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
+#define SQL_OPTIONS(X)                                                                 \
+        X(SQL_HEAD_FORM, NULL, 0, NULL, "format of the result:")                       \
+        X(SQL_CSV, "csv", 0, NULL, "CSV")                                              \
+        X(SQL_JSON, "json", 0, NULL, "JSON: a list of objects for each query")         \
+        X(SQL_NO_HEADER, "no-header", 0, NULL, "no line with column names")            \
+        X(SQL_SCHEMA, "schema", 0, NULL,                                               \
+          "list tables and views with their columns (default when there is no query)") \
+        NAMES_OPTIONS(X, SQL)                                                          \
+        X(SQL_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                   \
+        FILE_OPTIONS(X, SQL)                                                           \
+        COLOR_OPTION(X, SQL)                                                           \
+        X(SQL_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                     \
+        X(SQL_QUIET, "quiet", 'q', NULL, "no warnings")                                \
         LAST_OPTIONS(X, SQL)
 
 enum { SQL_OPTIONS(OPTION_ENUM) SQL_COUNT };
@@ -59,36 +61,40 @@ struct sql {
 static int say_help(void)
 {
         return command_help(COMMAND_sql,
-                            "Query a recording with SQL (SQLite's). FILE is a recording (the newest *.seep\n"
-                            "here); PID is a process that is being recorded, which is searched for leaks now.\n"
-                            "QUERY may be several statements separated by ';'; - or no QUERY reads them from\n"
-                            "stdin. On a terminal, no QUERY lists the tables and views.\n",
-                            "\nexamples:\n"
-                            "  seep sql 'SELECT * FROM top LIMIT 10'\n"
-                            "  seep sql run.seep 'SELECT function, bytes FROM leaks'\n"
-                            "  seep sql --csv run.seep 'SELECT ms, live_bytes FROM timeline' > heap.csv\n"
-                            "  seep sql run.seep < questions.sql\n"
-                            "\nExit status: 0 success, 2 usage or SQL error, 3 the process is not\n"
-                            "recorded, 4 the file cannot be read.\n");
+                "Query a recording with SQL (SQLite's). FILE is a recording (the newest *.seep\n"
+                "here); PID is a process that is being recorded, which is searched for leaks now.\n"
+                "QUERY may be several statements separated by ';'; - or no QUERY reads them from\n"
+                "stdin. On a terminal, no QUERY lists the tables and views.\n",
+                "\nexamples:\n"
+                "  seep sql 'SELECT * FROM top LIMIT 10'\n"
+                "  seep sql run.seep 'SELECT function, bytes FROM leaks'\n"
+                "  seep sql --csv run.seep 'SELECT ms, live_bytes FROM timeline' > heap.csv\n"
+                "  seep sql run.seep < questions.sql\n"
+                "\nExit status: 0 success, 2 usage or SQL error, 3 the process is not\n"
+                "recorded, 4 the file cannot be read.\n");
 }
 
 /* ---- reading only ---- */
 
 static bool is_harmless_pragma(const char *name, const char *value)
 {
-        static const char *const about[] = { "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo" };
+        static const char *const about[] = { "table_info", "table_xinfo", "table_list",
+                                             "index_list", "index_info", "index_xinfo" };
 
         for (size_t i = 0; i < sizeof about / sizeof *about; i++)
                 if (sqlite3_stricmp(name, about[i]) == 0)
                         return true;
-        return !value && (sqlite3_stricmp(name, "user_version") == 0 || sqlite3_stricmp(name, "application_id") == 0);
+        return !value && (sqlite3_stricmp(name, "user_version") == 0 ||
+                          sqlite3_stricmp(name, "application_id") == 0);
 }
 
 /* No statement changes anything, opens another file or loads code. */
-static int authorize(void *context, int action, const char *first, const char *second, const char *database, const char *view)
+static int authorize(void *context, int action, const char *first, const char *second,
+                     const char *database, const char *view)
 {
         struct sql *q = context;
-        bool good = action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE ||
+        bool good = action == SQLITE_SELECT || action == SQLITE_READ ||
+                    action == SQLITE_RECURSIVE ||
                     (action == SQLITE_FUNCTION && sqlite3_stricmp(second, "load_extension") != 0) ||
                     (action == SQLITE_PRAGMA && is_harmless_pragma(first, second));
 
@@ -99,14 +105,16 @@ static int authorize(void *context, int action, const char *first, const char *s
 }
 
 /* Functions that are tables are made when they are first used, which is no reading. */
-#define SQL_MAKE_FUNCTIONS                                                                                                             \
-        "SELECT 1 FROM json_each('[]'), json_tree('[]'), pragma_table_info('meta'), pragma_table_xinfo('meta'), pragma_table_list, " \
+#define SQL_MAKE_FUNCTIONS                                                            \
+        "SELECT 1 FROM json_each('[]'), json_tree('[]'), pragma_table_info('meta'), " \
+        "pragma_table_xinfo('meta'), pragma_table_list, "                             \
         "pragma_index_list('meta'), pragma_index_info('stack_parent')"
 
 static bool close_in(struct sql *q)
 {
         return sqlite3_exec(q->db, SQL_MAKE_FUNCTIONS, NULL, NULL, NULL) == SQLITE_OK &&
-               sqlite3_exec(q->db, "PRAGMA query_only = 1; PRAGMA trusted_schema = 0", NULL, NULL, NULL) == SQLITE_OK &&
+               sqlite3_exec(q->db, "PRAGMA query_only = 1; PRAGMA trusted_schema = 0", NULL, NULL,
+                            NULL) == SQLITE_OK &&
                sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) == SQLITE_OK &&
                sqlite3_set_authorizer(q->db, authorize, q) == SQLITE_OK;
 }
@@ -138,7 +146,8 @@ static void suggest_table(struct sql *q, const char *typed)
         const char *near;
 
         sqlite3_set_authorizer(q->db, NULL, NULL);
-        sqlite3_prepare_v2(q->db, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')", -1, &names, NULL);
+        sqlite3_prepare_v2(q->db, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')",
+                           -1, &names, NULL);
         while (count < sizeof words / sizeof *words && sqlite3_step(names) == SQLITE_ROW)
                 words[count++] = heap_text((const char *)sqlite3_column_text(names, 0));
         sqlite3_finalize(names);
@@ -162,14 +171,17 @@ static int say_wrong(struct sql *q, const char *statement)
         at = sqlite3_error_offset(q->db);
 #endif
         if (q->refused) {
-                message("the recording is read-only: no statement may change, attach or load anything ('seep export --to sqlite' "
-                        "writes a database that you can change)");
+                message("the recording is read-only: no statement may change, attach or load "
+                        "anything ('seep export --to sqlite' writes a database that you can "
+                        "change)");
                 if (statement)
-                        show_place(str_get(&q->query), (size_t)(statement - str_get(&q->query)) + strspn(statement, " \t\r\n"));
+                        show_place(str_get(&q->query), (size_t)(statement - str_get(&q->query)) +
+                                                               strspn(statement, " \t\r\n"));
         } else {
                 message("SQL: %s", text);
                 if (statement && at >= 0)
-                        show_place(str_get(&q->query), (size_t)(statement - str_get(&q->query)) + (size_t)at);
+                        show_place(str_get(&q->query),
+                                   (size_t)(statement - str_get(&q->query)) + (size_t)at);
                 if (strncmp(text, no_table, sizeof no_table - 1) == 0)
                         suggest_table(q, text + sizeof no_table - 1);
         }
@@ -193,12 +205,16 @@ static int prepare(struct sql *q)
                 if (!statement) /* a comment, or nothing */
                         continue;
                 q->refused |= !sqlite3_stmt_readonly(statement);
-                q->statements = heap_grow(q->statements, q->statement_count + 1, sizeof *q->statements);
+                q->statements = heap_grow(q->statements, q->statement_count + 1,
+                                          sizeof *q->statements);
                 q->statements[q->statement_count++] = statement;
                 if (q->refused)
                         return say_wrong(q, begin);
                 if (sqlite3_bind_parameter_count(statement))
-                        return message_usage("sql", "%s: parameters are not supported", sqlite3_bind_parameter_name(statement, 1) ? sqlite3_bind_parameter_name(statement, 1) : "?");
+                        return message_usage("sql", "%s: parameters are not supported",
+                                             sqlite3_bind_parameter_name(statement, 1)
+                                                     ? sqlite3_bind_parameter_name(statement, 1)
+                                                     : "?");
         }
         return 0;
 }
@@ -232,7 +248,8 @@ static bool make_database(struct sql *q, const struct profile *p, struct err *e)
         struct progress_line line;
         struct select_request request = { .cost = SELECT_LIVE, .each_site = true };
         struct selection sel, resources = { 0 };
-        struct export_input in = { .profile = p, .symbols = s, .sel = &sel, .resources = &resources, .file = q->file };
+        struct export_input in = { .profile = p, .symbols = s, .sel = &sel, .resources = &resources,
+                                   .file = q->file };
         bool good;
 
         progress_start(&line, "resolving names", q->quiet);
@@ -289,7 +306,8 @@ static int take(void *to, int which, const char *value)
 
         if (names_take(&q->names, "sql", sql_options[which].name, value, &status))
                 return status;
-        if ((which == SQL_CSV && q->result.form == SQL_FORM_JSON) || (which == SQL_JSON && q->result.form == SQL_FORM_CSV))
+        if ((which == SQL_CSV && q->result.form == SQL_FORM_JSON) ||
+            (which == SQL_JSON && q->result.form == SQL_FORM_CSV))
                 return message_usage("sql", "--csv and --json: one of them");
         if (which == SQL_CSV || which == SQL_JSON)
                 q->result.form = which == SQL_CSV ? SQL_FORM_CSV : SQL_FORM_JSON;
@@ -309,7 +327,8 @@ static int take(void *to, int which, const char *value)
 /* A query has spaces; a file that is there is a file all the same. */
 static bool is_query(const char *operand)
 {
-        return strcmp(operand, "-") == 0 || (strpbrk(operand, " \t\n;(") && access(operand, F_OK) != 0);
+        return strcmp(operand, "-") == 0 ||
+               (strpbrk(operand, " \t\n;(") && access(operand, F_OK) != 0);
 }
 
 /* [FILE] [QUERY|-], or the other way round.  0, or the status after a message. */
@@ -320,17 +339,25 @@ static int take_operands(struct sql *q, int count, char **operands)
         struct err e = { 0 };
 
         if (count > 2)
-                return message_usage("sql", "one recording and one query, not also '%s' (put quotes around the query)", operands[2]);
+                return message_usage("sql",
+                                     "one recording and one query, not also '%s' (put quotes "
+                                     "around the query)", operands[2]);
         if (count == 2 || (count == 1 && !is_query(operands[0])))
                 q->file = heap_text(operands[swapped]);
         if (count == 2 || (count == 1 && is_query(operands[0])))
                 query = operands[swapped ? 0 : count - 1];
         if (q->result.no_header && q->result.form == SQL_FORM_JSON)
-                return message_usage("sql", "--json has the column names in every row: --no-header is for tables and --csv");
+                return message_usage("sql",
+                                     "--json has the column names in every row: --no-header is for "
+                                     "tables and --csv");
         if (q->schema && (q->result.form != SQL_FORM_TABLE || q->result.no_header))
-                return message_usage("sql", "--schema prints text: 'SELECT * FROM pragma_table_list' gives the tables to --csv and --json");
+                return message_usage("sql",
+                                     "--schema prints text: 'SELECT * FROM pragma_table_list' "
+                                     "gives the tables to --csv and --json");
         if (q->schema)
-                return query ? message_usage("sql", "--schema lists tables and views: it takes no query") : 0;
+                return query ? message_usage("sql",
+                                             "--schema lists tables and views: it takes no query")
+                             : 0;
         if (query && strcmp(query, "-") != 0)
                 str_text(&q->query, query);
         else if ((query || !isatty(STDIN_FILENO)) && !io_read(STDIN_FILENO, &q->query)) {
@@ -353,7 +380,8 @@ int cmd_sql(int argc, char **argv)
         names_settle(&q.names, q.quiet);
         q.names.options.raw = true; /* each form of a result escapes in its own way */
         if (!status)
-                status = take_operands(&q, argc - parser.first_operand, argv + parser.first_operand);
+                status = take_operands(&q, argc - parser.first_operand,
+                                       argv + parser.first_operand);
         if (!status)
                 status = run(&q);
         free(q.file);

@@ -14,12 +14,12 @@
 #include "names/stored.h"
 #include "profile/file.h"
 
-#define SYMBOLIZE_OPTIONS(X)                                                                            \
-        NAMES_OPTIONS(X, SYMBOLIZE)                                                                     \
-        X(SYMBOLIZE_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                              \
-        X(SYMBOLIZE_OUTPUT, "output", 'o', "OUT", "write to OUT and leave FILE as it is")               \
-        X(SYMBOLIZE_FORCE, "force", 'f', NULL, "replace an existing OUT")                               \
-        X(SYMBOLIZE_QUIET, "quiet", 'q', NULL, "no report of what was found")                           \
+#define SYMBOLIZE_OPTIONS(X)                                                              \
+        NAMES_OPTIONS(X, SYMBOLIZE)                                                       \
+        X(SYMBOLIZE_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                \
+        X(SYMBOLIZE_OUTPUT, "output", 'o', "OUT", "write to OUT and leave FILE as it is") \
+        X(SYMBOLIZE_FORCE, "force", 'f', NULL, "replace an existing OUT")                 \
+        X(SYMBOLIZE_QUIET, "quiet", 'q', NULL, "no report of what was found")             \
         LAST_OPTIONS(X, SYMBOLIZE)
 
 enum { SYMBOLIZE_OPTIONS(OPTION_ENUM) SYMBOLIZE_COUNT };
@@ -34,17 +34,18 @@ struct symbolize {
 static int say_help(void)
 {
         return command_help(COMMAND_symbolize,
-                            "Look up every function of a recording and store the names in it, inlined\n"
-                            "functions and lines included. It can then be read anywhere, without the\n"
-                            "programs and libraries it is about.\n\n",
-                            "\nexamples:\n"
-                            "  seep symbolize app.42.seep                        before it is sent away\n"
-                            "  seep symbolize --sysroot ~/target app.42.seep     recorded on another machine\n"
-                            "  seep symbolize --debug-path build app.42.seep     stripped there, whole here\n"
-                            "\nExit status: 0 success, 2 usage error, 4 the file cannot be read.\n");
+                "Look up every function of a recording and store the names in it, inlined\n"
+                "functions and lines included. It can then be read anywhere, without the\n"
+                "programs and libraries it is about.\n\n",
+                "\nexamples:\n"
+                "  seep symbolize app.42.seep                        before it is sent away\n"
+                "  seep symbolize --sysroot ~/target app.42.seep     recorded on another machine\n"
+                "  seep symbolize --debug-path build app.42.seep     stripped there, whole here\n"
+                "\nExit status: 0 success, 2 usage error, 4 the file cannot be read.\n");
 }
 
-static void tell_module(const struct profile_module *m, const struct symbol_tally *t, struct str *out)
+static void tell_module(const struct profile_module *m, const struct symbol_tally *t,
+                        struct str *out)
 {
         str_format(out, "  %9u  %9u  %9u  %s", t->asked, t->named, t->lined, m->path);
         if (m->build_id_bytes) {
@@ -68,10 +69,12 @@ static void tell(const struct profile *p, const struct symbol_tally *tally)
                 if (tally[i].named < tally[i].asked || (tally[i].asked && !tally[i].lined))
                         tell_module(&p->modules[i], &tally[i], &lacking);
         }
-        str_format(&out, "%u of %u addresses have names, %u have lines\n", sum.named, sum.asked, sum.lined);
+        str_format(&out, "%u of %u addresses have names, %u have lines\n", sum.named, sum.asked,
+                   sum.lined);
         if (lacking.length)
-                str_format(&out, "debug files for these would give more:\n  addresses      named      lines  module\n%s",
-                           str_get(&lacking));
+                str_format(&out,
+                           "debug files for these would give more:\n  addresses      named      "
+                           "lines  module\n%s", str_get(&lacking));
         plain_output(&out, 0, false);
         fputs(str_get(&out), stdout);
         str_free(&out);
@@ -93,14 +96,15 @@ static void add_names(struct symbolize *z, struct profile *p)
 }
 
 /* A recording that the user named is replaced, another file only with -f. */
-static bool look_up_target(const struct symbolize *z, const struct profile *p, struct place *to, struct err *e)
+static bool look_up_target(const struct symbolize *z, const struct profile *p, struct place *to,
+                           struct err *e)
 {
         const char *path = z->output ? z->output : z->file;
 
         if (!z->output && p->truncated)
                 return err_set(e, ERR_EXIT_BAD_FILE,
-                               "%s is damaged or incomplete and was left as it is; -o OUT writes what can be read to another file",
-                               z->file);
+                               "%s is damaged or incomplete and was left as it is; -o OUT writes "
+                               "what can be read to another file", z->file);
         if (!place_open(to, path, z->output && !z->force ? PLACE_NEW : PLACE_NAMED))
                 return place_refuse(path, ERR_EXIT_USAGE, e);
         if (!z->quiet)
@@ -140,7 +144,8 @@ int cmd_symbolize(int argc, char **argv)
         while (!status && (which = option_next(&parser)) >= 0) {
                 if (which == SYMBOLIZE_HELP)
                         return say_help();
-                if (names_take(&z.names, "symbolize", symbolize_options[which].name, parser.value, &status))
+                if (names_take(&z.names, "symbolize", symbolize_options[which].name, parser.value,
+                               &status))
                         continue;
                 if (which == SYMBOLIZE_OUTPUT)
                         z.output = parser.value;
@@ -150,8 +155,9 @@ int cmd_symbolize(int argc, char **argv)
         if (status || which == OPTION_WRONG)
                 return ERR_EXIT_USAGE;
         if (argc - parser.first_operand != 1)
-                return message_usage("symbolize", argc == parser.first_operand ? "a recording is needed"
-                                                                               : "one recording at a time");
+                return message_usage("symbolize", argc == parser.first_operand
+                                                          ? "a recording is needed"
+                                                          : "one recording at a time");
         z.file = argv[parser.first_operand];
         return run(&z);
 }

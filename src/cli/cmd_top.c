@@ -25,32 +25,37 @@
 #include "session/ask.h"
 #include "top/top.h"
 
-#define TOP_OPTIONS(X)                                                                                                 \
-        X(TOP_HEAD_SCRIPT, NULL, 0, NULL, "for scripts:")                                                              \
-        X(TOP_BATCH, "batch", 0, "N", "print N screens as text and exit; for a recording: N moments, the last one its end") \
-        X(TOP_HEAD_WHEN, NULL, 0, NULL, "when:")                                                                       \
-        X(TOP_INTERVAL, "interval", 0, "TIME", "time between two updates (1s)")                                        \
-        X(TOP_AT, "at", 0, "WHEN", "for a recording: start at peak, end, a time, a snapshot's number, or a label",     \
-          "peak|end|...")                                                                                              \
-        FILTER_OPTIONS(X, TOP)                                                                                         \
-        THREAD_OPTION(X, TOP)                                                                                          \
-        X(TOP_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                    \
-        X(TOP_SORT, "sort", 's', "KEY", "live-bytes (default) change live-blocks allocs (per second) age",             \
-          "live-bytes|change|live-blocks|allocs|age")                                                                  \
-        X(TOP_GROUP_BY, "group-by", 0, "KIND", "stack (default), function, file, module, thread or size",              \
-          "stack|function|file|module|thread|size")                                                                    \
-        X(TOP_LIMIT, "limit", 'n', "N", "at most N lines (--batch: 10000)")                                            \
-        WRAPPER_OPTIONS(X, TOP)                                                                                        \
-        COLOR_OPTION(X, TOP)                                                                                           \
-        NAMES_OPTIONS(X, TOP)                                                                                          \
-        X(TOP_HEAD_SAID, NULL, 0, NULL, "messages:")                                                                   \
-        X(TOP_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
+#define TOP_OPTIONS(X)                                                                          \
+        X(TOP_HEAD_SCRIPT, NULL, 0, NULL, "for scripts:")                                       \
+        X(TOP_BATCH, "batch", 0, "N",                                                           \
+          "print N screens as text and exit; for a recording: N moments, the last one its end") \
+        X(TOP_HEAD_WHEN, NULL, 0, NULL, "when:")                                                \
+        X(TOP_INTERVAL, "interval", 0, "TIME", "time between two updates (1s)")                 \
+        X(TOP_AT, "at", 0, "WHEN",                                                              \
+          "for a recording: start at peak, end, a time, a snapshot's number, or a label",       \
+          "peak|end|...")                                                                       \
+        FILTER_OPTIONS(X, TOP)                                                                  \
+        THREAD_OPTION(X, TOP)                                                                   \
+        X(TOP_HEAD_SHAPE, NULL, 0, NULL, "output:")                                             \
+        X(TOP_SORT, "sort", 's', "KEY",                                                         \
+          "live-bytes (default) change live-blocks allocs (per second) age",                    \
+          "live-bytes|change|live-blocks|allocs|age")                                           \
+        X(TOP_GROUP_BY, "group-by", 0, "KIND",                                                  \
+          "stack (default), function, file, module, thread or size",                            \
+          "stack|function|file|module|thread|size")                                             \
+        X(TOP_LIMIT, "limit", 'n', "N", "at most N lines (--batch: 10000)")                     \
+        WRAPPER_OPTIONS(X, TOP)                                                                 \
+        COLOR_OPTION(X, TOP)                                                                    \
+        NAMES_OPTIONS(X, TOP)                                                                   \
+        X(TOP_HEAD_SAID, NULL, 0, NULL, "messages:")                                            \
+        X(TOP_QUIET, "quiet", 'q', NULL, "no warnings")                                         \
         LAST_OPTIONS(X, TOP)
 
 enum { TOP_OPTIONS(OPTION_ENUM) TOP_COUNT };
 const struct option_entry top_options[] = { TOP_OPTIONS(OPTION_ENTRY) OPTION_END };
 
-enum { TOP_WORDS = 64, TOP_COLUMNS = 80, TOP_COLUMNS_LEAST = 20, TOP_COLUMNS_MOST = 1000, TOP_INTERVAL_LEAST_MS = 100 };
+enum { TOP_WORDS = 64, TOP_COLUMNS = 80, TOP_COLUMNS_LEAST = 20, TOP_COLUMNS_MOST = 1000,
+       TOP_INTERVAL_LEAST_MS = 100 };
 
 /* What was asked for. */
 struct top_command {
@@ -64,18 +69,20 @@ struct top_command {
 
 static int say_help(void)
 {
-        return command_help(COMMAND_top,
-                            "Show where a process that is being recorded holds its memory, as it runs: live\n"
-                            "bytes by call stack, how they changed in the last 60 seconds, blocks, calls per\n"
-                            "second, age. PID is its own, or that of the seep that started it. A recording\n"
-                            "(FILE, the newest *.seep here) is shown moment by moment. h lists the keys.\n",
-                            "\nexamples:\n"
-                            "  seep top 4711                        a server that 'seep record' started\n"
-                            "  seep top -s change $(pidof server)   what grew first\n"
-                            "  seep top --batch 1 -n 10 4711        ten lines for a script\n"
-                            "  seep top run.seep                    replay; space lets time run\n"
-                            "\nExit status: 0 success, 2 usage error, 3 the process is not recorded, 4 the file\n"
-                            "cannot be read.\n");
+        return command_help(
+                COMMAND_top,
+                "Show where a process that is being recorded holds its memory, as it runs: live\n"
+                "bytes by call stack, how they changed in the last 60 seconds, blocks, calls per\n"
+                "second, age. PID is its own, or that of the seep that started it. A recording\n"
+                "(FILE, the newest *.seep here) is shown moment by moment. h lists the keys.\n",
+                "\nexamples:\n"
+                "  seep top 4711                        a server that 'seep record' started\n"
+                "  seep top -s change $(pidof server)   what grew first\n"
+                "  seep top --batch 1 -n 10 4711        ten lines for a script\n"
+                "  seep top run.seep                    replay; space lets time run\n"
+                "\nExit status: 0 success, 2 usage error, 3 the process is not recorded, 4 the "
+                "file\n"
+                "cannot be read.\n");
 }
 
 /* ---- words ---- */
@@ -85,22 +92,29 @@ static int take_number(const char *option, const char *value, uint32_t *out)
         uint64_t number;
 
         if (!quantity_number(value, &number) || !number || number > UINT32_MAX)
-                return message_usage("top", "--%s '%s': a number from 1 on is expected", option, value);
+                return message_usage("top", "--%s '%s': a number from 1 on is expected", option,
+                                     value);
         *out = (uint32_t)number;
         return 0;
 }
 
 static int take_interval(struct top_command *w, const char *value)
 {
-        if (!quantity_time(value, &w->top.interval_ms) || w->top.interval_ms < TOP_INTERVAL_LEAST_MS || w->top.interval_ms > INT_MAX)
-                return message_usage("top", "--interval needs a time like 2s, at least %d ms, not '%s'", TOP_INTERVAL_LEAST_MS, value);
+        if (!quantity_time(value, &w->top.interval_ms) ||
+            w->top.interval_ms < TOP_INTERVAL_LEAST_MS || w->top.interval_ms > INT_MAX)
+                return message_usage("top",
+                                     "--interval needs a time like 2s, at least %d ms, not '%s'",
+                                     TOP_INTERVAL_LEAST_MS, value);
         return 0;
 }
 
 /* Wrong ones are told here, where the caret below the fault has room. */
-static int take_filter(struct top_command *w, enum filter_kind kind, const char *option, const char *value)
+static int take_filter(struct top_command *w, enum filter_kind kind, const char *option,
+                       const char *value)
 {
-        struct str *joined = kind == FILTER_INCLUDE ? &w->filter : kind == FILTER_THREAD ? &w->thread : NULL;
+        struct str *joined = kind == FILTER_INCLUDE  ? &w->filter
+                             : kind == FILTER_THREAD ? &w->thread
+                                                     : NULL;
         struct filter tried = { 0 };
         struct err e = { 0 };
         bool good = filter_add(&tried, kind, value, &e);
@@ -153,7 +167,8 @@ static uint32_t script_columns(void)
         const char *word = getenv("COLUMNS");
         uint64_t columns;
 
-        if (!word || !quantity_number(word, &columns) || columns < TOP_COLUMNS_LEAST || columns > TOP_COLUMNS_MOST)
+        if (!word || !quantity_number(word, &columns) || columns < TOP_COLUMNS_LEAST ||
+            columns > TOP_COLUMNS_MOST)
                 return TOP_COLUMNS;
         return (uint32_t)columns;
 }
@@ -223,7 +238,8 @@ static int of_process(struct top_command *w)
         struct err e = { 0 };
 
         if (w->at_word)
-                return message_usage("top", "--at is for a recording: a process is shown as it is now");
+                return message_usage("top",
+                                     "--at is for a recording: a process is shown as it is now");
         return ask_program(&w->top.pid, &e) ? show(w) : message_error(&e);
 }
 
@@ -234,7 +250,8 @@ static int of_operand(struct top_command *w, int count, char **words)
         int status;
 
         if (count > 1)
-                return message_usage("top", "one process or recording at a time, not also '%s'", words[1]);
+                return message_usage("top", "one process or recording at a time, not also '%s'",
+                                     words[1]);
         settle(w);
         if (newest_is_process(count ? words[0] : NULL, &w->top.pid))
                 return of_process(w);
@@ -247,7 +264,8 @@ static int of_operand(struct top_command *w, int count, char **words)
 
 int cmd_top(int argc, char **argv)
 {
-        struct top_command w = { .asked = { .command = "top" }, .top = { .interval_ms = TOP_INTERVAL_MS } };
+        struct top_command w = { .asked = { .command = "top" },
+                                 .top = { .interval_ms = TOP_INTERVAL_MS } };
         struct option_parser parser;
         int status;
 

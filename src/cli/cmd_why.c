@@ -20,22 +20,26 @@
 #include "report/views.h"
 #include "words/label.h"
 
-#define WHY_OPTIONS(X)                                                                                                 \
-        X(WHY_HEAD_WHAT, NULL, 0, NULL, "what to explain:")                                                            \
-        X(WHY_SITE, "site", 0, "N", "the typical block of site N (leaks and report --retained=sites have the numbers)") \
-        X(WHY_ALL, "all", 0, NULL, "list everything that leads to the block: variables, stacks, ...")                  \
-        X(WHY_LIMIT, "limit", 'n', "N", "with --all: at most N of them")                                               \
-        X(WHY_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                   \
-        X(WHY_JSON, "json", 0, NULL, "the same as JSON")                                                               \
-        X(WHY_HEAD_CORE, NULL, 0, NULL, "for a core file:")                                                            \
-        X(WHY_CORE, "core", 0, "CORE", "search CORE, a core file of the recorded program, with the stacks of FILE")    \
-        X(WHY_EXE, "exe", 0, "PROGRAM", "the program of the core file, if it is not where it was")                     \
-        NAMES_OPTIONS(X, WHY)                                                                                          \
-        X(WHY_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                   \
-        FILE_OPTIONS(X, WHY)                                                                                           \
-        COLOR_OPTION(X, WHY)                                                                                           \
-        X(WHY_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                     \
-        X(WHY_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
+#define WHY_OPTIONS(X)                                                                             \
+        X(WHY_HEAD_WHAT, NULL, 0, NULL, "what to explain:")                                        \
+        X(WHY_SITE, "site", 0, "N",                                                                \
+          "the typical block of site N (leaks and report --retained=sites have the numbers)")      \
+        X(WHY_ALL, "all", 0, NULL,                                                                 \
+          "list everything that leads to the block: variables, stacks, ...")                       \
+        X(WHY_LIMIT, "limit", 'n', "N", "with --all: at most N of them")                           \
+        X(WHY_LONG, "long", 'L', NULL,                                                             \
+          "show the program or library of every frame, and full names")                            \
+        X(WHY_JSON, "json", 0, NULL, "the same as JSON")                                           \
+        X(WHY_HEAD_CORE, NULL, 0, NULL, "for a core file:")                                        \
+        X(WHY_CORE, "core", 0, "CORE",                                                             \
+          "search CORE, a core file of the recorded program, with the stacks of FILE")             \
+        X(WHY_EXE, "exe", 0, "PROGRAM", "the program of the core file, if it is not where it was") \
+        NAMES_OPTIONS(X, WHY)                                                                      \
+        X(WHY_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                               \
+        FILE_OPTIONS(X, WHY)                                                                       \
+        COLOR_OPTION(X, WHY)                                                                       \
+        X(WHY_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                 \
+        X(WHY_QUIET, "quiet", 'q', NULL, "no warnings")                                            \
         LAST_OPTIONS(X, WHY)
 
 enum { WHY_OPTIONS(OPTION_ENUM) WHY_COUNT };
@@ -57,18 +61,18 @@ struct question {
 static int say_help(void)
 {
         return command_help(COMMAND_why,
-                            "Show what keeps a block of memory alive: the shortest path of pointers to it\n"
-                            "from a variable, a stack frame, a register or a mapping, and what would be\n"
-                            "freed if the block went away. ADDRESS (0x...) may lie inside the block. #SITE\n"
-                            "(or --site SITE) takes a typical block of a call stack. FILE is a recording\n"
-                            "(the newest *.seep here) or a core file; a process is searched now, recorded\n"
-                            "or not.\n",
-                            "\nexamples:\n"
-                            "  seep why 0x55d0c3a0e2a0              in the newest recording here\n"
-                            "  seep why run.seep '#12'              what keeps the blocks of site 12\n"
-                            "  seep why --all 4711 0x55d0c3a0e2a0   all that lead to it, as process 4711 runs\n"
-                            "\nExit status: 0 it is held, 1 it is lost, 2 usage error or no such block, 3 the\n"
-                            "program was not or cannot be searched, 4 the file cannot be read.\n");
+                "Show what keeps a block of memory alive: the shortest path of pointers to it\n"
+                "from a variable, a stack frame, a register or a mapping, and what would be\n"
+                "freed if the block went away. ADDRESS (0x...) may lie inside the block. #SITE\n"
+                "(or --site SITE) takes a typical block of a call stack. FILE is a recording\n"
+                "(the newest *.seep here) or a core file; a process is searched now, recorded\n"
+                "or not.\n",
+                "\nexamples:\n"
+                "  seep why 0x55d0c3a0e2a0              in the newest recording here\n"
+                "  seep why run.seep '#12'              what keeps the blocks of site 12\n"
+                "  seep why --all 4711 0x55d0c3a0e2a0   all that lead to it, as process 4711 runs\n"
+                "\nExit status: 0 it is held, 1 it is lost, 2 usage error or no such block, 3 the\n"
+                "program was not or cannot be searched, 4 the file cannot be read.\n");
 }
 
 /* ---- words ---- */
@@ -119,7 +123,9 @@ static int take(void *to, int which, const char *value)
         struct question *q = to;
         int status;
 
-        return names_take(&q->names, "why", why_options[which].name, value, &status) ? status : take_shape(q, which, value);
+        return names_take(&q->names, "why", why_options[which].name, value, &status)
+                       ? status
+                       : take_shape(q, which, value);
 }
 
 /* 0x55d0c3a0e2a0 */
@@ -127,7 +133,8 @@ static bool is_address(const char *word, uint64_t *address)
 {
         char *end;
 
-        if (word[0] != '0' || (word[1] != 'x' && word[1] != 'X') || !word[2] || strspn(word + 2, "0123456789abcdefABCDEF") != strlen(word + 2))
+        if (word[0] != '0' || (word[1] != 'x' && word[1] != 'X') || !word[2] ||
+            strspn(word + 2, "0123456789abcdefABCDEF") != strlen(word + 2))
                 return false;
         errno = 0;
         *address = strtoull(word, &end, 16);
@@ -146,24 +153,35 @@ static int take_operands(struct question *q, int count, char **words)
         if (target && is_site(target, &q->site))
                 q->by_site = true;
         else if (target && !is_address(target, &q->address) && access(target, F_OK) == 0)
-                return message_usage("why", "which block of %s? An ADDRESS (0x55d0c3a0e2a0) or a #SITE (#12) is expected after it; 'seep leaks %s' and "
-                                            "'seep report --retained=sites %s' list sites", target, target, target);
+                return message_usage("why",
+                                     "which block of %s? An ADDRESS (0x55d0c3a0e2a0) or a #SITE "
+                                     "(#12) is expected after it; 'seep leaks %s' and 'seep report "
+                                     "--retained=sites %s' list sites", target, target, target);
         else if (target && !is_address(target, &q->address))
-                return message_usage("why", "'%s' is neither an address (0x55d0c3a0e2a0) nor a site (#12)", target);
+                return message_usage("why",
+                                     "'%s' is neither an address (0x55d0c3a0e2a0) nor a site (#12)",
+                                     target);
         else if (!target && !q->by_site)
-                return message_usage("why", "which block? An ADDRESS (0x55d0c3a0e2a0) or a #SITE is expected");
+                return message_usage("why",
+                                     "which block? An ADDRESS (0x55d0c3a0e2a0) or a #SITE is "
+                                     "expected");
         if (count > 1)
-                return message_usage("why", "one recording or process at a time, not also '%s'", words[1]);
+                return message_usage("why", "one recording or process at a time, not also '%s'",
+                                     words[1]);
         q->source = count ? words[0] : NULL;
         newest_is_process(q->source, &q->pid);
         if (q->core && q->pid)
-                return message_usage("why", "a core file is of a process that is gone, not of process %u", q->pid);
+                return message_usage("why",
+                                     "a core file is of a process that is gone, not of process %u",
+                                     q->pid);
         if (!q->core && !q->pid && q->source && core_is(q->source)) {
                 q->core = q->source;
                 q->source = NULL;
         }
         if (q->exe && !q->core)
-                return message_usage("why", "--exe names the program of a core file: seep why --exe PROGRAM CORE ADDRESS");
+                return message_usage("why",
+                                     "--exe names the program of a core file: seep why --exe "
+                                     "PROGRAM CORE ADDRESS");
         names_settle(&q->names, q->quiet);
         q->names.options.raw = q->how.raw;
         return 0;
@@ -171,9 +189,11 @@ static int take_operands(struct question *q, int count, char **words)
 
 /* ---- the answer ---- */
 
-static bool answer(struct question *q, const struct profile *p, const char *from, int *status, struct err *e)
+static bool answer(struct question *q, const struct profile *p, const char *from, int *status,
+                   struct err *e)
 {
-        struct why_options options = { (uint32_t)q->limit, deliver_color(&q->how, q->color), q->how.output || !pager_columns() };
+        struct why_options options = { (uint32_t)q->limit, deliver_color(&q->how, q->color),
+                                       q->how.output || !pager_columns() };
         struct symbols *s;
         struct str out = { 0 };
         struct why w;
@@ -182,7 +202,8 @@ static bool answer(struct question *q, const struct profile *p, const char *from
         if (!why_possible(p, from, e))
                 return false;
         s = symbols_new(p, &q->names.options);
-        good = q->by_site ? why_site(&w, p, s, (uint32_t)q->site, e) : why_address(&w, p, s, q->address, e);
+        good = q->by_site ? why_site(&w, p, s, (uint32_t)q->site, e)
+                          : why_address(&w, p, s, q->address, e);
         if (good) {
                 if (q->all)
                         why_groups(&w);
@@ -210,15 +231,22 @@ static int run(struct question *q)
         if (!deliver_prepare(&q->how, &e))
                 return message_error(&e);
         if (q->core)
-                good = load_core(&p, &(struct load_core){ q->core, q->source, q->exe, q->names.options.sysroot, WIRE_SCAN_GRAPH, q->quiet },
-                                 &e);
+                good = load_core(&p,
+                                 &(struct load_core){ q->core, q->source, q->exe,
+                                                      q->names.options.sysroot, WIRE_SCAN_GRAPH,
+                                                      q->quiet }, &e);
         else if (q->pid)
                 good = load_search(&p, &q->pid, WIRE_SCAN_GRAPH, &e);
         else
-                good = (q->source || newest_recording(&newest, &e)) && file_read(&p, q->source ? q->source : newest, &e);
+                good = (q->source || newest_recording(&newest, &e)) &&
+                       file_read(&p, q->source ? q->source : newest, &e);
         if (good && p.truncated && !q->quiet)
                 message("the recording is cut short: only the readable part is shown");
-        if (!good || !answer(q, &p, q->core ? q->core : q->source ? q->source : newest, &status, &e))
+        if (!good || !answer(q, &p,
+                             q->core     ? q->core
+                             : q->source ? q->source
+                                         : newest,
+                             &status, &e))
                 status = message_error(&e);
         deliver_drop(&q->how);
         profile_free(&p);
@@ -235,7 +263,8 @@ int cmd_why(int argc, char **argv)
         option_start(&parser, "why", why_options, argc, argv);
         status = option_take(&parser, take, &q);
         if (!status)
-                status = take_operands(&q, argc - parser.first_operand, argv + parser.first_operand);
+                status = take_operands(&q, argc - parser.first_operand,
+                                       argv + parser.first_operand);
         if (status == OPTION_HELP)
                 return say_help();
         return status ? status : run(&q);

@@ -7,7 +7,8 @@
 #include "cli/pager.h"
 #include "cli/suggest.h"
 
-#define COMMAND_ENTRY(name, operands, purpose) { #name, operands, purpose, cmd_##name, name##_options },
+#define COMMAND_ENTRY(name, operands, purpose) \
+        { #name, operands, purpose, cmd_##name, name##_options },
 
 const struct command command_list[COMMAND_COUNT] = { COMMAND_LIST(COMMAND_ENTRY) };
 

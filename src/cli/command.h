@@ -10,38 +10,48 @@
 #include "cli/option.h"
 
 /*
- * The one list: name, operands as in "seep NAME OPERANDS", purpose in one line.  Dispatch, help, manual pages and completion
- * are made from it.  X(name, ...) stands for cmd_name() and the table name_options[], both in cmd_name.c.
+ * The one list: name, operands as in "seep NAME OPERANDS", purpose in one line.  Dispatch, help,
+ * manual pages and completion are made from it.  X(name, ...) stands for cmd_name() and the table
+ * name_options[], both in cmd_name.c.
  */
-#define COMMAND_LIST(X)                                                                                                \
-        X(record, "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory")                            \
-        X(attach, "[OPTIONS] PID", "record a process that is running already")                                         \
-        X(detach, "[OPTIONS] PID", "end the recording of a process; the process goes on")                              \
-        X(report, "[OPTIONS] [FILE|PID]", "show where the memory of a recorded program went")                          \
-        X(html, "[OPTIONS] [FILE | OLD NEW | PID]", "show a recording in a browser: one page, or served live")         \
-        X(top, "[OPTIONS] [PID|FILE]", "show where memory is as a process runs, or replay a recording")                \
-        X(leaks, "[OPTIONS] [FILE|PID]", "show what a program leaked, and its invalid frees")                          \
-        X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "show what keeps a block of memory alive")                        \
-        X(diff, "[OPTIONS] OLD NEW", "show what changed between two recordings or two moments of one")                 \
-        X(snapshot, "[OPTIONS] PID [LABEL]", "take a snapshot of a process that is being recorded")                    \
-        X(ps, "[OPTIONS]", "list the processes that are being recorded")                                               \
-        X(control, "[OPTIONS] PID start|stop|reset|depth N|status", "switch a recording on or off, or reset it")       \
-        X(check, "[OPTIONS] [FILE|PID... | -- PROGRAM [ARG...]]", "for CI: fail when a run leaks or breaks a budget")  \
-        X(export, "--to FORMAT [OPTIONS] [FILE|PID]", "convert a recording to the format of another tool")             \
-        X(sql, "[OPTIONS] [FILE|PID] [QUERY|-]", "query a recording with SQL")                                         \
-        X(events, "[OPTIONS] [FILE|PID]", "print every event of a recording made with --events")                       \
-        X(info, "[OPTIONS] [FILE|PID]", "show what a recording contains and whether it is intact")                     \
-        X(doctor, "[OPTIONS] [PID|PROGRAM]", "check what can be recorded here, and say what to do")                    \
-        X(symbolize, "[OPTIONS] FILE", "store symbol names in a recording, to read it anywhere")                       \
+#define COMMAND_LIST(X)                                                                            \
+        X(record, "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory")        \
+        X(attach, "[OPTIONS] PID", "record a process that is running already")                     \
+        X(detach, "[OPTIONS] PID", "end the recording of a process; the process goes on")          \
+        X(report, "[OPTIONS] [FILE|PID]", "show where the memory of a recorded program went")      \
+        X(html, "[OPTIONS] [FILE | OLD NEW | PID]",                                                \
+          "show a recording in a browser: one page, or served live")                               \
+        X(top, "[OPTIONS] [PID|FILE]",                                                             \
+          "show where memory is as a process runs, or replay a recording")                         \
+        X(leaks, "[OPTIONS] [FILE|PID]", "show what a program leaked, and its invalid frees")      \
+        X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "show what keeps a block of memory alive")    \
+        X(diff, "[OPTIONS] OLD NEW",                                                               \
+          "show what changed between two recordings or two moments of one")                        \
+        X(snapshot, "[OPTIONS] PID [LABEL]",                                                       \
+          "take a snapshot of a process that is being recorded")                                   \
+        X(ps, "[OPTIONS]", "list the processes that are being recorded")                           \
+        X(control, "[OPTIONS] PID start|stop|reset|depth N|status",                                \
+          "switch a recording on or off, or reset it")                                             \
+        X(check, "[OPTIONS] [FILE|PID... | -- PROGRAM [ARG...]]",                                  \
+          "for CI: fail when a run leaks or breaks a budget")                                      \
+        X(export, "--to FORMAT [OPTIONS] [FILE|PID]",                                              \
+          "convert a recording to the format of another tool")                                     \
+        X(sql, "[OPTIONS] [FILE|PID] [QUERY|-]", "query a recording with SQL")                     \
+        X(events, "[OPTIONS] [FILE|PID]", "print every event of a recording made with --events")   \
+        X(info, "[OPTIONS] [FILE|PID]", "show what a recording contains and whether it is intact") \
+        X(doctor, "[OPTIONS] [PID|PROGRAM]",                                                       \
+          "check what can be recorded here, and say what to do")                                   \
+        X(symbolize, "[OPTIONS] FILE", "store symbol names in a recording, to read it anywhere")   \
         X(help, "[COMMAND|TOPIC]", "explain a command or a topic")
 
 /* Commands for the tool's own use, which nobody types: found by name, listed nowhere. */
 #define COMMAND_HIDDEN(X) X(attend, "FD", "record the program that loaded libseep.so")
 
-/* Each command: arguments without "seep COMMAND" in front (argv[0] is the command's name, as getopt_long wants it);
- * returns the exit status.  Messages to stderr begin with "seep: ", results go to stdout. */
-#define COMMAND_DECLARE(name, operands, purpose)                                                                       \
-        int cmd_##name(int argc, char **argv);                                                                         \
+/* Each command: arguments without "seep COMMAND" in front (argv[0] is the command's name,
+ * as getopt_long wants it); returns the exit status.  Messages to stderr begin with "seep:
+ * ", results go to stdout. */
+#define COMMAND_DECLARE(name, operands, purpose) \
+        int cmd_##name(int argc, char **argv);   \
         extern const struct option_entry name##_options[];
 #define COMMAND_ENUM(name, operands, purpose) COMMAND_##name,
 
@@ -59,7 +69,8 @@ struct command {
 enum { COMMAND_LIST(COMMAND_ENUM) COMMAND_COUNT };
 extern const struct command command_list[COMMAND_COUNT];
 
-/* Print the help text of COMMAND, an index of the list: how it is called, what it does (ABOUT), its options, and MORE.  Returns 0. */
+/* Print the help text of COMMAND, an index of the list: how it is called, what it does (ABOUT), its
+ * options, and MORE.  Returns 0. */
 int command_help(int command, const char *about, const char *more);
 
 /* NULL: no command has that name, hidden ones included. */

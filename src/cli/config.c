@@ -2,9 +2,11 @@
 /*
  * config.c -- options that stand nowhere on the command line: configuration files and SEEP_OPTIONS.
  *
- * Keeps:  ./.seeprc may be a stranger's trap, as it comes with a cloned directory: it is read only when it is the user's own or root's
- *         and nobody else can write to it, and only what is listed here as harmless may stand in it.  With raised rights the caller's
- *         files and environment are a stranger's too.  Each line is parsed alone first, so that a mistake is told with its place.
+ * Keeps:  ./.seeprc may be a stranger's trap, as it comes with a cloned directory: it is read
+ *         only when it is the user's own or root's and nobody else can write to it, and only
+ *         what is listed here as harmless may stand in it.  With raised rights the caller's
+ *         files and environment are a stranger's too.  Each line is parsed alone first, so that
+ *         a mistake is told with its place.
  */
 #include "cli/config.h"
 
@@ -33,22 +35,26 @@ struct config {
         bool project;      /* what is being read is the file of a project, not of the user */
 };
 
-/* What may stand in a project's file, whatever the command: it changes what is seen and how it is shown, and nothing is written, sent, run
- * or opened for it but rules to leave things out.  An option that is not here is refused, new ones too. */
+/* What may stand in a project's file, whatever the command: it changes what is seen and how it is
+ * shown, and nothing is written, sent, run or opened for it but rules to leave things out.  An
+ * option that is not here is refused, new ones too. */
 static const char *const config_harmless[] = {
         /* views and forms */
-        "abs", "all", "all-frames", "batch", "blocks", "callers", "color", "csv", "depth-merge", "errors", "flat", "gen-suppressions",
-        "group-by", "growth", "inverted", "json", "lifetimes", "limit", "long", "memlog", "memtraq", "mmleak", "modules", "no-header",
-        "no-pager", "no-summary", "quiet", "resources", "retained", "schema", "sizes", "sort", "stacks", "summary", "symbols", "threads",
-        "threshold", "timeline", "totals", "tree", "verbose",
+        "abs", "all", "all-frames", "batch", "blocks", "callers", "color", "csv", "depth-merge",
+        "errors", "flat", "gen-suppressions", "group-by", "growth", "inverted", "json", "lifetimes",
+        "limit", "long", "memlog", "memtraq", "mmleak", "modules", "no-header", "no-pager",
+        "no-summary", "quiet", "resources", "retained", "schema", "sizes", "sort", "stacks",
+        "summary", "symbols", "threads", "threshold", "timeline", "totals", "tree", "verbose",
         /* what is looked at */
-        "at", "cost", "exclude", "exclude-module", "hide", "include", "interval", "module", "new", "process", "range", "show",
-        "site", "thread",
+        "at", "cost", "exclude", "exclude-module", "hide", "include", "interval", "module", "new",
+        "process", "range", "show", "site", "thread",
         /* what counts as a leak, and how much is too much */
-        "allow-unseen", "max-allocs", "max-bad-frees", "max-leaked", "max-leaks", "max-live", "max-peak", "no-alloc-in",
-        "no-builtin-suppressions", "no-idioms", "no-leak-scan", "suppressions", "unaligned",
+        "allow-unseen", "max-allocs", "max-bad-frees", "max-leaked", "max-leaks", "max-live",
+        "max-peak", "no-alloc-in", "no-builtin-suppressions", "no-idioms", "no-leak-scan",
+        "suppressions", "unaligned",
         /* what is recorded */
-        "depth", "duration", "follow", "free-stacks", "no-cxx", "no-mmap", "sample", "start-off", "track-fds", "wait",
+        "depth", "duration", "follow", "free-stacks", "no-cxx", "no-mmap", "sample", "start-off",
+        "track-fds", "wait",
 };
 
 static bool config_allows(const struct config *c, const struct option_entry *option)
@@ -75,15 +81,18 @@ static bool config_check(const struct config *c, char **words, int count, const 
         if (which == OPTION_WRONG)
                 message("that is in %s", place);
         else if (which >= 0 && !option_is_config(&parser, which))
-                message("%s: --%s is refused in a project's file, which may be a stranger's: only options that change how things are "
-                        "selected and shown are allowed there. Put it into ~/.config/seep/config, or give --config ./.seeprc if you trust that file",
-                        place, c->command->options[which].name);
+                message("%s: --%s is refused in a project's file, which may be a stranger's: only "
+                        "options that change how things are selected and shown are allowed there. "
+                        "Put it into ~/.config/seep/config, or give --config ./.seeprc if you "
+                        "trust that file", place, c->command->options[which].name);
         else if (which >= 0)
-                message("%s: --config works on the command line only: configuration files cannot include others", place);
+                message("%s: --config works on the command line only: configuration files cannot "
+                        "include others", place);
         else if (parser.first_operand < count)
                 message("%s: '%s' is not an option", place, copy[parser.first_operand]);
         else if (strcmp(copy[count - 1], "--") == 0)
-                message("%s: '--' is not allowed here: it would end the options of the command line too", place);
+                message("%s: '--' is not allowed here: it would end the options of the command "
+                        "line too", place);
         else
                 which = CONFIG_GOOD;
         free(copy);
@@ -118,7 +127,8 @@ static bool config_take(struct config *c, const char *line, const char *place)
         }
         command = count ? command_find(words[0]) : NULL;
         if (count && !command) {
-                message("%s: '%s' is not a seep command; a line is a command and its options", place, words[0]);
+                message("%s: '%s' is not a seep command; a line is a command and its options",
+                        place, words[0]);
                 ok = false;
         } else if (command == c->command) {
                 ok = config_check(c, words, count, place);
@@ -176,14 +186,15 @@ static const char *config_objection(const struct stat *st)
         return NULL;
 }
 
-/* Programs with raised rights (setuid, file capabilities) are started by somebody who must not say what is done with these rights. */
+/* Programs with raised rights (setuid, file capabilities) are started by somebody who must not say
+ * what is done with these rights. */
 bool config_is_raised(void)
 {
         return getauxval(AT_SECURE) || getuid() != geteuid() || getgid() != getegid();
 }
 
-/* A file that is not there is no mistake, nor is a home that belongs to somebody else (HOME stayed at a change of user); one
- * that cannot be used is told and left out. */
+/* A file that is not there is no mistake, nor is a home that belongs to somebody else (HOME stayed
+ * at a change of user); one that cannot be used is told and left out. */
 static bool config_take_file(struct config *c, const char *path, bool careful)
 {
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (careful ? O_NOFOLLOW : 0));
@@ -265,7 +276,8 @@ static bool config_take_named(struct config *c, const char *path)
         return false;
 }
 
-/* The values of --config in LINE, ended by NULL; to be freed.  NULL: LINE is wrong, which is told. */
+/* The values of --config in LINE, ended by NULL; to be freed.  NULL: LINE is wrong, which is
+ * told. */
 static const char **config_named(const struct command *command, char **line)
 {
         struct option_parser parser;
@@ -279,7 +291,9 @@ static const char **config_named(const struct command *command, char **line)
         files = heap_zero((size_t)count + 1, sizeof *files);
         if (count)
                 memcpy(copy, line, (size_t)count * sizeof *copy);
-        (command->run == cmd_record ? option_start_program : option_start)(&parser, command->name, command->options, count, copy);
+        (command->run == cmd_record ? option_start_program : option_start)(&parser, command->name,
+                                                                           command->options, count,
+                                                                           copy);
         parser.with_config = true;
         while (count && (which = option_next(&parser)) >= 0)
                 if (option_is_config(&parser, which))

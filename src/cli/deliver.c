@@ -39,14 +39,16 @@ static bool is_recording(const char *path)
 
 bool deliver_may_replace(const char *path, struct err *e)
 {
-        return !is_recording(path) || err_set(e, ERR_EXIT_USAGE, "%s is a recording: -f does not replace it; give another name", path);
+        return !is_recording(path) ||
+               err_set(e, ERR_EXIT_USAGE,
+                       "%s is a recording: -f does not replace it; give another name", path);
 }
 
 void deliver_warn(const struct place *p)
 {
         if (p->directory >= 0 && place_is_exposed(p->directory))
-                message("warning: anyone can write to the directory of %s, and it is not sticky: others can replace what is written there",
-                        p->path);
+                message("warning: anyone can write to the directory of %s, and it is not sticky: "
+                        "others can replace what is written there", p->path);
 }
 
 bool deliver_prepare(struct deliver *d, struct err *e)
@@ -93,7 +95,8 @@ static bool save(struct deliver *d, const struct str *text, struct err *e)
 
         if (fd < 0)
                 return false;
-        good = (io_write(fd, str_get(text), text->length) && place_end(&d->place)) || place_refuse(d->output, ERR_EXIT_FINDINGS, e);
+        good = (io_write(fd, str_get(text), text->length) && place_end(&d->place)) ||
+               place_refuse(d->output, ERR_EXIT_FINDINGS, e);
         deliver_drop(d);
         return good;
 }
@@ -102,7 +105,8 @@ static bool deliver_as_is(struct deliver *d, const struct str *text, struct err 
 {
         if (is_file(d))
                 return save(d, text, e);
-        return pager_show(text, d->plain) || err_sys(e, ERR_EXIT_FINDINGS, "cannot write the result");
+        return pager_show(text, d->plain) ||
+               err_sys(e, ERR_EXIT_FINDINGS, "cannot write the result");
 }
 
 bool deliver_text(struct deliver *d, const struct str *text, struct err *e)
@@ -174,7 +178,8 @@ bool deliver_end(struct deliver_stream *s, struct err *e)
         if (is_file(s->to))
                 deliver_drop(s->to);
         if (s->paged && !pager_close(&s->pager))
-                good = err_set(e, ERR_EXIT_FINDINGS, "the pager could not be started; --no-pager prints without one");
+                good = err_set(e, ERR_EXIT_FINDINGS,
+                               "the pager could not be started; --no-pager prints without one");
         errno = s->failure;
         if (good && s->failure && s->failure != EPIPE)
                 good = is_file(s->to) ? place_refuse(s->to->output, ERR_EXIT_FINDINGS, e)

@@ -14,14 +14,15 @@ struct deliver {
         const char *output; /* NULL or "-": stdout */
         bool force;         /* an existing file is replaced */
         bool plain;         /* no pager */
-        bool raw;           /* a form that escapes what strangers wrote; else nothing that a terminal would obey goes out (base/plain.h) */
+        bool raw;           /* a form that escapes what strangers wrote; else nothing that a
+                             * terminal would obey goes out (base/plain.h) */
         bool quiet;         /* no warnings */
         bool looked_up;
         struct place place; /* of OUTPUT; looked up before the work, and never again */
 };
 
-/* Before the work: nobody waits for what cannot be written.  Done by the functions below, else.  It ends with the result, or with
- * deliver_drop(). */
+/* Before the work: nobody waits for what cannot be written.  Done by the functions below, else.  It
+ * ends with the result, or with deliver_drop(). */
 bool deliver_prepare(struct deliver *d, struct err *e);
 void deliver_drop(struct deliver *d);
 
@@ -48,7 +49,8 @@ struct deliver_stream {
 
 bool deliver_begin(struct deliver_stream *s, struct deliver *d, struct err *e);
 
-/* After each piece of text.  false: there is no use in more, the reader has gone or nothing can be written. */
+/* After each piece of text.  false: there is no use in more, the reader has gone or nothing can be
+ * written. */
 bool deliver_more(struct deliver_stream *s);
 
 /* It will not become whole: what was written to a file so far goes away with deliver_end(). */
@@ -57,15 +59,16 @@ void deliver_give_up(struct deliver_stream *s);
 /* A reader that goes away early is no error. */
 bool deliver_end(struct deliver_stream *s, struct err *e);
 
-/* The same for a result that is mostly short, and is then shown as deliver_text() does: it is appended to S->text, and written from the
- * moment on at which it is long (str_drain). */
+/* The same for a result that is mostly short, and is then shown as deliver_text() does: it is
+ * appended to S->text, and written from the moment on at which it is long (str_drain). */
 void deliver_gather(struct deliver_stream *s, struct deliver *d);
 bool deliver_finish(struct deliver_stream *s, struct err *e);
 
 /* In place of deliver_finish() when there is no result. */
 void deliver_forget(struct deliver_stream *s);
 
-/* What is told about a recording never takes its place, nor that of another one.  false: PATH is one. */
+/* What is told about a recording never takes its place, nor that of another one.  false: PATH is
+ * one. */
 bool deliver_may_replace(const char *path, struct err *e);
 
 /* Whether the result is coloured. */

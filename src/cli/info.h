@@ -24,8 +24,8 @@ struct info {
         struct info_names *names; /* per module; NULL: not asked for */
 };
 
-/* What is counted: member of struct profile, key in JSON, noun.  Entry 0 of some arrays stands for "unknown" and is
- * not counted: `less` of them. */
+/* What is counted: member of struct profile, key in JSON, noun.  Entry 0 of some arrays stands for
+ * "unknown" and is not counted: `less` of them. */
 #define INFO_COUNTS(X)                                                         \
         X(site_count, "sites", "call sites", 1)                                \
         X(node_count, "nodes", "stack frames", 2)                              \

@@ -97,5 +97,6 @@ void info_scan_text(const struct profile *p, struct str *out)
         else if (p->truncated)
                 str_text(out, "some pointers are missing: `seep why` does not work\n");
         else
-                str_format(out, "pointers were not kept; for `seep why`, record with --keep-graph\n");
+                str_format(out,
+                           "pointers were not kept; for `seep why`, record with --keep-graph\n");
 }

@@ -214,7 +214,8 @@ static void put_modules(struct str *out, const struct info *info)
 {
         const struct profile *p = &info->profile;
 
-        str_format(out, "\n  modules%s\n", info->names ? " (build id, names found now, path)" : " (build id, path)");
+        str_format(out, "\n  modules%s\n",
+                   info->names ? " (build id, names found now, path)" : " (build id, path)");
         for (uint32_t i = 0; i < p->module_count; i++) {
                 size_t start = out->length;
 
@@ -241,13 +242,14 @@ void info_text(const struct info *info, struct str *out)
         put_word(out, "program");
         str_text(out, *m->program ? m->program : "not known");
         for (uint32_t i = 1; i < m->arg_count; i++)
-                str_format(out, strpbrk(m->args[i], " \t\n") || !*m->args[i] ? " '%s'" : " %s", m->args[i]);
+                str_format(out, strpbrk(m->args[i], " \t\n") || !*m->args[i] ? " '%s'" : " %s",
+                           m->args[i]);
         str_char(out, '\n');
         put_line(out, "executable", m->exe);
         put_line(out, "directory", m->cwd);
         put_word(out, "process");
-        str_format(out, "%u, child of %u%s%s, %s\n", m->pid, m->ppid, *m->host ? ", on " : "", m->host,
-                   machine_name(m->machine, name));
+        str_format(out, "%u, child of %u%s%s, %s\n", m->pid, m->ppid, *m->host ? ", on " : "",
+                   m->host, machine_name(m->machine, name));
         put_time(out, m);
         put_end(out, m);
         put_mode(out, &info->profile);

@@ -35,7 +35,8 @@ void load_tell_log(const struct profile *p, const char *file)
                 return;
         beside = log_beside(file);
         if (*beside)
-                message("%s is incomplete: seep was killed, or is still recording; 'seep events %s' prints all events, which are in %s", file, file, beside);
+                message("%s is incomplete: seep was killed, or is still recording; 'seep events "
+                        "%s' prints all events, which are in %s", file, file, beside);
         free(beside);
 }
 
@@ -46,7 +47,9 @@ static void add_log(const char *file, struct err *e)
         size_t used = strlen(e->text);
 
         if (*beside)
-                snprintf(e->text + used, sizeof e->text - used, "; its events so far are in %s: 'seep events %s' prints them", beside, file);
+                snprintf(e->text + used, sizeof e->text - used,
+                         "; its events so far are in %s: 'seep events %s' prints them", beside,
+                         file);
         free(beside);
 }
 
@@ -110,7 +113,8 @@ bool load_read(const struct load_source *s, struct profile *p, struct err *e)
                 return false;
         }
         if (p->truncated && !s->quiet)
-                message("%s is cut short: only the intact part is shown ('seep info %s' lists what is missing)", s->name, s->name);
+                message("%s is cut short: only the intact part is shown ('seep info %s' lists what "
+                        "is missing)", s->name, s->name);
         if (!s->pid && !s->quiet)
                 load_tell_log(p, s->name);
         return true;
@@ -137,7 +141,8 @@ static void keep_lost(const struct profile *p)
         lost_count = 0;
         for (uint64_t i = 0; i < p->verdict_count; i++)
                 if (p->verdicts[i].leak >= PROFILE_LEAK_INDIRECT)
-                        lost[lost_count++] = (struct scan_lost){ p->blocks[i].address, p->blocks[i].birth_ms };
+                        lost[lost_count++] = (struct scan_lost){ p->blocks[i].address,
+                                                                 p->blocks[i].birth_ms };
 }
 
 bool load_search(struct profile *p, uint32_t *pid, uint32_t flags, struct err *e)
@@ -172,7 +177,8 @@ static void place_program(struct profile *p, const char *exe)
 
 bool load_core(struct profile *p, const struct load_core *c, struct err *e)
 {
-        struct scan_target t = { .core = c->core, .files = { c->exe, c->sysroot }, .flags = c->flags };
+        struct scan_target t = { .core = c->core, .files = { c->exe, c->sysroot },
+                                 .flags = c->flags };
         uint32_t told;
 
         *p = (struct profile){ 0 };
@@ -195,8 +201,8 @@ void load_tell_walk(const struct profile *p, bool quiet)
 {
         if (quiet || !profile_is_walked(p))
                 return;
-        message("%s was not recorded, so there are no call stacks: blocks are shown by size and content; "
-                "'seep record %s ...' records them", p->meta.program, p->meta.program);
+        message("%s was not recorded, so there are no call stacks: blocks are shown by size and "
+                "content; 'seep record %s ...' records them", p->meta.program, p->meta.program);
         for (uint32_t i = 0; i < p->meta.warning_count; i++)
                 message("%s", p->meta.warnings[i]);
 }

@@ -13,7 +13,8 @@
  * block. */
 #define LOAD_QUIET 1u    /* no sentences about what is missing */
 #define LOAD_COUNTS 2u   /* without single blocks */
-#define LOAD_SEARCHED 4u /* searched for leaks now, where that can be done; else it is told why not */
+#define LOAD_SEARCHED 4u /* searched for leaks now, where that can be done; else it is told why
+                          * not */
 #define LOAD_GRAPH 8u    /* the same, with all pointers */
 #define LOAD_EVENTS 16u  /* with what the numbers in its event log mean */
 
@@ -39,8 +40,8 @@ bool load_read(const struct load_source *s, struct profile *p, struct err *e);
 /* All three: fill P from OPERAND. */
 bool load_recording(struct profile *p, const char *operand, unsigned how, struct err *e);
 
-/* Search *PID for leaks now (FLAGS: WIRE_SCAN_*) and fill P, the caller's to free: by whoever records it, or without a recording.  *PID
- * may be the seep that records it. */
+/* Search *PID for leaks now (FLAGS: WIRE_SCAN_*) and fill P, the caller's to free: by whoever
+ * records it, or without a recording.  *PID may be the seep that records it. */
 bool load_search(struct profile *p, uint32_t *pid, uint32_t flags, struct err *e);
 
 /* A core file, and what belongs to it. */

@@ -3,7 +3,8 @@
  * main.c -- from the words of the command line to a command.
  *
  * Room:   outside.  `seep PROGRAM` without a command means `seep record PROGRAM`.
- * Keeps:  a command's name wins over a program of that name; `seep -- NAME` and `seep record NAME` mean the program.
+ * Keeps:  a command's name wins over a program of that name; `seep -- NAME` and `seep
+ *         record NAME` mean the program.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -67,9 +68,11 @@ static int say_unknown_word(const char *word)
         const char *near = command_suggest(word);
 
         if (is_program(word))
-                message("'%s' is neither a seep command nor in PATH: did you mean ./%s?", word, word);
+                message("'%s' is neither a seep command nor in PATH: did you mean ./%s?", word,
+                        word);
         else if (near)
-                message("'%s' is neither a seep command nor a program in PATH: did you mean 'seep %s'?", word, near);
+                message("'%s' is neither a seep command nor a program in PATH: did you mean 'seep "
+                        "%s'?", word, near);
         else
                 message("'%s' is neither a seep command nor a program in PATH", word);
         message("'seep help' lists the commands");
@@ -85,12 +88,14 @@ static bool is_recording(const char *word)
 
 static bool is_assignment(const char *word)
 {
-        size_t length = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+        size_t length = strspn(word,
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
 
         return length > 0 && word[length] == '=' && (word[0] < '0' || word[0] > '9');
 }
 
-/* Words that are meant for another place, unless a program has such a name.  0: WORD is none of them. */
+/* Words that are meant for another place, unless a program has such a name.  0: WORD is none of
+ * them. */
 static int say_misplaced_word(const char *word)
 {
         if (is_program(word) || is_program_in_path(word))
@@ -98,7 +103,8 @@ static int say_misplaced_word(const char *word)
         if (is_recording(word))
                 message("'%s' is not a program: did you mean 'seep report %s'?", word, word);
         else if (is_assignment(word))
-                message("'%s' is not a program; to set a variable: seep env %s PROGRAM", word, word);
+                message("'%s' is not a program; to set a variable: seep env %s PROGRAM", word,
+                        word);
         else
                 return 0;
         return ERR_EXIT_USAGE;
@@ -109,9 +115,15 @@ static const char *ours_for(const char *word)
 {
         static const struct {
                 const char *theirs, *ours;
-        } words[] = { { "run", "record" },          { "flamegraph", "html" },  { "tree", "report --tree" },
-                      { "table", "report --flat" }, { "summary", "report --summary" }, { "stats", "report --summary" },
-                      { "live", "top" },            { "view", "html" },        { "print", "report" },
+        } words[] = { { "run", "record" },
+                      { "flamegraph", "html" },
+                      { "tree", "report --tree" },
+                      { "table", "report --flat" },
+                      { "summary", "report --summary" },
+                      { "stats", "report --summary" },
+                      { "live", "top" },
+                      { "view", "html" },
+                      { "print", "report" },
                       { "show", "report" } };
 
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -120,14 +132,16 @@ static const char *ours_for(const char *word)
         return NULL;
 }
 
-/* A program of such a name is meant, unless it would get a recording.  0: WORD is no word of neighbours. */
+/* A program of such a name is meant, unless it would get a recording.  0: WORD is no word of
+ * neighbours. */
 static int say_neighbour(const char *word, const char *next)
 {
         const char *ours = ours_for(word);
 
         if (!ours || (is_program_in_path(word) && !(next && is_recording(next))))
                 return 0;
-        message("'%s' is '%s' here: seep %s%s%s", word, ours, ours, next ? " " : "", next ? next : "");
+        message("'%s' is '%s' here: seep %s%s%s", word, ours, ours, next ? " " : "",
+                next ? next : "");
         return ERR_EXIT_USAGE;
 }
 
@@ -147,7 +161,8 @@ static const struct option_entry *option_named(const struct option_entry *entrie
         return NULL;
 }
 
-/* Where the options of `seep record` in front of a program end; 0: with "--", and whatever follows is a program. */
+/* Where the options of `seep record` in front of a program end; 0: with "--", and
+ * whatever follows is a program. */
 static int first_operand(int argc, char **argv)
 {
         for (int i = 1; i < argc; i++) {
@@ -158,14 +173,15 @@ static int first_operand(int argc, char **argv)
                 if (argv[i][0] != '-' || !argv[i][1])
                         return i;
                 entry = option_named(record_options, argv[i]);
-                if (entry && entry->argument && entry->argument[0] != '[' && !strchr(argv[i], '=') &&
-                    (argv[i][1] == '-' || !argv[i][2]))
+                if (entry && entry->argument && entry->argument[0] != '[' &&
+                    !strchr(argv[i], '=') && (argv[i][1] == '-' || !argv[i][2]))
                         i++; /* its value */
         }
         return 0;
 }
 
-/* COMMAND with the options of the configuration in front of those of the command line, which therefore win. */
+/* COMMAND with the options of the configuration in front of those of the command
+ * line, which therefore win. */
 static int run_command(const struct command *command, int argc, char **argv)
 {
         int extra_count, status;
@@ -193,8 +209,8 @@ static int run_program(int argc, char **argv)
         return run_command(command_find(name), argc, argv);
 }
 
-/* `seep -q diff a b` is `seep diff -q a b`, and never a recording of the program diff: AT is where the command is.  Options that
- * it does not have are refused. */
+/* `seep -q diff a b` is `seep diff -q a b`, and never a recording of the program diff: AT is where
+ * the command is.  Options that it does not have are refused. */
 static int run_behind_options(int argc, char **argv, int at)
 {
         const struct command *command = command_find(argv[at]);
@@ -202,13 +218,15 @@ static int run_behind_options(int argc, char **argv, int at)
 
         for (int i = 1; i < at; i++)
                 if (argv[i][0] == '-' && !option_named(command->options, argv[i])) {
-                        message("'%s' is a seep command, which has no option %s; to record the program of that name: "
-                                "seep record %s -- %s", name, argv[i], argv[i], name);
+                        message("'%s' is a seep command, which has no option %s; to record the "
+                                "program of that name: seep record %s -- %s", name, argv[i],
+                                argv[i], name);
                         return ERR_EXIT_USAGE;
                 }
         memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof *argv);
         argv[1] = name;
-        return command->run == cmd_help ? cmd_help(argc - 1, argv + 1) : run_command(command, argc - 1, argv + 1);
+        return command->run == cmd_help ? cmd_help(argc - 1, argv + 1)
+                                        : run_command(command, argc - 1, argv + 1);
 }
 
 static int run_word(int argc, char **argv)
@@ -238,7 +256,8 @@ static int run_word(int argc, char **argv)
         return say_unknown_word(word);
 }
 
-/* A result that did not reach its reader (full disk) is an error; a closed pipe (`| head`) is not. */
+/* A result that did not reach its reader (full disk) is an error; a closed pipe (`| head`) is
+ * not. */
 static int close_stdout(int status)
 {
         if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE || status != 0)
@@ -266,12 +285,13 @@ static void run_line(void)
                 line.status = run_word(line.argc, line.argv);
 }
 
-/* A small limit on the stack (ulimit -s) is meant for the program that is recorded, which inherits it; the libraries that read
- * debug information need more. */
+/* A small limit on the stack (ulimit -s) is meant for the program that is recorded, which inherits
+ * it; the libraries that read debug information need more. */
 static void run_on_own_stack(void)
 {
         static ucontext_t here, there;
-        void *stack = mmap(NULL, MAIN_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+        void *stack = mmap(NULL, MAIN_STACK, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 
         if (stack == MAP_FAILED || getcontext(&there) != 0) {
                 run_line();

@@ -2,7 +2,8 @@
 /*
  * message.c -- lines of ours to the user.
  *
- * Keeps:  one write per message, so that lines of several processes do not mix; every message begins "seep: "; on a terminal, lines break between words.
+ * Keeps:  one write per message, so that lines of several processes do not mix; every message
+ *         begins "seep: "; on a terminal, lines break between words.
  */
 #include "cli/message.h"
 
@@ -43,7 +44,8 @@ static size_t fitting(const char *text, size_t length, size_t columns)
 
 void message_line(const char *text, size_t length, struct str *out)
 {
-        size_t columns = columns_of_stderr(), room = columns > 2 * strlen(PREFIX) ? columns - strlen(PREFIX) : length;
+        size_t columns = columns_of_stderr(),
+               room = columns > 2 * strlen(PREFIX) ? columns - strlen(PREFIX) : length;
         size_t part = fitting(text, length, room);
 
         str_text(out, PREFIX);

@@ -13,14 +13,17 @@ void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* TEXT, which has names of strangers in it, as one line whatever they are. */
 void message_sentence(const char *text);
 
-/* Append "seep: ", TEXT and a newline to what will be written to stderr, in lines that fit if it is a terminal. */
+/* Append "seep: ", TEXT and a newline to what will be written to stderr, in lines that
+ * fit if it is a terminal. */
 void message_line(const char *text, size_t length, struct str *out);
 
 /* Print E and return the status to exit with (e->exit_code, or 1 when none was chosen). */
 int message_error(const struct err *e);
 
-/* Wrong use: print the text, then "seep: 'seep help COMMAND' lists the options"; returns ERR_EXIT_USAGE. */
-int message_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Wrong use: print the text, then "seep: 'seep help COMMAND' lists the options"; returns
+ * ERR_EXIT_USAGE. */
+int message_usage(const char *command, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
 
 /* From now on message_usage() adds that options came from these PLACES too. */
 void message_usage_also(const char *places);

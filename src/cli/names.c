@@ -42,7 +42,8 @@ static void show_progress(const char *name, uint64_t done, uint64_t total, doubl
                 text_size(&line, (int64_t)done);
                 str_text(&line, " of ");
                 text_size(&line, (int64_t)total);
-                str_format(&line, ", %.0f s left", elapsed_s * (double)(total - done) / (double)done);
+                str_format(&line, ", %.0f s left",
+                           elapsed_s * (double)(total - done) / (double)done);
         } else {
                 str_format(&line, "asking the debuginfod servers, %.0f s", elapsed_s);
         }
@@ -66,7 +67,8 @@ static void take_interrupts(bool take)
                 sigaction(SIGINT, &ours, NULL);
 }
 
-static bool on_fetch(enum symbol_fetch step, const char *name, uint64_t done_bytes, uint64_t total_bytes)
+static bool on_fetch(enum symbol_fetch step, const char *name, uint64_t done_bytes,
+                     uint64_t total_bytes)
 {
         static double start_s;
         static bool shown;
@@ -108,7 +110,8 @@ void names_settle(struct names *n, bool quiet)
         n->options.debug_paths = n->debug_paths;
 }
 
-bool names_take(struct names *n, const char *command, const char *option, const char *value, int *status)
+bool names_take(struct names *n, const char *command, const char *option, const char *value,
+                int *status)
 {
         *status = 0;
         if (strcmp(option, "sysroot") == 0)
@@ -118,28 +121,31 @@ bool names_take(struct names *n, const char *command, const char *option, const 
         else if (strcmp(option, "debug-path") != 0)
                 return false;
         else if (n->options.debug_path_count == NAMES_DEBUG_PATHS)
-                *status = message_usage(command, "--debug-path can be given at most %d times", NAMES_DEBUG_PATHS);
+                *status = message_usage(command, "--debug-path can be given at most %d times",
+                                        NAMES_DEBUG_PATHS);
         else
                 n->debug_paths[n->options.debug_path_count++] = value;
         return true;
 }
 
 /* Modules with most of their functions unnamed, "libx.so (build id 3f2a...), ...". */
-static uint32_t list_nameless(const struct symbol_tally *tally, const struct profile *p, struct str *out)
+static uint32_t list_nameless(const struct symbol_tally *tally, const struct profile *p,
+                              struct str *out)
 {
         uint32_t count = 0;
 
         for (uint32_t i = 0; i < p->module_count; i++) {
                 const struct profile_module *m = &p->modules[i];
 
-                if ((tally[i].asked - tally[i].named) * 2 <= tally[i].asked || (m->flags & LEDGER_MODULE_ANONYMOUS))
+                if ((tally[i].asked - tally[i].named) * 2 <= tally[i].asked ||
+                    (m->flags & LEDGER_MODULE_ANONYMOUS))
                         continue;
                 if (++count > NAMES_HINT_MODULES)
                         continue;
                 str_format(out, "%s%s", count > 1 ? ", " : "", label_base(m->path));
                 if (m->build_id_bytes >= 4)
-                        str_format(out, " (build id %02x%02x%02x%02x...)", m->build_id[0], m->build_id[1],
-                                   m->build_id[2], m->build_id[3]);
+                        str_format(out, " (build id %02x%02x%02x%02x...)", m->build_id[0],
+                                   m->build_id[1], m->build_id[2], m->build_id[3]);
         }
         if (count > NAMES_HINT_MODULES)
                 str_format(out, " and %u more", count - NAMES_HINT_MODULES);
@@ -157,9 +163,10 @@ void names_hint(struct symbols *s, const struct profile *p)
                 named += tally[i].named;
         }
         if ((asked - named) * NAMES_HINT_SHARE >= asked && list_nameless(tally, p, &modules))
-                message("%llu of %llu functions have no name, in %s. Unstripped or debug files can be named with "
-                        "--debug-path DIR, now or later; see 'seep help symbols'",
-                        (unsigned long long)(asked - named), (unsigned long long)asked, str_get(&modules));
+                message("%llu of %llu functions have no name, in %s. Unstripped or debug files can "
+                        "be named with --debug-path DIR, now or later; see 'seep help symbols'",
+                        (unsigned long long)(asked - named), (unsigned long long)asked,
+                        str_get(&modules));
         str_free(&modules);
         free(tally);
 }

@@ -23,7 +23,8 @@
 
 enum { NAMES_DEBUG_PATHS = 32 };
 
-/* Tells what happens on stderr, shows downloads on a terminal, and lets Ctrl-C end a download instead of the command. */
+/* Tells what happens on stderr, shows downloads on a terminal, and lets Ctrl-C end a
+ * download instead of the command. */
 extern const struct symbol_listener names_listener;
 
 struct names {
@@ -31,14 +32,18 @@ struct names {
         const char *debug_paths[NAMES_DEBUG_PATHS];
 };
 
-/* Either before names_take(), or names_settle() when all options were taken.  N must not move afterwards. */
+/* Either before names_take(), or names_settle() when all options were taken.  N
+ * must not move afterwards. */
 void names_init(struct names *n);
 void names_settle(struct names *n, bool quiet);
 
-/* Take OPTION ("sysroot", ...) if it is one of ours: *STATUS is then 0, or the exit status after a message. */
-bool names_take(struct names *n, const char *command, const char *option, const char *value, int *status);
+/* Take OPTION ("sysroot", ...) if it is one of ours: *STATUS is then 0, or the exit status after a
+ * message. */
+bool names_take(struct names *n, const char *command, const char *option, const char *value,
+                int *status);
 
-/* When many functions that S was asked for have no name: say which files to find.  After the last question. */
+/* When many functions that S was asked for have no name: say which files to find.
+ * After the last question. */
 void names_hint(struct symbols *s, const struct profile *p);
 
 #endif

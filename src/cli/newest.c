@@ -25,8 +25,10 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
         return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* Written in the same moment: the greater name, so that the answer does not depend on the directory's order. */
-static bool is_newer(const struct stat *st, const char *name, const struct stat *best, const char *best_name)
+/* Written in the same moment: the greater name, so that the answer does not depend
+ * on the directory's order. */
+static bool is_newer(const struct stat *st, const char *name, const struct stat *best,
+                     const char *best_name)
 {
         if (!best_name || is_later(&st->st_mtim, &best->st_mtim))
                 return true;
@@ -42,10 +44,12 @@ bool newest_recording(char **path, struct err *e)
 
         *path = NULL;
         if (!directory)
-                return err_sys(e, ERR_EXIT_USAGE, "cannot look for recordings in the working directory");
+                return err_sys(e, ERR_EXIT_USAGE,
+                               "cannot look for recordings in the working directory");
         while ((entry = readdir(directory))) {
-                if (!is_recording(entry->d_name) || fstatat(dirfd(directory), entry->d_name, &st, 0) ||
-                    !S_ISREG(st.st_mode) || !st.st_size || !is_newer(&st, entry->d_name, &best, *path))
+                if (!is_recording(entry->d_name) ||
+                    fstatat(dirfd(directory), entry->d_name, &st, 0) || !S_ISREG(st.st_mode) ||
+                    !st.st_size || !is_newer(&st, entry->d_name, &best, *path))
                         continue;
                 free(*path);
                 *path = heap_text(entry->d_name);
@@ -54,11 +58,13 @@ bool newest_recording(char **path, struct err *e)
         closedir(directory);
         if (*path)
                 return true;
-        return err_set(e, ERR_EXIT_USAGE, "no recording given, and there is no *.seep file here: name one, or make one "
-                                          "with 'seep record PROGRAM'");
+        return err_set(e, ERR_EXIT_USAGE,
+                       "no recording given, and there is no *.seep file here: name one, or make "
+                       "one with 'seep record PROGRAM'");
 }
 
-bool newest_or_named(const char *operand, const char *other, char **path, const char **when, struct err *e)
+bool newest_or_named(const char *operand, const char *other, char **path, const char **when,
+                     struct err *e)
 {
         const char *at = moment_split(operand);
 
@@ -75,8 +81,9 @@ bool newest_is_process(const char *operand, uint32_t *pid)
 {
         uint64_t number;
 
-        if (!operand || access(operand, F_OK) == 0 || strspn(operand, "0123456789") != strlen(operand) || !quantity_number(operand, &number) ||
-            !number || number > INT_MAX)
+        if (!operand || access(operand, F_OK) == 0 ||
+            strspn(operand, "0123456789") != strlen(operand) ||
+            !quantity_number(operand, &number) || !number || number > INT_MAX)
                 return false;
         *pid = (uint32_t)number;
         return true;

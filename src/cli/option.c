@@ -17,7 +17,8 @@ static int option_argument_kind(const struct option_entry *entry)
         return entry->argument[0] == '[' ? optional_argument : required_argument;
 }
 
-/* FIRST is what getopt wants in front: "+" stops at the first operand, ":" tells a missing argument apart. */
+/* FIRST is what getopt wants in front: "+" stops at the first operand, ":" tells a missing argument
+ * apart. */
 static void option_build(struct option_parser *p, const char *first)
 {
         char *letter = stpcpy(p->letters, first);
@@ -28,7 +29,8 @@ static void option_build(struct option_parser *p, const char *first)
                 int kind = option_argument_kind(entry);
 
                 if (entry->name)
-                        p->longs[used++] = (struct option){ entry->name, kind, NULL, OPTION_LONG + i };
+                        p->longs[used++] = (struct option){ entry->name, kind, NULL,
+                                                            OPTION_LONG + i };
                 if (!entry->letter)
                         continue;
                 *letter++ = entry->letter;
@@ -39,8 +41,8 @@ static void option_build(struct option_parser *p, const char *first)
         p->longs[used] = (struct option){ 0 };
 }
 
-static void option_begin(struct option_parser *p, const char *command, const struct option_entry *entries,
-                         const char *first)
+static void option_begin(struct option_parser *p, const char *command,
+                         const struct option_entry *entries, const char *first)
 {
         p->command = command;
         p->entries = entries;
@@ -52,16 +54,16 @@ static void option_begin(struct option_parser *p, const char *command, const str
         optind = 0; /* glibc: start afresh, also after another command's parse */
 }
 
-void option_start(struct option_parser *p, const char *command, const struct option_entry *entries, int argc,
-                  char **argv)
+void option_start(struct option_parser *p, const char *command, const struct option_entry *entries,
+                  int argc, char **argv)
 {
         p->argc = argc;
         p->argv = argv;
         option_begin(p, command, entries, ":");
 }
 
-void option_start_program(struct option_parser *p, const char *command, const struct option_entry *entries, int argc,
-                          char **argv)
+void option_start_program(struct option_parser *p, const char *command,
+                          const struct option_entry *entries, int argc, char **argv)
 {
         p->argc = argc;
         p->argv = argv;
@@ -101,13 +103,15 @@ static int option_unknown_word(const struct option_parser *p, const char *word)
         str_bytes(&plain, word, length);
         near = option_elsewhere(p->command, str_get(&plain));
         if (near) {
-                message_usage(p->command, "unknown option %s: that is %s here", str_get(&plain), near);
+                message_usage(p->command, "unknown option %s: that is %s here", str_get(&plain),
+                              near);
                 str_free(&plain);
                 return OPTION_WRONG;
         }
         near = suggest_nearest(str_get(&plain) + 2, names, count);
         if (near)
-                message_usage(p->command, "unknown option %s: did you mean --%s?", str_get(&plain), near);
+                message_usage(p->command, "unknown option %s: did you mean --%s?", str_get(&plain),
+                              near);
         else
                 message_usage(p->command, "unknown option %s", str_get(&plain));
         str_free(&plain);
@@ -124,7 +128,8 @@ static int option_wrong(const struct option_parser *p, int found)
         else if (found == ':')
                 message_usage(p->command, "-%c needs an argument", optopt);
         else if (optopt >= OPTION_LONG)
-                message_usage(p->command, "--%s takes no argument", p->entries[optopt - OPTION_LONG].name);
+                message_usage(p->command, "--%s takes no argument",
+                              p->entries[optopt - OPTION_LONG].name);
         else if (optopt)
                 message_usage(p->command, "unknown option -%c", optopt);
         else
@@ -234,7 +239,8 @@ static int option_found(struct option_parser *p)
 
 bool option_is_config(const struct option_parser *p, int which)
 {
-        return which >= 0 && p->entries[which].name && strcmp(p->entries[which].name, "config") == 0;
+        return which >= 0 && p->entries[which].name &&
+               strcmp(p->entries[which].name, "config") == 0;
 }
 
 int option_next(struct option_parser *p)

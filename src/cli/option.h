@@ -31,12 +31,14 @@ struct option_entry {
         char letter;          /* 0 none */
         const char *argument; /* NULL none; "FILE" needed; "[FILE]" may follow after '=' */
         const char *help;     /* NULL ends the table */
-        const char *values;   /* what the argument can be: "none|exec|all"; "peak|end|..." also others; NULL anything */
+        const char *values;   /* what the argument can be: "none|exec|all"; "peak|end|..."
+                               * also others; NULL anything */
 };
 
 /* X(id, name, letter, argument, help) or X(id, name, letter, argument, help, values) */
 #define OPTION_ENUM(id, ...) id,
-#define OPTION_ENTRY(id, name, letter, argument, ...) { name, letter, argument, OPTION_REST(__VA_ARGS__, NULL, NULL) },
+#define OPTION_ENTRY(id, name, letter, argument, ...) \
+        { name, letter, argument, OPTION_REST(__VA_ARGS__, NULL, NULL) },
 #define OPTION_REST(help, values, ...) help, values
 #define OPTION_END { NULL, 0, NULL, NULL, NULL }
 
@@ -73,7 +75,8 @@ struct option_entry {
 #define COLOR_OPTION(X, prefix)                                                                    \
         X(prefix##_COLOR, "color", 0, "WHEN", "auto (default), always, never", PAGER_COLORS)
 
-/* Of each command that takes options from configuration files (config.h): option_next() does not return --config. */
+/* Of each command that takes options from configuration files (config.h): option_next()
+ * does not return --config. */
 #define LAST_OPTIONS(X, prefix)                                                                    \
         X(prefix##_CONFIG, "config", 0, "FILE",                                                    \
           "read options from FILE instead of the configuration files (may be repeated)")           \
@@ -96,20 +99,21 @@ struct option_parser {
 };
 
 /* Operands may stand anywhere between options, until "--". */
-void option_start(struct option_parser *p, const char *command, const struct option_entry *entries, int argc,
-                  char **argv);
+void option_start(struct option_parser *p, const char *command, const struct option_entry *entries,
+                  int argc, char **argv);
 
 /* The same, but the first operand ends the options: what follows belongs to the program to run. */
-void option_start_program(struct option_parser *p, const char *command, const struct option_entry *entries, int argc,
-                          char **argv);
+void option_start_program(struct option_parser *p, const char *command,
+                          const struct option_entry *entries, int argc, char **argv);
 
-/* Index of the next option in the table; OPTION_DONE; OPTION_WRONG after a message on stderr: exit with
- * ERR_EXIT_USAGE.  A value that is not among the entry's values is
+/* Index of the next option in the table; OPTION_DONE; OPTION_WRONG after a message on stderr: exit
+ * with ERR_EXIT_USAGE.  A value that is not among the entry's values is
  * wrong, unless it is the beginning of just one of them: then it is that one. */
 int option_next(struct option_parser *p);
 
-/* Hand all options to TAKE, which returns 0 or the exit status after a message.  Returns that status, ERR_EXIT_USAGE, 0, or OPTION_HELP when the
- * user asks for help: the caller cleans up first. */
+/* Hand all options to TAKE, which returns 0 or the exit status after a message.
+ * Returns that status, ERR_EXIT_USAGE, 0, or OPTION_HELP when the user asks for help:
+ * the caller cleans up first. */
 typedef int option_taker(void *to, int which, const char *value);
 int option_take(struct option_parser *p, option_taker *take, void *to);
 
@@ -119,7 +123,8 @@ bool option_is_config(const struct option_parser *p, int which);
 /* Append one aligned line per entry; no line is wider than 80 columns. */
 void option_help(const struct option_entry *entries, struct str *out);
 
-/* Append a text that begins at COLUMN and its end of line: it continues, indented, at each '\n' and where a word would not fit. */
+/* Append a text that begins at COLUMN and its end of line: it continues, indented, at each '\n' and
+ * where a word would not fit. */
 void option_text(const char *text, size_t column, struct str *out);
 
 /* The place of WORD in values such as "none|exec|all"; -1: not there. */

@@ -63,7 +63,8 @@ bool pager_open(struct pager *p, bool plain)
         const char *command = pager_command();
         int ends[2];
 
-        if (plain || !isatty(STDOUT_FILENO) || !command[0] || strcmp(command, "cat") == 0 || pipe(ends) != 0)
+        if (plain || !isatty(STDOUT_FILENO) || !command[0] || strcmp(command, "cat") == 0 ||
+            pipe(ends) != 0)
                 return false;
         p->pid = fork();
         if (p->pid == 0) {

@@ -13,7 +13,8 @@ enum pager_color { PAGER_COLOR_AUTO, PAGER_COLOR_ALWAYS, PAGER_COLOR_NEVER };
 
 #define PAGER_COLORS "auto|always|never" /* their words, for option_choice() */
 
-/* Whether results on FD are coloured: when asked for, or on a terminal that is not dumb and without NO_COLOR. */
+/* Whether results on FD are coloured: when asked for, or on a terminal that is not
+ * dumb and without NO_COLOR. */
 bool pager_color(enum pager_color wanted, int fd);
 
 /* Columns of the terminal that stdout is; 0: it is none. */
@@ -32,8 +33,8 @@ bool pager_open(struct pager *p, bool plain);
 /* Wait until the user leaves it.  false: it was never there (it is not installed, say). */
 bool pager_close(struct pager *p);
 
-/* Write TEXT to stdout; on a terminal (unless PLAIN) through $SEEP_PAGER, $PAGER or less -FRX.  A reader that goes away
- * early is no error.  false: errno tells why stdout could not be written. */
+/* Write TEXT to stdout; on a terminal (unless PLAIN) through $SEEP_PAGER, $PAGER or less -FRX.  A
+ * reader that goes away early is no error.  false: errno tells why stdout could not be written. */
 bool pager_show(const struct str *text, bool plain);
 
 #endif

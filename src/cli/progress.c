@@ -25,14 +25,16 @@ static void progress_show(struct progress *p, uint64_t done, uint64_t all)
                 return;
         l->last_s = now;
         l->shown = true;
-        fprintf(stderr, "\r\033[Kseep: %s: %d %%", l->what, (int)(100 * (double)done / (double)all));
+        fprintf(stderr, "\r\033[Kseep: %s: %d %%", l->what,
+                (int)(100 * (double)done / (double)all));
         if (done && elapsed > progress_interval_s)
                 fprintf(stderr, ", %.0f s left", elapsed * (double)(all - done) / (double)done);
 }
 
 void progress_start(struct progress_line *l, const char *what, bool quiet)
 {
-        *l = (struct progress_line){ .progress.tell = progress_show, .what = what, .start_s = now_s() };
+        *l = (struct progress_line){ .progress.tell = progress_show, .what = what,
+                                     .start_s = now_s() };
         l->step_s = l->start_s;
         l->terminal = !quiet && isatty(STDERR_FILENO);
 }

@@ -2,7 +2,8 @@
 /*
  * progress.h -- one line on a terminal that says how far a long step is.
  *
- * Keeps:  nothing is shown in the first second, or when stderr is no terminal; the line is gone afterwards.
+ * Keeps:  nothing is shown in the first second, or when stderr is no terminal; the
+ *         line is gone afterwards.
  */
 #ifndef SEEP_CLI_PROGRESS_H
 #define SEEP_CLI_PROGRESS_H

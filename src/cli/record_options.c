@@ -29,7 +29,8 @@ const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTI
 
 void record_start(struct record *r)
 {
-        *r = (struct record){ .session = { .follow = SESSION_FOLLOW_EXEC, .flags = WIRE_F_LEAK_SCAN } };
+        *r = (struct record){ .session = { .follow = SESSION_FOLLOW_EXEC,
+                                           .flags = WIRE_F_LEAK_SCAN } };
 }
 
 void record_guard(struct record *r)
@@ -64,14 +65,16 @@ static int take_size(int which, const char *value, uint64_t *out)
 {
         if (quantity_size(value, out) && *out > 0)
                 return 0;
-        return message_usage("record", "--%s needs a size like 500M, not '%s'", record_options[which].name, value);
+        return message_usage("record", "--%s needs a size like 500M, not '%s'",
+                             record_options[which].name, value);
 }
 
 static int take_time(int which, const char *value, uint64_t *out)
 {
         if (quantity_time(value, out) && *out > 0)
                 return 0;
-        return message_usage("record", "--%s needs a time like 10s, not '%s'", record_options[which].name, value);
+        return message_usage("record", "--%s needs a time like 10s, not '%s'",
+                             record_options[which].name, value);
 }
 
 static int take_every(int which, const char *value, uint32_t least_ms, uint64_t *out)
@@ -79,7 +82,8 @@ static int take_every(int which, const char *value, uint32_t least_ms, uint64_t 
         int status = take_time(which, value, out);
 
         if (!status && *out < least_ms)
-                return message_usage("record", "--%s %s: at most once every %u ms", record_options[which].name, value, least_ms);
+                return message_usage("record", "--%s %s: at most once every %u ms",
+                                     record_options[which].name, value, least_ms);
         return status;
 }
 
@@ -87,7 +91,9 @@ static int take_signal(struct session_options *o, const char *value)
 {
         struct err e = { 0 };
 
-        return signals_parse(value, &o->signal, &e) ? 0 : message_usage("record", "--signal: %s", e.text);
+        return signals_parse(value, &o->signal, &e)
+                       ? 0
+                       : message_usage("record", "--signal: %s", e.text);
 }
 
 static int take_suppressions(struct record *r, const char *value)
@@ -150,7 +156,8 @@ static int take_fill(struct record *r, const char *value)
         unsigned long byte = strtoul(value, &end, 0);
 
         if (*end || end == value || byte > 255)
-                return message_usage("record", "--fill needs a byte like 0xa5 or 0, not '%s'", value);
+                return message_usage("record", "--fill needs a byte like 0xa5 or 0, not '%s'",
+                                     value);
         r->session.fill = 256 + (uint32_t)byte;
         return 0;
 }
@@ -162,9 +169,11 @@ static int take_wait(struct record *r, const char *value)
 
         r->wait_given = true;
         *wait_ms = strcmp(value, "all") == 0 ? LINGERING_ALL : 0;
-        if (*wait_ms || strcmp(value, "program") == 0 || (quantity_time(value, wait_ms) && *wait_ms > 0))
+        if (*wait_ms || strcmp(value, "program") == 0 ||
+            (quantity_time(value, wait_ms) && *wait_ms > 0))
                 return 0;
-        return message_usage("record", "--wait needs program, all or a time like 10s, not '%s'", value);
+        return message_usage("record", "--wait needs program, all or a time like 10s, not '%s'",
+                             value);
 }
 
 /* One more expression; together they are alternatives of one. */
@@ -175,12 +184,14 @@ static int take_omit(struct session_options *o, const char *value)
         const char *why = regex_fault(value, &at);
 
         if (!why && length + 1 + strlen(value) > REGEX_MAX)
-                return message_usage("record", "--omit: all expressions together are limited to %u bytes", REGEX_MAX);
+                return message_usage("record",
+                                     "--omit: all expressions together are limited to %u bytes",
+                                     REGEX_MAX);
         for (uint32_t i = 0; i < at; i++)
                 columns += ((unsigned char)value[i] & 0xc0) != 0x80;
         if (why)
-                return message_usage("record", "--omit: %s, at character %u\n    %.*s\n    %*s^", why, columns + 1, (int)REGEX_MAX,
-                                     value, (int)columns, "");
+                return message_usage("record", "--omit: %s, at character %u\n    %.*s\n    %*s^",
+                                     why, columns + 1, (int)REGEX_MAX, value, (int)columns, "");
         snprintf(o->omit + length, sizeof o->omit - length, "%s%s", length ? "|" : "", value);
         o->flags |= WIRE_F_OMIT;
         return 0;
@@ -218,7 +229,8 @@ static int take_parts(const char *value, uint32_t *out)
         uint64_t number;
 
         if (!quantity_number(value, &number) || number < 2 || number > UINT32_MAX)
-                return message_usage("record", "--max-files '%s': a number of at least 2 is expected", value);
+                return message_usage("record",
+                                     "--max-files '%s': a number of at least 2 is expected", value);
         *out = (uint32_t)number;
         return 0;
 }
@@ -296,11 +308,18 @@ static int take_value(struct record *r, int which, const char *value)
 int record_take(struct record *r, int which, const char *value)
 {
         if (value || which == RECORD_SAMPLE || which == RECORD_FILL)
-                return take_value(r, which, value ? value : which == RECORD_FILL ? RECORD_FILL_USUAL : RECORD_SAMPLE_USUAL);
+                return take_value(r, which,
+                                  value                  ? value
+                                  : which == RECORD_FILL ? RECORD_FILL_USUAL
+                                                         : RECORD_SAMPLE_USUAL);
         r->session.flags |= flag_of(which);
-        r->session.flags &= which == RECORD_NO_SCAN ? ~WIRE_F_LEAK_SCAN : which == RECORD_NO_KEEP_GOING ? ~WIRE_F_KEEP_GOING : ~0u;
+        r->session.flags &= which == RECORD_NO_SCAN         ? ~WIRE_F_LEAK_SCAN
+                            : which == RECORD_NO_KEEP_GOING ? ~WIRE_F_KEEP_GOING
+                                                            : ~0u;
         r->session.fill = which == RECORD_NO_FILL ? 0 : r->session.fill;
-        r->session.scan_flags |= which == RECORD_KEEP_GRAPH ? WIRE_SCAN_GRAPH : which == RECORD_UNALIGNED ? WIRE_SCAN_UNALIGNED : 0;
+        r->session.scan_flags |= which == RECORD_KEEP_GRAPH  ? WIRE_SCAN_GRAPH
+                                 : which == RECORD_UNALIGNED ? WIRE_SCAN_UNALIGNED
+                                                             : 0;
         r->force = r->force || which == RECORD_FORCE;
         r->no_summary = r->no_summary || which == RECORD_NO_SUMMARY;
         r->quiet = r->quiet || which == RECORD_QUIET;
@@ -333,11 +352,14 @@ static int settle_sampling(struct record *r)
         if (r->push && !r->sample_given)
                 o->sample_bytes = RECORD_SAMPLE_USUAL_BYTES;
         if (o->ledger_bytes && exact)
-                return message_usage("record", "%s needs every block, but near --limit-ledger only a sample is recorded", exact);
+                return message_usage("record",
+                                     "%s needs every block, but near --limit-ledger only a sample "
+                                     "is recorded", exact);
         if (!o->sample_bytes)
                 return 0;
         if (exact)
-                return message_usage("record", "%s needs every block, but %s records only a sample", exact,
+                return message_usage("record", "%s needs every block, but %s records only a sample",
+                                     exact,
                                      r->sample_given ? "--sample" : "--push (without --sample=0)");
         o->flags &= ~WIRE_F_LEAK_SCAN; /* pointers in and to unknown blocks would be missed */
         return 0;
@@ -387,17 +409,20 @@ static int settle_engine(const struct record *r)
 int record_settle(struct record *r)
 {
         if (!r->push && (r->push_every_ms || r->push_label_count))
-                return message_usage("record", "%s needs --push", r->push_every_ms ? "--every" : "--label");
+                return message_usage("record", "%s needs --push",
+                                     r->push_every_ms ? "--every" : "--label");
         if (settle_sampling(r) != 0 || settle_engine(r) != 0)
                 return ERR_EXIT_USAGE;
         if (r->wait_given && r->session.wait_ms && r->session.follow == SESSION_FOLLOW_NONE)
-                return message_usage("record", "--wait: --follow=none records no other processes to wait for");
+                return message_usage(
+                        "record", "--wait: --follow=none records no other processes to wait for");
         if (!r->wait_given)
                 r->session.wait_ms = r->session.follow == SESSION_FOLLOW_ALL ? LINGERING_ALL : 0;
         if (r->action_given && !r->session.limit_bytes)
                 return message_usage("record", "--limit-action needs --limit-heap");
         if (r->session.max_file_bytes && !(r->session.flags & WIRE_F_EVENTS))
-                return message_usage("record", "--max-file limits the event log: it needs --events");
+                return message_usage("record",
+                                     "--max-file limits the event log: it needs --events");
         if (r->session.max_files && !r->session.max_file_bytes)
                 return message_usage("record", "--max-files needs --max-file, the size of a part");
         return 0;

@@ -13,7 +13,8 @@
 const struct option_entry report_options[] = { REPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
 
 /* Of options that list all their values, option_next() lets no others through. */
-static int wrong(const struct report *r, const char *option, const char *value, const char *expected)
+static int wrong(const struct report *r, const char *option, const char *value,
+                 const char *expected)
 {
         return message_usage(r->command, "--%s '%s': %s", option, value, expected);
 }
@@ -41,7 +42,8 @@ static int take_cost(struct report *r, const char *value)
         r->request.cost = SELECT_LIVE;
         r->request.change = strcmp(value, "change") == 0;
         if (!r->request.change && !cost_named(value, &r->request.cost))
-                return wrong(r, "cost", value, "one of peak, live, total, allocs, temporary, change is expected");
+                return wrong(r, "cost", value,
+                             "one of peak, live, total, allocs, temporary, change is expected");
         return 0;
 }
 
@@ -84,7 +86,8 @@ static int take_threshold(struct report *r, const char *value)
         char *end;
 
         r->threshold = strtod(value, &end);
-        if (end == value || (*end && strcmp(end, "%") != 0) || !(r->threshold >= 0 && r->threshold <= 100))
+        if (end == value || (*end && strcmp(end, "%") != 0) ||
+            !(r->threshold >= 0 && r->threshold <= 100))
                 return wrong(r, "threshold", value, "a percentage is expected, 0 to 100");
         return 0;
 }
@@ -162,7 +165,8 @@ int report_option(const char *name)
 {
         int which = 0;
 
-        while (which < REPORT_COUNT && (!report_options[which].name || strcmp(report_options[which].name, name) != 0))
+        while (which < REPORT_COUNT &&
+               (!report_options[which].name || strcmp(report_options[which].name, name) != 0))
                 which++;
         return which;
 }
@@ -170,7 +174,8 @@ int report_option(const char *name)
 /* --json alone is a view; --retained has its own form for programs. */
 static bool take_json(struct report *r, int which)
 {
-        if (!r->view_set || !((which == REPORT_JSON && r->view == REPORT_RETAINED) || (which == REPORT_RETAINED && r->view == REPORT_JSON)))
+        if (!r->view_set || !((which == REPORT_JSON && r->view == REPORT_RETAINED) ||
+                              (which == REPORT_RETAINED && r->view == REPORT_JSON)))
                 return false;
         r->json = true;
         return true;
@@ -187,8 +192,10 @@ int report_take(void *to, int which, const char *value)
                 if (take_json(r, which) && which == REPORT_JSON)
                         return 0;
                 if (r->view_set && r->view != which && !r->json)
-                        return message_usage(r->command, "--%s and --%s are two views: give one of them",
-                                             report_options[r->view].name, report_options[which].name);
+                        return message_usage(r->command,
+                                             "--%s and --%s are two views: give one of them",
+                                             report_options[r->view].name,
+                                             report_options[which].name);
                 r->view = which;
                 r->view_value = value;
                 r->view_set = true;

@@ -34,7 +34,8 @@ static const char *not_followed(const struct report *r)
         if (!(follows & REPORT_FOLLOWS_THREADS) && filter_has(&r->filter, FILTER_THREAD))
                 return "--thread";
         for (int kind = 0; kind < FILTER_THREAD; kind++)
-                if (!(follows & REPORT_FOLLOWS_STACKS) && filter_has(&r->filter, (enum filter_kind)kind))
+                if (!(follows & REPORT_FOLLOWS_STACKS) &&
+                    filter_has(&r->filter, (enum filter_kind)kind))
                         return "-i, -x, --module and --exclude-module";
         return NULL;
 }
@@ -50,10 +51,14 @@ static int check_group(const struct report *r)
         const char *group = r->group == GROUP_SIZE ? "size" : "thread";
 
         if (by_list(r) && (r->range_word || (r->at_word && !at_is(r, "end"))))
-                return message_usage(r->command, "--group-by %s cannot be combined with %s: its numbers are not known that way", group,
+                return message_usage(r->command,
+                                     "--group-by %s cannot be combined with %s: its numbers are "
+                                     "not known that way", group,
                                      r->range_word ? "--range" : "--at");
         if (r->group != GROUP_STACK && r->view_set && r->view != REPORT_FLAT)
-                return message_usage(r->command, "--group-by makes a table: it cannot be combined with --%s", report_view_name(r));
+                return message_usage(r->command,
+                                     "--group-by makes a table: it cannot be combined with --%s",
+                                     report_view_name(r));
         return 0;
 }
 
@@ -62,17 +67,23 @@ static int check_view(const struct report *r)
         const char *view = report_view_name(r), *option = not_followed(r);
 
         if (option)
-                return message_usage(r->command, "--%s cannot be combined with %s: its numbers are not known that way", view, option);
+                return message_usage(r->command,
+                                     "--%s cannot be combined with %s: its numbers are not known "
+                                     "that way", view, option);
         if (r->range_word && r->at_word)
-                return message_usage(r->command, "--at and --range contradict each other: give one of them");
+                return message_usage(r->command,
+                                     "--at and --range contradict each other: give one of them");
         if (r->request.change && !r->range_word)
                 return message_usage(r->command, "--cost change needs --range A..B");
-        if (r->csv && r->group == GROUP_STACK && r->view != REPORT_FLAT && r->view != REPORT_GROWTH &&
-            r->view != REPORT_BLOCKS && r->view != REPORT_THREADS)
-                return message_usage(r->command, "--csv is for --flat, --growth, --blocks, --threads and --group-by, not for "
-                                               "--%s", view);
+        if (r->csv && r->group == GROUP_STACK && r->view != REPORT_FLAT &&
+            r->view != REPORT_GROWTH && r->view != REPORT_BLOCKS && r->view != REPORT_THREADS)
+                return message_usage(r->command,
+                                     "--csv is for --flat, --growth, --blocks, --threads and "
+                                     "--group-by, not for --%s", view);
         if (r->view == REPORT_RETAINED && (r->cost_set || r->request.depth_merge))
-                return message_usage(r->command, "--retained covers the blocks not freed, one by one: --cost and --depth-merge do not apply");
+                return message_usage(r->command,
+                                     "--retained covers the blocks not freed, one by one: --cost "
+                                     "and --depth-merge do not apply");
         if (r->abs && r->view != REPORT_MEMLOG)
                 return message_usage(r->command, "--abs is for --memlog only");
         if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
@@ -96,15 +107,19 @@ static bool can_sort(const struct report *r)
 /* Slices tell what was live and how often was allocated, nothing else. */
 static int check_sort(const struct report *r)
 {
-        bool known = r->sort == SORT_LIVE_BYTES || r->sort == SORT_LIVE_BLOCKS || r->sort == SORT_ALLOC_BYTES ||
-                     r->sort == SORT_ALLOCS || r->sort == SORT_AVERAGE;
+        bool known = r->sort == SORT_LIVE_BYTES || r->sort == SORT_LIVE_BLOCKS ||
+                     r->sort == SORT_ALLOC_BYTES || r->sort == SORT_ALLOCS ||
+                     r->sort == SORT_AVERAGE;
 
         if (r->sort_set && !known && of_slices(r))
-                return message_usage(r->command, "that --sort key is known for the whole run only, not for --at TIME or "
-                                               "--range");
+                return message_usage(r->command,
+                                     "that --sort key is known for the whole run only, not for "
+                                     "--at TIME or --range");
         if (r->sort_set && !can_sort(r))
-                return message_usage(r->command, "--%s has its own order%s; --sort is for --flat, --growth and --tree",
-                                     report_view_name(r), r->view == REPORT_BLOCKS ? ", live-bytes or age" : "");
+                return message_usage(r->command,
+                                     "--%s has its own order%s; --sort is for --flat, --growth and "
+                                     "--tree", report_view_name(r),
+                                     r->view == REPORT_BLOCKS ? ", live-bytes or age" : "");
         return 0;
 }
 
@@ -116,14 +131,16 @@ static enum select_cost default_cost(const struct report *r)
                 return SELECT_LIVE;
         if (r->range_word)
                 return SELECT_TOTAL;
-        if ((r->at_word && !at_is(r, "peak")) || by_list(r) || filter_has(&r->filter, FILTER_THREAD))
+        if ((r->at_word && !at_is(r, "peak")) || by_list(r) ||
+            filter_has(&r->filter, FILTER_THREAD))
                 return SELECT_LIVE;
         if ((r->view == REPORT_SIZES || r->view == REPORT_LIFETIMES) && !r->at_word)
                 return SELECT_TOTAL;
         return SELECT_PEAK;
 }
 
-/* Where frames are marked, where the user names a function that may be a wrapper, and where no stack is shown. */
+/* Where frames are marked, where the user names a function that may be a wrapper, and
+ * where no stack is shown. */
 static bool keeps_wrappers(const struct report *r)
 {
         return r->view == REPORT_JSON || r->view == REPORT_CALLERS || r->view == REPORT_SOURCE ||
@@ -161,9 +178,12 @@ int report_settle(struct report *r)
         if (!r->cost_set)
                 r->request.cost = default_cost(r);
         if (by_list(r) && r->request.cost == SELECT_PEAK)
-                return message_usage(r->command, "--group-by thread and size do not know the peak; use --cost live");
+                return message_usage(r->command,
+                                     "--group-by thread and size do not know the peak; use --cost "
+                                     "live");
         if (r->group == GROUP_SIZE && r->request.cost != SELECT_LIVE)
-                return message_usage(r->command, "--group-by size knows only blocks not freed: use --cost live");
+                return message_usage(
+                        r->command, "--group-by size knows only blocks not freed: use --cost live");
         r->request.each_site = r->view == REPORT_BLOCKS;
         r->request.resources = r->view == REPORT_RESOURCES;
         r->request.filter = &r->filter;

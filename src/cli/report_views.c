@@ -37,7 +37,8 @@ struct scene {
 static bool write_tree(struct scene *c)
 {
         tree_write(c->sel, c->s,
-                   &(struct tree_options){ c->r->inverted, c->r->threshold, c->r->limit, c->color, c->columns }, c->out);
+                   &(struct tree_options){ c->r->inverted, c->r->threshold, c->r->limit, c->color,
+                                           c->columns }, c->out);
         return true;
 }
 
@@ -54,8 +55,9 @@ static bool find_leaks(struct scene *c, enum sort_key key, struct leaks *l)
                 return true;
         leaks_free(l);
         leaks_not_scanned(c->p, &why);
-        err_set(c->e, ERR_EXIT_USAGE, "cannot sort by leaks: the recording was not searched for them: %s; live-bytes orders by what was not freed",
-                str_get(&why));
+        err_set(c->e, ERR_EXIT_USAGE,
+                "cannot sort by leaks: the recording was not searched for them: %s; live-bytes "
+                "orders by what was not freed", str_get(&why));
         str_free(&why);
         return false;
 }
@@ -63,11 +65,10 @@ static bool find_leaks(struct scene *c, enum sort_key key, struct leaks *l)
 static bool write_flat(struct scene *c)
 {
         struct leaks leaks;
-        struct flat_options options = { .key = c->r->sort_set ? c->r->sort : sort_key_of(c->r->request.cost),
-                                        .growing_first = c->r->view == REPORT_GROWTH,
-                                        .limit = c->r->limit,
-                                        .color = c->color,
-                                        .leaks = &leaks };
+        struct flat_options options = {
+                .key = c->r->sort_set ? c->r->sort : sort_key_of(c->r->request.cost),
+                .growing_first = c->r->view == REPORT_GROWTH, .limit = c->r->limit,
+                .color = c->color, .leaks = &leaks };
 
         if (!find_leaks(c, options.key, &leaks))
                 return false;
@@ -106,16 +107,18 @@ static bool write_timeline(struct scene *c)
 
 static bool write_histogram(struct scene *c)
 {
-        struct histogram_options options = { !c->r->filter_words.length, &c->r->filter, c->columns };
+        struct histogram_options options = { !c->r->filter_words.length, &c->r->filter,
+                                             c->columns };
 
-        (c->r->view == REPORT_SIZES ? histogram_sizes : histogram_lifetimes)(c->sel, &options, c->out);
+        (c->r->view == REPORT_SIZES ? histogram_sizes : histogram_lifetimes)(c->sel, &options,
+                                                                             c->out);
         return true;
 }
 
 static bool write_blocks(struct scene *c)
 {
-        struct blocks_options options = { &c->r->filter, c->r->sort_set && c->r->sort == SORT_AGE, c->r->limit, c->color,
-                                          c->r->csv };
+        struct blocks_options options = { &c->r->filter, c->r->sort_set && c->r->sort == SORT_AGE,
+                                          c->r->limit, c->color, c->r->csv };
 
         blocks_write(c->sel, c->s, &options, c->out);
         return true;
@@ -129,7 +132,8 @@ static bool write_memlog(struct scene *c)
 
 static bool write_threads(struct scene *c)
 {
-        threads_write(c->p, &(struct threads_options){ &c->r->filter, c->r->limit, c->r->csv }, c->out);
+        threads_write(c->p, &(struct threads_options){ &c->r->filter, c->r->limit, c->r->csv },
+                      c->out);
         return true;
 }
 
@@ -154,8 +158,8 @@ static bool write_errors(struct scene *c)
 static bool write_retained(struct scene *c)
 {
         const struct report *r = c->r;
-        struct owners_options options = { r->view_value && strcmp(r->view_value, "sites") == 0, r->limit, r->json, c->color,
-                                          c->columns };
+        struct owners_options options = { r->view_value && strcmp(r->view_value, "sites") == 0,
+                                          r->limit, r->json, c->color, c->columns };
 
         if (!why_possible(c->p, c->file, c->e))
                 return false;
@@ -165,7 +169,8 @@ static bool write_retained(struct scene *c)
 
 static bool write_summary(struct scene *c)
 {
-        summary_write(c->p, c->s, &(struct summary_options){ .file = c->file, .color = c->color }, c->out);
+        summary_write(c->p, c->s, &(struct summary_options){ .file = c->file, .color = c->color },
+                      c->out);
         return true;
 }
 
@@ -196,7 +201,8 @@ static const struct {
 } views[] = {
         { REPORT_TREE, FOLLOWS_ALL, true, write_tree },
         { REPORT_FLAT, FOLLOWS_ALL, true, write_flat },
-        { REPORT_GROWTH, FOLLOWS_STACKS | REPORT_FOLLOWS_AT | REPORT_FOLLOWS_RANGE, true, write_flat },
+        { REPORT_GROWTH, FOLLOWS_STACKS | REPORT_FOLLOWS_AT | REPORT_FOLLOWS_RANGE, true,
+          write_flat },
         { REPORT_CALLERS, FOLLOWS_ALL, true, write_callers },
         { REPORT_SOURCE, FOLLOWS_ALL, true, write_source },
         { REPORT_TIMELINE, FOLLOWS_STACKS | REPORT_FOLLOWS_RANGE, false, write_timeline },
@@ -238,7 +244,8 @@ static bool write_selected(struct scene *c)
 
         if (r->group == GROUP_STACK || r->view == REPORT_JSON)
                 return views[view_index(r)].write(c);
-        group_write(c->sel, c->s, &(struct group_options){ r->group, r->threshold, r->limit, c->color, r->csv },
+        group_write(c->sel, c->s,
+                    &(struct group_options){ r->group, r->threshold, r->limit, c->color, r->csv },
                     c->out);
         return true;
 }
@@ -253,7 +260,8 @@ static void remark_stacks(const struct selection *sel, const struct moment *m)
                 return;
         text_time(&asked, m->ms);
         text_time(&then, known.ms);
-        message("at %s only totals were recorded; call stacks are shown as of %s", str_get(&asked), str_get(&then));
+        message("at %s only totals were recorded; call stacks are shown as of %s", str_get(&asked),
+                str_get(&then));
         str_free(&asked);
         str_free(&then);
 }
@@ -262,7 +270,9 @@ void report_remark(const struct report *r, const struct selection *sel)
 {
         uint64_t end = sel->profile->meta.duration_ms;
         bool range = r->request.from.type != MOMENT_NONE;
-        uint64_t asked = range ? r->request.from.ms : r->request.at.type == MOMENT_TIME ? r->request.at.ms : 0;
+        uint64_t asked = range                               ? r->request.from.ms
+                         : r->request.at.type == MOMENT_TIME ? r->request.at.ms
+                                                             : 0;
         struct str time = { 0 };
 
         if (r->quiet)
@@ -305,12 +315,13 @@ static void timeline_range(struct report *r, struct scene *c)
         r->request.cost = SELECT_LIVE;
 }
 
-bool report_view_write(struct report *r, const struct profile *p, const char *file, int color, struct str *out,
-                       struct err *e)
+bool report_view_write(struct report *r, const struct profile *p, const char *file, int color,
+                       struct str *out, struct err *e)
 {
         struct progress_line line;
         struct selection sel;
-        struct scene c = { .r = r, .p = p, .file = file, .sel = &sel, .color = color, .out = out, .e = e };
+        struct scene c = { .r = r, .p = p, .file = file, .sel = &sel, .color = color, .out = out,
+                           .e = e };
         bool good;
 
         if (!report_resolve(r, p, e))
@@ -346,7 +357,8 @@ bool report_view_lost(const struct report *r, const struct profile *p)
         case REPORT_THREADS:
                 return !p->thread_count;
         case REPORT_ERRORS:
-                return !p->error_count && (!t->allocations || t->double_frees || t->mismatched || t->unknown_frees);
+                return !p->error_count &&
+                       (!t->allocations || t->double_frees || t->mismatched || t->unknown_frees);
         case REPORT_BLOCKS:
                 return !p->block_count && (!t->allocations || t->live_blocks);
         case REPORT_JSON:

@@ -15,7 +15,8 @@
 
 #define ROSTER_LISTED_MAX 5u  /* other processes named one by one */
 #define ROSTER_SMALL_PART 100u /* of the main one's peak: what has less is only counted */
-#define ROSTER_IDLE_PART 100u /* a starter with less than one part in so many of the busiest one's allocations is idle */
+#define ROSTER_IDLE_PART 100u /* a starter with less than one part in so many of the busiest
+                               * one's allocations is idle */
 
 void roster_free(struct roster *r)
 {
@@ -62,7 +63,8 @@ static uint32_t count_snapshots(const struct profile *p)
         return count;
 }
 
-/* What is not recorded may be gone before anybody saw it, but the program before it was searched at that moment. */
+/* What is not recorded may be gone before anybody saw it, but the program before it was
+ * searched at that moment. */
 static bool was_replaced(const struct profile *p)
 {
         const struct profile_scan *scan = profile_scanned(p);
@@ -82,8 +84,8 @@ static bool has_lost(const struct profile *p)
         return found;
 }
 
-/* Names are looked up only where something is lost, and what its rules do not cover counts.  Of a program that became another one
- * after a fork it is what its parent has. */
+/* Names are looked up only where something is lost, and what its rules do not cover counts.  Of a
+ * program that became another one after a fork it is what its parent has. */
 static struct leaks_sum lost_of(const struct profile *p)
 {
         struct leaks_sum lost = { 0 };
@@ -94,7 +96,9 @@ static struct leaks_sum lost_of(const struct profile *p)
 
         if (!profile_scanned(p) || was_replaced(p) || !has_lost(p))
                 return lost;
-        s = symbols_new(p, &(struct symbol_options){ .no_debuginfod = true, .no_new_cache = true, .raw = true });
+        s = symbols_new(p,
+                        &(struct symbol_options){ .no_debuginfod = true, .no_new_cache = true,
+                                                  .raw = true });
         if (select_make(&sel, p, s, &(struct select_request){ .cost = SELECT_LIVE }, &unused)) {
                 leaks_make_sums(&l, &sel, s);
                 lost = l.sums[PROFILE_LEAK_DEFINITE];
@@ -111,8 +115,9 @@ void roster_add(struct roster *r, struct profile *p, const char *path, bool is_m
         struct leaks_sum lost = lost_of(p);
 
         r->rows = heap_grow(r->rows, r->count, sizeof *r->rows);
-        r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path), p->meta.pid, count_snapshots(p),
-                                            p->totals.allocations, p->totals.peak_bytes, false, was_replaced(p),
+        r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path),
+                                            p->meta.pid, count_snapshots(p), p->totals.allocations,
+                                            p->totals.peak_bytes, false, was_replaced(p),
                                             lost.blocks, lost.bytes };
         plain_name(r->rows[row].program);
         if (!is_main) {
@@ -159,7 +164,8 @@ void roster_explain(const struct roster *r, const char *program, struct str *out
 
         if (!e || e == &r->main)
                 return;
-        str_format(&line, "most of the work was done by pid %" PRIu32 ", not by %s itself", r->rows[e->row].pid, program);
+        str_format(&line, "most of the work was done by pid %" PRIu32 ", not by %s itself",
+                   r->rows[e->row].pid, program);
         if (r->main.filled) {
                 str_text(&line, " (");
                 text_number(&line, (int64_t)allocations(&r->main));
@@ -172,7 +178,8 @@ void roster_explain(const struct roster *r, const char *program, struct str *out
 /* What lost memory first, then by peak. */
 static int by_interest(const void *a, const void *b)
 {
-        const struct roster_row *x = *(const struct roster_row *const *)a, *y = *(const struct roster_row *const *)b;
+        const struct roster_row *x = *(const struct roster_row *const *)a,
+                                *y = *(const struct roster_row *const *)b;
 
         return ORDER(y->lost_bytes, x->lost_bytes) ?:
                ORDER(y->peak_bytes, x->peak_bytes) ?: ORDER(x, y);
@@ -202,7 +209,8 @@ static void list_row(const struct roster_row *row, struct str *out)
 /* Short-lived helpers of scripts are many: those that lost nothing are worth a number. */
 static bool is_small(const struct roster_row *row, const struct roster_entry *main)
 {
-        return main && !row->lost_blocks && row->peak_bytes < main->profile.totals.peak_bytes / ROSTER_SMALL_PART;
+        return main && !row->lost_blocks &&
+               row->peak_bytes < main->profile.totals.peak_bytes / ROSTER_SMALL_PART;
 }
 
 void roster_list(const struct roster *r, struct str *out)
@@ -220,10 +228,12 @@ void roster_list(const struct roster *r, struct str *out)
         for (uint32_t i = 0; i < count && i < ROSTER_LISTED_MAX; i++)
                 list_row(others[i], out);
         if (count > ROSTER_LISTED_MAX)
-                str_format(out, "seep: and %" PRIu32 " more; 'seep info FILE' describes each\n", count - ROSTER_LISTED_MAX);
+                str_format(out, "seep: and %" PRIu32 " more; 'seep info FILE' describes each\n",
+                           count - ROSTER_LISTED_MAX);
         if (small)
-                str_format(out, "seep: and %" PRIu32 " small process%s, each with less than 1 %% of that peak\n", small,
-                           small == 1 ? "" : "es");
+                str_format(out,
+                           "seep: and %" PRIu32 " small process%s, each with less than 1 %% of "
+                           "that peak\n", small, small == 1 ? "" : "es");
         free(others);
 }
 
@@ -251,19 +261,22 @@ void roster_report(struct roster *r, uint32_t pid, const char *path)
         all->last = heap_text(path);
 }
 
-static void list_snapshots(const struct roster_row *row, const struct roster_reports *reports, struct str *out)
+static void list_snapshots(const struct roster_row *row, const struct roster_reports *reports,
+                           struct str *out)
 {
         struct str line = { 0 };
 
-        str_format(&line, "%" PRIu32 " snapshot%s of %s (pid %" PRIu32 ")", row->snapshots, row->snapshots == 1 ? "" : "s",
-                   row->program, row->pid);
+        str_format(&line, "%" PRIu32 " snapshot%s of %s (pid %" PRIu32 ")", row->snapshots,
+                   row->snapshots == 1 ? "" : "s", row->program, row->pid);
         if (reports && reports->count == 1)
                 str_format(&line, "; report in %s", reports->first);
         else if (reports)
-                str_format(&line, "; %" PRIu32 " reports, %s to %s", reports->count, reports->first, reports->last);
+                str_format(&line, "; %" PRIu32 " reports, %s to %s", reports->count, reports->first,
+                           reports->last);
         message_line(str_get(&line), line.length, out);
         str_clear(&line);
-        str_format(&line, "compare them with 'seep diff %s@1 %s@%" PRIu32 "'", row->path, row->path, row->snapshots);
+        str_format(&line, "compare them with 'seep diff %s@1 %s@%" PRIu32 "'", row->path, row->path,
+                   row->snapshots);
         if (row->snapshots > 1)
                 message_line(str_get(&line), line.length, out);
         str_free(&line);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roster.h -- the recordings of one run: which of them the summary is about, and a line for each other.
+ * roster.h -- the recordings of one run: which of them the summary is about, and a line for each
+ * other.
  *
  * Keeps:  two profiles at most, whatever the number of processes.
  */
@@ -20,7 +21,8 @@ struct roster_row {
         uint64_t allocations, peak_bytes;
         bool missing;  /* could not be written */
         bool replaced; /* by another program, which has a row of its own if it was recorded */
-        uint64_t lost_blocks, lost_bytes; /* definitely, without what is suppressed; 0, too: it was not searched */
+        uint64_t lost_blocks, lost_bytes; /* definitely, without what is suppressed; 0,
+                                           * too: it was not searched */
 };
 
 /* A recording that the summary may be about. */
@@ -59,8 +61,8 @@ void roster_rename(struct roster *r, const char *from, const char *to);
 /* A report about a snapshot of PID is in PATH. */
 void roster_report(struct roster *r, uint32_t pid, const char *path);
 
-/* The process that was started, or, when that made hardly an allocation, the busiest.  false: nothing was recorded.
- * CHOICE is valid until the roster changes. */
+/* The process that was started, or, when that made hardly an allocation, the busiest.  false:
+ * nothing was recorded.  CHOICE is valid until the roster changes. */
 bool roster_choose(const struct roster *r, struct roster_choice *choice);
 
 /* Append a line that says so when the choice is not the process that was started, PROGRAM. */

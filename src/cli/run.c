@@ -29,7 +29,8 @@ static void on_say(void *context, enum session_level level, const char *text)
 {
         const struct record *r = ((struct run *)context)->wishes;
         uint32_t least = level == SESSION_TRACE ? 2 : level < SESSION_ADVICE ? 1 : 0;
-        bool wanted = r->session.verbose >= least || (level == SESSION_NOTE && isatty(STDERR_FILENO));
+        bool wanted = r->session.verbose >= least ||
+                      (level == SESSION_NOTE && isatty(STDERR_FILENO));
 
         if (wanted && (!r->quiet || level == SESSION_TROUBLE))
                 message_sentence(text);
@@ -40,8 +41,8 @@ static void on_done(void *context, struct profile *p, const char *path, bool wri
         struct run *r = context;
 
         if (r->wishes->session.verbose && !r->wishes->quiet)
-                message("recording %s (pid %u) took %" PRIu64 " KiB of memory, which counts as the program's", p->meta.program, p->meta.pid,
-                        p->totals.ledger_bytes / 1024);
+                message("recording %s (pid %u) took %" PRIu64 " KiB of memory, which counts as the "
+                        "program's", p->meta.program, p->meta.pid, p->totals.ledger_bytes / 1024);
         push_recorded(r->push, p, written ? path : NULL);
         roster_add(&r->roster, p, path, is_main);
         r->roster.rows[r->roster.count - 1].missing = !written; /* told through on_say() */
@@ -62,7 +63,8 @@ static void on_moved(void *context, const char *from, const char *to)
         roster_rename(&r->roster, from, to);
 }
 
-void record_write_report(void *context, const struct profile *p, uint32_t from, uint32_t to, struct str *out)
+void record_write_report(void *context, const struct profile *p, uint32_t from, uint32_t to,
+                         struct str *out)
 {
         struct symbols *symbols = symbols_new(p, context);
         struct memlog_range range = { from, to };
@@ -79,9 +81,11 @@ static void say_push(const char *text)
         message("%s", text);
 }
 
-bool record_open_push(const struct record *r, const struct carrier *carrier, struct push **out, struct err *e)
+bool record_open_push(const struct record *r, const struct carrier *carrier, struct push **out,
+                      struct err *e)
 {
-        static const struct symbol_options shy = { .no_debuginfod = true, .raw = true, .no_new_cache = true };
+        static const struct symbol_options shy = { .no_debuginfod = true, .raw = true,
+                                                   .no_new_cache = true };
         struct push_request request = {
                 .url = r->push,
                 .every_ms = r->push_every_ms,
@@ -106,14 +110,16 @@ static bool want_color(void)
 
 static void summarize(const struct run *r, const struct roster_choice *choice)
 {
-        struct symbol_options options = { .no_debuginfod = true }; /* the end of a run must not wait for a server */
+        /* The end of a run must not wait for a server. */
+        struct symbol_options options = { .no_debuginfod = true };
         struct symbols *symbols = symbols_new(choice->profile, &options);
         struct str out = { 0 };
 
         if (r->program_argv)
                 roster_explain(&r->roster, r->program_argv[0], &out);
         summary_write(choice->profile, symbols,
-                      &(struct summary_options){ choice->path, want_color(), r->wishes->suppressions }, &out);
+                      &(struct summary_options){ choice->path, want_color(),
+                                                 r->wishes->suppressions }, &out);
         symbols_free(symbols);
         roster_list(&r->roster, &out);
         roster_list_reports(&r->roster, &out);
@@ -131,7 +137,8 @@ void run_conclude(struct run *r, const struct session_end *end)
                 struct rusage own;
 
                 getrusage(RUSAGE_SELF, &own);
-                message("recording took %.2f s of CPU time and %ld MiB of memory outside the program",
+                message("recording took %.2f s of CPU time and %ld MiB of memory outside the "
+                        "program",
                         (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
                                 (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6,
                         own.ru_maxrss / 1024);
@@ -155,7 +162,8 @@ static int exit_status(int status)
 
 static int run(struct run *r, const struct session_options *options, const char *file)
 {
-        struct spawn_request request = { .file = file, .argv = r->program_argv, .user = r->wishes->user };
+        struct spawn_request request = { .file = file, .argv = r->program_argv,
+                                         .user = r->wishes->user };
         bool preloaded = options->carrier == &carrier_preload;
         struct session_end end;
         struct err e = { 0 };
@@ -188,7 +196,8 @@ static int run(struct run *r, const struct session_options *options, const char 
 
 static struct session_options make_options(struct run *r)
 {
-        static struct symbol_options names = { .no_debuginfod = true }; /* the program may be waiting */
+        /* The program may be waiting. */
+        static struct symbol_options names = { .no_debuginfod = true };
         struct session_options o = r->wishes->session;
 
         if (getenv("SEEP_TEST_VERIFY")) /* for tests: stacks checked as they are taken */
@@ -212,7 +221,9 @@ static char *find_program(const struct run *r, struct err *e)
         uint64_t size;
 
         if (!file && r->wishes->sample_given && r->program_argv[1] && quantity_size(name, &size))
-                err_set(e, e->exit_code, "%s: not found in PATH; if it is the size of --sample, write --sample=%s", name, name);
+                err_set(e, e->exit_code,
+                        "%s: not found in PATH; if it is the size of --sample, write --sample=%s",
+                        name, name);
         return file;
 }
 
@@ -251,19 +262,24 @@ int run_program(struct run *r)
         int status = -1;
 
         if ((file = find_program(r, &e)) && choose_engine(r, file, &options, &e) &&
-            output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e) &&
-            output_check_length(&output, r->program_argv[0], options.flags & WIRE_F_EVENTS, &e) && record_open_push(wishes, options.carrier, &r->push, &e)) {
+            output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT,
+                           wishes->force, &e) &&
+            output_check_length(&output, r->program_argv[0], options.flags & WIRE_F_EVENTS, &e) &&
+            record_open_push(wishes, options.carrier, &r->push, &e)) {
                 if (e.text[0])
                         message("%s", e.text);
                 if (output.exposed)
                         on_say(r, SESSION_ADVICE, OUTPUT_EXPOSED);
                 if (wishes->push && !wishes->sample_given)
-                        on_say(r, SESSION_NOTE, "--push implies --sample: about one block per 512 KiB is recorded; --sample=SIZE chooses another rate, --sample=0 records all");
+                        on_say(r, SESSION_NOTE,
+                               "--push implies --sample: about one block per 512 KiB is recorded; "
+                               "--sample=SIZE chooses another rate, --sample=0 records all");
                 options.output = &output;
                 status = run(r, &options, file);
         }
         if (!push_close(r->push))
-                message("not all profiles were pushed: the process that sends them did not get that far");
+                message("not all profiles were pushed: the process that sends them did not get "
+                        "that far");
         if (status < 0)
                 status = message_error(&e);
         output_free(&output);
@@ -308,7 +324,8 @@ int run_attached(struct run *r, pid_t pid)
         options.flags &= ~WIRE_F_LEAK_SCAN; /* what older blocks hold would pass for lost */
         options.uid = (uid_t)procfs_status(pid, pid, "Uid", 10, geteuid());
         if ((agent = spawn_find_agent(&e)) && (image = spawn_find_image(&e)) &&
-            output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e) &&
+            output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT,
+                           wishes->force, &e) &&
             record_open_push(wishes, options.carrier, &r->push, &e)) {
                 options.output = &output;
                 options.image = image;

@@ -17,15 +17,17 @@ struct run {
         struct roster roster; /* filled while recording; the caller's to free */
         bool started;         /* false: the program was never there */
         int killed_by;        /* the signal that ended the program; 0: it exited */
-        /* All recordings are finished; the program may go on (END->running), and then is waited for. */
+        /* All recordings are finished; the program may go on (END->running), and then is waited
+         * for. */
         void (*recorded)(struct run *r, const struct session_end *end);
 };
 
-/* The program's own status, 128+N when signal N killed it; when it was not started, after a message, the reason as a status of ours. */
+/* The program's own status, 128+N when signal N killed it; when it was not started, after a
+ * message, the reason as a status of ours. */
 int run_program(struct run *r);
 
-/* Record the process PID, which runs, until it ends or we are told to; program_argv is NULL.  0, or after a message the reason as a
- * status of ours. */
+/* Record the process PID, which runs, until it ends or we are told to; program_argv is NULL.  0, or
+ * after a message the reason as a status of ours. */
 int run_attached(struct run *r, pid_t pid);
 
 /* The words at the end of a recording: for `recorded`. */

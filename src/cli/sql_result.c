@@ -2,7 +2,8 @@
 /*
  * sql_result.c -- what a query found, as a table for people, as CSV, or as JSON.
  *
- * Keeps:  CSV and JSON go out as rows come; a table must know its widths first, so it is kept in memory until it is long.
+ * Keeps:  CSV and JSON go out as rows come; a table must know its widths first, so it is kept in
+ *         memory until it is long.
  */
 #include "cli/sql_result.h"
 
@@ -62,7 +63,8 @@ static void value_json(struct str *out, sqlite3_stmt *row, int column)
         struct str text = { 0 };
         int type = sqlite3_column_type(row, column);
 
-        if (type == SQLITE_NULL || (type == SQLITE_FLOAT && !isfinite(sqlite3_column_double(row, column)))) {
+        if (type == SQLITE_NULL ||
+            (type == SQLITE_FLOAT && !isfinite(sqlite3_column_double(row, column)))) {
                 str_text(out, "null");
                 return;
         }
@@ -138,7 +140,8 @@ static bool stream(struct sql_result *r, sqlite3_stmt *row)
 /* ---- a table ---- */
 
 struct table {
-        struct str text; /* cells, each with a NUL behind it; the first row is the names if they are wanted */
+        struct str text; /* cells, each with a NUL behind it; the first row is the
+                          * names if they are wanted */
         uint64_t cells;
         int columns;
         size_t *widths;
@@ -166,19 +169,22 @@ static void table_row(struct table *t, sqlite3_stmt *row)
 
                 str_clear(&text);
                 value_text(&text, row, i);
-                t->numbers[i] &= type == SQLITE_INTEGER || type == SQLITE_FLOAT || type == SQLITE_NULL;
+                t->numbers[i] &= type == SQLITE_INTEGER || type == SQLITE_FLOAT ||
+                                 type == SQLITE_NULL;
                 table_cell(t, str_get(&text));
         }
         str_free(&text);
 }
 
-/* The column that loses a letter next: the widest of those with text that is not short already; -1: none. */
+/* The column that loses a letter next: the widest of those with text that is not
+ * short already; -1: none. */
 static int table_widest(const struct table *t)
 {
         int widest = -1;
 
         for (int i = 0; i < t->columns; i++)
-                if (!t->numbers[i] && t->widths[i] > TABLE_TEXT && (widest < 0 || t->widths[i] >= t->widths[widest]))
+                if (!t->numbers[i] && t->widths[i] > TABLE_TEXT &&
+                    (widest < 0 || t->widths[i] >= t->widths[widest]))
                         widest = i;
         return widest;
 }
@@ -313,7 +319,9 @@ void sql_schema(sqlite3 *db, struct str *out)
                 sqlite3_stmt *names = NULL;
 
                 str_format(out, "%s%ss:\n", i ? "\n" : "", kinds[i]);
-                sqlite3_prepare_v2(db, "SELECT name FROM sqlite_schema WHERE type = ?1 ORDER BY rowid", -1, &names, NULL);
+                sqlite3_prepare_v2(db,
+                                   "SELECT name FROM sqlite_schema WHERE type = ?1 ORDER BY rowid",
+                                   -1, &names, NULL);
                 sqlite3_bind_text(names, 1, kinds[i], -1, SQLITE_STATIC);
                 while (sqlite3_step(names) == SQLITE_ROW)
                         schema_entry(db, (const char *)sqlite3_column_text(names, 0), out);

@@ -35,12 +35,14 @@ size_t suggest_distance(const char *a, const char *b)
 const char *suggest_nearest(const char *typed, const char *const *words, size_t count)
 {
         const char *best = NULL;
-        size_t limit = strlen(typed) / 3 + 2; /* the first distance that is too far: 2 for a word of two letters, 4 for one of six */
+        /* The first distance that is too far: 2 for a word of two letters, 4 for one of six. */
+        size_t limit = strlen(typed) / 3 + 2;
 
         for (size_t i = 0; i < count; i++) {
                 size_t distance = suggest_distance(typed, words[i]);
 
-                if (distance < limit && distance <= strlen(words[i]) / 2) { /* "ls" is not a slip of "help" */
+                if (distance < limit && distance <= strlen(words[i]) / 2) {
+                        /* "ls" is not a slip of "help". */
                         best = words[i];
                         limit = distance;
                 }

@@ -9,7 +9,8 @@
 
 static const char blanks[] = " \t\n";
 
-/* Append the word that starts at AT to WORD.  Returns where it ends, NULL when a quote stays open. */
+/* Append the word that starts at AT to WORD.  Returns where it ends, NULL when a quote stays
+ * open. */
 static const char *take_word(const char *at, struct str *word)
 {
         char quote = 0;

@@ -5,8 +5,9 @@
 
 #include "base/err.h"
 
-/* Split TEXT at white space; '...' and "..." group, a backslash takes the next character as it is (not inside '...').
- * Returns a vector ended by NULL, for words_free(); NULL with E filled when a quote is not closed. */
+/* Split TEXT at white space; '...' and "..." group, a backslash takes the next character as it
+ * is (not inside '...').  Returns a vector ended by NULL, for words_free(); NULL with E filled
+ * when a quote is not closed. */
 char **words_split(const char *text, int *count, struct err *e);
 void words_free(char **words);
 

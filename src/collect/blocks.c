@@ -14,11 +14,13 @@ struct blocks {
         uint32_t site_count;
         struct profile *p;
         struct packer *packer;
-        struct profile_block *near; /* those of one stretch of the address space: planes of the shadow may overlap in it */
+        struct profile_block *near; /* those of one stretch of the address space: planes of the
+                                     * shadow may overlap in it */
         uint64_t near_count, near_room, near_at;
         struct profile_block arena; /* the last that is none of a pool */
         uint64_t count, senseless;
-        uint64_t expected; /* blocks that the counters know of; UINT64_MAX: they cannot be trusted to */
+        uint64_t expected; /* blocks that the counters know of; UINT64_MAX: they cannot be trusted
+                            * to */
 };
 
 static int by_address(const void *a, const void *b)
@@ -27,7 +29,8 @@ static int by_address(const void *a, const void *b)
 
         if (x->address != y->address)
                 return x->address < y->address ? -1 : 1;
-        return (x->size < y->size) - (x->size > y->size); /* an arena, then what was carved from it */
+        /* An arena, then what was carved from it. */
+        return (x->size < y->size) - (x->size > y->size);
 }
 
 /* ---- whose they are ---- */
@@ -119,12 +122,15 @@ static uint64_t expected_blocks(const struct profile *p)
         return blocks;
 }
 
-uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t site_count, bool ended, struct profile *p)
+uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t site_count,
+                     bool ended, struct profile *p)
 {
-        struct blocks b = { .site_map = site_map, .site_count = site_count, .p = p, .packer = packer_blocks(p) };
+        struct blocks b = { .site_map = site_map, .site_count = site_count, .p = p,
+                            .packer = packer_blocks(p) };
         struct shadow_visitor visitor = { .context = &b, .take = take, .enough = has_all };
 
-        b.expected = ended && !v->head.sample_bytes && !v->head.thin_count ? expected_blocks(p) : UINT64_MAX;
+        b.expected = ended && !v->head.sample_bytes && !v->head.thin_count ? expected_blocks(p)
+                                                                           : UINT64_MAX;
         shadow_walk(v, &visitor);
         pass_on(&b);
         packer_end(b.packer, p); /* sites and threads are those of P */
@@ -175,13 +181,15 @@ bool blocks_may_list(const struct view *v, pid_t program, char why[ROOM_WHY_BYTE
 
 void resources_types(const struct view *v, struct profile *p)
 {
-        p->type_count = v->head.type_count < LEDGER_TYPES_MAX ? v->head.type_count : LEDGER_TYPES_MAX;
+        p->type_count = v->head.type_count < LEDGER_TYPES_MAX ? v->head.type_count
+                                                              : LEDGER_TYPES_MAX;
         p->types = heap_zero(p->type_count, sizeof *p->types);
         for (uint32_t i = 0; i < p->type_count; i++)
                 p->types[i] = marks_text(v, v->head.type_name[i], RESOURCES_NAME_BYTES);
 }
 
-void resources_handles(const struct view *v, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+void resources_handles(const struct view *v, const uint32_t *site_map, uint32_t site_count,
+                       struct profile *p)
 {
         uint32_t count = v->head.handle_count;
         struct ledger_handle *raw = view_table(v, LEDGER_HANDLES, &count, sizeof *raw);

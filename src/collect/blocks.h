@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks.h -- the blocks that are alive, from the ledger's shadow of the address space, and resources that are held.
+ * blocks.h -- the blocks that are alive, from the ledger's shadow of the address space, and
+ * resources that are held.
  */
 #ifndef SEEP_COLLECT_BLOCKS_H
 #define SEEP_COLLECT_BLOCKS_H
@@ -15,17 +16,20 @@
 
 #define BLOCKS_ALWAYS_BYTES (8u << 20)
 
-/* Fill P's blocks, packed and sorted by address, with sites translated by SITE_MAP, and what is alive of each thread.  P's sites and threads must be
- * there.
- * ENDED: the process is gone, so that its counters say how many blocks there are.  After BLOCKS_ALWAYS_BYTES of the
- * shadow, which is all of it in most programs, the search then ends with the last of them.
+/* Fill P's blocks, packed and sorted by address, with sites translated by SITE_MAP, and what is
+ * alive of each thread.  P's sites and threads must be there.
+ * ENDED: the process is gone, so that its counters say how many blocks there are.  After
+ * BLOCKS_ALWAYS_BYTES of the shadow, which is all of it in most programs, the search then
+ * ends with the last of them.
  * Returns the number of entries that made no sense and were left out. */
-uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t site_count, bool ended, struct profile *p);
+uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t site_count,
+                     bool ended, struct profile *p);
 
 /* How many blocks of the heap are alive, by the counters. */
 uint64_t blocks_count(const struct view *v);
 
-/* Whether there is memory for a list of them, for whoever collects the ledger of PROGRAM; false: WHY says what there is, after "it takes". */
+/* Whether there is memory for a list of them, for whoever collects the ledger of PROGRAM; false:
+ * WHY says what there is, after "it takes". */
 bool blocks_may_list(const struct view *v, pid_t program, char why[ROOM_WHY_BYTES]);
 
 /* ---- things with a handle that a program holds: file descriptors, textures, locks ---- */
@@ -34,6 +38,7 @@ bool blocks_may_list(const struct view *v, pid_t program, char why[ROOM_WHY_BYTE
 void resources_types(const struct view *v, struct profile *p);
 
 /* Fill P's handles, with sites translated by SITE_MAP.  P's sites and threads must be there. */
-void resources_handles(const struct view *v, const uint32_t *site_map, uint32_t site_count, struct profile *p);
+void resources_handles(const struct view *v, const uint32_t *site_map, uint32_t site_count,
+                       struct profile *p);
 
 #endif

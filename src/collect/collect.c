@@ -77,7 +77,8 @@ static void move_module(struct profile_module *m, const struct profile_module *p
         m->inode = place->inode;
 }
 
-/* Modules that came back, and that the agent did not meet in a stack since, are at the end of the table once more. */
+/* Modules that came back, and that the agent did not meet in a stack since, are at the
+ * end of the table once more. */
 static void drop_places(struct profile *p)
 {
         while (p->module_count && p->modules[p->module_count - 1].flags & LEDGER_MODULE_PLACE) {
@@ -103,7 +104,8 @@ static void read_modules(const struct view *v, struct profile *p)
         struct ledger_module *raw;
 
         view_read(v, LEDGER_STRINGS, 0, strings, bytes);
-        p->module_count = v->head.module_count < LEDGER_MODULES_MAX ? v->head.module_count : LEDGER_MODULES_MAX;
+        p->module_count = v->head.module_count < LEDGER_MODULES_MAX ? v->head.module_count
+                                                                    : LEDGER_MODULES_MAX;
         raw = view_table(v, LEDGER_MODULES, &p->module_count, sizeof *raw);
         p->modules = heap_zero(p->module_count, sizeof *p->modules);
         for (uint32_t i = 0; i < p->module_count; i++) {
@@ -116,7 +118,9 @@ static void read_modules(const struct view *v, struct profile *p)
                 m->load_ms = raw[i].load_ms;
                 m->gone_ms = raw[i].gone_ms;
                 m->flags = raw[i].flags;
-                m->build_id_bytes = raw[i].build_id_bytes <= sizeof m->build_id ? raw[i].build_id_bytes : 0;
+                m->build_id_bytes = raw[i].build_id_bytes <= sizeof m->build_id
+                                            ? raw[i].build_id_bytes
+                                            : 0;
                 memcpy(m->build_id, raw[i].build_id, m->build_id_bytes);
                 m->code_start = raw[i].code_start;
                 m->code_end = raw[i].code_end < m->code_start ? m->code_start : raw[i].code_end;
@@ -132,7 +136,8 @@ static void read_modules(const struct view *v, struct profile *p)
 
 /* ---- threads ---- */
 
-static char *thread_name(const struct collect_input *in, uint32_t index, const struct ledger_thread *t)
+static char *thread_name(const struct collect_input *in, uint32_t index,
+                         const struct ledger_thread *t)
 {
         char name[sizeof t->name + 1] = "";
 
@@ -148,7 +153,8 @@ static char *thread_name(const struct collect_input *in, uint32_t index, const s
 }
 
 /* What the slot counted between this thread's taking it and the next one's. */
-static void thread_sums(const struct view *v, uint32_t index, const struct ledger_thread *t, struct profile_thread *to)
+static void thread_sums(const struct view *v, uint32_t index, const struct ledger_thread *t,
+                        struct profile_thread *to)
 {
         uint64_t allocs = t->last_allocs, bytes = t->last_alloc_bytes;
         struct counters_slot slot = { 0 };
@@ -163,8 +169,10 @@ static void thread_sums(const struct view *v, uint32_t index, const struct ledge
         to->bytes_allocated = bytes > t->base_alloc_bytes ? bytes - t->base_alloc_bytes : 0;
 }
 
-/* Threads without an entry of their own: what those counted that are gone, and what those have that are there. */
-static void others_sums(const struct view *v, const struct ledger_thread *t, struct profile_thread *to)
+/* Threads without an entry of their own: what those counted that are gone, and what
+ * those have that are there. */
+static void others_sums(const struct view *v, const struct ledger_thread *t,
+                        struct profile_thread *to)
 {
         uint32_t slots = counters_slots(v);
 
@@ -176,8 +184,11 @@ static void others_sums(const struct view *v, const struct ledger_thread *t, str
                 counters_slot(v, i, &slot);
                 if (slot.thread != LEDGER_THREAD_OTHERS)
                         continue;
-                to->allocations += slot.allocs > slot.base_allocs ? slot.allocs - slot.base_allocs : 0;
-                to->bytes_allocated += slot.alloc_bytes > slot.base_alloc_bytes ? slot.alloc_bytes - slot.base_alloc_bytes : 0;
+                to->allocations += slot.allocs > slot.base_allocs ? slot.allocs - slot.base_allocs
+                                                                  : 0;
+                to->bytes_allocated += slot.alloc_bytes > slot.base_alloc_bytes
+                                               ? slot.alloc_bytes - slot.base_alloc_bytes
+                                               : 0;
         }
 }
 
@@ -226,19 +237,21 @@ static struct ledger_region *table_of_regions(const struct view *v, uint32_t *co
 /* What R was before it is now: the same region, of which parts may have been cut off. */
 static bool is_same_region(const struct ledger_region *was, const struct ledger_region *r)
 {
-        return was->ticket == r->ticket && was->site == r->site && was->start <= r->start && r->end <= was->end;
+        return was->ticket == r->ticket && was->site == r->site && was->start <= r->start &&
+               r->end <= was->end;
 }
 
 /* Regions that are there in both of two readings were all there between them. */
-static void keep_same(const struct ledger_region *was, uint32_t was_count, struct ledger_region *now, uint32_t count)
+static void keep_same(const struct ledger_region *was, uint32_t was_count,
+                      struct ledger_region *now, uint32_t count)
 {
         for (uint32_t i = 0; i < count; i++)
                 if (i >= was_count || !is_same_region(&was[i], &now[i]))
                         now[i].end = 0;
 }
 
-/* The table as it was at one moment.  A process that died inside a change leaves the sequence odd for ever, and one that maps all the time
- * never leaves enough between two of them. */
+/* The table as it was at one moment.  A process that died inside a change leaves the sequence odd
+ * for ever, and one that maps all the time never leaves enough between two of them. */
 static struct ledger_region *stable_regions(const struct view *v, uint32_t *count)
 {
         struct ledger_region *was = NULL, *now;
@@ -268,7 +281,8 @@ static int compare_regions(const void *a, const void *b)
         return ORDER(x->start, y->start) ?: ORDER(x->end, y->end);
 }
 
-static void read_regions(const struct view *v, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+static void read_regions(const struct view *v, const uint32_t *site_map, uint32_t site_count,
+                         struct profile *p)
 {
         uint32_t count;
         struct ledger_region *raw = stable_regions(v, &count);
@@ -309,7 +323,8 @@ static bool has_stacks(const struct profile *p)
 
 static bool is_mapped(const struct mappings *maps, const struct profile_region *r)
 {
-        const struct mapping *low = mappings_find(maps, r->start), *high = mappings_find(maps, r->end - 1);
+        const struct mapping *low = mappings_find(maps, r->start),
+                             *high = mappings_find(maps, r->end - 1);
 
         return low && high && low->writable && high->writable;
 }
@@ -321,8 +336,8 @@ static void count_gone(struct profile_site *s, uint64_t bytes)
         s->frees += s->frees < s->allocs;
 }
 
-/* The C library unmaps stacks unseen, and the agent finds out when the next thread is made or joined.  Who looks in between sees what the kernel
- * has. */
+/* The C library unmaps stacks unseen, and the agent finds out when the next thread is made or
+ * joined.  Who looks in between sees what the kernel has. */
 static void drop_gone_stacks(uint32_t pid, struct profile *p)
 {
         struct str text = { 0 };
@@ -349,8 +364,8 @@ static void drop_gone_stacks(uint32_t pid, struct profile *p)
 
 /* ---- errors ---- */
 
-static void read_errors(const struct view *v, struct stacks *stacks, const uint32_t *site_map, uint32_t site_count,
-                        struct profile *p)
+static void read_errors(const struct view *v, struct stacks *stacks, const uint32_t *site_map,
+                        uint32_t site_count, struct profile *p)
 {
         uint32_t count = v->head.error_count;
         struct ledger_error *raw = view_table(v, LEDGER_ERRORS, &count, sizeof *raw);
@@ -364,16 +379,21 @@ static void read_errors(const struct view *v, struct stacks *stacks, const uint3
                 *to = (struct profile_error){
                         .type = raw[i].type,
                         .node = stacks_node(stacks, raw[i].node),
-                        .alloc_site = raw[i].alloc_site < site_count ? site_map[raw[i].alloc_site] : 0,
-                        .release = raw[i].release <= LEDGER_FAMILY_POOL ? raw[i].release : LEDGER_FAMILY_NONE,
+                        .alloc_site = raw[i].alloc_site < site_count ? site_map[raw[i].alloc_site]
+                                                                     : 0,
+                        .release = raw[i].release <= LEDGER_FAMILY_POOL ? raw[i].release
+                                                                        : LEDGER_FAMILY_NONE,
                         .thread = raw[i].thread < p->thread_count ? raw[i].thread : 0,
                         .address = raw[i].address,
                         .size = raw[i].size,
                         .count = raw[i].count,
                         .first_ms = raw[i].first_ms,
                         .free_node = raw[i].first_free ? stacks_node(stacks, raw[i].first_free) : 0,
-                        .wrong = raw[i].wrong < LEDGER_WRONG_COUNT ? raw[i].wrong : LEDGER_WRONG_FAMILY,
-                        .alignment = raw[i].alignment && raw[i].alignment < 64 ? 1ull << raw[i].alignment : 0,
+                        .wrong = raw[i].wrong < LEDGER_WRONG_COUNT ? raw[i].wrong
+                                                                   : LEDGER_WRONG_FAMILY,
+                        .alignment = raw[i].alignment && raw[i].alignment < 64
+                                             ? 1ull << raw[i].alignment
+                                             : 0,
                         .given = raw[i].given,
                 };
                 if (to->type == LEDGER_ERROR_DOUBLE_FREE)
@@ -408,8 +428,8 @@ static void add_site_to_totals(struct profile_totals *t, const struct profile_si
         t->temporary += s->temporary;
 }
 
-/* The heap grew to the end.  With several threads the last growth may not have been compared yet: the sites' saved
- * numbers are of an earlier moment then. */
+/* The heap grew to the end.  With several threads the last growth may not have been compared yet:
+ * the sites' saved numbers are of an earlier moment then. */
 static void peak_is_now(struct profile *p, const struct ledger_head *h)
 {
         p->totals.peak_bytes = p->totals.live_bytes;
@@ -421,8 +441,9 @@ static void peak_is_now(struct profile *p, const struct ledger_head *h)
         }
 }
 
-/* The peak is the sum of what sites had then, so that there is one figure.  Several threads: that is what they had counted when the
- * agent saw its maximum, and the most that it can have missed is above that maximum, not above the sum. */
+/* The peak is the sum of what sites had then, so that there is one figure.  Several threads: that
+ * is what they had counted when the agent saw its maximum, and the most that it can have missed is
+ * above that maximum, not above the sum. */
 static void read_peak(struct profile *p, const struct ledger_head *h)
 {
         struct profile_totals *t = &p->totals;
@@ -519,7 +540,8 @@ static void read_meta(const struct collect_input *in, struct profile *p)
         m->flags = h->flags;
         m->word_bytes = h->word_bytes;
         m->machine = h->machine;
-        m->byte_order = LEDGER_BIG_ENDIAN ? ELFDATA2MSB : ELFDATA2LSB; /* or its ledger could not be read */
+        /* Or its ledger could not be read. */
+        m->byte_order = LEDGER_BIG_ENDIAN ? ELFDATA2MSB : ELFDATA2LSB;
         m->page_bytes = h->page_bytes;
         m->depth = in->depth;
         m->stop_reason = h->stop_reason;
@@ -527,21 +549,27 @@ static void read_meta(const struct collect_input *in, struct profile *p)
         read_args(h, m);
 }
 
-/* All nodes only when each release has a stack: else most of them would be inner parts of stacks. */
-static void give_ids(const struct collect_input *in, struct stacks *stacks, const uint32_t *site_map, uint32_t site_count)
+/* All nodes only when each release has a stack: else most of them would be inner parts of
+ * stacks. */
+static void give_ids(const struct collect_input *in, struct stacks *stacks,
+                     const uint32_t *site_map, uint32_t site_count)
 {
         struct events_ids *ids = in->ids;
 
         ids->sites = heap_zero(site_count, sizeof *ids->sites);
         memcpy(ids->sites, site_map, site_count * sizeof *ids->sites);
         ids->site_count = site_count;
-        ids->nodes = stacks_map(stacks, in->view->head.flags & WIRE_F_FREE_STACKS, &ids->node_count);
+        ids->nodes = stacks_map(stacks, in->view->head.flags & WIRE_F_FREE_STACKS,
+                                &ids->node_count);
 }
 
 /* What there is one by one.  Returns how many blocks made no sense. */
-static uint64_t read_things(const struct collect_input *in, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+static uint64_t read_things(const struct collect_input *in, const uint32_t *site_map,
+                            uint32_t site_count, struct profile *p)
 {
-        uint64_t senseless = in->no_blocks ? 0 : blocks_read(in->view, site_map, site_count, in->ended, p);
+        uint64_t senseless = in->no_blocks
+                                     ? 0
+                                     : blocks_read(in->view, site_map, site_count, in->ended, p);
 
         read_regions(in->view, site_map, site_count, p);
         if (in->pid && !in->ended)
@@ -588,18 +616,21 @@ static bool is_program_word(const char *word, const char *program)
 {
         const char *slash = strrchr(word, '/');
 
-        return strcmp(word, program) == 0 || (slash && !strchr(program, '/') && strcmp(slash + 1, program) == 0);
+        return strcmp(word, program) == 0 ||
+               (slash && !strchr(program, '/') && strcmp(slash + 1, program) == 0);
 }
 
-/* For a script the kernel puts the interpreter and its option in front of the command line: show it as it was typed.
- * Programs that were not typed are named after their file. */
+/* For a script the kernel puts the interpreter and its option in front of the command line: show it
+ * as it was typed.  Programs that were not typed are named after their file. */
 void typed_arguments(struct profile_meta *m)
 {
         uint32_t at = 1;
 
-        if (m->arg_count == 0 || strcmp(m->program, m->exe) == 0 || strcmp(m->program, m->args[0]) == 0)
+        if (m->arg_count == 0 || strcmp(m->program, m->exe) == 0 ||
+            strcmp(m->program, m->args[0]) == 0)
                 return;
-        while (at < m->arg_count && at <= INTERPRETER_WORDS && !is_program_word(m->args[at], m->program))
+        while (at < m->arg_count && at <= INTERPRETER_WORDS &&
+               !is_program_word(m->args[at], m->program))
                 at++;
         if (at >= m->arg_count || at > INTERPRETER_WORDS)
                 return;

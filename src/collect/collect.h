@@ -2,7 +2,8 @@
 /*
  * collect.h -- a ledger becomes a profile.
  *
- * Keeps:  works on a running process too (a checkpoint); numbers are then those of about one moment.
+ * Keeps:  works on a running process too (a checkpoint); numbers are then those of about one
+ *         moment.
  */
 #ifndef SEEP_COLLECT_COLLECT_H
 #define SEEP_COLLECT_COLLECT_H
@@ -30,11 +31,12 @@ struct collect_input {
         struct events_ids *ids; /* for an event log: filled; NULL: there is none */
         bool ended;       /* the process is gone: the sums must agree, and are checked */
         bool no_blocks;   /* without single blocks */
-        bool brief;       /* without single blocks, regions and handles: for reports about slices, which somebody waits for */
+        bool brief;       /* without single blocks, regions and handles: for reports about slices,
+                           * which somebody waits for */
 };
 
-/* Fill P (any contents are lost, not freed) with all but meta's texts about the run: program, cwd, host, engine,
- * version, duration_ms, end and exit status are the caller's to add. */
+/* Fill P (any contents are lost, not freed) with all but meta's texts about the run: program, cwd,
+ * host, engine, version, duration_ms, end and exit status are the caller's to add. */
 void collect(const struct collect_input *in, struct profile *p);
 
 /* How many of P's regions, which are in order, begin up to ADDRESS. */

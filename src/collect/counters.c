@@ -5,7 +5,8 @@
 
 #include "base/heap.h"
 
-/* A slot is mostly a table of chunks that is never touched: only its first page is sure to have memory. */
+/* A slot is mostly a table of chunks that is never touched: only its first page is sure to have
+ * memory. */
 #define COUNTERS_SLOT_PRESENT 4096u
 
 uint32_t counters_slots(const struct view *v)
@@ -21,7 +22,8 @@ void counters_slot(const struct view *v, uint32_t slot, struct counters_slot *ou
         uint64_t at = slot * (uint64_t)sizeof(struct ledger_slot), base[2] = { 0, 0 };
 
         view_read(v, LEDGER_SLOTS, at, out, offsetof(struct counters_slot, base_allocs));
-        view_read(v, LEDGER_SLOTS, at + offsetof(struct ledger_slot, base_allocs), base, sizeof base);
+        view_read(v, LEDGER_SLOTS, at + offsetof(struct ledger_slot, base_allocs), base,
+                  sizeof base);
         out->base_allocs = base[0];
         out->base_alloc_bytes = base[1];
 }
@@ -44,9 +46,11 @@ void counters_histograms(const struct view *v, struct profile_totals *to)
         for (uint32_t i = 0; i < slots; i++) {
                 uint64_t at = i * (uint64_t)sizeof(struct ledger_slot);
 
-                counters_add(v, at + offsetof(struct ledger_slot, sizes), to->sizes, LEDGER_SIZE_CLASSES);
+                counters_add(v, at + offsetof(struct ledger_slot, sizes), to->sizes,
+                             LEDGER_SIZE_CLASSES);
                 counters_add(v, at + offsetof(struct ledger_slot, omitted), omitted, 4);
-                counters_add(v, at + offsetof(struct ledger_slot, lifetimes), to->lifetimes, LEDGER_LIFETIME_CLASSES);
+                counters_add(v, at + offsetof(struct ledger_slot, lifetimes), to->lifetimes,
+                             LEDGER_LIFETIME_CLASSES);
         }
         to->omitted = omitted[0];
         to->omitted_bytes = omitted[1];
@@ -56,7 +60,8 @@ void counters_histograms(const struct view *v, struct profile_totals *to)
 
 uint32_t counters_sites(const struct view *v)
 {
-        uint32_t count = view_count(v, LEDGER_SITES, v->head.site_count, sizeof(struct ledger_site));
+        uint32_t count = view_count(v, LEDGER_SITES, v->head.site_count,
+                                    sizeof(struct ledger_site));
         uint32_t most = LEDGER_CHUNKS_PER_SLOT * LEDGER_COUNTERS_PER_CHUNK;
 
         return count < most ? count : most;
@@ -68,16 +73,20 @@ void counters_of_slot(const struct view *v, uint32_t slot, counters_visit *visit
         uint32_t chunks = (sites + LEDGER_COUNTERS_PER_CHUNK - 1) / LEDGER_COUNTERS_PER_CHUNK;
         uint32_t *chunk = heap_zero(chunks, sizeof *chunk);
         struct ledger_counter *c = heap_grow(NULL, LEDGER_COUNTERS_PER_CHUNK, sizeof *c);
-        uint64_t at = slot * (uint64_t)sizeof(struct ledger_slot) + offsetof(struct ledger_slot, chunk);
+        uint64_t at = slot * (uint64_t)sizeof(struct ledger_slot) +
+                      offsetof(struct ledger_slot, chunk);
 
         view_read(v, LEDGER_SLOTS, at, chunk, chunks * sizeof *chunk);
         for (uint32_t i = 0; i < chunks; i++) {
                 uint32_t first = i * LEDGER_COUNTERS_PER_CHUNK;
-                uint32_t count = sites - first < LEDGER_COUNTERS_PER_CHUNK ? sites - first : LEDGER_COUNTERS_PER_CHUNK;
+                uint32_t count = sites - first < LEDGER_COUNTERS_PER_CHUNK
+                                         ? sites - first
+                                         : LEDGER_COUNTERS_PER_CHUNK;
 
                 if (chunk[i] == 0)
                         continue;
-                if (view_read(v, LEDGER_COUNTERS, (chunk[i] - 1) * (uint64_t)LEDGER_COUNTER_CHUNK_BYTES, c,
+                if (view_read(v, LEDGER_COUNTERS,
+                              (chunk[i] - 1) * (uint64_t)LEDGER_COUNTER_CHUNK_BYTES, c,
                               count * sizeof *c))
                         visit(context, slot, first, c, count);
         }

@@ -49,7 +49,8 @@ static void read_status(struct jit *j)
                 sscanf(user, "\nUid: %*u %u", &j->user);
         for (inner = inner ? inner + 7 : NULL; inner && *inner && *inner != '\n'; inner++)
                 if (isdigit((unsigned char)*inner) && !isdigit((unsigned char)inner[-1]))
-                        j->inner_pid = (uint32_t)strtoul(inner, NULL, 10); /* the last one is its own */
+                        /* The last one is its own. */
+                        j->inner_pid = (uint32_t)strtoul(inner, NULL, 10);
         str_free(&text);
 }
 
@@ -62,11 +63,14 @@ static void read_start(struct jit *j)
 
         proc_text(j->pid, "stat", &text);
         at = strrchr(text.data, ')');
-        if (at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+        if (at && sscanf(at,
+                         ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+                         "%*d %*d %llu",
                          &ticks) == 1) {
                 clock_gettime(CLOCK_BOOTTIME, &boot);
                 clock_gettime(CLOCK_REALTIME, &real);
-                j->start_s = (int64_t)real.tv_sec - boot.tv_sec + (int64_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK));
+                j->start_s = (int64_t)real.tv_sec - boot.tv_sec +
+                             (int64_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK));
         }
         str_free(&text);
 }
@@ -89,7 +93,8 @@ static bool is_trusted(const struct jit *j, int fd)
 {
         struct stat st;
 
-        return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == j->user || st.st_uid == 0) &&
+        return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+               (st.st_uid == j->user || st.st_uid == 0) &&
                st.st_mtim.tv_sec + JIT_SLACK_S >= j->start_s;
 }
 
@@ -129,7 +134,8 @@ void jit_look(struct jit *j)
 
 /* ---- its lines ---- */
 
-/* An address of a stack that lies in no file, or in one that no linker made, and the line of the map that names it. */
+/* An address of a stack that lies in no file, or in one that no linker made, and the line
+ * of the map that names it. */
 struct jit_place {
         uint64_t pc;
         const struct jit_line *line; /* NULL none */
@@ -192,7 +198,8 @@ static uint32_t list_lines(char *text, size_t bytes, struct jit_line **out)
         uint32_t count = 0;
 
         *out = NULL;
-        for (char *newline; text < end && (newline = memchr(text, '\n', (size_t)(end - text))); text = newline + 1) {
+        for (char *newline; text < end && (newline = memchr(text, '\n', (size_t)(end - text)));
+             text = newline + 1) {
                 struct jit_line line;
 
                 *newline = 0;
@@ -212,12 +219,15 @@ static uint32_t first_open(struct jit_place *places, uint32_t at)
 }
 
 /* Compilers reuse the room of code they dropped: the last line that covers a place is right. */
-static void assign_lines(struct jit_place *places, uint32_t place_count, const struct jit_line *lines, uint32_t count)
+static void assign_lines(struct jit_place *places, uint32_t place_count,
+                         const struct jit_line *lines, uint32_t count)
 {
         while (count--) {
-                uint32_t low = (uint32_t)FIND_FIRST(place_count, i, places[i].pc < lines[count].start);
+                uint32_t low = (uint32_t)FIND_FIRST(place_count, i,
+                                                    places[i].pc < lines[count].start);
 
-                for (low = first_open(places, low); low < place_count && places[low].pc < lines[count].end;
+                for (low = first_open(places, low);
+                     low < place_count && places[low].pc < lines[count].end;
                      low = first_open(places, low)) {
                         places[low].line = &lines[count];
                         places[low].next = low + 1;
@@ -242,7 +252,8 @@ static void add_entries(const struct jit_place *places, uint32_t count, struct p
                         continue;
                 start = line->start > last_end ? line->start : last_end;
                 end = next < count && places[next].pc < line->end ? places[next].pc : line->end;
-                p->jit[p->jit_count++] = (struct profile_jit){ start, end - start, heap_text(line->name) };
+                p->jit[p->jit_count++] = (struct profile_jit){ start, end - start,
+                                                               heap_text(line->name) };
                 last_end = end;
         }
 }
@@ -282,7 +293,9 @@ void jit_read(struct jit *j, struct profile *p)
                 return;
         bytes = (uint64_t)st.st_size < JIT_BYTES_MAX ? (size_t)st.st_size : JIT_BYTES_MAX;
         if ((uint64_t)st.st_size > JIT_BYTES_MAX)
-                collect_warn(p, "the map of generated code (/tmp/perf-PID.map) is longer than 64 MiB: not all of it was read");
+                collect_warn(p,
+                             "the map of generated code (/tmp/perf-PID.map) is longer than 64 MiB: "
+                             "not all of it was read");
         text = heap_zero(bytes + 1, 1);
         got = pread(j->fd, text, bytes, 0);
         if (got > 0)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jit.h -- names of code that a program compiled while it ran, from the map it writes for perf (/tmp/perf-PID.map).
+ * jit.h -- names of code that a program compiled while it ran, from the map it writes for
+ * perf (/tmp/perf-PID.map).
  *
- * Keeps:  the file is the program's: it must belong to its user or to root and be younger than the process; no link is
- *         followed, what makes no sense is passed over, and only the names of addresses in recorded stacks are kept.
+ * Keeps:  the file is the program's: it must belong to its user or to root and be younger than the
+ *         process; no link is followed, what makes no sense is passed over, and only the names of
+ *         addresses in recorded stacks are kept.
  */
 #ifndef SEEP_COLLECT_JIT_H
 #define SEEP_COLLECT_JIT_H
@@ -24,7 +26,8 @@ struct jit {
 void jit_init(struct jit *j, uint32_t pid);
 void jit_close(struct jit *j);
 
-/* Open the map if the program has begun one: later it may be in a place that we cannot reach any more. */
+/* Open the map if the program has begun one: later it may be in a place that we cannot reach any
+ * more. */
 void jit_look(struct jit *j);
 
 /* P, which has its modules and stacks, gets the names of what lies in no file. */

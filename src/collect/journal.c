@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * journal.c -- the events of one process, from the ring in its ledger to a file beside the recording.
+ * journal.c -- the events of one process, from the ring in its ledger to a file beside the
+ * recording.
  *
  * Room:   outside; below "the thread" in the journal's own thread.
  */
@@ -28,15 +29,17 @@
 #include "base/place.h"
 #include "collect/collect.h"
 
-#define JOURNAL_STEP 8192u           /* events taken before the program is told that there is room */
+#define JOURNAL_STEP 8192u /* events taken before the program is told that there is room */
 #define JOURNAL_BATCH_LEAST 64u      /* events, when the log is almost as long as it may be */
-#define JOURNAL_EVENT_BYTES 8u       /* more than an event takes, for guessing whether a batch will fit */
+#define JOURNAL_EVENT_BYTES 8u /* more than an event takes, for guessing whether a batch will fit */
 #define JOURNAL_SLEEP_MS 1u          /* while events come */
 #define JOURNAL_SLEEP_MAX_MS 10u     /* while none do */
-#define JOURNAL_FLUSH_MS 500u        /* the first batch is written after so long, full or not; further ones after twice the time */
+#define JOURNAL_FLUSH_MS 500u        /* the first batch is written after so long, full or not;
+                                      * further ones after twice the time */
 #define JOURNAL_FLUSH_MAX_MS 5000u   /* at most */
 #define JOURNAL_THREADS_MS 100u      /* between looks for threads that have ended */
-#define JOURNAL_PATIENCE_MS 2000u    /* an entry not finished for so long was left by a signal handler that did not return */
+#define JOURNAL_PATIENCE_MS 2000u    /* an entry not finished for so long was left by a signal
+                                      * handler that did not return */
 
 /* A thread that is in the log and has not ended. */
 struct running {
@@ -44,7 +47,8 @@ struct running {
         uint32_t tid;
 };
 
-/* Batches that build on each other.  The first of a part builds on nothing, so that the parts before it can go. */
+/* Batches that build on each other.  The first of a part builds on nothing, so that
+ * the parts before it can go. */
 struct part {
         uint64_t start, events; /* start: in the log */
         uint32_t batches;
@@ -53,10 +57,11 @@ struct part {
 struct journal {
         struct ledger_head *head;        /* shared with the program */
         const struct ledger_event *ring; /* the same; NULL: there is none */
-        uint64_t room, first, next;      /* entries, and the numbers of the first and the next event */
+        uint64_t room, first, next; /* entries, and the numbers of the first and the next event */
         uint64_t missed;                 /* entries that were never finished */
         struct ledger_event *step;       /* copies, safe from the program */
-        uint64_t stuck_ms, flush_ms;     /* since when NEXT is not finished (0: it is), when a batch was written last */
+        uint64_t stuck_ms, flush_ms;     /* since when NEXT is not finished (0: it is), when
+                                          * a batch was written last */
         uint32_t sleep_ms, patience_ms; /* the latter: until a batch that is not full is written */
         uint32_t pid; /* as we see it; 0: threads cannot be looked for */
         struct running *running;
@@ -68,7 +73,8 @@ struct journal {
         char *name; /* of the file, in the directory FOLDER */
         int folder, fd;
         struct journal_bound bound;
-        uint64_t head_bytes, bytes, events; /* of the file; bytes count parts that are gone, too; events are those in written batches */
+        uint64_t head_bytes, bytes, events; /* of the file; bytes count parts that are gone, too;
+                                             * events are those in written batches */
         struct part *parts;                 /* that are there; the last one grows */
         uint32_t part_count;
         uint64_t dropped; /* events of parts that are gone */
@@ -104,13 +110,15 @@ static void end_log(struct journal *j, enum events_end end, int failure)
         syscall(SYS_futex, &j->head->journal_wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* A new log.  As long as it is locked nobody takes it for a leftover; somebody may have done so just before.  -1: errno. */
+/* A new log.  As long as it is locked nobody takes it for a leftover; somebody may have done so
+ * just before.  -1: errno. */
 static int make_log(int folder, const char *name)
 {
         int fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
         struct stat st;
 
-        if (fd >= 0 && ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || (fstat(fd, &st) == 0 && st.st_nlink == 0))) {
+        if (fd >= 0 && ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
+                        (fstat(fd, &st) == 0 && st.st_nlink == 0))) {
                 close(fd);
                 errno = EEXIST;
                 return -1;
@@ -118,8 +126,8 @@ static int make_log(int folder, const char *name)
         return fd;
 }
 
-/* A log that is there belongs to somebody: to a recording of the same name that still runs, or to one that was killed and
- * left it as all there is. */
+/* A log that is there belongs to somebody: to a recording of the same name that still runs, or to
+ * one that was killed and left it as all there is. */
 static void open_side(struct journal *j, const char *path)
 {
         struct stat st;
@@ -128,7 +136,8 @@ static void open_side(struct journal *j, const char *path)
                 j->name = events_log_name(path, try);
                 j->fd = make_log(j->folder, j->name);
                 if (j->fd >= 0 || errno != EEXIST || try == EVENTS_LOG_TRIES ||
-                    (fstatat(j->folder, j->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode)))
+                    (fstatat(j->folder, j->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     !S_ISREG(st.st_mode)))
                         break;
                 free(j->name);
         }
@@ -170,13 +179,14 @@ static void begin_part(struct journal *j)
         j->encoder = events_encoder_new();
 }
 
-/* The oldest part becomes a hole in the file, so that what is left stays in one piece.  The hole always begins at the first byte:
- * only whole pages of it take no room. */
+/* The oldest part becomes a hole in the file, so that what is left stays in one piece.  The hole
+ * always begins at the first byte: only whole pages of it take no room. */
 static void drop_part(struct journal *j)
 {
         uint64_t bytes = j->parts[1].start;
 
-        if (fallocate(j->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)j->head_bytes, (off_t)bytes) != 0) {
+        if (fallocate(j->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)j->head_bytes,
+                      (off_t)bytes) != 0) {
                 end_log(j, EVENTS_END_FAILED, errno);
                 return;
         }
@@ -194,8 +204,9 @@ static void rotate(struct journal *j)
                 drop_part(j);
 }
 
-/* Write the waiting events.  What does not fit, or cannot be written, ends the log before them.  Where parts follow each other the
- * last batch of a part may be a few bytes longer than it should. */
+/* Write the waiting events.  What does not fit, or cannot be written, ends the log
+ * before them.  Where parts follow each other the last batch of a part may be a few
+ * bytes longer than it should. */
 static void write_batch(struct journal *j)
 {
         uint32_t count = events_waiting(j->encoder);
@@ -235,7 +246,8 @@ static uint32_t batch_limit(const struct journal *j)
 static void encode(struct journal *j, const struct ledger_event *e, uint32_t count)
 {
         while (count && !j->end) {
-                uint32_t waiting = events_waiting(j->encoder), limit = batch_limit(j), room = limit > waiting ? limit - waiting : 0;
+                uint32_t waiting = events_waiting(j->encoder), limit = batch_limit(j),
+                         room = limit > waiting ? limit - waiting : 0;
 
                 if (room > count)
                         room = count;
@@ -260,7 +272,8 @@ static bool is_there(const struct journal *j, uint32_t tid)
 static void thread_ends(struct journal *j, uint32_t index)
 {
         struct running *r = &j->running[index];
-        struct ledger_event e = { .type = LEDGER_EVENT_THREAD_END, .thread = r->thread, .address = r->tid, .ms = j->head->tick_ms };
+        struct ledger_event e = { .type = LEDGER_EVENT_THREAD_END, .thread = r->thread,
+                                  .address = r->tid, .ms = j->head->tick_ms };
 
         encode(j, &e, 1);
         *r = j->running[--j->running_count];
@@ -276,7 +289,8 @@ static void thread_begins(struct journal *j, const struct ledger_event *e)
         j->running[j->running_count++] = (struct running){ e->thread, (uint32_t)e->address };
 }
 
-/* A thread of another world of numbers, or one that ended at once, is not found the first time either: it ends with the process. */
+/* A thread of another world of numbers, or one that ended at once, is not found the first time
+ * either: it ends with the process. */
 static void look_for_ended(struct journal *j, bool all)
 {
         uint64_t now = now_ms();
@@ -300,7 +314,8 @@ static bool map_ring(struct journal *j, const struct view *v)
         j->room = x->committed / sizeof(struct ledger_event);
         if (!j->head || !j->room || x->offset % (uint64_t)sysconf(_SC_PAGESIZE))
                 return false;
-        at = mmap(NULL, j->room * sizeof(struct ledger_event), PROT_READ, MAP_SHARED, v->fd, (off_t)x->offset);
+        at = mmap(NULL, j->room * sizeof(struct ledger_event), PROT_READ, MAP_SHARED, v->fd,
+                  (off_t)x->offset);
         if (at == MAP_FAILED)
                 return false;
         j->ring = at;
@@ -371,8 +386,8 @@ static uint32_t drain(struct journal *j)
 
 /* ---- the thread ---- */
 
-/* An entry that was reserved and is not finished: its thread is just doing so, or never will.  That matters only when others have to
- * wait for it. */
+/* An entry that was reserved and is not finished: its thread is just doing so, or never will.  That
+ * matters only when others have to wait for it. */
 static void look_at_stuck(struct journal *j)
 {
         if (ring_end(j) <= j->next || !__atomic_load_n(&j->head->journal_waiting, __ATOMIC_ACQUIRE))
@@ -426,7 +441,8 @@ static void write_in_time(struct journal *j)
         if (now_ms() - j->flush_ms <= j->patience_ms)
                 return;
         if (events_waiting(j->encoder))
-                j->patience_ms = 2 * j->patience_ms < JOURNAL_FLUSH_MAX_MS ? 2 * j->patience_ms : JOURNAL_FLUSH_MAX_MS;
+                j->patience_ms = 2 * j->patience_ms < JOURNAL_FLUSH_MAX_MS ? 2 * j->patience_ms
+                                                                           : JOURNAL_FLUSH_MAX_MS;
         write_batch(j);
 }
 
@@ -477,7 +493,8 @@ static void start_thread(struct journal *j)
 
 /* ---- for the recording ---- */
 
-struct journal *journal_open(const struct view *v, uint32_t pid, struct journal_place place, struct journal_bound bound)
+struct journal *journal_open(const struct view *v, uint32_t pid, struct journal_place place,
+                             struct journal_bound bound)
 {
         struct journal *j = heap_zero(1, sizeof *j);
 
@@ -513,17 +530,19 @@ void journal_finish(struct journal *j, bool ended)
                 end_log(j, EVENTS_END_DONE, 0);
 }
 
-/* Whether the log has all that the sums have: from the first event to the end of the recording, in one part: another one would
- * know nothing of the blocks before it. */
+/* Whether the log has all that the sums have: from the first event to the end of the recording, in
+ * one part: another one would know nothing of the blocks before it. */
 static bool is_whole(const struct journal *j, const struct profile *p)
 {
         const struct feed *f = j->encoder ? events_sums(j->encoder) : NULL;
 
-        return f && j->part_count == 1 && !j->dropped && j->end == EVENTS_END_DONE && !j->first && !j->missed && p->meta.complete &&
-               feed_live_bytes(f) == p->totals.live_bytes && feed_live_blocks(f) == p->totals.live_blocks;
+        return f && j->part_count == 1 && !j->dropped && j->end == EVENTS_END_DONE && !j->first &&
+               !j->missed && p->meta.complete && feed_live_bytes(f) == p->totals.live_bytes &&
+               feed_live_blocks(f) == p->totals.live_blocks;
 }
 
-/* The log knows the order of events: with several threads, what it says about the peak is exact, and the sums of the ledger are not. */
+/* The log knows the order of events: with several threads, what it says about the peak is exact,
+ * and the sums of the ledger are not. */
 static void give_peak(const struct journal *j, const struct events_ids *ids, struct profile *p)
 {
         const struct feed *f = events_sums(j->encoder);
@@ -567,14 +586,18 @@ void journal_give(struct journal *j, struct events_ids *ids, struct profile *p)
         events_last_batch(part->events, j->end, &last);
         events_log_batch(&last, &j->tail);
         str_free(&last);
-        p->log = (struct profile_log){ .front = j->front.data, .front_bytes = j->front.length, .tail = j->tail.data,
-                                       .tail_bytes = j->tail.length, .fd = j->fd, .offset = j->head_bytes + start,
+        p->log = (struct profile_log){ .front = j->front.data, .front_bytes = j->front.length,
+                                       .tail = j->tail.data, .tail_bytes = j->tail.length,
+                                       .fd = j->fd, .offset = j->head_bytes + start,
                                        .bytes = j->bytes - start, .sections = batches + 2 };
         if (j->end != EVENTS_END_DONE)
-                collect_warn(p, "the event log ends after %" PRIu64 " events: %s%s%s", j->events, events_end_text(j->end),
-                             j->failure ? ": " : "", j->failure ? strerror(j->failure) : "");
+                collect_warn(p, "the event log ends after %" PRIu64 " events: %s%s%s", j->events,
+                             events_end_text(j->end), j->failure ? ": " : "",
+                             j->failure ? strerror(j->failure) : "");
         if (j->missed)
-                collect_warn(p, "%" PRIu64 " events are missing from the log: threads were ended while writing them", j->missed);
+                collect_warn(p,
+                             "%" PRIu64 " events are missing from the log: threads were ended "
+                             "while writing them", j->missed);
 }
 
 void journal_point(struct journal *j, struct events_ids *ids, struct profile *p)
@@ -585,7 +608,8 @@ void journal_point(struct journal *j, struct events_ids *ids, struct profile *p)
         ids->beside = j->name;
         str_clear(&j->front);
         events_log_ids(ids, &j->front);
-        p->log = (struct profile_log){ .front = j->front.data, .front_bytes = j->front.length, .fd = -1, .sections = 1 };
+        p->log = (struct profile_log){ .front = j->front.data, .front_bytes = j->front.length,
+                                       .fd = -1, .sections = 1 };
 }
 
 void journal_close(struct journal *j, bool keep)

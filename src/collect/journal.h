@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * journal.h -- the events of one process, from the ring in its ledger to a file beside the recording (record --events).
+ * journal.h -- the events of one process, from the ring in its ledger to a file beside the
+ * recording (record --events).
  *
- * Keeps:  a thread of its own reads the ring, so that nothing the observer does besides makes the program wait.  When the log ends early
- *         the program is told and writes no more events; everything else goes on.
- * Cost:   a millisecond's sleep between looks while events come, ten while none do; 40-110 ns an event.
+ * Keeps:  a thread of its own reads the ring, so that nothing the observer does besides makes the
+ *         program wait.  When the log ends early the program is told and writes no more events;
+ *         everything else goes on.
+ * Cost:   a millisecond's sleep between looks while events come, ten while none do; 40-110 ns an
+ *         event.
  */
 #ifndef SEEP_COLLECT_JOURNAL_H
 #define SEEP_COLLECT_JOURNAL_H
@@ -21,7 +24,8 @@ struct journal;
 /* How long a log may become. */
 struct journal_bound {
         uint64_t bytes; /* 0 any number */
-        uint32_t parts; /* 0: the log ends there.  Else it goes on with a new part of as many bytes, and so many of them are kept */
+        uint32_t parts; /* 0: the log ends there.  Else it goes on with a new part of as many bytes,
+                         * and so many of them are kept */
 };
 
 /* Where the recording is to be. */
@@ -31,16 +35,19 @@ struct journal_place {
 };
 
 /* Begin to take the events of V, which must outlive it, for a recording. */
-struct journal *journal_open(const struct view *v, uint32_t pid, struct journal_place place, struct journal_bound bound);
+struct journal *journal_open(const struct view *v, uint32_t pid, struct journal_place place,
+                             struct journal_bound bound);
 
-/* Take what is there and take no more.  ENDED: the process is over; what it had begun to write is left out. */
+/* Take what is there and take no more.  ENDED: the process is over; what it had
+ * begun to write is left out. */
 void journal_finish(struct journal *j, bool ended);
 
-/* Put the log into P, for file_write(), with a warning when it is not whole; when it is, the peak is the log's.  P refers to it until
- * journal_close(). */
+/* Put the log into P, for file_write(), with a warning when it is not whole; when it is, the peak
+ * is the log's.  P refers to it until journal_close(). */
 void journal_give(struct journal *j, struct events_ids *ids, struct profile *p);
 
-/* P is written while the program runs, by a process of its own: it says where the log is, and what the numbers in it mean.  J may be NULL. */
+/* P is written while the program runs, by a process of its own: it says where the log is, and what
+ * the numbers in it mean.  J may be NULL. */
 void journal_point(struct journal *j, struct events_ids *ids, struct profile *p);
 
 /* KEEP: leave the file of batches where it is. */

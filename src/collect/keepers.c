@@ -138,7 +138,8 @@ static void find_serving(struct keepers *k, struct keepers_process of,
         if (at != k->malloc_at || !k->serving)
                 *k = (struct keepers){ .malloc_at = at, .readable = k->readable };
         if (!at)
-                *k = (struct keepers){ .serving = PROFILE_KEEPER_MALLOC, .glibc = true, .readable = k->readable };
+                *k = (struct keepers){ .serving = PROFILE_KEEPER_MALLOC, .glibc = true,
+                                       .readable = k->readable };
         for (uint32_t i = 0; i < count; i++)
                 if (at >= mappings[i].start && at < mappings[i].end) {
                         mappings[i].flags |= PROFILE_MAPPING_SERVES;
@@ -149,7 +150,8 @@ static void find_serving(struct keepers *k, struct keepers_process of,
 
 /* ---- what glibc writes ---- */
 
-#define KEEPERS_MISSES 4u /* places without a heap: a mapping of terabytes must not use up all looks */
+/* Places without a heap: a mapping of terabytes must not use up all looks. */
+#define KEEPERS_MISSES 4u
 
 /* Whether most of M is heaps: neighbours that are full are one mapping. */
 static bool is_arena(struct arena_search *s, const struct profile_mapping *m)
@@ -157,11 +159,13 @@ static bool is_arena(struct arena_search *s, const struct profile_mapping *m)
         uint64_t at = (m->start + GLIBC_HEAP - 1) / GLIBC_HEAP * GLIBC_HEAP, covered = 0;
         uint32_t misses = 0;
 
-        for (; at >= m->start && at < m->end && s->looks && misses < KEEPERS_MISSES; at += GLIBC_HEAP) {
+        for (; at >= m->start && at < m->end && s->looks && misses < KEEPERS_MISSES;
+             at += GLIBC_HEAP) {
                 struct glibc_heap_info h;
 
                 s->looks--;
-                if (memory_read(&s->memory, at, &h, sizeof h) == sizeof h && glibc_is_heap_info(&h, at, GLIBC_HEAP))
+                if (memory_read(&s->memory, at, &h, sizeof h) == sizeof h &&
+                    glibc_is_heap_info(&h, at, GLIBC_HEAP))
                         covered += h.writable < m->end - at ? h.writable : m->end - at;
                 else
                         misses++;
@@ -230,7 +234,8 @@ static bool has_entry(struct arena_search *s, uint64_t at, uint64_t end)
 static bool had_blocks(struct arena_search *s, const struct profile_mapping *m)
 {
         const uint64_t scale = LEDGER_SHADOW_GRANULE / sizeof(struct ledger_block);
-        uint32_t low = (uint32_t)FIND_FIRST(s->chunk_count, i, s->chunks[i].base + LEDGER_SHADOW_SPAN <= m->start);
+        uint32_t low = (uint32_t)FIND_FIRST(s->chunk_count, i,
+                                            s->chunks[i].base + LEDGER_SHADOW_SPAN <= m->start);
 
         for (; low < s->chunk_count && s->chunks[low].base < m->end; low++) {
                 const struct chunk *c = &s->chunks[low];
@@ -290,7 +295,8 @@ static bool is_there(const struct arena_search *s, uint32_t count)
 
         for (uint32_t i = 0; i < count; i++)
                 if (s->mappings[i].rss_bytes && (s->mappings[i].flags & PROFILE_MAPPING_READ) &&
-                    memory_read(&s->memory, s->mappings[i].start, &byte, sizeof byte) == sizeof byte)
+                    memory_read(&s->memory, s->mappings[i].start, &byte, sizeof byte) ==
+                            sizeof byte)
                         return true;
         return false;
 }

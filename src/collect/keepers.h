@@ -32,8 +32,8 @@ struct keepers_process {
         const struct view *view; /* its ledger; NULL none */
 };
 
-/* Set the keepers of COUNT mappings, sorted, of a process.  false: it ended meanwhile; the list may be cut off, and nothing
- * more can be said about it. */
+/* Set the keepers of COUNT mappings, sorted, of a process.  false: it ended meanwhile; the list may
+ * be cut off, and nothing more can be said about it. */
 bool keepers_find(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings,
                   uint32_t count);
 

@@ -32,7 +32,8 @@ bool marks_read(const struct view *v, uint32_t index, struct profile_mark *out)
 {
         struct ledger_mark raw;
 
-        if (index >= LEDGER_MARKS_MAX || index >= view_count(v, LEDGER_MARKS, v->head.mark_count, sizeof raw))
+        if (index >= LEDGER_MARKS_MAX ||
+            index >= view_count(v, LEDGER_MARKS, v->head.mark_count, sizeof raw))
                 return false;
         view_read(v, LEDGER_MARKS, index * (uint64_t)sizeof raw, &raw, sizeof raw);
         if (raw.ready != 1)
@@ -114,14 +115,17 @@ static void take_stretch(struct deaths *d, const struct view *v, uint64_t at, ui
 }
 
 /* A sparse hash table: most of it was never touched. */
-void marks_deaths(const struct view *v, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+void marks_deaths(const struct view *v, const uint32_t *site_map, uint32_t site_count,
+                  struct profile *p)
 {
-        uint64_t most = LEDGER_DEATHS_MAX * (uint64_t)sizeof(struct ledger_death), at = 0, done = 0, end;
+        uint64_t most = LEDGER_DEATHS_MAX * (uint64_t)sizeof(struct ledger_death), at = 0, done = 0,
+                 end;
         struct deaths d = { .site_map = site_map, .site_count = site_count, .p = p };
 
         while ((end = view_data(v, LEDGER_DEATHS, &at, most)) != 0) {
                 take_stretch(&d, v, at > done ? at : done, end);
-                done = end + (sizeof(struct ledger_death) - end % sizeof(struct ledger_death)) % sizeof(struct ledger_death);
+                done = end + (sizeof(struct ledger_death) - end % sizeof(struct ledger_death)) %
+                                     sizeof(struct ledger_death);
                 at = end;
         }
         if (p->death_count)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module_file.c -- what the file of a program or library tells about it where the agent has not looked.
+ * module_file.c -- what the file of a program or library tells about it where the agent has not
+ * looked.
  *
  * Keeps:  the same file that was mapped, by its inode; bias and end as agent/object.c has them.
  */
@@ -37,12 +38,14 @@ static int open_file(const char *path, struct module_file file)
         char seen[4200];
         int fd = -1;
 
-        if (file.pid && snprintf(seen, sizeof seen, "/proc/%u/root%s", file.pid, path) < (int)sizeof seen)
+        if (file.pid &&
+            snprintf(seen, sizeof seen, "/proc/%u/root%s", file.pid, path) < (int)sizeof seen)
                 fd = open_same(seen, file.inode);
         return fd >= 0 ? fd : open_same(path, file.inode);
 }
 
-/* A file, and its first bytes: headers and notes are there mostly, and a call for each would take most of the time. */
+/* A file, and its first bytes: headers and notes are there mostly, and a call for each
+ * would take most of the time. */
 struct look {
         int fd;
         uint8_t start[MODULE_START];
@@ -72,10 +75,11 @@ static void read_headers(const struct look *l, struct profile_module *m)
         Elf64_Ehdr e;
         Elf64_Phdr h;
 
-        if (!read_at(l, &e, sizeof e, 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
-            e.e_phentsize != sizeof h)
+        if (!read_at(l, &e, sizeof e, 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 ||
+            e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_phentsize != sizeof h)
                 return;
-        for (uint32_t i = 0; i < e.e_phnum && read_at(l, &h, sizeof h, e.e_phoff + i * sizeof h); i++) {
+        for (uint32_t i = 0; i < e.e_phnum && read_at(l, &h, sizeof h, e.e_phoff + i * sizeof h);
+             i++) {
                 if (h.p_type == PT_NOTE && !m->build_id_bytes)
                         read_notes(l, &h, m);
                 if (h.p_type != PT_LOAD)
@@ -93,7 +97,8 @@ void module_file_complete(struct profile_module *m, struct module_file file)
         struct look l;
         ssize_t got;
 
-        if (m->flags & LEDGER_MODULE_READ || m->bias || m->build_id_bytes || m->path[0] != '/' || m->flags & LEDGER_MODULE_ANONYMOUS)
+        if (m->flags & LEDGER_MODULE_READ || m->bias || m->build_id_bytes || m->path[0] != '/' ||
+            m->flags & LEDGER_MODULE_ANONYMOUS)
                 return;
         l.fd = open_file(m->path, file);
         if (l.fd < 0)

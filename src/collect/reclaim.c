@@ -13,8 +13,10 @@
 
 #define RECLAIM_EVERY_MS 5000u
 #define RECLAIM_SELDOM_MS 320000u
-#define RECLAIM_FREE_BYTES (6u << 20) /* a ledger so much larger than half of the heap is as it should be */
-#define RECLAIM_MORE_BYTES (2u << 20) /* a heap that has shrunk by twice as much may have left something */
+/* A ledger so much larger than half of the heap is as it should be. */
+#define RECLAIM_FREE_BYTES (6u << 20)
+#define RECLAIM_MORE_BYTES (2u << 20) /* a heap that has shrunk by twice as much may have left
+                                       * something */
 #define RECLAIM_WORTH 16u             /* it was worth it when one part in so many went */
 #define RANGE_PAGES 128u
 #define PAGE_ENTRIES (LEDGER_RECLAIM_PAGE / sizeof(struct ledger_block))
@@ -33,7 +35,8 @@ struct work {
 static bool is_old(const struct ledger_block *entries, uint32_t limit_ms)
 {
         for (uint32_t i = 0; i < PAGE_ENTRIES; i++)
-                if (entries[i].b && (LEDGER_BLOCK_LIVE(entries[i]) || LEDGER_BLOCK_BIRTH_MS(entries[i]) >= limit_ms))
+                if (entries[i].b && (LEDGER_BLOCK_LIVE(entries[i]) ||
+                                     LEDGER_BLOCK_BIRTH_MS(entries[i]) >= limit_ms))
                         return false;
         return true;
 }
@@ -42,7 +45,8 @@ static bool is_still_old(struct work *w, const struct ledger_reclaim *range)
 {
         uint32_t pages = range->end - range->first;
 
-        view_read(w->view, LEDGER_SHADOW, (uint64_t)range->first * LEDGER_RECLAIM_PAGE, w->entries, (size_t)pages * LEDGER_RECLAIM_PAGE);
+        view_read(w->view, LEDGER_SHADOW, (uint64_t)range->first * LEDGER_RECLAIM_PAGE, w->entries,
+                  (size_t)pages * LEDGER_RECLAIM_PAGE);
         for (uint32_t i = 0; i < pages; i++)
                 if (!is_old(w->entries + i * PAGE_ENTRIES, w->limit_ms))
                         return false;
@@ -52,18 +56,22 @@ static bool is_still_old(struct work *w, const struct ledger_reclaim *range)
 /* RANGE is as it was seen: take it, unless the program was first. */
 static void punch(struct work *w, const struct ledger_reclaim *range, uint32_t *state)
 {
-        uint64_t at = w->view->head.part[LEDGER_SHADOW].offset + (uint64_t)range->first * LEDGER_RECLAIM_PAGE;
+        uint64_t at = w->view->head.part[LEDGER_SHADOW].offset +
+                      (uint64_t)range->first * LEDGER_RECLAIM_PAGE;
         uint64_t bytes = (uint64_t)(range->end - range->first) * LEDGER_RECLAIM_PAGE;
         uint32_t was = LEDGER_RECLAIM_WANTED;
 
-        if (!__atomic_compare_exchange_n(state, &was, LEDGER_RECLAIM_TAKEN, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        if (!__atomic_compare_exchange_n(state, &was, LEDGER_RECLAIM_TAKEN, false, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_RELAXED))
                 return;
-        if (fallocate(w->view->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes) == 0)
+        if (fallocate(w->view->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
+                      (off_t)bytes) == 0)
                 w->bytes += bytes;
         __atomic_store_n(state, LEDGER_RECLAIM_GONE, __ATOMIC_SEQ_CST);
 }
 
-/* Only the program's words about the ranges are believed, and only its "no": where they lie we know ourselves. */
+/* Only the program's words about the ranges are believed, and only its "no": where
+ * they lie we know ourselves. */
 static void take_ranges(struct work *w)
 {
         uint32_t reclaims = __atomic_load_n(&w->shared->reclaims, __ATOMIC_RELAXED) & ~1u;
@@ -74,7 +82,9 @@ static void take_ranges(struct work *w)
 
                 __atomic_store_n(&shared->first, wanted ? w->ranges[i].first : 0, __ATOMIC_RELAXED);
                 __atomic_store_n(&shared->end, wanted ? w->ranges[i].end : 0, __ATOMIC_RELAXED);
-                __atomic_store_n(&shared->state, wanted ? LEDGER_RECLAIM_WANTED : LEDGER_RECLAIM_NONE, __ATOMIC_RELAXED);
+                __atomic_store_n(&shared->state,
+                                 wanted ? LEDGER_RECLAIM_WANTED : LEDGER_RECLAIM_NONE,
+                                 __ATOMIC_RELAXED);
         }
         __atomic_store_n(&w->shared->reclaims, reclaims + 1, __ATOMIC_SEQ_CST);
         if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
@@ -106,8 +116,10 @@ uint64_t reclaim_work(const struct view *v, uint32_t limit_ms)
 
         w.entries = heap_zero(RANGE_PAGES * PAGE_ENTRIES, sizeof *w.entries);
         while (w.shared && (end = view_data(v, LEDGER_SHADOW, &at, UINT64_MAX)) != 0) {
-                for (at -= at % LEDGER_RECLAIM_PAGE; at + LEDGER_RECLAIM_PAGE <= end; at += LEDGER_RECLAIM_PAGE)
-                        if (view_read(v, LEDGER_SHADOW, at, page, LEDGER_RECLAIM_PAGE) && is_old(page, limit_ms))
+                for (at -= at % LEDGER_RECLAIM_PAGE; at + LEDGER_RECLAIM_PAGE <= end;
+                     at += LEDGER_RECLAIM_PAGE)
+                        if (view_read(v, LEDGER_SHADOW, at, page, LEDGER_RECLAIM_PAGE) &&
+                            is_old(page, limit_ms))
                                 want_page(&w, (uint32_t)(at / LEDGER_RECLAIM_PAGE));
                 at = end;
         }
@@ -152,10 +164,12 @@ static bool can_fence(void)
         return commands & MEMBARRIER_CMD_GLOBAL;
 }
 
-/* Whether to try now.  What did not help before may help when the heap has shrunk since: at once, and again while that is young. */
+/* Whether to try now.  What did not help before may help when the heap has shrunk since: at once,
+ * and again while that is young. */
 static bool is_time(struct reclaim *r, const struct view *v, uint64_t now_ms)
 {
-        uint64_t half = live_bytes(v) / 2, excess = v->present_bytes > half ? v->present_bytes - half : 0;
+        uint64_t half = live_bytes(v) / 2,
+                 excess = v->present_bytes > half ? v->present_bytes - half : 0;
         bool shrunk = excess > r->excess_bytes + RECLAIM_MORE_BYTES;
 
         if (excess < r->excess_bytes)
@@ -190,7 +204,8 @@ void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms)
         if (now_ms < r->look_ms || r->worker.pid)
                 return;
         r->look_ms = now_ms + RECLAIM_EVERY_MS;
-        if (!view_shared(v) || !can_fence() || !view_refresh(v, &e) || !limit_ms(v, now_ms) || !is_time(r, v, now_ms))
+        if (!view_shared(v) || !can_fence() || !view_refresh(v, &e) || !limit_ms(v, now_ms) ||
+            !is_time(r, v, now_ms))
                 return;
         r->before_bytes = v->present_bytes;
         taking.limit_ms = limit_ms(v, now_ms);
@@ -203,7 +218,8 @@ void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms)
         struct err e;
 
         worker_reaped(&r->worker);
-        if (shared && __atomic_load_n(&shared->reclaims, __ATOMIC_RELAXED) & 1) /* killed in the middle */
+        /* Killed in the middle. */
+        if (shared && __atomic_load_n(&shared->reclaims, __ATOMIC_RELAXED) & 1)
                 __atomic_add_fetch(&shared->reclaims, 1, __ATOMIC_SEQ_CST);
         view_refresh(v, &e);
         if (v->present_bytes < r->before_bytes - r->before_bytes / RECLAIM_WORTH)
@@ -213,7 +229,8 @@ void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms)
         r->due_ms = now_ms + r->wait_ms;
 }
 
-/* ---- how much memory the ledger of a program takes, told to the program when that is limited (record --limit-ledger) ---- */
+/* ---- how much memory the ledger of a program takes, told to the program when that is limited
+ * (record --limit-ledger) ---- */
 
 #define SLOTS_MAX 1024u /* more would take too long at each tick: then what was opened counts */
 #define PUT(place, value) __atomic_store_n(place, value, __ATOMIC_RELAXED)
@@ -246,13 +263,16 @@ void share_tick(struct view *v, bool calm)
         for (int part = 0; part < LEDGER_PARTS; part++)
                 opened += v->head.part[part].committed;
         events = count_events(v);
-        if (fstat(v->fd, &st) < 0) /* last: what came meanwhile may count twice, but is not missed */
+        /* last: what came meanwhile may count twice, but is not missed. */
+        if (fstat(v->fd, &st) < 0)
                 return;
         PUT(&shared->look.present, (uint64_t)st.st_blocks * 512);
         PUT(&shared->look.events, events);
         PUT(&shared->look.thin_count, v->head.thin_count);
         PUT(&shared->look.opened, opened);
-        /* It may have become full in places that were opened long ago: each thread looks when it next records a block. */
-        if (calm && v->present_bytes >= v->head.thin_at && !v->head.thin_full && !(v->head.reclaims & 1))
+        /* It may have become full in places that were opened long ago: each thread looks when
+         * it next records a block. */
+        if (calm && v->present_bytes >= v->head.thin_at && !v->head.thin_full &&
+            !(v->head.reclaims & 1))
                 __atomic_add_fetch(&shared->reclaims, 2, __ATOMIC_RELEASE);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reclaim.h -- the memory of a ledger: told to a program that limits it, and given back where no block is.
+ * reclaim.h -- the memory of a ledger: told to a program that limits it, and given back where no
+ * block is.
  *
- * Keeps:  an entry of a live block is never lost: the program is told which pages are wanted, and whoever claims one first has it (ledger.h,
- *         book/shadow.c).  Nobody waits, except a thread that allocates in the very microseconds in which its page goes.
- *         What is lost are tombstones: a second release of a block that was freed more than RECLAIM_AGE_MS ago, where nothing lives in the 8
- *         KiB around it, is seen as that of an address that is no block, without the stack of the first.  What is in the
- *         quarantine keeps its tombstone.
- * Cost:   a forked child reads the shadow (0.3 ms per MiB) when the ledger is large for the heap that it describes; seldom where that was of no use and the heap has not shrunk
- *         since.
+ * Keeps:  an entry of a live block is never lost: the program is told which pages are wanted, and
+ *         whoever claims one first has it (ledger.h, book/shadow.c).  Nobody waits, except a thread
+ *         that allocates in the very microseconds in which its page goes.  What is lost are
+ *         tombstones: a second release of a block that was freed more than RECLAIM_AGE_MS ago,
+ *         where nothing lives in the 8 KiB around it, is seen as that of an address that is no
+ *         block, without the stack of the first.  What is in the quarantine keeps its tombstone.
+ * Cost:   a forked child reads the shadow (0.3 ms per MiB) when the ledger is large for the heap
+ *         that it describes; seldom where that was of no use and the heap has not shrunk since.
  */
 #ifndef SEEP_COLLECT_RECLAIM_H
 #define SEEP_COLLECT_RECLAIM_H
@@ -35,10 +37,12 @@ void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms);
 /* Its process ended. */
 void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms);
 
-/* The work itself: pages of the shadow whose blocks were all freed before LIMIT_MS are punched out of the ledger.  Returns the bytes. */
+/* The work itself: pages of the shadow whose blocks were all freed before LIMIT_MS are punched out
+ * of the ledger.  Returns the bytes. */
 uint64_t reclaim_work(const struct view *v, uint32_t limit_ms);
 
-/* ---- how much memory the ledger of a program takes, told to the program when that is limited (record --limit-ledger) ---- */
+/* ---- how much memory the ledger of a program takes, told to the program when that is limited
+ * (record --limit-ledger) ---- */
 
 /* Look, and tell.  CALM: nobody else has the threads of the program look at the ledger just now. */
 void share_tick(struct view *v, bool calm);

@@ -18,14 +18,16 @@ struct reset {
         bool good;
 };
 
-/* BYTES at AT of PART, which must have room for them: what the ledger says of itself is not believed. */
+/* BYTES at AT of PART, which must have room for them: what the ledger says of itself is not
+ * believed. */
 static void put(struct reset *r, enum ledger_part part, uint64_t at, const void *from, size_t bytes)
 {
         const struct ledger_extent *x = &r->view->head.part[part];
 
         if (at > x->size || bytes > x->size - at)
                 return;
-        r->good = r->good && pwrite(r->view->fd, from, bytes, (off_t)(x->offset + at)) == (ssize_t)bytes;
+        r->good = r->good &&
+                  pwrite(r->view->fd, from, bytes, (off_t)(x->offset + at)) == (ssize_t)bytes;
 }
 
 bool reset_must_wait(const struct view *v)
@@ -63,13 +65,16 @@ static bool forget_entries(struct ledger_block *entries, uint64_t count)
 /* Holes are pages that no block ever was in. */
 static void forget_blocks(struct reset *r)
 {
-        uint64_t end = (uint64_t)r->view->head.shadow_chunk_count * LEDGER_SHADOW_CHUNK_BYTES, at = 0;
+        uint64_t end = (uint64_t)r->view->head.shadow_chunk_count * LEDGER_SHADOW_CHUNK_BYTES,
+                 at = 0;
         struct ledger_block *entries = heap_zero(AT_ONCE, sizeof *entries);
         uint64_t until;
 
         while (r->good && (until = view_data(r->view, LEDGER_SHADOW, &at, end)) != 0)
                 for (; r->good && at < until;) {
-                        uint64_t bytes = until - at < LEDGER_SHADOW_CHUNK_BYTES ? until - at : LEDGER_SHADOW_CHUNK_BYTES;
+                        uint64_t bytes = until - at < LEDGER_SHADOW_CHUNK_BYTES
+                                                 ? until - at
+                                                 : LEDGER_SHADOW_CHUNK_BYTES;
 
                         view_read(r->view, LEDGER_SHADOW, at, entries, bytes);
                         if (forget_entries(entries, bytes / sizeof *entries))
@@ -89,7 +94,8 @@ struct chunk {
 };
 
 /* Mappings and resources are counted on. */
-static void forget_chunk(void *context, uint32_t slot, uint32_t first, const struct ledger_counter *c, uint32_t count)
+static void forget_chunk(void *context, uint32_t slot, uint32_t first,
+                         const struct ledger_counter *c, uint32_t count)
 {
         const struct chunk *k = context;
         struct ledger_counter *left = heap_zero(count, sizeof *left);
@@ -97,10 +103,12 @@ static void forget_chunk(void *context, uint32_t slot, uint32_t first, const str
 
         (void)slot;
         for (uint32_t i = 0; i < count; i++)
-                if (first + i < k->site_count && !LEDGER_KIND_IS_HEAP(LEDGER_KIND_PLAIN(k->sites[first + i].kind)))
+                if (first + i < k->site_count &&
+                    !LEDGER_KIND_IS_HEAP(LEDGER_KIND_PLAIN(k->sites[first + i].kind)))
                         left[i] = c[i];
         if (number)
-                put(k->r, LEDGER_COUNTERS, (uint64_t)(number - 1) * LEDGER_COUNTER_CHUNK_BYTES, left, count * sizeof *left);
+                put(k->r, LEDGER_COUNTERS, (uint64_t)(number - 1) * LEDGER_COUNTER_CHUNK_BYTES,
+                    left, count * sizeof *left);
         free(left);
 }
 
@@ -110,7 +118,8 @@ static void forget_slot(struct reset *r, uint32_t slot)
         static const char nothing[offsetof(struct ledger_slot, fill)];
         size_t from = offsetof(struct ledger_slot, allocs);
 
-        put(r, LEDGER_SLOTS, (uint64_t)slot * sizeof(struct ledger_slot) + from, nothing, sizeof nothing - from);
+        put(r, LEDGER_SLOTS, (uint64_t)slot * sizeof(struct ledger_slot) + from, nothing,
+            sizeof nothing - from);
 }
 
 static void forget_counters(struct reset *r)
@@ -121,9 +130,11 @@ static void forget_counters(struct reset *r)
         uint32_t *numbers = heap_zero(LEDGER_CHUNKS_PER_SLOT, sizeof *numbers);
 
         for (uint32_t i = 0; i < slots && r->good; i++) {
-                view_read(v, LEDGER_SLOTS, i * sizeof(struct ledger_slot) + offsetof(struct ledger_slot, chunk), numbers,
-                          LEDGER_CHUNKS_PER_SLOT * sizeof *numbers);
-                counters_of_slot(v, i, forget_chunk, &(struct chunk){ r, sites, site_count, numbers });
+                view_read(v, LEDGER_SLOTS,
+                          i * sizeof(struct ledger_slot) + offsetof(struct ledger_slot, chunk),
+                          numbers, LEDGER_CHUNKS_PER_SLOT * sizeof *numbers);
+                counters_of_slot(v, i, forget_chunk,
+                                 &(struct chunk){ r, sites, site_count, numbers });
                 forget_slot(r, i);
         }
         free(numbers);
@@ -132,12 +143,16 @@ static void forget_counters(struct reset *r)
 
 static void forget_threads(struct reset *r)
 {
-        static const char nothing[sizeof(struct ledger_thread) - offsetof(struct ledger_thread, base_allocs)];
-        uint32_t count = view_count(r->view, LEDGER_THREADS, r->view->head.thread_count, sizeof(struct ledger_thread));
+        static const char
+                nothing[sizeof(struct ledger_thread) - offsetof(struct ledger_thread, base_allocs)];
+        uint32_t count = view_count(r->view, LEDGER_THREADS, r->view->head.thread_count,
+                                    sizeof(struct ledger_thread));
 
         for (uint32_t i = 0; i < count && r->good; i++)
-                put(r, LEDGER_THREADS, (uint64_t)i * sizeof(struct ledger_thread) + offsetof(struct ledger_thread, base_allocs), nothing,
-                    sizeof nothing);
+                put(r, LEDGER_THREADS,
+                    (uint64_t)i * sizeof(struct ledger_thread) +
+                            offsetof(struct ledger_thread, base_allocs),
+                    nothing, sizeof nothing);
 }
 
 static void forget_deaths(struct reset *r)
@@ -145,21 +160,24 @@ static void forget_deaths(struct reset *r)
         const struct ledger_extent *part = &r->view->head.part[LEDGER_DEATHS];
 
         if (part->committed)
-                r->good = r->good && fallocate(r->view->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)part->offset,
-                                               (off_t)part->size) == 0;
+                r->good = r->good &&
+                          fallocate(r->view->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                    (off_t)part->offset, (off_t)part->size) == 0;
 }
 
 /* ---- the head ---- */
 
-#define PUT(field, value) \
-        (h.field = (value), put(r, LEDGER_HEAD, offsetof(struct ledger_head, field), &h.field, sizeof h.field))
+#define PUT(field, value)   \
+        (h.field = (value), \
+         put(r, LEDGER_HEAD, offsetof(struct ledger_head, field), &h.field, sizeof h.field))
 
 /* An empty heap is at its maximum; as little may be held back as at the start (book/peak.c). */
 static void forget_totals(struct reset *r)
 {
         struct ledger_head h = r->view->head;
         uint64_t slots = h.slot_count ? h.slot_count : 1;
-        uint64_t unseen = slots * PEAK_TINY_BATCH < PEAK_TINY_LEAST ? slots * PEAK_TINY_BATCH : PEAK_TINY_LEAST;
+        uint64_t unseen = slots * PEAK_TINY_BATCH < PEAK_TINY_LEAST ? slots * PEAK_TINY_BATCH
+                                                                    : PEAK_TINY_LEAST;
 
         PUT(live_bytes, 0);
         PUT(peak_bytes, 0);

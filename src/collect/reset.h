@@ -4,8 +4,8 @@
  *
  * Keeps:  only while the process stands still, with no thread in the middle of an event.  Stacks,
  *         threads, modules, marks and invalid frees stay; mappings and resources stay counted.
- *         Live blocks of the heap lose their site and kind but not their birth: their release is no error,
- *         and is counted in ledger_head.older.
+ *         Live blocks of the heap lose their site and kind but not their birth: their release is no
+ *         error, and is counted in ledger_head.older.
  * Cost:   all pages of the shadow that were ever used are read, and those with live blocks
  *         written: about a second for 20 million blocks.
  */

@@ -37,7 +37,8 @@ static uint64_t parse_field(const char **at, int base, char until)
         return value;
 }
 
-/* "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0    [heap]" of LENGTH bytes; false: another line.  By hand: a third of the observer's time
+/* "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0    [heap]" of LENGTH bytes; false: another line.
+ *                                                     By hand: a third of the observer's time
  * for a short-lived process went into sscanf(). */
 static bool parse_head(const char *line, size_t length, struct profile_mapping *out)
 {
@@ -48,8 +49,10 @@ static bool parse_head(const char *line, size_t length, struct profile_mapping *
         rights = at;
         if (!rights || strnlen(rights, 5) < 5 || rights[4] != ' ')
                 return false;
-        out->flags = (rights[0] == 'r' ? PROFILE_MAPPING_READ : 0) | (rights[1] == 'w' ? PROFILE_MAPPING_WRITE : 0) |
-                     (rights[2] == 'x' ? PROFILE_MAPPING_EXECUTE : 0) | (rights[3] == 's' ? PROFILE_MAPPING_SHARED : 0);
+        out->flags = (rights[0] == 'r' ? PROFILE_MAPPING_READ : 0) |
+                     (rights[1] == 'w' ? PROFILE_MAPPING_WRITE : 0) |
+                     (rights[2] == 'x' ? PROFILE_MAPPING_EXECUTE : 0) |
+                     (rights[3] == 's' ? PROFILE_MAPPING_SHARED : 0);
         at = rights + 5;
         out->offset = parse_field(&at, 16, ' ');
         out->device = parse_field(&at, 16, ':') << 32;
@@ -161,7 +164,8 @@ void resident_look(struct resident *r, struct keepers_process of, uint64_t now_m
         struct profile_mapping *mappings;
         struct str text = { 0 };
         int fd = process_open(of.pid, "smaps");
-        uint32_t count = fd >= 0 && io_read(fd, &text) ? resident_parse(str_get(&text), &mappings) : 0;
+        uint32_t count = fd >= 0 && io_read(fd, &text) ? resident_parse(str_get(&text), &mappings)
+                                                       : 0;
 
         if (fd >= 0)
                 close(fd);

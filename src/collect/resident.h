@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resident.h -- how much memory of a process is resident, and where: mapping by mapping, as the kernel told last.
+ * resident.h -- how much memory of a process is resident, and where: mapping by mapping,
+ * as the kernel told last.
  *
- * Cost:   the kernel walks the page tables for it, during which the process cannot map or unmap: so at most one part in RESIDENT_SHARE of the time,
- *         and as much again for those that come with a checkpoint.
+ * Cost:   the kernel walks the page tables for it, during which the process cannot map or
+ *         unmap: so at most one part in RESIDENT_SHARE of the time, and as much again for those
+ *         that come with a checkpoint.
  */
 #ifndef SEEP_COLLECT_RESIDENT_H
 #define SEEP_COLLECT_RESIDENT_H
@@ -23,7 +25,8 @@ struct resident {
         uint32_t count;
         uint64_t ms;     /* when */
         uint64_t due_ms; /* not before; 0: at once */
-        uint64_t pause_ms; /* between looks that take as long as the last one, so that they do not cost too much */
+        uint64_t pause_ms; /* between looks that take as long as the last one, so that
+                            * they do not cost too much */
         uint64_t live_bytes, live_blocks; /* of the heap, at the same time; 0 unknown */
         struct keepers keepers;
 };
@@ -36,12 +39,14 @@ void resident_look(struct resident *r, struct keepers_process of, uint64_t now_m
 /* P gets a copy. */
 void resident_store(const struct resident *r, struct profile *p);
 
-/* The mappings in TEXT, as /proc/PID/smaps has them; OUT is the caller's to free, with the names. */
+/* The mappings in TEXT, as /proc/PID/smaps has them; OUT is the caller's to free, with the
+ * names. */
 uint32_t resident_parse(const char *text, struct profile_mapping **out);
 
 /* ---- how much memory of a process is resident, as it would be without us ----
  *
- * Keeps:  the ledger is mapped by the process, so that the kernel counts it there; here it is taken off.
+ * Keeps:  the ledger is mapped by the process, so that the kernel counts it there; here it is taken
+ *         off.
  */
 
 struct rss {
@@ -61,11 +66,13 @@ void rss_read(struct rss *s, const struct view *v);
 /* The same, and how much it was at most. */
 void rss_read_peak(struct rss *s, const struct view *v, uint64_t now_ms);
 
-/* What is resident now, and from time to time how much it was at most, which costs more than all the rest of a tick: the kernel
- * remembers it, so nothing is lost but what a process that is not our child did in its last tenth of a second. */
+/* What is resident now, and from time to time how much it was at most, which costs more than all
+ * the rest of a tick: the kernel remembers it, so nothing is lost but what a process that is not
+ * our child did in its last tenth of a second. */
 void rss_follow(struct rss *s, const struct view *v, uint64_t now_ms);
 
-/* The kernel tells, at the end of the process, that so much was resident at some time (0: it does not), ledger and all. */
+/* The kernel tells, at the end of the process, that so much was resident at some time (0: it
+ * does not), ledger and all. */
 void rss_told(struct rss *s, const struct view *v, uint64_t bytes);
 
 #endif

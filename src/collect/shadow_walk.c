@@ -2,7 +2,8 @@
 /*
  * shadow_walk.c -- the ledger's shadow of the address space, entry by entry.
  *
- * Cost:   proportional to the pages of the shadow that were ever touched (0.3 ms per MiB); holes are skipped.
+ * Cost:   proportional to the pages of the shadow that were ever touched (0.3 ms per
+ *         MiB); holes are skipped.
  */
 #include "collect/shadow_walk.h"
 
@@ -36,7 +37,8 @@ struct numbered_chunk {
 /* Entries of bytes [AT, END) of the shadow, which lie in chunk C. */
 static void visit_stretch(struct walk *w, const struct numbered_chunk *c, uint64_t at, uint64_t end)
 {
-        uint64_t first = c->index * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES, low = LEDGER_PLANE_LOW(c->chunk.plane);
+        uint64_t first = c->index * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES,
+                 low = LEDGER_PLANE_LOW(c->chunk.plane);
 
         at -= (at - first) % sizeof *w->part;
         while (at < end) {
@@ -51,12 +53,15 @@ static void visit_stretch(struct walk *w, const struct numbered_chunk *c, uint64
                 for (uint64_t i = 0; i < count; i++)
                         if (LEDGER_BLOCK_LIVE(w->part[i]) || (w->visitor->dead && w->part[i].b))
                                 w->visitor->take(w->visitor->context, &w->part[i],
-                                                 c->chunk.base + (entry + i) * LEDGER_SHADOW_GRANULE + 8 * LEDGER_BLOCK_SUB(w->part[i]) + low);
+                                                 c->chunk.base +
+                                                         (entry + i) * LEDGER_SHADOW_GRANULE +
+                                                         8 * LEDGER_BLOCK_SUB(w->part[i]) + low);
                 at += count * sizeof *w->part;
         }
 }
 
-/* Asking for the end of a stretch costs as much as it is long, so that it is done once for all chunks in it. */
+/* Asking for the end of a stretch costs as much as it is long, so that it is done
+ * once for all chunks in it. */
 static void find_stretches(struct walk *w)
 {
         uint64_t at = 0, end;
@@ -76,9 +81,11 @@ static uint32_t find_stretch(const struct walk *w, uint64_t at)
 
 static void visit_chunk(struct walk *w, const struct numbered_chunk *c)
 {
-        uint64_t first = c->index * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES, last = first + LEDGER_SHADOW_CHUNK_BYTES;
+        uint64_t first = c->index * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES,
+                 last = first + LEDGER_SHADOW_CHUNK_BYTES;
 
-        for (uint32_t i = find_stretch(w, first); i < w->stretch_count && w->stretch[i].at < last; i++) {
+        for (uint32_t i = find_stretch(w, first); i < w->stretch_count && w->stretch[i].at < last;
+             i++) {
                 uint64_t at = w->stretch[i].at > first ? w->stretch[i].at : first;
                 uint64_t end = w->stretch[i].end < last ? w->stretch[i].end : last;
 
@@ -94,7 +101,8 @@ static int by_base(const void *a, const void *b)
         return ORDER(x->chunk.base, y->chunk.base) ?: ORDER(x->index, y->index);
 }
 
-/* Chunks in the order of their addresses, so that blocks come out sorted unless planes overlap: then within a chunk's span. */
+/* Chunks in the order of their addresses, so that blocks come out sorted unless planes overlap:
+ * then within a chunk's span. */
 static struct numbered_chunk *sorted_chunks(const struct view *v, uint32_t *count)
 {
         struct ledger_chunk *raw;
@@ -121,7 +129,9 @@ void shadow_walk(const struct view *v, const struct shadow_visitor *visitor)
         w.part = heap_grow(NULL, SHADOW_AT_ONCE, sizeof *w.part);
         find_stretches(&w);
         chunks = sorted_chunks(v, &count);
-        for (uint32_t i = 0; i < count && !(visitor->enough && visitor->enough(visitor->context, w.looked_at_bytes)); i++)
+        for (uint32_t i = 0; i < count && !(visitor->enough &&
+                                            visitor->enough(visitor->context, w.looked_at_bytes));
+             i++)
                 visit_chunk(&w, &chunks[i]);
         free(chunks);
         free(w.stretch);

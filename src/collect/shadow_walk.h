@@ -12,11 +12,13 @@ struct shadow_visitor {
         void *context;
         bool dead; /* tombstones, too */
         void (*take)(void *context, const struct ledger_block *b, uint64_t address);
-        /* After each chunk: so many bytes of the shadow were looked at; true: no more.  NULL: all. */
+        /* After each chunk: so many bytes of the shadow were looked at; true: no more.  NULL:
+         * all. */
         bool (*enough)(void *context, uint64_t bytes);
 };
 
-/* Chunk by chunk in the order of their addresses, so that blocks come sorted unless planes overlap. */
+/* Chunk by chunk in the order of their addresses, so that blocks come sorted unless planes
+ * overlap. */
 void shadow_walk(const struct view *v, const struct shadow_visitor *visitor);
 
 #endif

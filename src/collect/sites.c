@@ -35,24 +35,28 @@ static bool is_kind(const struct profile *p, uint32_t kind)
 {
         if (LEDGER_KIND_IS_RESOURCE(kind))
                 return kind - LEDGER_KIND_TYPE_FIRST < p->type_count;
-        return LEDGER_KIND_HAS_ALIGNMENT(kind) ? kind < 256 : kind > LEDGER_KIND_NONE && kind < LEDGER_KIND_COUNT;
+        return LEDGER_KIND_HAS_ALIGNMENT(kind)
+                       ? kind < 256
+                       : kind > LEDGER_KIND_NONE && kind < LEDGER_KIND_COUNT;
 }
 
-static uint32_t list_pairs(const struct view *v, struct stacks *stacks, const struct profile *p, struct pair *pairs,
-                           uint32_t count)
+static uint32_t list_pairs(const struct view *v, struct stacks *stacks, const struct profile *p,
+                           struct pair *pairs, uint32_t count)
 {
         struct ledger_site *raw = view_table(v, LEDGER_SITES, &count, sizeof *raw);
         uint32_t used = 0;
 
         for (uint32_t i = 1; i < count; i++)
                 if (is_kind(p, raw[i].kind))
-                        pairs[used++] = (struct pair){ stacks_node(stacks, raw[i].node), LEDGER_KIND_PLAIN(raw[i].kind), i };
+                        pairs[used++] = (struct pair){ stacks_node(stacks, raw[i].node),
+                                                       LEDGER_KIND_PLAIN(raw[i].kind), i };
         free(raw);
         return used;
 }
 
 /* Number the pairs from 1 as they come: one thread made them, so each is there once. */
-static uint32_t *take_sites(const struct view *v, struct stacks *stacks, struct profile *p, uint32_t count)
+static uint32_t *take_sites(const struct view *v, struct stacks *stacks, struct profile *p,
+                            uint32_t count)
 {
         struct ledger_site *raw = view_table(v, LEDGER_SITES, &count, sizeof *raw);
         uint32_t *map = heap_zero(count, sizeof *map);
@@ -70,16 +74,20 @@ static uint32_t *take_sites(const struct view *v, struct stacks *stacks, struct 
         return map;
 }
 
-/* Number the distinct pairs from 1, in the order of the oldest of each, so that ids do not jump about. */
-static uint32_t *merge_sites(const struct view *v, struct stacks *stacks, struct profile *p, uint32_t count)
+/* Number the distinct pairs from 1, in the order of the oldest of each, so that ids do not jump
+ * about. */
+static uint32_t *merge_sites(const struct view *v, struct stacks *stacks, struct profile *p,
+                             uint32_t count)
 {
         struct pair *pairs = heap_zero(count, sizeof *pairs);
-        uint32_t *map = heap_zero(count, sizeof *map), used = list_pairs(v, stacks, p, pairs, count);
+        uint32_t *map = heap_zero(count, sizeof *map),
+                 used = list_pairs(v, stacks, p, pairs, count);
         uint32_t *first = heap_zero(count, sizeof *first);
 
         qsort(pairs, used, sizeof *pairs, by_pair);
         for (uint32_t i = 0; i < used; i++) {
-                bool again = i > 0 && pairs[i].node == pairs[i - 1].node && pairs[i].kind == pairs[i - 1].kind;
+                bool again = i > 0 && pairs[i].node == pairs[i - 1].node &&
+                             pairs[i].kind == pairs[i - 1].kind;
 
                 first[pairs[i].raw] = again ? first[pairs[i - 1].raw] : pairs[i].raw;
         }
@@ -128,7 +136,8 @@ static void add_counter(struct sites *s, uint32_t site, const struct ledger_coun
 {
         struct profile_site *to = &s->p->sites[site];
 
-        if (c->allocs == 0 && c->frees == 0 && c->free_bytes == 0) /* an arena's bytes may have become another's here */
+        /* An arena's bytes may have become another's here. */
+        if (c->allocs == 0 && c->frees == 0 && c->free_bytes == 0)
                 return;
         to->allocs += c->allocs;
         to->alloc_bytes += c->alloc_bytes;
@@ -140,7 +149,8 @@ static void add_counter(struct sites *s, uint32_t site, const struct ledger_coun
         add_share(s, site, c);
 }
 
-static void add_chunk(void *context, uint32_t slot, uint32_t first, const struct ledger_counter *c, uint32_t count)
+static void add_chunk(void *context, uint32_t slot, uint32_t first, const struct ledger_counter *c,
+                      uint32_t count)
 {
         struct sites *s = context;
 
@@ -208,13 +218,15 @@ static void merge_shares(struct profile *p)
         p->share_count = kept;
 }
 
-uint32_t *sites_read(const struct view *v, struct stacks *stacks, struct profile *p, uint32_t *count)
+uint32_t *sites_read(const struct view *v, struct stacks *stacks, struct profile *p,
+                     uint32_t *count)
 {
         struct sites s = { .view = v, .p = p, .slot = UINT32_MAX };
         uint32_t *map;
 
         *count = counters_sites(v);
-        map = stacks->alone && !v->head.aligned_kinds ? take_sites(v, stacks, p, *count) : merge_sites(v, stacks, p, *count);
+        map = stacks->alone && !v->head.aligned_kinds ? take_sites(v, stacks, p, *count)
+                                                      : merge_sites(v, stacks, p, *count);
         s.map = map;
         s.map_count = *count;
         counters_each(v, add_chunk, &s);

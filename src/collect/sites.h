@@ -9,8 +9,10 @@
 #include "collect/view.h"
 #include "profile/model.h"
 
-/* Fill P's sites and shares; its types must be there.  Sites of the ledger with the same (canonical stack, kind) become one.
- * Returns the map from the ledger's *COUNT sites to those of P (0: none), the caller's to free(). */
-uint32_t *sites_read(const struct view *v, struct stacks *stacks, struct profile *p, uint32_t *count);
+/* Fill P's sites and shares; its types must be there.  Sites of the ledger with the same
+ * (canonical stack, kind) become one.  Returns the map from the ledger's *COUNT sites to those of
+ * P (0: none), the caller's to free(). */
+uint32_t *sites_read(const struct view *v, struct stacks *stacks, struct profile *p,
+                     uint32_t *count);
 
 #endif

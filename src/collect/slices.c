@@ -36,8 +36,10 @@ uint64_t slices_step_ms(const struct slices *s, uint64_t now_ms)
 
 /* ---- thinning ---- */
 
-/* Changes A[0..n) then B[0..m), both by rising site, become one list in which B wins.  OUT may begin at A or below. */
-static uint32_t merge_changes(const struct profile_change *a, uint32_t n, const struct profile_change *b, uint32_t m,
+/* Changes A[0..n) then B[0..m), both by rising site, become one list in which B wins.  OUT
+ * may begin at A or below. */
+static uint32_t merge_changes(const struct profile_change *a, uint32_t n,
+                              const struct profile_change *b, uint32_t m,
                               struct profile_change *out)
 {
         uint32_t i = 0, k = 0, count = 0;
@@ -61,7 +63,8 @@ static bool has_detail(const struct profile_slice *s)
 /* What becomes of a slice. */
 enum fate { STAYS, TOTALS_ONLY, DROPPED };
 
-/* Every second one of those without a mark is dropped; of two that which tells of sites stays.  Never the last. */
+/* Every second one of those without a mark is dropped; of two that which tells of
+ * sites stays.  Never the last. */
 static void choose_dropped(const struct slices *s, uint8_t *fate)
 {
         uint32_t before = UINT32_MAX; /* the first of two */
@@ -73,7 +76,8 @@ static void choose_dropped(const struct slices *s, uint8_t *fate)
                         before = i;
                         continue;
                 }
-                fate[has_detail(&s->slice[before]) || !has_detail(&s->slice[i]) ? i : before] = DROPPED;
+                fate[has_detail(&s->slice[before]) || !has_detail(&s->slice[i]) ? i : before] =
+                        DROPPED;
                 before = UINT32_MAX;
         }
 }
@@ -88,7 +92,8 @@ static void choose_totals(const struct slices *s, uint8_t *fate)
                         fate[i] = TOTALS_ONLY;
 }
 
-/* Apply FATE.  Changes of a slice that loses them become changes of the next one that tells of sites. */
+/* Apply FATE.  Changes of a slice that loses them become changes of the next one that tells of
+ * sites. */
 static void thin(struct slices *s, const uint8_t *fate)
 {
         struct profile_change *merged = heap_zero(s->change_count, sizeof *merged);
@@ -105,7 +110,8 @@ static void thin(struct slices *s, const uint8_t *fate)
                         one.flags |= PROFILE_SLICE_TOTALS;
                         one.change_count = 0;
                 } else if (has_detail(&one)) {
-                        one.change_count = merge_changes(s->change + carried_first, carried, s->change + one.change_first,
+                        one.change_count = merge_changes(s->change + carried_first, carried,
+                                                         s->change + one.change_first,
                                                          one.change_count, merged + changes);
                         carried = 0;
                         s->last_detail = slices;
@@ -237,7 +243,8 @@ static uint64_t cpu_ns(void)
         return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* When the next cut is due after one at NOW_MS: not before INTERVAL_MS, and so that cuts take a small share of the time. */
+/* When the next cut is due after one at NOW_MS: not before INTERVAL_MS, and so that cuts take a
+ * small share of the time. */
 static uint64_t next_after(uint64_t now_ms, uint64_t interval_ms, uint64_t cost_ns)
 {
         uint64_t wait_ms = cost_ns * SLICES_COST_SHARE / 1000000u;
@@ -271,7 +278,8 @@ static uint64_t smooth(uint64_t before, uint64_t now)
 }
 
 /* The sites of the slice NOW, if it is time for that. */
-static void take_sites(struct slices *s, const struct view *v, struct profile_slice *now, bool whole)
+static void take_sites(struct slices *s, const struct view *v, struct profile_slice *now,
+                       bool whole)
 {
         uint64_t begin_ns = cpu_ns();
 
@@ -289,11 +297,13 @@ static void take_sites(struct slices *s, const struct view *v, struct profile_sl
         }
         now->change_count = s->change_count - now->change_first;
         s->last_detail = s->slice_count;
-        s->detail_cost_ns = smooth(s->detail_cost_ns, cpu_ns() - begin_ns + now->change_count * SLICES_STORE_NS);
+        s->detail_cost_ns = smooth(s->detail_cost_ns,
+                                   cpu_ns() - begin_ns + now->change_count * SLICES_STORE_NS);
         s->detail_next_ms = next_after(now->ms, s->detail_ms, s->detail_cost_ns);
 }
 
-static void take(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole)
+static void take(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes,
+                 bool whole)
 {
         struct profile_slice now = { .ms = now_ms, .rss_bytes = rss_bytes };
         uint64_t begin_ns = cpu_ns();
@@ -327,14 +337,15 @@ static void finish(struct slices *s, uint64_t now_ms)
         s->next_ms = next_after(now_ms, slices_step_ms(s, now_ms), s->cost_ns);
 }
 
-void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole)
+void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes,
+                bool whole)
 {
         take(s, v, now_ms, rss_bytes, whole);
         finish(s, now_ms);
 }
 
-void slices_mark(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, struct profile_mark *marks,
-                 uint32_t count)
+void slices_mark(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes,
+                 struct profile_mark *marks, uint32_t count)
 {
         take(s, v, now_ms, rss_bytes, true);
         for (uint32_t i = 0; i < count; i++)

@@ -3,7 +3,8 @@
  * slices_sites.c -- which call stacks did something since they were looked at last.
  *
  * Keeps:  a copy of the counters of each slot, half as large as those in the ledger.
- * Cost:   one pass over the counters of the threads that had events, and one record for each call stack that changed.
+ * Cost:   one pass over the counters of the threads that had events, and one record for each
+ *         call stack that changed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,12 @@ struct slices_counts {
         uint64_t allocs, alloc_bytes, frees, free_bytes;
 };
 
-_Static_assert(offsetof(struct ledger_counter, alloc_bytes) == offsetof(struct slices_counts, alloc_bytes) &&
-                       offsetof(struct ledger_counter, frees) == offsetof(struct slices_counts, frees) &&
-                       offsetof(struct ledger_counter, free_bytes) == offsetof(struct slices_counts, free_bytes),
+_Static_assert(offsetof(struct ledger_counter, alloc_bytes) ==
+                               offsetof(struct slices_counts, alloc_bytes) &&
+                       offsetof(struct ledger_counter, frees) ==
+                               offsetof(struct slices_counts, frees) &&
+                       offsetof(struct ledger_counter, free_bytes) ==
+                               offsetof(struct slices_counts, free_bytes),
                "compared as bytes");
 
 struct slices_slot {
@@ -83,7 +87,8 @@ static struct slices_counts *chunk_of(struct slices_slot *slot, uint32_t number)
 {
         if (number >= slot->chunk_count) {
                 slot->chunk = heap_grow(slot->chunk, number + 1u, sizeof *slot->chunk);
-                memset(slot->chunk + slot->chunk_count, 0, (number + 1 - slot->chunk_count) * sizeof *slot->chunk);
+                memset(slot->chunk + slot->chunk_count, 0,
+                       (number + 1 - slot->chunk_count) * sizeof *slot->chunk);
                 slot->chunk_count = number + 1;
         }
         if (!slot->chunk[number])
@@ -91,7 +96,8 @@ static struct slices_counts *chunk_of(struct slices_slot *slot, uint32_t number)
         return slot->chunk[number];
 }
 
-static void add_difference(struct slices_sites *t, uint32_t site, struct slices_counts *copy, const struct ledger_counter *c)
+static void add_difference(struct slices_sites *t, uint32_t site, struct slices_counts *copy,
+                           const struct ledger_counter *c)
 {
         struct profile_change *sum = &t->sum[site];
         uint64_t allocs = c->allocs - copy->allocs, bytes = c->alloc_bytes - copy->alloc_bytes;
@@ -104,7 +110,8 @@ static void add_difference(struct slices_sites *t, uint32_t site, struct slices_
         memcpy(copy, c, sizeof *copy);
 }
 
-static void compare_chunk(void *context, uint32_t slot, uint32_t first, const struct ledger_counter *c, uint32_t count)
+static void compare_chunk(void *context, uint32_t slot, uint32_t first,
+                          const struct ledger_counter *c, uint32_t count)
 {
         struct slices_sites *t = context;
         struct slices_counts *copy = chunk_of(&t->slot[slot], first / LEDGER_COUNTERS_PER_CHUNK);
@@ -136,7 +143,8 @@ void slices_read_sites(struct slices_sites *t, const struct view *v, bool all)
         for (uint32_t i = 0; i < t->slot_count; i++) {
                 struct slices_slot *slot = &t->slot[i];
 
-                if (!all && slot->read && slot->allocs == slot->read_allocs && slot->frees == slot->read_frees)
+                if (!all && slot->read && slot->allocs == slot->read_allocs &&
+                    slot->frees == slot->read_frees)
                         continue;
                 slot->read = true;
                 slot->read_allocs = slot->allocs;

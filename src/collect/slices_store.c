@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slices_store.c -- the course of a run, moved into a profile: sites of the ledger become those of the profile.
+ * slices_store.c -- the course of a run, moved into a profile: sites of the ledger
+ * become those of the profile.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static int by_number(const void *a, const void *b)
         return ORDER(x, y);
 }
 
-static void store_change(struct store *st, uint32_t site, const struct profile_change *c, uint32_t slice)
+static void store_change(struct store *st, uint32_t site, const struct profile_change *c,
+                         uint32_t slice)
 {
         struct profile_change *raw = &st->raw[c->site], *to = &st->site[site];
 
@@ -74,7 +76,8 @@ static bool is_renumbering(const uint32_t *site_map, uint32_t site_count)
 }
 
 /* In place: there are never more of them than before. */
-static void renumber(struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+static void renumber(struct slices *s, const uint32_t *site_map, uint32_t site_count,
+                     struct profile *p)
 {
         uint32_t kept = 0;
 
@@ -87,7 +90,8 @@ static void renumber(struct slices *s, const uint32_t *site_map, uint32_t site_c
 
                         if (!site || site >= p->site_count)
                                 continue;
-                        if (&s->change[kept] != &from[k] || from[k].site != site) { /* else: do not touch a page for nothing */
+                        if (&s->change[kept] != &from[k] || from[k].site != site) {
+                                /* else: do not touch a page for nothing. */
                                 s->change[kept] = from[k];
                                 s->change[kept].site = site;
                         }
@@ -101,7 +105,8 @@ static void renumber(struct slices *s, const uint32_t *site_map, uint32_t site_c
         s->change = NULL;
 }
 
-static void merge(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+static void merge(const struct slices *s, const uint32_t *site_map, uint32_t site_count,
+                  struct profile *p)
 {
         struct store st = { .p = p };
 
@@ -127,7 +132,8 @@ static void merge(const struct slices *s, const uint32_t *site_map, uint32_t sit
         free(st.touched_in);
 }
 
-void slices_store(struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+void slices_store(struct slices *s, const uint32_t *site_map, uint32_t site_count,
+                  struct profile *p)
 {
         if (is_renumbering(site_map, site_count))
                 renumber(s, site_map, site_count, p);

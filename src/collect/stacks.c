@@ -8,12 +8,14 @@
 
 static bool same_node(const struct profile_node *a, const struct profile_node *b)
 {
-        return a->pc == b->pc && a->parent == b->parent && a->module == b->module && a->exact == b->exact;
+        return a->pc == b->pc && a->parent == b->parent && a->module == b->module &&
+               a->exact == b->exact;
 }
 
 static uint32_t intern(struct stacks *s, const struct profile_node *n)
 {
-        uint32_t hash = table_hash(n->pc, (uint64_t)n->parent << 17 | (uint64_t)n->exact << 16 | n->module);
+        uint32_t hash = table_hash(n->pc, (uint64_t)n->parent << 17 | (uint64_t)n->exact << 16 |
+                                                  n->module);
         uint32_t number = TABLE_NUMBER(&s->table, hash, i, same_node(&s->node[i], n));
 
         if (number == s->node_count) {
@@ -36,7 +38,8 @@ static struct profile_node convert(const struct stacks *s, uint64_t pc_module, u
         };
 }
 
-/* The raw parent; one that is not older than its child (hostile, or not written yet) ends the stack. */
+/* The raw parent; one that is not older than its child (hostile, or not written yet) ends the
+ * stack. */
 static uint32_t raw_parent(const struct stacks *s, uint32_t raw)
 {
         return s->raw[raw].parent < raw ? s->raw[raw].parent : LEDGER_NODE_CUT;
@@ -60,7 +63,8 @@ static bool any_own(const struct stacks *s)
 static void take_all(struct stacks *s)
 {
         _Static_assert(sizeof *s->raw == sizeof *s->node, "one takes the place of the other");
-        s->node = (struct profile_node *)(void *)heap_grow(s->raw, (size_t)s->raw_count + 2, sizeof *s->raw);
+        s->node = (struct profile_node *)(void *)heap_grow(s->raw, (size_t)s->raw_count + 2,
+                                                           sizeof *s->raw);
         s->raw = NULL;
         for (uint32_t i = 2; i < s->raw_count; i++) {
                 struct ledger_node raw;
@@ -100,8 +104,8 @@ static uint32_t add_frame(struct stacks *s, uint32_t parent, uint32_t raw)
         return intern(s, &n);
 }
 
-/* Frames from RAW outwards, until the root, DEPTH, or (without a depth) a stack that is known.  *BASE is where the
- * outermost of them hangs. */
+/* Frames from RAW outwards, until the root, DEPTH, or (without a depth) a stack that is known.
+ * *BASE is where the outermost of them hangs. */
 static uint32_t walk(struct stacks *s, uint32_t raw, uint32_t *base)
 {
         uint32_t length = 0;

@@ -15,7 +15,8 @@
 
 #include "base/heap.h"
 
-/* Tables have no holes of their own, but the last page may be touched a little later than the count. */
+/* Tables have no holes of their own, but the last page may be touched a little later than the
+ * count. */
 #define VIEW_SLACK_BYTES (1u << 20)
 
 static uint64_t view_pread(int fd, void *to, uint64_t bytes, uint64_t at)
@@ -51,13 +52,14 @@ bool view_refresh(struct view *v, struct err *e)
         if (fstat(v->fd, &st) < 0)
                 return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot read the ledger");
         if (st.st_size < (off_t)sizeof *h || view_pread(v->fd, h, sizeof *h, 0) != sizeof *h)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "the ledger is too short (%lld bytes)", (long long)st.st_size);
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "the ledger is too short (%lld bytes)",
+                               (long long)st.st_size);
         if (h->magic != LEDGER_MAGIC)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "what the program sent is not a ledger");
         if (h->version != LEDGER_VERSION)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "the agent speaks ledger version %u, this seep version %u: they are not from the same build",
-                               h->version, LEDGER_VERSION);
+                               "the agent speaks ledger version %u, this seep version %u: they are "
+                               "not from the same build", h->version, LEDGER_VERSION);
         for (int i = 0; i < LEDGER_PARTS; i++)
                 view_check_extent(&h->part[i], (uint64_t)st.st_size);
         v->present_bytes = (uint64_t)st.st_blocks * 512;
@@ -78,7 +80,8 @@ static void view_map(struct view *v)
         int seals = fcntl(v->fd, F_GET_SEALS);
         void *at;
 
-        if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(v->fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC)
+        if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(v->fd, &fs) < 0 ||
+            fs.f_type != TMPFS_MAGIC)
                 return;
         at = mmap(NULL, sizeof *v->shared, PROT_READ | PROT_WRITE, MAP_SHARED, v->fd, 0);
         v->shared = at == MAP_FAILED ? NULL : at;
@@ -177,13 +180,15 @@ struct ledger_head *view_shared(const struct view *v)
         return v->shared;
 }
 
-/* A head that cannot be written has been sealed by the program: its clock stands still, nothing else. */
+/* A head that cannot be written has been sealed by the program: its clock stands still, nothing
+ * else. */
 static void view_put(const struct view *v, size_t at, uint32_t value)
 {
         ssize_t n = 0;
 
         if (v->shared)
-                __atomic_store_n((uint32_t *)(void *)((char *)v->shared + at), value, __ATOMIC_SEQ_CST);
+                __atomic_store_n((uint32_t *)(void *)((char *)v->shared + at), value,
+                                 __ATOMIC_SEQ_CST);
         else
                 n = pwrite(v->fd, &value, sizeof value, (off_t)at);
         (void)n;
@@ -199,8 +204,9 @@ void view_tick(const struct view *v, uint64_t now_ms, bool working)
                 view_put(v, offsetof(struct ledger_head, working), tick_ms);
         if (v->shared) {
                 now = __atomic_load_n(&v->shared->tick_ms, __ATOMIC_RELAXED);
-                while (now < tick_ms && !__atomic_compare_exchange_n(&v->shared->tick_ms, &now, tick_ms, true,
-                                                                     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+                while (now < tick_ms &&
+                       !__atomic_compare_exchange_n(&v->shared->tick_ms, &now, tick_ms, true,
+                                                    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
                         ;
                 return;
         }
@@ -217,7 +223,9 @@ bool view_is_leaving(const struct view *v)
 {
         uint32_t leaving = 0;
 
-        return view_pread(v->fd, &leaving, sizeof leaving, offsetof(struct ledger_head, leaving)) == sizeof leaving && leaving == 1;
+        return view_pread(v->fd, &leaving, sizeof leaving, offsetof(struct ledger_head, leaving)) ==
+                       sizeof leaving &&
+               leaving == 1;
 }
 
 void view_filters(const struct view *v, uint32_t count)

@@ -2,10 +2,11 @@
 /*
  * view.h -- a stranger's ledger, read without trust.
  *
- * Keeps:  the ledger is read with pread(): a mapped file that its owner shortens would kill us with SIGBUS, and a mapped read
- *         of a hole would allocate it.  Only the head is mapped, and only when the file is sealed against shortening, for the
- *         words that both sides change.  Whatever the head says, nothing outside the part's committed bytes is read, and no
- *         table is taken for larger than the memory that the file really holds.
+ * Keeps:  the ledger is read with pread(): a mapped file that its owner shortens would kill us with
+ *         SIGBUS, and a mapped read of a hole would allocate it.  Only the head is mapped, and only
+ *         when the file is sealed against shortening, for the words that both sides change.
+ *         Whatever the head says, nothing outside the part's committed bytes is read, and no table
+ *         is taken for larger than the memory that the file really holds.
  * Cost:   about 0.3 us a read plus copying at memory speed.
  */
 #ifndef SEEP_COLLECT_VIEW_H
@@ -34,7 +35,8 @@ void view_close(struct view *v);
 bool view_refresh(struct view *v, struct err *e);
 
 /* COUNT entries of PART, as the head claims, cut down to what can be there. */
-uint32_t view_count(const struct view *v, enum ledger_part part, uint32_t count, size_t entry_bytes);
+uint32_t view_count(const struct view *v, enum ledger_part part, uint32_t count,
+                    size_t entry_bytes);
 
 /* BYTES at AT of PART.  What lies outside is zero, and the answer then false. */
 bool view_read(const struct view *v, enum ledger_part part, uint64_t at, void *to, size_t bytes);
@@ -42,15 +44,15 @@ bool view_read(const struct view *v, enum ledger_part part, uint64_t at, void *t
 /* The first *COUNT (cut down) entries of PART in memory of the caller's to free(). */
 void *view_table(const struct view *v, enum ledger_part part, uint32_t *count, size_t entry_bytes);
 
-/* The next stretch of PART that holds data, at or after *AT and before END: moves *AT to its start and returns its
- * end, or 0 when there is none. */
+/* The next stretch of PART that holds data, at or after *AT and before END: moves *AT to its start
+ * and returns its end, or 0 when there is none. */
 uint64_t view_data(const struct view *v, enum ledger_part part, uint64_t *at, uint64_t end);
 
 /* Where in [AT, END) of PART the first data are; END: there are none. */
 uint64_t view_next(const struct view *v, enum ledger_part part, uint64_t at, uint64_t end);
 
-/* The head as the program has it, for words that both sides write; NULL when it is not safe to map.  Anything may be in it at any
- * time: one atomic load or store per word, nothing else. */
+/* The head as the program has it, for words that both sides write; NULL when it is not safe to map.
+ * Anything may be in it at any time: one atomic load or store per word, nothing else. */
 struct ledger_head *view_shared(const struct view *v);
 
 /* Tell the program what time it is (never turned back), and who watches (0: nobody any more).
@@ -58,10 +60,12 @@ struct ledger_head *view_shared(const struct view *v);
 void view_tick(const struct view *v, uint64_t now_ms, bool working);
 void view_observer(const struct view *v, uint32_t pid);
 
-/* The clock is set on by one at least, and told: what happens from now on has this time or a later one. */
+/* The clock is set on by one at least, and told: what happens from now on has this time or a later
+ * one. */
 uint32_t view_moment(const struct view *v);
 
-/* The search for leaks that was ASKED for (ledger_head.scan_asked) is done, and found so many DEFINITE ones: wake whoever waits for that. */
+/* The search for leaks that was ASKED for (ledger_head.scan_asked) is done, and found so many
+ * DEFINITE ones: wake whoever waits for that. */
 void view_scanned(const struct view *v, uint32_t asked, uint64_t definite);
 
 /* Marks [0, SERVED) are done with: wake whoever waits for that. */

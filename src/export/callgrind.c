@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callgrind.c -- functions with their own costs by line, and what they call, as kcachegrind and callgrind_annotate read it.
+ * callgrind.c -- functions with their own costs by line, and what they call, as kcachegrind and
+ * callgrind_annotate read it.
  *
- * Keeps:  what flows into a function flows out of it, once for each stack, so that inclusive costs are right for readers that sum up callers
- *         and for those that sum up callees.  Recursion is folded for that:
+ * Keeps:  what flows into a function flows out of it, once for each stack, so that inclusive
+ *         costs are right for readers that sum up callers and for those that sum up callees.
+ *         Recursion is folded for that:
  *
  *             main f f f g        main f g            a function that calls itself is one
  *             main f g f g        main f g f'2 g'2    met again: it has a second name, once
@@ -114,7 +116,8 @@ static void fold_stacks(struct callgrind *c)
         for (uint32_t i = 1; i < s->node_count; i++) {
                 uint32_t parent = s->nodes[i].parent;
 
-                c->folded[i] = fold_step(c, c->folded[parent], c->functions[s->nodes[i].frame], line_of(c, parent));
+                c->folded[i] = fold_step(c, c->folded[parent], c->functions[s->nodes[i].frame],
+                                         line_of(c, parent));
         }
 }
 
@@ -131,7 +134,9 @@ static void find_functions(struct callgrind *c)
                 uint32_t before = c->numbers.count;
 
                 whole.line = 0;
-                c->functions[i] = function_number(&c->numbers, s->profile, s->frames[i].node, &whole) - 1;
+                c->functions[i] = function_number(&c->numbers, s->profile, s->frames[i].node,
+                                                  &whole) -
+                                  1;
                 if (c->functions[i] == before)
                         c->examples[before] = i;
         }
@@ -159,7 +164,8 @@ static uint32_t entry_number(struct callgrind *c, uint32_t function, uint32_t ca
                 c->entry_room = c->entry_room ? c->entry_room * 2 : 256;
                 c->entries = heap_grow(c->entries, c->entry_room, sizeof *c->entries);
         }
-        c->entries[c->entry_count++] = (struct entry){ .function = function, .line = line, .callee = callee };
+        c->entries[c->entry_count++] = (struct entry){ .function = function, .line = line,
+                                                       .callee = callee };
         return number;
 }
 
@@ -182,7 +188,8 @@ static void add_own(struct callgrind *c)
 
                 if (!any_event(c, &sample->costs))
                         continue;
-                own = entry_number(c, fold_at(c, c->folded[sample->node])->function, 0, line_of(c, sample->node));
+                own = entry_number(c, fold_at(c, c->folded[sample->node])->function, 0,
+                                   line_of(c, sample->node));
                 c->entries[own].any = true;
                 cost_add(&c->entries[own].costs, &sample->costs);
         }
@@ -195,7 +202,8 @@ static uint32_t *find_calls(struct callgrind *c)
 
         for (uint32_t i = 1; i < c->tree.count; i++)
                 if (c->tree.list[i].parent)
-                        calls[i] = entry_number(c, fold_at(c, c->tree.list[i].parent)->function, fold_at(c, i)->function + 1, fold_at(c, i)->line);
+                        calls[i] = entry_number(c, fold_at(c, c->tree.list[i].parent)->function,
+                                                fold_at(c, i)->function + 1, fold_at(c, i)->line);
         return calls;
 }
 
@@ -209,8 +217,8 @@ static void sum_up(const struct callgrind *c, enum cost_kind cost, uint64_t *sum
                 sums[c->tree.list[i].parent] += sums[i];
 }
 
-/* Cost by cost: all of them for all nodes at once would be much memory.  How often a function was called is not known; how many
- * allocations came through the call is. */
+/* Cost by cost: all of them for all nodes at once would be much memory.  How often a function was
+ * called is not known; how many allocations came through the call is. */
 static void add_calls(struct callgrind *c)
 {
         uint32_t *calls = find_calls(c);
@@ -358,7 +366,9 @@ static void put_head(struct callgrind *c)
         const struct profile_meta *m = &c->in->profile->meta;
         struct costs totals = stack_costs_totals(&c->stacks);
 
-        str_format(c->out, "# callgrind format\nversion: 1\ncreator: seep " SEEP_VERSION "\npid: %u\ncmd: ", m->pid);
+        str_format(c->out,
+                   "# callgrind format\nversion: 1\ncreator: seep " SEEP_VERSION "\npid: %u\ncmd: ",
+                   m->pid);
         for (uint32_t i = 0; i < m->arg_count; i++) {
                 str_text(c->out, i ? " " : "");
                 stack_costs_plain_text(m->args[i], "", 0, c->out);
@@ -432,7 +442,8 @@ bool export_callgrind(const struct export_input *in, struct str *out, struct err
                 /* The chosen cost comes first: readers sort by it. */
                 c.events[c.event_count++] = cost;
                 for (int i = 0; i < COST_COUNT; i++)
-                        if (i != (int)cost && export_gives(c.in, &c.stacks.source, (enum cost_kind)i))
+                        if (i != (int)cost &&
+                            export_gives(c.in, &c.stacks.source, (enum cost_kind)i))
                                 c.events[c.event_count++] = (enum cost_kind)i;
                 drop_negative(&c);
                 find_functions(&c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* collapsed.c -- collapsed stacks: "main;f;g 512", a line for each stack, as flamegraph.pl reads them. */
+/* collapsed.c -- collapsed stacks: "main;f;g 512", a line for each stack, as
+ * flamegraph.pl reads them. */
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -17,7 +18,8 @@ static struct str *collapsed_names(const struct stack_costs *s)
         return names;
 }
 
-static void collapsed_stack(const struct str *names, const uint32_t *frames, uint32_t count, struct str *out)
+static void collapsed_stack(const struct str *names, const uint32_t *frames, uint32_t count,
+                            struct str *out)
 {
         for (uint32_t i = 0; i < count; i++) {
                 str_bytes(out, names[frames[i]].data, names[frames[i]].length);
@@ -25,7 +27,8 @@ static void collapsed_stack(const struct str *names, const uint32_t *frames, uin
         }
 }
 
-static void collapsed_write(const struct stack_costs *s, enum cost_kind cost, const struct export_input *in, struct str *out)
+static void collapsed_write(const struct stack_costs *s, enum cost_kind cost,
+                            const struct export_input *in, struct str *out)
 {
         struct str *names = collapsed_names(s);
         struct stack_costs_buffer buffer = { 0 };

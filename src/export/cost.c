@@ -4,7 +4,8 @@
 #include <string.h>
 
 const struct cost_name cost_names[COST_COUNT] = {
-#define COST_ROW(id, word, other, title, pprof, unit, select) { word, other, title, pprof, unit, select },
+#define COST_ROW(id, word, other, title, pprof, unit, select) \
+        { word, other, title, pprof, unit, select },
         COSTS(COST_ROW)
 #undef COST_ROW
 };
@@ -12,7 +13,8 @@ const struct cost_name cost_names[COST_COUNT] = {
 bool cost_named(const char *word, enum cost_kind *cost)
 {
         for (int i = 0; i < COST_COUNT; i++)
-                if (strcmp(word, cost_names[i].word) == 0 || strcmp(word, cost_names[i].other) == 0) {
+                if (strcmp(word, cost_names[i].word) == 0 ||
+                    strcmp(word, cost_names[i].other) == 0) {
                         *cost = (enum cost_kind)i;
                         return true;
                 }
@@ -66,8 +68,10 @@ struct costs cost_of_row(const struct cost_source *c, const struct select_row *r
                                  [COST_TEMP_COUNT] = row->temporary } };
 
         if (leaks_of_site(&c->leaks, row->site, leak)) {
-                costs.of[COST_LEAKED_COUNT] = leak[PROFILE_LEAK_DEFINITE].blocks + leak[PROFILE_LEAK_INDIRECT].blocks;
-                costs.of[COST_LEAKED_BYTES] = leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes;
+                costs.of[COST_LEAKED_COUNT] = leak[PROFILE_LEAK_DEFINITE].blocks +
+                                              leak[PROFILE_LEAK_INDIRECT].blocks;
+                costs.of[COST_LEAKED_BYTES] = leak[PROFILE_LEAK_DEFINITE].bytes +
+                                              leak[PROFILE_LEAK_INDIRECT].bytes;
         }
         return costs;
 }

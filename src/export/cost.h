@@ -14,17 +14,26 @@
 #include "query/leaks.h"
 #include "query/select.h"
 
-/* name, word of --cost, the word `report` has for it, name for people, name in pprof, unit, what `report` selects for it */
-#define COSTS(X)                                                                                                      \
-        X(ALLOC_COUNT, "alloc-count", "allocs", "allocation calls", "alloc_objects", "count", SELECT_ALLOCS)          \
-        X(ALLOC_BYTES, "alloc-bytes", "total", "total bytes allocated", "alloc_space", "bytes", SELECT_TOTAL)         \
-        X(LIVE_COUNT, "live-count", "live-blocks", "live blocks", "inuse_objects", "count", SELECT_LIVE)              \
-        X(LIVE_BYTES, "live-bytes", "live", "live bytes", "inuse_space", "bytes", SELECT_LIVE)                        \
-        X(PEAK_COUNT, "peak-count", "peak-blocks", "blocks at the peak", "peak_objects", "count", SELECT_PEAK)        \
-        X(PEAK_BYTES, "peak-bytes", "peak", "bytes at the peak", "peak_space", "bytes", SELECT_PEAK)                  \
-        X(LEAKED_COUNT, "leaked-count", "leaked-blocks", "leaked blocks", "leaked_objects", "count", SELECT_LIVE)     \
-        X(LEAKED_BYTES, "leaked-bytes", "leaked", "leaked bytes", "leaked_space", "bytes", SELECT_LIVE)               \
-        X(TEMP_COUNT, "temp-count", "temporary", "temporary allocations", "temp_objects", "count", SELECT_TEMPORARY)
+/* name, word of --cost, the word `report` has for it, name for people, name in pprof, unit,
+ * what `report` selects for it */
+#define COSTS(X)                                                                                   \
+        X(ALLOC_COUNT, "alloc-count", "allocs", "allocation calls", "alloc_objects", "count",      \
+          SELECT_ALLOCS)                                                                           \
+        X(ALLOC_BYTES, "alloc-bytes", "total", "total bytes allocated", "alloc_space", "bytes",    \
+          SELECT_TOTAL)                                                                            \
+        X(LIVE_COUNT, "live-count", "live-blocks", "live blocks", "inuse_objects", "count",        \
+          SELECT_LIVE)                                                                             \
+        X(LIVE_BYTES, "live-bytes", "live", "live bytes", "inuse_space", "bytes", SELECT_LIVE)     \
+        X(PEAK_COUNT, "peak-count", "peak-blocks", "blocks at the peak", "peak_objects", "count",  \
+          SELECT_PEAK)                                                                             \
+        X(PEAK_BYTES, "peak-bytes", "peak", "bytes at the peak", "peak_space", "bytes",            \
+          SELECT_PEAK)                                                                             \
+        X(LEAKED_COUNT, "leaked-count", "leaked-blocks", "leaked blocks", "leaked_objects",        \
+          "count", SELECT_LIVE)                                                                    \
+        X(LEAKED_BYTES, "leaked-bytes", "leaked", "leaked bytes", "leaked_space", "bytes",         \
+          SELECT_LIVE)                                                                             \
+        X(TEMP_COUNT, "temp-count", "temporary", "temporary allocations", "temp_objects", "count", \
+          SELECT_TEMPORARY)
 
 enum cost_kind {
 #define COST_ENUM(id, ...) COST_##id,
@@ -55,7 +64,8 @@ struct costs {
 struct cost_source {
         const struct selection *sel;
         struct leaks leaks;
-        bool known[COST_COUNT]; /* others are zero: the moment does not tell them, or nothing was searched for leaks */
+        bool known[COST_COUNT]; /* others are zero: the moment does not tell them, or
+                                 * nothing was searched for leaks */
 };
 
 void cost_start(struct cost_source *c, const struct selection *sel, struct symbols *s);

@@ -21,7 +21,8 @@ void course_free(struct course *c)
 }
 
 /* NEWS of one site, in the sum of all that are one. */
-static void add(struct profile_change *sum, struct profile_change *one, const struct profile_change *news)
+static void add(struct profile_change *sum, struct profile_change *one,
+                const struct profile_change *news)
 {
         sum->live_bytes += news->live_bytes - one->live_bytes;
         sum->live_blocks += news->live_blocks - one->live_blocks;
@@ -39,7 +40,8 @@ void course_step(struct course *c, uint32_t slice)
         c->changed_count = 0;
         for (uint32_t i = 0; i < s->change_count; i++) {
                 const struct profile_change *news = &c->profile->changes[s->change_first + i];
-                uint32_t number = news->site < c->profile->site_count ? c->number[news->site] : COURSE_NONE;
+                uint32_t number = news->site < c->profile->site_count ? c->number[news->site]
+                                                                      : COURSE_NONE;
 
                 if (number == COURSE_NONE)
                         continue;
@@ -53,7 +55,8 @@ void course_step(struct course *c, uint32_t slice)
 uint32_t *course_samples(const struct stack_costs *s)
 {
         const struct profile *p = s->profile;
-        uint32_t *number = heap_zero(p->site_count, sizeof *number), *of_leader = heap_zero(p->site_count, sizeof *of_leader);
+        uint32_t *number = heap_zero(p->site_count, sizeof *number),
+                 *of_leader = heap_zero(p->site_count, sizeof *of_leader);
         uint8_t *chosen = select_sites(s->sel, &s->sel->heap);
 
         for (uint32_t i = 0; i < s->sel->heap.count; i++)
@@ -90,11 +93,14 @@ static uint32_t slices_until(const struct profile *p, const struct moment *m)
         return count;
 }
 
-/* Marks of the program have a place before or after the peak; between other slices it is told by milliseconds. */
-static bool peak_is_inside(const struct course_span *s, const struct profile *p, const struct moment *from, const struct moment *to)
+/* Marks of the program have a place before or after the peak; between other slices it
+ * is told by milliseconds. */
+static bool peak_is_inside(const struct course_span *s, const struct profile *p,
+                           const struct moment *from, const struct moment *to)
 {
         uint64_t ms = p->totals.peak_ms;
-        bool after = !s->first || (s->peak >= s->first && (is_own(p, from) || p->slices[s->first - 1].ms < ms));
+        bool after = !s->first ||
+                     (s->peak >= s->first && (is_own(p, from) || p->slices[s->first - 1].ms < ms));
 
         if (s->to_end || s->to_peak)
                 return after;
@@ -106,10 +112,14 @@ bool span_make(struct course_span *s, const struct export_input *in, struct err 
         const struct profile *p = in->profile;
         const struct moment none = { .type = MOMENT_NONE };
         bool range = in->request && in->request->from.type != MOMENT_NONE;
-        const struct moment *from = range ? &in->request->from : &none, *to = range ? &in->request->to : in->request ? &in->request->at : &none;
+        const struct moment *from = range ? &in->request->from : &none,
+                            *to = range         ? &in->request->to
+                                  : in->request ? &in->request->at
+                                                : &none;
         uint64_t end = profile_end_ms(p);
 
-        *s = (struct course_span){ .to_end = to->type == MOMENT_NONE || to->type == MOMENT_END, .to_peak = to->type == MOMENT_PEAK };
+        *s = (struct course_span){ .to_end = to->type == MOMENT_NONE || to->type == MOMENT_END,
+                                   .to_peak = to->type == MOMENT_PEAK };
         s->first = range ? slices_until(p, from) : 0;
         s->last = slices_until(p, to);
         if (s->first > s->last) /* of one millisecond */
@@ -120,8 +130,9 @@ bool span_make(struct course_span *s, const struct export_input *in, struct err 
         s->peak = profile_slices_before_peak(p);
         s->has_peak = peak_is_inside(s, p, from, to);
         if (!s->last && (to->type == MOMENT_TIME || to->type == MOMENT_MARK))
-                return err_set(e, ERR_EXIT_USAGE, "the recording has no time slice that early (the first is at %llu ms)",
-                               p->slice_count ? (unsigned long long)p->slices[0].ms : 0ull);
+                return err_set(e, ERR_EXIT_USAGE,
+                               "the recording has no time slice that early (the first is at %llu "
+                               "ms)", p->slice_count ? (unsigned long long)p->slices[0].ms : 0ull);
         return true;
 }
 
@@ -130,7 +141,8 @@ uint32_t span_largest(const struct course_span *s, const struct profile *p)
         uint32_t largest = profile_detail(p, s->first ? s->first - 1 : 0);
 
         for (uint32_t i = largest + 1; i < s->last; i++)
-                if (!(p->slices[i].flags & PROFILE_SLICE_TOTALS) && p->slices[i].live_bytes > p->slices[largest].live_bytes)
+                if (!(p->slices[i].flags & PROFILE_SLICE_TOTALS) &&
+                    p->slices[i].live_bytes > p->slices[largest].live_bytes)
                         largest = i;
         return largest;
 }

@@ -19,7 +19,7 @@
 
 struct course {
         const struct profile *profile;
-        uint32_t *number;            /* by site: which sum it is part of; COURSE_NONE.  The caller's */
+        uint32_t *number; /* by site: which sum it is part of; COURSE_NONE.  The caller's */
         struct profile_change *each; /* by site, as it is now */
         struct profile_change *sums; /* as they are now; .reserved is used inside */
         uint32_t *changed;           /* the sums that the last step changed */
@@ -54,7 +54,8 @@ struct course_span {
 /* false: there is no slice that early. */
 bool span_make(struct course_span *s, const struct export_input *in, struct err *e);
 
-/* The slice with most live bytes, the one that the span begins with among them.  Only when LAST is not 0. */
+/* The slice with most live bytes, the one that the span begins with among them.
+ * Only when LAST is not 0. */
 uint32_t span_largest(const struct course_span *s, const struct profile *p);
 
 /* The time of slice I; those behind the last one are the end. */

@@ -2,7 +2,8 @@
 /*
  * dhat.c -- the file of Valgrind's DHAT, version 2: dh_view.html and the Firefox Profiler read it.
  *
- * Keeps:  two program points with equal frames are an error to dh_view, so stacks are merged by their names first.
+ * Keeps:  two program points with equal frames are an error to dh_view, so stacks are
+ *         merged by their names first.
  */
 #include <stdlib.h>
 
@@ -21,7 +22,8 @@ struct amount {
 
 /* The numbers of a sample. */
 struct point {
-        struct amount total, most, peak, end; /* most: of this one, as far as moments show it; peak: when the program had most */
+        struct amount total, most, peak, end; /* most: of this one, as far as moments show it; peak:
+                                               * when the program had most */
         uint64_t lifetime_us;                 /* of all its blocks until the end, summed */
 };
 
@@ -29,7 +31,8 @@ struct point {
 struct dhat {
         const struct stack_costs *stacks;
         struct course_span span;
-        uint32_t largest; /* the slice that stands for the peak, which is not known; UINT32_MAX: it is, or there is none */
+        uint32_t largest; /* the slice that stands for the peak, which is not known;
+                           * UINT32_MAX: it is, or there is none */
         uint64_t peak_ms, end_ms;
         struct point *points; /* by sample */
 };
@@ -89,8 +92,11 @@ static void take_run(struct dhat *d, const uint32_t *numbers)
         while (packed_next(&w)) {
                 const struct profile_block *b = w.block;
 
-                if (b->site < p->site_count && numbers[b->site] != COURSE_NONE && b->birth_ms < d->end_ms)
-                        d->points[numbers[b->site]].lifetime_us += profile_block_times(p, b) * (d->end_ms - b->birth_ms) * US_PER_MS;
+                if (b->site < p->site_count && numbers[b->site] != COURSE_NONE &&
+                    b->birth_ms < d->end_ms)
+                        d->points[numbers[b->site]].lifetime_us += profile_block_times(p, b) *
+                                                                   (d->end_ms - b->birth_ms) *
+                                                                   US_PER_MS;
         }
         packed_close(&w);
 }
@@ -111,8 +117,12 @@ static void make_points(struct dhat *d)
         uint32_t *numbers = course_samples(d->stacks);
 
         d->largest = d->span.last && !d->span.has_peak ? span_largest(&d->span, p) : UINT32_MAX;
-        d->peak_ms = d->span.has_peak ? profile_peak_ms(p) : d->span.last ? p->slices[d->largest].ms : 0;
-        d->end_ms = d->span.whole ? p->meta.duration_ms : d->span.last ? p->slices[d->span.last - 1].ms : 0;
+        d->peak_ms = d->span.has_peak ? profile_peak_ms(p)
+                     : d->span.last   ? p->slices[d->largest].ms
+                                      : 0;
+        d->end_ms = d->span.whole  ? p->meta.duration_ms
+                    : d->span.last ? p->slices[d->span.last - 1].ms
+                                   : 0;
         d->points = heap_zero(d->stacks->sample_count, sizeof *d->points);
         take_course(d, numbers);
         if (d->span.has_peak)
@@ -189,8 +199,9 @@ static void put_head(const struct dhat *d, struct str *out)
         struct str command = { 0 };
 
         valgrind_command(p, "", &command);
-        str_format(out, "{\"dhatFileVersion\": 2, \"mode\": \"heap\", \"verb\": \"Allocated\", \"bklt\": %s, \"bkacc\": false,\n",
-                   lifetimes ? "true" : "false");
+        str_format(out,
+                   "{\"dhatFileVersion\": 2, \"mode\": \"heap\", \"verb\": \"Allocated\", "
+                   "\"bklt\": %s, \"bkacc\": false,\n", lifetimes ? "true" : "false");
         json_text_field(out, " \"tu\": \"\\u00b5s\", \"Mtu\": \"s\", \"", "cmd", str_get(&command));
         json_field(out, ", \"", "pid", p->meta.pid);
         if (lifetimes) {
@@ -202,14 +213,21 @@ static void put_head(const struct dhat *d, struct str *out)
         str_free(&command);
 }
 
-static bool is_possible(const struct export_input *in, const struct course_span *span, struct err *e)
+static bool is_possible(const struct export_input *in, const struct course_span *span,
+                        struct err *e)
 {
         if (span->to_peak)
-                return err_set(e, ERR_EXIT_USAGE, "--to dhat always has the peak beside the end (t-gmax): leave out --at peak");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "--to dhat always has the peak beside the end (t-gmax): leave out "
+                               "--at peak");
         if (!span->whole && in->sel->moment != SELECT_OF_RUN)
-                return err_set(e, ERR_EXIT_USAGE, "--thread cannot be combined with --at TIME: time slices do not tell threads apart");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "--thread cannot be combined with --at TIME: time slices do not "
+                               "tell threads apart");
         if (!span->has_peak && in->remarks)
-                str_text(in->remarks, "the peak of the run is not before that moment: t-gmax is the largest that the timeline shows until then\n");
+                str_text(in->remarks,
+                         "the peak of the run is not before that moment: t-gmax is the largest "
+                         "that the timeline shows until then\n");
         return true;
 }
 

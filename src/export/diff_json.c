@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff_json.c -- what changed between two recordings, for programs: the fields of `report --json` as signed differences.
+ * diff_json.c -- what changed between two recordings, for programs: the fields of `report
+ * --json` as signed differences.
  */
 #include "query/diff.h"
 
@@ -10,7 +11,8 @@
 #include "ledger/ledger.h"
 #include "query/merge.h"
 
-static void write_recording(const struct diff *d, enum match_side side, const char *name, struct str *out)
+static void write_recording(const struct diff *d, enum match_side side, const char *name,
+                            struct str *out)
 {
         const struct profile_meta *m = &d->sel[side]->profile->meta;
 
@@ -74,12 +76,14 @@ static void write_leaks(const struct diff *d, struct str *out)
         str_text(out, "},\n");
 }
 
-static void write_site(const struct diff *d, const struct diff_row *row, struct frames *frames, struct str *out)
+static void write_site(const struct diff *d, const struct diff_row *row, struct frames *frames,
+                       struct str *out)
 {
         struct select_row change = diff_numbers(d, row);
 
         json_field(out, "{\"", "id", row->site);
-        str_format(out, ", \"of\": \"%s\", \"change\": \"%s\"", row->shown == MATCH_NEW ? "new" : "old",
+        str_format(out, ", \"of\": \"%s\", \"change\": \"%s\"",
+                   row->shown == MATCH_NEW ? "new" : "old",
                    diff_change_word(diff_change_of(d, row)));
         report_json_site_numbers(&change, diff_row_leaks(d, row), &d->known, out);
         str_text(out, ", \"kind\": ");
@@ -91,7 +95,8 @@ static void write_site(const struct diff *d, const struct diff_row *row, struct 
         str_char(out, '}');
 }
 
-static void write_sites(const struct diff *d, struct frames *frames, uint32_t limit, struct str *out)
+static void write_sites(const struct diff *d, struct frames *frames, uint32_t limit,
+                        struct str *out)
 {
         uint32_t count = 0;
 
@@ -112,7 +117,8 @@ void diff_json(const struct diff *d, const struct diff_options *options, struct 
 
         for (int side = 0; side < MATCH_SIDES; side++)
                 frames_start(&frames[side], d->sel[side], d->symbols[side]);
-        for (uint32_t i = 0; i < d->count; i++) /* one list: the old recording's frames follow the new one's */
+        /* One list: the old recording's frames follow the new one's. */
+        for (uint32_t i = 0; i < d->count; i++)
                 if (!d->rows[i].equal && d->rows[i].shown == MATCH_NEW)
                         frames_meet(&frames[MATCH_NEW], d->sel[MATCH_NEW], d->rows[i].from.node);
         frames[MATCH_OLD].next = frames[MATCH_NEW].next;

@@ -3,8 +3,8 @@
  * export.h -- a recording in the forms that other tools read.
  *
  * Room:   outside.  export.c has the table; each form has a file of its own.
- * Keeps:  a form is made from a selection (--at, --range, --cost and the filters of `report` are in it already), in memory, and never fails for
- *         want of names.
+ * Keeps:  a form is made from a selection (--at, --range, --cost and the filters of `report` are in
+ *         it already), in memory, and never fails for want of names.
  */
 #ifndef SEEP_EXPORT_EXPORT_H
 #define SEEP_EXPORT_EXPORT_H
@@ -23,16 +23,22 @@
 struct export_input {
         const struct profile *profile;
         struct symbols *symbols;
-        const struct selection *sel; /* of PROFILE, by SYMBOLS: which stacks, of which moment, by which cost */
-        const char *file;            /* the recording, for forms that need its event log; NULL: there is none */
-        const char *folder;          /* where its event log is beside, when FILE is not there; or NULL */
-        bool cost_set;               /* one cost was asked for; else forms with several give all of them ... */
+        const struct selection *sel; /* of PROFILE, by SYMBOLS: which stacks, of
+                                      * which moment, by which cost */
+        const char *file;            /* the recording, for forms that need its event
+                                      * log; NULL: there is none */
+        const char *folder; /* where its event log is beside, when FILE is not there; or NULL */
+        bool cost_set; /* one cost was asked for; else forms with several give all of them ... */
         enum cost_kind cost;         /* ... and those with one take what shares of SEL go by */
-        const struct selection *resources; /* the same of things with a handle; NULL: they are left out */
-        bool usual;                        /* pprof has its four usual values only: allocated and in use */
-        struct str *remarks;         /* sentences for the user are appended, a line each; NULL: nobody wants to know */
-        const struct select_request *request; /* its threads and, for EXPORT_COURSE, its moments; NULL: all of them, the whole run */
-        struct export_reader *reader; /* for forms that may be longer than memory; NULL: all stays in the text */
+        const struct selection *resources; /* the same of things with a handle; NULL: they are left
+                                            * out */
+        bool usual; /* pprof has its four usual values only: allocated and in use */
+        struct str *remarks;         /* sentences for the user are appended, a line each;
+                                      * NULL: nobody wants to know */
+        const struct select_request *request; /* its threads and, for EXPORT_COURSE, its moments;
+                                               * NULL: all of them, the whole run */
+        struct export_reader *reader; /* for forms that may be longer than memory;
+                                       * NULL: all stays in the text */
 };
 
 /* Who takes what is there so far. */
@@ -44,7 +50,8 @@ struct export_reader {
 /* What a form can do, and wants. */
 #define EXPORT_BINARY 1u /* not to be written to a terminal */
 #define EXPORT_EVENTS 2u /* made from the event log: the recording must have one */
-#define EXPORT_COURSE 4u /* of what happened over time: SEL is of the whole run, the form takes its part of it (export/course.h) */
+#define EXPORT_COURSE 4u /* of what happened over time: SEL is of the whole run, the form takes its
+                          * part of it (export/course.h) */
 #define EXPORT_FOLLOWS_AT 8u
 #define EXPORT_FOLLOWS_RANGE 16u
 #define EXPORT_FOLLOWS_COST 32u /* has one cost, or can do with one */
@@ -52,11 +59,13 @@ struct export_reader {
 #define EXPORT_MARKS 128u /* tells which frames are wrappers instead of leaving them out */
 #define EXPORT_RESOURCES 256u /* tells of resources too */
 #define EXPORT_FINDINGS 512u /* what is wrong, whatever is selected: SEL has no rows */
-#define EXPORT_FOLLOWS_ALL (EXPORT_FOLLOWS_AT | EXPORT_FOLLOWS_RANGE | EXPORT_FOLLOWS_COST | EXPORT_FOLLOWS_FILTERS)
+#define EXPORT_FOLLOWS_ALL \
+        (EXPORT_FOLLOWS_AT | EXPORT_FOLLOWS_RANGE | EXPORT_FOLLOWS_COST | EXPORT_FOLLOWS_FILTERS)
 
 struct export_form {
         const char *word;    /* --to WORD */
-        const char *suffix;  /* of the usual file name, with its dot; its beginning when the dot is at the end */
+        const char *suffix;  /* of the usual file name, with its dot; its beginning
+                              * when the dot is at the end */
         const char *purpose; /* which programs read it, and what they show: one line */
         uint32_t flags;      /* EXPORT_* */
         bool (*write)(const struct export_input *in, struct str *out, struct err *e);
@@ -69,10 +78,12 @@ const struct export_form *export_find(const char *word);
 extern const struct export_form export_forms[];
 
 /* The cost that a form with one cost gives; false: the selection does not know it. */
-bool export_cost(const struct export_input *in, const struct cost_source *source, enum cost_kind *cost, struct err *e);
+bool export_cost(const struct export_input *in, const struct cost_source *source,
+                 enum cost_kind *cost, struct err *e);
 
 /* Whether a form with several costs gives this one. */
-bool export_gives(const struct export_input *in, const struct cost_source *source, enum cost_kind cost);
+bool export_gives(const struct export_input *in, const struct cost_source *source,
+                  enum cost_kind cost);
 
 /* Tell that a form without negative numbers leaves out COUNT stacks. */
 void export_remark_negative(const struct export_input *in, uint32_t count);
@@ -81,7 +92,8 @@ void export_remark_negative(const struct export_input *in, uint32_t count);
 struct events_log;
 void export_remark_cut(const struct export_input *in, const struct events_log *log);
 
-/* After each piece of a long form: what is there goes out when it is much.  false: there is no use in more. */
+/* After each piece of a long form: what is there goes out when it is much.  false:
+ * there is no use in more. */
 #define EXPORT_AT_ONCE (64u << 10)
 bool export_more(const struct export_input *in, struct str *out);
 

@@ -2,7 +2,8 @@
 /*
  * findings.c -- leaks and wrong releases as SARIF, JUnit and Valgrind's XML.
  *
- * Keeps:  the files are those that `seep check` writes when no budget is given: nothing may be lost or released wrongly.
+ * Keeps:  the files are those that `seep check` writes when no budget is given: nothing may be
+ *         lost or released wrongly.
  */
 #include "export/ci.h"
 #include "export/export.h"
@@ -10,18 +11,22 @@
 #include "query/findings.h"
 #include "query/location.h"
 
-typedef void findings_form(const struct findings *f, const struct location_root *root, struct str *out);
+typedef void findings_form(const struct findings *f, const struct location_root *root,
+                           struct str *out);
 
-static bool write_findings(const struct export_input *in, findings_form *form, struct str *out, struct err *e)
+static bool write_findings(const struct export_input *in, findings_form *form, struct str *out,
+                           struct err *e)
 {
-        struct budgets budgets = { .limits = { [BUDGET_LEAKS] = { .set = true }, [BUDGET_BAD_FREES] = { .set = true } } };
+        struct budgets budgets = { .limits = { [BUDGET_LEAKS] = { .set = true },
+                                               [BUDGET_BAD_FREES] = { .set = true } } };
         struct location_root root = { 0 };
         struct findings_request request = { .budgets = &budgets, .root = &root };
-        struct findings_recording recording = { .profile = in->profile, .symbols = in->symbols, .path = in->file,
-                                                .wrappers = in->sel->wrappers };
+        struct findings_recording recording = { .profile = in->profile, .symbols = in->symbols,
+                                                .path = in->file, .wrappers = in->sel->wrappers };
         struct findings found = { 0 };
         struct str trouble = { 0 };
-        bool good = location_find_root(&root, NULL, e) && findings_add(&found, &request, &recording, &trouble, e);
+        bool good = location_find_root(&root, NULL, e) &&
+                    findings_add(&found, &request, &recording, &trouble, e);
 
         if (good) {
                 findings_settle(&found);
@@ -41,7 +46,8 @@ static void as_junit(const struct findings *f, const struct location_root *root,
         junit_write(f, out);
 }
 
-static void as_valgrind_xml(const struct findings *f, const struct location_root *root, struct str *out)
+static void as_valgrind_xml(const struct findings *f, const struct location_root *root,
+                            struct str *out)
 {
         (void)root;
         valgrind_xml_write(f, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * findings_json.c -- `seep check --json`: budgets and findings for programs.  Fields may be added, never renamed.
+ * findings_json.c -- `seep check --json`: budgets and findings for programs.  Fields may
+ * be added, never renamed.
  */
 #include "query/findings.h"
 
@@ -12,7 +13,8 @@
 
 static const char *state_word(enum finding_state state)
 {
-        static const char *const words[] = { [FINDING_BREAKS] = "breaks", [FINDING_HINT] = "hint", [FINDING_ALLOWED] = "allowed",
+        static const char *const words[] = { [FINDING_BREAKS] = "breaks", [FINDING_HINT] = "hint",
+                                             [FINDING_ALLOWED] = "allowed",
                                              [FINDING_KNOWN] = "known" };
 
         return words[state];
@@ -44,7 +46,8 @@ static void write_verdict(const struct findings *f, uint32_t index, struct str *
 {
         const struct budget_verdict *v = &f->verdicts[index];
 
-        str_format(out, "{\"budget\": \"%s\", \"kept\": %s", budget_option(v->budget), v->kept ? "true" : "false");
+        str_format(out, "{\"budget\": \"%s\", \"kept\": %s", budget_option(v->budget),
+                   v->kept ? "true" : "false");
         json_field(out, ", \"", "process", v->process);
         json_field(out, ", \"", "pid", f->processes[v->process].pid);
         if (v->budget == BUDGET_NO_ALLOC) {
@@ -73,7 +76,8 @@ static void write_stack(const struct finding_stack *stack, struct str *out)
                 json_text(out, frame->signature);
                 json_place(out, frame->path ? frame->path : frame->file, frame->line);
                 field_text(out, "module", frame->module);
-                str_format(out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s}", frame->address, frame->inlined ? "true" : "false");
+                str_format(out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s}",
+                           frame->address, frame->inlined ? "true" : "false");
         }
         str_char(out, ']');
 }
@@ -84,7 +88,8 @@ static void write_finding(const struct findings *f, uint32_t index, struct str *
         struct str text = { 0 };
 
         finding_say(finding, &text);
-        str_format(out, "{\"kind\": \"%s\", \"state\": \"%s\"", finding_words(finding->kind)->word, state_word(finding->state));
+        str_format(out, "{\"kind\": \"%s\", \"state\": \"%s\"", finding_words(finding->kind)->word,
+                   state_word(finding->state));
         field_text(out, "text", str_get(&text));
         str_format(out, ", \"fingerprint\": \"%016" PRIx64 "\"", finding->fingerprint);
         json_field(out, ", \"", "process", finding->process);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * firefox.c -- a profile for the Firefox Profiler: allocations with their stacks over time, and the heap as a track.
+ * firefox.c -- a profile for the Firefox Profiler: allocations with their stacks over time,
+ * and the heap as a track.
  *
- * Keeps:  processed format, version 48, which later versions of the profiler convert.  One row for each event of the log, up to FIREFOX_ROWS of
- *         them; without a log a few rows for each stack and moment.  What is released has the stack of its allocation.
+ * Keeps:  processed format, version 48, which later versions of the profiler convert.  One row for
+ *         each event of the log, up to FIREFOX_ROWS of them; without a log a few rows for each
+ *         stack and moment.  What is released has the stack of its allocation.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -155,7 +157,8 @@ static void rows_of_moments(struct firefox *f)
         pieces_free(&pieces);
 }
 
-/* The log where there is one; false: without one, what single threads did over time is not known. */
+/* The log where there is one; false: without one, what single threads did over time is not
+ * known. */
 static bool make_rows(struct firefox *f, struct err *e)
 {
         struct log log;
@@ -164,10 +167,14 @@ static bool make_rows(struct firefox *f, struct err *e)
         if (good && !log.ended)
                 export_remark_cut(f->in, log.events);
         else if (!good && log.events && f->in->remarks)
-                str_format(f->in->remarks, "the event log has more than %u rows for the Firefox Profiler: what each stack did from moment to moment "
-                                           "is exported instead (-i, -x, --module and --thread select less)\n", FIREFOX_ROWS);
+                str_format(f->in->remarks,
+                           "the event log has more than %u rows for the Firefox Profiler: what "
+                           "each stack did from moment to moment is exported instead (-i, -x, "
+                           "--module and --thread select less)\n", FIREFOX_ROWS);
         if (!good && f->in->sel->moment != SELECT_OF_RUN)
-                err_set(e, ERR_EXIT_USAGE, "--thread: what single threads did over time is in the event log only: 'seep record --events' keeps one%s",
+                err_set(e, ERR_EXIT_USAGE,
+                        "--thread: what single threads did over time is in the event log only: "
+                        "'seep record --events' keeps one%s",
                         log.events ? ", and this one is too long for the Firefox Profiler" : "");
         else if (!good) {
                 *e = (struct err){ 0 };
@@ -184,7 +191,11 @@ static void put_rows(const struct firefox *f, struct str *out)
         const struct {
                 const char *name;
                 const struct str *column;
-        } columns[] = { { "time", &r->time }, { "weight", &r->weight }, { "stack", &r->stack }, { "memoryAddress", &r->address }, { "threadId", &r->thread } };
+        } columns[] = { { "time", &r->time },
+                        { "weight", &r->weight },
+                        { "stack", &r->stack },
+                        { "memoryAddress", &r->address },
+                        { "threadId", &r->thread } };
 
         str_text(out, ",\n  \"nativeAllocations\": {\"weightType\": \"bytes\"");
         for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
@@ -227,7 +238,8 @@ static void put_list(struct str *out, const char *name, const uint32_t *values, 
 
 static void put_stack_table(const struct stack_costs *s, struct str *out)
 {
-        uint32_t count = s->node_count - 1, *frame = heap_zero(count, sizeof *frame), *prefix = heap_zero(count, sizeof *prefix);
+        uint32_t count = s->node_count - 1, *frame = heap_zero(count, sizeof *frame),
+                 *prefix = heap_zero(count, sizeof *prefix);
 
         for (uint32_t i = 0; i < count; i++) {
                 frame[i] = s->nodes[i + 1].frame;
@@ -257,7 +269,9 @@ static void make_functions(struct firefox *f, struct functions *functions)
         struct str name = { 0 }, key = { 0 };
         size_t room = (size_t)s->frame_count;
 
-        *functions = (struct functions){ heap_zero(room, sizeof(uint32_t)), heap_zero(room, sizeof(uint32_t)), heap_zero(room, sizeof(uint32_t)),
+        *functions = (struct functions){ heap_zero(room, sizeof(uint32_t)),
+                                         heap_zero(room, sizeof(uint32_t)),
+                                         heap_zero(room, sizeof(uint32_t)),
                                          heap_zero(room, sizeof(uint32_t)), 0, { 0 }, { 0 } };
         for (uint32_t i = 0; i < s->frame_count; i++) {
                 const char *file = s->frames[i].names->file, *module = stack_costs_module(s, i);
@@ -266,7 +280,8 @@ static void make_functions(struct firefox *f, struct functions *functions)
                 str_clear(&name);
                 str_clear(&key);
                 stack_costs_name(s, i, &name);
-                str_format(&key, "%s\n%s\n%s", str_get(&name), file ? file : "", module ? module : "");
+                str_format(&key, "%s\n%s\n%s", str_get(&name), file ? file : "",
+                           module ? module : "");
                 number = strings_number(&functions->keys, str_get(&key));
                 functions->of_frame[i] = number;
                 if (number < functions->count)
@@ -274,13 +289,15 @@ static void make_functions(struct firefox *f, struct functions *functions)
                 functions->count++;
                 functions->name[number] = strings_number(&f->strings, str_get(&name));
                 functions->file[number] = file ? strings_number(&f->strings, file) : UINT32_MAX;
-                functions->resource[number] = strings_number(&functions->modules, module ? label_base(module) : "?");
+                functions->resource[number] = strings_number(&functions->modules,
+                                                             module ? label_base(module) : "?");
         }
         str_free(&name);
         str_free(&key);
 }
 
-static void put_frame_table(const struct stack_costs *s, const struct functions *functions, struct str *out)
+static void put_frame_table(const struct stack_costs *s, const struct functions *functions,
+                            struct str *out)
 {
         uint32_t count = s->frame_count, *line = heap_zero(count, sizeof *line);
 
@@ -302,9 +319,11 @@ static void put_frame_table(const struct stack_costs *s, const struct functions 
         free(line);
 }
 
-static void put_function_table(struct firefox *f, const struct functions *functions, struct str *out)
+static void put_function_table(struct firefox *f, const struct functions *functions,
+                               struct str *out)
 {
-        uint32_t count = functions->count, *names = heap_zero(functions->modules.count, sizeof *names);
+        uint32_t count = functions->count,
+                 *names = heap_zero(functions->modules.count, sizeof *names);
 
         str_text(out, ",\n  \"funcTable\": {");
         json_field(out, "\"", "length", count);
@@ -349,12 +368,14 @@ static void put_stacks(struct firefox *f, struct str *out)
 static void put_markers(struct firefox *f, struct str *out)
 {
         const struct profile *p = f->in->profile;
-        uint32_t count = 0, *name = heap_zero(p->mark_count, sizeof *name), *ms = heap_zero(p->mark_count, sizeof *ms);
+        uint32_t count = 0, *name = heap_zero(p->mark_count, sizeof *name),
+                 *ms = heap_zero(p->mark_count, sizeof *ms);
 
         for (uint32_t i = 0; i < p->mark_count; i++) {
                 struct str label = { 0 };
 
-                if (p->marks[i].slice + 1ull < f->span.first || (!f->span.to_end && p->marks[i].slice >= f->span.last))
+                if (p->marks[i].slice + 1ull < f->span.first ||
+                    (!f->span.to_end && p->marks[i].slice >= f->span.last))
                         continue;
                 str_format(&label, "%s %s", profile_mark_word(p->marks[i].type), p->marks[i].label);
                 name[count] = strings_number(&f->strings, str_get(&label));
@@ -411,10 +432,15 @@ static void put_counter(const struct firefox *f, struct str *out)
                         track_add(&t, s->ms, s->live_bytes, s->allocs + s->frees);
         }
         if (span->to_end)
-                track_add(&t, span->to_ms, p->totals.live_bytes, p->totals.allocations + p->totals.frees);
-        str_text(out, "\"counters\": [{\"name\": \"malloc\", \"category\": \"Memory\", \"description\": \"live heap memory\",");
-        str_format(out, " \"pid\": \"%u\", \"mainThreadIndex\": 0, \"samples\": {\"length\": %u,\n   \"time\": [%s],\n   \"count\": [%s],\n   \"number\": [%s]}}],\n",
-                   p->meta.pid, t.length, str_get(&t.time), str_get(&t.count), str_get(&t.number));
+                track_add(&t, span->to_ms, p->totals.live_bytes,
+                          p->totals.allocations + p->totals.frees);
+        str_text(out,
+                 "\"counters\": [{\"name\": \"malloc\", \"category\": \"Memory\", \"description\": "
+                 "\"live heap memory\",");
+        str_format(out,
+                   " \"pid\": \"%u\", \"mainThreadIndex\": 0, \"samples\": {\"length\": %u,\n   "
+                   "\"time\": [%s],\n   \"count\": [%s],\n   \"number\": [%s]}}],\n", p->meta.pid,
+                   t.length, str_get(&t.time), str_get(&t.count), str_get(&t.number));
         str_free(&t.time);
         str_free(&t.count);
         str_free(&t.number);
@@ -424,11 +450,17 @@ static void put_thread(struct firefox *f, struct str *out)
 {
         const struct profile *p = f->in->profile;
 
-        str_text(out, " \"threads\": [{\"name\": \"heap\", \"isMainThread\": true, \"processType\": \"default\", \"processName\": ");
+        str_text(out,
+                 " \"threads\": [{\"name\": \"heap\", \"isMainThread\": true, \"processType\": "
+                 "\"default\", \"processName\": ");
         json_text(out, p->meta.program);
-        str_format(out, ", \"pid\": \"%u\", \"tid\": %u, \"processStartupTime\": 0, \"processShutdownTime\": null, \"registerTime\": 0, \"unregisterTime\": null,\n"
-                        "  \"pausedRanges\": [], \"nativeSymbols\": {\"length\": 0, \"libIndex\": [], \"address\": [], \"name\": [], \"functionSize\": []},\n"
-                        "  \"samples\": {\"length\": 2, \"stack\": [null,null], \"time\": [%" PRIu64 ",%" PRIu64 "], \"weight\": null, \"weightType\": \"samples\"}",
+        str_format(out,
+                   ", \"pid\": \"%u\", \"tid\": %u, \"processStartupTime\": 0, "
+                   "\"processShutdownTime\": null, \"registerTime\": 0, \"unregisterTime\": null,\n"
+                   "  \"pausedRanges\": [], \"nativeSymbols\": {\"length\": 0, \"libIndex\": [], "
+                   "\"address\": [], \"name\": [], \"functionSize\": []},\n"
+                   "  \"samples\": {\"length\": 2, \"stack\": [null,null], \"time\": [%" PRIu64
+                   ",%" PRIu64 "], \"weight\": null, \"weightType\": \"samples\"}",
                    p->meta.pid, p->meta.pid, f->span.from_ms, f->span.to_ms);
         put_rows(f, out);
         put_stacks(f, out);
@@ -451,9 +483,12 @@ bool export_firefox(const struct export_input *in, struct str *out, struct err *
         stack_costs_make(&f.stacks, in, CALLTREE_BY_LINE);
         good = make_rows(&f, e);
         if (good) {
-                str_text(out, "{\"meta\": {\"interval\": 1, \"processType\": 0, \"stackwalk\": 1, \"version\": 28, \"preprocessedProfileVersion\": 48,\n"
-                              "  \"categories\": [{\"name\": \"Other\", \"color\": \"grey\", \"subcategories\": [\"Other\"]}], \"markerSchema\": [],\n"
-                              "  \"symbolicated\": true, \"importedFrom\": \"seep\", \"product\": ");
+                str_text(out,
+                         "{\"meta\": {\"interval\": 1, \"processType\": 0, \"stackwalk\": 1, "
+                         "\"version\": 28, \"preprocessedProfileVersion\": 48,\n"
+                         "  \"categories\": [{\"name\": \"Other\", \"color\": \"grey\", "
+                         "\"subcategories\": [\"Other\"]}], \"markerSchema\": [],\n"
+                         "  \"symbolicated\": true, \"importedFrom\": \"seep\", \"product\": ");
                 json_text(out, in->profile->meta.program);
                 json_field(out, ", \"", "startTime", in->profile->meta.start_realtime_ns / 1000000);
                 str_text(out, "},\n \"libs\": [], \"pages\": [], ");

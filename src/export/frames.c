@@ -41,12 +41,14 @@ static uint32_t frames_place(struct frames *f, uint32_t node)
 
         if (f->place[node]) /* the usual case: most frames are met by many stacks */
                 return f->place[node] - 1;
-        number = TABLE_NUMBER(&f->numbers, table_hash(p->pc + p->exact, p->module), n, frames_same(f, f->nodes[n], node));
+        number = TABLE_NUMBER(&f->numbers, table_hash(p->pc + p->exact, p->module), n,
+                              frames_same(f, f->nodes[n], node));
         if (number == f->node_count) {
                 f->nodes = heap_next(f->nodes, f->node_count, sizeof *f->nodes);
                 f->nodes[f->node_count++] = node;
                 f->place[node] = f->next + 1;
-                f->length[node] = (uint8_t)symbols_node(f->symbols, node, &unused); /* at most DEBUG_FRAMES */
+                /* At most DEBUG_FRAMES. */
+                f->length[node] = (uint8_t)symbols_node(f->symbols, node, &unused);
                 f->next += f->length[node];
         } else {
                 same = f->nodes[number];
@@ -85,14 +87,16 @@ static void frame_flag(struct str *out, const char *name, bool set)
         str_format(out, ", \"%s\": %s", name, set ? "true" : "false");
 }
 
-static void frame_write(const struct frames *f, uint32_t node, const struct symbol_frame *frame, struct str *out)
+static void frame_write(const struct frames *f, uint32_t node, const struct symbol_frame *frame,
+                        struct str *out)
 {
         const struct profile_node *n = &f->profile->nodes[node];
 
         json_text_field(out, "{\"", "function", frame->function);
         json_place(out, frame->file, frame->line);
         str_text(out, ", \"module\": ");
-        json_text(out, n->module < f->profile->module_count ? f->profile->modules[n->module].path : NULL);
+        json_text(out, n->module < f->profile->module_count ? f->profile->modules[n->module].path
+                                                            : NULL);
         str_format(out, ", \"address\": \"0x%" PRIx64 "\"", n->pc);
         frame_flag(out, "inlined", frame->inlined);
         frame_flag(out, "start", symbols_is_start(f->symbols, node));

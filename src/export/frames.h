@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* frames.h -- stacks in JSON: lists of indices into one list of frames, where each address stands once. */
+/* frames.h -- stacks in JSON: lists of indices into one list of frames, where each address stands
+ * once. */
 #ifndef SEEP_EXPORT_FRAMES_H
 #define SEEP_EXPORT_FRAMES_H
 
@@ -17,13 +18,15 @@ struct frames {
         const struct profile *profile;
         struct symbols *symbols;
         const struct selection *whose; /* the selection that it was started with */
-        uint32_t *place; /* by node of the profile: 1 + index of its innermost frame, 0 not yet met */
+        uint32_t *place; /* by node of the profile: 1 + index of its innermost frame, 0 not yet
+                          * met */
         uint8_t *length; /* by node: how many frames it has */
         uint32_t *nodes; /* those that brought new frames */
         uint32_t node_count;
         uint32_t next;   /* index of the next frame; may be set before the first stack */
         struct table numbers; /* of nodes, by address */
-        struct wrappers *wrappers, usual; /* which frames are marked as wrappers; those of WHOSE, else the usual ones */
+        struct wrappers *wrappers, usual; /* which frames are marked as wrappers; those of
+                                           * WHOSE, else the usual ones */
 };
 
 /* SEL is the selection most stacks are of. */
@@ -33,7 +36,8 @@ void frames_free(struct frames *f);
 /* Give the frames of a stack their places, without writing it. */
 void frames_meet(struct frames *f, const struct selection *sel, uint32_t node);
 
-/* Append "[3, 4]": the stack of NODE in SEL's tree, innermost first.  One OUT for all stacks of one F. */
+/* Append "[3, 4]": the stack of NODE in SEL's tree, innermost first.  One OUT for all stacks of one
+ * F. */
 void frames_stack(struct frames *f, const struct selection *sel, uint32_t node, struct str *out);
 
 /* Append the frames met so far, as members of a list; FIRST: nothing stands in it yet. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* github.c -- findings where GitHub shows them: beside the source lines, and on the page of the job. */
+/* github.c -- findings where GitHub shows them: beside the source lines, and on the page of the
+ * job. */
 #include "export/ci.h"
 
 #include <inttypes.h>
@@ -12,7 +13,8 @@ enum {
         GITHUB_ANNOTATIONS = 10, /* that are shown of one step */
         GITHUB_FRAMES = 50,      /* of one stack, the innermost */
         GITHUB_ROWS = 500,       /* of the table of budgets */
-        GITHUB_SUMMARY_BYTES = 512 * 1024 /* above, no more stacks: 1 MiB in all steps is shown, or nothing */
+        GITHUB_SUMMARY_BYTES = 512 * 1024 /* above, no more stacks: 1 MiB in all
+                                           * steps is shown, or nothing */
 };
 
 /* ---- annotations ---- */
@@ -62,7 +64,8 @@ static void write_annotation(const struct finding *finding, struct str *out)
         str_text(out, "::");
         finding_say(finding, &text);
         if (!finding_is_general(finding->kind))
-                put_stack(finding_is_release(finding->kind) ? "freed by" : "allocated by", stack, &text);
+                put_stack(finding_is_release(finding->kind) ? "freed by" : "allocated by", stack,
+                          &text);
         put_stack("first freed by", &finding->first, &text);
         put_stack("allocated by", &finding->origin, &text);
         put_escaped(out, str_get(&text), "%\r\n");
@@ -128,7 +131,8 @@ static void write_budgets(const struct findings *f, struct str *out)
         uint32_t told = 0;
 
         str_text(out, "| process | budget | | measured |\n|---|---|---|---|\n");
-        for (uint32_t i = 0; i < f->verdict_count && told < GITHUB_ROWS && out->length < GITHUB_SUMMARY_BYTES; i++)
+        for (uint32_t i = 0;
+             i < f->verdict_count && told < GITHUB_ROWS && out->length < GITHUB_SUMMARY_BYTES; i++)
                 if (!many || !f->verdicts[i].kept) {
                         write_budget(f, &f->verdicts[i], out);
                         told++;
@@ -181,9 +185,11 @@ void github_summary(const struct findings *f, struct str *out)
         uint32_t broken = budgets_broken(f), count = findings_broken(f), more = 0;
 
         if (broken)
-                str_format(out, "### seep check: %" PRIu32 " of %" PRIu32 " budgets broken\n\n", broken, f->verdict_count);
+                str_format(out, "### seep check: %" PRIu32 " of %" PRIu32 " budgets broken\n\n",
+                           broken, f->verdict_count);
         else
-                str_format(out, "### seep check: all budgets kept%s\n\n", findings_unseen(f) ? ", but not everything was seen" : "");
+                str_format(out, "### seep check: all budgets kept%s\n\n",
+                           findings_unseen(f) ? ", but not everything was seen" : "");
         write_budgets(f, out);
         write_unseen(f, out);
         for (uint32_t i = 0; i < count; i++) {

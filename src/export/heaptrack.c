@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heaptrack.c -- every allocation and release as heaptrack 1.4 stores them (file version 3): heaptrack_print and heaptrack_gui read it.
+ * heaptrack.c -- every allocation and release as heaptrack 1.4 stores them (file version 3):
+ * heaptrack_print and heaptrack_gui read it.
  *
- * Keeps:  goes out as it is made; memory is that of the live blocks and of what was named so far.  All numbers are hexadecimal, indices begin with
- *         1 (those of allocations with 0).
+ * Keeps:  goes out as it is made; memory is that of the live blocks and of what was named so far.
+ *         All numbers are hexadecimal, indices begin with 1 (those of allocations with 0).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -67,14 +68,16 @@ static uint32_t string_of(struct heaptrack *h, const char *text)
         return number + 1;
 }
 
-/* A function with those that it is inlined into: all that is at an address, but for hidden wrappers. */
+/* A function with those that it is inlined into: all that is at an address, but for hidden
+ * wrappers. */
 static void put_ip(struct heaptrack *h, uint32_t frame)
 {
         const struct profile *p = h->in->profile;
         const struct calltree_frame *f = &h->tree.frames[frame];
         const struct profile_node *n = &p->nodes[f->node];
         const struct symbol_frame *names = f->names;
-        uint32_t module = string_of(h, n->module < p->module_count ? p->modules[n->module].path : NULL);
+        uint32_t module = string_of(h, n->module < p->module_count ? p->modules[n->module].path
+                                                                   : NULL);
         struct str line = { 0 };
 
         put_hex(&line, ' ', n->pc - !n->exact);
@@ -97,7 +100,8 @@ static uint32_t ip_of(struct heaptrack *h, uint32_t frame)
         return h->ips[frame];
 }
 
-/* The index of the stack that ends at NODE of the tree; callers have smaller ones.  0 is no stack. */
+/* The index of the stack that ends at NODE of the tree; callers have smaller ones.  0 is no
+ * stack. */
 static uint32_t trace_of(struct heaptrack *h, uint32_t node)
 {
         uint32_t count = 0, *path;
@@ -131,7 +135,8 @@ static void make_tree(struct heaptrack *h)
         h->ends = heap_zero(p->site_count, sizeof *h->ends);
         for (uint32_t i = 1; i < p->site_count; i++)
                 if (p->sites[i].node > LEDGER_NODE_CUT) {
-                        struct wrapper_frame from = wrappers_trim(h->in->sel->wrappers, p, h->in->symbols, p->sites[i].node);
+                        struct wrapper_frame from = wrappers_trim(h->in->sel->wrappers, p,
+                                                                  h->in->symbols, p->sites[i].node);
 
                         h->ends[i] = calltree_add(&h->tree, &whole, known, from);
                 }
@@ -143,8 +148,9 @@ static void make_tree(struct heaptrack *h)
 
 /* ---- allocations ---- */
 
-/* An allocation by its size and stack.  heaptrack takes a release for temporary when it is of the kind that came last, and any of kind 0 that
- * follows a release: so there is none of kind 0, and each kind is there twice; a release that is not temporary is told of the other one. */
+/* An allocation by its size and stack.  heaptrack takes a release for temporary when it is of the
+ * kind that came last, and any of kind 0 that follows a release: so there is none of kind 0, and
+ * each kind is there twice; a release that is not temporary is told of the other one. */
 static uint32_t info_of(struct heaptrack *h, uint64_t size, uint32_t trace)
 {
         uint32_t before = h->infos.table.count, number = lookup_number(&h->infos, size, trace);

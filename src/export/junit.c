@@ -31,8 +31,9 @@ static bool has_failed(const struct findings_process *p)
 /* Whether findings, each a case of its own, tell why V is not kept: one leak is one failure. */
 static bool is_explained(const struct budget_verdict *v)
 {
-        return !v->kept && v->worst && !v->reason && (v->budget == BUDGET_LEAKED || v->budget == BUDGET_LEAKS ||
-                                                      v->budget == BUDGET_BAD_FREES || v->budget == BUDGET_NO_ALLOC);
+        return !v->kept && v->worst && !v->reason &&
+               (v->budget == BUDGET_LEAKED || v->budget == BUDGET_LEAKS ||
+                v->budget == BUDGET_BAD_FREES || v->budget == BUDGET_NO_ALLOC);
 }
 
 /* What hangs on a leak is no failure beside it. */
@@ -106,7 +107,8 @@ static void put_failure(struct str *out, const char *type, const char *text)
 
 /* ---- budgets ---- */
 
-static void write_budget(const struct budget_verdict *v, const char *suite, uint64_t ms, struct str *out)
+static void write_budget(const struct budget_verdict *v, const char *suite, uint64_t ms,
+                         struct str *out)
 {
         struct str name = { 0 }, text = { 0 };
 
@@ -173,7 +175,8 @@ static void write_process(const struct findings *f, uint32_t process, struct str
         write_end(&f->processes[process], str_get(&name), out);
         for (uint32_t i = 0; i < f->verdict_count; i++)
                 if (f->verdicts[i].process == process)
-                        write_budget(&f->verdicts[i], str_get(&name), f->processes[process].duration_ms, out);
+                        write_budget(&f->verdicts[i], str_get(&name),
+                                     f->processes[process].duration_ms, out);
         str_text(out, " </testsuite>\n");
         str_free(&name);
 }
@@ -200,7 +203,8 @@ static void put_stacks(struct str *out, const struct finding *finding)
                 xml_text(out, finding->text);
                 return;
         }
-        put_stack(out, finding_is_release(finding->kind) ? "freed by" : "allocated by", &finding->stack);
+        put_stack(out, finding_is_release(finding->kind) ? "freed by" : "allocated by",
+                  &finding->stack);
         if (finding->first.count)
                 put_stack(out, "first freed by", &finding->first);
         if (finding->origin.count)
@@ -229,10 +233,12 @@ static uint32_t *number_cases(const struct findings *f)
 
         for (uint32_t i = 0; i < f->count; i++)
                 if (is_case(&f->all[i]))
-                        twins[count++] = (struct junit_twin){ f->all[i].fingerprint, f->all[i].kind, i };
+                        twins[count++] = (struct junit_twin){ f->all[i].fingerprint, f->all[i].kind,
+                                                              i };
         qsort(twins, count, sizeof *twins, compare_twins);
         for (uint32_t i = 0; i < count; i++) {
-                bool same = i && twins[i - 1].fingerprint == twins[i].fingerprint && twins[i - 1].kind == twins[i].kind;
+                bool same = i && twins[i - 1].fingerprint == twins[i].fingerprint &&
+                            twins[i - 1].kind == twins[i].kind;
 
                 numbers[twins[i].index] = same ? numbers[twins[i - 1].index] + 1 : 1;
         }
@@ -254,7 +260,8 @@ static void name_case(const struct finding *finding, uint32_t number, struct str
                 str_format(out, " #%" PRIu32, number);
 }
 
-static void write_finding(const struct findings *f, const struct finding *finding, uint32_t number, struct str *out)
+static void write_finding(const struct findings *f, const struct finding *finding, uint32_t number,
+                          struct str *out)
 {
         const char *word = finding_words(finding->kind)->word;
         struct str name = { 0 }, text = { 0 };

@@ -60,7 +60,8 @@ static void document_content(struct leaks_document *d, uint32_t block)
 static void document_block(struct leaks_document *d, uint32_t index)
 {
         const struct profile_block *block = &d->p->blocks[index];
-        const struct profile_thread *thread = &d->p->threads[block->thread < d->p->thread_count ? block->thread : 0];
+        const struct profile_thread *thread =
+                &d->p->threads[block->thread < d->p->thread_count ? block->thread : 0];
         const struct profile_verdict *verdict = &d->p->verdicts[index];
 
         str_format(d->out, "{\"address\": \"0x%" PRIx64 "\"", block->address);
@@ -72,9 +73,12 @@ static void document_block(struct leaks_document *d, uint32_t index)
                 json_field(d->out, ", \"", "tid", thread->tid);
         else
                 str_text(d->out, ", \"tid\": null");
-        str_format(d->out, ", \"new\": %s", verdict->flags & PROFILE_VERDICT_NEW ? "true" : "false");
-        if (verdict->leak == PROFILE_LEAK_INDIRECT && verdict->head && verdict->head <= d->p->block_count)
-                str_format(d->out, ", \"head\": \"0x%" PRIx64 "\"", d->p->blocks[verdict->head - 1].address);
+        str_format(d->out, ", \"new\": %s",
+                   verdict->flags & PROFILE_VERDICT_NEW ? "true" : "false");
+        if (verdict->leak == PROFILE_LEAK_INDIRECT && verdict->head &&
+            verdict->head <= d->p->block_count)
+                str_format(d->out, ", \"head\": \"0x%" PRIx64 "\"",
+                           d->p->blocks[verdict->head - 1].address);
         document_type(d, verdict->vtable);
         document_hanging(d, &d->hanging[index]);
         document_content(d, index);
@@ -98,7 +102,8 @@ static void document_order(struct leaks_document *d)
         d->ends = heap_zero(d->p->site_count, sizeof *d->ends);
         for (uint64_t i = 0; i < count; i++)
                 d->ends[leader_of(d, list[i])]++;
-        for (uint32_t i = 0; i < d->p->site_count; i++) { /* where they begin, until each is in its place */
+        for (uint32_t i = 0; i < d->p->site_count; i++) {
+                /* Where they begin, until each is in its place. */
                 sum += d->ends[i];
                 d->ends[i] = sum - d->ends[i];
         }
@@ -121,7 +126,8 @@ static void document_site(struct leaks_document *d, const struct leaks_row *row)
         document_hanging(d, &row->hanging);
         document_age(d, ", \"age_ms\": ", leaks_age(d->p, row->birth_ms));
         str_text(d->out, ", \"growth\": ");
-        json_text(d->out, row->growth.class == GROWTH_UNKNOWN ? NULL : growth_word(row->growth.class));
+        json_text(d->out,
+                  row->growth.class == GROWTH_UNKNOWN ? NULL : growth_word(row->growth.class));
         str_format(d->out, ", \"growth_bytes_per_s\": %.3f", row->growth.bytes_per_s);
         document_type(d, row->vtable);
         json_text_field(d->out, ", \"", "kind", profile_kind_name(d->p, stack->kind));
@@ -186,9 +192,11 @@ static void document_rules(struct leaks_document *d)
         str_text(d->out, "],\n");
 }
 
-void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_options *o, struct str *out)
+void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_options *o,
+                struct str *out)
 {
-        struct leaks_document d = { .l = l, .p = l->sel->profile, .symbols = s, .o = o, .out = out };
+        struct leaks_document d = { .l = l, .p = l->sel->profile, .symbols = s, .o = o,
+                                    .out = out };
 
         frames_start(&d.frames, l->sel, s);
         if (o->blocks && l->scan)

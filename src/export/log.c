@@ -64,7 +64,8 @@ bool log_open(struct log *l, const struct export_input *in, struct err *e)
 {
         *l = (struct log){ .in = in };
         if (!in->file)
-                return err_set(e, ERR_EXIT_USAGE, "a format that is made from the event log needs a recording file");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "a format that is made from the event log needs a recording file");
         l->events = events_log_open_in(in->file, in->folder, e);
         if (!l->events)
                 return false;
@@ -90,7 +91,8 @@ static bool is_wanted(const struct log *l, uint32_t site, uint16_t thread)
         const struct profile *p = l->in->profile;
 
         return site < p->site_count && l->chosen[site] &&
-               (thread >= p->thread_count || filter_thread(l->in->request ? l->in->request->filter : NULL, &p->threads[thread]));
+               (thread >= p->thread_count ||
+                filter_thread(l->in->request ? l->in->request->filter : NULL, &p->threads[thread]));
 }
 
 static bool went(struct log *l, const struct ledger_event *e, struct log_event *out)

@@ -2,8 +2,9 @@
 /*
  * log.h -- the event log of a recording as what came and went on the heap.
  *
- * Keeps:  only blocks of the selection's stacks (and threads) are told, each release with what is known of the block.  Memory is that of the
- *         live blocks, however long the log.  Of a range, blocks that were there before it are not told of, so that what goes has come.
+ * Keeps:  only blocks of the selection's stacks (and threads) are told, each release with what is
+ *         known of the block.  Memory is that of the live blocks, however long the log.  Of a
+ *         range, blocks that were there before it are not told of, so that what goes has come.
  */
 #ifndef SEEP_EXPORT_LOG_H
 #define SEEP_EXPORT_LOG_H

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * maps.c -- which file was mapped where, as /proc/PID/maps has it: for tools that translate addresses elsewhere.
+ * maps.c -- which file was mapped where, as /proc/PID/maps has it: for tools that
+ * translate addresses elsewhere.
  *
- * Keeps:  lines are sorted and do not overlap; of a line with a file, address - start + offset is the place in that file.
+ * Keeps:  lines are sorted and do not overlap; of a line with a file, address - start + offset
+ *         is the place in that file.
  *
- * The code of each program and library that was ever mapped, as the agent saw it, and around it the mappings of the last look at the
- * process.  Code counts first: libraries that were closed before that look are in no mapping.  Where several were at one place, one
- * after another, the last one is told.
+ * The code of each program and library that was ever mapped, as the agent saw it, and around
+ * it the mappings of the last look at the process.  Code counts first: libraries that were
+ * closed before that look are in no mapping.  Where several were at one place, one after
+ * another, the last one is told.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -43,10 +46,12 @@ static bool same_place(const struct line *a, const struct line *b)
         return a->start < b->end && b->start < a->end;
 }
 
-/* Whether the code of module I is that of B: a scan of the process may have told of one file twice. */
+/* Whether the code of module I is that of B: a scan of the process may have told of one file
+ * twice. */
 static bool same_code(const struct line *a, const struct line *b)
 {
-        return a->code && b->code && a->start == b->start && a->inode == b->inode && a->device == b->device;
+        return a->code && b->code && a->start == b->start && a->inode == b->inode &&
+               a->device == b->device;
 }
 
 static void add_modules(const struct profile *p, struct lines *l)
@@ -55,8 +60,9 @@ static void add_modules(const struct profile *p, struct lines *l)
                 const struct profile_module *m = &p->modules[i];
 
                 if (m->code_end > m->code_start)
-                        l->at[l->count++] = (struct line){ m->code_start, m->code_end, m->code_offset, m->device, m->inode,
-                                                           PROFILE_MAPPING_READ | PROFILE_MAPPING_EXECUTE, m->path, i, true };
+                        l->at[l->count++] = (struct line){
+                                m->code_start, m->code_end, m->code_offset, m->device, m->inode,
+                                PROFILE_MAPPING_READ | PROFILE_MAPPING_EXECUTE, m->path, i, true };
         }
 }
 
@@ -66,7 +72,8 @@ static void add_mappings(const struct profile *p, struct lines *l)
                 const struct profile_mapping *m = &p->mappings[i];
 
                 if (m->end > m->start)
-                        l->at[l->count++] = (struct line){ m->start, m->end, m->offset, m->device, m->inode, m->flags, m->name, i, false };
+                        l->at[l->count++] = (struct line){ m->start, m->end, m->offset, m->device,
+                                                           m->inode, m->flags, m->name, i, false };
         }
 }
 
@@ -102,9 +109,11 @@ static void put_line(const struct line *line, struct str *out)
 {
         size_t begin = out->length;
 
-        str_format(out, "%08" PRIx64 "-%08" PRIx64 " %c%c%c%c %08" PRIx64 " %02x:%02x %" PRIu64 " ", line->start, line->end,
-                   line->flags & PROFILE_MAPPING_READ ? 'r' : '-', line->flags & PROFILE_MAPPING_WRITE ? 'w' : '-',
-                   line->flags & PROFILE_MAPPING_EXECUTE ? 'x' : '-', line->flags & PROFILE_MAPPING_SHARED ? 's' : 'p', line->offset,
+        str_format(out, "%08" PRIx64 "-%08" PRIx64 " %c%c%c%c %08" PRIx64 " %02x:%02x %" PRIu64 " ",
+                   line->start, line->end, line->flags & PROFILE_MAPPING_READ ? 'r' : '-',
+                   line->flags & PROFILE_MAPPING_WRITE ? 'w' : '-',
+                   line->flags & PROFILE_MAPPING_EXECUTE ? 'x' : '-',
+                   line->flags & PROFILE_MAPPING_SHARED ? 's' : 'p', line->offset,
                    (uint32_t)(line->device >> 32), (uint32_t)line->device, line->inode);
         if (line->name && *line->name) {
                 while (out->length - begin < 73) /* where the kernel has them */
@@ -119,14 +128,16 @@ static bool known(const struct export_input *in, struct err *e)
         for (uint32_t i = 0; i < in->profile->module_count; i++)
                 if (in->profile->modules[i].code_end)
                         return true;
-        return err_set(e, ERR_EXIT_USAGE, "--to maps: an earlier version of seep made this recording, without the places of code in files; "
-                                          "record again, or use `seep symbolize`");
+        return err_set(e, ERR_EXIT_USAGE,
+                       "--to maps: an earlier version of seep made this recording, without the "
+                       "places of code in files; record again, or use `seep symbolize`");
 }
 
 bool export_maps(const struct export_input *in, struct str *out, struct err *e)
 {
         const struct profile *p = in->profile;
-        struct lines l = { .at = heap_zero((size_t)p->module_count + p->mapping_count, sizeof(struct line)) };
+        struct lines l = { .at = heap_zero((size_t)p->module_count + p->mapping_count,
+                                           sizeof(struct line)) };
         uint32_t code, all, modules;
         bool good = known(in, e);
 
@@ -144,8 +155,10 @@ bool export_maps(const struct export_input *in, struct str *out, struct err *e)
         for (uint32_t i = 0; good && i < all; i++)
                 put_line(&l.at[i], out);
         if (l.lost && in->remarks)
-                str_format(in->remarks, "%u %s unloaded and others took %s place: addresses there belong to the last one\n", l.lost,
-                           l.lost == 1 ? "library was" : "libraries were", l.lost == 1 ? "its" : "their");
+                str_format(in->remarks,
+                           "%u %s unloaded and others took %s place: addresses there belong to the "
+                           "last one\n", l.lost, l.lost == 1 ? "library was" : "libraries were",
+                           l.lost == 1 ? "its" : "their");
         free(l.at);
         return good;
 }

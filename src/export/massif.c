@@ -2,8 +2,9 @@
 /*
  * massif.c -- massif.out of Valgrind's Massif: ms_print and massif-visualizer read it.
  *
- * Keeps:  as Massif: some hundred snapshots, each tenth and those of marks with its tree, exactly one peak, trees of at most 30 levels, what is below 1 % of a
- *         snapshot summed up.  '#' begins a comment anywhere in a line, so no name has one.
+ * Keeps:  as Massif: some hundred snapshots, each tenth and those of marks with its tree, exactly
+ *         one peak, trees of at most 30 levels, what is below 1 % of a snapshot summed up.  '#'
+ *         begins a comment anywhere in a line, so no name has one.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -55,7 +56,10 @@ static int compare_branches(const void *a, const void *b)
 {
         const struct branch *x = a, *y = b;
 
-        return x->bytes > y->bytes ? -1 : x->bytes < y->bytes ? 1 : x->first < y->first ? -1 : x->first > y->first;
+        return x->bytes > y->bytes   ? -1
+               : x->bytes < y->bytes ? 1
+               : x->first < y->first ? -1
+                                     : x->first > y->first;
 }
 
 /* Those with one frame side by side. */
@@ -77,7 +81,8 @@ static void order_frames(const struct stack_costs *s, struct bearer *bearers, ui
 }
 
 /* Those that have come to an end are in no branch.  To be freed. */
-static struct branch *make_branches(const struct massif *m, struct bearer *bearers, uint32_t count, uint32_t *branch_count)
+static struct branch *make_branches(const struct massif *m, struct bearer *bearers, uint32_t count,
+                                    uint32_t *branch_count)
 {
         struct branch *branches = NULL;
         uint32_t made = 0;
@@ -86,7 +91,8 @@ static struct branch *make_branches(const struct massif *m, struct bearer *beare
         for (uint32_t i = 0; i < count; i++) {
                 if (!bearers[i].node)
                         continue;
-                if (!made || frame_at(m->stacks, branches[made - 1].first) != frame_at(m->stacks, &bearers[i])) {
+                if (!made || frame_at(m->stacks, branches[made - 1].first) !=
+                                     frame_at(m->stacks, &bearers[i])) {
                         branches = heap_next(branches, made, sizeof *branches);
                         branches[made++] = (struct branch){ .first = &bearers[i] };
                 }
@@ -145,8 +151,8 @@ static void put_children(struct massif *m, struct branch *branches, uint32_t cou
         for (uint32_t k = i; k < count; k++)
                 rest += branches[k].bytes;
         indent(m, depth);
-        str_format(m->out, "n0: %" PRIu64 " in %u place%s, %sbelow massif's threshold (1.00%%)\n", rest, count - i, count - i == 1 ? "" : "s",
-                   count - i == 1 ? "" : "all ");
+        str_format(m->out, "n0: %" PRIu64 " in %u place%s, %sbelow massif's threshold (1.00%%)\n",
+                   rest, count - i, count - i == 1 ? "" : "s", count - i == 1 ? "" : "all ");
 }
 
 static void put_tree(struct massif *m, const uint64_t *bytes)
@@ -161,8 +167,9 @@ static void put_tree(struct massif *m, const uint64_t *bytes)
         branches = make_branches(m, bearers, count, &branch_count);
         while (shown < branch_count && !is_small(m, &branches[shown]))
                 shown++;
-        str_format(m->out, "n%u: %" PRIu64 " (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n",
-                   shown + (shown < branch_count), m->total);
+        str_format(m->out,
+                   "n%u: %" PRIu64 " (heap allocation functions) malloc/new/new[], --alloc-fns, "
+                   "etc.\n", shown + (shown < branch_count), m->total);
         put_children(m, branches, branch_count, 1);
         free(branches);
         free(bearers);
@@ -176,8 +183,10 @@ static void put_snapshot(struct massif *m, uint64_t ms, const uint64_t *bytes, c
         m->total = 0;
         for (uint32_t i = 0; i < m->stacks->sample_count; i++)
                 m->total += (int64_t)bytes[i] > 0 ? bytes[i] : 0;
-        str_format(m->out, "#-----------\nsnapshot=%u\n#-----------\ntime=%" PRIu64 "\nmem_heap_B=%" PRIu64 "\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
-                   m->written++, ms, m->total, tree);
+        str_format(m->out,
+                   "#-----------\nsnapshot=%u\n#-----------\ntime=%" PRIu64 "\nmem_heap_B=%" PRIu64
+                   "\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n", m->written++, ms,
+                   m->total, tree);
         if (*tree != 'e')
                 put_tree(m, bytes);
 }
@@ -202,10 +211,12 @@ static void put_peak(struct massif *m)
 /* Where milliseconds do not tell whether the peak is in the part that was asked for. */
 static bool ends_largest(const struct profile *p, const struct course_span *span)
 {
-        return span->to_end && !span->has_peak && (!span->last || p->totals.live_bytes > p->slices[span_largest(span, p)].live_bytes);
+        return span->to_end && !span->has_peak &&
+               (!span->last || p->totals.live_bytes > p->slices[span_largest(span, p)].live_bytes);
 }
 
-/* Of slices that tell of sites: those of marks, and where the part that was asked for begins and ends; of the others at most a hundred. */
+/* Of slices that tell of sites: those of marks, and where the part that was asked for begins and
+ * ends; of the others at most a hundred. */
 static uint8_t *choose_slices(const struct profile *p, const struct course_span *span)
 {
         uint8_t *chosen = heap_zero(p->slice_count, sizeof *chosen);
@@ -246,7 +257,9 @@ static void put_slices(struct massif *m)
 
         course_start(&course, p, numbers, m->stacks->sample_count);
         if (!m->span.first)
-                put_snapshot(m, 0, bytes, !m->span.has_peak && !m->span.last && !m->span.to_end ? "peak" : "empty");
+                put_snapshot(m, 0, bytes,
+                             !m->span.has_peak && !m->span.last && !m->span.to_end ? "peak"
+                                                                                   : "empty");
         for (uint32_t i = 0; i < m->span.last; i++) {
                 if (i == m->span.peak && m->span.has_peak)
                         put_peak(m);
@@ -268,7 +281,8 @@ static void put_end(struct massif *m)
 {
         uint64_t *bytes = cost_by_sample(m->stacks, COST_LIVE_BYTES);
 
-        put_snapshot(m, m->span.to_ms, bytes, ends_largest(m->stacks->profile, &m->span) ? "peak" : "detailed");
+        put_snapshot(m, m->span.to_ms, bytes,
+                     ends_largest(m->stacks->profile, &m->span) ? "peak" : "detailed");
         free(bytes);
 }
 
@@ -278,7 +292,9 @@ bool export_massif(const struct export_input *in, struct str *out, struct err *e
         struct massif m = { .stacks = &s, .out = out };
 
         if (in->sel->moment != SELECT_OF_RUN)
-                return err_set(e, ERR_EXIT_USAGE, "--to massif: what single threads held over time is not known, so --thread cannot be followed");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "--to massif: what single threads held over time is not known, so "
+                               "--thread cannot be followed");
         if (!span_make(&m.span, in, e))
                 return false;
         stack_costs_make(&s, in, CALLTREE_BY_LINE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pieces.c -- what came and went between the moments of a recording, in as few pieces as add up to the same.
+ * pieces.c -- what came and went between the moments of a recording, in as few
+ * pieces as add up to the same.
  */
 #include "export/pieces.h"
 
@@ -42,7 +43,8 @@ static void go(struct pieces *p, uint32_t sample, uint32_t slice, uint64_t bytes
 }
 
 /* From one moment to the next: BEFORE becomes NOW. */
-static void pass(struct pieces *p, uint32_t sample, uint32_t slice, const uint64_t before[2], const uint64_t now[2])
+static void pass(struct pieces *p, uint32_t sample, uint32_t slice, const uint64_t before[2],
+                 const uint64_t now[2])
 {
         uint64_t came = now[0] > before[0] ? now[0] - before[0] : 0;
         int64_t more = (int64_t)(now[1] - before[1]);
@@ -65,7 +67,8 @@ void pieces_make(struct pieces *p, const struct stack_costs *s, const struct cou
                 course_step(&course, i);
                 for (uint32_t k = 0; k < course.changed_count; k++) {
                         uint32_t sample = course.changed[k];
-                        const uint64_t now[2] = { course.sums[sample].alloc_bytes, course.sums[sample].live_bytes };
+                        const uint64_t now[2] = { course.sums[sample].alloc_bytes,
+                                                  course.sums[sample].live_bytes };
 
                         pass(p, sample, i, last[sample], now);
                         last[sample][0] = now[0];
@@ -74,7 +77,8 @@ void pieces_make(struct pieces *p, const struct stack_costs *s, const struct cou
         }
         for (uint32_t i = 0; i < s->sample_count && (span->to_end || span->to_peak); i++) {
                 const uint64_t *of = s->samples[i].costs.of;
-                const uint64_t now[2] = { span->to_end ? of[COST_ALLOC_BYTES] : last[i][0], of[span->to_end ? COST_LIVE_BYTES : COST_PEAK_BYTES] };
+                const uint64_t now[2] = { span->to_end ? of[COST_ALLOC_BYTES] : last[i][0],
+                                          of[span->to_end ? COST_LIVE_BYTES : COST_PEAK_BYTES] };
 
                 pass(p, i, span->last, last[i], now);
         }

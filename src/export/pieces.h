@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pieces.h -- what came and went between the moments of a recording that has no event log, in as few pieces as add up to the same.
+ * pieces.h -- what came and went between the moments of a recording that has no event log, in as
+ * few pieces as add up to the same.
  *
- * Keeps:  over all pieces of a sample, what came is what it allocated, and what is there at a moment is what was live then.
+ * Keeps:  over all pieces of a sample, what came is what it allocated, and what is there at a
+ *         moment is what was live then.
  */
 #ifndef SEEP_EXPORT_PIECES_H
 #define SEEP_EXPORT_PIECES_H
@@ -14,10 +16,12 @@
 
 #define PIECES_STAY UINT32_MAX
 
-/* Memory of one stack that came between two moments and went between two others; what came last goes first. */
+/* Memory of one stack that came between two moments and went between two others;
+ * what came last goes first. */
 struct course_piece {
         uint32_t sample;
-        uint32_t came, went; /* slices that saw it first and no more; span.last is the end.  PIECES_STAY: it never went */
+        uint32_t came, went; /* slices that saw it first and no more; span.last is the end.
+                              * PIECES_STAY: it never went */
         uint32_t before;     /* the piece of the same sample below it, 1 + index; 0 none */
         uint64_t bytes;
 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof.c -- all costs of all stacks as pprof's profile.proto: one protobuf message, packed by gzip.
+ * pprof.c -- all costs of all stacks as pprof's profile.proto: one protobuf
+ * message, packed by gzip.
  *
- * Keeps:  string 0 is "".  Ids are indices + 1.  Stacks are innermost first, and so are functions inlined at an address.
+ * Keeps:  string 0 is "".  Ids are indices + 1.  Stacks are innermost first, and so are
+ *         functions inlined at an address.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -47,7 +49,8 @@ struct portioning {
         const struct cost_source *source;
         const struct select_part *heap;
         uint32_t *rows; /* by site: 1 + row; 0 not selected */
-        uint8_t *doubtful; /* by row: blocks of a thread of which no share tells; those of short threads may be under another's name */
+        uint8_t *doubtful; /* by row: blocks of a thread of which no share tells; those of short
+                            * threads may be under another's name */
         struct portions found;
         uint32_t *first; /* by row: where its portions begin in what was found */
         void (*take)(struct pprof *to, const struct portion *portion);
@@ -82,7 +85,8 @@ static uint64_t *make_keys(const struct portioning *g)
 
         for (uint32_t i = 0; i < p->share_count; i++) {
                 const struct profile_share *s = &p->shares[i];
-                bool chosen = s->site < p->site_count && s->thread < p->thread_count && g->rows[s->site];
+                bool chosen = s->site < p->site_count && s->thread < p->thread_count &&
+                              g->rows[s->site];
 
                 keys[i] = chosen ? (uint64_t)(g->rows[s->site] - 1) << 32 | s->thread : NO_KEY;
         }
@@ -104,7 +108,8 @@ static void take_shares(struct portioning *g)
 
                 if (keys[order[i]] != last) {
                         last = keys[order[i]];
-                        at[count++] = (struct portion){ .row = (uint32_t)(last >> 32), .thread = s->thread };
+                        at[count++] = (struct portion){ .row = (uint32_t)(last >> 32),
+                                                        .thread = s->thread };
                         g->first[(last >> 32) + 1] = count;
                 }
                 at[count - 1].costs.of[COST_ALLOC_COUNT] += s->allocs;
@@ -123,7 +128,8 @@ static bool is_lost(const struct cost_source *source, const struct packed_walk *
 {
         uint32_t leak = w->verdict ? w->verdict->leak : PROFILE_LEAK_UNKNOWN;
 
-        return source->leaks.silent && !source->leaks.silent[w->index] && (leak == PROFILE_LEAK_DEFINITE || leak == PROFILE_LEAK_INDIRECT);
+        return source->leaks.silent && !source->leaks.silent[w->index] &&
+               (leak == PROFILE_LEAK_DEFINITE || leak == PROFILE_LEAK_INDIRECT);
 }
 
 /* What is live, and what is lost, by who allocated it. */
@@ -137,10 +143,11 @@ static void take_blocks(struct portioning *g)
                 const struct profile_block *block = w.block;
                 uint32_t row = block->site < p->site_count ? g->rows[block->site] : 0;
                 struct portion key = { .row = row - 1, .thread = block->thread }, *found;
-                uint64_t lost = row && is_lost(g->source, &w), times = profile_block_times(p, block);
+                uint64_t lost = row && is_lost(g->source, &w),
+                         times = profile_block_times(p, block);
 
-                found = row ? bsearch(&key, g->found.at + g->first[row - 1], g->first[row] - g->first[row - 1],
-                                      sizeof key, compare)
+                found = row ? bsearch(&key, g->found.at + g->first[row - 1],
+                                      g->first[row] - g->first[row - 1], sizeof key, compare)
                             : NULL;
                 if (row && !found)
                         g->doubtful[row - 1] = 1;
@@ -161,7 +168,8 @@ static void add(const struct portioning *g, const struct portion *portion)
 }
 
 /* The parts of each thread, and the rest. */
-static void add_parts(const struct portioning *g, const struct costs *all, const struct portion *parts, uint32_t count)
+static void add_parts(const struct portioning *g, const struct costs *all,
+                      const struct portion *parts, uint32_t count)
 {
         struct portion rest = { parts->row, NOBODY, *all };
 
@@ -174,7 +182,8 @@ static void add_parts(const struct portioning *g, const struct costs *all, const
 }
 
 /* Whether the numbers of the row are those that the shares are of. */
-static bool is_divisible(const struct portioning *g, const struct costs *all, const struct portion *parts, uint32_t count)
+static bool is_divisible(const struct portioning *g, const struct costs *all,
+                         const struct portion *parts, uint32_t count)
 {
         uint64_t allocs = 0, bytes = 0;
 
@@ -182,7 +191,8 @@ static bool is_divisible(const struct portioning *g, const struct costs *all, co
                 allocs += parts[i].costs.of[COST_ALLOC_COUNT];
                 bytes += parts[i].costs.of[COST_ALLOC_BYTES];
         }
-        return g->source->sel->moment == SELECT_OF_RUN && allocs == all->of[COST_ALLOC_COUNT] && bytes == all->of[COST_ALLOC_BYTES];
+        return g->source->sel->moment == SELECT_OF_RUN && allocs == all->of[COST_ALLOC_COUNT] &&
+               bytes == all->of[COST_ALLOC_BYTES];
 }
 
 /* A row is one portion, of its only thread or of nobody, unless it can be divided. */
@@ -197,11 +207,14 @@ static void divide(const struct portioning *g)
                 if (sure && count > 1 && is_divisible(g, &all, parts, count))
                         add_parts(g, &all, parts, count);
                 else
-                        add(g, &(struct portion){ row, sure && count == 1 ? parts->thread : NOBODY, all });
+                        add(g,
+                            &(struct portion){ row, sure && count == 1 ? parts->thread : NOBODY,
+                                               all });
         }
 }
 
-/* Peaks are not known by thread: where several allocated at one stack they are in a portion of nobody. */
+/* Peaks are not known by thread: where several allocated at one stack they are in a portion of
+ * nobody. */
 static void portions_make(struct portioning *g)
 {
         find_rows(g);
@@ -216,25 +229,28 @@ static void portions_make(struct portioning *g)
         free(g->doubtful);
 }
 
-/* ---- all costs of all stacks as pprof's profile.proto: one protobuf message, packed by gzip ---- */
+/* ---- all costs of all stacks as pprof's profile.proto: one protobuf message, packed by gzip
+ * ---- */
 
 enum { PPROF_LEVEL = 3 }; /* of gzip: 2 % larger than the usual 6, in a third of the time */
 
 /* Numbers of the fields, by message. */
-enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING,
-       PROFILE_TIME_NANOS = 9, PROFILE_DURATION_NANOS, PROFILE_PERIOD_TYPE, PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_TYPE };
+enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION,
+       PROFILE_STRING, PROFILE_TIME_NANOS = 9, PROFILE_DURATION_NANOS, PROFILE_PERIOD_TYPE,
+       PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_TYPE };
 enum { TYPE_TYPE = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER, LABEL_UNIT };
-enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE, MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS,
-       MAPPING_HAS_FILES, MAPPING_HAS_LINES, MAPPING_HAS_INLINES };
+enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE, MAPPING_BUILD_ID,
+       MAPPING_HAS_FUNCTIONS, MAPPING_HAS_FILES, MAPPING_HAS_LINES, MAPPING_HAS_INLINES };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_LINE };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
 struct pprof {
         const struct export_input *in;
-        struct stack_costs stacks; /* by place: frame i, with what it is inlined into, is location i + 1 */
+        struct stack_costs stacks; /* by place: frame i, with what it is inlined into, is location
+                                    * i + 1 */
         struct strings texts;
         struct function_table functions; /* the number is the id */
         uint32_t *mappings;              /* by module: the id; 0 not met */
@@ -252,12 +268,14 @@ static void put_number(struct str *out, unsigned field, uint64_t value)
 {
         if (!value)
                 return; /* what is left out is zero */
-        str_end(out, str_varint_at(str_varint_at(str_room(out, 2 * STR_VARINT_MAX), field << 3), value));
+        str_end(out,
+                str_varint_at(str_varint_at(str_room(out, 2 * STR_VARINT_MAX), field << 3), value));
 }
 
 static void put_bytes(struct str *out, unsigned field, const char *bytes, size_t count)
 {
-        str_end(out, str_varint_at(str_varint_at(str_room(out, 2 * STR_VARINT_MAX), field << 3 | 2), count));
+        str_end(out, str_varint_at(str_varint_at(str_room(out, 2 * STR_VARINT_MAX), field << 3 | 2),
+                                   count));
         str_bytes(out, bytes, count);
 }
 
@@ -328,7 +346,8 @@ static void put_program(struct pprof *w)
         const struct profile *p = w->in->profile;
 
         for (uint32_t i = 0; i < p->module_count; i++)
-                if (p->modules[i].path && p->meta.exe && strcmp(p->modules[i].path, p->meta.exe) == 0) {
+                if (p->modules[i].path && p->meta.exe &&
+                    strcmp(p->modules[i].path, p->meta.exe) == 0) {
                         mapping_of(w, i);
                         return;
                 }
@@ -339,7 +358,8 @@ static void put_program(struct pprof *w)
 static uint64_t function_of(struct pprof *w, uint32_t node, const struct symbol_frame *frame)
 {
         const struct symbol_frame whole = { .function = frame->function, .file = frame->file };
-        uint32_t before = w->functions.count, id = function_number(&w->functions, w->in->profile, node, &whole);
+        uint32_t before = w->functions.count,
+                 id = function_number(&w->functions, w->in->profile, node, &whole);
         struct str name = { 0 };
         uint32_t text;
 
@@ -356,7 +376,8 @@ static uint64_t function_of(struct pprof *w, uint32_t node, const struct symbol_
         return id;
 }
 
-/* A function with those that it is inlined into: all that is at an address, but for hidden wrappers. */
+/* A function with those that it is inlined into: all that is at an address, but for hidden
+ * wrappers. */
 static void put_location(struct pprof *w, uint32_t frame)
 {
         const struct calltree_frame *f = &w->stacks.frames[frame];
@@ -404,7 +425,8 @@ static int count_values(const struct pprof *w)
 /* Of a text that stays where it is. */
 static uint32_t label_of(struct pprof *w, const char *text)
 {
-        struct label *known = &w->labels[((uintptr_t)text >> 3 ^ (uintptr_t)text >> 7) % (sizeof w->labels / sizeof *w->labels)];
+        struct label *known = &w->labels[((uintptr_t)text >> 3 ^ (uintptr_t)text >> 7) %
+                                         (sizeof w->labels / sizeof *w->labels)];
 
         if (known->text != text)
                 *known = (struct label){ text, text_of(w, text) };
@@ -423,13 +445,16 @@ static void put_thread(struct pprof *w, const struct profile_thread *thread)
         char number[16];
 
         snprintf(number, sizeof number, "%" PRIu32, thread->tid);
-        put_text_label(w, "thread", thread->name && *thread->name ? label_of(w, thread->name) : text_of(w, number));
+        put_text_label(w, "thread",
+                       thread->name && *thread->name ? label_of(w, thread->name)
+                                                     : text_of(w, number));
 }
 
 /* As Go does it: the size of the blocks, on the average. */
 static void put_size(struct pprof *w, const struct costs *costs)
 {
-        int64_t blocks = (int64_t)costs->of[COST_ALLOC_COUNT], bytes = (int64_t)costs->of[COST_ALLOC_BYTES];
+        int64_t blocks = (int64_t)costs->of[COST_ALLOC_COUNT],
+                bytes = (int64_t)costs->of[COST_ALLOC_BYTES];
 
         if (blocks <= 0 || bytes < blocks)
                 return;
@@ -447,7 +472,8 @@ static void put_stack(struct pprof *w, uint32_t at)
         while (at) {
                 char *to = str_room(&w->inner, FRAMES * STR_VARINT_MAX);
 
-                for (int left = FRAMES; at && left; left--, at = calltree_caller(&w->stacks.tree, at))
+                for (int left = FRAMES; at && left;
+                     left--, at = calltree_caller(&w->stacks.tree, at))
                         to = str_varint_at(to, (uint64_t)w->stacks.nodes[at].frame + 1);
                 str_end(&w->inner, to);
         }
@@ -476,7 +502,8 @@ static void put_sample(struct pprof *w, const struct portion *portion)
 static void put_samples(struct pprof *w)
 {
         const struct cost_source *source = &w->stacks.source;
-        struct portioning g = { .profile = source->sel->profile, .source = source, .heap = &source->sel->heap, .take = put_sample, .to = w };
+        struct portioning g = { .profile = source->sel->profile, .source = source,
+                                .heap = &source->sel->heap, .take = put_sample, .to = w };
 
         portions_make(&g);
 }
@@ -495,14 +522,16 @@ static void put_types(struct pprof *w)
         put_number(&w->message, PROFILE_PERIOD, sampled ? sampled : 1);
 }
 
-/* Equal types make profiles comparable (-diff_base), so all are there; what the zeros mean is told. */
+/* Equal types make profiles comparable (-diff_base), so all are there; what the zeros mean is
+ * told. */
 static void put_unknown(struct pprof *w)
 {
         struct str text = { 0 };
 
         for (int i = 0; i < count_values(w); i++)
                 if (!w->stacks.source.known[i])
-                        str_format(&text, "%s%s", text.length ? ", " : "unknown, not zero: ", cost_names[i].pprof);
+                        str_format(&text, "%s%s",
+                                   text.length ? ", " : "unknown, not zero: ", cost_names[i].pprof);
         if (text.length)
                 put_comment(w, str_get(&text));
         str_free(&text);
@@ -520,7 +549,8 @@ static void put_comments(struct pprof *w)
         put_comment(w, str_get(&text));
         str_clear(&text);
         if (sel->when[0])
-                str_format(&text, "%s: %s", sel->moment == SELECT_OF_RANGE ? "range" : "moment", sel->when);
+                str_format(&text, "%s: %s", sel->moment == SELECT_OF_RANGE ? "range" : "moment",
+                           sel->when);
         else if (sel->moment == SELECT_OF_PEAK)
                 str_text(&text, "moment: inuse_* is of the peak");
         if (text.length)

@@ -14,7 +14,8 @@ static void csv_growth(const struct growth *g, struct str *out)
 }
 
 /* GROWTH: of the site, or NULL. */
-static void csv_row(struct stack_writer *w, const struct select_row *row, const struct growth *growth)
+static void csv_row(struct stack_writer *w, const struct select_row *row,
+                    const struct growth *growth)
 {
         const struct selection *sel = w->sel;
         struct str *out = w->out;
@@ -38,7 +39,8 @@ static void csv_row(struct stack_writer *w, const struct select_row *row, const 
         str_drain(out);
 }
 
-static void csv_part(struct stack_writer *w, const struct select_part *part, const struct flat_options *options, const struct growth *growth)
+static void csv_part(struct stack_writer *w, const struct select_part *part,
+                     const struct flat_options *options, const struct growth *growth)
 {
         uint32_t count;
         const struct select_row **rows = flat_order(w->sel, part, options, growth, &count);
@@ -51,12 +53,14 @@ static void csv_part(struct stack_writer *w, const struct select_part *part, con
         free(rows);
 }
 
-void report_csv_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out)
+void report_csv_write(const struct selection *sel, struct symbols *s,
+                      const struct flat_options *options, struct str *out)
 {
         struct growth *growth = flat_judge(sel);
         struct stack_writer w;
 
-        csv_names(out, "site,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,"
+        csv_names(out, "site,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,"
+                       "frees,temporary,"
                        "lifetime_ms,growth,growth_bytes_per_s,stack,moment");
         csv_start(&w, sel, s, out);
         csv_part(&w, &sel->heap, options, growth);

@@ -8,8 +8,9 @@
 #include "query/select.h"
 #include "report/flat.h"
 
-/* Append the stacks of SEL with all their costs, in the order of the key: the heap's, then those of mmap.  What is not
- * known for the moment is empty.  At most LIMIT of each (0: all). */
-void report_csv_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out);
+/* Append the stacks of SEL with all their costs, in the order of the key: the heap's, then those of
+ * mmap.  What is not known for the moment is empty.  At most LIMIT of each (0: all). */
+void report_csv_write(const struct selection *sel, struct symbols *s,
+                      const struct flat_options *options, struct str *out);
 
 #endif

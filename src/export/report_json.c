@@ -108,7 +108,9 @@ static void json_instant(const struct profile *p, const struct moment *m, struct
 
         moment_word(p, m, &word);
         str_text(out, "{\"at\": ");
-        json_text(out, mark ? profile_mark_word(mark->type) : m->type == MOMENT_TIME ? "time" : str_get(&word));
+        json_text(out, mark                     ? profile_mark_word(mark->type)
+                       : m->type == MOMENT_TIME ? "time"
+                                                : str_get(&word));
         json_field(out, ", \"", "ms", moment_ms(p, m));
         if (mark && mark->seq)
                 json_field(out, ", \"", "seq", mark->seq);
@@ -183,7 +185,8 @@ void report_json_total_numbers(const struct profile *p, struct str *out)
                 json_field(out, ",\n  \"", "verify_captures", t->verify_captures);
                 json_field(out, ", \"", "verify_differences", t->verify_differences);
                 json_field(out, ", \"", "verify_backtraces", t->verify_backtraces);
-                json_field(out, ", \"", "verify_backtrace_differences", t->verify_backtrace_differences);
+                json_field(out, ", \"", "verify_backtrace_differences",
+                           t->verify_backtrace_differences);
         }
         json_field(out, ",\n  \"", "truncated_stacks", t->truncated_stacks);
         json_field(out, ", \"", "lost_events", t->lost_events);
@@ -210,7 +213,8 @@ static struct select_row json_sums(const struct select_part *part)
 /* The same at another moment than the end: sums over all sites, whatever is selected. */
 static void json_sum_numbers(const struct selection *sel, struct symbols *s, struct str *out)
 {
-        const struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .at = sel->at, .from = sel->from, .to = sel->to,
+        const struct select_request request = { .cost = SELECT_LIVE, .each_site = true,
+                                                .at = sel->at, .from = sel->from, .to = sel->to,
                                                 .change = sel->change };
         const struct profile_totals *t = &sel->profile->totals;
         const struct select_known known = select_known(sel);
@@ -230,11 +234,15 @@ static void json_sum_numbers(const struct selection *sel, struct symbols *s, str
         report_json_known(out, ", \"peak_blocks\": ", known.peak, t->peak_blocks);
         report_json_known(out, ", \"peak_ms\": ", known.peak, profile_peak_ms(sel->profile));
         report_json_known(out, ", \"peak_error_bytes\": ", known.peak, t->peak_error_bytes);
-        str_text(out, ", \"temporary\": null,\n  \"unknown_frees\": null, \"double_frees\": null, \"mismatched\": null");
+        str_text(out,
+                 ", \"temporary\": null,\n  \"unknown_frees\": null, \"double_frees\": null, "
+                 "\"mismatched\": null");
         report_json_known(out, ", \"mmap_live_bytes\": ", true, mapped.live_bytes);
         report_json_known(out, ", \"mmap_calls\": ", known.calls, mapped.allocs);
         report_json_known(out, ", \"mmap_bytes\": ", known.calls, mapped.alloc_bytes);
-        str_text(out, ", \"rss_peak_bytes\": null,\n  \"truncated_stacks\": null, \"lost_events\": null, \"ledger_bytes\": null");
+        str_text(out,
+                 ", \"rss_peak_bytes\": null,\n  \"truncated_stacks\": null, \"lost_events\": "
+                 "null, \"ledger_bytes\": null");
         select_free(&all);
 }
 
@@ -271,8 +279,10 @@ static void json_scan(struct str *out, const struct profile_scan *scan)
         json_field(out, ", \"", "root_bytes", scan->root_bytes);
         json_field(out, ", \"", "heap_bytes", scan->heap_bytes);
         str_format(out, ", \"unaligned\": %s, \"copy\": %s, \"graph\": %s, \"increment\": %s}",
-                   scan->flags & PROFILE_SCAN_UNALIGNED ? "true" : "false", scan->flags & PROFILE_SCAN_COPY ? "true" : "false",
-                   scan->flags & PROFILE_SCAN_GRAPH ? "true" : "false", scan->flags & PROFILE_SCAN_INCREMENT ? "true" : "false");
+                   scan->flags & PROFILE_SCAN_UNALIGNED ? "true" : "false",
+                   scan->flags & PROFILE_SCAN_COPY ? "true" : "false",
+                   scan->flags & PROFILE_SCAN_GRAPH ? "true" : "false",
+                   scan->flags & PROFILE_SCAN_INCREMENT ? "true" : "false");
 }
 
 void report_json_leaks(const struct leaks *l, struct str *out)
@@ -296,9 +306,11 @@ void report_json_leaks(const struct leaks *l, struct str *out)
         str_char(out, '}');
 }
 
-void report_json_site_numbers(const struct select_row *row, const struct leaks_sum *leak, const struct select_known *known, struct str *out)
+void report_json_site_numbers(const struct select_row *row, const struct leaks_sum *leak,
+                              const struct select_known *known, struct str *out)
 {
-        const struct leaks_sum *definite = &leak[PROFILE_LEAK_DEFINITE], *indirect = &leak[PROFILE_LEAK_INDIRECT];
+        const struct leaks_sum *definite = &leak[PROFILE_LEAK_DEFINITE],
+                               *indirect = &leak[PROFILE_LEAK_INDIRECT];
 
         report_json_known(out, ", \"allocations\": ", known->calls, row->allocs);
         report_json_known(out, ", \"frees\": ", known->calls, row->frees);
@@ -309,8 +321,10 @@ void report_json_site_numbers(const struct select_row *row, const struct leaks_s
         report_json_known(out, ", \"peak_bytes\": ", known->peak, row->peak_bytes);
         report_json_known(out, ", \"temporary\": ", known->temporary, row->temporary);
         report_json_known(out, ", \"lifetime_ms\": ", known->lifetimes, row->lifetime_ms);
-        report_json_known(out, ", \"leaked_blocks\": ", known->end, definite->blocks + indirect->blocks);
-        report_json_known(out, ", \"leaked_bytes\": ", known->end, definite->bytes + indirect->bytes);
+        report_json_known(out, ", \"leaked_blocks\": ", known->end,
+                          definite->blocks + indirect->blocks);
+        report_json_known(out, ", \"leaked_bytes\": ", known->end,
+                          definite->bytes + indirect->bytes);
         str_text(out, ", \"leak\": {");
         report_json_classes(known->end ? leak : NULL, out);
         str_char(out, '}');
@@ -342,7 +356,8 @@ static int row_compare(const void *a, const void *b)
 static void json_sites(struct json *j)
 {
         const struct select_part *heap = &j->sel->heap, *mapped = &j->sel->mapped;
-        const struct select_row **rows = heap_zero((size_t)heap->count + mapped->count, sizeof *rows);
+        const struct select_row **rows = heap_zero((size_t)heap->count + mapped->count,
+                                                   sizeof *rows);
         uint32_t count = 0;
 
         for (uint32_t i = 0; i < heap->count; i++)
@@ -361,7 +376,8 @@ static void json_sites(struct json *j)
 }
 
 /* Frames that only errors mention must be listed too: called before frames_list. */
-static void json_error(const struct profile *p, const struct profile_error *error, struct frames *f, struct str *out)
+static void json_error(const struct profile *p, const struct profile_error *error, struct frames *f,
+                       struct str *out)
 {
         struct selection whole = { .profile = p }; /* stacks of errors are never cut */
         uint32_t origin = errors_origin(p, error);
@@ -393,7 +409,8 @@ static void json_error(const struct profile *p, const struct profile_error *erro
         str_char(out, '}');
 }
 
-void report_json_errors(const struct profile *p, const uint8_t *skip, struct frames *f, struct str *out)
+void report_json_errors(const struct profile *p, const uint8_t *skip, struct frames *f,
+                        struct str *out)
 {
         bool first = true;
 
@@ -446,8 +463,8 @@ static void json_thread(struct json *j, const struct profile_thread *thread)
         str_char(out, '}');
 }
 
-/* Those that had begun by then, with what they did where that is known.  threads[0] stands for what no thread is known of; it is told
- * only when it did something. */
+/* Those that had begun by then, with what they did where that is known.  threads[0] stands for what
+ * no thread is known of; it is told only when it did something. */
 static void json_threads(struct json *j)
 {
         const struct profile *p = j->profile;
@@ -495,7 +512,8 @@ static void json_resources(struct json *j, const struct selection *sel)
                 str_text(j->out, i ? ",\n  {\"type\": " : "\n  {\"type\": ");
                 json_text(j->out, profile_kind_name(j->profile, row->kind));
                 json_field(j->out, ", \"", "id", row->site);
-                report_json_site_numbers(row, (const struct leaks_sum[PROFILE_LEAK_COUNT]){ { 0 } }, &j->known, j->out);
+                report_json_site_numbers(row, (const struct leaks_sum[PROFILE_LEAK_COUNT]){ { 0 } },
+                                         &j->known, j->out);
                 str_text(j->out, ", \"handles\": ");
                 json_handles(j, sel, row->site);
                 str_text(j->out, ", \"stack\": ");
@@ -507,7 +525,9 @@ static void json_resources(struct json *j, const struct selection *sel)
 
 static void json_mark(struct json *j, const struct profile_mark *mark)
 {
-        const struct profile_slice *slice = mark->slice < j->profile->slice_count ? &j->profile->slices[mark->slice] : NULL;
+        const struct profile_slice *slice = mark->slice < j->profile->slice_count
+                                                    ? &j->profile->slices[mark->slice]
+                                                    : NULL;
 
         json_text_field(j->out, "\"", "type", profile_mark_word(mark->type));
         json_text_field(j->out, ", \"", "label", mark->label);
@@ -549,7 +569,9 @@ static void json_all_leaks(struct json *j, struct symbols *s)
         if (!j->known.end) {
                 str_text(j->out, " \"leaks\": {\"scanned\": false, ");
                 report_json_classes(NULL, j->out);
-                str_text(j->out, ",\n  \"suppressed\": null, \"scan\": null, \"reason\": \"leaks are known of the end only\"},\n");
+                str_text(j->out,
+                         ",\n  \"suppressed\": null, \"scan\": null, \"reason\": \"leaks are known "
+                         "of the end only\"},\n");
                 return;
         }
         str_text(j->out, " \"leaks\": ");
@@ -621,9 +643,11 @@ static void json_resident(const struct json *j)
         str_free(&advice);
 }
 
-void report_json_write(const struct selection *sel, const struct selection *resources, struct symbols *s, struct str *out)
+void report_json_write(const struct selection *sel, const struct selection *resources,
+                       struct symbols *s, struct str *out)
 {
-        struct json j = { .sel = sel, .profile = sel->profile, .known = select_known(sel), .out = out };
+        struct json j = { .sel = sel, .profile = sel->profile, .known = select_known(sel),
+                          .out = out };
 
         frames_start(&j.frames, sel, s);
         leaks_make_sums(&j.leaks, sel, s);

@@ -43,7 +43,8 @@ static void write_rules(struct str *out)
                 const struct finding_words *words = finding_words(kind);
                 struct str title = { 0 };
 
-                str_format(&title, "%c%s.", toupper((unsigned char)words->title[0]), words->title + 1);
+                str_format(&title, "%c%s.", toupper((unsigned char)words->title[0]),
+                           words->title + 1);
                 str_text(out, kind ? ",\n  {" : "\n  {");
                 put_text(out, "id", words->word);
                 str_text(out, ", \"name\": \"");
@@ -54,14 +55,16 @@ static void write_rules(struct str *out)
                 put_text(out, "text", words->text);
                 str_text(out, "}, \"help\": {");
                 put_text(out, "text", words->text);
-                str_format(out, "}, \"defaultConfiguration\": {\"level\": \"%s\"}}", kind == FINDING_POSSIBLE ? "note" : "error");
+                str_format(out, "}, \"defaultConfiguration\": {\"level\": \"%s\"}}",
+                           kind == FINDING_POSSIBLE ? "note" : "error");
                 str_free(&title);
         }
 }
 
 /* ---- places ---- */
 
-/* "physicalLocation": {...}.  PATH is relative to the source tree; else FILE is used when it is absolute.  false: there is none. */
+/* "physicalLocation": {...}.  PATH is relative to the source tree; else FILE is used when it is
+ * absolute.  false: there is none. */
 static bool put_physical(struct str *out, const char *path, const char *file, uint32_t line)
 {
         if (!path && !(file && file[0] == '/'))
@@ -93,7 +96,8 @@ static void put_frame_location(struct str *out, const struct finding_frame *fram
         str_char(out, '}');
 }
 
-/* A result needs a place that is a file: the source line in the user's tree, or else the program itself. */
+/* A result needs a place that is a file: the source line in the user's tree, or
+ * else the program itself. */
 static void write_location(const struct findings *f, const struct finding *finding, struct str *out)
 {
         const struct finding_stack *stack = &finding->stack;
@@ -105,7 +109,9 @@ static void write_location(const struct findings *f, const struct finding *findi
                 put_frame_location(out, place);
         } else {
                 str_char(out, '{');
-                put_physical(out, process->exe[0] == '/' ? NULL : label_base(process->program), process->exe, 1); /* readers want a line */
+                /* Readers want a line. */
+                put_physical(out, process->exe[0] == '/' ? NULL : label_base(process->program),
+                             process->exe, 1);
                 if (place) {
                         str_text(out, ", ");
                         put_logical(out, place);
@@ -137,7 +143,8 @@ static void write_stacks(const struct finding *finding, struct str *out)
         if (!finding->stack.count)
                 return;
         str_text(out, ",\n   \"stacks\": [");
-        write_stack(&finding->stack, finding_is_release(finding->kind) ? "released" : "allocated", out);
+        write_stack(&finding->stack, finding_is_release(finding->kind) ? "released" : "allocated",
+                    out);
         if (finding->first.count) {
                 str_text(out, ", ");
                 write_stack(&finding->first, "first freed", out);
@@ -153,7 +160,8 @@ static void write_stacks(const struct finding *finding, struct str *out)
 
 static const char *level_of(enum finding_state state)
 {
-        static const char *const levels[] = { [FINDING_BREAKS] = "error", [FINDING_HINT] = "note", [FINDING_ALLOWED] = "warning",
+        static const char *const levels[] = { [FINDING_BREAKS] = "error", [FINDING_HINT] = "note",
+                                              [FINDING_ALLOWED] = "warning",
                                               [FINDING_KNOWN] = "note" };
 
         return levels[state];
@@ -179,15 +187,19 @@ static void write_result(const struct findings *f, const struct finding *finding
 {
         str_char(out, '{');
         put_text(out, "ruleId", finding_words(finding->kind)->word);
-        str_format(out, ", \"ruleIndex\": %d, \"level\": \"%s\", \"message\": {", (int)finding->kind, level_of(finding->state));
+        str_format(out, ", \"ruleIndex\": %d, \"level\": \"%s\", \"message\": {",
+                   (int)finding->kind, level_of(finding->state));
         put_message(out, finding);
         str_char(out, '}');
         write_location(f, finding, out);
         write_stacks(finding, out);
         if (!finding_is_general(finding->kind))
-                str_format(out, ",\n   \"partialFingerprints\": {\"stackHash/v1\": \"%016" PRIx64 "\"}", finding->fingerprint);
+                str_format(out,
+                           ",\n   \"partialFingerprints\": {\"stackHash/v1\": \"%016" PRIx64 "\"}",
+                           finding->fingerprint);
         if (f->has_baseline && !finding_is_general(finding->kind))
-                str_format(out, ", \"baselineState\": \"%s\"", finding->state == FINDING_KNOWN ? "unchanged" : "new");
+                str_format(out, ", \"baselineState\": \"%s\"",
+                           finding->state == FINDING_KNOWN ? "unchanged" : "new");
         str_char(out, '}');
 }
 

@@ -41,7 +41,8 @@ static bool speedscope_has(const struct stack_costs_sample *sample, enum cost_ki
         return (int64_t)sample->costs.of[cost] > 0;
 }
 
-/* The number of a frame and a comma: written for each cost and each stack that passes through it. */
+/* The number of a frame and a comma: written for each cost and each stack that passes through
+ * it. */
 struct speedscope_number {
         char text[15];
         uint8_t length;
@@ -52,11 +53,13 @@ static struct speedscope_number *speedscope_numbers(const struct stack_costs *s)
         struct speedscope_number *numbers = heap_zero(s->frame_count, sizeof *numbers);
 
         for (uint32_t i = 0; i < s->frame_count; i++)
-                numbers[i].length = (uint8_t)snprintf(numbers[i].text, sizeof numbers[i].text, "%" PRIu32 ",", i);
+                numbers[i].length = (uint8_t)snprintf(numbers[i].text, sizeof numbers[i].text,
+                                                      "%" PRIu32 ",", i);
         return numbers;
 }
 
-static void speedscope_stack(const struct speedscope_number *numbers, const uint32_t *frames, uint32_t count, struct str *out)
+static void speedscope_stack(const struct speedscope_number *numbers, const uint32_t *frames,
+                             uint32_t count, struct str *out)
 {
         char *to = str_room(out, count * sizeof *numbers);
 
@@ -67,20 +70,23 @@ static void speedscope_stack(const struct speedscope_number *numbers, const uint
         str_end(out, count ? to - 1 : to); /* without the last comma */
 }
 
-/* The stacks of samples as text, each made once for all costs; what does not fit is made each time. */
+/* The stacks of samples as text, each made once for all costs; what does not fit is made each
+ * time. */
 struct speedscope {
         const struct stack_costs *s;
         struct speedscope_number *numbers; /* by frame */
         struct stack_costs_buffer buffer;
         struct str stacks;
-        uint64_t *ends; /* by sample: of its text in STACKS, which begins where the one before ends */
+        uint64_t *ends; /* by sample: of its text in STACKS, which begins where the one before
+                         * ends */
         uint32_t count; /* samples with a text */
 };
 
 static void speedscope_write(struct speedscope *m, uint32_t sample, struct str *out)
 {
         uint32_t count;
-        const uint32_t *frames = stack_costs_outermost_first(m->s, m->s->samples[sample].node, &m->buffer, &count);
+        const uint32_t *frames = stack_costs_outermost_first(m->s, m->s->samples[sample].node,
+                                                             &m->buffer, &count);
 
         str_char(out, '[');
         speedscope_stack(m->numbers, frames, count, out);
@@ -89,7 +95,8 @@ static void speedscope_write(struct speedscope *m, uint32_t sample, struct str *
 
 static void speedscope_open(struct speedscope *m, const struct stack_costs *s)
 {
-        *m = (struct speedscope){ .s = s, .numbers = speedscope_numbers(s), .ends = heap_zero(s->sample_count, sizeof *m->ends) };
+        *m = (struct speedscope){ .s = s, .numbers = speedscope_numbers(s),
+                                  .ends = heap_zero(s->sample_count, sizeof *m->ends) };
         for (; m->count < s->sample_count && m->stacks.length < SPEEDSCOPE_STACKS; m->count++) {
                 speedscope_write(m, m->count, &m->stacks);
                 m->ends[m->count] = m->stacks.length;
@@ -168,7 +175,8 @@ static uint32_t speedscope_profile(struct speedscope *m, enum cost_kind cost, st
         }
         str_text(out, "{\"type\": \"sampled\", \"name\": ");
         speedscope_title(s->sel, cost, out);
-        str_format(out, ", \"unit\": \"%s\"", strcmp(cost_names[cost].unit, "bytes") == 0 ? "bytes" : "none");
+        str_format(out, ", \"unit\": \"%s\"",
+                   strcmp(cost_names[cost].unit, "bytes") == 0 ? "bytes" : "none");
         json_field(out, ", \"", "startValue", 0);
         json_field(out, ", \"", "endValue", total);
         str_text(out, ",\n");
@@ -178,7 +186,8 @@ static uint32_t speedscope_profile(struct speedscope *m, enum cost_kind cost, st
 }
 
 /* The costs that are given, the chosen one shown first. */
-static void speedscope_profiles(const struct export_input *in, const struct stack_costs *s, enum cost_kind chosen, struct str *out)
+static void speedscope_profiles(const struct export_input *in, const struct stack_costs *s,
+                                enum cost_kind chosen, struct str *out)
 {
         uint32_t count = 0, active = 0, negative = 0;
         struct speedscope m;
@@ -210,7 +219,9 @@ bool export_speedscope(const struct export_input *in, struct str *out, struct er
         stack_costs_make(&s, in, CALLTREE_BY_LINE);
         good = export_cost(in, &s.source, &cost, e);
         if (good) {
-                str_text(out, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": \"seep@" SEEP_VERSION "\",\n \"name\": ");
+                str_text(out,
+                         "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", "
+                         "\"exporter\": \"seep@" SEEP_VERSION "\",\n \"name\": ");
                 json_text(out, in->profile->meta.program);
                 speedscope_frames(&s, out);
                 speedscope_profiles(in, &s, cost, out);

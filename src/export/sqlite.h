@@ -2,7 +2,8 @@
 /*
  * sqlite.h -- a recording as an SQLite database in memory.
  *
- * Room:   outside.  For `seep export --to sqlite` and `seep sql`.  docs/SQL.md describes every table and view.
+ * Room:   outside.  For `seep export --to sqlite` and `seep sql`.  docs/SQL.md
+ *         describes every table and view.
  */
 #ifndef SEEP_EXPORT_SQLITE_H
 #define SEEP_EXPORT_SQLITE_H
@@ -11,10 +12,12 @@
 
 #include "export/export.h"
 
-#define DATABASE_SCHEMA 1               /* PRAGMA user_version: of tables and views; grows when one is renamed or goes */
+#define DATABASE_SCHEMA 1               /* PRAGMA user_version: of tables and views; grows
+                                         * when one is renamed or goes */
 #define DATABASE_APPLICATION 0x73656570 /* PRAGMA application_id: "seep" */
 
-/* The whole of IN's recording, as far as the selection has its stacks; the caller's to sqlite3_close().  NULL: E. */
+/* The whole of IN's recording, as far as the selection has its stacks; the caller's to
+ * sqlite3_close().  NULL: E. */
 sqlite3 *sqlite_database(const struct export_input *in, struct err *e);
 
 /* What makes the tables; what, when all rows are there, makes the indices and the views. */

@@ -22,7 +22,8 @@ static void put_meta_text(struct sqlite_parts *m, const char *key, const char *v
         rows_next(&m->rows);
 }
 
-static void put_meta_list(struct sqlite_parts *m, const char *key, char *const *texts, uint32_t count)
+static void put_meta_list(struct sqlite_parts *m, const char *key, char *const *texts,
+                          uint32_t count)
 {
         struct str list = { 0 };
 
@@ -113,7 +114,9 @@ static void put_modules(struct sqlite_parts *m)
 
                 for (uint32_t k = 0; k < module->build_id_bytes && k < sizeof module->build_id; k++)
                         for (int half = 0; half < 2; half++)
-                                id[2 * k + half] = "0123456789abcdef"[module->build_id[k] >> (half ? 0 : 4) & 15];
+                                id[2 * k + half] =
+                                        "0123456789abcdef"[module->build_id[k] >> (half ? 0 : 4) &
+                                                           15];
                 rows_number(&m->rows, i);
                 rows_text(&m->rows, module->path);
                 rows_text(&m->rows, *id ? id : NULL);
@@ -129,12 +132,14 @@ static void put_modules(struct sqlite_parts *m)
 /* What the allocator does with it; NULL: it is not the allocator's. */
 static void put_kept(struct sqlite_parts *m, const struct residence_part *part)
 {
-        const uint64_t numbers[] = { part->blocks, part->live_bytes, part->overhead_bytes, part->free_bytes };
+        const uint64_t numbers[] = { part->blocks, part->live_bytes, part->overhead_bytes,
+                                     part->free_bytes };
 
         rows_text(&m->rows, part->keeper ? profile_keeper_word(part->keeper) : NULL);
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
                 rows_known(&m->rows, numbers[i], part->keeper != PROFILE_KEEPER_NONE);
-        rows_known(&m->rows, part->whole_bytes, part->keeper != PROFILE_KEEPER_NONE && !part->guessed);
+        rows_known(&m->rows, part->whole_bytes,
+                   part->keeper != PROFILE_KEEPER_NONE && !part->guessed);
 }
 
 static void put_mappings(struct sqlite_parts *m)
@@ -209,7 +214,8 @@ static void put_timeline(struct sqlite_parts *m)
         rows_end(&m->rows);
 }
 
-static void put_change(struct sqlite_parts *m, uint32_t slice, uint32_t site, const struct profile_change *c)
+static void put_change(struct sqlite_parts *m, uint32_t slice, uint32_t site,
+                       const struct profile_change *c)
 {
         rows_number(&m->rows, slice);
         rows_number(&m->rows, site);
@@ -259,7 +265,8 @@ static void put_marks(struct sqlite_parts *m)
 }
 
 /* Class 0 is 0, class k is 2^(k-1) .. 2^k - 1. */
-static void put_classes(struct sqlite_parts *m, const char *of, const uint64_t *counts, uint32_t classes)
+static void put_classes(struct sqlite_parts *m, const char *of, const uint64_t *counts,
+                        uint32_t classes)
 {
         for (uint32_t i = 0; i < classes; i++) {
                 if (!counts[i])

@@ -12,9 +12,11 @@
 
 struct function_sum {
         uint32_t name;
-        uint32_t last; /* 1 + the row that was added last: a stack that has the function several times counts once */
+        uint32_t last; /* 1 + the row that was added last: a stack that has the function
+                        * several times counts once */
         bool searched; /* for leaks */
-        uint64_t live_bytes, self_live_bytes, peak_bytes, alloc_bytes, allocs, self_allocs, temporary, leaked_bytes;
+        uint64_t live_bytes, self_live_bytes, peak_bytes, alloc_bytes, allocs, self_allocs,
+                temporary, leaked_bytes;
 };
 
 static int compare(const void *a, const void *b)
@@ -29,7 +31,8 @@ static void add_row(const struct sqlite_parts *m, struct function_sum *sums, uin
 {
         const struct select_row *row = &m->sel->heap.rows[number];
         struct leaks_sum sums_of[PROFILE_LEAK_COUNT];
-        const struct leaks_sum *leak = leaks_of_site(&m->leaks, row->site, sums_of) ? sums_of : NULL;
+        const struct leaks_sum *leak = leaks_of_site(&m->leaks, row->site, sums_of) ? sums_of
+                                                                                    : NULL;
         uint32_t inner = row->node > LEDGER_NODE_CUT ? m->ends[row->node] : 0;
 
         for (uint32_t stack = inner; stack; stack = m->tree.nodes.list[stack].parent) {
@@ -48,7 +51,9 @@ static void add_row(const struct sqlite_parts *m, struct function_sum *sums, uin
                 sum->allocs += row->allocs;
                 sum->temporary += row->temporary;
                 sum->searched |= leak != NULL;
-                sum->leaked_bytes += leak ? leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes : 0;
+                sum->leaked_bytes += leak ? leak[PROFILE_LEAK_DEFINITE].bytes +
+                                                     leak[PROFILE_LEAK_INDIRECT].bytes
+                                          : 0;
         }
 }
 

@@ -143,7 +143,8 @@ static void put_refs(struct sqlite_parts *m)
         for (uint64_t i = 0; i < m->p->pointer_count; i++) {
                 const struct profile_pointer *r = &m->p->pointers[i];
 
-                if (!has_block(m, r->from) || !has_block(m, r->to) || (r->flags & PROFILE_POINTER_ARENA))
+                if (!has_block(m, r->from) || !has_block(m, r->to) ||
+                    (r->flags & PROFILE_POINTER_ARENA))
                         continue;
                 rows_number(&m->rows, r->from + 1ull);
                 rows_number(&m->rows, r->to + 1ull);

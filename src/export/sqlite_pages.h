@@ -2,11 +2,11 @@
 /*
  * sqlite_pages.h -- rows as the pages of an SQLite file.
  *
- * Room:   outside, export/sqlite*.c only.  The file begins as SQLite made it, with tables and indices
- *         that are empty (sqlite_schema.c).
- * Keeps:  what https://www.sqlite.org/fileformat2.html says.  Rows come in the order of their ids, so
- *         each page is written once, from the leaves to the root; only roots, which have their numbers
- *         already, are put where SQLite wants them.
+ * Room:   outside, export/sqlite*.c only.  The file begins as SQLite made it, with tables and
+ *         indices that are empty (sqlite_schema.c).
+ * Keeps:  what https://www.sqlite.org/fileformat2.html says.  Rows come in the order of their ids,
+ *         so each page is written once, from the leaves to the root; only roots, which have their
+ *         numbers already, are put where SQLite wants them.
  * Cost:   0.1 us for a row of seven numbers, where SQLite takes 0.9; eight bytes for each row and
  *         index while a table is filled, and eight more while an index is made.
  */

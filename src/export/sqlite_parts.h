@@ -61,7 +61,8 @@ void rows_number(struct sql_rows *r, uint64_t value);
 void rows_some(struct sql_rows *r, uint64_t value); /* NULL for 0 */
 void rows_known(struct sql_rows *r, uint64_t value, bool known); /* NULL when it is not */
 void rows_real(struct sql_rows *r, double value);
-void rows_text(struct sql_rows *r, const char *text); /* NULL for NULL; what is no UTF-8 becomes U+FFFD */
+/* NULL for NULL; what is no UTF-8 becomes U+FFFD. */
+void rows_text(struct sql_rows *r, const char *text);
 void rows_blob(struct sql_rows *r, const void *bytes, size_t count);
 void rows_null(struct sql_rows *r);
 
@@ -71,13 +72,17 @@ void rows_null(struct sql_rows *r);
 struct sqlite_parts {
         const struct profile *p;
         struct symbols *symbols;
-        const struct selection *sel, *resources, *whole; /* whole: the profile's own tree, without rows */
+        /* whole: the profile's own tree, without rows. */
+        const struct selection *sel, *resources, *whole;
         const struct filter *filter; /* whose threads are shown; NULL: all */
         struct sql_rows rows;
         uint8_t *chosen;      /* by site: part of the selection */
         uint8_t *has_block;   /* by block: it is a row */
-        struct calltree tree; /* by place: nodes are stacks by their ids, the id of a frame is its number and 1 */
-        uint32_t *ends, *resource_ends, *whole_ends; /* by node of sel, of resources, of whole: id of the innermost frame's stack; 0 not needed */
+        struct calltree tree; /* by place: nodes are stacks by their ids, the id of a
+                               * frame is its number and 1 */
+        uint32_t *ends, *resource_ends, *whole_ends; /* by node of sel, of resources, of
+                                                      * whole: id of the innermost
+                                                      * frame's stack; 0 not needed */
         struct strings functions; /* by name */
         uint32_t *names;          /* by frame: number in functions */
         struct leaks leaks;

@@ -2,7 +2,8 @@
 /*
  * sqlite_schema.c -- the tables, indices and views of the database, in SQL.
  *
- * Keeps:  the columns of a table are in the order in which sqlite.c fills them; docs/SQL.md says what they mean.
+ * Keeps:  the columns of a table are in the order in which sqlite.c fills them;
+ *         docs/SQL.md says what they mean.
  */
 #include "export/sqlite.h"
 
@@ -73,7 +74,8 @@ const char sqlite_tables[] =
         " sum(s.allocations) AS allocations, sum(s.temporary) AS temporary,"           \
         " sum(s.leaked_bytes) AS leaked_bytes"
 
-/* The frames of a stack as one text, made for each row alone: all of a large recording at once would not fit into memory. */
+/* The frames of a stack as one text, made for each row alone: all of a large recording at once
+ * would not fit into memory. */
 #define FRAMES(stack)                                                                    \
         "(WITH RECURSIVE up(outer_stack, frames) AS ("                                   \
         "SELECT k.parent, replace(f.name, ';', ':') FROM stack k"                        \

@@ -9,7 +9,8 @@
 #include "query/errors.h"
 #include "words/label.h"
 
-static void add_stack(struct sqlite_parts *m, const struct selection *sel, uint32_t *ends, uint32_t node)
+static void add_stack(struct sqlite_parts *m, const struct selection *sel, uint32_t *ends,
+                      uint32_t node)
 {
         if (node > LEDGER_NODE_CUT)
                 calltree_add(&m->tree, sel, ends, (struct wrapper_frame){ node, 0 });
@@ -87,15 +88,18 @@ static uint32_t place_of(struct sqlite_parts *m, uint32_t node)
 static void put_leaks(struct sqlite_parts *m, uint32_t site)
 {
         struct leaks_sum sums[PROFILE_LEAK_COUNT];
-        static const uint32_t classes[] = { PROFILE_LEAK_DEFINITE, PROFILE_LEAK_INDIRECT, PROFILE_LEAK_POSSIBLE, PROFILE_LEAK_REACHABLE };
+        static const uint32_t classes[] = { PROFILE_LEAK_DEFINITE, PROFILE_LEAK_INDIRECT,
+                                            PROFILE_LEAK_POSSIBLE, PROFILE_LEAK_REACHABLE };
 
         if (!leaks_of_site(&m->leaks, site, sums)) {
                 for (size_t i = 0; i < 2 + 2 * sizeof classes / sizeof *classes; i++)
                         rows_null(&m->rows);
                 return;
         }
-        rows_number(&m->rows, sums[PROFILE_LEAK_DEFINITE].blocks + sums[PROFILE_LEAK_INDIRECT].blocks);
-        rows_number(&m->rows, sums[PROFILE_LEAK_DEFINITE].bytes + sums[PROFILE_LEAK_INDIRECT].bytes);
+        rows_number(&m->rows,
+                    sums[PROFILE_LEAK_DEFINITE].blocks + sums[PROFILE_LEAK_INDIRECT].blocks);
+        rows_number(&m->rows,
+                    sums[PROFILE_LEAK_DEFINITE].bytes + sums[PROFILE_LEAK_INDIRECT].bytes);
         for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
                 rows_number(&m->rows, sums[classes[i]].blocks);
                 rows_number(&m->rows, sums[classes[i]].bytes);
@@ -119,8 +123,10 @@ static void put_growth(struct sqlite_parts *m, uint32_t site)
 static void put_site(struct sqlite_parts *m, const struct select_row *row, bool heap)
 {
         bool known = m->sel->moment == SELECT_OF_RUN;
-        const uint64_t numbers[] = { row->allocs, row->frees, row->alloc_bytes, row->live_blocks, row->live_bytes };
-        const uint64_t more[] = { row->peak_blocks, row->peak_bytes, row->temporary, row->lifetime_ms };
+        const uint64_t numbers[] = { row->allocs, row->frees, row->alloc_bytes, row->live_blocks,
+                                     row->live_bytes };
+        const uint64_t more[] = { row->peak_blocks, row->peak_bytes, row->temporary,
+                                  row->lifetime_ms };
 
         rows_number(&m->rows, row->site);
         rows_some(&m->rows, row->node > LEDGER_NODE_CUT ? m->ends[row->node] : 0);
@@ -145,7 +151,8 @@ static void put_shares(struct sqlite_parts *m)
 
                 if (share->site >= m->p->site_count || !m->chosen[share->site])
                         continue;
-                if (share->thread < m->p->thread_count && !filter_thread(m->filter, &m->p->threads[share->thread]))
+                if (share->thread < m->p->thread_count &&
+                    !filter_thread(m->filter, &m->p->threads[share->thread]))
                         continue;
                 rows_number(&m->rows, m->sel->leaders[share->site]);
                 rows_number(&m->rows, share->thread);

@@ -70,7 +70,8 @@ void stack_costs_free(struct stack_costs *s)
         *s = (struct stack_costs){ 0 };
 }
 
-const uint32_t *stack_costs_outermost_first(const struct stack_costs *s, uint32_t node, struct stack_costs_buffer *buffer, uint32_t *count)
+const uint32_t *stack_costs_outermost_first(const struct stack_costs *s, uint32_t node,
+                                            struct stack_costs_buffer *buffer, uint32_t *count)
 {
         uint32_t left = buffer->room; /* it is filled from its end */
 
@@ -78,7 +79,8 @@ const uint32_t *stack_costs_outermost_first(const struct stack_costs *s, uint32_
                 if (!left) {
                         uint32_t more = buffer->room + 64;
 
-                        buffer->at = heap_grow(buffer->at, (size_t)buffer->room + more, sizeof *buffer->at);
+                        buffer->at = heap_grow(buffer->at, (size_t)buffer->room + more,
+                                               sizeof *buffer->at);
                         memmove(buffer->at + more, buffer->at, buffer->room * sizeof *buffer->at);
                         buffer->room += more;
                         left = more;
@@ -105,18 +107,20 @@ void stack_costs_name(const struct stack_costs *s, uint32_t frame, struct str *o
         label_function(s->profile, s->frames[frame].node, s->frames[frame].names, out);
 }
 
-/* Control characters, and what else some programs take for the end of a line: U+0080 to U+009F, U+2028, U+2029. */
+/* Control characters, and what else some programs take for the end of a line: U+0080
+ * to U+009F, U+2028, U+2029. */
 static bool is_control(const char *text, unsigned bytes)
 {
         unsigned char first = (unsigned char)text[0];
 
         if (bytes == 1)
                 return first < ' ' || first == 0x7f;
-        return (bytes == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0) || strncmp(text, "\xe2\x80\xa8", 3) == 0 ||
-               strncmp(text, "\xe2\x80\xa9", 3) == 0;
+        return (bytes == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0) ||
+               strncmp(text, "\xe2\x80\xa8", 3) == 0 || strncmp(text, "\xe2\x80\xa9", 3) == 0;
 }
 
-void stack_costs_plain_text(const char *text, const char *forbidden, char replacement, struct str *out)
+void stack_costs_plain_text(const char *text, const char *forbidden, char replacement,
+                            struct str *out)
 {
         unsigned bytes;
 
@@ -131,7 +135,8 @@ void stack_costs_plain_text(const char *text, const char *forbidden, char replac
                         str_char(out, replacement);
 }
 
-void stack_costs_plain_name(const struct stack_costs *s, uint32_t frame, const char *forbidden, char replacement, struct str *out)
+void stack_costs_plain_name(const struct stack_costs *s, uint32_t frame, const char *forbidden,
+                            char replacement, struct str *out)
 {
         struct str name = { 0 };
 
@@ -144,5 +149,7 @@ const char *stack_costs_module(const struct stack_costs *s, uint32_t frame)
 {
         const struct profile_node *n = &s->profile->nodes[s->frames[frame].node];
 
-        return s->frames[frame].node > 1 && n->module < s->profile->module_count ? s->profile->modules[n->module].path : NULL;
+        return s->frames[frame].node > 1 && n->module < s->profile->module_count
+                       ? s->profile->modules[n->module].path
+                       : NULL;
 }

@@ -31,7 +31,8 @@ struct stack_costs {
         struct stack_costs_sample *samples;
         uint32_t frame_count, node_count, sample_count;
         uint32_t *ends;      /* by row of SEL's heap: the node that is its stack */
-        uint32_t *sample_of; /* by node: 1 + index of the numbers of the stack that ends here; 0: none does */
+        uint32_t *sample_of; /* by node: 1 + index of the numbers of the stack that ends here; 0:
+                              * none does */
 
         /* private */
         struct calltree tree;
@@ -42,23 +43,28 @@ struct stack_costs {
 void stack_costs_make(struct stack_costs *s, const struct export_input *in, enum calltree_by by);
 void stack_costs_free(struct stack_costs *s);
 
-/* The frames of the stack that ends at NODE, outermost first; *COUNT of them.  Valid until the next call with the same BUFFER; free BUFFER->at. */
+/* The frames of the stack that ends at NODE, outermost first; *COUNT of them.  Valid until the next
+ * call with the same BUFFER; free BUFFER->at. */
 struct stack_costs_buffer {
         uint32_t *at;
         uint32_t room;
 };
-const uint32_t *stack_costs_outermost_first(const struct stack_costs *s, uint32_t node, struct stack_costs_buffer *buffer, uint32_t *count);
+const uint32_t *stack_costs_outermost_first(const struct stack_costs *s, uint32_t node,
+                                            struct stack_costs_buffer *buffer, uint32_t *count);
 
 /* Sums over all samples. */
 struct costs stack_costs_totals(const struct stack_costs *s);
 
-/* Append the name of FRAME's function: "module+0x12" or "0x12" where there is none.  Any byte may be in it. */
+/* Append the name of FRAME's function: "module+0x12" or "0x12" where there is none.  Any byte may
+ * be in it. */
 void stack_costs_name(const struct stack_costs *s, uint32_t frame, struct str *out);
 
-/* The same in one line of UTF-8: control characters and separators of lines become spaces, bytes that are no character U+FFFD, and characters in
- * FORBIDDEN ("" none) REPLACEMENT. */
-void stack_costs_plain_name(const struct stack_costs *s, uint32_t frame, const char *forbidden, char replacement, struct str *out);
-void stack_costs_plain_text(const char *text, const char *forbidden, char replacement, struct str *out);
+/* The same in one line of UTF-8: control characters and separators of lines become spaces, bytes
+ * that are no character U+FFFD, and characters in FORBIDDEN ("" none) REPLACEMENT. */
+void stack_costs_plain_name(const struct stack_costs *s, uint32_t frame, const char *forbidden,
+                            char replacement, struct str *out);
+void stack_costs_plain_text(const char *text, const char *forbidden, char replacement,
+                            struct str *out);
 
 /* The path of the module of FRAME; NULL unknown. */
 const char *stack_costs_module(const struct stack_costs *s, uint32_t frame);

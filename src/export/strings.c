@@ -8,7 +8,8 @@
 
 uint32_t strings_number(struct strings *t, const char *text)
 {
-        uint32_t number = TABLE_NUMBER(&t->numbers, table_hash_text(text), n, strcmp(t->at[n], text) == 0);
+        uint32_t number = TABLE_NUMBER(&t->numbers, table_hash_text(text), n,
+                                       strcmp(t->at[n], text) == 0);
 
         if (number == t->count) {
                 t->at = heap_next(t->at, t->count, sizeof *t->at);

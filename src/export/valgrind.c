@@ -5,7 +5,8 @@
 
 #include "words/label.h"
 
-void valgrind_frame(const struct stack_costs *s, uint32_t frame, const char *forbidden, struct str *out)
+void valgrind_frame(const struct stack_costs *s, uint32_t frame, const char *forbidden,
+                    struct str *out)
 {
         const struct symbol_frame *names = s->frames[frame].names;
         const char *module = stack_costs_module(s, frame);

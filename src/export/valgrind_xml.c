@@ -2,7 +2,8 @@
 /*
  * valgrind_xml.c -- leaks and wrong releases as `valgrind --xml=yes` writes them (protocol 4).
  *
- * Keeps:  order and nesting of elements are those of Valgrind's docs/internals/xml-output-protocol4.txt: readers rely on it.
+ * Keeps:  order and nesting of elements are those of Valgrind's
+ *         docs/internals/xml-output-protocol4.txt: readers rely on it.
  */
 #include "export/ci.h"
 
@@ -41,7 +42,8 @@ static void write_preamble(const struct findings_process *process, struct str *o
         str_text(&command, "Command:");
         for (uint32_t i = 0; i < process->arg_count; i++)
                 str_format(&command, " %s", process->args[i]);
-        str_text(out, "<preamble>\n  <line>seep " SEEP_VERSION ", leaks and invalid frees</line>\n");
+        str_text(out,
+                 "<preamble>\n  <line>seep " SEEP_VERSION ", leaks and invalid frees</line>\n");
         xml_element(out, "  ", "line", str_get(&command));
         str_text(out, "</preamble>\n\n");
         str_free(&command);
@@ -52,8 +54,10 @@ static void write_status(const char *state, uint64_t ms, struct str *out)
 {
         uint64_t s = ms / 1000;
 
-        str_format(out, "<status>\n  <state>%s</state>\n  <time>%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 ".%03" PRIu64
-                   " </time>\n</status>\n\n", state, s / 86400, s / 3600 % 24, s / 60 % 60, s % 60, ms % 1000);
+        str_format(out,
+                   "<status>\n  <state>%s</state>\n  <time>%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64
+                   ":%02" PRIu64 ".%03" PRIu64 " </time>\n</status>\n\n", state, s / 86400,
+                   s / 3600 % 24, s / 60 % 60, s % 60, ms % 1000);
 }
 
 /* ---- errors ---- */
@@ -61,7 +65,8 @@ static void write_status(const char *state, uint64_t ms, struct str *out)
 static void write_place(const struct finding_frame *frame, struct str *out)
 {
         const char *base = label_base(frame->file);
-        size_t length = base - frame->file > 1 ? (size_t)(base - frame->file) - 1 : (size_t)(base - frame->file);
+        size_t length = base - frame->file > 1 ? (size_t)(base - frame->file) - 1
+                                               : (size_t)(base - frame->file);
         char directory[PATH_MAX];
 
         if (length && length < sizeof directory) {
@@ -92,7 +97,8 @@ static void write_stack(const struct finding_stack *stack, struct str *out)
         static const struct finding_frame unknown;
 
         str_text(out, "  <stack>\n");
-        for (uint32_t i = 0; i < (stack->count ? stack->count : 1); i++) { /* readers want at least one frame */
+        for (uint32_t i = 0; i < (stack->count ? stack->count : 1); i++) {
+                /* Readers want at least one frame. */
                 const struct finding_frame *frame = stack->count ? &stack->frames[i] : &unknown;
 
                 str_text(out, "    <frame>\n");
@@ -134,7 +140,9 @@ static void write_release(const struct finding *finding, uint32_t unique, struct
         struct str about = { 0 };
 
         begin_error(finding, unique, out);
-        xml_element(out, "  ", "what", mismatched ? "Mismatched free() / delete / delete []" : "Invalid free() / delete / delete[] / realloc()");
+        xml_element(out, "  ", "what",
+                    mismatched ? "Mismatched free() / delete / delete []"
+                               : "Invalid free() / delete / delete[] / realloc()");
         write_stack(&finding->stack, out);
         say_address(finding, &about);
         xml_element(out, "  ", "auxwhat", str_get(&about));
@@ -153,7 +161,8 @@ struct record_number {
         uint32_t number, all;
 };
 
-static void write_leak(const struct finding *finding, uint32_t unique, struct record_number record, struct str *out)
+static void write_leak(const struct finding *finding, uint32_t unique, struct record_number record,
+                       struct str *out)
 {
         uint64_t bytes = finding->bytes + finding->hanging_bytes;
         struct str text = { 0 };
@@ -168,8 +177,8 @@ static void write_leak(const struct finding *finding, uint32_t unique, struct re
         }
         str_text(&text, " bytes in ");
         text_number(&text, (int64_t)finding->count);
-        str_format(&text, " blocks are %s in loss record %" PRIu32 " of %" PRIu32, finding_words(finding->kind)->title, record.number,
-                   record.all);
+        str_format(&text, " blocks are %s in loss record %" PRIu32 " of %" PRIu32,
+                   finding_words(finding->kind)->title, record.number, record.all);
         begin_error(finding, unique, out);
         str_text(out, "  <xwhat>\n");
         xml_element(out, "    ", "text", str_get(&text));
@@ -229,10 +238,16 @@ void valgrind_xml_write(const struct findings *f, struct str *out)
         struct record_number record = { 0 };
         uint32_t unique = 0;
 
-        str_text(out, VALGRIND_XML_HEAD "\n<protocolversion>4</protocolversion>\n<protocoltool>memcheck</protocoltool>\n\n");
+        str_text(out,
+                 VALGRIND_XML_HEAD "\n<protocolversion>4</"
+                                   "protocolversion>\n<protocoltool>memcheck</protocoltool>\n\n");
         write_preamble(process, out);
-        str_format(out, "<pid>%" PRIu32 "</pid>\n<ppid>%" PRIu32 "</ppid>\n<tool>memcheck</tool>\n\n", process->pid, process->ppid);
-        str_text(out, "<args>\n  <vargv>\n    <exe>seep</exe>\n    <arg>check</arg>\n  </vargv>\n  <argv>\n");
+        str_format(out,
+                   "<pid>%" PRIu32 "</pid>\n<ppid>%" PRIu32 "</ppid>\n<tool>memcheck</tool>\n\n",
+                   process->pid, process->ppid);
+        str_text(out,
+                 "<args>\n  <vargv>\n    <exe>seep</exe>\n    <arg>check</arg>\n  </vargv>\n  "
+                 "<argv>\n");
         xml_element(out, "    ", "exe", process->program);
         for (uint32_t i = 1; i < process->arg_count; i++)
                 xml_element(out, "    ", "arg", process->args[i]);

@@ -38,7 +38,8 @@ static void json_step(const struct why *w, const struct why_step *step, struct s
                 json_field(out, ", \"", "offset", step->at);
                 str_text(out, ", \"member\": ");
                 json_text_or_null(&step->member, out);
-                str_format(out, ", \"interior\": %s", step->flags & PROFILE_POINTER_INTERIOR ? "true" : "false");
+                str_format(out, ", \"interior\": %s",
+                           step->flags & PROFILE_POINTER_INTERIOR ? "true" : "false");
         }
         json_field(out, ", \"", "left_out", step->left_out);
         str_char(out, '}');
@@ -75,14 +76,16 @@ void why_json(const struct why *w, const struct why_options *o, struct str *out)
 {
         json_text_field(out, "{\"seep\": 1, \"", "program", w->p->meta.program);
         json_field(out, ", \"", "pid", w->p->meta.pid);
-        str_format(out, ", \"recorded\": %s,\n \"block\": {", profile_is_walked(w->p) ? "false" : "true");
+        str_format(out, ", \"recorded\": %s,\n \"block\": {",
+                   profile_is_walked(w->p) ? "false" : "true");
         json_block(w, w->block, out);
         json_field(out, ", \"", "offset", w->offset);
         if (profile_is_walked(w->p))
                 str_text(out, ", \"birth_ms\": null");
         else
                 json_field(out, ", \"", "birth_ms", w->p->blocks[w->block].birth_ms);
-        str_format(out, "},\n \"held\": %s, \"leak\": \"%s\"", w->held ? "true" : "false", profile_leak_word(w->leak));
+        str_format(out, "},\n \"held\": %s, \"leak\": \"%s\"", w->held ? "true" : "false",
+                   profile_leak_word(w->leak));
         if (w->head != WHY_NO_BLOCK)
                 str_format(out, ", \"head\": \"0x%" PRIx64 "\"", w->p->blocks[w->head].address);
         json_path(w, out);

@@ -2,9 +2,10 @@
 /*
  * classes.c -- from pointers to verdicts.
  *
- * Keeps:  no recursion: blocks to look at are on a stack.  Between the stack and the look is a short queue; a block that enters it is
- *         fetched into the cache meanwhile.
- * Cost:   150 to 350 ns a block of ten million at random, with one to two and a half pointers each (bench/leak_search).
+ * Keeps:  no recursion: blocks to look at are on a stack.  Between the stack and the look is a
+ *         short queue; a block that enters it is fetched into the cache meanwhile.
+ * Cost:   150 to 350 ns a block of ten million at random, with one to two and a half pointers
+ *         each (bench/leak_search).
  *
  * Roots are R, blocks are letters; "-->" points to the start of a block, "~~>" to its inside:
  *
@@ -15,12 +16,15 @@
  *     j <--> k               a ring that nobody holds: the first one by address is its head
  *
  * Four walks over the same graph:
- *   1. From the roots by start pointers: reachable.  Blocks met by interior pointers only are put off.
+ *   1. From the roots by start pointers: reachable.  Blocks met by interior
+ *      pointers only are put off.
  *   2. From those put off, by any pointer: possibly lost.
- *   3. From passages (memory that may or may not have been a block at the moment of the copy) that no root holds: what they point to
- *      may be in use, so it is possibly lost, and never definitely.
- *   4. Each block that is left begins a group as its head.  What it leads to is indirect.  A head that a later block leads to was
- *      none: its group joins the later one (classes_settle_heads), so the order of addresses does not matter but for rings.
+ *   3. From passages (memory that may or may not have been a block at the moment of the
+ *      copy) that no root holds: what they point to may be in use, so it is possibly
+ *      lost, and never definitely.
+ *   4. Each block that is left begins a group as its head.  What it leads to is indirect.  A head
+ *      that a later block leads to was none: its group joins the later one (classes_settle_heads),
+ *      so the order of addresses does not matter but for rings.
  */
 #include "leak/classes.h"
 
@@ -51,7 +55,8 @@ static inline void classes_push(struct classes *c, uint32_t block)
 }
 
 /* Visit the links of all blocks on the stack and of those that VISIT pushes. */
-static inline __attribute__((always_inline)) void classes_drain(struct classes *c, visit *link_visit)
+static inline __attribute__((always_inline)) void classes_drain(struct classes *c,
+                                                                visit *link_visit)
 {
         const struct search_graph *g = c->g;
         uint32_t queue[QUEUE];
@@ -112,12 +117,15 @@ static inline void classes_visit_passed(struct classes *c, struct search_link li
         uint32_t to = SEARCH_LINK_TO(link);
 
         if (c->g->leak[to] == PROFILE_LEAK_UNKNOWN) {
-                c->g->leak[to] = c->in->blocks[to].flags & SEARCH_BLOCK_PASSAGE ? CLASSES_PASSED : PROFILE_LEAK_POSSIBLE;
+                c->g->leak[to] = c->in->blocks[to].flags & SEARCH_BLOCK_PASSAGE
+                                         ? CLASSES_PASSED
+                                         : PROFILE_LEAK_POSSIBLE;
                 classes_push(c, to);
         }
 }
 
-/* From a lost block.  Who was thought to be a head, but is held by a later block, hangs on that, with all of its own. */
+/* From a lost block.  Who was thought to be a head, but is held by a later block, hangs on
+ * that, with all of its own. */
 static inline void classes_visit_lost(struct classes *c, struct search_link link)
 {
         uint32_t to = SEARCH_LINK_TO(link);
@@ -163,8 +171,9 @@ void classes_mark(const struct search_input *in, struct search_graph *g)
         classes_close(&c);
 }
 
-/* Heads that were merged into a later group are no heads, and neither are those that they hang on in turn.  A merged head hangs on a block
- * behind it, so one way down settles them, and one way up all that hang on them. */
+/* Heads that were merged into a later group are no heads, and neither are those that they hang on
+ * in turn.  A merged head hangs on a block behind it, so one way down settles them, and one way
+ * up all that hang on them. */
 static void classes_settle_heads(struct search_graph *g)
 {
         uint32_t *head = g->head;

@@ -9,7 +9,8 @@
 
 #include "leak/search.h"
 
-/* G->leak becomes REACHABLE or POSSIBLE for all blocks that roots hold, UNKNOWN for others.  May be called again when links changed. */
+/* G->leak becomes REACHABLE or POSSIBLE for all blocks that roots hold, UNKNOWN for others.  May be
+ * called again when links changed. */
 void classes_mark(const struct search_input *in, struct search_graph *g);
 
 /* After that: what is left is lost.  Each group of lost blocks gets one head. */

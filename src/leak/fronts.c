@@ -49,15 +49,15 @@ static bool is_counted(uint64_t first, uint64_t size)
         return first && (first == size - 8 || (size - 8) % first == 0);
 }
 
-/* The length of what follows, as a byte or in the upper five bits of one; a NUL at the end may count
- * or not. */
+/* The length of what follows, as a byte or in the upper five bits of one; a NUL at
+ * the end may count or not. */
 static bool is_length(uint64_t byte, uint64_t size)
 {
         return byte == size - 1 || byte == size - 2 || (byte % 8 == 0 && byte / 8 == size - 2);
 }
 
-/* May what is in front of OFFSET be a header?  In counts, sizes, flags and addresses the last byte is
- * small. */
+/* May what is in front of OFFSET be a header?  In counts, sizes, flags and
+ * addresses the last byte is small. */
 static bool is_header(const uint8_t *bytes, uint32_t offset, uint64_t size)
 {
         return offset == 1 ? is_length(bytes[0], size) : bytes[offset - 1] < SMALL;

@@ -3,8 +3,8 @@
  * gather.h -- memory of the searched program in few large reads: a stretch, or words from all over
  *
  * Room:   outside; leak/ and who prepares a search.
- * Cost:   a read is a system call and a look-up of pages, 0.35 us for one word; pages that are read in
- *         a row cost little more.
+ * Cost:   a read is a system call and a look-up of pages, 0.35 us for one word; pages that are read
+ *         in a row cost little more.
  */
 #ifndef SEEP_LEAK_GATHER_H
 #define SEEP_LEAK_GATHER_H

@@ -2,7 +2,8 @@
 /*
  * graph.c -- who holds whom: shortest paths from roots to blocks.
  *
- * Keeps:  of ways with equally many steps the one with fewest interior pointers, of those the first in the order of the recording.
+ * Keeps:  of ways with equally many steps the one with fewest interior pointers, of those the first
+ *         in the order of the recording.
  */
 #include "leak/graph.h"
 
@@ -139,7 +140,8 @@ static struct graph_way wave_longer(struct graph_way way, uint32_t flags, uint32
         return way;
 }
 
-/* Levels are whole before the next one begins, as a queue is: the interior pointers of a way do not change any more when it is gone on with. */
+/* Levels are whole before the next one begins, as a queue is: the interior pointers of a way do not
+ * change any more when it is gone on with. */
 static void wave_forward(const struct graph *g, struct graph_wave *w, uint64_t next)
 {
         const struct profile_pointer *pointers = g->p->pointers;
@@ -148,7 +150,8 @@ static void wave_forward(const struct graph *g, struct graph_wave *w, uint64_t n
                 uint32_t block = w->queue[next];
 
                 for (uint32_t i = g->out_first[block]; i < g->out_first[block + 1]; i++)
-                        wave_offer(w, pointers[i].to, wave_longer(w->ways[block], pointers[i].flags, i));
+                        wave_offer(w, pointers[i].to,
+                                   wave_longer(w->ways[block], pointers[i].flags, i));
         }
 }
 
@@ -162,7 +165,8 @@ static void wave_backward(const struct graph *g, struct graph_wave *w)
                 for (uint32_t i = g->in.first[block]; i < g->in.first[block + 1]; i++) {
                         uint32_t via = g->in.members[i];
 
-                        wave_offer(w, pointers[via].from, wave_longer(w->ways[block], pointers[via].flags, via));
+                        wave_offer(w, pointers[via].from,
+                                   wave_longer(w->ways[block], pointers[via].flags, via));
                 }
         }
 }
@@ -191,7 +195,8 @@ static void graph_reach_from(struct graph *g, enum graph_rank rank)
         for (uint32_t i = 0; i < g->hold_count; i++)
                 if (graph_rank(p->roots[p->holds[i].from].kind) == rank)
                         wave_offer(&g->away, p->holds[i].to,
-                                   wave_longer((struct graph_way){ 0 }, p->holds[i].flags, i | GRAPH_VIA_HOLD));
+                                   wave_longer((struct graph_way){ 0 }, p->holds[i].flags,
+                                               i | GRAPH_VIA_HOLD));
         for (uint32_t i = 0; rank == GRAPH_FIRM && i < g->blocks; i++)
                 if (graph_ignored(g, i))
                         wave_offer(&g->away, i, (struct graph_way){ GRAPH_UNSEEN, 1, 0 });
@@ -270,10 +275,12 @@ static const struct graph_way *graph_toward(struct graph *g, uint32_t block)
 
 uint32_t graph_distance(struct graph *g, uint64_t hold, uint32_t block)
 {
-        return graph_toward(g, block)[g->p->holds[hold].to].length + 1; /* GRAPH_UNSEEN and 1 are 0 */
+        /* GRAPH_UNSEEN and 1 are 0. */
+        return graph_toward(g, block)[g->p->holds[hold].to].length + 1;
 }
 
-uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block, struct graph_step **steps)
+uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block,
+                          struct graph_step **steps)
 {
         const struct graph_way *ways = graph_toward(g, block);
         uint32_t count;

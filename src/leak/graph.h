@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph.h -- who holds whom, from a recording: paths from roots, and what would go away with a block.
+ * graph.h -- who holds whom, from a recording: paths from roots, and what would go away with a
+ * block.
  *
- * Keeps:  blocks by their index in the profile.  Interior pointers hold, too; where there is a choice, pointers to the start go first.
- *         Variables go before stacks: what a variable holds belongs to it, whoever else has the address in a register or (perhaps for
- *         the last time long ago) wrote it to the stack.
- * Cost:   1 million blocks, 5 million pointers that lead anywhere: paths 0.4 s, retained sizes 1.5 s; 3 million as real heaps have them: 0.5 s.
+ * Keeps:  blocks by their index in the profile.  Interior pointers hold, too; where there is a
+ *         choice, pointers to the start go first.  Variables go before stacks: what a variable
+ *         holds belongs to it, whoever else has the address in a register or (perhaps for the last
+ *         time long ago) wrote it to the stack.
+ * Cost:   1 million blocks, 5 million pointers that lead anywhere: paths 0.4 s, retained sizes 1.5
+ *         s; 3 million as real heaps have them: 0.5 s.
  */
 #ifndef SEEP_LEAK_GRAPH_H
 #define SEEP_LEAK_GRAPH_H
@@ -21,7 +24,8 @@ struct graph;
 struct graph *graph_new(const struct profile *p);
 void graph_free(struct graph *g);
 
-/* How much the pointers of a root tell, the firmest first: what is held from a firm one is not asked who else holds it. */
+/* How much the pointers of a root tell, the firmest first: what is held from a firm one is not
+ * asked who else holds it. */
 enum graph_rank {
         GRAPH_FIRM,    /* variables, mappings, SEEP_ROOT; also blocks under SEEP_IGNORE */
         GRAPH_PASSING, /* stacks and registers */
@@ -41,12 +45,14 @@ struct graph_step {
         uint64_t pointer; /* later steps: index into pointers; else GRAPH_NONE */
 };
 
-/* The shortest path from a root of the firmest kind there is to BLOCK, from the root on.  0 steps: nothing holds it.  A first step without
- * a hold: that block is under SEEP_IGNORE.  *STEPS is to be freed. */
+/* The shortest path from a root of the firmest kind there is to BLOCK, from the root on.
+ * 0 steps: nothing holds it.  A first step without a hold: that block is under
+ * SEEP_IGNORE.  *STEPS is to be freed. */
 uint32_t graph_path(struct graph *g, uint32_t block, struct graph_step **steps);
 
 /* The same from the block START, which is the first step (for lost blocks). */
-uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block, struct graph_step **steps);
+uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block,
+                          struct graph_step **steps);
 
 /* How many steps the path from the root pointer HOLD has; 0: it leads elsewhere. */
 uint32_t graph_distance(struct graph *g, uint64_t hold, uint32_t block);
@@ -76,8 +82,10 @@ struct graph_sets {
 /* What would go away with it.  by_owner[i], shared, ignored and lost add up to all blocks. */
 struct graph_retained {
         struct graph_sum *by_owner;
-        struct graph_sum *by_block; /* with the block itself; of lost blocks, what hangs on them only */
-        struct graph_sum *by_set;   /* at least: what some block of it keeps alone.  NULL without sets */
+        struct graph_sum *by_block; /* with the block itself; of lost blocks, what hangs on them
+                                     * only */
+        struct graph_sum *by_set;   /* at least: what some block of it keeps alone.  NULL without
+                                     * sets */
         struct graph_sum shared;    /* held by several owners, none of which keeps it alone ... */
         uint32_t *shared_heads;     /* ... the blocks that this begins with */
         uint32_t shared_count;
@@ -86,11 +94,12 @@ struct graph_retained {
 };
 
 /* Fill OUT, the caller's to graph_retained_free().  SETS may be NULL. */
-void graph_retain(struct graph *g, const struct graph_owners *owners, const struct graph_sets *sets, struct graph_retained *out);
+void graph_retain(struct graph *g, const struct graph_owners *owners, const struct graph_sets *sets,
+                  struct graph_retained *out);
 void graph_retained_free(struct graph_retained *r);
 
-/* What would go away with all blocks of a set: IN_SET by block.  Counts those that are held now and would not be, or only from roots
- * that tell less. */
+/* What would go away with all blocks of a set: IN_SET by block.  Counts those that are held now and
+ * would not be, or only from roots that tell less. */
 struct graph_sum graph_retained_by(struct graph *g, const uint8_t *in_set);
 
 #endif

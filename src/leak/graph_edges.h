@@ -13,8 +13,8 @@
 
 #define GRAPH_UNSEEN UINT32_MAX
 
-/* Pointers and holds have numbers of 32 bits here, half as large as in the profile: what is more does
- * not fit into memory as a profile either. */
+/* Pointers and holds have numbers of 32 bits here, half as large as in the profile: what is more
+ * does not fit into memory as a profile either. */
 #define GRAPH_MOST INT32_MAX
 
 /* The shortest way to (or from) a block. */
@@ -31,10 +31,12 @@ struct graph_wave {
         struct graph_way *ways; /* by block */
         uint32_t *queue;
         uint64_t count; /* in the queue: met so far */
-        const uint8_t *settled; /* by block: GRAPH_LOST, or it was met from a firmer root and its way stays; NULL: all may change */
+        const uint8_t *settled; /* by block: GRAPH_LOST, or it was met from a firmer root and its
+                                 * way stays; NULL: all may change */
 };
 
-/* Things by a number that each has: those with number n are members[first[n]] to members[first[n + 1]], in their old order. */
+/* Things by a number that each has: those with number n are members[first[n]] to members[first[n +
+ * 1]], in their old order. */
 struct graph_groups {
         uint32_t *first, *members;
 };
@@ -42,8 +44,10 @@ struct graph_groups {
 struct graph {
         const struct profile *p;
         uint32_t blocks, pointers, hold_count;
-        uint32_t *out_first; /* pointers of block b: p->pointers[out_first[b]] to [out_first[b + 1]] */
-        struct graph_groups in;    /* pointers by the block they point to; empty until it is asked for */
+        uint32_t *out_first; /* pointers of block b: p->pointers[out_first[b]] to [out_first[b +
+                              * 1]] */
+        struct graph_groups in;    /* pointers by the block they point to; empty until it is asked
+                                    * for */
         struct graph_groups holds; /* root pointers by the block they point to */
         struct graph_wave away; /* from all roots */
         uint8_t *rank;          /* by block: enum graph_rank */
@@ -66,7 +70,8 @@ void graph_rest(struct graph *g);
 
 static inline bool graph_ignored(const struct graph *g, uint32_t block)
 {
-        return block < g->p->verdict_count && (g->p->verdicts[block].flags & PROFILE_VERDICT_IGNORED);
+        return block < g->p->verdict_count &&
+               (g->p->verdicts[block].flags & PROFILE_VERDICT_IGNORED);
 }
 
 /* Find away and rank, or rank alone, unless done. */

@@ -2,10 +2,12 @@
 /*
  * graph_retained.c -- what would go away with a variable or a block: dominators.
  *
- * Keeps:  a vertex is an owner, SEEP_IGNORE, or a block; 0 is above all of them.  X dominates Y when all ways from 0 to Y go through X; the
- *         immediate dominators are a tree, and the sums over its branches are what we want.  They are found with SEMI-NCA (Georgiadis,
- *         Linear-Time Algorithms for Dominators and Related Problems, 2005), on numbers in the order of a depth-first walk.
- *         Ranks are walked one after another.  A pointer into an earlier rank does not count, and one out of it cannot be.
+ * Keeps:  a vertex is an owner, SEEP_IGNORE, or a block; 0 is above all of them.  X dominates Y
+ *         when all ways from 0 to Y go through X; the immediate dominators are a tree, and the sums
+ *         over its branches are what we want.  They are found with SEMI-NCA (Georgiadis,
+ *         Linear-Time Algorithms for Dominators and Related Problems, 2005), on numbers in the
+ *         order of a depth-first walk.  Ranks are walked one after another.  A pointer into an
+ *         earlier rank does not count, and one out of it cannot be.
  *
  *     cache --> a --> b --> d
  *               a --> c --> d
@@ -13,13 +15,14 @@
  *     cache ------> f
  *
  * d can be reached through b and through c, so neither of them alone keeps it: its immediate
- * dominator is a.  The tree: cache { a { b, c, d } }, log { e }; f is below 0, because both variables
- * hold it.  "cache retains a, b, c, d": what would be freed if cache were cleared.
+ * dominator is a.  The tree: cache { a { b, c, d } }, log { e }; f is below 0, because both
+ * variables hold it.  "cache retains a, b, c, d": what would be freed if cache were cleared.
  *
- * SEMI-NCA in short: number all vertices in the order of a depth-first walk.  The semidominator of a vertex is the smallest number from
- * which it can be reached by a way whose inner vertices have larger numbers than itself.  Going through the vertices from the largest number
- * down, with path compression, all are found.  The immediate dominator is then the nearest ancestor in the growing tree whose number
- * is not above the semidominator.
+ * SEMI-NCA in short: number all vertices in the order of a depth-first walk.  The semidominator of
+ * a vertex is the smallest number from which it can be reached by a way whose inner vertices have
+ * larger numbers than itself.  Going through the vertices from the largest number down, with path
+ * compression, all are found.  The immediate dominator is then the nearest ancestor in the growing
+ * tree whose number is not above the semidominator.
  */
 #include "leak/graph.h"
 
@@ -104,7 +107,8 @@ static enum graph_rank rank_of_owner(const struct walk *w, uint32_t owner)
 
 static void walk_ignored(struct walk *w)
 {
-        uint32_t ignore = w->owner_number[w->owners->count] = give_number(w, w->g->blocks + w->owners->count, 0);
+        uint32_t ignore = w->owner_number[w->owners->count] = give_number(
+                w, w->g->blocks + w->owners->count, 0);
 
         for (uint32_t i = 0; i < w->g->blocks; i++)
                 if (graph_ignored(w->g, i) && !w->number[i])
@@ -297,10 +301,13 @@ static uint32_t set_of(const struct walk *w, const struct graph_sets *sets, uint
 }
 
 /* Branches that begin in a set and are not inside another of the same. */
-static void sum_sets(const struct walk *w, const struct graph_sum *sums, const struct graph_sets *sets, struct graph_sum *by_set)
+static void sum_sets(const struct walk *w, const struct graph_sum *sums,
+                     const struct graph_sets *sets, struct graph_sum *by_set)
 {
-        uint32_t held = w->last[GRAPH_VAGUE], *child = heap_zero((size_t)held + 1, sizeof *child); /* the next to go to */
-        uint32_t *sibling = heap_zero((size_t)held + 1, sizeof *sibling), *inside = heap_zero(sets->count, sizeof *inside);
+        /* The next to go to. */
+        uint32_t held = w->last[GRAPH_VAGUE], *child = heap_zero((size_t)held + 1, sizeof *child);
+        uint32_t *sibling = heap_zero((size_t)held + 1, sizeof *sibling),
+                 *inside = heap_zero(sets->count, sizeof *inside);
         uint32_t v = 0, set;
 
         for (uint32_t i = held; i > 0; i--) {
@@ -333,7 +340,8 @@ void graph_retain(struct graph *g, const struct graph_owners *owners,
 
         graph_rest(g); /* this takes most of all */
         *out = (struct graph_retained){ .by_owner = heap_zero(owners->count, sizeof *out->by_owner),
-                                        .shared_heads = heap_zero(g->blocks, sizeof *out->shared_heads) };
+                                        .shared_heads = heap_zero(g->blocks,
+                                                                  sizeof *out->shared_heads) };
         walk_all(&w);
         find_dominators(&w);
         out->by_block = sum_branches(&w);
@@ -392,7 +400,8 @@ struct graph_sum graph_retained_by(struct graph *g, const uint8_t *in_set)
         f.queue = heap_zero(g->blocks, sizeof *f.queue);
         flood_begin(&f);
         for (uint64_t next = 0; next < f.count; next++)
-                for (uint32_t i = g->out_first[f.queue[next]]; i < g->out_first[f.queue[next] + 1]; i++)
+                for (uint32_t i = g->out_first[f.queue[next]]; i < g->out_first[f.queue[next] + 1];
+                     i++)
                         flood_meet(&f, g->p->pointers[i].to, g->rank[f.queue[next]]);
         for (uint32_t i = 0; i < g->blocks; i++)
                 if (g->rank[i] != GRAPH_LOST && !f.seen[i])

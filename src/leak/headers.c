@@ -2,21 +2,24 @@
 /*
  * headers.c -- places that keep a header in front of what they hand out.
  *
- * A library may put a header in front and give its callers the address behind it (counted strings and objects, talloc, Rust's
- * Arc::into_raw).  No block tells this by itself: one pointer to its inside may as well be what is left of a moved one.  All
- * blocks of a place together do.  Moved pointers are anywhere; those behind headers are at the same offset:
+ * A library may put a header in front and give its callers the address behind it (counted strings
+ * and objects, talloc, Rust's Arc::into_raw).  No block tells this by itself: one pointer to its
+ * inside may as well be what is left of a moved one.  All blocks of a place together do.  Moved
+ * pointers are anywhere; those behind headers are at the same offset:
  *
- *     place A:  +16 +16 +16 +16 +16 +16 +16 +16 +16 +40      headers of 16 bytes; the block at +40 is possibly lost as before
+ *     place A:  +16 +16 +16 +16 +16 +16 +16 +16 +16 +40      headers of 16 bytes; the block at +40
+ *                                                            is possibly lost as before
  *     place B:  +0 +0 +16 +0 +32 +0 +0 +7 +0 +0              none
  *
- * Of the blocks that are held at all, 90 % must be held at offsets that 8 blocks or more have each, five such offsets at most.  What
- * is before the pointer must look like a header (fronts.c): the last byte is small, as in counts,
- * sizes, flags and addresses, not one of text or of a number with a fraction; a header of one byte must be the length of what follows (sds has it in the upper five bits).
- * Blocks that nothing holds count neither way: they are lost in any case.
+ * Of the blocks that are held at all, 90 % must be held at offsets that 8 blocks or more have each,
+ * five such offsets at most.  What is before the pointer must look like a header (fronts.c): the
+ * last byte is small, as in counts, sizes, flags and addresses, not one of text or of a number with
+ * a fraction; a header of one byte must be the length of what follows (sds has it in the upper five
+ * bits).  Blocks that nothing holds count neither way: they are lost in any case.
  *
- * A place with too few blocks, or a place with headers of which a size is too rare, asks the wider place: the same innermost
- * frames, one less each time.  The first that has enough blocks decides.  A place that has enough blocks and no headers is not
- * overruled.
+ * A place with too few blocks, or a place with headers of which a size is too rare, asks the wider
+ * place: the same innermost frames, one less each time.  The first that has enough blocks decides.
+ * A place that has enough blocks and no headers is not overruled.
  */
 #include "leak/headers.h"
 
@@ -96,7 +99,8 @@ void headers_free(struct headers *h)
 
 static uint32_t headers_place(const struct headers *h, uint32_t block)
 {
-        return h->in->places && h->in->places[block] < h->in->place_count ? h->in->places[block] : 0;
+        return h->in->places && h->in->places[block] < h->in->place_count ? h->in->places[block]
+                                                                          : 0;
 }
 
 void headers_fetch(const struct headers *h, uint32_t block)
@@ -148,7 +152,8 @@ static void headers_widen(struct headers *h)
         h->tally = (struct tally){ 0 };
         for (uint64_t i = 0; i < own.used; i++)
                 for (uint32_t k = (uint32_t)(own.at[i].key >> 8); k; k = wider[k])
-                        tally_add(&h->tally, (uint64_t)k << 8 | (own.at[i].key & 0xff), own.at[i].count);
+                        tally_add(&h->tally, (uint64_t)k << 8 | (own.at[i].key & 0xff),
+                                  own.at[i].count);
         tally_free(&own);
 }
 
@@ -160,7 +165,8 @@ static bool headers_has_enough(const struct place *p)
 /* Of a place that has enough blocks. */
 static bool headers_has_place(const struct place *p)
 {
-        return p->offsets <= HEADERS_OFFSETS_MOST && p->at_offsets * 100 >= p->held * HEADERS_SHARE_PERCENT;
+        return p->offsets <= HEADERS_OFFSETS_MOST &&
+               p->at_offsets * 100 >= p->held * HEADERS_SHARE_PERCENT;
 }
 
 static bool headers_is_frequent(const struct headers *h, uint32_t place, uint8_t offset)
@@ -170,7 +176,8 @@ static bool headers_is_frequent(const struct headers *h, uint32_t place, uint8_t
         uint32_t number = 0;
 
         if (t->used)
-                number = TABLE_SLOT(&t->numbers, table_hash(key, 0), n, t->at[n].key == key)->number;
+                number =
+                        TABLE_SLOT(&t->numbers, table_hash(key, 0), n, t->at[n].key == key)->number;
         return number && h->tally.at[number - 1].count >= HEADERS_BLOCKS_LEAST;
 }
 
@@ -180,7 +187,8 @@ static bool headers_is_known(const struct headers *h, uint32_t place, uint8_t of
         while ((place = h->in->wider[place])) {
                 const struct place *p = &h->places[place];
 
-                if (headers_has_enough(p) && headers_has_place(p) && headers_is_frequent(h, place, offset))
+                if (headers_has_enough(p) && headers_has_place(p) &&
+                    headers_is_frequent(h, place, offset))
                         return true;
         }
         return false;
@@ -195,7 +203,8 @@ static void headers_count_rare(struct headers *h)
                 const struct tally_entry *e = &h->tally.at[i];
                 uint32_t place = (uint32_t)(e->key >> 8);
 
-                if (place && e->count < HEADERS_BLOCKS_LEAST && headers_is_known(h, place, (uint8_t)e->key))
+                if (place && e->count < HEADERS_BLOCKS_LEAST &&
+                    headers_is_known(h, place, (uint8_t)e->key))
                         rare[place] += e->count;
         }
         for (uint32_t i = 0; i < h->in->place_count; i++)
@@ -225,12 +234,14 @@ bool headers_decide(struct headers *h)
         return any;
 }
 
-/* The first place that has enough blocks decides; what it has too few blocks to know, the next may. */
+/* The first place that has enough blocks decides; what it has too few blocks to know, the next
+ * may. */
 bool headers_has(const struct headers *h, uint64_t number, uint32_t block)
 {
         uint8_t offset = h->of_pointer[number];
 
-        for (uint32_t place = offset ? headers_place(h, block) : 0; place; place = h->in->wider[place]) {
+        for (uint32_t place = offset ? headers_place(h, block) : 0; place;
+             place = h->in->wider[place]) {
                 const struct place *p = &h->places[place];
 
                 if (!headers_has_enough(p))

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * headers.h -- places that keep a header in front of what they hand out: known by nearly all of their blocks being held at the same offset.
+ * headers.h -- places that keep a header in front of what they hand out: known by nearly all of
+ * their blocks being held at the same offset.
  *
  * Room:   leak/ only, used by idioms.c.
- * Keeps:  a verdict rests on which blocks are held at all, not on how: making such pointers full ones changes no other verdict.  So one
- *         round is enough, and the order does not matter.
- * Cost:   1 byte a block, 1 byte an interior pointer to a block that no pointer to its start holds.  3 million blocks, all held behind
- *         headers by 7 million pointers: 0.5 us a block; hardly any of them: 0.03 us (bench/leak_search).
+ * Keeps:  a verdict rests on which blocks are held at all, not on how: making such pointers full
+ *         ones changes no other verdict.  So one round is enough, and the order does not matter.
+ * Cost:   1 byte a block, 1 byte an interior pointer to a block that no pointer to its start holds.
+ *         3 million blocks, all held behind headers by 7 million pointers: 0.5 us a block; hardly
+ *         any of them: 0.03 us (bench/leak_search).
  */
 #ifndef SEEP_LEAK_HEADERS_H
 #define SEEP_LEAK_HEADERS_H
@@ -15,7 +17,8 @@
 
 #define HEADERS_BLOCKS_LEAST 8u  /* held at an offset, for it to be one of the place */
 #define HEADERS_OFFSETS_MOST 5u  /* of one place: sds has five sizes of headers */
-#define HEADERS_SHARE_PERCENT 90u /* of the blocks of a place that are held at all, those held at its offsets */
+#define HEADERS_SHARE_PERCENT 90u /* of the blocks of a place that are held at all,
+                                   * those held at its offsets */
 
 struct headers;
 
@@ -23,7 +26,8 @@ struct headers;
 struct headers *headers_new(const struct search_input *in, const struct search_graph *g);
 void headers_free(struct headers *h);
 
-/* An interior pointer to OFFSET of a block, where a header may be in front; or that tells nothing (0). */
+/* An interior pointer to OFFSET of a block, where a header may be in front; or that tells nothing
+ * (0). */
 struct headers_pointer {
         uint32_t block;
         uint8_t offset;

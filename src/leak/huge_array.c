@@ -16,7 +16,8 @@ void *huge_array_zero(size_t count, size_t size)
         size_t bytes;
         void *p;
 
-        if (__builtin_mul_overflow(count, size, &bytes) || bytes < HUGE_PAGE || bytes > SIZE_MAX - HUGE_PAGE)
+        if (__builtin_mul_overflow(count, size, &bytes) || bytes < HUGE_PAGE ||
+            bytes > SIZE_MAX - HUGE_PAGE)
                 return heap_zero(count, size);
         bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
         p = aligned_alloc(HUGE_PAGE, bytes);
@@ -26,8 +27,8 @@ void *huge_array_zero(size_t count, size_t size)
         return memset(p, 0, bytes);
 }
 
-/* All of it is advised, or a part of a huge page would be a mapping of another kind, and what is many mappings cannot be moved: realloc()
- * would copy it and have it twice for a moment. */
+/* All of it is advised, or a part of a huge page would be a mapping of another kind, and what is
+ * many mappings cannot be moved: realloc() would copy it and have it twice for a moment. */
 void *huge_array_grow(void *p, size_t count, size_t size)
 {
         uintptr_t page;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idioms.h -- interior pointers that are as good as pointers to the start, because a library or a compiler makes them so.
+ * idioms.h -- interior pointers that are as good as pointers to the start, because a library or
+ * a compiler makes them so.
  *
  * Room:   leak/ only.  The four are those of Memcheck's --leak-check-heuristics.
  */
@@ -9,8 +10,8 @@
 
 #include "leak/search.h"
 
-/* Looks at interior pointers to blocks that are not REACHABLE in G->leak; those that follow an idiom get SEARCH_LINK_IDIOM.  Returns how
- * many there are. */
+/* Looks at interior pointers to blocks that are not REACHABLE in G->leak; those that follow an
+ * idiom get SEARCH_LINK_IDIOM.  Returns how many there are. */
 uint64_t idioms_find(const struct search_input *in, struct search_graph *g);
 
 #endif

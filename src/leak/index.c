@@ -10,7 +10,8 @@
 #define STRETCH_SHIFT 26u              /* 64 MiB: a library and a heap seldom share one */
 #define DIRECTORY_MOST (UINT64_C(1) << 21) /* all of a 47-bit address space in such stretches */
 
-/* What there is to know before anything can be placed.  Few loops: ten million blocks do not fit into any cache. */
+/* What there is to know before anything can be placed.  Few loops: ten million blocks
+ * do not fit into any cache. */
 static void index_measure(struct index *x)
 {
         uint64_t all = 0;
@@ -27,7 +28,8 @@ static void index_measure(struct index *x)
         }
         x->granule = all % 16 ? 3 : 4;
         x->exact = all % 8 == 0;
-        for (x->shift = STRETCH_SHIFT; (x->high >> x->shift) - (x->low >> x->shift) >= DIRECTORY_MOST; x->shift++)
+        for (x->shift = STRETCH_SHIFT;
+             (x->high >> x->shift) - (x->low >> x->shift) >= DIRECTORY_MOST; x->shift++)
                 ;
         x->base = x->low >> x->shift << x->shift;
 }
@@ -90,14 +92,17 @@ static void index_cover(struct index *x, uint64_t first, uint64_t end, uint64_t 
 {
         if (reach <= x->base)
                 return;
-        end = end < ((reach - 1 - x->base) >> x->shift) + 1 ? end : ((reach - 1 - x->base) >> x->shift) + 1;
+        end = end < ((reach - 1 - x->base) >> x->shift) + 1
+                      ? end
+                      : ((reach - 1 - x->base) >> x->shift) + 1;
         if (first < end)
                 index_stretch_add(x, first, x->rank);
         for (uint64_t number = first + 1; number < end; number++)
                 x->directory[number] = x->directory[first];
 }
 
-/* Blocks from FIRST on that start in stretch NUMBER.  Returns the first that does not.  *REACH: where the last of all ends. */
+/* Blocks from FIRST on that start in stretch NUMBER.  Returns the first that does not.  *REACH:
+ * where the last of all ends. */
 static uint32_t index_fill(struct index *x, uint64_t number, uint32_t first, uint64_t *reach)
 {
         struct index_stretch *s = index_stretch_add(x, number, x->rank);
@@ -107,7 +112,8 @@ static uint32_t index_fill(struct index *x, uint64_t number, uint32_t first, uin
         s->start = index_cell(x, x->blocks[first].address) << (x->granule + 6);
         s->cells = x->cells + x->cell_count;
         for (i = first; i < x->count && index_stretch_number(x, i) == number; i++) {
-                uint64_t granule = (x->blocks[i].address - s->start) >> x->granule, bit = UINT64_C(1) << granule % 64;
+                uint64_t granule = (x->blocks[i].address - s->start) >> x->granule,
+                         bit = UINT64_C(1) << granule % 64;
 
                 last = granule / 64;
                 x->rank += !(s->cells[last].bits & bit);

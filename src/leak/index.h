@@ -2,10 +2,13 @@
 /*
  * index.h -- from an address to the block it lies in.
  *
- * Keeps:  a bit for each granule (8 or 16 bytes) in which a block starts, and with each 64 of them the number of bits before: the bits up
- *         to an address, counted, are the number of the last block that starts at or before it.  Only stretches of memory in which
- *         blocks start have such cells, so a heap near the program and another near the libraries cost nothing for what is between.
- * Cost:   one cache miss for a pointer to the start of a block, two for an interior one; 16 MB for each GiB of heap.
+ * Keeps:  a bit for each granule (8 or 16 bytes) in which a block starts, and with each 64 of
+ *         them the number of bits before: the bits up to an address, counted, are the number of
+ *         the last block that starts at or before it.  Only stretches of memory in which blocks
+ *         start have such cells, so a heap near the program and another near the libraries cost
+ *         nothing for what is between.
+ * Cost:   one cache miss for a pointer to the start of a block, two for an interior one; 16
+ *         MB for each GiB of heap.
  */
 #ifndef SEEP_LEAK_INDEX_H
 #define SEEP_LEAK_INDEX_H
@@ -34,7 +37,8 @@ struct index_stretch {
 struct index {
         const struct search_block *blocks;
         uint32_t count;
-        uint32_t *parents;  /* NULL: no block lies in another one.  By block: 1 + the innermost one around it; 0 none */
+        uint32_t *parents;  /* NULL: no block lies in another one.  By block: 1 + the
+                             * innermost one around it; 0 none */
         uint64_t low, high; /* no block outside of [low, high) */
         uint64_t base;      /* LOW, at the start of a stretch */
         unsigned shift;     /* log2 of the size of a stretch */
@@ -48,16 +52,19 @@ struct index {
         struct index_cell *cells; /* of all stretches */
         uint64_t cell_count;
         uint32_t rank; /* bits in them */
-        uint32_t *last; /* by rank: the last block that starts in the granule.  NULL: all start in different ones */
+        uint32_t *last; /* by rank: the last block that starts in the granule.  NULL:
+                         * all start in different ones */
 };
 
 void index_make(struct index *x, const struct search_input *in);
 void index_free(struct index *x);
 
-/* Where B ends as the target of pointers: a block of no bytes is hit by its start, an array of no elements by its end, too. */
+/* Where B ends as the target of pointers: a block of no bytes is hit by its start, an array of no
+ * elements by its end, too. */
 static inline uint64_t index_end(const struct search_block *b)
 {
-        uint64_t end = b->address + (b->size ? b->size : 1) + (b->flags & SEARCH_BLOCK_NO_ELEMENTS ? 1 : 0);
+        uint64_t end = b->address + (b->size ? b->size : 1) +
+                       (b->flags & SEARCH_BLOCK_NO_ELEMENTS ? 1 : 0);
 
         return end > b->address ? end : UINT64_MAX;
 }
@@ -68,11 +75,13 @@ static inline bool index_likely(const struct index *x, uint64_t word)
         return word - x->low < x->high - x->low;
 }
 
-/* A look-up in three steps, so that many can be under way: each step touches what the one before asked the processor to fetch. */
+/* A look-up in three steps, so that many can be under way: each step touches what the one before
+ * asked the processor to fetch. */
 struct index_probe {
         uint64_t word;
         const struct index_stretch *stretch; /* NULL: no block */
-        uint32_t block;                      /* after step 2: the last that starts in the granule or before; INDEX_NONE */
+        uint32_t block;                      /* after step 2: the last that starts in the
+                                              * granule or before; INDEX_NONE */
         bool start;                          /* WORD is the start of the block */
 };
 
@@ -83,7 +92,8 @@ static inline void index_probe_begin(const struct index *x, struct index_probe *
         p->word = word;
         p->stretch = number ? &x->stretches[number] : NULL;
         if (number)
-                __builtin_prefetch(&p->stretch->cells[(word - p->stretch->start) >> (x->granule + 6)]);
+                __builtin_prefetch(
+                        &p->stretch->cells[(word - p->stretch->start) >> (x->granule + 6)]);
 }
 
 /* Without the processor's own instruction, which not all have. */
@@ -110,7 +120,8 @@ static inline void index_probe_rank(const struct index *x, struct index_probe *p
                 const struct index_cell *cell = &s->cells[granule / 64];
 
                 rank = cell->rank + index_bits(cell->bits & (UINT64_MAX >> (63 - bit)));
-                p->start = x->exact && (cell->bits >> bit & 1) && !(p->word & ((1u << x->granule) - 1));
+                p->start = x->exact && (cell->bits >> bit & 1) &&
+                           !(p->word & ((1u << x->granule) - 1));
         }
         p->block = !rank ? INDEX_NONE : x->last ? x->last[rank - 1] : rank - 1;
         if (rank && !p->start)

@@ -2,7 +2,8 @@
 /*
  * pass.c -- all memory that counts, read once from low to high in large pieces.
  *
- * Keeps:  a piece is one call of read(): neighbouring blocks and what little is between them.  What cannot be read counts as zero.
+ * Keeps:  a piece is one call of read(): neighbouring blocks and what little is between them.  What
+ *         cannot be read counts as zero.
  */
 #include "leak/pass.h"
 
@@ -28,11 +29,13 @@ struct pass {
 
 static uint64_t pass_used(const struct pass *p, uint64_t start, uint64_t end)
 {
-        return p->memory->next && end - start > PASS_LARGE ? p->memory->next(p->memory->context, start, end) : start;
+        return p->memory->next && end - start > PASS_LARGE
+                       ? p->memory->next(p->memory->context, start, end)
+                       : start;
 }
 
-/* How far to read of a large span: as far as pages are used.  It stops where a page does: to read a word of the next one would
- * make it look used. */
+/* How far to read of a large span: as far as pages are used.  It stops where a page does: to read a
+ * word of the next one would make it look used. */
 static uint64_t pass_stop(const struct pass *p, uint64_t start, uint64_t end)
 {
         uint64_t stop = (start + PASS_LARGE) & ~(uint64_t)(PASS_LARGE - 1);
@@ -50,7 +53,8 @@ static void pass_advance(struct pass *p)
         p->more = p->supply.next(&p->supply, &p->ahead);
 }
 
-/* Take the span ahead, or what fits of it below LIMIT, as number COUNT of the piece.  Returns where the piece now ends. */
+/* Take the span ahead, or what fits of it below LIMIT, as number COUNT of the piece.  Returns
+ * where the piece now ends. */
 static uint64_t pass_take(struct pass *p, size_t count, uint64_t limit)
 {
         uint64_t end = p->ahead.end, overlap = p->sift->in->unaligned ? 7 : 0;
@@ -76,7 +80,9 @@ static uint64_t pass_take(struct pass *p, size_t count, uint64_t limit)
 
 static void pass_piece(struct pass *p)
 {
-        uint64_t start = p->ahead.start & ~UINT64_C(7), limit = start + GATHER_PIECE < start ? UINT64_MAX & ~UINT64_C(7) : start + GATHER_PIECE;
+        uint64_t start = p->ahead.start & ~UINT64_C(7), limit = start + GATHER_PIECE < start
+                                                                        ? UINT64_MAX & ~UINT64_C(7)
+                                                                        : start + GATHER_PIECE;
         uint64_t end, bytes = 0;
         uint64_t *looked = p->root ? &p->sift->g->root_bytes : &p->sift->g->heap_bytes;
         size_t count = 0;
@@ -88,12 +94,14 @@ static void pass_piece(struct pass *p)
                 end = pass_take(p, count, limit);
                 whole = end == rest;
                 bytes += end - p->spans[count++].start;
-        } while (whole && p->more && count < PASS_SPANS && p->ahead.start <= end + GATHER_GAP && p->ahead.start < limit &&
-                 p->ahead.end - p->ahead.start <= PASS_LARGE);
+        } while (whole && p->more && count < PASS_SPANS && p->ahead.start <= end + GATHER_GAP &&
+                 p->ahead.start < limit && p->ahead.end - p->ahead.start <= PASS_LARGE);
         *looked += bytes;
         gather_bytes(p->memory, start, p->buffer, end - start);
-        sift_piece(p->sift, &(struct piece){ .bytes = p->buffer, .address = start, .size = end - start, .step = p->sift->in->unaligned ? 1 : 8,
-                                             .spans = p->spans, .span_count = count, .root = p->root });
+        sift_piece(p->sift,
+                   &(struct piece){ .bytes = p->buffer, .address = start, .size = end - start,
+                                    .step = p->sift->in->unaligned ? 1 : 8, .spans = p->spans,
+                                    .span_count = count, .root = p->root });
         progress_tell(p->sift->in->progress, p->done & ~UINT64_C(15), p->all);
 }
 
@@ -120,8 +128,10 @@ static void pass_words(struct pass *p, const struct search_root *root, uint32_t 
 {
         struct span span = { .start = root->start, .end = root->end, .owner = number };
 
-        sift_piece(p->sift, &(struct piece){ .bytes = (const uint8_t *)root->words, .address = root->start, .size = root->end - root->start,
-                                             .step = 8, .spans = &span, .span_count = 1, .root = true });
+        sift_piece(p->sift,
+                   &(struct piece){ .bytes = (const uint8_t *)root->words, .address = root->start,
+                                    .size = root->end - root->start, .step = 8, .spans = &span,
+                                    .span_count = 1, .root = true });
 }
 
 static uint64_t pass_measure(const struct sift *s)

@@ -16,7 +16,8 @@ static void search_sum(struct search_graph *g)
                 g->first[i + 1] += g->first[i];
 }
 
-/* Words of an arena lie before, between and after those of the blocks in it: bring them together.  Keeps the order of each owner's. */
+/* Words of an arena lie before, between and after those of the blocks in it: bring them together.
+ * Keeps the order of each owner's. */
 static void search_sort(struct search_graph *g, const uint32_t *owners)
 {
         struct search_link *sorted = huge_array_grow(NULL, g->link_count, sizeof *sorted);
@@ -46,7 +47,9 @@ static void search_links(const struct search_input *in, struct search_graph *g)
         /* A carved block holds its arena, as if it had a pointer to it. */
         for (uint32_t i = 0; sift.index->parents && i < sift.index->count; i++)
                 if (sift.index->parents[i])
-                        sift_add_link(&sift, i, (struct search_link){ .to = sift.index->parents[i] - 1, .at = SEARCH_AT_ARENA });
+                        sift_add_link(&sift, i,
+                                      (struct search_link){ .to = sift.index->parents[i] - 1,
+                                                            .at = SEARCH_AT_ARENA });
         search_sum(g);
         if (sift.owners)
                 search_sort(g, sift.owners);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search.h -- which blocks does a program still hold?  All memory is searched for pointers, once; the rest is a graph.
+ * search.h -- which blocks does a program still hold?  All memory is searched for pointers,
+ * once; the rest is a graph.
  *
  * Room:   outside.  Knows no process: memory is read through a callback.
- * Keeps:  one pass over roots and blocks in the order of addresses gives all pointers (leak/run.c); classes come from marking
- *         in that graph, as Memcheck does it (leak/classes.c).
- * Cost:   1 GB/s or more on one core with 10 million blocks; 8 bytes a pointer, 34 bytes a block with what is told about it, 8 more while marking.
+ * Keeps:  one pass over roots and blocks in the order of addresses gives all pointers (leak/run.c);
+ *         classes come from marking in that graph, as Memcheck does it (leak/classes.c).
+ * Cost:   1 GB/s or more on one core with 10 million blocks; 8 bytes a pointer, 34 bytes a block
+ *         with what is told about it, 8 more while marking.
  */
 #ifndef SEEP_LEAK_SEARCH_H
 #define SEEP_LEAK_SEARCH_H
@@ -22,27 +24,35 @@ struct search_memory {
         void *context;
         /* Returns how many bytes from the start could be read. */
         size_t (*read)(void *context, uint64_t address, void *to, size_t bytes);
-        /* The first address >= ADDRESS and < END in a page that was ever used; END when there is none.  NULL: all are. */
+        /* The first address >= ADDRESS and < END in a page that was ever used; END when there
+         * is none.  NULL: all are. */
         uint64_t (*next)(void *context, uint64_t address, uint64_t end);
 };
 
 #define SEARCH_BLOCK_IGNORED 1u  /* counts as reachable, with all it points to (SEEP_IGNORE) */
-#define SEARCH_BLOCK_PASSAGE 2u  /* memory that may have been a block, or several: pointers anywhere into it go through it, nothing is said about it */
-#define SEARCH_BLOCK_NO_ELEMENTS 4u /* what new T[0] gave: just the count.  T's address is its end, where no other block begins */
+#define SEARCH_BLOCK_PASSAGE 2u  /* memory that may have been a block, or several: pointers anywhere
+                                  * into it go through it, nothing is said about it */
+#define SEARCH_BLOCK_NO_ELEMENTS 4u /* what new T[0] gave: just the count.  T's address is its end,
+                                     * where no other block begins */
 
 #define SEARCH_BLOCK_OTHERS (1u << 8)
 
-/* Sorted by address; of equal addresses the larger first.  Either nested (an arena, then what was carved from it) or disjoint. */
+/* Sorted by address; of equal addresses the larger first.  Either nested (an arena, then what was
+ * carved from it) or disjoint. */
 struct search_block {
         uint64_t address;
         uint64_t size : 48;
-        uint64_t flags : 16; /* SEARCH_BLOCK_*; bits from SEARCH_BLOCK_OTHERS on are for whoever made it */
+        uint64_t flags : 16; /* SEARCH_BLOCK_*; bits from SEARCH_BLOCK_OTHERS on are for whoever
+                              * made it */
 };
 
-#define SEARCH_ROOT_WHOLE 1u /* pointers anywhere into a block count as pointers to its start (libc's own: thread descriptors) */
+/* Pointers anywhere into a block count as pointers to its start (libc's own: thread
+ * descriptors). */
+#define SEARCH_ROOT_WHOLE 1u
 
-/* A range of memory, or (WORDS not NULL) words that are in no memory: registers.  start is then 8 times the number of the first.
- * Roots may overlap blocks (a mapping with the program's own pool in it): words inside blocks are the blocks', not the root's. */
+/* A range of memory, or (WORDS not NULL) words that are in no memory: registers.  start is then 8
+ * times the number of the first.  Roots may overlap blocks (a mapping with the program's own pool
+ * in it): words inside blocks are the blocks', not the root's. */
 struct search_root {
         uint64_t start, end;
         const uint64_t *words;
@@ -58,20 +68,25 @@ struct search_input {
         struct search_memory memory;
         const struct search_block *blocks;
         uint64_t block_count; /* below 2^30 */
-        const uint32_t *places; /* by block: where it was allocated, below PLACE_COUNT; 0 unknown.  NULL: all are */
-        const uint32_t *wider;  /* by place: one that has all of its blocks and others that were allocated alike; 0 none.  No circles */
+        const uint32_t *places; /* by block: where it was allocated, below PLACE_COUNT;
+                                 * 0 unknown.  NULL: all are */
+        const uint32_t *wider;  /* by place: one that has all of its blocks and others that were
+                                 * allocated alike; 0 none.  No circles */
         uint32_t place_count;
         const struct search_root *roots;
         uint32_t root_count;
-        const struct search_range *code; /* modules that are mapped: where vtables and their functions are.  Sorted, disjoint */
+        const struct search_range *code; /* modules that are mapped: where vtables and their
+                                          * functions are.  Sorted, disjoint */
         uint32_t code_count;
         bool unaligned; /* pointers at every byte, not only at multiples of 8 */
-        bool no_idioms; /* interior pointers of known idioms are nothing special (Memcheck's --leak-check-heuristics=none) */
+        bool no_idioms; /* interior pointers of known idioms are nothing special (Memcheck's
+                         * --leak-check-heuristics=none) */
         struct progress *progress; /* NULL: nobody wants to know */
 };
 
-/* A pointer.  Of blocks: those of block i are links[first[i]] to links[first[i + 1]]; AT is the offset in the block.  Links of a block to
- * itself are not kept.  A block that was carved from another one holds it: the last of its links, at SEARCH_AT_ARENA. */
+/* A pointer.  Of blocks: those of block i are links[first[i]] to links[first[i + 1]]; AT is the
+ * offset in the block.  Links of a block to itself are not kept.  A block that was carved from
+ * another one holds it: the last of its links, at SEARCH_AT_ARENA. */
 #define SEARCH_AT_ARENA (UINT32_MAX - 1)
 #define SEARCH_TO(to) ((to) & 0x3fffffffu)
 #define SEARCH_LINK_TO(link) SEARCH_TO((link).to)
@@ -95,12 +110,14 @@ struct search_graph {
         uint64_t *first; /* block_count + 1 */
         struct search_link *links;
         struct search_hold *holds;
-        /* During the search, of each interior link and hold: where in its block it points to; 0: not near its start. */
+        /* During the search, of each interior link and hold: where in its block it points
+         * to; 0: not near its start. */
         uint8_t *link_offsets, *hold_offsets;
         uint64_t *vtables; /* by block: its first word if that points into CODE, else 0 */
         uint8_t *leak;     /* by block: enum profile_leak */
         uint8_t *idiom;    /* by block: 1 when it is reachable only thanks to an idiom */
-        uint32_t *head;    /* by block: 1 + the definitely lost block that an indirect one hangs on; else 0 */
+        uint32_t *head;    /* by block: 1 + the definitely lost block that an
+                            * indirect one hangs on; else 0 */
         uint32_t unit;     /* 8; or 1 when unaligned, or when a block is */
         uint64_t root_bytes, heap_bytes; /* looked at */
 };

@@ -2,8 +2,9 @@
 /*
  * sift.c -- the pointers among the words of a piece of memory.
  *
- * Keeps:  three sieves, each finer and slower than the one before: is the word between the lowest and the highest block; does it belong
- *         to anybody; is there a block.  The last works on batches, so that the cache misses of many look-ups overlap.
+ * Keeps:  three sieves, each finer and slower than the one before: is the word between the lowest
+ *         and the highest block; does it belong to anybody; is there a block.  The last works on
+ *         batches, so that the cache misses of many look-ups overlap.
  */
 #include "leak/sift.h"
 
@@ -30,8 +31,10 @@ static inline uint64_t sift_load(const uint8_t *bytes)
         return word;
 }
 
-/* Offsets from BYTES of likely words, of COUNT at distances of STEP.  Without a branch: every tenth word may be a pointer. */
-static inline size_t sift_likely(const struct index *x, const uint8_t *bytes, size_t count, size_t step, uint32_t *offsets)
+/* Offsets from BYTES of likely words, of COUNT at distances of STEP.  Without a branch: every
+ * tenth word may be a pointer. */
+static inline size_t sift_likely(const struct index *x, const uint8_t *bytes, size_t count,
+                                 size_t step, uint32_t *offsets)
 {
         size_t found = 0;
 
@@ -50,18 +53,21 @@ static void sift_reserve(struct sift *s, bool root)
         if (root && s->hold_room - g->hold_count < SIFT_WORDS) {
                 s->hold_room = s->hold_room ? 2 * s->hold_room : 2 * SIFT_WORDS;
                 g->holds = huge_array_grow(g->holds, s->hold_room, sizeof *g->holds);
-                g->hold_offsets = huge_array_grow(g->hold_offsets, s->hold_room, sizeof *g->hold_offsets);
+                g->hold_offsets = huge_array_grow(g->hold_offsets, s->hold_room,
+                                                  sizeof *g->hold_offsets);
         }
         if (!root && s->link_room - g->link_count < SIFT_WORDS) {
                 s->link_room = s->link_room ? 2 * s->link_room : 2 * SIFT_WORDS;
                 g->links = huge_array_grow(g->links, s->link_room, sizeof *g->links);
-                g->link_offsets = huge_array_grow(g->link_offsets, s->link_room, sizeof *g->link_offsets);
+                g->link_offsets = huge_array_grow(g->link_offsets, s->link_room,
+                                                  sizeof *g->link_offsets);
                 if (s->index->parents)
                         s->owners = huge_array_grow(s->owners, s->link_room, sizeof *s->owners);
         }
 }
 
-static inline void sift_put_link(struct sift *s, uint32_t owner, struct search_link link, uint8_t offset)
+static inline void sift_put_link(struct sift *s, uint32_t owner, struct search_link link,
+                                 uint8_t offset)
 {
         struct search_graph *g = s->g;
 
@@ -95,7 +101,8 @@ static inline uint8_t sift_offset(const struct sift *s, const struct index_probe
         return offset <= SEARCH_NEAR ? (uint8_t)offset : 0;
 }
 
-static inline void sift_put(struct sift *s, bool root, const struct sift_word *w, const struct index_probe *probe)
+static inline void sift_put(struct sift *s, bool root, const struct sift_word *w,
+                            const struct index_probe *probe)
 {
         uint32_t owner = w->span->owner, to = probe->block | sift_how(s, probe);
         uint64_t at = w->at - w->span->base;
@@ -105,7 +112,8 @@ static inline void sift_put(struct sift *s, bool root, const struct sift_word *w
                 if (s->in->roots[owner].flags & SEARCH_ROOT_WHOLE)
                         to = probe->block;
                 s->g->hold_offsets[s->g->hold_count] = offset;
-                s->g->holds[s->g->hold_count++] = (struct search_hold){ .at = at, .root = owner, .to = to };
+                s->g->holds[s->g->hold_count++] = (struct search_hold){ .at = at, .root = owner,
+                                                                        .to = to };
                 return;
         }
         if (owner == probe->block)
@@ -172,7 +180,8 @@ void sift_piece(struct sift *s, const struct piece *p)
                                 span++;
                         if (span == end)
                                 break;
-                        words[owned] = (struct sift_word){ .word = sift_load(bytes + offsets[i]), .at = at, .span = span };
+                        words[owned] = (struct sift_word){ .word = sift_load(bytes + offsets[i]),
+                                                           .at = at, .span = span };
                         owned += span->start <= at;
                 }
                 sift_reserve(s, p->root);

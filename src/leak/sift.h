@@ -3,8 +3,8 @@
  * sift.h -- the pointers among the words of a piece of memory.
  *
  * Room:   leak/ only.  pass.c brings the pieces, search.c takes the result.
- * Keeps:  links of blocks in the order of addresses, with their owners beside them when blocks lie in one another (else the order is
- *         that of the owners); holds in the order of roots.
+ * Keeps:  links of blocks in the order of addresses, with their owners beside them when blocks lie
+ *         in one another (else the order is that of the owners); holds in the order of roots.
  */
 #ifndef SEEP_LEAK_SIFT_H
 #define SEEP_LEAK_SIFT_H
@@ -21,7 +21,8 @@ struct sift {
         uint64_t link_room, hold_room;
 };
 
-/* A piece of memory in a buffer.  BYTES can be read up to ADDRESS + SIZE; ADDRESS is a multiple of 8. */
+/* A piece of memory in a buffer.  BYTES can be read up to ADDRESS + SIZE; ADDRESS is a multiple
+ * of 8. */
 struct piece {
         const uint8_t *bytes;
         uint64_t address;

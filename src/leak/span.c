@@ -25,7 +25,8 @@ static bool span_next_of_blocks(struct span_supply *s, struct span *span)
                 if (!next && !open)
                         return false;
                 if (open)
-                        *span = (struct span){ .start = s->place, .end = span_end(open), .base = open->address, .owner = s->owner - 1 };
+                        *span = (struct span){ .start = s->place, .end = span_end(open),
+                                               .base = open->address, .owner = s->owner - 1 };
                 if (next && (!open || next->address < span_end(open))) {
                         span->end = next->address;
                         s->place = next->address > s->place ? next->address : s->place;
@@ -52,7 +53,8 @@ static bool span_next_of_root(struct span_supply *s, struct span *span)
         while (s->place < s->end) {
                 uint64_t start = s->place, end = s->end;
 
-                while (s->block < x->count && (!x->blocks[s->block].size || span_end(&x->blocks[s->block]) <= start))
+                while (s->block < x->count &&
+                       (!x->blocks[s->block].size || span_end(&x->blocks[s->block]) <= start))
                         s->block++;
                 s->place = s->end;
                 if (s->block < x->count && x->blocks[s->block].address < end) {

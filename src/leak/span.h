@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * span.h -- whose words are where: all memory of roots and blocks as spans in the order of addresses, each with one owner.
+ * span.h -- whose words are where: all memory of roots and blocks as spans in the order of
+ * addresses, each with one owner.
  *
  * Room:   leak/ only.  Made by span.c, read piece by piece by pass.c.
- * Keeps:  each byte of a block is in one span, that of the innermost block around it; what roots have in common with blocks is the
- *         blocks'.
+ * Keeps:  each byte of a block is in one span, that of the innermost block around it; what roots
+ *         have in common with blocks is the blocks'.
  */
 #ifndef SEEP_LEAK_SPAN_H
 #define SEEP_LEAK_SPAN_H
@@ -34,6 +35,7 @@ struct span_supply {
 struct span_supply span_blocks(const struct index *x);
 
 /* Of root NUMBER. */
-struct span_supply span_root(const struct index *x, const struct search_root *root, uint32_t number);
+struct span_supply span_root(const struct index *x, const struct search_root *root,
+                             uint32_t number);
 
 #endif

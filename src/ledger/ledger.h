@@ -8,11 +8,13 @@
  *         inside its part and never moves.  Counters are aligned 64-bit words, written by one
  *         thread only; a reader may see a moment between two words of one event, never half a word.
  *
- * Processors: every field has a fixed width, and an address takes 64 bits also where a word of the program has 32; numbers are in the
- * byte order of the machine.  So agent and observer of one machine agree whatever their word size, as long as 64-bit words lie at
- * multiples of 8 (asserted below; i386 would not and has to be told).  A 32-bit agent writes the same layout with three differences:
- * a 64-bit store may be seen in two halves, so what a reader takes while the program runs may be off by one event in the upper half
- * (counters above 4 GiB only); its parts are small (agent: ARCH_LEDGER_MOST); and blocks of 16 bytes make it use planes 1 to 4.
+ * Processors: every field has a fixed width, and an address takes 64 bits also where a word of the
+ * program has 32; numbers are in the byte order of the machine.  So agent and observer of one
+ * machine agree whatever their word size, as long as 64-bit words lie at multiples of 8 (asserted
+ * below; i386 would not and has to be told).  A 32-bit agent writes the same layout with three
+ * differences: a 64-bit store may be seen in two halves, so what a reader takes while the program
+ * runs may be off by one event in the upper half (counters above 4 GiB only); its parts are small
+ * (agent: ARCH_LEDGER_MOST); and blocks of 16 bytes make it use planes 1 to 4.
  *
  * The file is a memfd that the agent makes and sends to the observer (wire/hello.h).  Its parts:
  *
@@ -102,26 +104,29 @@ enum ledger_kind {
         LEDGER_KIND_COUNT
 };
 
-/* Kinds of resources, in the order in which the program named them: LEDGER_KIND_TYPE_FIRST + i is head->type_name[i].  Their
- * amounts are no memory and in no sum of bytes of the heap. */
+/* Kinds of resources, in the order in which the program named them: LEDGER_KIND_TYPE_FIRST + i is
+ * head->type_name[i].  Their amounts are no memory and in no sum of bytes of the heap. */
 #define LEDGER_KIND_TYPE_FIRST 32u
 #define LEDGER_TYPES_MAX 192u
 #define LEDGER_KIND_IS_MAPPED(kind) ((kind) == LEDGER_KIND_MMAP || (kind) == LEDGER_KIND_MREMAP)
-#define LEDGER_KIND_IS_RESOURCE(kind) ((kind) >= LEDGER_KIND_TYPE_FIRST && (kind) < LEDGER_KIND_NEW_ALIGNED)
+#define LEDGER_KIND_IS_RESOURCE(kind) \
+        ((kind) >= LEDGER_KIND_TYPE_FIRST && (kind) < LEDGER_KIND_NEW_ALIGNED)
 #define LEDGER_KIND_IS_HEAP(kind) (!LEDGER_KIND_IS_MAPPED(kind) && !LEDGER_KIND_IS_RESOURCE(kind))
 
 /*
- * Kinds with an alignment, in sites of the ledger only: readers make ALIGNED_ALLOC, NEW and NEW_ARRAY of them
- * (LEDGER_KIND_PLAIN).  A kind of its own for each power of two, because the release must name the same one, and a
- * block has no bits left to keep it.  A block of aligned new has LEDGER_KIND_SEE_SITE.
+ * Kinds with an alignment, in sites of the ledger only: readers make ALIGNED_ALLOC, NEW and
+ * NEW_ARRAY of them (LEDGER_KIND_PLAIN).  A kind of its own for each power of two, because the
+ * release must name the same one, and a block has no bits left to keep it.  A block of aligned new
+ * has LEDGER_KIND_SEE_SITE.
  */
 #define LEDGER_KIND_SEE_SITE 15u
 #define LEDGER_KIND_ALIGNED_ALLOC_BY 16u /* + log2 of the alignment, at most 15 */
 #define LEDGER_KIND_NEW_ALIGNED 224u     /* + log2; from 240 on the same for new[] */
 #define LEDGER_KIND_NEW_ARRAY_ALIGNED 240u
 #define LEDGER_KIND_ALIGNMENT(kind) (1ull << ((kind) & 15u))
-#define LEDGER_KIND_HAS_ALIGNMENT(kind) \
-        ((kind) >= LEDGER_KIND_NEW_ALIGNED || ((kind) >= LEDGER_KIND_ALIGNED_ALLOC_BY && (kind) < LEDGER_KIND_TYPE_FIRST))
+#define LEDGER_KIND_HAS_ALIGNMENT(kind)       \
+        ((kind) >= LEDGER_KIND_NEW_ALIGNED || \
+         ((kind) >= LEDGER_KIND_ALIGNED_ALLOC_BY && (kind) < LEDGER_KIND_TYPE_FIRST))
 #define LEDGER_KIND_PLAIN(kind)                                                \
         (!LEDGER_KIND_HAS_ALIGNMENT(kind)           ? (kind)                   \
          : (kind) >= LEDGER_KIND_NEW_ARRAY_ALIGNED  ? LEDGER_KIND_NEW_ARRAY    \
@@ -153,7 +158,8 @@ struct ledger_extent {
 
 /* Flags given to the agent at the start (wire/hello.h: WIRE_F_*), kept here for the reader. */
 
-/* Bytes [first, end) of SHADOW, in pages, that the observer is about to take away: whoever changes STATE from _WANTED first decides. */
+/* Bytes [first, end) of SHADOW, in pages, that the observer is about to take away: whoever changes
+ * STATE from _WANTED first decides. */
 struct ledger_reclaim {
         uint32_t first, end;
         uint32_t state; /* enum ledger_reclaim_state */
@@ -167,8 +173,9 @@ enum ledger_reclaim_state {
         LEDGER_RECLAIM_GONE   /* what is written now stays */
 };
 
-/* Steps by which a ledger with little room left is thinned (record --limit-ledger): from this moment on one block in MEAN bytes is recorded, for
- * many (weight.h).  Its entry has LEDGER_KIND_THINNED; which step it is of is told by its birth. */
+/* Steps by which a ledger with little room left is thinned (record --limit-ledger): from this
+ * moment on one block in MEAN bytes is recorded, for many (weight.h).  Its entry has
+ * LEDGER_KIND_THINNED; which step it is of is told by its birth. */
 struct ledger_thin {
         uint64_t mean;
         uint32_t from_ms, reserved;
@@ -256,7 +263,8 @@ struct ledger_head {
         uint32_t own_count;
         uint32_t root_count;
         uint32_t roots_not_kept;
-        uint32_t fork_several; /* 1: its other threads went on while it was copied: of blocks not younger ... */
+        uint32_t fork_several; /* 1: its other threads went on while it was copied:
+                                * of blocks not younger ... */
         uint32_t fork_ms;      /* ... than this, some may be there that are not, and the reverse */
         uint32_t aligned_kinds;   /* 1: some sites have LEDGER_KIND_HAS_ALIGNMENT */
         uint64_t missed_frees;    /* live blocks that were handed out again: release not seen */
@@ -294,16 +302,19 @@ struct ledger_head {
         uint64_t scan_sp;     /* its stack from here on is the program's, what is below is ours */
         uint64_t scan_context; /* the ucontext of a signal that ends it; 0: it called us */
 
-        /* Written by the observer.  Milliseconds since start_monotonic_ns; the agent raises it at a mark, so that blocks before and
-         * after it differ in birth; the observer only ever raises it. */
+        /* Written by the observer.  Milliseconds since start_monotonic_ns; the agent
+         * raises it at a mark, so that blocks before and after it differ in birth; the
+         * observer only ever raises it. */
         _Alignas(64) uint32_t tick_ms;
         uint32_t observer;
-        uint32_t served; /* marks [0, served) are done with: snapshot taken, report written.  Agents wait on it (futex).  LEDGER_SERVED_NEVER:
-                          * the observer has nothing to do with this process, and nobody need wait for anything */
+        uint32_t served; /* marks [0, served) are done with: snapshot taken, report written.  Agents
+                          * wait on it (futex).  LEDGER_SERVED_NEVER: the observer has nothing to do
+                          * with this process, and nobody need wait for anything */
         uint32_t scan_done;     /* requests up to this one are answered: futex */
         uint64_t scan_definite; /* blocks found to be definitely lost by the last one */
-        /* Shadow of addresses that hold no block any more is given back (collect/reclaim.h).  RECLAIMS is raised by the observer when it
-         * begins, to an odd number, and when it is done.  A thread that has written an entry looks whether its own copy of it is still right: if
+        /* Shadow of addresses that hold no block any more is given back (collect/reclaim.h).
+         * RECLAIMS is raised by the observer when it begins, to an odd number, and when it is done.
+         * A thread that has written an entry looks whether its own copy of it is still right: if
          * not, it goes and makes sure that the entry stays (book/shadow.c). */
         uint32_t reclaims;
         struct ledger_reclaim reclaim[LEDGER_RECLAIMS];
@@ -330,9 +341,10 @@ struct ledger_head {
         _Alignas(64) uint64_t live_bytes; /* 0 while one thread is alone */
         uint64_t flushes;                 /* additions to it since unseen became larger; about */
 
-        uint64_t special_at; /* where the agent keeps what an event must do besides: the observer changes LEDGER_SPECIAL_OFF
-                              * there, while the process stands still */
-        uint64_t older;      /* releases of blocks that are older than the recording, or than its last reset */
+        uint64_t special_at; /* where the agent keeps what an event must do besides: the observer
+                              * changes LEDGER_SPECIAL_OFF there, while the process stands still */
+        uint64_t older;      /* releases of blocks that are older than the
+                              * recording, or than its last reset */
 };
 
 /* (parent, return address) pairs; a stack is its innermost node.  Parents are older than children.
@@ -343,8 +355,8 @@ struct ledger_node {
         uint32_t site;      /* first site: kind << 24 | site, 0 none; others: site->next */
 };
 
-/* A frame of a module has the address in its file (return address less module->bias), so that it is the same wherever that is loaded; one
- * without a module has the address itself. */
+/* A frame of a module has the address in its file (return address less module->bias), so that it is
+ * the same wherever that is loaded; one without a module has the address itself. */
 #define LEDGER_NODE_PC(pc_module) ((pc_module) & 0xffffffffffffull)
 #define LEDGER_NODE_MODULE(pc_module) ((uint32_t)((pc_module) >> 48) & 0x7fffu)
 #define LEDGER_NODE_EXACT (1ull << 63) /* interrupted by a signal: pc, no return address */
@@ -361,9 +373,10 @@ struct ledger_site {
         uint32_t missed; /* 1: a release of one of its blocks was not seen: do not judge by it */
 };
 
-/* What one slot saw at one site.  live = alloc - free, summed over all slots (one slot alone may be negative:
- * it frees what others allocated).  At the peak: the saved values if EPOCH is head->epoch and head->at_peak is 0,
- * the live ones otherwise.  lifetime_ms = sum over frees of (death - birth). */
+/* What one slot saw at one site.  live = alloc - free, summed over all slots (one slot alone
+ * may be negative: it frees what others allocated).  At the peak: the saved values if EPOCH
+ * is head->epoch and head->at_peak is 0, the live ones otherwise.  lifetime_ms = sum over
+ * frees of (death - birth). */
 struct ledger_counter {
         uint64_t allocs;
         uint64_t alloc_bytes;
@@ -411,8 +424,8 @@ struct ledger_thread {
         uint64_t last_allocs, last_alloc_bytes; /* ... and when the next did; 0 while held */
 };
 
-/* Later threads share the last entry: it has no name, and in last_* what those of them counted that are gone; of those that hold a slot that is
- * what it counted since slot->base_*. */
+/* Later threads share the last entry: it has no name, and in last_* what those of them counted that
+ * are gone; of those that hold a slot that is what it counted since slot->base_*. */
 #define LEDGER_THREADS_MAX 65535u
 #define LEDGER_THREAD_OTHERS (LEDGER_THREADS_MAX - 1)
 
@@ -424,15 +437,18 @@ struct ledger_thread {
  *   b   bits  0-31 birth in ms   32-47 thread   48-51 kind (12, 15: see the site)
  *             52 ignored   53 live   54-55 sub   56-63 size, high byte
  *
- * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last, with its death in the place of its birth.
- * site = 0: a block that is not recorded (an allocator's own, got while recording was off, or left out); with a birth: one that was, before
+ * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here
+ * last, with its death in the place of its birth.  site = 0: a block that is not recorded (an
+ * allocator's own, got while recording was off, or left out); with a birth: one that was, before
  * the recording was reset.  ignored: SEEP_IGNORE.
  *
- * Bits left: none of the 128, but for these.  The site has 32 bits and needs 24 (LEDGER_SITES_MAX), because counters are found through
- * LEDGER_CHUNKS_PER_SLOT chunks of 1024; bits 24-31 of `a` are 0 and the first to take.  Of the 16 kinds 13 (mremap) is no block's.  A fact that is the same for all
- * blocks of a call belongs to the site: a new kind there (up to 255) costs nothing here (LEDGER_KIND_SEE_SITE).  A fact of a single block that
- * few blocks have belongs into a part of its own, by address, as regions and handles have theirs.  A third word would cost every program half as
- * much memory again, and the hot path a cache line in every third event.
+ * Bits left: none of the 128, but for these.  The site has 32 bits and needs 24 (LEDGER_SITES_MAX),
+ * because counters are found through LEDGER_CHUNKS_PER_SLOT chunks of 1024; bits 24-31 of `a` are 0
+ * and the first to take.  Of the 16 kinds 13 (mremap) is no block's.  A fact that is the same for
+ * all blocks of a call belongs to the site: a new kind there (up to 255) costs nothing here
+ * (LEDGER_KIND_SEE_SITE).  A fact of a single block that few blocks have belongs into a part of its
+ * own, by address, as regions and handles have theirs.  A third word would cost every program half
+ * as much memory again, and the hot path a cache line in every third event.
  */
 struct ledger_block {
         uint64_t a, b;
@@ -453,9 +469,10 @@ struct ledger_block {
 #define LEDGER_SHADOW_ENTRIES (LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE)
 #define LEDGER_SHADOW_CHUNK_BYTES (LEDGER_SHADOW_ENTRIES * sizeof(struct ledger_block))
 
-/* Chunk i of SHADOW covers [base, base + SPAN).  Plane 0: one block per granule.  Planes 1-4: the blocks that start at place 0-3
- * of a granule, for allocators with blocks of 8 or 16 bytes.  Planes 5-8: the same for blocks of the program's own pools.  Planes 9-12: for
- * those of its blocks that start one byte behind such a place, and so on up to 33-36, seven bytes behind. */
+/* Chunk i of SHADOW covers [base, base + SPAN).  Plane 0: one block per granule.  Planes 1-4: the
+ * blocks that start at place 0-3 of a granule, for allocators with blocks of 8 or 16 bytes.  Planes
+ * 5-8: the same for blocks of the program's own pools.  Planes 9-12: for those of its blocks that
+ * start one byte behind such a place, and so on up to 33-36, seven bytes behind. */
 struct ledger_chunk {
         uint64_t base;
         uint32_t plane;
@@ -464,10 +481,13 @@ struct ledger_chunk {
 
 #define LEDGER_PLANE_POOL 5u
 #define LEDGER_PLANES 37u
-#define LEDGER_PLANE_LOW(plane) ((plane) > LEDGER_PLANE_POOL && (plane) < LEDGER_PLANES ? ((plane) - LEDGER_PLANE_POOL) / 4u : 0u) /* bytes behind */
+/* bytes behind. */
+#define LEDGER_PLANE_LOW(plane)         \
+        ((plane) > LEDGER_PLANE_POOL && \
+         (plane) < LEDGER_PLANES ? ((plane) - LEDGER_PLANE_POOL) / 4u : 0u)
 
-/* Where it is, or was last.  The same path and the same content (build id) are the same module; while it is mapped more than once at a
- * time, it has a PLACE for each further time. */
+/* Where it is, or was last.  The same path and the same content (build id) are the same module;
+ * while it is mapped more than once at a time, it has a PLACE for each further time. */
 struct ledger_module {
         uint64_t start, end; /* of the whole object in memory */
         uint64_t bias;       /* address in memory = address in the file + bias */
@@ -502,7 +522,8 @@ struct ledger_region {
 #define LEDGER_REGION_PIECE 2u /* behind an unmapped part: counted with what is before */
 #define LEDGER_REGION_UNUSED(flags) ((flags) >> 12) /* of a stack: not in it, at its end */
 
-/* In each thread.  WAITING: it is in a call that goes on with the time that is left when it fails with EINTR and INTERRUPTED was set by us. */
+/* In each thread.  WAITING: it is in a call that goes on with the time that is left when it fails
+ * with EINTR and INTERRUPTED was set by us. */
 struct ledger_wait {
         volatile uint8_t waiting, interrupted;
 };
@@ -513,7 +534,8 @@ struct ledger_range {
 
 #define LEDGER_ROOTS_MAX 65536u
 
-enum ledger_scan { LEDGER_SCAN_NONE, LEDGER_SCAN_EXIT, LEDGER_SCAN_EXEC, LEDGER_SCAN_CHECK, LEDGER_SCAN_SIGNAL };
+enum ledger_scan { LEDGER_SCAN_NONE, LEDGER_SCAN_EXIT, LEDGER_SCAN_EXEC, LEDGER_SCAN_CHECK,
+                   LEDGER_SCAN_SIGNAL };
 
 enum ledger_error_type {
         LEDGER_ERROR_NONE,
@@ -547,8 +569,8 @@ enum ledger_wrong {
         LEDGER_WRONG_COUNT
 };
 
-/* A moment that the program or the user marked.  Mark i ends era i and begins era i + 1; era 0 is before the first.  A block was born in
- * the era of the last mark with ms <= its birth. */
+/* A moment that the program or the user marked.  Mark i ends era i and begins era i + 1; era 0 is
+ * before the first.  A block was born in the era of the last mark with ms <= its birth. */
 enum ledger_mark_type {
         LEDGER_MARK_NONE,
         LEDGER_MARK_TAG,      /* SEEP_TAG */
@@ -583,7 +605,8 @@ struct ledger_death {
 };
 
 #define LEDGER_DEATHS_MAX (1u << 20)
-#define LEDGER_DEATH_KEY(site, birth, death) ((uint64_t)(site) << 40 | (uint64_t)(birth) << 20 | (death))
+#define LEDGER_DEATH_KEY(site, birth, death) \
+        ((uint64_t)(site) << 40 | (uint64_t)(birth) << 20 | (death))
 #define LEDGER_DEATH_SITE(key) ((uint32_t)((key) >> 40))
 #define LEDGER_DEATH_BIRTH(key) ((uint32_t)((key) >> 20) & 0xfffffu)
 #define LEDGER_DEATH_DEATH(key) ((uint32_t)(key) & 0xfffffu)

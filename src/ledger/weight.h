@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weight.h -- sampling (record --sample): which allocations are taken, and how many a taken one stands for.
+ * weight.h -- sampling (record --sample): which allocations are taken, and how many a taken one
+ * stands for.
  *
- * Room:   both sides; whole numbers only, since the agent must not touch the program's vector registers.
+ * Room:   both sides; whole numbers only, since the agent must not touch the
+ *         program's vector registers.
  *
- * Sample points lie on the axis of allocated bytes as a Poisson process with one point in MEAN bytes, so that a block of SIZE bytes is taken
- * with the chance 1 - e^(-SIZE / MEAN) and stands for 1 / chance blocks.  That is rounded up or down by a throw of dice, so that sums are right on
- * average; the dice are a hash of what is known of the block as long as it lives, so that its release takes off what its allocation added.
+ * Sample points lie on the axis of allocated bytes as a Poisson process with one point in MEAN
+ * bytes, so that a block of SIZE bytes is taken with the chance 1 - e^(-SIZE / MEAN) and stands for
+ * 1 / chance blocks.  That is rounded up or down by a throw of dice, so that sums are right on
+ * average; the dice are a hash of what is known of the block as long as it lives, so that its
+ * release takes off what its allocation added.
  */
 #ifndef SEEP_LEDGER_WEIGHT_H
 #define SEEP_LEDGER_WEIGHT_H
@@ -31,7 +35,8 @@ static inline uint64_t weight_times(uint64_t a, uint64_t b, unsigned shift)
 #ifdef __SIZEOF_INT128__
         return (uint64_t)((unsigned __int128)a * b >> shift);
 #else
-        uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX), left = (a >> 32) * (b & UINT32_MAX), right = (a & UINT32_MAX) * (b >> 32);
+        uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX), left = (a >> 32) * (b & UINT32_MAX),
+                 right = (a & UINT32_MAX) * (b >> 32);
         uint64_t middle = (low >> 32) + (left & UINT32_MAX) + (right & UINT32_MAX);
         uint64_t high = (a >> 32) * (b >> 32) + (left >> 32) + (right >> 32) + (middle >> 32);
 
@@ -89,7 +94,8 @@ static inline uint64_t weight_distance(uint64_t random, uint64_t mean)
         unsigned zeros = (unsigned)__builtin_clzll(random | 1);
         uint64_t x = (random | 1) << zeros, log = 0;
 
-        for (int i = 0; i < 24; i++) { /* the logarithm, digit by digit: a square that reaches 2 is a 1 */
+        for (int i = 0; i < 24; i++) {
+                /* The logarithm, digit by digit: a square that reaches 2 is a 1. */
                 uint64_t high = weight_times(x, x, 64);
 
                 log = log << 1 | high >> 63;

@@ -126,8 +126,9 @@ char *binary_link(const char *path)
 
 static bool binary_is_zstd(Elf_Scn *section, GElf_Shdr *head, GElf_Chdr *packed)
 {
-        return gelf_getshdr(section, head) && (head->sh_flags & SHF_COMPRESSED) && head->sh_type != SHT_NOBITS &&
-               gelf_getchdr(section, packed) && packed->ch_type == ELFCOMPRESS_ZSTD;
+        return gelf_getshdr(section, head) && (head->sh_flags & SHF_COMPRESSED) &&
+               head->sh_type != SHT_NOBITS && gelf_getchdr(section, packed) &&
+               packed->ch_type == ELFCOMPRESS_ZSTD;
 }
 
 static bool binary_has_zstd(int fd)
@@ -169,7 +170,8 @@ static void *binary_unpack(Elf_Data *data, const GElf_Chdr *packed, size_t head_
         if (!data || data->d_size < head_bytes || packed->ch_size > BINARY_SECTION_MAX)
                 return NULL;
         plain = heap_zero(packed->ch_size, 1);
-        got = ZSTD_decompress(plain, packed->ch_size, (char *)data->d_buf + head_bytes, data->d_size - head_bytes);
+        got = ZSTD_decompress(plain, packed->ch_size, (char *)data->d_buf + head_bytes,
+                              data->d_size - head_bytes);
         if (got == packed->ch_size)
                 return plain;
         free(plain);
@@ -186,7 +188,8 @@ struct binary_unpacking {
 
 static bool binary_unpack_section(struct binary_unpacking *u, Elf_Scn *section)
 {
-        size_t head_bytes = gelf_getclass(u->elf) == ELFCLASS64 ? sizeof(Elf64_Chdr) : sizeof(Elf32_Chdr);
+        size_t head_bytes = gelf_getclass(u->elf) == ELFCLASS64 ? sizeof(Elf64_Chdr)
+                                                                : sizeof(Elf32_Chdr);
         Elf_Data *data;
         GElf_Shdr head;
         GElf_Chdr packed;
@@ -259,7 +262,8 @@ Elf_Data *binary_section(Elf *elf, const char *name)
         GElf_Shdr head;
 
         while ((section = elf_nextscn(elf, section))) {
-                if (strcmp(binary_section_name(elf, section, &head), name) != 0 || head.sh_type == SHT_NOBITS)
+                if (strcmp(binary_section_name(elf, section, &head), name) != 0 ||
+                    head.sh_type == SHT_NOBITS)
                         continue;
                 if ((head.sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0)
                         return NULL;

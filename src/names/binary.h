@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * binary.h -- ELF files on disk: whether one is the wanted one, and opening it in a form that libdw can read.
+ * binary.h -- ELF files on disk: whether one is the wanted one, and opening it in a
+ * form that libdw can read.
  */
 #ifndef SEEP_NAMES_BINARY_H
 #define SEEP_NAMES_BINARY_H
@@ -27,8 +28,8 @@ uint32_t binary_build_id(const char *path, uint8_t id[20]);
 /* What .gnu_debuglink of the ELF file at PATH names, the caller's to free; NULL none. */
 char *binary_link(const char *path);
 
-/* A descriptor of PATH to read from, or of a copy in memory where PATH has sections packed in a way that libelf may not
- * know (zstd came with version 0.189).  -1: errno tells why. */
+/* A descriptor of PATH to read from, or of a copy in memory where PATH has sections packed in a way
+ * that libelf may not know (zstd came with version 0.189).  -1: errno tells why. */
 int binary_open(const char *path);
 
 /* The section of ELF called NAME, unpacked; NULL when there is none.  The data belongs to ELF. */

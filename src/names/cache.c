@@ -2,12 +2,13 @@
 /*
  * cache.c -- names found earlier, on disk, one file per build id.
  *
- * Keeps:  what a module with all its debug information says is final, its build id stands for it, as long as the files that had that
- *         id then are as they were: an id can be chosen (--build-id=0x...), and objcopy keeps it.  A file that is gone, or that is
- *         another build by now, says nothing against the names of the old one.  Without debug information, better names
- *         may turn up any day (a debug package installed): the file then also holds a fingerprint of the places where
- *         they would be, and is used only while nothing changed there.  Directories and servers that the user named
- *         are asked again each time.
+ * Keeps:  what a module with all its debug information says is final, its build id stands for it,
+ *         as long as the files that had that id then are as they were: an id can be chosen
+ *         (--build-id=0x...), and objcopy keeps it.  A file that is gone, or that is another build
+ *         by now, says nothing against the names of the old one.  Without debug information, better
+ *         names may turn up any day (a debug package installed): the file then also holds a
+ *         fingerprint of the places where they would be, and is used only while nothing changed
+ *         there.  Directories and servers that the user named are asked again each time.
  */
 #include "names/cache.h"
 
@@ -40,7 +41,8 @@ struct cache_head {
         uint32_t entry_count, frame_count, text_bytes;
         uint32_t build_id_bytes;
         uint8_t build_id[20];
-        uint64_t own_facts, source_facts; /* of the recorded path, and of the file that names came from: cache_mix_file() */
+        uint64_t own_facts, source_facts; /* of the recorded path, and of the file that names
+                                           * came from: cache_mix_file() */
         uint32_t source, unused;          /* path of that file: an offset of text; 0: none */
 };
 
@@ -129,7 +131,8 @@ static const char *cache_source(const struct cache_head *h)
 }
 
 /* Whether H, where it does not know everything, is as good as a new search. */
-static bool cache_suffices(const struct cache_head *h, const struct profile_module *recorded, const struct file_search *s)
+static bool cache_suffices(const struct cache_head *h, const struct profile_module *recorded,
+                           const struct file_search *s)
 {
         if (!cache_same_file(recorded->path, h->own_facts, recorded) ||
             (h->source && !cache_same_file(cache_source(h), h->source_facts, recorded)))
@@ -141,11 +144,13 @@ static bool cache_suffices(const struct cache_head *h, const struct profile_modu
 }
 
 /* false: caching is not wanted or not possible. */
-static bool cache_directory(const struct file_search *s, const struct profile_module *recorded, struct str *out)
+static bool cache_directory(const struct file_search *s, const struct profile_module *recorded,
+                            struct str *out)
 {
         const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 
-        if (s->options.no_cache || recorded->build_id_bytes < 2 || recorded->build_id_bytes > 20 || !recorded->path)
+        if (s->options.no_cache || recorded->build_id_bytes < 2 || recorded->build_id_bytes > 20 ||
+            !recorded->path)
                 return false;
         if (base && base[0] == '/')
                 str_format(out, "%s/seep", base);
@@ -163,7 +168,8 @@ static void cache_file_name(const struct profile_module *recorded, struct str *o
 }
 
 /* Every offset is checked once here, so that readers need not. */
-static bool cache_valid(const struct cache_head *h, size_t bytes, const struct profile_module *recorded)
+static bool cache_valid(const struct cache_head *h, size_t bytes,
+                        const struct profile_module *recorded)
 {
         const struct cache_entry *entries = (const void *)(h + 1);
         const struct cache_frame *frames;
@@ -171,15 +177,18 @@ static bool cache_valid(const struct cache_head *h, size_t bytes, const struct p
 
         if (bytes < sizeof *h || memcmp(h->magic, cache_magic, 8) != 0)
                 return false;
-        if (bytes != sizeof *h + h->entry_count * sizeof *entries + h->frame_count * sizeof *frames + h->text_bytes)
+        if (bytes != sizeof *h + h->entry_count * sizeof *entries +
+                             h->frame_count * sizeof *frames + h->text_bytes)
                 return false;
         frames = (const void *)(entries + h->entry_count);
         text = (const char *)(frames + h->frame_count);
-        if (h->text_bytes == 0 || h->source >= h->text_bytes || text[h->text_bytes - 1] != 0 || h->build_id_bytes != recorded->build_id_bytes)
+        if (h->text_bytes == 0 || h->source >= h->text_bytes || text[h->text_bytes - 1] != 0 ||
+            h->build_id_bytes != recorded->build_id_bytes)
                 return false;
         if (memcmp(h->build_id, recorded->build_id, h->build_id_bytes) != 0)
                 return false;
-        if (h->checksum != cache_mix(1, &h->fingerprint, bytes - offsetof(struct cache_head, fingerprint)))
+        if (h->checksum !=
+            cache_mix(1, &h->fingerprint, bytes - offsetof(struct cache_head, fingerprint)))
                 return false;
         for (uint32_t i = 0; i < h->entry_count; i++)
                 if (entries[i].count == 0 || entries[i].first > h->frame_count ||
@@ -199,7 +208,8 @@ static void *cache_map(const char *path, size_t *bytes)
 
         if (fd < 0)
                 return NULL;
-        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= (off_t)sizeof(struct cache_head)) {
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+            st.st_size >= (off_t)sizeof(struct cache_head)) {
                 *bytes = (size_t)st.st_size;
                 map = mmap(NULL, *bytes, PROT_READ, MAP_PRIVATE, fd, 0);
         }
@@ -254,7 +264,8 @@ struct cache_draft {
         struct lookup places; /* of texts, by pointer */
 };
 
-/* Equal texts of one source have equal pointers (names/string_pool.h, or offsets of the old file). */
+/* Equal texts of one source have equal pointers (names/string_pool.h, or offsets of the old
+ * file). */
 static uint32_t draft_text(struct cache_draft *d, const char *text)
 {
         uint32_t *place = text ? lookup_pointer(&d->places, text) : NULL;
@@ -278,8 +289,8 @@ static void draft_entry(struct cache_draft *d, uint64_t address, uint32_t count)
 
 static void draft_frame(struct cache_draft *d, const struct symbol_frame *frame)
 {
-        struct cache_frame stored = { draft_text(d, frame->function), draft_text(d, frame->file), frame->line,
-                                      frame->inlined };
+        struct cache_frame stored = { draft_text(d, frame->function), draft_text(d, frame->file),
+                                      frame->line, frame->inlined };
 
         str_bytes(&d->frames, &stored, sizeof stored);
         d->frame_count++;
@@ -298,7 +309,8 @@ static void draft_old(struct cache_draft *d, const struct cache *c, const struct
         for (uint32_t i = 0; i < entry->count; i++) {
                 const struct cache_frame *old = &c->frames[entry->first + i];
                 struct symbol_frame frame = { old->function ? c->text + old->function : NULL,
-                                              old->file ? c->text + old->file : NULL, old->line, old->inlined };
+                                              old->file ? c->text + old->file : NULL, old->line,
+                                              old->inlined };
 
                 draft_frame(d, &frame);
         }
@@ -328,7 +340,8 @@ static void draft_assemble(const struct cache_draft *d, struct cache_head *h, st
 }
 
 /* Fresh answers come from the file of Q; without one the old ones are all there is. */
-static void draft_source(struct cache_draft *d, const struct cache *c, const char *file, struct cache_head *h)
+static void draft_source(struct cache_draft *d, const struct cache *c, const char *file,
+                         struct cache_head *h)
 {
         const struct cache_head *old = c->map;
 
@@ -341,8 +354,8 @@ static void draft_source(struct cache_draft *d, const struct cache *c, const cha
         }
 }
 
-/* Whether PATH, BASE/seep, is there or could be made.  BASE itself may be made, as the rules of XDG have it, but nothing that it is in:
- * a home that is not there is none of ours to make. */
+/* Whether PATH, BASE/seep, is there or could be made.  BASE itself may be made, as the rules of XDG
+ * have it, but nothing that it is in: a home that is not there is none of ours to make. */
 static bool cache_make_directory(const struct file_search *s, const char *path)
 {
         struct str base = { 0 };
@@ -414,8 +427,9 @@ static void cache_prune(const char *directory)
                 closedir(dir);
 }
 
-void cache_save(const struct cache *c, const struct profile_module *recorded, const struct file_search *s,
-                const struct cache_quality *q, const struct cache_answer *answers, size_t count)
+void cache_save(const struct cache *c, const struct profile_module *recorded,
+                const struct file_search *s, const struct cache_quality *q,
+                const struct cache_answer *answers, size_t count)
 {
         struct cache_head head = { .has_lines = q->has_lines,
                                    .final = q->has_lines && !q->lacking,

@@ -2,8 +2,9 @@
 /*
  * cache.h -- names found earlier, on disk, one file per build id.
  *
- * Keeps:  never fatal: what cannot be read, is damaged or belongs to something else counts as absent; what cannot be
- *         written is not.  Files are replaced whole, so that readers at the same time see the old or the new one.
+ * Keeps:  never fatal: what cannot be read, is damaged or belongs to something else counts as
+ *         absent; what cannot be written is not.  Files are replaced whole, so that readers at the
+ *         same time see the old or the new one.
  */
 #ifndef SEEP_NAMES_CACHE_H
 #define SEEP_NAMES_CACHE_H
@@ -36,7 +37,8 @@ struct cache {
         bool has_lines;
 };
 
-bool cache_open(struct cache *c, const struct profile_module *recorded, const struct file_search *s);
+bool cache_open(struct cache *c, const struct profile_module *recorded,
+                const struct file_search *s);
 void cache_close(struct cache *c);
 const struct cache_entry *cache_find(const struct cache *c, uint64_t address);
 
@@ -55,7 +57,8 @@ struct cache_quality {
 };
 
 /* Write ANSWERS together with what C holds already.  ANSWERS are sorted by address and not in C. */
-void cache_save(const struct cache *c, const struct profile_module *recorded, const struct file_search *s,
-                const struct cache_quality *q, const struct cache_answer *answers, size_t count);
+void cache_save(const struct cache *c, const struct profile_module *recorded,
+                const struct file_search *s, const struct cache_quality *q,
+                const struct cache_answer *answers, size_t count);
 
 #endif

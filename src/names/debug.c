@@ -2,9 +2,9 @@
 /*
  * debug.c -- source lines and inlined functions of a module, from its DWARF.
  *
- * Cost:   a unit's functions are listed at the first address inside it, a function's inlined calls at the first address
- *         inside that.  (dwarf_getscopes walks a whole unit for each address; .debug_aranges, which libdwfl relies
- *         on, is not written by clang.)
+ * Cost:   a unit's functions are listed at the first address inside it, a function's inlined calls
+ *         at the first address inside that.  (dwarf_getscopes walks a whole unit for each address;
+ *         .debug_aranges, which libdwfl relies on, is not written by clang.)
  */
 #include "names/debug.h"
 
@@ -147,7 +147,8 @@ static bool debug_covers(void *context, Dwarf_Addr start, Dwarf_Addr end)
 
 static bool debug_has(const struct debug_unit *unit, Dwarf_Die *die, Dwarf_Addr pc)
 {
-        return unit->split ? split_ranges(unit->split, die, debug_covers, &pc) : dwarf_haspc(die, pc) == 1;
+        return unit->split ? split_ranges(unit->split, die, debug_covers, &pc)
+                           : dwarf_haspc(die, pc) == 1;
 }
 
 static void debug_add_unit(struct debug *d, Dwarf_Die *die)
@@ -167,7 +168,8 @@ static void debug_find_body(struct debug *d, struct debug_unit *unit)
         if (unit->sought)
                 return;
         unit->sought = 1;
-        if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) != 0 || type != DW_UT_skeleton)
+        if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) != 0 ||
+            type != DW_UT_skeleton)
                 return;
         if (split.addr)
                 unit->body = split;
@@ -189,7 +191,8 @@ struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias, struct splits *splits)
         d->bias = bias;
         d->splits = splits;
         while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0)
-                if (dwarf_tag(&die) == DW_TAG_compile_unit || dwarf_tag(&die) == DW_TAG_skeleton_unit)
+                if (dwarf_tag(&die) == DW_TAG_compile_unit ||
+                    dwarf_tag(&die) == DW_TAG_skeleton_unit)
                         debug_add_unit(d, &die);
         spans_sort(&d->spans);
         return d;
@@ -252,7 +255,8 @@ static void debug_add_function(struct debug_unit *unit, Dwarf_Die *die)
         unit->functions[unit->function_count++] = (struct debug_function){ .die = *die };
 }
 
-/* Functions stand in the unit, in namespaces, in classes, and (local classes, nested functions) in functions. */
+/* Functions stand in the unit, in namespaces, in classes, and (local classes, nested
+ * functions) in functions. */
 static int debug_may_hold_functions(int tag)
 {
         switch (tag) {
@@ -293,7 +297,8 @@ static uint32_t debug_add_inline(struct debug_function *f, const Dwarf_Die *die,
         return f->inline_count;
 }
 
-static void debug_list_inlines(struct debug_function *f, Dwarf_Die *parent_die, uint32_t parent, int depth)
+static void debug_list_inlines(struct debug_function *f, Dwarf_Die *parent_die, uint32_t parent,
+                               int depth)
 {
         Dwarf_Die die;
 
@@ -315,7 +320,8 @@ static void debug_list_inlines(struct debug_function *f, Dwarf_Die *parent_die, 
         } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static struct debug_function *debug_function_at(struct debug *d, struct debug_unit *unit, Dwarf_Addr pc)
+static struct debug_function *debug_function_at(struct debug *d, struct debug_unit *unit,
+                                                Dwarf_Addr pc)
 {
         struct debug_function *f;
         uint32_t index;
@@ -353,7 +359,8 @@ static void debug_call_line(struct debug_unit *unit, Dwarf_Die *call, struct deb
         die_number(call, DW_AT_call_file, &number);
         die_number(call, DW_AT_call_line, &line);
         frame->line = (uint32_t)line;
-        if (dwarf_getsrcfiles(&unit->body, &files, &count) != 0 && dwarf_getsrcfiles(&unit->die, &files, &count) != 0)
+        if (dwarf_getsrcfiles(&unit->body, &files, &count) != 0 &&
+            dwarf_getsrcfiles(&unit->die, &files, &count) != 0)
                 return;
         if (number < count)
                 frame->file = dwarf_filesrc(files, number, NULL, NULL);
@@ -419,10 +426,12 @@ uint32_t debug_find(struct debug *d, uint64_t address, struct debug_frame frames
 
 static bool debug_is_scope(int tag)
 {
-        return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+        return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+               tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
-static bool debug_scope_in(const struct debug_unit *unit, Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
+static bool debug_scope_in(const struct debug_unit *unit, Dwarf_Die *parent, Dwarf_Addr pc,
+                           Dwarf_Die *out)
 {
         Dwarf_Die die;
 
@@ -437,7 +446,8 @@ static bool debug_scope_in(const struct debug_unit *unit, Dwarf_Die *parent, Dwa
         return false;
 }
 
-uint32_t debug_scopes(struct debug *d, uint64_t address, Dwarf_Die scopes[DEBUG_SCOPES], Dwarf_Die *skeleton)
+uint32_t debug_scopes(struct debug *d, uint64_t address, Dwarf_Die scopes[DEBUG_SCOPES],
+                      Dwarf_Die *skeleton)
 {
         Dwarf_Addr pc = address - d->bias;
         struct debug_function *f;

@@ -55,8 +55,8 @@ static void demangle_strings(char *name)
         }
 }
 
-/* What stands in NAME from START (", std::allocator<") on to its bracket is the default, where it is the last argument of a template, but
- * for a few who know why. */
+/* What stands in NAME from START (", std::allocator<") on to its bracket is the default, where it
+ * is the last argument of a template, but for a few who know why. */
 static void demangle_default(char *name, const char *start)
 {
         for (char *at = name; (at = strstr(at, start));) {
@@ -74,7 +74,8 @@ static void demangle_default(char *name, const char *start)
 
 void demangle_shorten(char *name)
 {
-        static const char *const defaults[] = { ", std::allocator<", ", std::equal_to<", ", std::hash<", ", std::less<",
+        static const char *const defaults[] = { ", std::allocator<", ", std::equal_to<",
+                                                ", std::hash<", ", std::less<",
                                                 ", std::default_delete<" };
 
         demangle_strings(name);
@@ -96,7 +97,8 @@ const char *demangle_spoken(const char *name)
         if (strncmp(name, "__GI_", 5) != 0 || !name[5])
                 return name;
         name += 5;
-        return strncmp(name, "__", 2) == 0 && name[2] && strncmp(name, "__libc_", 7) != 0 ? name + 2 : name;
+        return strncmp(name, "__", 2) == 0 && name[2] && strncmp(name, "__libc_", 7) != 0 ? name + 2
+                                                                                          : name;
 }
 
 char *demangle_name(const char *name)

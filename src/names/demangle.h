@@ -3,8 +3,9 @@
 #ifndef SEEP_NAMES_DEMANGLE_H
 #define SEEP_NAMES_DEMANGLE_H
 
-/* The C++, Rust or D name behind NAME, without a symbol version, marks of the ABI and default arguments of the C++
- * library ("std::vector<std::string>"); NAME's own text when it is not mangled.  Owned by the caller. */
+/* The C++, Rust or D name behind NAME, without a symbol version, marks of the ABI and default
+ * arguments of the C++ library ("std::vector<std::string>"); NAME's own text when it is not
+ * mangled.  Owned by the caller. */
 char *demangle_name(const char *name);
 
 /* NAME as programs call it: "strdup" for the C library's own "__GI___strdup".  Points into NAME. */

@@ -59,7 +59,8 @@ static bool die_files(Dwarf_CU *cu, Dwarf_Die *skeleton, Dwarf_Files **files, si
 {
         Dwarf_Die unit;
 
-        if (dwarf_cu_info(cu, NULL, NULL, &unit, NULL, NULL, NULL, NULL) == 0 && dwarf_getsrcfiles(&unit, files, count) == 0)
+        if (dwarf_cu_info(cu, NULL, NULL, &unit, NULL, NULL, NULL, NULL) == 0 &&
+            dwarf_getsrcfiles(&unit, files, count) == 0)
                 return true;
         return skeleton && dwarf_getsrcfiles(skeleton, files, count) == 0;
 }
@@ -86,7 +87,8 @@ Dwarf_Die die_origin(Dwarf_Die *die)
         for (int i = 0; i < DIE_DEPTH; i++) {
                 Dwarf_Attribute attr;
 
-                if (!dwarf_attr(&origin, DW_AT_specification, &attr) && !dwarf_attr(&origin, DW_AT_abstract_origin, &attr))
+                if (!dwarf_attr(&origin, DW_AT_specification, &attr) &&
+                    !dwarf_attr(&origin, DW_AT_abstract_origin, &attr))
                         break;
                 if (!dwarf_formref_die(&attr, &next))
                         break;
@@ -95,7 +97,8 @@ Dwarf_Die die_origin(Dwarf_Die *die)
         return origin;
 }
 
-/* Entries are stored in the order of the tree: the one that holds AT is the last that begins before it. */
+/* Entries are stored in the order of the tree: the one that holds AT is the last that begins before
+ * it. */
 static bool die_step(Dwarf_Die *parent, const void *at, Dwarf_Die *out)
 {
         Dwarf_Die die;

@@ -2,7 +2,8 @@
 /*
  * die.h -- small questions to an entry (DIE) of DWARF.
  *
- * Keeps:  attributes of the entry that this one completes (DW_AT_specification, DW_AT_abstract_origin) count as its own.
+ * Keeps:  attributes of the entry that this one completes (DW_AT_specification,
+ *         DW_AT_abstract_origin) count as its own.
  */
 #ifndef SEEP_NAMES_DIE_H
 #define SEEP_NAMES_DIE_H
@@ -11,7 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { DIE_DEPTH = 64 }; /* what is nested deeper is not looked at; nor are longer chains of types */
+/* What is nested deeper is not looked at; nor are longer chains of types. */
+enum { DIE_DEPTH = 64 };
 
 bool die_number(Dwarf_Die *die, unsigned name, uint64_t *value);
 bool die_flag(Dwarf_Die *die, unsigned name);
@@ -29,7 +31,8 @@ bool die_type(Dwarf_Die *die, Dwarf_Die *out);
 /* Where it is declared.  SKELETON: of the unit, when that is a split one; NULL else. */
 const char *die_place(Dwarf_Die *die, Dwarf_Die *skeleton, uint32_t *line);
 
-/* The declaration that DIE completes, inside of a class or namespace where its scope can be seen; else DIE itself. */
+/* The declaration that DIE completes, inside of a class or namespace where its scope can
+ * be seen; else DIE itself. */
 Dwarf_Die die_origin(Dwarf_Die *die);
 
 /* The unit, then whatever DIE stands in, down to DIE itself; 0: too deep. */

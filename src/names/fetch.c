@@ -13,20 +13,22 @@
 #include "base/str.h"
 
 #define FETCH_LIBRARY "libdebuginfod.so.1"
-#define FETCH_PATIENCE_S 15  /* without a byte; then the servers are left alone.  DEBUGINFOD_TIMEOUT shortens it */
-#define FETCH_ROUNDS_MAX 64l /* the client counts its rounds while it waits; numbers that grow faster are bytes */
+/* Without a byte; then the servers are left alone.  DEBUGINFOD_TIMEOUT shortens it. */
+#define FETCH_PATIENCE_S 15
+#define FETCH_ROUNDS_MAX 64l /* the client counts its rounds while it waits; numbers
+                              * that grow faster are bytes */
 
 struct debuginfod_client;
 typedef int fetch_progress(struct debuginfod_client *, long, long);
 
 /* What we call of the library: type, name. */
-#define FETCH_CALLS(X)                                                                                        \
-        X(struct debuginfod_client *, begin, (void))                                                          \
-        X(void, end, (struct debuginfod_client *))                                                            \
-        X(void, set_progressfn, (struct debuginfod_client *, fetch_progress *))                               \
-        X(void, set_user_data, (struct debuginfod_client *, void *))                                          \
-        X(void *, get_user_data, (struct debuginfod_client *))                                                \
-        X(int, find_debuginfo, (struct debuginfod_client *, const unsigned char *, int, char **))             \
+#define FETCH_CALLS(X)                                                                            \
+        X(struct debuginfod_client *, begin, (void))                                              \
+        X(void, end, (struct debuginfod_client *))                                                \
+        X(void, set_progressfn, (struct debuginfod_client *, fetch_progress *))                   \
+        X(void, set_user_data, (struct debuginfod_client *, void *))                              \
+        X(void *, get_user_data, (struct debuginfod_client *))                                    \
+        X(int, find_debuginfo, (struct debuginfod_client *, const unsigned char *, int, char **)) \
         X(int, find_executable, (struct debuginfod_client *, const unsigned char *, int, char **))
 
 #define FETCH_MEMBER(type, name, arguments) type(*name) arguments;
@@ -56,7 +58,8 @@ static void fetch_say(const struct fetch *f, const char *text)
 static bool fetch_tell(const struct fetch *f, enum symbol_fetch step, long done, long total)
 {
         return f->listener && f->listener->fetch &&
-               f->listener->fetch(step, f->name, done > 0 ? (uint64_t)done : 0, total > 0 ? (uint64_t)total : 0);
+               f->listener->fetch(step, f->name, done > 0 ? (uint64_t)done : 0,
+                                  total > 0 ? (uint64_t)total : 0);
 }
 
 static time_t fetch_now(void)
@@ -85,9 +88,9 @@ static bool fetch_load(void)
                 return true;
         debuginfod.library = dlopen(FETCH_LIBRARY, RTLD_NOW | RTLD_LOCAL);
         good = debuginfod.library != NULL;
-#define FETCH_LOAD(type, name, arguments)                                                              \
-        if (good)                                                                                      \
-                *(void **)&debuginfod.name = dlsym(debuginfod.library, "debuginfod_" #name);           \
+#define FETCH_LOAD(type, name, arguments)                                                    \
+        if (good)                                                                            \
+                *(void **)&debuginfod.name = dlsym(debuginfod.library, "debuginfod_" #name); \
         good = good && debuginfod.name;
         FETCH_CALLS(FETCH_LOAD)
 #undef FETCH_LOAD
@@ -104,7 +107,8 @@ static bool fetch_begin(struct fetch *f)
                 f->client = debuginfod.begin();
         if (!f->client) {
                 f->off = true;
-                fetch_say(f, "DEBUGINFOD_URLS names servers, but the library for asking them (" FETCH_LIBRARY
+                fetch_say(f, "DEBUGINFOD_URLS names servers, but the library for asking them "
+                             "(" FETCH_LIBRARY
                              ", package libdebuginfod1) is not installed: continuing without them");
                 return false;
         }
@@ -123,7 +127,8 @@ struct fetch *fetch_new(const struct symbol_options *options)
                 return NULL;
         f = heap_zero(1, sizeof *f);
         f->listener = options->listener;
-        f->patience_s = patience_s > 0 && patience_s < FETCH_PATIENCE_S ? patience_s : FETCH_PATIENCE_S;
+        f->patience_s = patience_s > 0 && patience_s < FETCH_PATIENCE_S ? patience_s
+                                                                        : FETCH_PATIENCE_S;
         return f;
 }
 
@@ -145,16 +150,19 @@ static void fetch_failed(struct fetch *f, int error)
         if (f->cancelled)
                 str_text(&text, "download cancelled: continuing with the names that are here");
         else if (f->silent)
-                str_format(&text, "the debuginfod servers (DEBUGINFOD_URLS) sent nothing for %d s: continuing without them",
-                           f->patience_s);
+                str_format(&text,
+                           "the debuginfod servers (DEBUGINFOD_URLS) sent nothing for %d s: "
+                           "continuing without them", f->patience_s);
         else
-                str_format(&text, "the debuginfod servers (DEBUGINFOD_URLS) do not answer (%s): continuing without them",
-                           strerror(error));
+                str_format(&text,
+                           "the debuginfod servers (DEBUGINFOD_URLS) do not answer (%s): "
+                           "continuing without them", strerror(error));
         fetch_say(f, str_get(&text));
         str_free(&text);
 }
 
-bool fetch_file(struct fetch *f, const struct profile_module *wanted, enum fetch_what what, char **path)
+bool fetch_file(struct fetch *f, const struct profile_module *wanted, enum fetch_what what,
+                char **path)
 {
         const char *slash = wanted->path ? strrchr(wanted->path, '/') : NULL;
         int fd;
@@ -167,9 +175,8 @@ bool fetch_file(struct fetch *f, const struct profile_module *wanted, enum fetch
         f->last = 0;
         f->moved = fetch_now();
         fetch_tell(f, SYMBOL_FETCH_BEGIN, 0, 0);
-        fd = (what == FETCH_DEBUGINFO ? debuginfod.find_debuginfo
-                                      : debuginfod.find_executable)(f->client, wanted->build_id,
-                                                                    (int)wanted->build_id_bytes, path);
+        fd = (what == FETCH_DEBUGINFO ? debuginfod.find_debuginfo : debuginfod.find_executable)(
+                f->client, wanted->build_id, (int)wanted->build_id_bytes, path);
         f->cancelled |= fetch_tell(f, SYMBOL_FETCH_END, 0, 0);
         if (fd < 0) {
                 fetch_failed(f, -fd);

@@ -15,7 +15,8 @@ void fetch_free(struct fetch *f)
         (void)f;
 }
 
-bool fetch_file(struct fetch *f, const struct profile_module *wanted, enum fetch_what what, char **path)
+bool fetch_file(struct fetch *f, const struct profile_module *wanted, enum fetch_what what,
+                char **path)
 {
         (void)f;
         (void)wanted;

@@ -70,7 +70,8 @@ static void debug_dir_free(struct debug_dir *s)
 }
 
 /* Visit each file with the build id of WANTED. */
-static bool debug_dir_walk(const struct debug_dir *s, const struct profile_module *wanted, places_visit *visit, void *context)
+static bool debug_dir_walk(const struct debug_dir *s, const struct profile_module *wanted,
+                           places_visit *visit, void *context)
 {
         struct debug_dir_entry key = { .id_bytes = wanted->build_id_bytes };
         size_t low;
@@ -80,12 +81,14 @@ static bool debug_dir_walk(const struct debug_dir *s, const struct profile_modul
         memcpy(key.id, wanted->build_id, wanted->build_id_bytes);
         low = FIND_FIRST(s->count, i, memcmp(s->entries[i].id, key.id, sizeof key.id) < 0);
         for (; low < s->count && memcmp(s->entries[low].id, key.id, sizeof key.id) == 0; low++)
-                if (s->entries[low].id_bytes == key.id_bytes && visit(context, s->entries[low].path))
+                if (s->entries[low].id_bytes == key.id_bytes &&
+                    visit(context, s->entries[low].path))
                         return true;
         return false;
 }
 
-/* ---- finding the files of the recorded machine: on this one, below the directories named, on servers ---- */
+/* ---- finding the files of the recorded machine: on this one, below the
+ * directories named, on servers ---- */
 
 enum { SEARCH_OTHERS = 4 }; /* files of other builds that are told by name */
 
@@ -164,7 +167,8 @@ static bool search_try(void *context, const char *path)
         return fit == BINARY_LINES;
 }
 
-/* The file that .gnu_debuglink of the file found names, from the places where debuggers look for it. */
+/* The file that .gnu_debuglink of the file found names, from the places where debuggers look for
+ * it. */
 static bool search_linked(struct file_search *s, struct search_state *t, const char *link)
 {
         struct str dir = { 0 }, path = { 0 };
@@ -172,7 +176,8 @@ static bool search_linked(struct file_search *s, struct search_state *t, const c
 
         str_bytes(&dir, t->path, (size_t)(strrchr(t->path, '/') - t->path) + 1);
         str_format(&path, "%s%s", str_get(&dir), link);
-        done = search_try(t, str_get(&path)) || places_below(PLACES_DEBUG_DIR, str_get(&path), "", search_try, t);
+        done = search_try(t, str_get(&path)) ||
+               places_below(PLACES_DEBUG_DIR, str_get(&path), "", search_try, t);
         for (uint32_t i = 0; !done && i < s->options.debug_path_count; i++)
                 done = places_below(s->options.debug_paths[i], str_get(&path), "", search_try, t);
         str_clear(&path);
@@ -207,8 +212,9 @@ static bool search_shelves(struct file_search *s, struct search_state *t)
                         if (debug_dir->cut) {
                                 struct str text = { 0 };
 
-                                str_format(&text, "%s holds more than %d files: not all were searched by build id",
-                                           s->options.debug_paths[i], DEBUG_DIR_FILES);
+                                str_format(&text,
+                                           "%s holds more than %d files: not all were searched by "
+                                           "build id", s->options.debug_paths[i], DEBUG_DIR_FILES);
                                 search_say(s, str_get(&text));
                                 str_free(&text);
                         }
@@ -243,33 +249,41 @@ static void search_say_other(struct file_search *s, const char *path)
         if (s->others_told > SEARCH_OTHERS)
                 return;
         if (s->others_told++ < SEARCH_OTHERS)
-                str_format(&text, "%s has a different build id than the recorded file: not used", path);
+                str_format(&text, "%s has a different build id than the recorded file: not used",
+                           path);
         else
-                str_text(&text, "more files have a different build id than the recorded ones: not used");
+                str_text(&text,
+                         "more files have a different build id than the recorded ones: not used");
         search_say(s, str_get(&text));
         str_free(&text);
 }
 
-/* What has no build id cannot be compared; a later date at the recorded place is the one sign of another build. */
+/* What has no build id cannot be compared; a later date at the recorded place is the
+ * one sign of another build. */
 static void search_say_younger(struct file_search *s, const struct search_state *t)
 {
         struct str text = { 0 };
         struct stat st;
 
-        if (!s->recorded_ns || !t->path || t->wanted->build_id_bytes || strcmp(t->path, t->wanted->path) != 0 || stat(t->path, &st) != 0 ||
-            (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec <= s->recorded_ns)
+        if (!s->recorded_ns || !t->path || t->wanted->build_id_bytes ||
+            strcmp(t->path, t->wanted->path) != 0 || stat(t->path, &st) != 0 ||
+            (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec <=
+                    s->recorded_ns)
                 return;
-        str_format(&text, "%s was changed after the recording, and the recorded file has no build id: names may be wrong", t->path);
+        str_format(&text,
+                   "%s was changed after the recording, and the recorded file has no build id: "
+                   "names may be wrong", t->path);
         search_say(s, str_get(&text));
         str_free(&text);
 }
 
-enum binary_fit file_search_find(struct file_search *s, const struct profile_module *wanted, char **path)
+enum binary_fit file_search_find(struct file_search *s, const struct profile_module *wanted,
+                                 char **path)
 {
         struct search_state t = { .wanted = wanted };
 
-        if (!places_walk(wanted, &s->options, search_try, &t) && !search_link(s, &t) && !search_shelves(s, &t) &&
-            !search_servers(s, &t) && t.other)
+        if (!places_walk(wanted, &s->options, search_try, &t) && !search_link(s, &t) &&
+            !search_shelves(s, &t) && !search_servers(s, &t) && t.other)
                 search_say_other(s, t.other);
         search_say_younger(s, &t);
         free(t.other);

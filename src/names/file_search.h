@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file_search.h -- finding the files of the recorded machine: on this one, below the directories named, on servers.
+ * file_search.h -- finding the files of the recorded machine: on this one, below the
+ * directories named, on servers.
  *
  * Room:   outside, names/ only.  Made once per resolver.
  */
@@ -31,9 +32,10 @@ struct file_search {
 void file_search_init(struct file_search *s, const struct symbol_options *options);
 void file_search_free(struct file_search *s);
 
-/* *PATH becomes the best file for WANTED: the first with debug information, failing that the first at all; the
- * caller's to free. */
-enum binary_fit file_search_find(struct file_search *s, const struct profile_module *wanted, char **path);
+/* *PATH becomes the best file for WANTED: the first with debug information, failing that the first
+ * at all; the caller's to free. */
+enum binary_fit file_search_find(struct file_search *s, const struct profile_module *wanted,
+                                 char **path);
 
 /* ---- the ELF files below a directory, by build id ---- */
 

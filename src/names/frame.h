@@ -18,8 +18,10 @@ enum symbol_fetch { SYMBOL_FETCH_BEGIN, SYMBOL_FETCH_GOING, SYMBOL_FETCH_END };
 /* Who wants to hear what happens while names are looked up.  Members may be NULL. */
 struct symbol_listener {
         void (*say)(const char *text); /* a sentence for the user, each once */
-        /* A download: BEGIN, any number of GOING, END.  true: it shall be given up, and no other be tried. */
-        bool (*fetch)(enum symbol_fetch step, const char *name, uint64_t done_bytes, uint64_t total_bytes);
+        /* A download: BEGIN, any number of GOING, END.  true: it shall be given up, and no other be
+         * tried. */
+        bool (*fetch)(enum symbol_fetch step, const char *name, uint64_t done_bytes,
+                      uint64_t total_bytes);
 };
 
 struct symbol_options {
@@ -29,7 +31,7 @@ struct symbol_options {
         bool no_debuginfod, no_cache;
         bool no_new_cache;         /* a cache that is there is used, none is made */
         bool all_frames;           /* start code is shown, too */
-        bool raw;                  /* names as they are, control characters and all: for forms that escape them */
+        bool raw; /* names as they are, control characters and all: for forms that escape them */
         const struct symbol_listener *listener; /* NULL nobody */
 };
 

@@ -10,7 +10,8 @@ char *mangled_read(const char *name)
 
         if (strncmp(name, "_D", 2) == 0)
                 style = DMGL_DLANG;
-        else if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 && strncmp(name, "__Z", 3) != 0)
+        else if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 &&
+                 strncmp(name, "__Z", 3) != 0)
                 return NULL;
         return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | style);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mangled_none.c -- in place of mangled.c in a build without libiberty: names stay as the compiler wrote them.
+ * mangled_none.c -- in place of mangled.c in a build without libiberty: names stay as
+ * the compiler wrote them.
  */
 #include "names/mangled.h"
 

@@ -12,10 +12,11 @@
 #include "base/str.h"
 #include "ledger/ledger.h"
 
-/* file_search.c found the best file by its build id already; without one, libdwfl compares the link's checksum.  (Its own
- * search by build id would ask servers, without an end and without telling anybody.) */
-static int module_find_debuginfo(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr base, const char *file,
-                                 const char *link, GElf_Word crc, char **found)
+/* file_search.c found the best file by its build id already; without one, libdwfl compares
+ * the link's checksum.  (Its own search by build id would ask servers, without an end and
+ * without telling anybody.) */
+static int module_find_debuginfo(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr base,
+                                 const char *file, const char *link, GElf_Word crc, char **found)
 {
         const unsigned char *id;
         GElf_Addr address;
@@ -30,7 +31,8 @@ static const Dwfl_Callbacks module_callbacks = {
         .find_debuginfo = module_find_debuginfo,
 };
 
-/* A copy of this process's own vdso, the same for all processes of a running kernel; -1 when there is none. */
+/* A copy of this process's own vdso, the same for all processes of a running
+ * kernel; -1 when there is none. */
 static int module_vdso_copy(void)
 {
         FILE *maps = fopen("/proc/self/maps", "re");
@@ -79,7 +81,8 @@ static Dwfl_Module *module_report_vdso(Dwfl *dwfl, const struct profile_module *
         return module_report_file(dwfl, "[vdso]", "[vdso]", fd);
 }
 
-static Dwfl_Module *module_report(struct module *m, const struct profile_module *recorded, struct file_search *s)
+static Dwfl_Module *module_report(struct module *m, const struct profile_module *recorded,
+                                  struct file_search *s)
 {
         Dwfl_Module *found = NULL;
 
@@ -103,8 +106,10 @@ static const char *module_file(const struct module *m)
         return debug_file ? debug_file : main_file;
 }
 
-/* What dwz moved to a file of its own, for several programs together: WANTED tells which one it is. */
-static bool module_supplement_wanted(Dwarf *dwarf, const char *file, struct profile_module *wanted, struct str *path)
+/* What dwz moved to a file of its own, for several programs together: WANTED tells which one it
+ * is. */
+static bool module_supplement_wanted(Dwarf *dwarf, const char *file, struct profile_module *wanted,
+                                     struct str *path)
 {
         const char *name, *slash = file ? strrchr(file, '/') : NULL;
         const void *id;
@@ -128,7 +133,8 @@ static void module_add_supplement(struct module *m, Dwarf *dwarf, struct file_se
         char *found = NULL;
 
         if (module_supplement_wanted(dwarf, module_file(m), &wanted, &path)) {
-                int fd = file_search_find(s, &wanted, &found) >= BINARY_NAMES ? binary_open(found) : -1;
+                int fd = file_search_find(s, &wanted, &found) >= BINARY_NAMES ? binary_open(found)
+                                                                              : -1;
 
                 m->supplement = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL;
                 m->supplement_fd = fd;

@@ -2,7 +2,8 @@
 /*
  * module.h -- the file on disk that a module of the recording was loaded from, opened for names.
  *
- * Keeps:  a file whose build id differs from the recorded one is never used: its names would be lies.
+ * Keeps:  a file whose build id differs from the recorded one is never used: its names would be
+ *         lies.
  */
 #ifndef SEEP_NAMES_MODULE_H
 #define SEEP_NAMES_MODULE_H

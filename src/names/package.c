@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * package.c -- the units of split debug information: alone in a .dwo file, or many in a .dwp package.
+ * package.c -- the units of split debug information: alone in a .dwo file, or many in a .dwp
+ * package.
  *
- * Keeps:  trusts no offset of the index.  Newer versions of libdw read packages by themselves; 0.188 does not.
+ * Keeps:  trusts no offset of the index.  Newer versions of libdw read packages by
+ *         themselves; 0.188 does not.
  *
- * The index of a package (.debug_cu_index, DWARF 5 section 7.3.5.3; version 2 is the GNU one for DWARF 4):
- *   version | columns | units | slots | ids of the slots | rows of the slots | section of each column |
- *   offsets, row by row | sizes, row by row
+ * The index of a package (.debug_cu_index, DWARF 5 section 7.3.5.3; version 2 is the GNU one for
+ *   DWARF 4): version | columns | units | slots | ids of the slots | rows of the slots | section of
+ *   each column | offsets, row by row | sizes, row by row
  */
 #include "names/package.h"
 
@@ -21,7 +23,7 @@ const char *const package_names[PACKAGE_PART_COUNT] = {
 };
 
 /* What the numbers of the index mean. */
-static const int columns_v5[] = { [1] = PACKAGE_INFO,        [3] = PACKAGE_ABBREV,   [4] = PACKAGE_LINE,
+static const int columns_v5[] = { [1] = PACKAGE_INFO, [3] = PACKAGE_ABBREV, [4] = PACKAGE_LINE,
                                   [6] = PACKAGE_STR_OFFSETS, [8] = PACKAGE_RNGLISTS };
 static const int columns_v2[] = { [1] = PACKAGE_INFO, [3] = PACKAGE_ABBREV, [4] = PACKAGE_LINE,
                                   [6] = PACKAGE_STR_OFFSETS };
@@ -47,7 +49,8 @@ static struct package_bytes package_section(Elf *elf, enum package_part part)
         strcpy(name, package_names[part]);
         strcat(name, ".dwo");
         data = binary_section(elf, name);
-        return data ? (struct package_bytes){ data->d_buf, data->d_size } : (struct package_bytes){ 0 };
+        return data ? (struct package_bytes){ data->d_buf,
+                                              data->d_size } : (struct package_bytes){ 0 };
 }
 
 bool package_whole(Elf *elf, struct package_unit *unit)
@@ -65,7 +68,8 @@ static bool index_open(Elf *elf, struct package_index *x)
         if (!data || data->d_size < 16)
                 return false;
         x->data = data->d_buf;
-        x->version = word_at(x->data) & 0xffff; /* 16 bits and padding in version 5, 32 bits in version 2 */
+        /* 16 bits and padding in version 5, 32 bits in version 2. */
+        x->version = word_at(x->data) & 0xffff;
         x->columns = word_at(x->data + 4);
         x->units = word_at(x->data + 8);
         x->slots = word_at(x->data + 12);
@@ -95,7 +99,8 @@ static int index_part(const struct package_index *x, uint32_t column)
         const uint8_t *table = x->data + 16 + 12ull * x->slots;
         uint32_t section = word_at(table + 4ull * column);
         const int *parts = x->version == 5 ? columns_v5 : columns_v2;
-        size_t count = x->version == 5 ? sizeof columns_v5 / sizeof *parts : sizeof columns_v2 / sizeof *parts;
+        size_t count = x->version == 5 ? sizeof columns_v5 / sizeof *parts
+                                       : sizeof columns_v2 / sizeof *parts;
 
         if (section >= count || (section != 1 && parts[section] == PACKAGE_INFO))
                 return -1;
@@ -116,7 +121,8 @@ bool package_find(Elf *elf, uint64_t id, struct package_unit *unit)
         offsets = x.data + 16 + 12ull * x.slots + 4ull * x.columns;
         for (uint32_t column = 0; column < x.columns; column++) {
                 uint64_t cell = 4 * ((uint64_t)(row - 1) * x.columns + column);
-                uint32_t offset = word_at(offsets + cell), size = word_at(offsets + 4ull * x.columns * x.units + cell);
+                uint32_t offset = word_at(offsets + cell),
+                         size = word_at(offsets + 4ull * x.columns * x.units + cell);
                 int part = index_part(&x, column);
 
                 if (part < 0)

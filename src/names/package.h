@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * package.h -- the units of split debug information: alone in a .dwo file, or many in a .dwp package.
+ * package.h -- the units of split debug information: alone in a .dwo file, or many in a .dwp
+ * package.
  */
 #ifndef SEEP_NAMES_PACKAGE_H
 #define SEEP_NAMES_PACKAGE_H
@@ -36,7 +37,8 @@ struct package_unit {
 
 extern const char *const package_names[PACKAGE_PART_COUNT];
 
-/* The parts of the unit ID in the package ELF; false: it is no package, or not in it.  They belong to ELF. */
+/* The parts of the unit ID in the package ELF; false: it is no package, or not in
+ * it.  They belong to ELF. */
 bool package_find(Elf *elf, uint64_t id, struct package_unit *unit);
 
 /* The parts of the .dwo file ELF, whatever its unit is. */

@@ -13,7 +13,8 @@ static void places_build_id(const struct profile_module *wanted, struct str *out
                 str_format(out, "%02x", wanted->build_id[i]);
 }
 
-static bool places_try(places_visit *visit, void *context, const char *dir, const char *path, const char *suffix)
+static bool places_try(places_visit *visit, void *context, const char *dir, const char *path,
+                       const char *suffix)
 {
         struct str whole = { 0 };
         bool done;
@@ -24,7 +25,8 @@ static bool places_try(places_visit *visit, void *context, const char *dir, cons
         return done;
 }
 
-bool places_below(const char *dir, const char *path, const char *suffix, places_visit *visit, void *context)
+bool places_below(const char *dir, const char *path, const char *suffix, places_visit *visit,
+                  void *context)
 {
         for (; path && *path; path = strchr(path + 1, '/'))
                 if (path[strspn(path, "/")] && places_try(visit, context, dir, path, suffix))
@@ -32,7 +34,8 @@ bool places_below(const char *dir, const char *path, const char *suffix, places_
         return false;
 }
 
-static bool places_by_id(const struct profile_module *wanted, const char *dir, places_visit *visit, void *context)
+static bool places_by_id(const struct profile_module *wanted, const char *dir, places_visit *visit,
+                         void *context)
 {
         struct str id = { 0 };
         bool done = false;
@@ -57,7 +60,8 @@ static bool places_merged(const char *root, const char *path, places_visit *visi
         else
                 str_format(&other, "/usr%s", path);
         for (size_t i = 0; i < sizeof merged / sizeof merged[0] && !done; i++)
-                if (strncmp(path + (strncmp(path, "/usr/", 5) ? 0 : 4), merged[i], strlen(merged[i])) == 0)
+                if (strncmp(path + (strncmp(path, "/usr/", 5) ? 0 : 4), merged[i],
+                            strlen(merged[i])) == 0)
                         done = places_try(visit, context, root, str_get(&other), "") ||
                                places_try(visit, context, root, str_get(&other), ".debug");
         str_free(&other);
@@ -65,7 +69,8 @@ static bool places_merged(const char *root, const char *path, places_visit *visi
 }
 
 /* A machine's own layout, below ROOT ("" for this one). */
-static bool places_machine(const struct profile_module *wanted, const char *root, places_visit *visit, void *context)
+static bool places_machine(const struct profile_module *wanted, const char *root,
+                           places_visit *visit, void *context)
 {
         struct str debug = { 0 };
         bool done;
@@ -82,8 +87,8 @@ static bool places_machine(const struct profile_module *wanted, const char *root
         return done;
 }
 
-bool places_walk(const struct profile_module *wanted, const struct symbol_options *options, places_visit *visit,
-                 void *context)
+bool places_walk(const struct profile_module *wanted, const struct symbol_options *options,
+                 places_visit *visit, void *context)
 {
         for (uint32_t i = 0; i < options->debug_path_count; i++) {
                 const char *dir = options->debug_paths[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranges.c -- lists of address ranges, decoded from the bytes of a unit that libdw did not join itself.
+ * ranges.c -- lists of address ranges, decoded from the bytes of a unit that libdw did not join
+ * itself.
  *
  * Keeps:  never reads outside the lists and the addresses it was given.
  */
@@ -59,7 +60,8 @@ static uint64_t range_indexed(const struct ranges *r, struct range_cursor *c)
 }
 
 /* DWARF 5, section 2.17.3. */
-static bool ranges_v5(const struct ranges *r, struct range_cursor *c, ranges_visit *visit, void *context)
+static bool ranges_v5(const struct ranges *r, struct range_cursor *c, ranges_visit *visit,
+                      void *context)
 {
         uint64_t base = r->base, start, end;
 
@@ -101,12 +103,14 @@ static bool ranges_v5(const struct ranges *r, struct range_cursor *c, ranges_vis
 }
 
 /* Pairs of addresses; (all ones, BASE) changes the base, (0, 0) ends. */
-static bool ranges_v4(const struct ranges *r, struct range_cursor *c, ranges_visit *visit, void *context)
+static bool ranges_v4(const struct ranges *r, struct range_cursor *c, ranges_visit *visit,
+                      void *context)
 {
         uint64_t base = r->base, most = r->address_bytes == 8 ? UINT64_MAX : UINT32_MAX;
 
         for (;;) {
-                uint64_t start = range_word(c, r->address_bytes), end = range_word(c, r->address_bytes);
+                uint64_t start = range_word(c, r->address_bytes),
+                         end = range_word(c, r->address_bytes);
 
                 if (c->bad || (!start && !end))
                         return false;
@@ -117,9 +121,10 @@ static bool ranges_v4(const struct ranges *r, struct range_cursor *c, ranges_vis
         }
 }
 
-/* Where the list begins, in DWARF 5: at an offset, or at the one that stands behind the head of the lists under a
- * number. */
-static uint64_t list_offset(const struct ranges *r, const Dwarf_Attribute *attr, const uint8_t *attr_end)
+/* Where the list begins, in DWARF 5: at an offset, or at the one that stands behind the head of
+ * the lists under a number. */
+static uint64_t list_offset(const struct ranges *r, const Dwarf_Attribute *attr,
+                            const uint8_t *attr_end)
 {
         enum { HEAD_BYTES = 12 };
         struct range_cursor value = { .at = attr->valp, .end = attr_end };
@@ -135,14 +140,15 @@ static uint64_t list_offset(const struct ranges *r, const Dwarf_Attribute *attr,
         return HEAD_BYTES + range_word(&value, 4);
 }
 
-bool ranges_walk(const struct ranges *r, const Dwarf_Attribute *attr, const uint8_t *attr_end, ranges_visit *visit,
-                 void *context)
+bool ranges_walk(const struct ranges *r, const Dwarf_Attribute *attr, const uint8_t *attr_end,
+                 ranges_visit *visit, void *context)
 {
         uint64_t offset = list_offset(r, attr, attr_end);
         struct range_cursor c;
 
         if (offset >= r->lists.size || (r->address_bytes != 4 && r->address_bytes != 8))
                 return false;
-        c = (struct range_cursor){ .at = r->lists.data + offset, .end = r->lists.data + r->lists.size };
+        c = (struct range_cursor){ .at = r->lists.data + offset,
+                                   .end = r->lists.data + r->lists.size };
         return (r->version >= 5 ? ranges_v5 : ranges_v4)(r, &c, visit, context);
 }

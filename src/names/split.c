@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * split.c -- debug information that was left in .dwo files or a .dwp package, joined with what the program has of it.
+ * split.c -- debug information that was left in .dwo files or a .dwp package, joined with
+ * what the program has of it.
  *
- * A unit's part of the package and the addresses it refers to, which are in the program, are put into one ELF image in
- * memory, under the names of ordinary sections.  libdw reads that as it reads any file; only address ranges, which count
- * from the base in the skeleton, are decoded by ranges.c.
+ * A unit's part of the package and the addresses it refers to, which are in the program,
+ * are put into one ELF image in memory, under the names of ordinary sections.  libdw reads
+ * that as it reads any file; only address ranges, which count from the base in the
+ * skeleton, are decoded by ranges.c.
  */
 #include "names/split.h"
 
@@ -45,11 +47,13 @@ struct splits {
         size_t unit_count;
 };
 
-struct splits *splits_new(Dwarf *dwarf, const char *file, const char *recorded, struct file_search *search)
+struct splits *splits_new(Dwarf *dwarf, const char *file, const char *recorded,
+                          struct file_search *search)
 {
         struct splits *x = heap_zero(1, sizeof *x);
 
-        *x = (struct splits){ .dwarf = dwarf, .file = file, .recorded = recorded, .search = search };
+        *x = (struct splits){ .dwarf = dwarf, .file = file, .recorded = recorded,
+                              .search = search };
         return x;
 }
 
@@ -112,7 +116,8 @@ struct image_section {
 static void image_header(struct str *out, uint32_t count, uint64_t table)
 {
         Elf64_Ehdr head = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
-                                         __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB,
+                                         __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
+                                                                                   : ELFDATA2MSB,
                                          EV_CURRENT },
                             .e_type = ET_EXEC,
                             .e_machine = EM_X86_64,
@@ -144,13 +149,15 @@ static void image_make(const struct image_section *sections, uint32_t count, str
         for (uint32_t i = 0; i <= count; i++) {
                 Elf64_Shdr *head = &heads[i + 1];
 
-                *head = (Elf64_Shdr){ .sh_name = (uint32_t)names.length, .sh_type = SHT_PROGBITS, .sh_addralign = 1 };
+                *head = (Elf64_Shdr){ .sh_name = (uint32_t)names.length, .sh_type = SHT_PROGBITS,
+                                      .sh_addralign = 1 };
                 str_text(&names, i < count ? sections[i].name : ".shstrtab");
                 str_char(&names, 0);
                 image_pad(out);
                 head->sh_offset = out->length;
                 head->sh_size = i < count ? sections[i].bytes.size : names.length;
-                str_bytes(out, i < count ? (const void *)sections[i].bytes.data : names.data, head->sh_size);
+                str_bytes(out, i < count ? (const void *)sections[i].bytes.data : names.data,
+                          head->sh_size);
         }
         heads[count + 1].sh_type = SHT_STRTAB;
         image_pad(out);
@@ -168,7 +175,8 @@ static bool split_enter(struct split *u, uint64_t id)
         uint8_t type;
 
         while (dwarf_get_units(u->dwarf, cu, &cu, &version, &type, &u->body, NULL) == 0)
-                if (dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &found, &u->ranges.address_bytes, NULL) == 0 &&
+                if (dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &found, &u->ranges.address_bytes,
+                                  NULL) == 0 &&
                     found == id && type == DW_UT_split_compile) {
                         u->ranges.version = (uint8_t)version;
                         if (version >= 5)
@@ -185,7 +193,8 @@ static bool split_load(struct split *u, uint64_t id)
 
         for (int part = 0; part < PACKAGE_PART_COUNT; part++)
                 if (u->parts.part[part].data && part != PACKAGE_RNGLISTS)
-                        sections[count++] = (struct image_section){ package_names[part], u->parts.part[part] };
+                        sections[count++] = (struct image_section){ package_names[part],
+                                                                    u->parts.part[part] };
         if (u->ranges.addresses.data)
                 sections[count++] = (struct image_section){ ".debug_addr", u->ranges.addresses };
         str_clear(&u->image);
@@ -239,7 +248,8 @@ static uint64_t die_offset(Dwarf_Die *die, unsigned name, unsigned older_name)
 static bool hunt_path(struct split_hunt *h, const char *path)
 {
         struct profile_module wanted = { .path = (char *)(uintptr_t)path };
-        const char *file = h->splits->file, *slash = file ? strrchr(file, '/') : NULL, *base = strrchr(path, '/');
+        const char *file = h->splits->file, *slash = file ? strrchr(file, '/') : NULL,
+                   *base = strrchr(path, '/');
         struct str beside = { 0 };
         bool found = false;
 
@@ -271,7 +281,8 @@ static bool hunt_package(struct split_hunt *h)
 
 static bool hunt_object(struct split_hunt *h, Dwarf_Die *skeleton)
 {
-        const char *name = die_text(skeleton, DW_AT_dwo_name), *dir = die_text(skeleton, DW_AT_comp_dir);
+        const char *name = die_text(skeleton, DW_AT_dwo_name),
+                   *dir = die_text(skeleton, DW_AT_comp_dir);
         struct str path = { 0 };
         bool found;
 
@@ -293,7 +304,8 @@ static struct package_bytes section_from(Elf *elf, const char *name, uint64_t of
 
         if (!data || offset >= data->d_size)
                 return (struct package_bytes){ 0 };
-        return (struct package_bytes){ (const uint8_t *)data->d_buf + offset, data->d_size - offset };
+        return (struct package_bytes){ (const uint8_t *)data->d_buf + offset,
+                                       data->d_size - offset };
 }
 
 const struct split *splits_find(struct splits *x, Dwarf_Die *skeleton, Dwarf_Die *body)
@@ -302,9 +314,11 @@ const struct split *splits_find(struct splits *x, Dwarf_Die *skeleton, Dwarf_Die
         struct split_hunt hunt = { .splits = x, .unit = u };
         Elf *elf = dwarf_getelf(x->dwarf);
 
-        u->ranges.addresses =
-                section_from(elf, ".debug_addr", die_offset(skeleton, DW_AT_addr_base, DW_AT_GNU_addr_base));
-        u->ranges.lists = section_from(elf, ".debug_ranges", die_offset(skeleton, DW_AT_GNU_ranges_base, 0));
+        u->ranges.addresses = section_from(elf, ".debug_addr",
+                                           die_offset(skeleton, DW_AT_addr_base,
+                                                      DW_AT_GNU_addr_base));
+        u->ranges.lists = section_from(elf, ".debug_ranges",
+                                       die_offset(skeleton, DW_AT_GNU_ranges_base, 0));
         dwarf_lowpc(skeleton, &u->ranges.base);
         if (dwarf_cu_info(skeleton->cu, NULL, NULL, NULL, NULL, &hunt.id, NULL, NULL) != 0 ||
             !(hunt_package(&hunt) || hunt_object(&hunt, skeleton))) {

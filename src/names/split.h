@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * split.h -- debug information that was left in .dwo files or a .dwp package, joined with what the program has of it.
+ * split.h -- debug information that was left in .dwo files or a .dwp package, joined with
+ * what the program has of it.
  *
- * Keeps:  libdw finds a .dwo file where it was made and beside the program.  This is for all other places.
+ * Keeps:  libdw finds a .dwo file where it was made and beside the program.  This
+ *         is for all other places.
  */
 #ifndef SEEP_NAMES_SPLIT_H
 #define SEEP_NAMES_SPLIT_H
@@ -18,13 +20,16 @@ struct splits; /* of one module */
 struct split;  /* one unit */
 
 /* DWARF was read from FILE, which is the module recorded as RECORDED. */
-struct splits *splits_new(Dwarf *dwarf, const char *file, const char *recorded, struct file_search *search);
+struct splits *splits_new(Dwarf *dwarf, const char *file, const char *recorded,
+                          struct file_search *search);
 void splits_free(struct splits *x);
 
-/* The unit that belongs to SKELETON; *BODY becomes its DIE.  NULL: not found.  Valid until splits_free(). */
+/* The unit that belongs to SKELETON; *BODY becomes its DIE.  NULL: not found.
+ * Valid until splits_free(). */
 const struct split *splits_find(struct splits *x, Dwarf_Die *skeleton, Dwarf_Die *body);
 
-/* The address ranges of a DIE of unit U, as dwarf_ranges() would give them had libdw joined the unit itself. */
+/* The address ranges of a DIE of unit U, as dwarf_ranges() would give them had
+ * libdw joined the unit itself. */
 bool split_ranges(const struct split *u, Dwarf_Die *die, ranges_visit *visit, void *context);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.c -- which frames of a stack are start code: what runs before main or before the function of a thread.
+ * start.c -- which frames of a stack are start code: what runs before main or before
+ * the function of a thread.
  *
- * Start code is recognised by its place.  It is the outer end of a stack, as long as that is in the C library or the
- * loader:
+ * Start code is recognised by its place.  It is the outer end of a stack, as long as that is in the
+ * C library or the loader:
  *
  *      main's stack                            a thread's stack, outermost first
  *      ------------                            ---------------------------------
@@ -12,15 +13,18 @@
  *      __libc_start_call_main    C library     work               program    <- shown from here on
  *      main                      program       calloc's caller    program
  *
- * The same holds for constructors (called by the loader) and for functions that exit() calls.  No name is needed, so
- * that it works without the debug files of the C library, which are the only ones to name its local functions.
+ * The same holds for constructors (called by the loader) and for functions that exit() calls.  No
+ * name is needed, so that it works without the debug files of the C library, which are the only
+ * ones to name its local functions.
  *
  * Names are needed in a few cases, and then only those of frames at the outer end:
- * - _start is part of the program.  Without a name it is what has no caller and calls the C library.
+ * - _start is part of the program.  Without a name it is what has no caller and calls the C
+ *   library.
  * - In a static program the C library has no file of its own.
  * - Where the outer end of a stack is missing, its outermost frame may be anything.
- * - Between the C library and the program's own code there may be the runtime of C++ (std::thread, std::async) or Rust
- *   (std::rt::lang_start, std::thread), which is part of the program's file.  What is of std:: there is no code of the program's.
+ * - Between the C library and the program's own code there may be the runtime of C++ (std::thread,
+ *   std::async) or Rust (std::rt::lang_start, std::thread), which is part of the program's file.
+ *   What is of std:: there is no code of the program's.
  */
 #include "names/start.h"
 
@@ -43,7 +47,8 @@ static const char *base_of(const char *path)
 
 bool start_is_libc(const char *path)
 {
-        static const char *const libraries[] = { "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl" };
+        static const char *const libraries[] = { "libc.so", "libc-", "libpthread", "ld-linux",
+                                                 "ld-musl" };
 
         for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
                 if (starts_with(base_of(path), libraries[i]))
@@ -59,12 +64,14 @@ static enum kind kind_of(const struct profile_module *m)
 
         if (m->path && start_is_libc(m->path))
                 return KIND_LIBC;
-        return starts_with(base, "libstdc++.so") || starts_with(base, "libc++.so") ? KIND_CPP : KIND_OTHER;
+        return starts_with(base, "libstdc++.so") || starts_with(base, "libc++.so") ? KIND_CPP
+                                                                                   : KIND_OTHER;
 }
 
 static bool names_start(const char *name)
 {
-        static const char *const names[] = { "_start", "_start_c", "start_thread", "clone3", "__clone3", "clone", "__clone" };
+        static const char *const names[] = { "_start", "_start_c", "start_thread", "clone3",
+                                             "__clone3", "clone", "__clone" };
 
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
                 if (strcmp(name, names[i]) == 0)
@@ -89,7 +96,8 @@ static const char *without_type(const char *name)
 /* Names of the C++ and Rust libraries; only at the outer end of a stack they tell start code. */
 static bool names_runtime(const char *name)
 {
-        static const char *const fronts[] = { "std::", "core::", "alloc::", "__gthread_", "__rust_", "<std::", "<core::", "<alloc::" };
+        static const char *const fronts[] = { "std::", "core::", "alloc::", "__gthread_", "__rust_",
+                                              "<std::", "<core::", "<alloc::" };
 
         name = without_type(name);
         for (size_t i = 0; i < sizeof fronts / sizeof fronts[0]; i++)
@@ -170,19 +178,22 @@ static bool is_start(const struct finder *f, uint32_t node)
         return name ? names_start(name) : outer == 0 && f->start[node] == START_CALLS_LIBC;
 }
 
-/* Whether NODE is the Rust runtime, called by its main: that is start code, too, if it is at the outer end. */
+/* Whether NODE is the Rust runtime, called by its main: that is start code, too, if it is at the
+ * outer end. */
 static bool is_called_by_rust_main(const struct finder *f, uint32_t node)
 {
         uint32_t outer = f->p->nodes[node].parent, outmost = f->p->nodes[outer].parent;
         const char *name;
 
-        if (outer <= 1 || outmost <= 1 || f->start[outer] || f->start[outmost] != 1 || !is_rust_start(outer_name(f->s, node)))
+        if (outer <= 1 || outmost <= 1 || f->start[outer] || f->start[outmost] != 1 ||
+            !is_rust_start(outer_name(f->s, node)))
                 return false;
         name = outer_name(f->s, outer);
         return name && strcmp(name, "main") == 0;
 }
 
-/* A node's number is larger than that of its parent: one pass from the outside inwards decides all. */
+/* A node's number is larger than that of its parent: one pass from the outside inwards decides
+ * all. */
 uint8_t *start_find(const struct profile *p, struct symbols *s)
 {
         struct finder f = { p, s, heap_zero(p->module_count, 1), heap_zero(p->node_count, 1) };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.h -- which frames of a stack are start code: what runs before main or before the function of a thread.
+ * start.h -- which frames of a stack are start code: what runs before main or before
+ * the function of a thread.
  */
 #ifndef SEEP_NAMES_START_H
 #define SEEP_NAMES_START_H

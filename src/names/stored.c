@@ -19,7 +19,8 @@ static int place_compare(const void *a, const void *b)
         return ORDER(x->module, y->module) ?: ORDER(x->address, y->address);
 }
 
-/* Every address once, sorted.  What compilers made while the program ran has its names in the recording already. */
+/* Every address once, sorted.  What compilers made while the program ran has its names
+ * in the recording already. */
 static uint32_t stored_places(const struct profile *p, struct stored_place **out)
 {
         struct stored_place *places = heap_zero(p->node_count, sizeof *places);
@@ -28,7 +29,8 @@ static uint32_t stored_places(const struct profile *p, struct stored_place **out
         for (uint32_t i = 2; i < p->node_count; i++) {
                 uint32_t module = p->nodes[i].module;
 
-                if (module < p->module_count && !(p->modules[module].flags & LEDGER_MODULE_ANONYMOUS))
+                if (module < p->module_count &&
+                    !(p->modules[module].flags & LEDGER_MODULE_ANONYMOUS))
                         places[count++] = (struct stored_place){ symbols_address(p, i), module, i };
         }
         qsort(places, count, sizeof *places, place_compare);
@@ -56,9 +58,10 @@ uint32_t stored_collect(struct symbols *s, const struct profile *p, struct profi
                         *symbols = heap_grow(*symbols, room, sizeof **symbols);
                 }
                 for (uint32_t j = 0; j < depth; j++)
-                        (*symbols)[count++] = (struct profile_symbol){ places[i].module, j, places[i].address,
-                                                                       heap_text(frames[j].function),
-                                                                       heap_text(frames[j].file), frames[j].line, 0 };
+                        (*symbols)[count++] = (struct profile_symbol){
+                                places[i].module, j, places[i].address,
+                                heap_text(frames[j].function), heap_text(frames[j].file),
+                                frames[j].line, 0 };
         }
         free(places);
         return count;
@@ -83,7 +86,8 @@ static int stored_compare(const struct profile_symbol *symbol, uint32_t module, 
 /* Index of the first stored symbol that is not before (MODULE, ADDRESS). */
 static uint32_t stored_first(const struct profile *p, uint32_t module, uint64_t address)
 {
-        return (uint32_t)FIND_FIRST(p->symbol_count, i, stored_compare(&p->symbols[i], module, address) < 0);
+        return (uint32_t)FIND_FIRST(p->symbol_count, i,
+                                    stored_compare(&p->symbols[i], module, address) < 0);
 }
 
 uint32_t stored_find(const struct profile *p, uint32_t module, uint64_t address, uint32_t *first)
@@ -91,14 +95,16 @@ uint32_t stored_find(const struct profile *p, uint32_t module, uint64_t address,
         uint32_t count = 0;
 
         *first = stored_first(p, module, address);
-        while (*first + count < p->symbol_count && stored_compare(&p->symbols[*first + count], module, address) == 0)
+        while (*first + count < p->symbol_count &&
+               stored_compare(&p->symbols[*first + count], module, address) == 0)
                 count++;
         return count;
 }
 
 bool stored_has_lines(const struct profile *p, uint32_t module)
 {
-        for (uint32_t i = stored_first(p, module, 0); i < p->symbol_count && p->symbols[i].module == module; i++)
+        for (uint32_t i = stored_first(p, module, 0);
+             i < p->symbol_count && p->symbols[i].module == module; i++)
                 if (p->symbols[i].line)
                         return true;
         return false;

@@ -8,9 +8,10 @@
 #include "names/symbol.h"
 #include "profile/model.h"
 
-/* Look up every address of the stacks of P, which S resolves.  The names found become *SYMBOLS, in the order of
- * struct profile; the caller's to put there after symbols_free(). */
-uint32_t stored_collect(struct symbols *s, const struct profile *p, struct profile_symbol **symbols);
+/* Look up every address of the stacks of P, which S resolves.  The names found become *SYMBOLS, in
+ * the order of struct profile; the caller's to put there after symbols_free(). */
+uint32_t stored_collect(struct symbols *s, const struct profile *p,
+                        struct profile_symbol **symbols);
 
 /* P's names become SYMBOLS, which are moved. */
 void stored_replace(struct profile *p, struct profile_symbol *symbols, uint32_t count);

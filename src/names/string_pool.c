@@ -32,7 +32,8 @@ static char *pool_copy(struct string_pool *p, const char *text, size_t bytes)
 
 static const char *pool_find(struct string_pool *p, const char *text)
 {
-        uint32_t number = TABLE_NUMBER(&p->numbers, table_hash_text(text), n, strcmp(p->texts[n], text) == 0);
+        uint32_t number = TABLE_NUMBER(&p->numbers, table_hash_text(text), n,
+                                       strcmp(p->texts[n], text) == 0);
 
         if (number == p->count) {
                 p->texts = heap_next(p->texts, p->count, sizeof *p->texts);

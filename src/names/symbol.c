@@ -2,9 +2,11 @@
 /*
  * symbol.c -- address to function, file, line, and the functions inlined there.
  *
- * Keeps:  asked in this order: answers of this run, names stored in the recording, the cache on disk, the module's
- *         file.  A module's file is opened only when the first three do not know an address.
- * Cost:   50,000 addresses of a stripped 30 MB program: 0.2 s the first time, 0.06 s from the cache.
+ * Keeps:  asked in this order: answers of this run, names stored in the recording, the
+ *         cache on disk, the module's file.  A module's file is opened only when the first
+ *         three do not know an address.
+ * Cost:   50,000 addresses of a stripped 30 MB program: 0.2 s the first time, 0.06 s from the
+ *         cache.
  */
 #include "names/symbol.h"
 
@@ -80,11 +82,14 @@ static bool same_module(const struct profile_module *a, const struct profile_mod
         bool there = a->start == b->start && a->bias == b->bias && a->load_ms == b->load_ms;
 
         /* A file that has a number is the same wherever it is loaded. */
-        return (there || a->build_id_bytes) && strcmp(a->path ? a->path : "", b->path ? b->path : "") == 0 &&
-               a->build_id_bytes == b->build_id_bytes && memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
+        return (there || a->build_id_bytes) &&
+               strcmp(a->path ? a->path : "", b->path ? b->path : "") == 0 &&
+               a->build_id_bytes == b->build_id_bytes &&
+               memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
 }
 
-/* Of another process all must be known for certain: files by their number, and nothing that it made itself. */
+/* Of another process all must be known for certain: files by their number, and
+ * nothing that it made itself. */
 static bool same_modules(const struct profile *a, const struct profile *b)
 {
         bool same_process = a->meta.start_realtime_ns == b->meta.start_realtime_ns;
@@ -92,7 +97,8 @@ static bool same_modules(const struct profile *a, const struct profile *b)
         if (b->module_count < a->module_count || (!same_process && (a->jit_count || b->jit_count)))
                 return false;
         for (uint32_t i = 0; i < a->module_count; i++)
-                if (!same_module(&a->modules[i], &b->modules[i]) || (!same_process && i && !a->modules[i].build_id_bytes))
+                if (!same_module(&a->modules[i], &b->modules[i]) ||
+                    (!same_process && i && !a->modules[i].build_id_bytes))
                         return false;
         return true;
 }
@@ -201,17 +207,21 @@ struct symbols_beside *symbols_beside(struct symbols *s)
         return &s->beside;
 }
 
-/* A C++ function that is not external has no linkage name in the debug information; the symbol table has it. */
-static const char *symbols_outer_name(const struct debug_frame *frame, const struct symtab_entry *entry)
+/* A C++ function that is not external has no linkage name in the debug information;
+ * the symbol table has it. */
+static const char *symbols_outer_name(const struct debug_frame *frame,
+                                      const struct symtab_entry *entry)
 {
         if (!frame->function)
                 return entry ? entry->name : NULL;
-        if (!frame->linked && entry && entry->start == frame->entry && strncmp(entry->name, "_Z", 2) == 0)
+        if (!frame->linked && entry && entry->start == frame->entry &&
+            strncmp(entry->name, "_Z", 2) == 0)
                 return entry->name;
         return frame->function;
 }
 
-static uint32_t symbols_from_file(struct symbols *s, struct module *file, uint64_t address, struct symbol_frame **out)
+static uint32_t symbols_from_file(struct symbols *s, struct module *file, uint64_t address,
+                                  struct symbol_frame **out)
 {
         struct debug_frame found[DEBUG_FRAMES] = { { 0 } };
         uint32_t count = file->debug ? debug_find(file->debug, address, found) : 0;
@@ -244,16 +254,17 @@ static uint32_t symbols_from_cache(struct symbols *s, const struct cache *c, uin
         for (uint32_t i = 0; i < entry->count; i++) {
                 const struct cache_frame *kept = &c->frames[entry->first + i];
 
-                frames[i] =
-                        (struct symbol_frame){ kept->function ? symbols_kept_name(s, c->text + kept->function) : NULL,
-                                               kept->file ? string_pool_text(&s->pool, c->text + kept->file) : NULL,
-                                               kept->line, kept->inlined != 0 };
+                frames[i] = (struct symbol_frame){
+                        kept->function ? symbols_kept_name(s, c->text + kept->function) : NULL,
+                        kept->file ? string_pool_text(&s->pool, c->text + kept->file) : NULL,
+                        kept->line, kept->inlined != 0 };
         }
         *out = frames;
         return entry->count;
 }
 
-static uint32_t symbols_from_recording(struct symbols *s, uint32_t module, uint64_t address, struct symbol_frame **out)
+static uint32_t symbols_from_recording(struct symbols *s, uint32_t module, uint64_t address,
+                                       struct symbol_frame **out)
 {
         const struct profile *p = s->profile;
         uint32_t first, count = stored_find(p, module, address, &first);
@@ -266,7 +277,8 @@ static uint32_t symbols_from_recording(struct symbols *s, uint32_t module, uint6
                 const struct profile_symbol *stored = &p->symbols[first + i];
 
                 frames[i] = (struct symbol_frame){ symbols_kept_name(s, stored->function),
-                                                   string_pool_text(&s->pool, stored->file), stored->line, i + 1 < count };
+                                                   string_pool_text(&s->pool, stored->file),
+                                                   stored->line, i + 1 < count };
         }
         *out = frames;
         return count;
@@ -307,7 +319,8 @@ static uint32_t symbols_from_map(struct symbols *s, uint64_t pc, struct symbol_f
 }
 
 /* Such code may lie in a file that has no name any more. */
-static bool symbols_may_be_made(const struct symbols *s, uint32_t module, const struct symbol_frame *frame)
+static bool symbols_may_be_made(const struct symbols *s, uint32_t module,
+                                const struct symbol_frame *frame)
 {
         return !frame->function && !frame->line && !s->profile->modules[module].build_id_bytes;
 }
@@ -329,7 +342,8 @@ static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, 
                 m = symbols_cached_module(s, module);
                 count = symbols_from_cache(s, &m->cache, address, &frames);
                 if (!count) {
-                        count = symbols_from_file(s, symbols_open_module(s, module), address, &frames);
+                        count = symbols_from_file(s, symbols_open_module(s, module), address,
+                                                  &frames);
                         answer.fresh = m->file.dwfl != NULL;
                         m->fresh_count += answer.fresh;
                 }
@@ -340,7 +354,8 @@ static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, 
                         answer.fresh = 0;
                 }
                 if (symbols_may_be_made(s, module, &frames[0]))
-                        count = symbols_from_map(s, address + s->profile->modules[module].bias, &frames);
+                        count = symbols_from_map(s, address + s->profile->modules[module].bias,
+                                                 &frames);
         }
         answer.frames = frames;
         answer.count = (uint16_t)count;
@@ -356,7 +371,8 @@ uint64_t symbols_address(const struct profile *p, uint32_t node)
 }
 
 /* ADDRESS is one in the file of MODULE. */
-static uint32_t symbols_at(struct symbols *s, uint32_t module, uint64_t address, const struct symbol_frame **frames)
+static uint32_t symbols_at(struct symbols *s, uint32_t module, uint64_t address,
+                           const struct symbol_frame **frames)
 {
         uint32_t number = lookup_number(&s->answer_numbers, address, module);
 
@@ -370,12 +386,16 @@ static uint32_t symbols_at(struct symbols *s, uint32_t module, uint64_t address,
 
 uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames)
 {
-        return symbols_at(s, s->profile->nodes[node].module, symbols_address(s->profile, node), frames);
+        return symbols_at(s, s->profile->nodes[node].module, symbols_address(s->profile, node),
+                          frames);
 }
 
-uint32_t symbols_stopped(struct symbols *s, const struct profile_frame *frame, const struct symbol_frame **frames)
+uint32_t symbols_stopped(struct symbols *s, const struct profile_frame *frame,
+                         const struct symbol_frame **frames)
 {
-        uint64_t bias = frame->module < s->profile->module_count ? s->profile->modules[frame->module].bias : 0;
+        uint64_t bias = frame->module < s->profile->module_count
+                                ? s->profile->modules[frame->module].bias
+                                : 0;
 
         return symbols_at(s, frame->module, frame->pc - bias - (frame->exact ? 0 : 1), frames);
 }
@@ -453,11 +473,13 @@ static void symbols_save_module(struct symbols *s, uint32_t index)
                 const struct symbol_answer *answer = &s->answers[i];
 
                 if (answer->fresh && answer->module == index)
-                        fresh[count++] = (struct cache_answer){ answer->address, answer->frames, answer->count };
+                        fresh[count++] = (struct cache_answer){ answer->address, answer->frames,
+                                                                answer->count };
         }
         qsort(fresh, count, sizeof *fresh, answer_compare);
         cache_save(&m->cache, &s->profile->modules[index], &s->search,
-                   &(struct cache_quality){ m->file.debug != NULL, module_lacking(&m->file), m->file.path }, fresh, count);
+                   &(struct cache_quality){ m->file.debug != NULL, module_lacking(&m->file),
+                                            m->file.path }, fresh, count);
         free(fresh);
 }
 
@@ -468,7 +490,8 @@ void symbols_free(struct symbols *s)
         if (s->beside.kept)
                 s->beside.release(s->beside.kept);
         for (uint32_t i = 0; i < s->profile->module_count; i++) {
-                if (s->modules[i].fresh_count && !s->pool.changed) /* others may want the names as they are */
+                /* Others may want the names as they are. */
+                if (s->modules[i].fresh_count && !s->pool.changed)
                         symbols_save_module(s, i);
                 cache_close(&s->modules[i].cache);
                 module_close(&s->modules[i].file);

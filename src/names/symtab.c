@@ -2,8 +2,8 @@
 /*
  * symtab.c -- the functions or variables of a module by address, from its symbol tables.
  *
- * Cost:   one pass and a sort, then a binary search per address.  (dwfl_module_addrinfo walks the whole table for
- *         each address: seconds for a large program.)
+ * Cost:   one pass and a sort, then a binary search per address.  (dwfl_module_addrinfo walks the
+ *         whole table for each address: seconds for a large program.)
  */
 #include "names/symtab.h"
 
@@ -23,10 +23,12 @@ static int symtab_compare(const void *a, const void *b)
         return ORDER(x->start, y->start) ?: ORDER(x->rank, y->rank) ?: strcmp(x->name, y->name);
 }
 
-/* Of several names for one place: functions before labels, global before weak before local, plain before __reserved. */
+/* Of several names for one place: functions before labels, global before weak before local,
+ * plain before __reserved. */
 static uint32_t symtab_rank(const GElf_Sym *sym, const char *name)
 {
-        static const uint32_t binding_rank[] = { [STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1 };
+        static const uint32_t binding_rank[] = { [STB_LOCAL] = 2, [STB_GLOBAL] = 0,
+                                                 [STB_WEAK] = 1 };
         uint32_t binding = GELF_ST_BIND(sym->st_info);
         uint32_t rank = binding < 3 ? binding_rank[binding] : 0;
 
@@ -43,7 +45,8 @@ static int symtab_wanted(const GElf_Sym *sym, const char *name, enum symtab_kind
 
         if (!name || !name[0] || sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS)
                 return 0;
-        if (kind != SYMTAB_CODE) /* objects without a size are marks of the linker: __dso_handle, _DYNAMIC */
+        /* Objects without a size are marks of the linker: __dso_handle, _DYNAMIC. */
+        if (kind != SYMTAB_CODE)
                 return sym->st_size && type == (kind == SYMTAB_DATA ? STT_OBJECT : STT_TLS);
         if (type == STT_NOTYPE)
                 return name[0] != '$'; /* $x and $d mark code and data on ARM */
@@ -78,14 +81,15 @@ void symtab_read(struct symtab *t, Dwfl_Module *module, enum symtab_kind kind)
         for (int i = 1; i < symbols; i++) {
                 GElf_Sym sym;
                 GElf_Addr address;
-                const char *name = dwfl_module_getsym_info(module, i, &sym, &address, NULL, NULL, NULL);
+                const char *name = dwfl_module_getsym_info(module, i, &sym, &address, NULL, NULL,
+                                                           NULL);
 
                 if (kind == SYMTAB_THREAD)
                         address = sym.st_value;
                 if (symtab_wanted(&sym, name, kind))
-                        t->entries[t->count++] =
-                                (struct symtab_entry){ address, address + sym.st_size, name, symtab_rank(&sym, name),
-                                                      GELF_ST_BIND(sym.st_info) == STB_LOCAL };
+                        t->entries[t->count++] = (struct symtab_entry){
+                                address, address + sym.st_size, name, symtab_rank(&sym, name),
+                                GELF_ST_BIND(sym.st_info) == STB_LOCAL };
         }
         qsort(t->entries, t->count, sizeof *t->entries, symtab_compare);
         symtab_close_gaps(t);
@@ -103,7 +107,8 @@ static size_t symtab_behind(const struct symtab *t, uint64_t address)
         return FIND_FIRST(t->count, i, t->entries[i].start <= address);
 }
 
-/* Entries of one start are sorted best first and met last first; a label inside a function does not hide it. */
+/* Entries of one start are sorted best first and met last first; a label inside a
+ * function does not hide it. */
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t address)
 {
         const struct symtab_entry *best = NULL;
@@ -115,7 +120,8 @@ const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t address)
                         break;
                 if (best && best->rank < SYMTAB_LABEL && entry->start != best->start)
                         break;
-                if (address < entry->end && (!best || entry->rank < SYMTAB_LABEL || entry->start == best->start))
+                if (address < entry->end &&
+                    (!best || entry->rank < SYMTAB_LABEL || entry->start == best->start))
                         best = entry;
         }
         return best;

@@ -23,7 +23,8 @@ struct symtab {
 enum symtab_kind {
         SYMTAB_CODE,
         SYMTAB_DATA,
-        SYMTAB_THREAD /* thread-local variables; addresses are offsets in the module's thread-local storage */
+        SYMTAB_THREAD /* thread-local variables; addresses are offsets in the
+                       * module's thread-local storage */
 };
 
 /* From .symtab, or .dynsym and .gnu_debugdata where that was stripped. */

@@ -13,7 +13,8 @@ static void add_function(struct calls *k, const struct calltree_frame *f)
 
         label_function(k->tree.profile, f->node, f->names, &name);
         label_short(k->tree.profile, f->node, f->names, &stack_line);
-        GRID_ROW(&k->functions, lexicon_of(k->lexicon, str_get(&name)), lexicon_of(k->lexicon, str_get(&stack_line)),
+        GRID_ROW(&k->functions, lexicon_of(k->lexicon, str_get(&name)),
+                 lexicon_of(k->lexicon, str_get(&stack_line)),
                  lexicon_of(k->lexicon, f->names->file),
                  f->node > 1 && n->module < k->tree.profile->module_count ? n->module : GRID_NONE);
         str_free(&name);
@@ -23,7 +24,8 @@ static void add_function(struct calls *k, const struct calltree_frame *f)
 /* Lines apart. */
 static uint32_t function_of(struct calls *k, const struct calltree_frame *f)
 {
-        const struct symbol_frame whole = { .function = f->names->function, .file = f->names->file };
+        const struct symbol_frame whole = { .function = f->names->function,
+                                            .file = f->names->file };
         uint32_t number = function_number(&k->numbers, k->tree.profile, f->node, &whole) - 1;
 
         if (number == k->functions.count)
@@ -40,14 +42,17 @@ static void add_rows(struct calls *k)
                 const struct calltree_frame *f = &k->tree.frames[i];
                 uint32_t function = function_of(k, f);
 
-                GRID_ROW(&k->frames, function, f->names->line, f->names->inlined, wrappers_has(k->wrappers, f->names),
-                         wrappers_library(k->wrappers, f->names), fold_kind(k->fold, f->node, f->names));
+                GRID_ROW(&k->frames, function, f->names->line, f->names->inlined,
+                         wrappers_has(k->wrappers, f->names),
+                         wrappers_library(k->wrappers, f->names),
+                         fold_kind(k->fold, f->node, f->names));
         }
         for (uint32_t i = (uint32_t)k->nodes.count; i < nodes->count; i++)
                 GRID_ROW(&k->nodes, nodes->list[i].parent, nodes->list[i].frame);
 }
 
-void calls_start(struct calls *k, const struct profile *p, struct symbols *s, struct lexicon *lexicon, struct wrappers *w)
+void calls_start(struct calls *k, const struct profile *p, struct symbols *s,
+                 struct lexicon *lexicon, struct wrappers *w)
 {
         *k = (struct calls){ .wrappers = w, .lexicon = lexicon, .fold = fold_new(p, s, w) };
         grid_start(&k->functions, "name short file module");
@@ -73,7 +78,8 @@ void calls_free(struct calls *k)
 uint32_t calls_frame(struct calls *k, uint32_t node, uint32_t level)
 {
         const struct selection whole = { .profile = k->tree.profile };
-        uint32_t at = calltree_add(&k->tree, &whole, k->node_of, (struct wrapper_frame){ node, level });
+        uint32_t at = calltree_add(&k->tree, &whole, k->node_of,
+                                   (struct wrapper_frame){ node, level });
 
         add_rows(k);
         return at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.h -- call stacks as one tree of frames with names: what flame graphs and tables are drawn from.
+ * calls.h -- call stacks as one tree of frames with names: what flame graphs and tables are drawn
+ * from.
  *
  * Keeps:  what calltree.h keeps.  Wrappers and library code stay, and are marked.
  */
@@ -19,16 +20,19 @@ struct calls {
         struct grid functions, frames, nodes; /* those of the tree */
         struct calltree tree;
         struct function_table numbers; /* of functions */
-        uint32_t *node_of; /* by node of the profile: the node of its innermost frame; 0 not yet known */
+        uint32_t *node_of; /* by node of the profile: the node of its innermost frame; 0 not yet
+                            * known */
 };
 
 /* The columns of the tables that others look at. */
 enum { CALLS_FUNCTION_FILE = 2, CALLS_FRAME_FUNCTION = 0, CALLS_FRAME_LINE = 1 };
 
-void calls_start(struct calls *k, const struct profile *p, struct symbols *s, struct lexicon *lexicon, struct wrappers *w);
+void calls_start(struct calls *k, const struct profile *p, struct symbols *s,
+                 struct lexicon *lexicon, struct wrappers *w);
 void calls_free(struct calls *k);
 
-/* The node of a frame at NODE of the profile, LEVEL 0 is the innermost; 0, 1 have no frames: a node that says so. */
+/* The node of a frame at NODE of the profile, LEVEL 0 is the innermost; 0, 1 have no
+ * frames: a node that says so. */
 uint32_t calls_frame(struct calls *k, uint32_t node, uint32_t level);
 
 #endif

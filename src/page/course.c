@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * course.c -- the course of the run: moments, what changed between them at each call stack, marks, and what else happened when.
+ * course.c -- the course of the run: moments, what changed between them at each call stack, marks,
+ * and what else happened when.
  *
- * Keeps:  where moments are left out, the changes until the next one that is kept are those of all of them together.  Moments with a mark
- *         are kept before others.
+ * Keeps:  where moments are left out, the changes until the next one that is kept are those of all
+ *         of them together.  Moments with a mark are kept before others.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,7 +77,8 @@ static uint32_t thin(struct page *g, uint8_t *kept)
 {
         uint32_t every = 1, count = choose_slices(g->p, 1, kept);
 
-        while (count > COURSE_LEAST && (count > g->limits->slices || count_changes(g, kept) > g->limits->changes)) {
+        while (count > COURSE_LEAST &&
+               (count > g->limits->slices || count_changes(g, kept) > g->limits->changes)) {
                 uint32_t marked = choose_slices(g->p, every *= 2, kept);
 
                 count = marked < count ? marked : choose_fewer(g->p, every, kept);
@@ -176,8 +178,9 @@ static void write_slices(struct page *g, const uint8_t *kept)
 
                 g->slice_of[i] = (uint32_t)t.count;
                 if (kept[i])
-                        GRID_ROW(&t, (int64_t)s->ms, (int64_t)s->live_bytes, (int64_t)s->live_blocks, (int64_t)s->allocs,
-                                  (int64_t)s->alloc_bytes, (int64_t)s->frees, (int64_t)s->rss_bytes);
+                        GRID_ROW(&t, (int64_t)s->ms, (int64_t)s->live_bytes,
+                                 (int64_t)s->live_blocks, (int64_t)s->allocs,
+                                 (int64_t)s->alloc_bytes, (int64_t)s->frees, (int64_t)s->rss_bytes);
         }
         page_table(g, "slices", &t);
 }
@@ -190,13 +193,16 @@ static void write_marks(struct page *g)
         for (uint32_t i = 0; i < g->p->mark_count; i++) {
                 const struct profile_mark *m = &g->p->marks[i];
 
-                GRID_ROW(&t, (int64_t)m->ms, m->slice < g->p->slice_count ? (int64_t)g->slice_of[m->slice] : GRID_NONE,
-                          lexicon_of(&g->lexicon, profile_mark_word(m->type)), m->seq, lexicon_of(&g->lexicon, m->label), m->thread);
+                GRID_ROW(&t, (int64_t)m->ms,
+                         m->slice < g->p->slice_count ? (int64_t)g->slice_of[m->slice] : GRID_NONE,
+                         lexicon_of(&g->lexicon, profile_mark_word(m->type)), m->seq,
+                         lexicon_of(&g->lexicon, m->label), m->thread);
         }
         page_table(g, "marks", &t);
 }
 
-static void add_event(struct page *g, struct grid *t, uint64_t ms, const char *type, const char *text)
+static void add_event(struct page *g, struct grid *t, uint64_t ms, const char *type,
+                      const char *text)
 {
         GRID_ROW(t, (int64_t)ms, lexicon_of(&g->lexicon, type), lexicon_of(&g->lexicon, text));
 }
@@ -207,9 +213,11 @@ static void add_children(struct page *g, struct grid *t)
         char text[64];
 
         for (uint32_t i = 1; i < all->count; i++)
-                if (all->list[i].ppid == g->p->meta.pid && all->list[i].start_ms >= all->list[0].start_ms) {
+                if (all->list[i].ppid == g->p->meta.pid &&
+                    all->list[i].start_ms >= all->list[0].start_ms) {
                         snprintf(text, sizeof text, "process %" PRIu32, all->list[i].pid);
-                        add_event(g, t, all->list[i].start_ms - all->list[0].start_ms, "fork", text);
+                        add_event(g, t, all->list[i].start_ms - all->list[0].start_ms, "fork",
+                                  text);
                 }
 }
 
@@ -229,9 +237,11 @@ static void write_events(struct page *g)
         grid_start(&t, "ms type text");
         for (uint32_t i = 0; i < p->module_count; i++) {
                 if (p->modules[i].load_ms)
-                        add_event(g, &t, p->modules[i].load_ms, "load", label_base(p->modules[i].path));
+                        add_event(g, &t, p->modules[i].load_ms, "load",
+                                  label_base(p->modules[i].path));
                 if (p->modules[i].gone_ms)
-                        add_event(g, &t, p->modules[i].gone_ms, "unload", label_base(p->modules[i].path));
+                        add_event(g, &t, p->modules[i].gone_ms, "unload",
+                                  label_base(p->modules[i].path));
         }
         for (uint32_t i = 1; i < p->thread_count; i++)
                 if (p->threads[i].start_ms)
@@ -255,7 +265,8 @@ void page_write_course(struct page *g)
         if (has_changes(g))
                 make_changes(&c, kept);
         else if (g->p->change_count)
-                page_cut(g, "The history of single call stacks is not known %s.", g->r->at || g->r->range ? "of one moment" : "by thread");
+                page_cut(g, "The history of single call stacks is not known %s.",
+                         g->r->at || g->r->range ? "of one moment" : "by thread");
         page_table(g, "changes", &c.table);
         write_marks(g);
         write_events(g);

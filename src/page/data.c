@@ -26,11 +26,16 @@ enum {
 
 /* From everything to hardly anything; the first that fits is taken. */
 static const struct page_limits data_limits[] = {
-        { 0, UINT32_MAX, 2000, 400000, 5000, 4 << 20 },      { 0.0001, 100000, 1000, 300000, 2000, 2 << 20 },
-        { 0.0002, 50000, 1000, 200000, 2000, 2 << 20 },      { 0.0005, 25000, 500, 100000, 1000, 1 << 20 },
-        { 0.001, 12000, 500, 100000, 1000, 1 << 20 },        { 0.002, 6000, 250, 50000, 500, 1 << 20 },
-        { 0.005, 3000, 250, 50000, 500, 1 << 19 },           { 0.01, 1000, 100, 20000, 200, 1 << 18 },
-        { 0.05, 100, 50, 5000, 100, 1 << 16 },               { 0.5, 1, 50, 1000, 20, 0 },
+        { 0, UINT32_MAX, 2000, 400000, 5000, 4 << 20 },
+        { 0.0001, 100000, 1000, 300000, 2000, 2 << 20 },
+        { 0.0002, 50000, 1000, 200000, 2000, 2 << 20 },
+        { 0.0005, 25000, 500, 100000, 1000, 1 << 20 },
+        { 0.001, 12000, 500, 100000, 1000, 1 << 20 },
+        { 0.002, 6000, 250, 50000, 500, 1 << 20 },
+        { 0.005, 3000, 250, 50000, 500, 1 << 19 },
+        { 0.01, 1000, 100, 20000, 200, 1 << 18 },
+        { 0.05, 100, 50, 5000, 100, 1 << 16 },
+        { 0.5, 1, 50, 1000, 20, 0 },
 };
 
 void page_name(struct page *g, const char *name)
@@ -90,7 +95,9 @@ static void write_modules(struct page *g)
         for (uint32_t i = 0; i < g->p->module_count; i++) {
                 const struct profile_module *m = &g->p->modules[i];
 
-                GRID_ROW(&t, lexicon_of(&g->lexicon, m->path), lexicon_of(&g->lexicon, label_base(m->path)), (int64_t)m->load_ms, (int64_t)m->gone_ms);
+                GRID_ROW(&t, lexicon_of(&g->lexicon, m->path),
+                         lexicon_of(&g->lexicon, label_base(m->path)), (int64_t)m->load_ms,
+                         (int64_t)m->gone_ms);
         }
         page_table(g, "modules", &t);
 }
@@ -173,8 +180,10 @@ static bool write_compared(const struct page_request *r, bool once, struct str *
                         return err_context(e, "%s", recording->file);
                 str_format(out, "%s:{\"recording\":%u,", i ? ",\"new\"" : "{\"old\"", once ? 0 : i);
                 str_format(out, "\"mark\":%d,", m.type == MOMENT_MARK ? (int)m.mark : GRID_NONE);
-                str_format(out, "\"ms\":%" PRIu64 ",", m.type == MOMENT_PEAK ? profile_peak_ms(recording->profile)
-                                                       : m.type == MOMENT_END ? recording->profile->meta.duration_ms : m.ms);
+                str_format(out, "\"ms\":%" PRIu64 ",",
+                           m.type == MOMENT_PEAK  ? profile_peak_ms(recording->profile)
+                           : m.type == MOMENT_END ? recording->profile->meta.duration_ms
+                                                  : m.ms);
                 add_word(out, "word", word);
                 str_char(out, '}');
         }
@@ -182,8 +191,8 @@ static bool write_compared(const struct page_request *r, bool once, struct str *
         return true;
 }
 
-static bool write_all(const struct page_request *r, struct page *pages, uint32_t count, const struct page_limits *limits, struct str *out,
-                      struct err *e)
+static bool write_all(const struct page_request *r, struct page *pages, uint32_t count,
+                      const struct page_limits *limits, struct str *out, struct err *e)
 {
         str_clear(out);
         str_format(out, "{\"seep_page\":1,\"live\":%s", r->live ? "true" : "false");
@@ -206,7 +215,8 @@ static size_t size_in_page(size_t packed)
 }
 
 /* Whether so many call stacks are far more than fit, however well they pack: then nobody tries. */
-static bool is_hopeless(const struct page *pages, uint32_t count, const struct page_limits *limits, size_t most)
+static bool is_hopeless(const struct page *pages, uint32_t count, const struct page_limits *limits,
+                        size_t most)
 {
         for (uint32_t i = 0; i < count; i++) {
                 uint32_t sites = pages[i].sel.heap.count + pages[i].sel.mapped.count;
@@ -217,7 +227,8 @@ static bool is_hopeless(const struct page *pages, uint32_t count, const struct p
         return false;
 }
 
-static bool fit(const struct page_request *r, struct page *pages, uint32_t count, struct str *out, struct err *e)
+static bool fit(const struct page_request *r, struct page *pages, uint32_t count, struct str *out,
+                struct err *e)
 {
         const size_t most = r->data_max ? r->data_max : PAGE_DATA_MAX, start = out->length;
         struct str json = { 0 };
@@ -230,12 +241,15 @@ static bool fit(const struct page_request *r, struct page *pages, uint32_t count
                 if (!good)
                         continue;
                 out->length = start;
-                gzip_pack(json.data, json.length, json.length < DATA_FAST_FROM ? DATA_SMALL : DATA_FAST, out);
+                gzip_pack(json.data, json.length,
+                          json.length < DATA_FAST_FROM ? DATA_SMALL : DATA_FAST, out);
                 fits = size_in_page(out->length - start) <= most;
         }
         str_free(&json);
         if (good && !fits)
-                return err_set(e, ERR_EXIT_FINDINGS, "the data of the page need more than %zu bytes, however much is cut", most);
+                return err_set(e, ERR_EXIT_FINDINGS,
+                               "the data of the page need more than %zu bytes, however much is cut",
+                               most);
         return good;
 }
 

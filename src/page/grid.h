@@ -26,7 +26,9 @@ void grid_free(struct grid *t);
 int64_t *grid_add(struct grid *t);
 
 /* Add a row with these cells: as many as there are columns. */
-#define GRID_ROW(t, ...) grid_row(t, (const int64_t[]){ __VA_ARGS__ }, sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
+#define GRID_ROW(t, ...)                              \
+        grid_row(t, (const int64_t[]){ __VA_ARGS__ }, \
+                 sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
 void grid_row(struct grid *t, const int64_t *cells, size_t count);
 
 /* The cell of ROW in COLUMN. */
@@ -41,7 +43,8 @@ static inline void grid_sum(int64_t *cell, uint64_t more)
         *cell = (int64_t)((uint64_t)*cell + more);
 }
 
-/* Append {"count": N, "first": [...], ...}.  A long column with but one number is just that number. */
+/* Append {"count": N, "first": [...], ...}.  A long column with but one number is just that
+ * number. */
 void grid_write(const struct grid *t, struct str *out);
 
 /* Append [1, 2, 3] */

@@ -14,12 +14,14 @@ static const char join_tag[] = "id=\"seep-data\"";
 
 static void add_base64(const unsigned char *bytes, size_t count, struct str *out)
 {
-        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        static const char digits[] =
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         char *at = str_room(out, (count + 2) / 3 * 4);
         size_t i = 0;
 
         for (; i + 2 < count; i += 3) {
-                uint32_t three = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 | bytes[i + 2];
+                uint32_t three = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 |
+                                 bytes[i + 2];
 
                 *at++ = digits[three >> 18];
                 *at++ = digits[three >> 12 & 63];
@@ -27,7 +29,8 @@ static void add_base64(const unsigned char *bytes, size_t count, struct str *out
                 *at++ = digits[three & 63];
         }
         if (i < count) {
-                uint32_t two = (uint32_t)bytes[i] << 16 | (i + 1 < count ? (uint32_t)bytes[i + 1] << 8 : 0);
+                uint32_t two = (uint32_t)bytes[i] << 16 |
+                               (i + 1 < count ? (uint32_t)bytes[i + 1] << 8 : 0);
 
                 *at++ = digits[two >> 18];
                 *at++ = digits[two >> 12 & 63];

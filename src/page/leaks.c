@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks.c -- what is lost and what is still held: rows, rules that hide them, paths from roots, owners; and wrong releases.
+ * leaks.c -- what is lost and what is still held: rows, rules that hide them, paths from roots,
+ * owners; and wrong releases.
  *
  * Keeps:  judged by report/: here it is only arranged.
  */
@@ -48,7 +49,8 @@ static char *name_step(const struct why *w, const struct why_step *step)
         else if (!step->start) {
                 str_text(&text, str_get(&step->member));
                 if (step->from_block || (step->at && w->root_name.variable.name))
-                        str_format(&text, "%s+0x%" PRIx64, step->member.length ? " " : "", step->at);
+                        str_format(&text, "%s+0x%" PRIx64, step->member.length ? " " : "",
+                                   step->at);
                 if (step->flags & PROFILE_POINTER_INTERIOR)
                         str_text(&text, " (inside)");
         }
@@ -75,7 +77,8 @@ static void name_path(struct page_path *path, const struct why *w)
         path->blocks = heap_zero(w->step_count, sizeof *path->blocks);
         for (uint32_t i = 0; i < w->step_count; i++) {
                 path->steps[i] = name_step(w, &w->steps[i]);
-                path->types[i] = w->steps[i].type.length ? heap_text(str_get(&w->steps[i].type)) : NULL;
+                path->types[i] = w->steps[i].type.length ? heap_text(str_get(&w->steps[i].type))
+                                                         : NULL;
                 path->blocks[i] = w->steps[i].block;
         }
         path->count = w->step_count;
@@ -85,7 +88,8 @@ static void name_path(struct page_path *path, const struct why *w)
 static void find_path(struct page *g, uint32_t row)
 {
         uint32_t block = g->leaks.rows[row].block;
-        struct page_path path = { .row = row, .retained_bytes = g->owners.retained.by_block[block].bytes };
+        struct page_path path = { .row = row,
+                                  .retained_bytes = g->owners.retained.by_block[block].bytes };
         struct why w;
 
         why_path(&w, g->p, g->s, g->owners.graph, block);
@@ -101,7 +105,8 @@ static void find_paths(struct page *g)
         uint32_t told[PROFILE_LEAK_COUNT] = { 0 };
 
         for (uint32_t i = 0; i < g->leaks.count; i++) {
-                uint32_t leak = g->leaks.rows[i].leak, most = leak >= PROFILE_LEAK_INDIRECT ? LEAKS_LOST_PATHS : PAGE_PATHS;
+                uint32_t leak = g->leaks.rows[i].leak,
+                         most = leak >= PROFILE_LEAK_INDIRECT ? LEAKS_LOST_PATHS : PAGE_PATHS;
 
                 if (told[leak]++ < most)
                         find_path(g, i);
@@ -110,7 +115,9 @@ static void find_paths(struct page *g)
 
 static void find_rules(struct page *g)
 {
-        const struct leaks_options options = { .show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_INDIRECT | 1u << PROFILE_LEAK_POSSIBLE,
+        const struct leaks_options options = { .show = 1u << PROFILE_LEAK_DEFINITE |
+                                                       1u << PROFILE_LEAK_INDIRECT |
+                                                       1u << PROFILE_LEAK_POSSIBLE,
                                                .limit = LEAKS_RULES };
 
         g->lsan = heap_zero(g->leaks.count, sizeof *g->lsan);
@@ -126,7 +133,9 @@ void page_find_leaks(struct page *g)
         struct err unused;
 
         leaks_usual_rules(&rules, g->p, false, &trouble);
-        leaks_make(&g->leaks, &g->whole, g->s, &(struct leaks_request){ .suppressions = &rules, .filter = g->r->filter, .reachable = true });
+        leaks_make(&g->leaks, &g->whole, g->s,
+                   &(struct leaks_request){ .suppressions = &rules, .filter = g->r->filter,
+                                            .reachable = true });
         g->growth = growth_judge(g->p, NULL);
         summary_verdicts_make(&g->verdicts, g->p, g->s);
         find_rules(g);
@@ -175,7 +184,8 @@ void page_free_leaks(struct page *g)
 
 static void write_sum(struct page *g, const char *name, const struct leaks_sum *sum)
 {
-        str_format(g->out, ",\"%s\":{\"blocks\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", name, sum->blocks, sum->bytes);
+        str_format(g->out, ",\"%s\":{\"blocks\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", name,
+                   sum->blocks, sum->bytes);
 }
 
 static void write_search(struct page *g)
@@ -210,9 +220,11 @@ static void add_row(struct page *g, struct grid *t, uint32_t i, int64_t path)
 {
         const struct leaks_row *row = &g->leaks.rows[i];
 
-        GRID_ROW(t, page_row(g, row->stack->site), row->leak, (int64_t)row->own.blocks, (int64_t)row->own.bytes, (int64_t)row->hanging.blocks,
-                  (int64_t)row->hanging.bytes, (int64_t)row->birth_ms, lexicon_address(&g->lexicon, row->address),
-                  lexicon_of(&g->lexicon, leaks_class(g->s, row->vtable)), path, lexicon_of(&g->lexicon, g->lsan[i]), lexicon_of(&g->lexicon, g->valgrind[i]));
+        GRID_ROW(t, page_row(g, row->stack->site), row->leak, (int64_t)row->own.blocks,
+                 (int64_t)row->own.bytes, (int64_t)row->hanging.blocks, (int64_t)row->hanging.bytes,
+                 (int64_t)row->birth_ms, lexicon_address(&g->lexicon, row->address),
+                 lexicon_of(&g->lexicon, leaks_class(g->s, row->vtable)), path,
+                 lexicon_of(&g->lexicon, g->lsan[i]), lexicon_of(&g->lexicon, g->valgrind[i]));
 }
 
 void page_write_leaks(struct page *g)
@@ -220,14 +232,18 @@ void page_write_leaks(struct page *g)
         uint32_t told[PROFILE_LEAK_COUNT] = { 0 }, next = 0, cut = 0;
         struct grid t;
 
-        grid_start(&t, "site class blocks bytes hanging_blocks hanging_bytes birth_ms address type path lsan valgrind");
+        grid_start(&t,
+                   "site class blocks bytes hanging_blocks hanging_bytes birth_ms address type "
+                   "path lsan valgrind");
         for (uint32_t i = 0; i < g->leaks.count; i++)
                 if (told[g->leaks.rows[i].leak]++ < g->limits->leaks)
                         add_row(g, &t, i, path_of(g, i, &next));
                 else
                         cut++;
         if (cut)
-                page_cut(g, "%u of %u rows of leaks and what is still reachable, the smallest of their class, are left out.", cut, g->leaks.count);
+                page_cut(g,
+                         "%u of %u rows of leaks and what is still reachable, the smallest of "
+                         "their class, are left out.", cut, g->leaks.count);
         page_name(g, "leaks");
         write_search(g);
         page_table(g, "rows", &t);
@@ -242,7 +258,9 @@ static void write_step(struct page *g, const struct page_path *path, uint32_t i)
 
         str_text(g->out, i ? ",{\"text\":" : "{\"text\":");
         json_text(g->out, path->steps[i]);
-        str_format(g->out, ",\"block\":\"0x%" PRIx64 "\",\"bytes\":%" PRIu64 ",\"type\":", block->address, block->size);
+        str_format(g->out,
+                   ",\"block\":\"0x%" PRIx64 "\",\"bytes\":%" PRIu64 ",\"type\":", block->address,
+                   block->size);
         json_text(g->out, path->types[i]);
         str_format(g->out, ",\"site\":%" PRId64 "}", page_row(g, block->site));
 }
@@ -282,7 +300,9 @@ static const char *owner_kind(const struct root_name *h)
 /* "server.c:12, server" */
 static int64_t where_of(struct page *g, const struct root_name *h)
 {
-        const char *module = h->root->module < g->p->module_count ? label_base(g->p->modules[h->root->module].path) : NULL;
+        const char *module = h->root->module < g->p->module_count
+                                     ? label_base(g->p->modules[h->root->module].path)
+                                     : NULL;
         struct str text = { 0 };
         int64_t where = GRID_NONE;
 
@@ -305,19 +325,23 @@ static void add_owner(struct page *g, struct grid *t, const struct owner *owner)
         if (!variable)
                 root_name_owner(g->p, g->s, h, &name);
         else if (h->variable.function)
-                str_format(&name, "%s in %.*s()", h->variable.name, (int)label_length(h->variable.function), h->variable.function);
+                str_format(&name, "%s in %.*s()", h->variable.name,
+                           (int)label_length(h->variable.function), h->variable.function);
         else
                 str_text(&name, h->variable.name);
-        GRID_ROW(t, lexicon_of(&g->lexicon, str_get(&name)), lexicon_of(&g->lexicon, owner_kind(h)), variable ? where_of(g, h) : GRID_NONE,
-                 (int64_t)owner->kept.bytes, (int64_t)owner->kept.blocks, (int64_t)owner->own.bytes, (int64_t)owner->own.blocks,
+        GRID_ROW(t, lexicon_of(&g->lexicon, str_get(&name)), lexicon_of(&g->lexicon, owner_kind(h)),
+                 variable ? where_of(g, h) : GRID_NONE, (int64_t)owner->kept.bytes,
+                 (int64_t)owner->kept.blocks, (int64_t)owner->own.bytes, (int64_t)owner->own.blocks,
                  (int64_t)owner->pointers);
         str_free(&name);
 }
 
-static void add_sum(struct page *g, struct grid *t, const char *kind, const char *name, struct graph_sum sum)
+static void add_sum(struct page *g, struct grid *t, const char *kind, const char *name,
+                    struct graph_sum sum)
 {
         if (sum.blocks)
-                GRID_ROW(t, lexicon_of(&g->lexicon, name), lexicon_of(&g->lexicon, kind), GRID_NONE, (int64_t)sum.bytes, (int64_t)sum.blocks, 0, 0, 0);
+                GRID_ROW(t, lexicon_of(&g->lexicon, name), lexicon_of(&g->lexicon, kind), GRID_NONE,
+                         (int64_t)sum.bytes, (int64_t)sum.blocks, 0, 0, 0);
 }
 
 static void write_why_not(struct page *g)
@@ -325,7 +349,10 @@ static void write_why_not(struct page *g)
         struct err e = { 0 };
 
         if (!g->graph)
-                why_possible(g->p, g->recording->file ? g->recording->file : "the look at the running process", &e);
+                why_possible(g->p,
+                             g->recording->file ? g->recording->file
+                                                : "the look at the running process",
+                             &e);
         page_name(g, "owners_why_not");
         json_text(g->out, e.text);
 }
@@ -342,7 +369,8 @@ void page_write_owners(struct page *g)
                 str_text(g->out, "null");
                 return;
         }
-        grid_start(&t, "name kind where retained_bytes retained_blocks own_bytes own_blocks pointers");
+        grid_start(&t,
+                   "name kind where retained_bytes retained_blocks own_bytes own_blocks pointers");
         for (uint32_t i = 0; i < w->keeping; i++)
                 if (i < LEAKS_OWNERS) {
                         add_owner(g, &t, &w->list[i]);
@@ -372,9 +400,13 @@ void page_write_errors(struct page *g)
                         continue;
                 str_clear(&what);
                 errors_what(g->p, error, &what);
-                GRID_ROW(&t, lexicon_of(&g->lexicon, errors_word(error->type)), lexicon_address(&g->lexicon, error->address), (int64_t)error->count,
-                          (int64_t)error->first_ms, (int64_t)error->size, page_row(g, errors_origin(g->p, error)),
-                          calls_frame(&g->calls, error->node, 0), error->free_node ? calls_frame(&g->calls, error->free_node, 0) : 0, error->thread, lexicon_of(&g->lexicon, str_get(&what)));
+                GRID_ROW(&t, lexicon_of(&g->lexicon, errors_word(error->type)),
+                         lexicon_address(&g->lexicon, error->address), (int64_t)error->count,
+                         (int64_t)error->first_ms, (int64_t)error->size,
+                         page_row(g, errors_origin(g->p, error)),
+                         calls_frame(&g->calls, error->node, 0),
+                         error->free_node ? calls_frame(&g->calls, error->free_node, 0) : 0,
+                         error->thread, lexicon_of(&g->lexicon, str_get(&what)));
         }
         page_table(g, "errors", &t);
         str_free(&what);

@@ -44,8 +44,12 @@ static void write_end(struct page *g)
         case PROFILE_END_GONE:
                 snprintf(text, sizeof text, "ended, status unknown");
                 break;
-        default: /* of a process without a file that nobody can look at any more, this is the last look */
-                snprintf(text, sizeof text, "%s", g->r->live || g->recording->file ? "still running" : "ended, or no longer recorded: last known state");
+        /* Of a process without a file that nobody can look at any more, this is the last look. */
+        default:
+                snprintf(text, sizeof text, "%s",
+                         g->r->live || g->recording->file
+                                 ? "still running"
+                                 : "ended, or no longer recorded: last known state");
         }
         add_text(g, ",", "end", text);
         if (m->end == PROFILE_END_EXIT)
@@ -76,7 +80,8 @@ static void write_meta(struct page *g)
         json_field(g->out, ",\"", "word_bytes", m->word_bytes);
         str_format(g->out, ",\"complete\":%s,\"running\":%s", m->complete ? "true" : "false",
                    g->r->live && m->end == PROFILE_END_UNKNOWN ? "true" : "false");
-        json_field(g->out, ",\"", "sampled", g->p->totals.sample_bytes ? g->p->totals.sample_bytes : g->p->totals.thin_bytes);
+        json_field(g->out, ",\"", "sampled",
+                   g->p->totals.sample_bytes ? g->p->totals.sample_bytes : g->p->totals.thin_bytes);
         write_end(g);
         str_char(g->out, '}');
         page_name(g, "warnings");
@@ -119,14 +124,17 @@ static void write_totals(struct page *g)
 
 /* The page of the viewer that tells more. */
 static const char *const topic_pages[SUMMARY_TOPIC_COUNT] = {
-        [SUMMARY_ABOUT_RECORDING] = "help", [SUMMARY_ABOUT_LEAKS] = "leaks",       [SUMMARY_ABOUT_GROWTH] = "leaks",
-        [SUMMARY_ABOUT_ERRORS] = "leaks",   [SUMMARY_ABOUT_RESOURCES] = "threads", [SUMMARY_ABOUT_PEAK] = "flame",
-        [SUMMARY_ABOUT_CALLS] = "temporaries", [SUMMARY_ABOUT_RSS] = "mappings",   [SUMMARY_ABOUT_NAMES] = "source",
+        [SUMMARY_ABOUT_RECORDING] = "help",    [SUMMARY_ABOUT_LEAKS] = "leaks",
+        [SUMMARY_ABOUT_GROWTH] = "leaks",      [SUMMARY_ABOUT_ERRORS] = "leaks",
+        [SUMMARY_ABOUT_RESOURCES] = "threads", [SUMMARY_ABOUT_PEAK] = "flame",
+        [SUMMARY_ABOUT_CALLS] = "temporaries", [SUMMARY_ABOUT_RSS] = "mappings",
+        [SUMMARY_ABOUT_NAMES] = "source",
 };
 
 static void write_verdicts(struct page *g)
 {
-        static const char *const levels[] = { [SUMMARY_BAD] = "bad", [SUMMARY_WARN] = "warn", [SUMMARY_GOOD] = "good", [SUMMARY_INFO] = "info" };
+        static const char *const levels[] = { [SUMMARY_BAD] = "bad", [SUMMARY_WARN] = "warn",
+                                              [SUMMARY_GOOD] = "good", [SUMMARY_INFO] = "info" };
 
         page_name(g, "verdicts");
         str_char(g->out, '[');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * processes.c -- recordings of other processes of the same run: parents, children, siblings, in the same folder and at the same time.
+ * processes.c -- recordings of other processes of the same run: parents, children, siblings, in the
+ * same folder and at the same time.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -22,7 +23,9 @@ enum {
 
 static int64_t lost_of(const struct leaks *l)
 {
-        return l->scan ? (int64_t)(l->sums[PROFILE_LEAK_DEFINITE].bytes + l->sums[PROFILE_LEAK_INDIRECT].bytes) : GRID_NONE;
+        return l->scan ? (int64_t)(l->sums[PROFILE_LEAK_DEFINITE].bytes +
+                                   l->sums[PROFILE_LEAK_INDIRECT].bytes)
+                       : GRID_NONE;
 }
 
 static int64_t lost_bytes(const struct profile *p)
@@ -44,7 +47,8 @@ static int64_t lost_bytes(const struct profile *p)
         return bytes;
 }
 
-static void add_process(struct page_processes *all, const struct profile *p, const char *file, int64_t lost)
+static void add_process(struct page_processes *all, const struct profile *p, const char *file,
+                        int64_t lost)
 {
         const struct profile_meta *m = &p->meta;
         uint64_t start_ms = m->start_realtime_ns / 1000000;
@@ -68,10 +72,12 @@ static void add_file(struct page_processes *all, const char *path, const struct 
                 return;
         if (st.st_dev == own->st_dev && st.st_ino == own->st_ino)
                 return;
-        if ((uint64_t)st.st_mtime * 1000 + 1000 < all->list[0].start_ms || all->count > PROCESSES_MOST || !file_glance(&p, path, &unused))
+        if ((uint64_t)st.st_mtime * 1000 + 1000 < all->list[0].start_ms ||
+            all->count > PROCESSES_MOST || !file_glance(&p, path, &unused))
                 return;
         same_time = p.meta.start_realtime_ns / 1000000 <= all->list[0].end_ms &&
-                    p.meta.start_realtime_ns / 1000000 + p.meta.duration_ms >= all->list[0].start_ms;
+                    p.meta.start_realtime_ns / 1000000 + p.meta.duration_ms >=
+                            all->list[0].start_ms;
         profile_free(&p);
         if (!same_time || !file_take(&p, path, PACKED_LEAST, &unused))
                 return;
@@ -79,10 +85,12 @@ static void add_file(struct page_processes *all, const char *path, const struct 
         profile_free(&p);
 }
 
-/* Of the same family as one that is: its child, its parent, another child of its parent, or what it was before it became another program. */
+/* Of the same family as one that is: its child, its parent, another child of its parent, or what it
+ * was before it became another program. */
 static bool is_relative(const struct page_process *a, const struct page_process *b)
 {
-        return a->ppid == b->pid || b->ppid == a->pid || (a->pid == b->pid && a->pid) || (a->ppid == b->ppid && a->ppid > 1);
+        return a->ppid == b->pid || b->ppid == a->pid || (a->pid == b->pid && a->pid) ||
+               (a->ppid == b->ppid && a->ppid > 1);
 }
 
 static void drop_strangers(struct page_processes *all)
@@ -94,7 +102,8 @@ static void drop_strangers(struct page_processes *all)
                 more = false;
                 for (uint32_t i = 0; i < all->count; i++)
                         for (uint32_t k = 0; k < all->count && all->list[i].related; k++)
-                                if (!all->list[k].related && is_relative(&all->list[i], &all->list[k]))
+                                if (!all->list[k].related &&
+                                    is_relative(&all->list[i], &all->list[k]))
                                         more = all->list[k].related = true;
         }
         for (uint32_t i = 0; i < all->count; i++)
@@ -111,7 +120,8 @@ static int compare_processes(const void *a, const void *b)
 {
         const struct page_process *x = a, *y = b;
 
-        return x->start_ms != y->start_ms ? (x->start_ms < y->start_ms ? -1 : 1) : strcmp(x->file, y->file);
+        return x->start_ms != y->start_ms ? (x->start_ms < y->start_ms ? -1 : 1)
+                                          : strcmp(x->file, y->file);
 }
 
 void page_find_processes(struct page *g)
@@ -122,7 +132,8 @@ void page_find_processes(struct page *g)
         struct stat own;
         DIR *dir = NULL;
 
-        add_process(&g->processes, g->p, file ? label_base(file) : NULL, g->r->filter ? lost_bytes(g->p) : lost_of(&g->leaks));
+        add_process(&g->processes, g->p, file ? label_base(file) : NULL,
+                    g->r->filter ? lost_bytes(g->p) : lost_of(&g->leaks));
         if (file && stat(file, &own) == 0) {
                 str_bytes(&folder, file, (size_t)(label_base(file) - file));
                 dir = opendir(folder.length ? str_get(&folder) : ".");
@@ -139,7 +150,8 @@ void page_find_processes(struct page *g)
         if (dir)
                 closedir(dir);
         drop_strangers(&g->processes);
-        qsort(g->processes.list + 1, g->processes.count - 1, sizeof *g->processes.list, compare_processes);
+        qsort(g->processes.list + 1, g->processes.count - 1, sizeof *g->processes.list,
+              compare_processes);
         str_free(&folder);
         str_free(&path);
 }
@@ -161,8 +173,9 @@ void page_write_processes(struct page *g)
         for (uint32_t i = 0; i < g->processes.count; i++) {
                 const struct page_process *p = &g->processes.list[i];
 
-                GRID_ROW(&t, p->pid, p->ppid, lexicon_of(&g->lexicon, p->program), lexicon_of(&g->lexicon, p->file), (int64_t)p->peak_bytes,
-                          (int64_t)p->live_bytes, (int64_t)p->allocations, p->lost_bytes, i == 0);
+                GRID_ROW(&t, p->pid, p->ppid, lexicon_of(&g->lexicon, p->program),
+                         lexicon_of(&g->lexicon, p->file), (int64_t)p->peak_bytes,
+                         (int64_t)p->live_bytes, (int64_t)p->allocations, p->lost_bytes, i == 0);
         }
         page_table(g, "processes", &t);
 }

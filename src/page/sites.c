@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites.c -- the call stacks that allocated, with all their numbers; the small ones summed where there are too many.
+ * sites.c -- the call stacks that allocated, with all their numbers; the small ones summed
+ * where there are too many.
  *
  * Keeps:  whatever is cut, the rows add up to the totals.
  */
@@ -14,18 +15,20 @@
 enum { SITES_COSTS = 7 };
 
 static const char sites_columns[] =
-        "id node kind heap allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes temporary lifetime_ms growth "
-        "growth_bytes_per_hour definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes "
-        "reachable_blocks reachable_bytes place caller";
+        "id node kind heap allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes"
+        " temporary lifetime_ms growth growth_bytes_per_hour definite_blocks definite_bytes"
+        " indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks"
+        " reachable_bytes place caller";
 enum { SITES_FIRST_SUM = 4, SITES_GROWTH = 13, SITES_FIRST_LEAK = 15, SITES_PLACE = 23 };
 
 bool page_find_sites(struct page *g, struct err *e)
 {
-        struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .change = true, .filter = g->r->filter,
-                                          .progress = g->r->progress };
+        struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .change = true,
+                                          .filter = g->r->filter, .progress = g->r->progress };
         bool good = true;
 
-        select_make(&g->whole, g->p, g->s, &request, e); /* asks for nothing that could be missing */
+        /* Asks for nothing that could be missing. */
+        select_make(&g->whole, g->p, g->s, &request, e);
         if (g->r->at)
                 good = moment_find(g->p, g->r->at, &request.at, e);
         else if (g->r->range)
@@ -40,7 +43,8 @@ static uint64_t magnitude(uint64_t value)
         return (int64_t)value < 0 ? -value : value;
 }
 
-static void costs_of(const struct page *g, const struct select_row *row, uint64_t costs[SITES_COSTS])
+static void costs_of(const struct page *g, const struct select_row *row,
+                     uint64_t costs[SITES_COSTS])
 {
         struct leaks_sum leak[PROFILE_LEAK_COUNT];
 
@@ -51,7 +55,8 @@ static void costs_of(const struct page *g, const struct select_row *row, uint64_
         costs[3] = magnitude(row->alloc_bytes);
         costs[4] = magnitude(row->allocs);
         costs[5] = magnitude(row->temporary);
-        costs[6] = leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes + leak[PROFILE_LEAK_POSSIBLE].bytes;
+        costs[6] = leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes +
+                   leak[PROFILE_LEAK_POSSIBLE].bytes;
 }
 
 /* By site: its share of that cost of which it has the largest. */
@@ -88,7 +93,8 @@ struct sites_bar {
         uint32_t equal;
 };
 
-static struct sites_bar find_bar(const struct page *g, const double *weights, const struct select_row **rows, uint32_t count)
+static struct sites_bar find_bar(const struct page *g, const double *weights,
+                                 const struct select_row **rows, uint32_t count)
 {
         struct sites_bar bar = { g->limits->share, UINT32_MAX };
         double *sorted = heap_zero(count, sizeof *sorted);
@@ -124,7 +130,8 @@ static int compare_sites(const void *a, const void *b)
 static const struct select_row **list_rows(const struct page *g, uint32_t *count)
 {
         const struct select_part *parts[] = { &g->sel.heap, &g->sel.mapped };
-        const struct select_row **rows = heap_zero((size_t)parts[0]->count + parts[1]->count, sizeof *rows);
+        const struct select_row **rows = heap_zero((size_t)parts[0]->count + parts[1]->count,
+                                                   sizeof *rows);
 
         *count = 0;
         for (uint32_t k = 0; k < 2; k++)
@@ -139,8 +146,9 @@ static const struct select_row **list_rows(const struct page *g, uint32_t *count
 static void add_numbers(const struct page *g, const struct select_row *row, int64_t *cells)
 {
         struct leaks_sum leak[PROFILE_LEAK_COUNT];
-        const uint64_t numbers[] = { row->allocs,     row->frees,       row->alloc_bytes, row->live_blocks, row->live_bytes,
-                                     row->peak_blocks, row->peak_bytes, row->temporary,   row->lifetime_ms };
+        const uint64_t numbers[] = { row->allocs, row->frees, row->alloc_bytes, row->live_blocks,
+                                     row->live_bytes, row->peak_blocks, row->peak_bytes,
+                                     row->temporary, row->lifetime_ms };
         int64_t *at = cells + SITES_FIRST_LEAK;
 
         leaks_of_site(&g->leaks, row->site, leak);
@@ -160,7 +168,9 @@ static void add_places(struct page *g, const struct select_row *row, int64_t *ce
         uint32_t count = stack_line_places(&stack_line, row->node, places);
 
         for (uint32_t i = 0; i < STACK_LINE_PLACES; i++)
-                cells[SITES_PLACE + i] = i < count ? (int64_t)calls_frame(&g->calls, places[i].node, places[i].level) : GRID_NONE;
+                cells[SITES_PLACE + i] = i < count ? (int64_t)calls_frame(&g->calls, places[i].node,
+                                                                          places[i].level)
+                                                   : GRID_NONE;
 }
 
 static void add_row(struct page *g, struct grid *t, const struct select_row *row)
@@ -189,8 +199,10 @@ static void add_rest_row(struct grid *t, bool heap)
         cells[SITES_PLACE] = cells[SITES_PLACE + 1] = GRID_NONE;
 }
 
-/* The rows of what was cut come last: there is one for each of the heap and mappings that lost something. */
-static uint32_t add_rest(struct page *g, struct grid *t, const struct select_row **rows, uint32_t count)
+/* The rows of what was cut come last: there is one for each of the heap and
+ * mappings that lost something. */
+static uint32_t add_rest(struct page *g, struct grid *t, const struct select_row **rows,
+                         uint32_t count)
 {
         uint32_t cut = 0;
 
@@ -240,7 +252,9 @@ void page_write_sites(struct page *g)
         }
         cut = add_rest(g, &t, rows, count);
         if (cut)
-                page_cut(g, "%u of %u call stacks, each below %.2g %% of every cost, are summed in one row.", cut, count,
+                page_cut(g,
+                         "%u of %u call stacks, each below %.2g %% of every cost, are summed in "
+                         "one row.", cut, count,
                          (bar.weight > 0 ? bar.weight : g->limits->share) * 100);
         g->row_count = (uint32_t)t.count;
         write_kinds(g);

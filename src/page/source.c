@@ -41,7 +41,8 @@ static void write_lines(const struct str *text, struct source_range range, struc
         str_free(&line);
 }
 
-static bool write_file(const struct symbol_options *names, const char *path, struct source_range range, struct str *out)
+static bool write_file(const struct symbol_options *names, const char *path,
+                       struct source_range range, struct str *out)
 {
         const struct symbol_options none = { 0 };
         struct str text = { 0 };
@@ -71,7 +72,9 @@ static struct source_range *find_ranges(const struct page *g)
         const struct grid *frames = &g->calls.frames, *functions = &g->calls.functions;
 
         for (size_t i = 0; i < frames->count; i++) {
-                int64_t file = grid_cell(functions, (size_t)grid_cell(frames, i, CALLS_FRAME_FUNCTION), CALLS_FUNCTION_FILE);
+                int64_t file = grid_cell(functions,
+                                         (size_t)grid_cell(frames, i, CALLS_FRAME_FUNCTION),
+                                         CALLS_FUNCTION_FILE);
                 uint32_t line = (uint32_t)grid_cell(frames, i, CALLS_FRAME_LINE);
                 struct source_range *range;
 

@@ -6,7 +6,8 @@
 #include "base/lookup.h"
 #include "profile/packed.h"
 
-enum { SHARE_ALLOCS = 2, SHARE_ALLOC_BYTES, SHARE_FREES, SHARE_FREE_BYTES, SHARE_TEMPORARY, SHARE_LIVE_BLOCKS, SHARE_LIVE_BYTES };
+enum { SHARE_ALLOCS = 2, SHARE_ALLOC_BYTES, SHARE_FREES, SHARE_FREE_BYTES, SHARE_TEMPORARY,
+       SHARE_LIVE_BLOCKS, SHARE_LIVE_BYTES };
 
 struct shares {
         struct page *g;
@@ -14,7 +15,8 @@ struct shares {
         struct lookup known; /* by row of the sites and thread: 1 + row of the grid */
 };
 
-/* The cells of what THREAD did at SITE, shared by all sites that were cut; NULL: it is not in the page. */
+/* The cells of what THREAD did at SITE, shared by all sites that were cut; NULL: it is not in the
+ * page. */
 static int64_t *share_of(struct shares *s, uint32_t site, uint32_t thread)
 {
         int64_t row = page_row(s->g, site), *cells;
@@ -32,7 +34,8 @@ static int64_t *share_of(struct shares *s, uint32_t site, uint32_t thread)
         return cells;
 }
 
-static void add_live(struct shares *s, uint32_t site, uint32_t thread, uint64_t blocks, uint64_t bytes)
+static void add_live(struct shares *s, uint32_t site, uint32_t thread, uint64_t blocks,
+                     uint64_t bytes)
 {
         int64_t *cells = share_of(s, site, thread);
 
@@ -48,7 +51,9 @@ static void write_shares(struct page *g)
         struct shares s = { .g = g };
         struct packed_walk w;
 
-        grid_start(&s.grid, "site thread allocs alloc_bytes frees free_bytes temporary live_blocks live_bytes");
+        grid_start(&s.grid,
+                   "site thread allocs alloc_bytes frees free_bytes temporary live_blocks "
+                   "live_bytes");
         for (uint32_t i = 0; i < p->share_count; i++) {
                 const struct profile_share *share = &p->shares[i];
                 int64_t *cells = share_of(&s, share->site, share->thread);
@@ -69,7 +74,8 @@ static void write_shares(struct page *g)
         }
         packed_close(&w);
         for (uint32_t i = 0; i < p->region_count; i++)
-                add_live(&s, p->regions[i].site, p->regions[i].thread, 1, p->regions[i].end - p->regions[i].start);
+                add_live(&s, p->regions[i].site, p->regions[i].thread, 1,
+                         p->regions[i].end - p->regions[i].start);
         page_table(g, "shares", &s.grid);
         lookup_free(&s.known);
 }
@@ -78,12 +84,15 @@ void page_write_threads(struct page *g)
 {
         struct grid t;
 
-        grid_start(&t, "tid name start_ms end_ms allocations bytes_allocated live_blocks live_bytes");
+        grid_start(&t,
+                   "tid name start_ms end_ms allocations bytes_allocated live_blocks live_bytes");
         for (uint32_t i = 0; i < g->p->thread_count; i++) {
                 const struct profile_thread *thread = &g->p->threads[i];
 
-                GRID_ROW(&t, thread->tid, lexicon_of(&g->lexicon, thread->name), (int64_t)thread->start_ms, (int64_t)thread->end_ms,
-                         (int64_t)thread->allocations, (int64_t)thread->bytes_allocated, (int64_t)thread->live_blocks, (int64_t)thread->live_bytes);
+                GRID_ROW(&t, thread->tid, lexicon_of(&g->lexicon, thread->name),
+                         (int64_t)thread->start_ms, (int64_t)thread->end_ms,
+                         (int64_t)thread->allocations, (int64_t)thread->bytes_allocated,
+                         (int64_t)thread->live_blocks, (int64_t)thread->live_bytes);
         }
         page_table(g, "threads", &t);
         write_shares(g);

@@ -33,7 +33,8 @@ void *parts_extend(struct profile *p, unsigned array, uint64_t count)
 }
 
 /* For each of COUNT changes from FIRST on: which change of the same site came before. */
-static void find_last(struct columns_state *s, const struct profile *p, uint64_t first, uint64_t count)
+static void find_last(struct columns_state *s, const struct profile *p, uint64_t first,
+                      uint64_t count)
 {
         if (!s->last) {
                 s->last_count = p->site_count;
@@ -59,8 +60,8 @@ static uint64_t near_value(const struct format_column *col, const char *at)
         return col->less == FORMAT_NO_FIELD ? base : base - format_load(at + col->less, col->width);
 }
 
-static uint64_t last_value(const struct columns_state *s, const struct profile *p, const struct format_column *col,
-                           uint64_t i)
+static uint64_t last_value(const struct columns_state *s, const struct profile *p,
+                           const struct format_column *col, uint64_t i)
 {
         if (!s->before[i])
                 return 0;
@@ -77,16 +78,18 @@ static void put_text(struct str *body, const char *text, bool null_allowed)
         str_bytes(body, text, text ? strlen(text) : 0);
 }
 
-static bool tell_outside(const struct columns_state *s, const struct format_table *t, const struct format_column *col,
-                         uint64_t index, uint64_t value, struct err *e)
+static bool tell_outside(const struct columns_state *s, const struct format_table *t,
+                         const struct format_column *col, uint64_t index, uint64_t value,
+                         struct err *e)
 {
-        return err_set(e, ERR_EXIT_FINDINGS, "the recording contradicts itself: %s[%llu] refers to %s[%llu] of %llu",
-                       t->name, (unsigned long long)index, format_tables[col->refers].name, (unsigned long long)value,
-                       (unsigned long long)s->declared[col->refers]);
+        return err_set(e, ERR_EXIT_FINDINGS,
+                       "the recording contradicts itself: %s[%llu] refers to %s[%llu] of %llu",
+                       t->name, (unsigned long long)index, format_tables[col->refers].name,
+                       (unsigned long long)value, (unsigned long long)s->declared[col->refers]);
 }
 
-static void put_text_column(const struct format_column *col, const char *records, uint64_t count, uint32_t step,
-                            struct str *body)
+static void put_text_column(const struct format_column *col, const char *records, uint64_t count,
+                            uint32_t step, struct str *body)
 {
         for (uint64_t i = 0; i < count; i++) {
                 const char *at = records + i * step + col->offset;
@@ -94,7 +97,8 @@ static void put_text_column(const struct format_column *col, const char *records
                 if (col->coding == FORMAT_BYTES)
                         str_bytes(body, at, col->width);
                 else
-                        put_text(body, *(char *const *)(const void *)at, col->coding == FORMAT_TEXT);
+                        put_text(body, *(char *const *)(const void *)at,
+                                 col->coding == FORMAT_TEXT);
         }
 }
 
@@ -108,8 +112,10 @@ struct column {
 };
 
 /* Inlined once per coding and width, so that the loop has no decisions left. */
-static inline __attribute__((always_inline)) char *put_values(const struct column *d, const char *records, char *to,
-                                                              enum format_coding coding, unsigned width)
+static inline __attribute__((always_inline)) char *put_values(const struct column *d,
+                                                              const char *records, char *to,
+                                                              enum format_coding coding,
+                                                              unsigned width)
 {
         const struct format_column *col = d->col;
         uint64_t before = 0;
@@ -125,7 +131,8 @@ static inline __attribute__((always_inline)) char *put_values(const struct colum
                 else if (coding == FORMAT_NEAR)
                         to = str_varint_at(to, format_zigzag(value - near_value(col, at)));
                 else
-                        to = str_varint_at(to, format_zigzag(value - last_value(d->s, d->p, col, i)));
+                        to = str_varint_at(to,
+                                           format_zigzag(value - last_value(d->s, d->p, col, i)));
                 before = value;
         }
         return to;
@@ -137,19 +144,22 @@ static char *put_number_column(const struct column *d, const char *records, char
 
         switch (d->col->coding) {
         case FORMAT_PLAIN:
-                return wide ? put_values(d, records, to, FORMAT_PLAIN, 8) : put_values(d, records, to, FORMAT_PLAIN, 4);
+                return wide ? put_values(d, records, to, FORMAT_PLAIN, 8)
+                            : put_values(d, records, to, FORMAT_PLAIN, 4);
         case FORMAT_DELTA:
-                return wide ? put_values(d, records, to, FORMAT_DELTA, 8) : put_values(d, records, to, FORMAT_DELTA, 4);
+                return wide ? put_values(d, records, to, FORMAT_DELTA, 8)
+                            : put_values(d, records, to, FORMAT_DELTA, 4);
         case FORMAT_NEAR:
-                return wide ? put_values(d, records, to, FORMAT_NEAR, 8) : put_values(d, records, to, FORMAT_NEAR, 4);
+                return wide ? put_values(d, records, to, FORMAT_NEAR, 8)
+                            : put_values(d, records, to, FORMAT_NEAR, 4);
         default: /* of 8-byte members only, see format.c */
                 return put_values(d, records, to, FORMAT_LAST, 8);
         }
 }
 
 /* What the reader would refuse is not written. */
-static bool check_references(const struct column *d, const struct format_table *t, const char *records, uint64_t first,
-                             struct err *e)
+static bool check_references(const struct column *d, const struct format_table *t,
+                             const char *records, uint64_t first, struct err *e)
 {
         for (uint64_t i = 0; i < d->count; i++) {
                 uint64_t value = format_load(records + i * d->step + d->col->offset, d->col->width);
@@ -160,8 +170,8 @@ static bool check_references(const struct column *d, const struct format_table *
         return true;
 }
 
-bool columns_put(struct columns_state *s, const struct profile *p, unsigned array, uint64_t first, uint64_t count,
-                 struct str *body, struct err *e)
+bool columns_put(struct columns_state *s, const struct profile *p, unsigned array, uint64_t first,
+                 uint64_t count, struct str *body, struct err *e)
 {
         const struct format_table *t = &format_tables[array];
         const char *records = (const char *)format_records(p, array) + first * t->record_bytes;
@@ -176,13 +186,14 @@ bool columns_put(struct columns_state *s, const struct profile *p, unsigned arra
                 if (d.col->coding >= FORMAT_TEXT)
                         put_text_column(d.col, records, count, d.step, body);
                 else
-                        str_end(body, put_number_column(&d, records, str_room(body, count * STR_VARINT_MAX)));
+                        str_end(body, put_number_column(&d, records,
+                                                        str_room(body, count * STR_VARINT_MAX)));
         }
         return true;
 }
 
-static void get_text_column(const struct format_column *col, char *records, uint64_t count, uint32_t step,
-                            struct cursor *c)
+static void get_text_column(const struct format_column *col, char *records, uint64_t count,
+                            uint32_t step, struct cursor *c)
 {
         for (uint64_t i = 0; i < count && !c->bad; i++) {
                 char *at = records + i * step + col->offset;
@@ -217,8 +228,10 @@ static uint64_t column_limit(const struct column *d)
 }
 
 /* Inlined once per coding and width, so that the loop has no decisions left. */
-static inline __attribute__((always_inline)) void get_values(const struct column *d, char *records, struct cursor *c,
-                                                             enum format_coding coding, unsigned width)
+static inline __attribute__((always_inline)) void get_values(const struct column *d, char *records,
+                                                             struct cursor *c,
+                                                             enum format_coding coding,
+                                                             unsigned width)
 {
         const struct format_column *col = d->col;
         uint64_t limit = column_limit(d), value = 0, over = 0;
@@ -273,14 +286,16 @@ static void get_number_column(const struct column *d, char *records, struct curs
 }
 
 /* A record takes a byte per column at least, which bounds COUNT by what is there. */
-bool columns_get(struct columns_state *s, struct profile *p, unsigned array, uint64_t count, struct cursor *c)
+bool columns_get(struct columns_state *s, struct profile *p, unsigned array, uint64_t count,
+                 struct cursor *c)
 {
         const struct format_table *t = &format_tables[array];
         uint32_t needed = t->column_count - t->late;
         uint64_t first = format_count(p, array);
         char *records;
 
-        if (count > FORMAT_PIECE || count > cursor_left(c) / needed || (s->broken && array == FORMAT_CHANGES))
+        if (count > FORMAT_PIECE || count > cursor_left(c) / needed ||
+            (s->broken && array == FORMAT_CHANGES))
                 return false;
         records = parts_extend(p, array, count);
         for (uint32_t k = 0; k < t->column_count && !c->bad; k++) {
@@ -296,7 +311,8 @@ bool columns_get(struct columns_state *s, struct profile *p, unsigned array, uin
                         find_last(s, p, first, count);
         }
         if (c->bad) {
-                s->broken |= array == FORMAT_CHANGES; /* `last` points to records that are dropped now */
+                /* `last` points to records that are dropped now. */
+                s->broken |= array == FORMAT_CHANGES;
                 format_free_texts(array, records, count);
                 return false;
         }

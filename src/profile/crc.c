@@ -23,7 +23,8 @@ static void crc_make_table(void)
         }
         for (uint32_t i = 0; i < 256; i++)
                 for (int k = 1; k < 8; k++)
-                        crc_table[k][i] = crc_table[k - 1][i] >> 8 ^ crc_table[0][crc_table[k - 1][i] & 0xff];
+                        crc_table[k][i] = crc_table[k - 1][i] >> 8 ^
+                                          crc_table[0][crc_table[k - 1][i] & 0xff];
 }
 
 uint32_t format_crc(const void *bytes, size_t count)
@@ -39,8 +40,9 @@ uint32_t format_crc(const void *bytes, size_t count)
                 memcpy(&low, p, 4);
                 memcpy(&high, p + 4, 4);
                 low ^= crc;
-                crc = crc_table[7][low & 0xff] ^ crc_table[6][low >> 8 & 0xff] ^ crc_table[5][low >> 16 & 0xff] ^
-                      crc_table[4][low >> 24] ^ crc_table[3][high & 0xff] ^ crc_table[2][high >> 8 & 0xff] ^
+                crc = crc_table[7][low & 0xff] ^ crc_table[6][low >> 8 & 0xff] ^
+                      crc_table[5][low >> 16 & 0xff] ^ crc_table[4][low >> 24] ^
+                      crc_table[3][high & 0xff] ^ crc_table[2][high >> 8 & 0xff] ^
                       crc_table[1][high >> 16 & 0xff] ^ crc_table[0][high >> 24];
         }
         while (count--)

@@ -2,7 +2,8 @@
 /*
  * cursor.h -- reading the bytes of a section without ever leaving them.
  *
- * Keeps:  after the first wrong byte `bad` stays set and every read gives 0, so a caller may check once at the end.
+ * Keeps:  after the first wrong byte `bad` stays set and every read gives 0, so a caller
+ *         may check once at the end.
  */
 #ifndef SEEP_PROFILE_CURSOR_H
 #define SEEP_PROFILE_CURSOR_H
@@ -44,7 +45,8 @@ static inline uint64_t cursor_varint(struct cursor *c)
 /* COUNT bytes; NULL (and bad) when fewer are left. */
 const uint8_t *cursor_bytes(struct cursor *c, uint64_t count);
 
-/* A text as written by FORMAT_TEXT, to be freed; NULL for NULL and when bad (a NUL inside is bad). */
+/* A text as written by FORMAT_TEXT, to be freed; NULL for NULL and when bad (a NUL inside is
+ * bad). */
 char *cursor_text(struct cursor *c);
 
 #endif

@@ -2,10 +2,12 @@
 /*
  * events.h -- the transactions of a recording, some tenths of a byte to three bytes each.
  *
- * Keeps:  events come back in the order in which they went in, every field of struct ledger_event as it was; `stamp` is not stored but
- *         counted.  A batch continues the one before it: batches are decoded from the first on.
- * Cost:   encoding 30-110 ns an event, the peak included, decoding less.  Bytes an event: sqlite3 and python3 0.1, python3 without its own allocator 0.3,
- *         random work 3.  Memory: 40 bytes for each live block, and 6 MiB.
+ * Keeps:  events come back in the order in which they went in, every field of struct ledger_event
+ *         as it was; `stamp` is not stored but counted.  A batch continues the one before it:
+ *         batches are decoded from the first on.
+ * Cost:   encoding 30-110 ns an event, the peak included, decoding less.  Bytes an event: sqlite3
+ *         and python3 0.1, python3 without its own allocator 0.3, random work 3.  Memory: 40 bytes
+ *         for each live block, and 6 MiB.
  */
 #ifndef SEEP_PROFILE_EVENTS_H
 #define SEEP_PROFILE_EVENTS_H
@@ -50,17 +52,20 @@ const struct feed *events_sums(const struct events_encoder *c);
 /* Append the waiting events, which may be none, as one batch. */
 void events_batch(struct events_encoder *c, struct str *out);
 
-/* Append the last batch of a log of COUNT events: it holds none, and tells why there are no more. */
+/* Append the last batch of a log of COUNT events: it holds none, and tells why there are no
+ * more. */
 void events_last_batch(uint64_t count, enum events_end end, struct str *out);
 
 struct events_decoder;
 struct events_decoder *events_decoder_new(void);
 void events_decoder_free(struct events_decoder *d);
 
-/* Take the next batch.  False: it is damaged or not the next one, and nothing after it can be decoded. */
+/* Take the next batch.  False: it is damaged or not the next one, and nothing after it can be
+ * decoded. */
 bool events_take(struct events_decoder *d, const uint8_t *batch, size_t bytes);
 
-/* The next event of the batch; false at its end and, with events_damaged(), where its contents stop making sense. */
+/* The next event of the batch; false at its end and, with events_damaged(), where its
+ * contents stop making sense. */
 bool events_next(struct events_decoder *d, struct ledger_event *e);
 bool events_damaged(const struct events_decoder *d);
 

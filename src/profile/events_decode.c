@@ -71,7 +71,8 @@ static bool take_column(struct events_decoder *d, struct cursor *c, int column)
                 return false;
         if (stored != length) {
                 str_clear(to);
-                if (!d->zstd || ZSTD_decompressDCtx(d->zstd, str_room(to, length), length, bytes, stored) != length)
+                if (!d->zstd || ZSTD_decompressDCtx(d->zstd, str_room(to, length), length, bytes,
+                                                    stored) != length)
                         return false;
                 bytes = (const uint8_t *)to->data;
         }
@@ -83,7 +84,8 @@ static bool take_all(struct events_decoder *d, struct cursor *c)
 {
         uint64_t first = cursor_varint(c), count = cursor_varint(c), end = cursor_varint(c);
 
-        if (d->damaged || d->left || d->end || c->bad || first != d->count || count > EVENTS_BATCH || end >= EVENTS_END_COUNT)
+        if (d->damaged || d->left || d->end || c->bad || first != d->count ||
+            count > EVENTS_BATCH || end >= EVENTS_END_COUNT)
                 return false;
         for (int i = 0; i < EVENTS_COLUMN_COUNT; i++)
                 if (!take_column(d, c, i))
@@ -187,7 +189,8 @@ static void decode_size(struct events_decoder *d, unsigned op, struct ledger_eve
         }
 }
 
-static void decode_address(struct events_decoder *d, struct events_lane *l, unsigned op, struct ledger_event *e)
+static void decode_address(struct events_decoder *d, struct events_lane *l, unsigned op,
+                           struct ledger_event *e)
 {
         uint32_t depth = 0;
 
@@ -217,7 +220,8 @@ static void decode_address(struct events_decoder *d, struct events_lane *l, unsi
         events_model_new_memory(l, e);
 }
 
-static void decode_alloc(struct events_decoder *d, struct events_lane *l, unsigned op, struct ledger_event *e)
+static void decode_alloc(struct events_decoder *d, struct events_lane *l, unsigned op,
+                         struct ledger_event *e)
 {
         e->type = (op & 3) == EVENTS_OP_MOVE ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC;
         e->site = decode_site(d, l, op);
@@ -242,7 +246,8 @@ static uint64_t decode_block(struct events_decoder *d, const struct events_lane 
         return d->model.count - 1 - get(d, EVENTS_BLOCK);
 }
 
-static void decode_free(struct events_decoder *d, struct events_lane *l, unsigned op, struct ledger_event *e)
+static void decode_free(struct events_decoder *d, struct events_lane *l, unsigned op,
+                        struct ledger_event *e)
 {
         uint64_t at = decode_block(d, l, op);
         const struct events_site *s;
@@ -292,7 +297,8 @@ bool events_next(struct events_decoder *d, struct ledger_event *e)
         d->left--;
         op = next_op(d);
         l = events_model_lane(&d->model, d->model.thread);
-        *e = (struct ledger_event){ .stamp = (uint32_t)++d->model.number, .thread = d->model.thread, .ms = d->model.ms };
+        *e = (struct ledger_event){ .stamp = (uint32_t)++d->model.number, .thread = d->model.thread,
+                                    .ms = d->model.ms };
         if (d->damaged)
                 return false;
         if (op == EVENTS_OP_SPECIAL(EVENTS_SPECIAL_PLAIN))

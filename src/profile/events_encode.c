@@ -50,7 +50,8 @@ static void put_op(struct events_encoder *c, unsigned op)
 
 /* ---- which block is at an address ---- */
 
-/* Blocks of the program's own pools may begin where the block around them begins; addresses leave the highest bit free. */
+/* Blocks of the program's own pools may begin where the block around them begins; addresses
+ * leave the highest bit free. */
 static uint64_t key_of(uint64_t address, uint32_t kind)
 {
         return address ^ (uint64_t)(kind == LEDGER_KIND_POOL) << 63;
@@ -62,7 +63,8 @@ static uint32_t home_of(const struct encoder_index *x, uint64_t key)
 }
 
 /* The slot of the block, or the free one where it would be. */
-static struct encoder_slot *index_slot(const struct events_encoder *c, uint64_t address, uint32_t kind)
+static struct encoder_slot *index_slot(const struct events_encoder *c, uint64_t address,
+                                       uint32_t kind)
 {
         const struct encoder_index *x = &c->index;
         uint64_t key = key_of(address, kind);
@@ -77,7 +79,8 @@ static void index_put(struct events_encoder *c, uint32_t place)
 {
         const struct events_block *b = &c->model.order[place];
 
-        *index_slot(c, b->address, b->kind) = (struct encoder_slot){ key_of(b->address, b->kind), place + 1 };
+        *index_slot(c, b->address, b->kind) = (struct encoder_slot){ key_of(b->address, b->kind),
+                                                                     place + 1 };
 }
 
 /* Close the gap: what was pushed past SLOT moves back. */
@@ -86,7 +89,8 @@ static void index_remove(struct events_encoder *c, struct encoder_slot *slot)
         const struct encoder_index *x = &c->index;
         uint32_t gap = (uint32_t)(slot - x->slots);
 
-        for (uint32_t next = (gap + 1) & x->mask; x->slots[next].place; next = (next + 1) & x->mask) {
+        for (uint32_t next = (gap + 1) & x->mask; x->slots[next].place;
+             next = (next + 1) & x->mask) {
                 if (((next - home_of(x, x->slots[next].key)) & x->mask) < ((next - gap) & x->mask))
                         continue;
                 x->slots[gap] = x->slots[next];
@@ -103,7 +107,8 @@ static void index_rebuild(struct events_encoder *c)
                 memset(c->index.slots, 0, (mask + 1ull) * sizeof *c->index.slots);
         } else {
                 free(c->index.slots);
-                c->index = (struct encoder_index){ .mask = mask, .shift = (uint32_t)__builtin_clz(mask) + 32 };
+                c->index = (struct encoder_index){ .mask = mask,
+                                                   .shift = (uint32_t)__builtin_clz(mask) + 32 };
                 c->index.slots = heap_zero(mask + 1ull, sizeof *c->index.slots);
         }
         for (uint32_t i = 0; i < c->model.count; i++)
@@ -118,12 +123,14 @@ static void make_room(struct events_encoder *c)
 
 /* ---- opening and closing ---- */
 
-/* What the next ENCODE_ROOM events can take, in each column: most of a batch would never be used, and limits count it all the same. */
+/* What the next ENCODE_ROOM events can take, in each column: most of a batch would never be used,
+ * and limits count it all the same. */
 static void make_columns(struct events_encoder *c)
 {
         for (int i = 0; i < EVENTS_COLUMN_COUNT; i++) {
                 struct column *column = &c->column[i];
-                size_t used = (size_t)(column->at - column->start), least = used + ENCODE_ROOM * EVENTS_BYTES_MAX;
+                size_t used = (size_t)(column->at - column->start),
+                       least = used + ENCODE_ROOM * EVENTS_BYTES_MAX;
 
                 if (column->room >= least)
                         continue;
@@ -184,7 +191,8 @@ static void encode_thread(struct events_encoder *c, const struct ledger_event *e
         m->ms = e->ms;
 }
 
-static void encode_plain(struct events_encoder *c, struct events_lane *l, const struct ledger_event *e)
+static void encode_plain(struct events_encoder *c, struct events_lane *l,
+                         const struct ledger_event *e)
 {
         struct events_last *last = &c->model.plain[e->type];
 
@@ -201,7 +209,8 @@ static void encode_plain(struct events_encoder *c, struct events_lane *l, const 
         if (!events_model_put_back(&c->model, l, e))
                 return;
         index_put(c, c->model.count - 1);
-        feed_undo(c->sums, l->taken.site, (struct count_blocks){ .size = l->taken.size, .times = 1 }, e->ms);
+        feed_undo(c->sums, l->taken.site,
+                  (struct count_blocks){ .size = l->taken.size, .times = 1 }, e->ms);
 }
 
 static unsigned encode_site(struct events_encoder *c, struct events_lane *l, uint32_t site)
@@ -225,7 +234,8 @@ static unsigned encode_size(struct events_encoder *c, const struct ledger_event 
         return EVENTS_WRITTEN;
 }
 
-static unsigned encode_new_memory(struct events_encoder *c, struct events_lane *l, const struct ledger_event *e)
+static unsigned encode_new_memory(struct events_encoder *c, struct events_lane *l,
+                                  const struct ledger_event *e)
 {
         uint64_t distance = e->address - l->cursor;
 
@@ -239,7 +249,8 @@ static unsigned encode_new_memory(struct events_encoder *c, struct events_lane *
         return EVENTS_AT_ALIGNED << 5;
 }
 
-static unsigned encode_address(struct events_encoder *c, struct events_lane *l, const struct ledger_event *e)
+static unsigned encode_address(struct events_encoder *c, struct events_lane *l,
+                               const struct ledger_event *e)
 {
         uint64_t address;
         uint32_t depth;
@@ -274,7 +285,8 @@ static void drop_earlier(struct events_encoder *c, const struct ledger_event *e)
         events_model_remove(&c->model, at);
 }
 
-static void encode_alloc(struct events_encoder *c, struct events_lane *l, const struct ledger_event *e)
+static void encode_alloc(struct events_encoder *c, struct events_lane *l,
+                         const struct ledger_event *e)
 {
         unsigned op = e->type == LEDGER_EVENT_MOVE ? EVENTS_OP_MOVE : EVENTS_OP_ALLOC;
 
@@ -298,7 +310,8 @@ static unsigned encode_block(struct events_encoder *c, const struct events_lane 
                 return EVENTS_BLOCK_NEXT << 2;
         if (events_model_near(m, l->last, -1) == at)
                 return EVENTS_BLOCK_PREVIOUS << 2;
-        if ((near < 1 << 7 && distance >= 1 << 7) || (near < 1 << 14 && distance >= 1 << 14)) { /* shorter */
+        if ((near < 1 << 7 && distance >= 1 << 7) || (near < 1 << 14 && distance >= 1 << 14)) {
+                /* shorter */
                 put(c, EVENTS_BLOCK, near);
                 return EVENTS_BLOCK_NEAR << 2;
         }
@@ -306,7 +319,8 @@ static unsigned encode_block(struct events_encoder *c, const struct events_lane 
         return EVENTS_BLOCK_DISTANCE << 2;
 }
 
-static unsigned encode_caller(struct events_encoder *c, const struct events_block *b, const struct ledger_event *e)
+static unsigned encode_caller(struct events_encoder *c, const struct events_block *b,
+                              const struct ledger_event *e)
 {
         const struct events_site *s = events_model_site(&c->model, b->site);
 
@@ -318,7 +332,8 @@ static unsigned encode_caller(struct events_encoder *c, const struct events_bloc
         return EVENTS_WRITTEN;
 }
 
-static void encode_free(struct events_encoder *c, struct events_lane *l, const struct ledger_event *e)
+static void encode_free(struct events_encoder *c, struct events_lane *l,
+                        const struct ledger_event *e)
 {
         unsigned op = e->type == LEDGER_EVENT_TAKE ? EVENTS_OP_TAKE : EVENTS_OP_FREE;
         struct encoder_slot *slot = index_slot(c, e->address, e->kind);
@@ -382,13 +397,15 @@ void events_encode(struct events_encoder *c, const struct ledger_event *e, uint3
 /* Length, stored length, bytes; stored as they are when packing does not help. */
 static void pack_column(struct events_encoder *c, struct column *column, struct str *out)
 {
-        size_t length = (size_t)(column->at - column->start), room = ZSTD_compressBound(length), packed = length;
+        size_t length = (size_t)(column->at - column->start), room = ZSTD_compressBound(length),
+               packed = length;
         char *to;
 
         str_clear(&c->packed);
         to = str_room(&c->packed, room);
         if (c->zstd) /* NULL: no memory for it */
-                packed = ZSTD_compressCCtx(c->zstd, to, room, column->start, length, ENCODE_ZSTD_LEVEL);
+                packed = ZSTD_compressCCtx(c->zstd, to, room, column->start, length,
+                                           ENCODE_ZSTD_LEVEL);
         str_varint(out, length);
         if (ZSTD_isError(packed) || packed >= length) {
                 str_varint(out, length);

@@ -26,7 +26,8 @@ struct events_log {
         struct events_log_size size;
         uint64_t done; /* bytes of it */
         struct events_ids ids;
-        char *named, *beside; /* the file beside the recording: its name as the recording has it, its path when that is open */
+        char *named, *beside; /* the file beside the recording: its name as the recording has it,
+                               * its path when that is open */
         struct events_decoder *decoder;
         struct str body;
         bool over, cut; /* no more batches; because of damage */
@@ -57,10 +58,12 @@ char *events_log_name(const char *path, uint32_t try)
 
 void events_log_head(struct str *out)
 {
-        struct format_header h = { .magic = FORMAT_MAGIC, .version = FORMAT_VERSION, .header_bytes = FORMAT_HEADER_BYTES };
+        struct format_header h = { .magic = FORMAT_MAGIC, .version = FORMAT_VERSION,
+                                   .header_bytes = FORMAT_HEADER_BYTES };
 
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
-        h.back_crc = format_crc(h.back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
+        h.back_crc = format_crc(h.back_count,
+                                offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
         str_bytes(out, &h, sizeof h);
 }
 
@@ -115,7 +118,8 @@ static uint32_t *get_ids(struct cursor *c, uint32_t *count)
 /* The head at AT; false at the end of the file, and where it is damaged. */
 static bool read_head(const struct events_log *l, uint64_t at, struct format_section *head)
 {
-        return io_read_at(l->fd, head, sizeof *head, at) && section_head_good(head) && head->stored_bytes <= INT64_MAX - at - sizeof *head;
+        return io_read_at(l->fd, head, sizeof *head, at) && section_head_good(head) &&
+               head->stored_bytes <= INT64_MAX - at - sizeof *head;
 }
 
 static bool read_body(struct events_log *l, uint64_t at, const struct format_section *head)
@@ -123,7 +127,8 @@ static bool read_body(struct events_log *l, uint64_t at, const struct format_sec
         if (head->stored_bytes > FORMAT_RAW_MAX)
                 return false;
         str_clear(&l->body);
-        return io_read_at(l->fd, str_room(&l->body, head->stored_bytes), head->stored_bytes, at + sizeof *head) &&
+        return io_read_at(l->fd, str_room(&l->body, head->stored_bytes), head->stored_bytes,
+                          at + sizeof *head) &&
                section_body_good(head, l->body.data);
 }
 
@@ -132,12 +137,14 @@ static bool is_log_name(const char *name)
 {
         size_t length = strlen(name), suffix = strlen(EVENTS_SUFFIX);
 
-        return name[0] == '.' && length > suffix && strcmp(name + length - suffix, EVENTS_SUFFIX) == 0 && !strchr(name, '/');
+        return name[0] == '.' && length > suffix &&
+               strcmp(name + length - suffix, EVENTS_SUFFIX) == 0 && !strchr(name, '/');
 }
 
 static void read_ids(struct events_log *l, uint64_t at, const struct format_section *head)
 {
-        struct section s = { .type = head->type, .flags = head->flags, .stored_bytes = head->stored_bytes, .raw_bytes = head->raw_bytes };
+        struct section s = { .type = head->type, .flags = head->flags,
+                             .stored_bytes = head->stored_bytes, .raw_bytes = head->raw_bytes };
         struct str unpacked = { 0 };
         const uint8_t *raw;
 
@@ -151,16 +158,19 @@ static void read_ids(struct events_log *l, uint64_t at, const struct format_sect
                 l->ids.sites = get_ids(&c, &l->ids.site_count);
                 l->ids.nodes = get_ids(&c, &l->ids.node_count);
                 l->ids.first = cursor_varint(&c);
-                l->ids.dropped = cursor_left(&c) ? cursor_varint(&c) : 0; /* earlier files end before it */
+                /* Earlier files end before it. */
+                l->ids.dropped = cursor_left(&c) ? cursor_varint(&c) : 0;
                 free(l->named);
-                l->named = cursor_left(&c) ? cursor_text(&c) : NULL; /* only where the log is not in this file */
+                /* Only where the log is not in this file. */
+                l->named = cursor_left(&c) ? cursor_text(&c) : NULL;
                 if (c.bad)
                         events_ids_free(&l->ids);
         }
         str_free(&unpacked);
 }
 
-/* Where the first section is, in a file whose first parts were dropped: behind the zeros in their place.  AT: there is none. */
+/* Where the first section is, in a file whose first parts were dropped: behind the zeros in their
+ * place.  AT: there is none. */
 static uint64_t skip_hole(struct events_log *l, uint64_t at)
 {
         off_t data = lseek(l->fd, (off_t)at, SEEK_DATA);
@@ -185,7 +195,8 @@ static bool survey(struct events_log *l, uint64_t at)
         struct format_section head;
         uint64_t start = at = skip_hole(l, at);
 
-        for (; read_head(l, at, &head) && head.type != FORMAT_END; at += sizeof head + head.stored_bytes) {
+        for (; read_head(l, at, &head) && head.type != FORMAT_END;
+             at += sizeof head + head.stored_bytes) {
                 if (head.type == FORMAT_EVENT_SITES)
                         read_ids(l, at, &head);
                 if (head.type != FORMAT_EVENTS)
@@ -198,7 +209,8 @@ static bool survey(struct events_log *l, uint64_t at)
         return at > start;
 }
 
-/* Open PATH and look through it.  false: E.  EMPTY: there is nothing yet, or what holds the name of a recording that was not written yet. */
+/* Open PATH and look through it.  false: E.  EMPTY: there is nothing yet, or what holds the name of
+ * a recording that was not written yet. */
 static bool look_into(struct events_log *l, const char *path, bool *empty, struct err *e)
 {
         uint8_t bytes[FORMAT_HEADER_BYTES] = { 0 };
@@ -215,8 +227,10 @@ static bool look_into(struct events_log *l, const char *path, bool *empty, struc
                 return err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", path);
         if (!section_header(bytes, (size_t)n, path, &h, &sound, e))
                 return false;
-        return survey(l, h.header_bytes) ||
-               err_set(e, ERR_EXIT_USAGE, "%s is the event log of an unfinished recording: no event has been written yet", path);
+        return survey(l, h.header_bytes) || err_set(e, ERR_EXIT_USAGE,
+                                                    "%s is the event log of an unfinished "
+                                                    "recording: no event has been written yet",
+                                                    path);
 }
 
 /* The log of a recording PATH that was cut short; in FOLDER, unless that is NULL. */
@@ -234,8 +248,11 @@ static bool look_beside(struct events_log *l, const char *path, const char *fold
         good = is_log_name(name) && look_into(l, beside.data, &empty, e) && l->size.batches;
         free(name);
         if (!good && l->named)
-                err_set(e, ERR_EXIT_USAGE, "%s was written before its program ended, and its event log is not in %s%s", path, beside.data,
-                        access(beside.data, F_OK) == 0 ? ": no event has been written yet" : ", where it was then");
+                err_set(e, ERR_EXIT_USAGE,
+                        "%s was written before its program ended, and its event log is not in %s%s",
+                        path, beside.data,
+                        access(beside.data, F_OK) == 0 ? ": no event has been written yet"
+                                                       : ", where it was then");
         l->beside = beside.data;
         return good;
 }
@@ -258,7 +275,9 @@ struct events_log *events_log_open_in(const char *path, const char *folder, stru
         else if (good && !l->size.batches && l->named)
                 good = look_beside(l, path, folder, e);
         else if (good && !l->size.batches)
-                good = err_set(e, ERR_EXIT_USAGE, "%s has no event log: record with `seep record --events PROGRAM` to get one", path);
+                good = err_set(e, ERR_EXIT_USAGE,
+                               "%s has no event log: record with `seep record --events PROGRAM` to "
+                               "get one", path);
         if (good) {
                 l->decoder = events_decoder_new();
                 return l;
@@ -316,9 +335,11 @@ uint64_t events_log_done(const struct events_log *l)
 /* A batch that has none before it begins a part: what was before means nothing to it. */
 static void begin_part(struct events_log *l, uint64_t bytes)
 {
-        struct cursor c = { (const uint8_t *)l->body.data, (const uint8_t *)l->body.data + bytes, false };
+        struct cursor c = { (const uint8_t *)l->body.data, (const uint8_t *)l->body.data + bytes,
+                            false };
 
-        if (!events_count(l->decoder) || events_damaged(l->decoder) || cursor_varint(&c) != 0 || c.bad)
+        if (!events_count(l->decoder) || events_damaged(l->decoder) || cursor_varint(&c) != 0 ||
+            c.bad)
                 return;
         events_decoder_free(l->decoder);
         l->decoder = events_decoder_new();

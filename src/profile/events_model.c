@@ -100,7 +100,8 @@ static void lane_give(struct events_lane *l, uint64_t size, uint64_t address)
         uint32_t class = class_of(size);
 
         if (l->freed_count[class] == EVENTS_FREED) {
-                memmove(l->freed[class], l->freed[class] + 1, (EVENTS_FREED - 1) * sizeof **l->freed);
+                memmove(l->freed[class], l->freed[class] + 1,
+                        (EVENTS_FREED - 1) * sizeof **l->freed);
                 l->freed_count[class]--;
         }
         l->freed[class][l->freed_count[class]++] = address;
@@ -137,7 +138,8 @@ static void remember(struct events_lane *l, uint32_t site, uint32_t salt)
         l->history = l->history << 16 | (site + salt) * 0x9e3779b1u >> 16;
 }
 
-void events_model_allocated(struct events_model *m, struct events_lane *l, const struct ledger_event *e)
+void events_model_allocated(struct events_model *m, struct events_lane *l,
+                            const struct ledger_event *e)
 {
         struct events_site *s = events_model_site(m, e->site);
         struct events_block b = { e->address, e->size, e->site, e->kind, true };
@@ -155,7 +157,8 @@ void events_model_allocated(struct events_model *m, struct events_lane *l, const
         events_model_add(m, &b);
 }
 
-void events_model_freed(struct events_model *m, struct events_lane *l, uint32_t at, const struct ledger_event *e)
+void events_model_freed(struct events_model *m, struct events_lane *l, uint32_t at,
+                        const struct ledger_event *e)
 {
         const struct events_block *b = &m->order[at];
         struct events_site *s = events_model_site(m, b->site);
@@ -174,7 +177,8 @@ void events_model_freed(struct events_model *m, struct events_lane *l, uint32_t 
         events_model_remove(m, at);
 }
 
-bool events_model_put_back(struct events_model *m, struct events_lane *l, const struct ledger_event *e)
+bool events_model_put_back(struct events_model *m, struct events_lane *l,
+                           const struct ledger_event *e)
 {
         if (e->type != LEDGER_EVENT_PUT_BACK || !l->has_taken || l->taken_by != e->thread)
                 return false;

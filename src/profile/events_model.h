@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events_model.h -- what the encoder and the decoder of events both know: live blocks, and what will probably come next.
+ * events_model.h -- what the encoder and the decoder of events both know: live blocks, and what
+ * will probably come next.
  *
  * Room:   outside, profile/events_*.c only.
- * Keeps:  both sides call the same functions in the same order, so that both hold the same state after each event.  Nothing here can
- *         make an event wrong; a bad guess makes it longer.
+ * Keeps:  both sides call the same functions in the same order, so that both hold the same state
+ *         after each event.  Nothing here can make an event wrong; a bad guess makes it longer.
  *
- * Blocks stand in `order` as they were allocated; one that is freed is named by its distance from the end, or as the neighbour of
- * the one freed before.  When the array is full the dead are taken out.  An address is guessed as the C library would choose it: what
- * the same thread freed last in this class of sizes, else the memory behind its last new block.
+ * Blocks stand in `order` as they were allocated; one that is freed is named by its distance from
+ * the end, or as the neighbour of the one freed before.  When the array is full the dead are taken
+ * out.  An address is guessed as the C library would choose it: what the same thread freed last in
+ * this class of sizes, else the memory behind its last new block.
  */
 #ifndef SEEP_PROFILE_EVENTS_MODEL_H
 #define SEEP_PROFILE_EVENTS_MODEL_H
@@ -50,7 +52,8 @@ enum events_column {
  * A site from SPECIAL makes bits 4-7 one of enum events_special.
  */
 enum events_op { EVENTS_OP_ALLOC, EVENTS_OP_FREE, EVENTS_OP_MOVE, EVENTS_OP_TAKE };
-enum events_site_from { EVENTS_SITE_AFTER_TWO, EVENTS_SITE_AFTER_ONE, EVENTS_SITE_WRITTEN, EVENTS_SITE_SPECIAL };
+enum events_site_from { EVENTS_SITE_AFTER_TWO, EVENTS_SITE_AFTER_ONE, EVENTS_SITE_WRITTEN,
+                        EVENTS_SITE_SPECIAL };
 enum events_address_from {
         EVENTS_AT_LAST_FREED,
         EVENTS_AT_CURSOR,
@@ -59,7 +62,8 @@ enum events_address_from {
         EVENTS_AT_WRITTEN, /* the same in bytes */
         EVENTS_AT_TAKEN    /* a realloc in place */
 };
-enum events_block_from { EVENTS_BLOCK_DISTANCE, EVENTS_BLOCK_NEXT, EVENTS_BLOCK_PREVIOUS, EVENTS_BLOCK_NEAR };
+enum events_block_from { EVENTS_BLOCK_DISTANCE, EVENTS_BLOCK_NEXT, EVENTS_BLOCK_PREVIOUS,
+                         EVENTS_BLOCK_NEAR };
 enum events_special {
         EVENTS_SPECIAL_THREAD, /* another thread or time from here on */
         EVENTS_SPECIAL_PLAIN,  /* an event of column PLAIN */
@@ -124,19 +128,25 @@ void events_model_close(struct events_model *m);
 bool events_model_room(struct events_model *m);
 void events_model_remove(struct events_model *m, uint32_t at);
 
-/* The live block next to LAST's place, in direction STEP (1 or -1); EVENTS_NOWHERE when there is none near. */
+/* The live block next to LAST's place, in direction STEP (1 or -1); EVENTS_NOWHERE
+ * when there is none near. */
 uint32_t events_model_near(const struct events_model *m, uint32_t last, int step);
 
-/* How many blocks of a size like SIZE were freed after ADDRESS; EVENTS_NOWHERE if it is not known as free. */
+/* How many blocks of a size like SIZE were freed after ADDRESS; EVENTS_NOWHERE if
+ * it is not known as free. */
 uint32_t events_lane_depth(const struct events_lane *l, uint64_t size, uint64_t address);
 /* Reuse that memory; false when there is none at DEPTH. */
 bool events_lane_reuse(struct events_lane *l, uint64_t size, uint32_t depth, uint64_t *address);
 
-/* After an event: what the next guesses build on.  ALLOCATED and PUT_BACK need room for one more block. */
-void events_model_allocated(struct events_model *m, struct events_lane *l, const struct ledger_event *e);
-void events_model_freed(struct events_model *m, struct events_lane *l, uint32_t at, const struct ledger_event *e);
+/* After an event: what the next guesses build on.  ALLOCATED and PUT_BACK need room for one more
+ * block. */
+void events_model_allocated(struct events_model *m, struct events_lane *l,
+                            const struct ledger_event *e);
+void events_model_freed(struct events_model *m, struct events_lane *l, uint32_t at,
+                        const struct ledger_event *e);
 /* True: the block that the thread had taken is the last of `order` now. */
-bool events_model_put_back(struct events_model *m, struct events_lane *l, const struct ledger_event *e);
+bool events_model_put_back(struct events_model *m, struct events_lane *l,
+                           const struct ledger_event *e);
 /* A block whose memory was not known as free. */
 void events_model_new_memory(struct events_lane *l, const struct ledger_event *e);
 
@@ -150,12 +160,14 @@ static inline struct events_site *events_model_site(const struct events_model *m
         return &m->sites[site % EVENTS_SITES];
 }
 
-static inline uint32_t *events_model_after_two(const struct events_model *m, const struct events_lane *l)
+static inline uint32_t *events_model_after_two(const struct events_model *m,
+                                               const struct events_lane *l)
 {
         return &m->after_two[l->history * 0x9e3779b1u >> 16];
 }
 
-static inline uint32_t *events_model_after_one(const struct events_model *m, const struct events_lane *l)
+static inline uint32_t *events_model_after_one(const struct events_model *m,
+                                               const struct events_lane *l)
 {
         return &m->after_one[l->history & 0xffffu];
 }

@@ -18,23 +18,26 @@ bool file_write(const struct profile *p, const char *path, struct err *e);
 /* The same at a place that was looked up before; it stays the caller's to close. */
 bool file_write_at(const struct profile *p, struct place *to, struct err *e);
 
-/* Write P, mostly uncompressed, to the empty file FD: for another process that reads it at once.  Of an event log no more than where it
- * is. */
+/* Write P, mostly uncompressed, to the empty file FD: for another process that reads it at once.
+ * Of an event log no more than where it is. */
 bool file_put(const struct profile *p, int fd, struct err *e);
 
-/* The same with what the file FROM (which may have that place) holds besides the model: an event log. */
+/* The same with what the file FROM (which may have that place) holds besides the model: an event
+ * log. */
 bool file_rewrite(const struct profile *p, const char *from, struct place *to, struct err *e);
 
-/* Fill P (any contents) from PATH.  A truncated or damaged file gives what was whole: true, P->truncated set, a warning
- * in P->meta.warnings, meta.complete 0.  false (exit code 4) when nothing can be read; P is then empty.
- * After true every index in P points to something that is there, and no string is NULL but those of symbols. */
+/* Fill P (any contents) from PATH.  A truncated or damaged file gives what was whole: true,
+ * P->truncated set, a warning in P->meta.warnings, meta.complete 0.  false (exit code 4) when
+ * nothing can be read; P is then empty.  After true every index in P points to something that is
+ * there, and no string is NULL but those of symbols. */
 bool file_read(struct profile *p, const char *path, struct err *e);
 
-/* The same for whoever walks over blocks (profile/packed.h): when there are LEAST or more, they and their verdicts stay packed unless the file
- * is damaged. */
+/* The same for whoever walks over blocks (profile/packed.h): when there are LEAST or more, they and
+ * their verdicts stay packed unless the file is damaged. */
 bool file_take(struct profile *p, const char *path, uint64_t least, struct err *e);
 
-/* What was recorded and when, and the totals; nothing else of P is there.  false: that is not in the file, or damaged. */
+/* What was recorded and when, and the totals; nothing else of P is there.  false: that is not
+ * in the file, or damaged. */
 bool file_glance(struct profile *p, const char *path, struct err *e);
 
 /* Blocks and verdicts as file_read() gives them, for whoever looks at one here and one there. */

@@ -12,21 +12,29 @@
 #define FIELD(record, member) offsetof(struct record, member), WIDTH(record, member)
 #define PLAIN(record, member) { FIELD(record, member), FORMAT_PLAIN, FORMAT_NONE, 0, 0 }
 #define DELTA(record, member) { FIELD(record, member), FORMAT_DELTA, FORMAT_NONE, 0, 0 }
-/* columns.c reads LAST as 8 bytes, and a member and what it is NEAR with one width; others do not compile. */
+/* columns.c reads LAST as 8 bytes, and a member and what it is NEAR with one width; others do not
+ * compile. */
 #define ONLY_IF(condition, coding) ((coding) + 0 * sizeof(char[(condition) ? 1 : -1]))
-#define LAST(record, member) { FIELD(record, member), ONLY_IF(WIDTH(record, member) == 8, FORMAT_LAST), FORMAT_NONE, 0, 0 }
+#define LAST(record, member)                                                                       \
+        { FIELD(record, member), ONLY_IF(WIDTH(record, member) == 8, FORMAT_LAST), FORMAT_NONE, 0, \
+         0 }
 #define NAME(record, member) { FIELD(record, member), FORMAT_NAME, FORMAT_NONE, 0, 0 }
 #define TEXT(record, member) { FIELD(record, member), FORMAT_TEXT, FORMAT_NONE, 0, 0 }
 #define BYTES(record, member) { FIELD(record, member), FORMAT_BYTES, FORMAT_NONE, 0, 0 }
-#define REFER(record, member, coding, array) { FIELD(record, member), FORMAT_##coding, FORMAT_##array, 0, 0 }
-#define NEAR_CODING(record, member, near) ONLY_IF(WIDTH(record, member) == WIDTH(record, near), FORMAT_NEAR)
-#define NEAR(record, member, near)                                                                                  \
-        { FIELD(record, member), NEAR_CODING(record, member, near), FORMAT_NONE, offsetof(struct record, near), FORMAT_NO_FIELD }
-#define NEAR2(record, member, near, minus)                                                                          \
-        { FIELD(record, member), NEAR_CODING(record, member, near), FORMAT_NONE, offsetof(struct record, near),       \
+#define REFER(record, member, coding, array) \
+        { FIELD(record, member), FORMAT_##coding, FORMAT_##array, 0, 0 }
+#define NEAR_CODING(record, member, near) \
+        ONLY_IF(WIDTH(record, member) == WIDTH(record, near), FORMAT_NEAR)
+#define NEAR(record, member, near)                                               \
+        { FIELD(record, member), NEAR_CODING(record, member, near), FORMAT_NONE, \
+         offsetof(struct record, near), FORMAT_NO_FIELD }
+#define NEAR2(record, member, near, minus)                                       \
+        { FIELD(record, member), NEAR_CODING(record, member, near), FORMAT_NONE, \
+         offsetof(struct record, near),                                          \
           offsetof(struct record, minus) }
-#define REFER_NEAR(record, member, near, array)                                                                     \
-        { FIELD(record, member), NEAR_CODING(record, member, near), FORMAT_##array, offsetof(struct record, near), FORMAT_NO_FIELD }
+#define REFER_NEAR(record, member, near, array)                                     \
+        { FIELD(record, member), NEAR_CODING(record, member, near), FORMAT_##array, \
+         offsetof(struct record, near), FORMAT_NO_FIELD }
 
 static const struct format_column modules_columns[] = {
         DELTA(profile_module, start),
@@ -168,7 +176,8 @@ static const struct format_column jit_columns[] = {
         NAME(profile_jit, name),
 };
 
-static const struct format_column types_columns[] = { { 0, sizeof(char *), FORMAT_NAME, FORMAT_NONE, 0, 0 } };
+static const struct format_column types_columns[] = { { 0, sizeof(char *), FORMAT_NAME, FORMAT_NONE,
+                                                        0, 0 } };
 
 static const struct format_column blocks_columns[] = {
         DELTA(profile_block, address),
@@ -252,23 +261,30 @@ static const struct format_column mappings_columns[] = {
         PLAIN(profile_mapping, unrecorded_bytes),
 };
 
-#define GROWN(array, member, record, counter, size, list, late)                                         \
-        [FORMAT_##array] = { #member, sizeof(record), offsetof(struct profile, member),          \
-                             offsetof(struct profile, counter), WIDTH(profile, counter), size, list,    \
+#define GROWN(array, member, record, counter, size, list, late)                                \
+        [FORMAT_##array] = { #member, sizeof(record), offsetof(struct profile, member),        \
+                             offsetof(struct profile, counter), WIDTH(profile, counter), size, \
+                                     list,                                                     \
                              sizeof(list) / sizeof(struct format_column), late }
-#define TABLE(array, member, record, counter, size, list) GROWN(array, member, record, counter, size, list, 0)
+#define TABLE(array, member, record, counter, size, list) \
+        GROWN(array, member, record, counter, size, list, 0)
 
 const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
-        GROWN(MODULES, modules, struct profile_module, module_count, FORMAT_TEXT_PIECE, modules_columns, 5),
+        GROWN(MODULES, modules, struct profile_module, module_count, FORMAT_TEXT_PIECE,
+              modules_columns, 5),
         [FORMAT_NODES] = { "nodes", sizeof(struct profile_node), offsetof(struct profile, nodes),
-                           offsetof(struct profile, node_count), WIDTH(profile, node_count), FORMAT_PIECE, NULL, 0, 0 },
+                           offsetof(struct profile, node_count), WIDTH(profile, node_count),
+                           FORMAT_PIECE, NULL, 0, 0 },
         TABLE(SITES, sites, struct profile_site, site_count, FORMAT_PIECE, sites_columns),
-        TABLE(THREADS, threads, struct profile_thread, thread_count, FORMAT_TEXT_PIECE, threads_columns),
+        TABLE(THREADS, threads, struct profile_thread, thread_count, FORMAT_TEXT_PIECE,
+              threads_columns),
         GROWN(ERRORS, errors, struct profile_error, error_count, FORMAT_PIECE, errors_columns, 4),
         GROWN(SLICES, slices, struct profile_slice, slice_count, FORMAT_PIECE, slices_columns, 1),
         TABLE(CHANGES, changes, struct profile_change, change_count, FORMAT_PIECE, changes_columns),
-        GROWN(REGIONS, regions, struct profile_region, region_count, FORMAT_PIECE, regions_columns, 1),
-        TABLE(SYMBOLS, symbols, struct profile_symbol, symbol_count, FORMAT_TEXT_PIECE, symbols_columns),
+        GROWN(REGIONS, regions, struct profile_region, region_count, FORMAT_PIECE, regions_columns,
+              1),
+        TABLE(SYMBOLS, symbols, struct profile_symbol, symbol_count, FORMAT_TEXT_PIECE,
+              symbols_columns),
         TABLE(SHARES, shares, struct profile_share, share_count, FORMAT_PIECE, shares_columns),
         TABLE(BLOCKS, blocks, struct profile_block, block_count, FORMAT_PIECE, blocks_columns),
         TABLE(MARKS, marks, struct profile_mark, mark_count, FORMAT_TEXT_PIECE, marks_columns),
@@ -277,25 +293,32 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
         TABLE(JIT, jit, struct profile_jit, jit_count, FORMAT_TEXT_PIECE, jit_columns),
         TABLE(TYPES, types, char *, type_count, FORMAT_TEXT_PIECE, types_columns),
         TABLE(SCANS, scans, struct profile_scan, scan_count, FORMAT_TEXT_PIECE, scans_columns),
-        TABLE(VERDICTS, verdicts, struct profile_verdict, verdict_count, FORMAT_PIECE, verdicts_columns),
-        TABLE(CONTENTS, contents, struct profile_content, content_count, FORMAT_PIECE, contents_columns),
+        TABLE(VERDICTS, verdicts, struct profile_verdict, verdict_count, FORMAT_PIECE,
+              verdicts_columns),
+        TABLE(CONTENTS, contents, struct profile_content, content_count, FORMAT_PIECE,
+              contents_columns),
         TABLE(ROOTS, roots, struct profile_root, root_count, FORMAT_PIECE, roots_columns),
         TABLE(FRAMES, frames, struct profile_frame, frame_count, FORMAT_PIECE, frames_columns),
         TABLE(HOLDS, holds, struct profile_hold, hold_count, FORMAT_PIECE, holds_columns),
-        TABLE(POINTERS, pointers, struct profile_pointer, pointer_count, FORMAT_PIECE, pointers_columns),
-        GROWN(MAPPINGS, mappings, struct profile_mapping, mapping_count, FORMAT_TEXT_PIECE, mappings_columns, 5),
+        TABLE(POINTERS, pointers, struct profile_pointer, pointer_count, FORMAT_PIECE,
+              pointers_columns),
+        GROWN(MAPPINGS, mappings, struct profile_mapping, mapping_count, FORMAT_TEXT_PIECE,
+              mappings_columns, 5),
 };
 
 /* The list of arrays gives the section numbers; they must run in step with the enum. */
-#define FORMAT_NUMBER_CHECK(name, number, member, count) \
-        _Static_assert(FORMAT_##name + FORMAT_FIRST_ARRAY == (number), "section numbers are frozen");
+#define FORMAT_NUMBER_CHECK(name, number, member, count)               \
+        _Static_assert(FORMAT_##name + FORMAT_FIRST_ARRAY == (number), \
+                       "section numbers are frozen");
 FORMAT_ARRAYS(FORMAT_NUMBER_CHECK)
 
 /* Numbers that are in files. */
 _Static_assert(LEDGER_KIND_POOL == 14 && LEDGER_KIND_TYPE_FIRST == 32, "kinds are frozen");
 _Static_assert(LEDGER_MARK_OUTSIDE == 9, "types of marks are frozen");
-_Static_assert(LEDGER_EVENT_CARVE == 16 && LEDGER_EVENT_THREAD_NAME == 17, "types of events are frozen");
-_Static_assert(PROFILE_LEAK_COUNT == 5 && PROFILE_ROOT_COUNT == 9, "classes of leaks and kinds of roots are frozen");
+_Static_assert(LEDGER_EVENT_CARVE == 16 && LEDGER_EVENT_THREAD_NAME == 17,
+               "types of events are frozen");
+_Static_assert(PROFILE_LEAK_COUNT == 5 && PROFILE_ROOT_COUNT == 9,
+               "classes of leaks and kinds of roots are frozen");
 _Static_assert(LEDGER_SIZE_CLASSES == 42 && LEDGER_LIFETIME_CLASSES == 34, "classes are frozen");
 
 uint64_t format_count(const struct profile *p, unsigned array)
@@ -340,12 +363,15 @@ void format_free_texts(unsigned array, const void *records, uint64_t count)
 
         for (uint32_t k = 0; k < t->column_count; k++)
                 for (uint64_t i = 0; i < count && is_text(&t->columns[k]); i++)
-                        free(*(char *const *)(const void *)((const char *)records + i * t->record_bytes + t->columns[k].offset));
+                        free(*(char *const *)(const void *)((const char *)records +
+                                                            i * t->record_bytes +
+                                                            t->columns[k].offset));
 }
 
 uint64_t *format_header_count(struct format_header *h, unsigned array)
 {
-        return array < FORMAT_ARRAYS_FRONT ? &h->count[array] : &h->back_count[array - FORMAT_ARRAYS_FRONT];
+        return array < FORMAT_ARRAYS_FRONT ? &h->count[array]
+                                           : &h->back_count[array - FORMAT_ARRAYS_FRONT];
 }
 
 const char *format_section_name(uint32_t type)

@@ -2,13 +2,14 @@
 /*
  * format.h -- the layout of a `.seep` file; docs/FORMAT.md says the same in words.
  *
- * Keeps:  all numbers are little-endian; section numbers and column order are frozen within a format version.
+ * Keeps:  all numbers are little-endian; section numbers and column order are frozen
+ *         within a format version.
  *
  *   header (256 bytes) | section | section | ... | END section
  *   section = head (32 bytes) + body (zstd or plain)
  *
- * An array of the profile is stored in pieces of some thousand records, column after column, so that a file that
- * was cut off still gives the beginning of each array it reached.
+ * An array of the profile is stored in pieces of some thousand records, column after column, so
+ * that a file that was cut off still gives the beginning of each array it reached.
  */
 #ifndef SEEP_PROFILE_FORMAT_H
 #define SEEP_PROFILE_FORMAT_H
@@ -37,9 +38,11 @@
 #define FORMAT_TEXT_PIECE 1024u  /* the same for arrays with strings */
 
 /* Sections that are no array. */
-enum { FORMAT_META = 1, FORMAT_TOTALS = 2, FORMAT_EVENTS = 64, FORMAT_EVENT_SITES = 65, FORMAT_END = 255 };
+enum { FORMAT_META = 1, FORMAT_TOTALS = 2, FORMAT_EVENTS = 64, FORMAT_EVENT_SITES = 65,
+       FORMAT_END = 255 };
 
-/* Arrays of struct profile in the order of their section numbers: name, number, member, count's member. */
+/* Arrays of struct profile in the order of their section numbers: name, number, member, count's
+ * member. */
 #define FORMAT_ARRAYS(X)                                                       \
         X(MODULES, 3, modules, module_count)                                   \
         X(NODES, 4, nodes, node_count)                                         \
@@ -102,7 +105,8 @@ struct format_section {
 
 _Static_assert(sizeof(struct format_header) == FORMAT_HEADER_BYTES, "frozen");
 _Static_assert(offsetof(struct format_header, back_count) == FORMAT_HEADER_LEAST, "frozen");
-_Static_assert(FORMAT_ARRAY_COUNT <= FORMAT_ARRAYS_FRONT + FORMAT_ARRAYS_BACK, "the header is full");
+_Static_assert(FORMAT_ARRAY_COUNT <= FORMAT_ARRAYS_FRONT + FORMAT_ARRAYS_BACK,
+               "the header is full");
 _Static_assert(sizeof(struct format_section) == FORMAT_SECTION_BYTES, "frozen");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are copied as they are");
 
@@ -111,7 +115,8 @@ enum format_coding {
         FORMAT_PLAIN, /* the value */
         FORMAT_DELTA, /* zigzag: minus the record before in this piece (0 before the first) */
         FORMAT_NEAR,  /* zigzag: minus (base - less), two columns that come earlier in the list */
-        FORMAT_LAST,  /* zigzag: minus the same column of the last change of the same site (0 if none) */
+        FORMAT_LAST,  /* zigzag: minus the same column of the last change of the same site (0 if
+                       * none) */
         FORMAT_TEXT,  /* length + 1, then the bytes; 0 is NULL */
         FORMAT_NAME,  /* the same; NULL becomes "" */
         FORMAT_BYTES  /* `width` bytes as they are */
@@ -131,9 +136,10 @@ struct format_table {
         uint32_t record_bytes;
         uint32_t array_offset, count_offset, count_width; /* in struct profile */
         uint32_t piece;                                   /* records in a section */
-        const struct format_column *columns;              /* NULL: nodes, which have a coding of their own */
+        const struct format_column *columns; /* NULL: nodes, which have a coding of their own */
         uint32_t column_count;
-        uint32_t late; /* of them, at the end: numbers that files of earlier versions do not have; 0 there */
+        uint32_t late; /* of them, at the end: numbers that files of earlier
+                        * versions do not have; 0 there */
 };
 
 extern const struct format_table format_tables[FORMAT_ARRAY_COUNT];
@@ -159,29 +165,32 @@ bool format_is_modelled(uint32_t type);
 
 /* Members of struct profile_meta and profile_totals, in the order of the file. */
 #define FORMAT_META_TEXTS(X) X(program) X(exe) X(cwd) X(host) X(engine) X(version)
-#define FORMAT_META_NUMBERS(X)                                                 \
-        X(pid) X(ppid) X(start_realtime_ns) X(duration_ms) X(end) X(exit_code) X(exit_signal) X(flags) X(complete)  \
-        X(stop_reason) X(depth) X(word_bytes)
+#define FORMAT_META_NUMBERS(X)                                                                \
+        X(pid) X(ppid) X(start_realtime_ns) X(duration_ms) X(end) X(exit_code) X(exit_signal) \
+        X(flags) X(complete) X(stop_reason) X(depth) X(word_bytes)
 #define FORMAT_META_LISTS(X) X(args, arg_count) X(warnings, warning_count)
-#define FORMAT_META_LATE(X) X(machine) X(byte_order) X(page_bytes) /* behind the lists; a file that does not have them is of x86-64 */
-#define FORMAT_TOTALS_NUMBERS(X)                                               \
-        X(allocations) X(frees) X(bytes_allocated) X(live_blocks) X(live_bytes) X(peak_bytes) X(peak_blocks)       \
-        X(peak_ms) X(peak_error_bytes) X(temporary) X(unknown_frees) X(double_frees) X(mismatched) X(mmap_calls)   \
-        X(mmap_bytes) X(mmap_live_bytes) X(rss_peak_bytes) X(truncated_stacks) X(lost_events) X(untracked_blocks)  \
-        X(forks_not_followed) X(verify_captures) X(verify_differences) X(verify_backtraces)                        \
+/* Behind the lists; a file that does not have them is of x86-64. */
+#define FORMAT_META_LATE(X) X(machine) X(byte_order) X(page_bytes)
+#define FORMAT_TOTALS_NUMBERS(X)                                                              \
+        X(allocations) X(frees) X(bytes_allocated) X(live_blocks) X(live_bytes) X(peak_bytes) \
+        X(peak_blocks) X(peak_ms) X(peak_error_bytes) X(temporary) X(unknown_frees)           \
+        X(double_frees) X(mismatched) X(mmap_calls) X(mmap_bytes) X(mmap_live_bytes)          \
+        X(rss_peak_bytes) X(truncated_stacks) X(lost_events) X(untracked_blocks)              \
+        X(forks_not_followed) X(verify_captures) X(verify_differences) X(verify_backtraces)   \
         X(verify_backtrace_differences)
 /* ... and then, each with its number of classes: */
 #define FORMAT_TOTALS_LISTS(X) X(sizes) X(lifetimes)
 /* ... and what came later: */
-#define FORMAT_TOTALS_LATE(X) \
-        X(sample_bytes) X(mappings_ms) X(own_malloc) X(forked) X(missed_frees) X(unseen_blocks)          \
-        X(held_back) X(quarantine_blocks) X(quarantine_bytes) X(quarantine_ms)                         \
-        X(omitted) X(omitted_bytes) X(omitted_maps) X(omitted_map_bytes)                               \
-        X(ledger_bytes) X(ledger_limit) X(thin_bytes) X(thin_events) X(ledger_full)                    \
-        X(thin_ms[0]) X(thin_ms[1]) X(thin_ms[2]) X(thin_ms[3]) X(thin_ms[4]) X(thin_ms[5]) X(thin_ms[6]) X(thin_ms[7]) \
-        X(modules_not_kept) X(threads_not_kept) X(regions_not_kept) X(handles_not_kept) X(errors_not_kept)  \
-        X(roots_not_kept) X(marks_not_kept) X(deaths_not_kept) X(strings_not_kept) X(shut_out)  \
-        X(mappings_live_bytes) X(mappings_live_blocks) X(namespaces) X(older) X(attached)
+#define FORMAT_TOTALS_LATE(X)                                                                   \
+        X(sample_bytes) X(mappings_ms) X(own_malloc) X(forked) X(missed_frees) X(unseen_blocks) \
+        X(held_back) X(quarantine_blocks) X(quarantine_bytes) X(quarantine_ms)                  \
+        X(omitted) X(omitted_bytes) X(omitted_maps) X(omitted_map_bytes)                        \
+        X(ledger_bytes) X(ledger_limit) X(thin_bytes) X(thin_events) X(ledger_full)             \
+        X(thin_ms[0]) X(thin_ms[1]) X(thin_ms[2]) X(thin_ms[3]) X(thin_ms[4]) X(thin_ms[5])     \
+        X(thin_ms[6]) X(thin_ms[7]) X(modules_not_kept) X(threads_not_kept) X(regions_not_kept) \
+        X(handles_not_kept) X(errors_not_kept) X(roots_not_kept) X(marks_not_kept)              \
+        X(deaths_not_kept) X(strings_not_kept) X(shut_out) X(mappings_live_bytes)               \
+        X(mappings_live_blocks) X(namespaces) X(older) X(attached)
 
 /* CRC-32 (IEEE 802.3, as in zlib and PNG). */
 uint32_t format_crc(const void *bytes, size_t count);

@@ -16,8 +16,10 @@
 
 enum image_packing { IMAGE_PACKED, IMAGE_PLAIN };
 
-/* Append the file of P to OUT (empty before).  PLAIN: no compression, for tests that look at single bytes. */
-bool image_write(const struct profile *p, enum image_packing packing, struct str *out, struct err *e);
+/* Append the file of P to OUT (empty before).  PLAIN: no compression, for tests
+ * that look at single bytes. */
+bool image_write(const struct profile *p, enum image_packing packing, struct str *out,
+                 struct err *e);
 
 /* As file_read(); NAME is used in messages. */
 bool image_read(struct profile *p, const void *data, size_t size, const char *name, struct err *e);

@@ -14,13 +14,14 @@ struct machine {
 };
 
 static const char *const x86_64_names[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
-                                            "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15" };
+                                            "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15" };
 static const char *const i386_names[] = { "eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi" };
 static const char *const arm_names[] = { "r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
                                          "r8", "r9", "r10", "r11", "r12", "sp", "lr" };
-static const char *const riscv_names[] = { "zero", "ra", "sp", "gp", "tp",  "t0",  "t1", "t2", "s0", "s1", "a0",
-                                           "a1",   "a2", "a3", "a4", "a5",  "a6",  "a7", "s2", "s3", "s4", "s5",
-                                           "s6",   "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6" };
+static const char *const riscv_names[] = { "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0",
+                                           "s1", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7",
+                                           "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10",
+                                           "s11", "t3", "t4", "t5", "t6" };
 
 static const struct machine machines[] = {
         { EM_X86_64, "x86-64", "rsp", 16, 16, 2, "", "xmm", x86_64_names },
@@ -34,7 +35,8 @@ static const struct machine machines[] = {
 
 static const struct machine *machine_of(uint32_t number)
 {
-        static const struct machine unknown = { .stack = "the stack pointer", .registers = 32, .prefix = "register " };
+        static const struct machine unknown = { .stack = "the stack pointer", .registers = 32,
+                                                .prefix = "register " };
 
         for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
                 if (machines[i].number == number)

@@ -2,8 +2,9 @@
 /*
  * mapped.c -- a file as bytes in memory, without a copy of it.
  *
- * Keeps:  the size of the moment of opening.  Recordings are replaced, never shortened in place, so what was mapped stays.  (A
- *         log that grows loses half a batch at its end when the disk is full; who reads it at that moment ends by SIGBUS.)
+ * Keeps:  the size of the moment of opening.  Recordings are replaced, never shortened in place, so
+ *         what was mapped stays.  (A log that grows loses half a batch at its end when the disk is
+ *         full; who reads it at that moment ends by SIGBUS.)
  */
 #include "profile/mapped.h"
 
@@ -20,9 +21,11 @@ static bool map(struct mapped *m, const char *path, struct err *e)
         if (fstat(m->fd, &st))
                 return err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", path);
         if (S_ISDIR(st.st_mode))
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s is a directory: name a recording in it", path);
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s is a directory: name a recording in it",
+                               path);
         if (!S_ISREG(st.st_mode))
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s is not a regular file: copy the recording to one first", path);
+                return err_set(e, ERR_EXIT_BAD_FILE,
+                               "%s is not a regular file: copy the recording to one first", path);
         if (!st.st_size) /* cannot be mapped */
                 return true;
         data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, m->fd, 0);
@@ -55,7 +58,8 @@ void mapped_close(struct mapped *m)
 
 void mapped_pass(const uint8_t *bytes, size_t count)
 {
-        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)bytes + page - 1) & ~(page - 1),
+        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
+                  first = ((uintptr_t)bytes + page - 1) & ~(page - 1),
                   end = ((uintptr_t)bytes + count) & ~(page - 1);
 
         if (first < end)

@@ -19,8 +19,8 @@ struct mapped {
 bool mapped_open(struct mapped *m, const char *path, struct err *e);
 void mapped_close(struct mapped *m);
 
-/* Let go of the whole pages in COUNT bytes from BYTES on; they are read again if somebody looks at them.  For bytes of a
- * mapping only. */
+/* Let go of the whole pages in COUNT bytes from BYTES on; they are read again if somebody looks at
+ * them.  For bytes of a mapping only. */
 void mapped_pass(const uint8_t *bytes, size_t count);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * meta.c -- the META and TOTALS sections: strings and numbers in the order of format.h.
  *
- * Keeps:  later versions may append fields; what is missing at the end of TOTALS reads as 0, what is left over is
- *         ignored.
+ * Keeps:  later versions may append fields; what is missing at the end of TOTALS reads as 0, what
+ *         is left over is ignored.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,8 @@ bool meta_get(struct profile_meta *m, struct cursor *c)
         FORMAT_META_TEXTS(GET_TEXT)
         FORMAT_META_NUMBERS(GET_NUMBER)
         FORMAT_META_LISTS(GET_LIST)
-#define GET_LATE(member) n->member = cursor_left(c) ? (__typeof__(n->member))get_number(c, sizeof n->member) : 0;
+#define GET_LATE(member) \
+        n->member = cursor_left(c) ? (__typeof__(n->member))get_number(c, sizeof n->member) : 0;
         FORMAT_META_LATE(GET_LATE)
 #undef GET_LATE
 #undef GET_TEXT

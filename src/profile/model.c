@@ -52,7 +52,8 @@ void profile_free_course(struct profile *p)
                 p->slices[i].change_first = p->slices[i].change_count = 0;
 }
 
-static void apply_changes(const struct profile *p, const struct profile_slice *s, struct profile_change *out)
+static void apply_changes(const struct profile *p, const struct profile_slice *s,
+                          struct profile_change *out)
 {
         for (uint32_t i = 0; i < s->change_count; i++) {
                 const struct profile_change *c = &p->changes[s->change_first + i];
@@ -118,7 +119,9 @@ uint64_t profile_peak_ms(const struct profile *p)
         uint64_t first = before ? p->slices[before - 1].ms : 0;
         uint64_t last = before < p->slice_count ? p->slices[before].ms : profile_end_ms(p);
 
-        return p->totals.peak_ms < first ? first : p->totals.peak_ms > last ? last : p->totals.peak_ms;
+        return p->totals.peak_ms < first  ? first
+               : p->totals.peak_ms > last ? last
+                                          : p->totals.peak_ms;
 }
 
 int profile_compare_deaths(const void *a, const void *b)
@@ -131,10 +134,11 @@ int profile_compare_deaths(const void *a, const void *b)
 const char *profile_mark_word(uint32_t type)
 {
         static const char *const words[] = {
-                [LEDGER_MARK_NONE] = "unknown",   [LEDGER_MARK_TAG] = "tag",       [LEDGER_MARK_SNAPSHOT] = "snapshot",
-                [LEDGER_MARK_SIGNAL] = "signal",  [LEDGER_MARK_LIMIT] = "limit",   [LEDGER_MARK_HEAP] = "heap",
-                [LEDGER_MARK_EXIT] = "exit",      [LEDGER_MARK_ENABLE] = "enable", [LEDGER_MARK_DISABLE] = "disable",
-                [LEDGER_MARK_OUTSIDE] = "outside",
+                [LEDGER_MARK_NONE] = "unknown",      [LEDGER_MARK_TAG] = "tag",
+                [LEDGER_MARK_SNAPSHOT] = "snapshot", [LEDGER_MARK_SIGNAL] = "signal",
+                [LEDGER_MARK_LIMIT] = "limit",       [LEDGER_MARK_HEAP] = "heap",
+                [LEDGER_MARK_EXIT] = "exit",         [LEDGER_MARK_ENABLE] = "enable",
+                [LEDGER_MARK_DISABLE] = "disable",   [LEDGER_MARK_OUTSIDE] = "outside",
         };
 
         return type < sizeof words / sizeof *words ? words[type] : words[LEDGER_MARK_NONE];
@@ -162,7 +166,8 @@ uint64_t profile_block_times(const struct profile *p, const struct profile_block
 
         for (uint32_t i = 0; i < LEDGER_THINS && t->thin_ms[i] && t->thin_ms[i] <= b->birth_ms; i++)
                 mean = t->thin_bytes << i;
-        return mean && mean <= WEIGHT_MEAN_MAX ? weight_of(b->address, b->size, b->birth_ms, mean) : 1;
+        return mean && mean <= WEIGHT_MEAN_MAX ? weight_of(b->address, b->size, b->birth_ms, mean)
+                                               : 1;
 }
 
 bool profile_without_search(const struct profile *p)
@@ -185,12 +190,15 @@ bool profile_stayed_off(const struct profile *p)
 
 static bool block_covers(const struct profile_block *block, uint64_t address)
 {
-        return address == block->address || (address > block->address && address - block->address < block->size);
+        return address == block->address ||
+               (address > block->address && address - block->address < block->size);
 }
 
 const struct profile_block *profile_block_around(const struct profile *p, uint64_t address)
 {
-        uint64_t low = FIND_FIRST(p->blocks ? p->block_count : 0, i, p->blocks[i].address <= address); /* packed: too many to look for one */
+        /* packed: too many to look for one. */
+        uint64_t low = FIND_FIRST(p->blocks ? p->block_count : 0, i,
+                                  p->blocks[i].address <= address);
 
         while (low-- > 0)
                 if (block_covers(&p->blocks[low], address))
@@ -200,7 +208,9 @@ const struct profile_block *profile_block_around(const struct profile *p, uint64
 
 const struct profile_scan *profile_scanned(const struct profile *p)
 {
-        return p->scan_count && !*p->scans[0].trouble && p->verdict_count == p->block_count ? &p->scans[0] : NULL;
+        return p->scan_count && !*p->scans[0].trouble && p->verdict_count == p->block_count
+                       ? &p->scans[0]
+                       : NULL;
 }
 
 const char *profile_scan_word(uint32_t when)
@@ -257,6 +267,8 @@ const char *profile_kind_name(const struct profile *p, uint32_t kind)
         };
 
         if (LEDGER_KIND_IS_RESOURCE(kind))
-                return kind - LEDGER_KIND_TYPE_FIRST < p->type_count ? p->types[kind - LEDGER_KIND_TYPE_FIRST] : "unknown";
+                return kind - LEDGER_KIND_TYPE_FIRST < p->type_count
+                               ? p->types[kind - LEDGER_KIND_TYPE_FIRST]
+                               : "unknown";
         return kind < LEDGER_KIND_COUNT ? names[kind] : "unknown";
 }

@@ -2,12 +2,14 @@
 /*
  * model.h -- one recording in memory: what every report reads.
  *
- * Room:   outside.  Filled by collect/collect.c (from a ledger) or profile/reader.c (from a file); read by
- *         profile/writer.c and report/.  Knows addresses and ids, never names (names/ has those).
+ * Room:   outside.  Filled by collect/collect.c (from a ledger) or profile/reader.c (from a
+ *         file); read by profile/writer.c and report/.  Knows addresses and ids, never
+ *         names (names/ has those).
  * Owns:   all arrays, through profile_free().
- * Keeps:  sizes are the bytes the program asked for.  Heap numbers cover all kinds but mmap and mremap; those are
- *         sites too, with their own numbers, and are summed in totals.mmap_* only.  Resources (file descriptors, ...) are sites of
- *         kinds from LEDGER_KIND_TYPE_FIRST on; their "bytes" are amounts, in no total.
+ * Keeps:  sizes are the bytes the program asked for.  Heap numbers cover all kinds but mmap and
+ *         mremap; those are sites too, with their own numbers, and are summed in totals.mmap_*
+ *         only.  Resources (file descriptors, ...) are sites of kinds from LEDGER_KIND_TYPE_FIRST
+ *         on; their "bytes" are amounts, in no total.
  */
 #ifndef SEEP_PROFILE_MODEL_H
 #define SEEP_PROFILE_MODEL_H
@@ -26,8 +28,9 @@ enum profile_end {
         PROFILE_END_GONE     /* ended, but it was not our child: no status known */
 };
 
-/* Not recorded: the blocks are those that the allocator has, found by a walk through its heaps.  Their sizes are usable sizes;
- * they have no age, no thread, and in place of a stack one frame that tells the size. */
+/* Not recorded: the blocks are those that the allocator has, found by a walk through its
+ * heaps.  Their sizes are usable sizes; they have no age, no thread, and in place of a stack
+ * one frame that tells the size. */
 #define PROFILE_ENGINE_WALK "heap-walk"
 
 struct profile_meta {
@@ -36,7 +39,8 @@ struct profile_meta {
         char **args;     /* args[0] is the program's own idea of its name */
         uint32_t arg_count;
         char *cwd, *host;
-        char *engine;    /* how the agent got in: "preload" (session/carrier.h); or PROFILE_ENGINE_WALK */
+        char *engine;    /* how the agent got in: "preload" (session/carrier.h); or
+                          * PROFILE_ENGINE_WALK */
         char *version;   /* of seep */
         uint32_t pid, ppid;
         uint64_t start_realtime_ns;
@@ -64,31 +68,46 @@ struct profile_totals {
         uint64_t mmap_calls, mmap_bytes, mmap_live_bytes;
         uint64_t rss_peak_bytes;
         uint64_t mappings_ms;  /* when the mappings were looked at last ... */
-        uint64_t mappings_live_bytes, mappings_live_blocks; /* ... and what was live then; 0: not known */
-        uint64_t missed_frees;   /* blocks handed out again while they were live here: their releases bypassed us */
+        /* ... and what was live then; 0: not known. */
+        uint64_t mappings_live_bytes, mappings_live_blocks;
+        uint64_t missed_frees;   /* blocks handed out again while they were live here:
+                                  * their releases bypassed us */
         uint64_t unseen_blocks;  /* releases of blocks whose allocations bypassed us */
-        uint64_t shut_out;       /* programs and children that a filter of system calls kept from being recorded */
-        uint64_t namespaces;     /* libraries loaded into namespaces of their own (dlmopen), with a malloc that is not seen */
-        uint64_t older;          /* releases of blocks from before the recording, or before its last reset; in no other number */
+        uint64_t shut_out;       /* programs and children that a filter of system calls
+                                  * kept from being recorded */
+        uint64_t namespaces;     /* libraries loaded into namespaces of their own (dlmopen), with
+                                  * a malloc that is not seen */
+        uint64_t older;          /* releases of blocks from before the recording, or before its last
+                                  * reset; in no other number */
         uint64_t attached;       /* 1: the process was there before the recording */
         uint64_t held_back;      /* invalid frees that were not passed on (--keep-going) */
         uint64_t quarantine_blocks, quarantine_bytes; /* kept back at the end ... */
         uint64_t quarantine_ms;  /* ... and what was freed since then is among them */
-        uint64_t omitted, omitted_bytes, omitted_maps, omitted_map_bytes; /* left out (record --omit): heap, mappings */
-        uint64_t sample_bytes; /* not 0: all counts are estimates, made from one block in so many bytes (ledger/weight.h) */
-        uint64_t ledger_bytes; /* of memory that the recording took inside the program's limits, at the most */
+        /* Left out (record --omit): heap, mappings. */
+        uint64_t omitted, omitted_bytes, omitted_maps, omitted_map_bytes;
+        uint64_t sample_bytes; /* not 0: all counts are estimates, made from one block in so
+                                * many bytes (ledger/weight.h) */
+        uint64_t ledger_bytes; /* of memory that the recording took inside the
+                                * program's limits, at the most */
         uint64_t ledger_limit; /* record --limit-ledger; 0 none */
-        uint64_t thin_ms[LEDGER_THINS]; /* from then on counts are estimates, made from one block in ... */
-        uint64_t thin_bytes;   /* ... so many bytes, and twice as many with each further moment; 0 moments: none are */
+        uint64_t thin_ms[LEDGER_THINS]; /* from then on counts are estimates, made from one block in
+                                         * ... */
+        uint64_t thin_bytes;   /* ... so many bytes, and twice as many with each further
+                                * moment; 0 moments: none are */
         uint64_t thin_events;  /* blocks that were recorded since, each for many */
         uint64_t ledger_full;  /* 1: in the end no new ones were (they are in lost_events) */
-        uint64_t sizes[LEDGER_SIZE_CLASSES], lifetimes[LEDGER_LIFETIME_CLASSES]; /* as in ledger_slot, of the whole process */
+        /* As in ledger_slot, of the whole process. */
+        uint64_t sizes[LEDGER_SIZE_CLASSES], lifetimes[LEDGER_LIFETIME_CLASSES];
         uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;
-        uint64_t modules_not_kept, threads_not_kept, regions_not_kept, handles_not_kept, errors_not_kept, roots_not_kept, marks_not_kept,
-                deaths_not_kept, strings_not_kept; /* what a table of the ledger had no room for (profile/unseen.h) */
+        uint64_t modules_not_kept, threads_not_kept, regions_not_kept, handles_not_kept,
+                errors_not_kept, roots_not_kept, marks_not_kept, deaths_not_kept,
+                strings_not_kept; /* what a table of the ledger had no
+                                                    * room for (profile/unseen.h) */
         uint64_t own_malloc; /* 1: the program has a malloc that is called past us */
         uint64_t forked;     /* 1: it began as a copy of its parent, with what that had allocated */
-        uint64_t verify_captures, verify_differences, verify_backtraces, verify_backtrace_differences; /* test mode */
+        /* Test mode. */
+        uint64_t verify_captures, verify_differences, verify_backtraces,
+                verify_backtrace_differences;
 };
 
 struct profile_module {
@@ -98,12 +117,13 @@ struct profile_module {
         uint32_t flags;            /* LEDGER_MODULE_* */
         uint32_t build_id_bytes;
         uint8_t build_id[20];
-        uint64_t code_start, code_end, code_offset; /* its executable mapping, and where that begins in the file; 0: not known */
-        uint64_t device, inode;                     /* of the file; device: major << 32 | minor.  0: none */
+        uint64_t code_start, code_end, code_offset; /* its executable mapping, and where that begins
+                                                     * in the file; 0: not known */
+        uint64_t device, inode; /* of the file; device: major << 32 | minor.  0: none */
 };
 
-/* The stack tree.  Node 0 is the root, node 1 the root of stacks whose outer end is missing; a parent's index is
- * always smaller than its child's.  (parent, pc, module, exact) is unique. */
+/* The stack tree.  Node 0 is the root, node 1 the root of stacks whose outer end is missing; a
+ * parent's index is always smaller than its child's.  (parent, pc, module, exact) is unique. */
 struct profile_node {
         uint64_t pc;     /* return address, unless exact */
         uint32_t parent;
@@ -113,7 +133,8 @@ struct profile_node {
 
 #define PROFILE_NO_MODULE 0xffffu
 
-/* One call stack and kind that allocated.  Site 0 does not exist; ids start at 1 (sites[0] is all zero). */
+/* One call stack and kind that allocated.  Site 0 does not exist; ids start at 1 (sites[0] is all
+ * zero). */
 struct profile_site {
         uint32_t node;
         uint32_t kind; /* enum ledger_kind */
@@ -133,8 +154,9 @@ struct profile_thread {
         uint64_t live_blocks, live_bytes; /* allocated by it, still there, whoever would free it */
 };
 
-/* What one thread did at one site; for --thread.  Threads that came after each other with one name may be summed
- * into the first of them.  live and peak: of blocks counted in this slot; frees by others are not subtracted. */
+/* What one thread did at one site; for --thread.  Threads that came after each other with one name
+ * may be summed into the first of them.  live and peak: of blocks counted in this slot; frees by
+ * others are not subtracted. */
 struct profile_share {
         uint32_t site, thread;
         uint64_t allocs, alloc_bytes, frees, free_bytes;
@@ -145,11 +167,13 @@ struct profile_share {
 struct profile_slice {
         uint64_t ms;
         uint64_t live_bytes, live_blocks, allocs, alloc_bytes, frees, rss_bytes;
-        uint32_t change_first, change_count; /* into changes: the sites that differ from the last slice that tells of sites */
+        uint32_t change_first, change_count; /* into changes: the sites that differ from the last
+                                              * slice that tells of sites */
         uint32_t flags, reserved;            /* PROFILE_SLICE_* */
 };
 
-#define PROFILE_SLICE_TOTALS 1u /* sites were not looked at then: only the totals are of this moment */
+/* sites were not looked at then: only the totals are of this moment. */
+#define PROFILE_SLICE_TOTALS 1u
 
 struct profile_change {
         uint32_t site;
@@ -157,19 +181,22 @@ struct profile_change {
         uint64_t live_bytes, live_blocks, allocs, alloc_bytes;
 };
 
-/* A named moment: a tag, or a snapshot.  Its numbers are those of its slice, which is never thinned out. */
+/* A named moment: a tag, or a snapshot.  Its numbers are those of its slice, which is never thinned
+ * out. */
 struct profile_mark {
         uint32_t type;   /* enum ledger_mark_type */
         uint32_t seq;    /* snapshots: 1, 2, ... in order; 0: a tag or a switch, no snapshot */
         uint32_t slice;  /* index into slices */
         uint32_t thread; /* index into threads; 0 unknown, or from outside */
         uint32_t flags;  /* LEDGER_MARK_* */
-        uint32_t era;    /* mark of the ledger + 1: blocks born at it or later are of this era or a later one; 0: made outside */
+        uint32_t era;    /* mark of the ledger + 1: blocks born at it or later are of this era or a
+                          * later one; 0: made outside */
         uint64_t ms;
         char *label;     /* never NULL */
 };
 
-/* Blocks of a site born in one era and freed in the same or a later one.  Only of eras from 1 on. */
+/* Blocks of a site born in one era and freed in the same or a later one.  Only of eras from 1
+ * on. */
 struct profile_death {
         uint32_t site, birth, death, reserved;
         uint64_t blocks, bytes;
@@ -201,7 +228,8 @@ struct profile_region {
         uint64_t stack; /* 1: of a thread, mapped by the C library; SITE made the thread */
 };
 
-/* A mapping of the process as it was at totals.mappings_ms: where resident memory is.  Sorted by start. */
+/* A mapping of the process as it was at totals.mappings_ms: where resident memory is.  Sorted by
+ * start. */
 struct profile_mapping {
         uint64_t start, end;
         uint64_t rss_bytes;
@@ -211,7 +239,8 @@ struct profile_mapping {
         char *name;               /* a path, "[heap]", "[stack]", ...; "" none */
         uint64_t offset;          /* where it begins in the file */
         uint64_t device, inode;   /* as in modules */
-        uint64_t unrecorded_blocks, unrecorded_bytes; /* live blocks in it that are not recorded: got while off, or left out */
+        uint64_t unrecorded_blocks, unrecorded_bytes; /* live blocks in it that are not recorded:
+                                                       * got while off, or left out */
 };
 
 #define PROFILE_MAPPING_READ 1u
@@ -220,7 +249,8 @@ struct profile_mapping {
 #define PROFILE_MAPPING_SHARED 8u
 #define PROFILE_MAPPING_SERVES 16u /* the code of malloc is in it */
 
-/* Which allocator keeps a mapping, in bits 8-15 of its flags: name, number, word.  Those of glibc before those of others. */
+/* Which allocator keeps a mapping, in bits 8-15 of its flags: name, number, word.  Those of
+ * glibc before those of others. */
 #define PROFILE_KEEPERS(X)                                                     \
         X(NONE, 0, "")                /* no allocator, or nobody knows */      \
         X(HEAP, 1, "malloc heap (main arena)")                                 \
@@ -252,10 +282,12 @@ struct profile_error {
         uint32_t free_node; /* of a double free: stack of the first one; 0 unknown */
         uint32_t wrong;     /* of a mismatch: enum ledger_wrong */
         uint64_t alignment; /* of the block; 0 none */
-        uint64_t given;     /* size or alignment that the release named; how far an unknown address was inside of a block of alloc_site */
+        uint64_t given;     /* size or alignment that the release named; how far an unknown address
+                             * was inside of a block of alloc_site */
 };
 
-/* Names found earlier and stored with the recording (seep symbolize).  Sorted by (module, address). */
+/* Names found earlier and stored with the recording (seep symbolize).  Sorted by (module,
+ * address). */
 struct profile_symbol {
         uint32_t module, inline_depth; /* frames of one address, innermost (depth 0) first */
         uint64_t address;              /* in the file of the module */
@@ -281,17 +313,22 @@ enum profile_leak {
 };
 
 /* When a search was made. */
-enum profile_scan_when { PROFILE_SCAN_EXIT, PROFILE_SCAN_EXEC, PROFILE_SCAN_ASKED, PROFILE_SCAN_API, PROFILE_SCAN_SIGNAL, PROFILE_SCAN_CORE };
+enum profile_scan_when { PROFILE_SCAN_EXIT, PROFILE_SCAN_EXEC, PROFILE_SCAN_ASKED, PROFILE_SCAN_API,
+                         PROFILE_SCAN_SIGNAL, PROFILE_SCAN_CORE };
 
 /* Whether the program was about to go, and waited for it. */
-#define PROFILE_SCAN_IS_LAST(when) ((when) == PROFILE_SCAN_EXIT || (when) == PROFILE_SCAN_EXEC || (when) == PROFILE_SCAN_SIGNAL)
+#define PROFILE_SCAN_IS_LAST(when)                                     \
+        ((when) == PROFILE_SCAN_EXIT || (when) == PROFILE_SCAN_EXEC || \
+         (when) == PROFILE_SCAN_SIGNAL)
 
 #define PROFILE_SCAN_GRAPH 1u      /* pointers, roots and frames are kept: `why` works */
 #define PROFILE_SCAN_UNALIGNED 2u  /* pointers were searched at every byte */
 #define PROFILE_SCAN_COPY 4u       /* in a copy of the process, which went on meanwhile */
-#define PROFILE_SCAN_INCREMENT 8u  /* there was an earlier scan: PROFILE_VERDICT_NEW means something */
+#define PROFILE_SCAN_INCREMENT 8u  /* there was an earlier scan: PROFILE_VERDICT_NEW means
+                                    * something */
 
-/* The last search for leaks.  There is one (scan_count 1) or none: nobody asked, or the process ended without a chance. */
+/* The last search for leaks.  There is one (scan_count 1) or none: nobody asked, or the
+ * process ended without a chance. */
 struct profile_scan {
         uint64_t ms;
         uint32_t when;  /* enum profile_scan_when */
@@ -299,18 +336,21 @@ struct profile_scan {
         uint32_t threads, roots;
         uint64_t pause_us, scan_us, root_bytes, heap_bytes;
         char *trouble;      /* never NULL.  Not "": nothing was searched, for this reason */
-        char *suppressions; /* never NULL: what __lsan_default_suppressions() of the program returns */
+        char *suppressions; /* never NULL: what __lsan_default_suppressions() of the program
+                             * returns */
 };
 
 #define PROFILE_VERDICT_NEW 1u     /* not lost at the scan before */
 #define PROFILE_VERDICT_IGNORED 2u /* SEEP_IGNORE */
-#define PROFILE_VERDICT_IDIOM 4u   /* held by an interior pointer of a known idiom (new[], headers in front, ...) only */
+#define PROFILE_VERDICT_IDIOM 4u   /* held by an interior pointer of a known idiom (new[],
+                                    * headers in front, ...) only */
 
 /* What became of one block; verdict i is about block i.  None, or as many as blocks. */
 struct profile_verdict {
         uint32_t leak;  /* enum profile_leak */
         uint32_t flags; /* PROFILE_VERDICT_* */
-        uint32_t head;  /* indirect: 1 + index of the definitely lost block that it hangs on; else 0 */
+        uint32_t head;  /* indirect: 1 + index of the definitely lost block that it hangs on; else
+                         * 0 */
         uint32_t reserved;
         uint64_t vtable; /* its first word, when that points into the data of a module; else 0 */
 };
@@ -322,15 +362,16 @@ struct profile_content {
         uint8_t data[PROFILE_CONTENT_BYTES];
 };
 
-#define PROFILE_ROOTS(X)                                                       \
-        X(DATA, 0, "data")         /* of a module */                           \
-        X(STACK, 1, "stack")       /* used part, of thread TID */              \
-        X(REGISTER, 2, "register") /* of thread TID; addresses: numbers times 8 (machine_register) */ \
-        X(TLS, 3, "tls")           /* variables of thread TID; module 0: unknown */ \
+#define PROFILE_ROOTS(X)                                                                    \
+        X(DATA, 0, "data")         /* of a module */                                        \
+        X(STACK, 1, "stack")       /* used part, of thread TID */                           \
+        X(REGISTER, 2,                                                                      \
+          "register") /* of thread TID; addresses: numbers times 8 (machine_register) */    \
+        X(TLS, 3, "tls")           /* variables of thread TID; module 0: unknown */         \
         X(THREAD, 4, "thread")     /* of libc for thread TID: keys (pthread_setspecific) */ \
-        X(MAPPING, 5, "mapping")   /* made by the program; REGION tells by whom */ \
-        X(API, 6, "root")          /* SEEP_ROOT */                             \
-        X(OTHER, 7, "memory")      /* anonymous memory of unknown origin */    \
+        X(MAPPING, 5, "mapping")   /* made by the program; REGION tells by whom */          \
+        X(API, 6, "root")          /* SEEP_ROOT */                                          \
+        X(OTHER, 7, "memory")      /* anonymous memory of unknown origin */                 \
         X(PENDING, 8, "realloc")   /* a block that realloc is about to move */
 
 enum profile_root_kind {
@@ -362,7 +403,8 @@ struct profile_frame {
 
 #define PROFILE_POINTER_INTERIOR 1u /* not to the start of the block (nor by a known idiom) */
 #define PROFILE_POINTER_IDIOM 2u    /* interior, but of a known idiom: counts as one to the start */
-#define PROFILE_POINTER_ARENA 4u    /* no pointer, but as good as one: FROM was carved from TO (SEEP_ALLOC); AT is FROM's size */
+#define PROFILE_POINTER_ARENA 4u    /* no pointer, but as good as one: FROM was carved from TO
+                                     * (SEEP_ALLOC); AT is FROM's size */
 
 /* A pointer in a root (FROM: index into roots, AT: its address) ... */
 struct profile_hold {
@@ -387,8 +429,9 @@ struct profile_packed {
         uint32_t section_count;
 };
 
-/* The event log of a recording that is about to be written: whole sections (profile/events_log.h), those at FRONT, those of a file,
- * those at TAIL.  Belongs to who made it; empty in a profile that was read. */
+/* The event log of a recording that is about to be written: whole sections
+ * (profile/events_log.h), those at FRONT, those of a file, those at TAIL.  Belongs to who made
+ * it; empty in a profile that was read. */
 struct profile_log {
         const void *front, *tail;
         uint64_t front_bytes, tail_bytes;
@@ -424,11 +467,13 @@ struct profile {
         struct profile_hold *holds;       /* sorted by (from, at) */
         struct profile_pointer *pointers;
         struct profile_mapping *mappings; /* none: nobody could look */
-        uint32_t module_count, node_count, site_count, thread_count, share_count, slice_count, change_count, region_count,
-                error_count, symbol_count, mark_count, death_count, handle_count, jit_count, type_count, scan_count, content_count, root_count,
+        uint32_t module_count, node_count, site_count, thread_count, share_count, slice_count,
+                change_count, region_count, error_count, symbol_count, mark_count, death_count,
+                handle_count, jit_count, type_count, scan_count, content_count, root_count,
                 frame_count, mapping_count;
         uint64_t block_count, verdict_count, hold_count, pointer_count;
-        struct profile_packed packed_blocks, packed_verdicts; /* instead of the arrays: where there are many (profile/packed.h) */
+        /* Instead of the arrays: where there are many (profile/packed.h). */
+        struct profile_packed packed_blocks, packed_verdicts;
         struct profile_log log;
         bool truncated; /* the file ended early; what is here was whole */
 };
@@ -439,17 +484,19 @@ void profile_free(struct profile *p);
 /* Nobody asks any more what single sites did at a moment, or single threads at a site. */
 void profile_free_course(struct profile *p);
 
-/* Two clocks tell when something was.  Slices have the time since the start.  A mark of the program raises the ledger's clock, so that
- * it may be ahead of that; the peak has its time from there.  So the marks of a slice tell its place among the peak and others. */
+/* Two clocks tell when something was.  Slices have the time since the start.  A mark of the program
+ * raises the ledger's clock, so that it may be ahead of that; the peak has its time from there.  So
+ * the marks of a slice tell its place among the peak and others. */
 uint32_t profile_slices_before_peak(const struct profile *p);
 
-/* The time of the peak as that of slices: not before the slice before it, nor after the next one, nor after the end. */
+/* The time of the peak as that of slices: not before the slice before it, nor after the
+ * next one, nor after the end. */
 uint64_t profile_peak_ms(const struct profile *p);
 
 uint64_t profile_end_ms(const struct profile *p);
 
-/* Sites as they were at MS: live_bytes, live_blocks, allocs, alloc_bytes of each site at the last slice that is not
- * later.  OUT has site_count entries; false when there is no such slice. */
+/* Sites as they were at MS: live_bytes, live_blocks, allocs, alloc_bytes of each site at the last
+ * slice that is not later.  OUT has site_count entries; false when there is no such slice. */
 bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out);
 
 /* The last slice that tells of sites, from SLICE backwards. */
@@ -476,7 +523,8 @@ bool profile_stayed_off(const struct profile *p);
 /* The order of deaths, by site, birth and death; for qsort(). */
 int profile_compare_deaths(const void *a, const void *b);
 
-/* The live block that ADDRESS is in, the innermost where blocks lie inside others (an arena and what was carved from it); NULL: none. */
+/* The live block that ADDRESS is in, the innermost where blocks lie inside others (an arena and
+ * what was carved from it); NULL: none. */
 const struct profile_block *profile_block_around(const struct profile *p, uint64_t address);
 
 /* Whether counts are estimates, from the start (--sample) or from a moment on (--limit-ledger). */
@@ -485,7 +533,8 @@ bool profile_is_sampled(const struct profile *p);
 /* How many blocks B stands for: 1 unless P was sampled. */
 uint64_t profile_block_times(const struct profile *p, const struct profile_block *b);
 
-/* The last scan, when it found something out; NULL: there was none, or it failed (scans[0].trouble). */
+/* The last scan, when it found something out; NULL: there was none, or it failed
+ * (scans[0].trouble). */
 const struct profile_scan *profile_scanned(const struct profile *p);
 
 /* "exit", "exec", "asked", "api", "signal" for the moment of a scan. */

@@ -2,10 +2,12 @@
 /*
  * nodes.c -- the stack tree on disk: distinct frames once, then two small numbers per node.
  *
- * Keeps:  frames are numbered in the order in which they are written, over all NODES sections of a file.
+ * Keeps:  frames are numbered in the order in which they are written, over all
+ *         NODES sections of a file.
  * Cost:   cc1plus on a small file: 624,000 nodes in 478 kB, less than a byte each.
  *
- * Most nodes repeat a (module, address) that other stacks have too: those 624,000 have 11,900 distinct frames.
+ * Most nodes repeat a (module, address) that other stacks have too: those 624,000
+ * have 11,900 distinct frames.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,8 @@ static void add_frame(struct nodes_state *s, struct nodes_frame frame)
 
 static int compare_frames(const void *a, const void *b)
 {
-        const struct nodes_frame *x = *(struct nodes_frame *const *)a, *y = *(struct nodes_frame *const *)b;
+        const struct nodes_frame *x = *(struct nodes_frame *const *)a,
+                                 *y = *(struct nodes_frame *const *)b;
 
         return ORDER(x->pc, y->pc) ?: ORDER(x->module, y->module) ?: ORDER(x->exact, y->exact);
 }
@@ -60,11 +63,16 @@ static void put_frames(struct nodes_state *s, uint32_t old, struct str *body)
 
 static uint32_t learn_frame(struct nodes_state *s, const struct profile_node *n)
 {
-        uint32_t number = TABLE_NUMBER(&s->numbers, table_hash(n->pc, (uint64_t)n->module << 1 | n->exact), i,
-                                       s->frames[i].pc == n->pc && s->frames[i].module == n->module && s->frames[i].exact == n->exact);
+        uint32_t number = TABLE_NUMBER(&s->numbers,
+                                       table_hash(n->pc, (uint64_t)n->module << 1 | n->exact), i,
+                                       s->frames[i].pc == n->pc &&
+                                               s->frames[i].module == n->module &&
+                                               s->frames[i].exact == n->exact);
 
         if (number == s->frame_count)
-                add_frame(s, (struct nodes_frame){ .pc = n->pc, .module = n->module, .exact = n->exact });
+                add_frame(s,
+                          (struct nodes_frame){ .pc = n->pc, .module = n->module,
+                                                .exact = n->exact });
         return number;
 }
 
@@ -74,17 +82,18 @@ static bool check_node(const struct profile *p, uint64_t i, struct err *e)
         const struct profile_node *n = &p->nodes[i];
 
         if (n->parent >= i && i)
-                return err_set(e, ERR_EXIT_FINDINGS, "the recording contradicts itself: nodes[%llu] has the parent %u",
+                return err_set(e, ERR_EXIT_FINDINGS,
+                               "the recording contradicts itself: nodes[%llu] has the parent %u",
                                (unsigned long long)i, n->parent);
         if (n->module != PROFILE_NO_MODULE && n->module >= p->module_count)
                 return err_set(e, ERR_EXIT_FINDINGS,
-                               "the recording contradicts itself: nodes[%llu] is in module %u of %u",
-                               (unsigned long long)i, n->module, p->module_count);
+                               "the recording contradicts itself: nodes[%llu] is in module %u of "
+                               "%u", (unsigned long long)i, n->module, p->module_count);
         return true;
 }
 
-bool nodes_put(struct nodes_state *s, const struct profile *p, uint64_t first, uint64_t count, struct str *body,
-               struct err *e)
+bool nodes_put(struct nodes_state *s, const struct profile *p, uint64_t first, uint64_t count,
+               struct str *body, struct err *e)
 {
         uint32_t old = s->frame_count;
         char *to;
@@ -132,8 +141,8 @@ static void get_frames(struct nodes_state *s, uint64_t modules, struct cursor *c
         }
 }
 
-static void get_tree(const struct nodes_state *s, struct profile_node *nodes, uint64_t first, uint64_t count,
-                     struct cursor *c)
+static void get_tree(const struct nodes_state *s, struct profile_node *nodes, uint64_t first,
+                     uint64_t count, struct cursor *c)
 {
         for (uint64_t i = 0; i < count && !c->bad; i++) {
                 uint64_t id = cursor_varint(c);
@@ -157,7 +166,8 @@ static void get_tree(const struct nodes_state *s, struct profile_node *nodes, ui
         }
 }
 
-bool nodes_get(struct nodes_state *s, struct profile *p, uint64_t count, uint64_t modules, struct cursor *c)
+bool nodes_get(struct nodes_state *s, struct profile *p, uint64_t count, uint64_t modules,
+               struct cursor *c)
 {
         uint32_t old = s->frame_count;
 

@@ -31,7 +31,8 @@ static struct packer *packer_new(const struct profile *p, unsigned array)
         struct packer *k = heap_zero(1, sizeof *k);
 
         k->array = array;
-        *format_array(&k->window, array) = heap_grow(NULL, FORMAT_PIECE, format_tables[array].record_bytes);
+        *format_array(&k->window, array) = heap_grow(NULL, FORMAT_PIECE,
+                                                     format_tables[array].record_bytes);
         declare(&k->columns, p);
         return k;
 }
@@ -110,7 +111,8 @@ static struct packed_reader *reader_new(const struct profile *p, unsigned array)
                 return NULL;
         r = heap_zero(1, sizeof *r);
         r->array = array;
-        r->sections = (struct section_walk){ .data = (const uint8_t *)list->sections, .size = list->bytes };
+        r->sections = (struct section_walk){ .data = (const uint8_t *)list->sections,
+                                             .size = list->bytes };
         declare(&r->columns, p);
         return r;
 }
@@ -133,7 +135,8 @@ static void settle_window(struct packed_reader *r)
 
                 if (v->leak >= PROFILE_LEAK_COUNT)
                         v->leak = PROFILE_LEAK_UNKNOWN;
-                if (v->leak != PROFILE_LEAK_INDIRECT || v->head > r->columns.declared[FORMAT_BLOCKS])
+                if (v->leak != PROFILE_LEAK_INDIRECT ||
+                    v->head > r->columns.declared[FORMAT_BLOCKS])
                         v->head = 0;
         }
 }
@@ -152,7 +155,8 @@ static bool reader_load(struct packed_reader *r)
         c = (struct cursor){ raw, raw + s.raw_bytes, false };
         first = cursor_varint(&c);
         r->count = cursor_varint(&c);
-        if (c.bad || first != r->first || !columns_get(&r->columns, &r->window, r->array, r->count, &c))
+        if (c.bad || first != r->first ||
+            !columns_get(&r->columns, &r->window, r->array, r->count, &c))
                 return false;
         if (r->array == FORMAT_VERDICTS)
                 settle_window(r);
@@ -168,12 +172,14 @@ static const void *reader_at(struct packed_reader *r, uint64_t index)
                 if (!reader_load(r) || index - r->first >= r->count)
                         return NULL;
         }
-        return (const char *)format_records(&r->window, r->array) + (index - r->first) * format_tables[r->array].record_bytes;
+        return (const char *)format_records(&r->window, r->array) +
+               (index - r->first) * format_tables[r->array].record_bytes;
 }
 
 void packed_open(struct packed_walk *w, const struct profile *p)
 {
-        *w = (struct packed_walk){ .p = p, .blocks = reader_new(p, FORMAT_BLOCKS), .verdicts = reader_new(p, FORMAT_VERDICTS) };
+        *w = (struct packed_walk){ .p = p, .blocks = reader_new(p, FORMAT_BLOCKS),
+                                   .verdicts = reader_new(p, FORMAT_VERDICTS) };
 }
 
 bool packed_next(struct packed_walk *w)
@@ -187,7 +193,8 @@ bool packed_next(struct packed_walk *w)
         w->block = w->blocks ? reader_at(w->blocks, w->index) : &p->blocks[w->index];
         w->verdict = NULL;
         if (judged)
-                w->verdict = w->verdicts ? reader_at(w->verdicts, w->index) : &p->verdicts[w->index];
+                w->verdict = w->verdicts ? reader_at(w->verdicts, w->index)
+                                         : &p->verdicts[w->index];
         return w->block && (w->verdict || !judged);
 }
 

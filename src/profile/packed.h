@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packed.h -- blocks and verdicts as they are in a file: some bytes for each, where an array has 56.
+ * packed.h -- blocks and verdicts as they are in a file: some bytes for each, where an array
+ * has 56.
  *
- * Room:   outside.  Whoever collects a ledger packs; whoever reads blocks one after another walks, and need not know which it is.
- * Keeps:  a profile has a list in one of both forms.  Packed ones are whole sections of a file, which the writer copies.
+ * Room:   outside.  Whoever collects a ledger packs; whoever reads blocks one after another walks,
+ *         and need not know which it is.
+ * Keeps:  a profile has a list in one of both forms.  Packed ones are whole sections of a file,
+ *         which the writer copies.
  * Cost:   20 million blocks: 20 to 100 MB instead of 1.1 GB; 25 ns for each and each walk.
  */
 #ifndef SEEP_PROFILE_PACKED_H
@@ -14,7 +17,8 @@
 
 #include "profile/model.h"
 
-#define PACKED_LEAST (1u << 18) /* blocks from which on whoever keeps a profile in memory keeps it packed */
+/* blocks from which on whoever keeps a profile in memory keeps it packed. */
+#define PACKED_LEAST (1u << 18)
 
 /* ---- making ---- */
 
@@ -27,7 +31,8 @@ struct packer *packer_verdicts(const struct profile *p);
 /* The next struct profile_block or struct profile_verdict. */
 void packer_add(struct packer *k, const void *record);
 
-/* The list is P's; K is gone.  false: a record referred to a site or thread that is not there, and P has no list. */
+/* The list is P's; K is gone.  false: a record referred to a site or thread that is not
+ * there, and P has no list. */
 bool packer_end(struct packer *k, struct profile *p);
 
 /* ---- reading ---- */

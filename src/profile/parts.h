@@ -33,9 +33,10 @@ struct columns_state {
 };
 
 void columns_state_free(struct columns_state *s);
-bool columns_put(struct columns_state *s, const struct profile *p, unsigned array, uint64_t first, uint64_t count,
-                 struct str *body, struct err *e);
-bool columns_get(struct columns_state *s, struct profile *p, unsigned array, uint64_t count, struct cursor *c);
+bool columns_put(struct columns_state *s, const struct profile *p, unsigned array, uint64_t first,
+                 uint64_t count, struct str *body, struct err *e);
+bool columns_get(struct columns_state *s, struct profile *p, unsigned array, uint64_t count,
+                 struct cursor *c);
 
 /* nodes.c: the same for the stack tree.  The state is the list of distinct frames met so far. */
 struct nodes_frame {
@@ -52,9 +53,10 @@ struct nodes_state {
 };
 
 void nodes_state_free(struct nodes_state *s);
-bool nodes_put(struct nodes_state *s, const struct profile *p, uint64_t first, uint64_t count, struct str *body,
-               struct err *e);
-bool nodes_get(struct nodes_state *s, struct profile *p, uint64_t count, uint64_t modules, struct cursor *c);
+bool nodes_put(struct nodes_state *s, const struct profile *p, uint64_t first, uint64_t count,
+               struct str *body, struct err *e);
+bool nodes_get(struct nodes_state *s, struct profile *p, uint64_t count, uint64_t modules,
+               struct cursor *c);
 
 /* Make room for COUNT more records at the end of ARRAY, cleared; the profile's own count stays. */
 void *parts_extend(struct profile *p, unsigned array, uint64_t count);

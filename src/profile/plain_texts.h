@@ -5,8 +5,8 @@
 
 #include "profile/model.h"
 
-/* Names of modules, threads, marks, types, mappings, and what the program was called, each in one line (base/plain.h), in place.  Not
- * those of functions: names/ has them. */
+/* Names of modules, threads, marks, types, mappings, and what the program was called, each in one
+ * line (base/plain.h), in place.  Not those of functions: names/ has them. */
 void profile_plain(const struct profile *p);
 
 #endif

@@ -2,9 +2,10 @@
 /*
  * reader.c -- a file as a profile again.
  *
- * Keeps:  trusts no byte.  A section that is damaged is left out, with everything that builds on it; the others are
- *         read.  Sections of unknown types are skipped.
- * Cost:   55 ms for a recording of cc1plus: 624,000 nodes, 108,000 sites, 1.5 MB.  No memory for an event log.
+ * Keeps:  trusts no byte.  A section that is damaged is left out, with everything that builds on
+ *         it; the others are read.  Sections of unknown types are skipped.
+ * Cost:   55 ms for a recording of cc1plus: 624,000 nodes, 108,000 sites, 1.5 MB.  No
+ *         memory for an event log.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,11 @@ struct reading {
 /* The next piece of an array: it must continue what is there. */
 static bool read_piece(struct reading *r, unsigned array, struct cursor *c)
 {
-        uint64_t first = cursor_varint(c), count = cursor_varint(c), have = format_count(r->p, array);
+        uint64_t first = cursor_varint(c), count = cursor_varint(c),
+                 have = format_count(r->p, array);
 
-        if (c->bad || first != have || have > r->columns.declared[array] || count > r->columns.declared[array] - have)
+        if (c->bad || first != have || have > r->columns.declared[array] ||
+            count > r->columns.declared[array] - have)
                 return false;
         if (array == FORMAT_NODES)
                 return nodes_get(&r->nodes, r->p, count, r->columns.declared[FORMAT_MODULES], c);
@@ -68,7 +71,8 @@ static bool keep_packed(struct reading *r, const struct section *s, struct curso
 {
         unsigned array = s->type - FORMAT_FIRST_ARRAY;
         struct profile_packed *list = format_packed(r->p, array);
-        uint64_t first = cursor_varint(c), count = cursor_varint(c), have = format_count(r->p, array);
+        uint64_t first = cursor_varint(c), count = cursor_varint(c),
+                 have = format_count(r->p, array);
         size_t bytes = FORMAT_SECTION_BYTES + s->stored_bytes;
 
         if (c->bad || first != have || count > r->columns.declared[array] - have)
@@ -88,13 +92,16 @@ static bool read_section(struct reading *r, const struct section *s)
 
         if (!s->whole)
                 return false;
-        if (!format_is_modelled(s->type)) /* an event log, or of a later writer: nothing to look at */
+        /* An event log, or of a later writer: nothing to look at. */
+        if (!format_is_modelled(s->type))
                 return true;
-        if (s->raw_bytes > FORMAT_RAW_TOTAL_MAX - r->raw_total || !section_unpack(s, &r->buffer, &raw))
+        if (s->raw_bytes > FORMAT_RAW_TOTAL_MAX - r->raw_total ||
+            !section_unpack(s, &r->buffer, &raw))
                 return false;
         r->raw_total += s->raw_bytes;
         c = (struct cursor){ raw, raw + s->raw_bytes, false };
-        if (r->packing && (s->type == FORMAT_BLOCKS + FORMAT_FIRST_ARRAY || s->type == FORMAT_VERDICTS + FORMAT_FIRST_ARRAY))
+        if (r->packing && (s->type == FORMAT_BLOCKS + FORMAT_FIRST_ARRAY ||
+                           s->type == FORMAT_VERDICTS + FORMAT_FIRST_ARRAY))
                 return keep_packed(r, s, &c);
         return read_body(r, s->type, &c);
 }
@@ -165,7 +172,8 @@ static void free_reading(struct reading *r)
 }
 
 /* WALK begins at the start of the file; LEAST blocks or more stay packed. */
-static bool read_file(struct profile *p, struct section_walk walk, uint64_t least, const char *name, struct err *e)
+static bool read_file(struct profile *p, struct section_walk walk, uint64_t least, const char *name,
+                      struct err *e)
 {
         struct reading r = { .p = p, .walk = walk };
         struct str text = { 0 };
@@ -182,8 +190,11 @@ static bool read_file(struct profile *p, struct section_walk walk, uint64_t leas
         if (!r.good) {
                 profile_free(p);
                 if (r.log && r.header_sound)
-                        return err_set(e, ERR_EXIT_BAD_FILE, "%s is the event log of an unfinished recording: `seep events %s` prints it", name, name);
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s is damaged: none of its %zu bytes can be used", name, walk.size);
+                        return err_set(e, ERR_EXIT_BAD_FILE,
+                                       "%s is the event log of an unfinished recording: `seep "
+                                       "events %s` prints it", name, name);
+                return err_set(e, ERR_EXIT_BAD_FILE,
+                               "%s is damaged: none of its %zu bytes can be used", name, walk.size);
         }
         if (!is_whole(&r)) {
                 packed_undo(p); /* what is missing shows in arrays only */
@@ -199,7 +210,8 @@ static bool read_file(struct profile *p, struct section_walk walk, uint64_t leas
 
 bool image_read(struct profile *p, const void *data, size_t size, const char *name, struct err *e)
 {
-        return read_file(p, (struct section_walk){ .data = data, .size = size }, UINT64_MAX, name, e);
+        return read_file(p, (struct section_walk){ .data = data, .size = size }, UINT64_MAX, name,
+                         e);
 }
 
 static bool read_mapped(struct profile *p, const char *path, uint64_t least, struct err *e)
@@ -210,7 +222,8 @@ static bool read_mapped(struct profile *p, const char *path, uint64_t least, str
         memset(p, 0, sizeof *p);
         if (!mapped_open(&m, path, e))
                 return false;
-        good = read_file(p, (struct section_walk){ .data = m.data, .size = m.size, .mapped = true }, least, path, e);
+        good = read_file(p, (struct section_walk){ .data = m.data, .size = m.size, .mapped = true },
+                         least, path, e);
         mapped_close(&m);
         return good;
 }
@@ -248,7 +261,9 @@ bool file_glance(struct profile *p, const char *path, struct err *e)
                 return true;
         }
         profile_free(p);
-        return e->exit_code ? false : err_set(e, ERR_EXIT_BAD_FILE, "%s is damaged in its first part", path);
+        return e->exit_code
+                       ? false
+                       : err_set(e, ERR_EXIT_BAD_FILE, "%s is damaged in its first part", path);
 }
 
 void file_unpack(struct profile *p)
@@ -265,8 +280,9 @@ static void add_section(struct file_layout *l, const struct section *s, bool goo
         const char *name = format_section_name(s->type);
 
         l->sections = heap_grow(l->sections, l->count + 1u, sizeof *l->sections);
-        l->sections[l->count++] = (struct file_section){ name ? name : "unknown", s->type, s->offset,
-                                                         s->stored_bytes, s->raw_bytes, good };
+        l->sections[l->count++] = (struct file_section){ name ? name : "unknown", s->type,
+                                                         s->offset, s->stored_bytes, s->raw_bytes,
+                                                         good };
 }
 
 bool file_sections(struct file_layout *l, const char *path, struct err *e)
@@ -280,7 +296,8 @@ bool file_sections(struct file_layout *l, const char *path, struct err *e)
                 return false;
         good = section_header(m.data, m.size, path, &h, &sound, e);
         if (good) {
-                struct section_walk w = { .data = m.data, .size = m.size, .at = h.header_bytes, .mapped = true };
+                struct section_walk w = { .data = m.data, .size = m.size, .at = h.header_bytes,
+                                          .mapped = true };
                 struct section s = { 0 };
 
                 l->bytes = m.size;

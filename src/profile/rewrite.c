@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite.c -- a changed profile in the place of the old one, with everything else that the file holds.
+ * rewrite.c -- a changed profile in the place of the old one, with everything else that the file
+ * holds.
  *
- * Keeps:  sections that are no part of the model (an event log, or what a later version writes) are copied byte by byte.
+ * Keeps:  sections that are no part of the model (an event log, or what a later version writes)
+ *         are copied byte by byte.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,8 @@
 #include "profile/section.h"
 #include "profile/store.h"
 
-/* The new file as pieces of the old one and of memory: an event log is copied without being read into it. */
+/* The new file as pieces of the old one and of memory: an event log is copied
+ * without being read into it. */
 struct plan {
         struct store_part *parts;
         size_t count;
@@ -35,7 +38,8 @@ static void add_copied(struct plan *plan, const struct mapped *old, uint64_t off
         struct store_part *last = &plan->parts[plan->count - 1];
 
         if (last->bytes || last->offset + last->count != offset) {
-                add_part(plan, (struct store_part){ .fd = old->fd, .offset = offset, .count = count });
+                add_part(plan,
+                         (struct store_part){ .fd = old->fd, .offset = offset, .count = count });
                 return;
         }
         last->count += count;
@@ -45,7 +49,8 @@ static void add_copied(struct plan *plan, const struct mapped *old, uint64_t off
 /* The header and the sections of the model, which are all in NEW but for its end. */
 static void plan_model(struct plan *plan, const struct str *new, size_t start)
 {
-        struct section_walk w = { .data = (const uint8_t *)new->data, .size = new->length, .at = start };
+        struct section_walk w = { .data = (const uint8_t *)new->data, .size = new->length,
+                                  .at = start };
         struct section s = { 0 };
 
         for (; section_next(&w, &s) && s.type != FORMAT_END; plan->sections++)
@@ -55,7 +60,8 @@ static void plan_model(struct plan *plan, const struct str *new, size_t start)
 
 static void plan_rest(struct plan *plan, const struct mapped *old, size_t start)
 {
-        struct section_walk w = { .data = old->data, .size = old->size, .at = start, .mapped = true };
+        struct section_walk w = { .data = old->data, .size = old->size, .at = start,
+                                  .mapped = true };
         struct section s = { 0 };
 
         while (s.type != FORMAT_END && section_next(&w, &s)) {
@@ -77,7 +83,8 @@ static void plan_end(struct plan *plan, struct str *end)
 }
 
 /* NEW is the file of the model alone, OLD the file that it was read from, with its header. */
-static bool join(struct str *new, const struct mapped *old, const struct format_header *old_header, struct place *to, struct err *e)
+static bool join(struct str *new, const struct mapped *old, const struct format_header *old_header,
+                 struct place *to, struct err *e)
 {
         struct str end = { 0 };
         struct plan plan = { 0 };
@@ -91,7 +98,8 @@ static bool join(struct str *new, const struct mapped *old, const struct format_
         /* Arrays of a later version are copied, so their counts stay as well. */
         for (unsigned i = FORMAT_ARRAY_COUNT - FORMAT_ARRAYS_FRONT; i < FORMAT_ARRAYS_BACK; i++)
                 h.back_count[i] = old_header->back_count[i];
-        h.back_crc = format_crc(h.back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
+        h.back_crc = format_crc(h.back_count,
+                                offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
         h.section_count = plan.sections;
         h.file_bytes = plan.bytes;
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
@@ -112,8 +120,8 @@ bool file_rewrite(const struct profile *p, const char *from, struct place *to, s
 
         if (!mapped_open(&old, from, e))
                 return false;
-        good = section_header(old.data, old.size, from, &h, &sound, e) && image_write(p, IMAGE_PACKED, &new, e) &&
-               join(&new, &old, &h, to, e);
+        good = section_header(old.data, old.size, from, &h, &sound, e) &&
+               image_write(p, IMAGE_PACKED, &new, e) && join(&new, &old, &h, to, e);
         mapped_close(&old);
         str_free(&new);
         return good;

@@ -2,7 +2,8 @@
 /*
  * section.c -- the sections of a file in memory, one after another, also past damaged ones.
  *
- * Keeps:  no byte is believed before its checksum was compared, no length before it was compared with what is there.
+ * Keeps:  no byte is believed before its checksum was compared, no length before it was
+ *         compared with what is there.
  */
 #include "profile/section.h"
 
@@ -26,7 +27,8 @@ static bool crc_matches(const void *bytes, size_t count, uint32_t expected)
 
 bool section_head_good(const struct format_section *head)
 {
-        return head->mark == FORMAT_SECTION_MARK && crc_matches(head, offsetof(struct format_section, crc), head->crc);
+        return head->mark == FORMAT_SECTION_MARK &&
+               crc_matches(head, offsetof(struct format_section, crc), head->crc);
 }
 
 bool section_body_good(const struct format_section *head, const void *body)
@@ -94,8 +96,8 @@ bool section_unpack(const struct section *s, struct str *buffer, const uint8_t *
 
 void section_put(struct str *out, uint32_t type, const struct str *body, bool pack)
 {
-        struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = (uint16_t)type, .stored_bytes = body->length,
-                                       .raw_bytes = body->length };
+        struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = (uint16_t)type,
+                                       .stored_bytes = body->length, .raw_bytes = body->length };
         size_t room = ZSTD_compressBound(body->length), packed = body->length;
         char *at = str_room(out, sizeof head + room), *stored = at + sizeof head;
 
@@ -124,7 +126,8 @@ static void distrust(struct format_header *h)
                 *format_header_count(h, i) = UINT32_MAX;
 }
 
-/* The second half of the header, which the first writers did not have: then there is nothing of what it counts. */
+/* The second half of the header, which the first writers did not have: then there is
+ * nothing of what it counts. */
 static bool back_matches(struct format_header *h)
 {
         size_t bytes = offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST;
@@ -146,21 +149,22 @@ static bool counts_fit(struct format_header *h)
 static bool too_new(const struct format_header *h, const char *name, struct err *e)
 {
         return err_set(e, ERR_EXIT_BAD_FILE,
-                       "%s has format version %u, this seep reads version %u: open it with the seep that recorded it, "
-                       "or a newer one",
-                       name, h->version, FORMAT_VERSION);
+                       "%s has format version %u, this seep reads version %u: open it with the "
+                       "seep that recorded it, or a newer one", name, h->version, FORMAT_VERSION);
 }
 
-bool section_header(const uint8_t *data, size_t size, const char *name, struct format_header *h, bool *sound,
-                    struct err *e)
+bool section_header(const uint8_t *data, size_t size, const char *name, struct format_header *h,
+                    bool *sound, struct err *e)
 {
         if (!size)
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s is empty: the recording was never written to it", name);
+                return err_set(e, ERR_EXIT_BAD_FILE,
+                               "%s is empty: the recording was never written to it", name);
         if (memcmp(data, FORMAT_MAGIC, size < FORMAT_MAGIC_BYTES ? size : FORMAT_MAGIC_BYTES))
                 return foreign_explain(data, size, name, e);
         if (size < FORMAT_HEADER_LEAST)
                 return err_set(e, ERR_EXIT_BAD_FILE,
-                               "%s was cut off after %zu bytes, inside its header: nothing can be read", name, size);
+                               "%s was cut off after %zu bytes, inside its header: nothing can be "
+                               "read", name, size);
         *h = (struct format_header){ 0 };
         memcpy(h, data, size < sizeof *h ? size : sizeof *h);
         *sound = crc_matches(h, offsetof(struct format_header, crc), h->crc);

@@ -23,15 +23,16 @@ struct section_walk {
         const uint8_t *data;
         size_t size, at;
         uint64_t skipped; /* bytes that belong to no section */
-        bool mapped;      /* DATA is a file in memory: what lies behind is let go, since event logs are large */
+        bool mapped;      /* DATA is a file in memory: what lies behind is let go,
+                           * since event logs are large */
         size_t passed;    /* how far that was done */
 };
 
 /* The next section at or after w->at whose head is good; false at the end. */
 bool section_next(struct section_walk *w, struct section *s);
 
-/* *RAW becomes the body of a whole section: unpacked in BUFFER, or where it lies.  false: it is not what its head
- * says. */
+/* *RAW becomes the body of a whole section: unpacked in BUFFER, or where it lies.  false: it
+ * is not what its head says. */
 bool section_unpack(const struct section *s, struct str *buffer, const uint8_t **raw);
 
 /* Append a section of TYPE, compressed if PACK and that makes it smaller. */
@@ -41,9 +42,10 @@ void section_put(struct str *out, uint32_t type, const struct str *body, bool pa
 bool section_head_good(const struct format_section *head);
 bool section_body_good(const struct format_section *head, const void *body);
 
-/* Check the header of SIZE bytes at DATA, called NAME in messages.  true: *H can be used; *SOUND says whether its
- * checksum was right (if not, only the magic is sure, and *H promises the maximum).  false: not ours, or too new. */
-bool section_header(const uint8_t *data, size_t size, const char *name, struct format_header *h, bool *sound,
-                    struct err *e);
+/* Check the header of SIZE bytes at DATA, called NAME in messages.  true: *H can be used; *SOUND
+ * says whether its checksum was right (if not, only the magic is sure, and *H promises the
+ * maximum).  false: not ours, or too new. */
+bool section_header(const uint8_t *data, size_t size, const char *name, struct format_header *h,
+                    bool *sound, struct err *e);
 
 #endif

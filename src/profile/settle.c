@@ -100,14 +100,16 @@ static void settle_slices(struct profile *p)
 
                 if (i && s->ms < s[-1].ms)
                         s->ms = s[-1].ms;
-                if (s->change_first > p->change_count || s->change_count > p->change_count - s->change_first)
+                if (s->change_first > p->change_count ||
+                    s->change_count > p->change_count - s->change_first)
                         s->change_first = s->change_count = 0;
         }
 }
 
 static bool is_kind(uint32_t kind)
 {
-        return LEDGER_KIND_IS_RESOURCE(kind) ? kind - LEDGER_KIND_TYPE_FIRST < LEDGER_TYPES_MAX : kind < LEDGER_KIND_COUNT;
+        return LEDGER_KIND_IS_RESOURCE(kind) ? kind - LEDGER_KIND_TYPE_FIRST < LEDGER_TYPES_MAX
+                                             : kind < LEDGER_KIND_COUNT;
 }
 
 /* A resource whose type is lost stays one: it would count as memory else. */
@@ -118,7 +120,8 @@ static void settle_kinds(struct profile *p)
         for (uint32_t i = 0; i < p->site_count; i++) {
                 if (!is_kind(p->sites[i].kind))
                         p->sites[i].kind = LEDGER_KIND_NONE;
-                if (LEDGER_KIND_IS_RESOURCE(p->sites[i].kind) && p->sites[i].kind - LEDGER_KIND_TYPE_FIRST >= types)
+                if (LEDGER_KIND_IS_RESOURCE(p->sites[i].kind) &&
+                    p->sites[i].kind - LEDGER_KIND_TYPE_FIRST >= types)
                         types = p->sites[i].kind - LEDGER_KIND_TYPE_FIRST + 1;
         }
         if (types > p->type_count)
@@ -169,7 +172,8 @@ ORDER_BY(compare_jit, struct profile_jit, start)
 
 ORDER_BY(compare_mappings, struct profile_mapping, start)
 
-static void settle_order(void *records, uint64_t count, size_t size, int (*compare)(const void *, const void *))
+static void settle_order(void *records, uint64_t count, size_t size,
+                         int (*compare)(const void *, const void *))
 {
         for (uint64_t i = 1; i < count; i++) {
                 const char *at = (const char *)records + i * size;
@@ -268,10 +272,10 @@ void settle_missing(const struct profile *p, const uint64_t *declared, struct st
                         continue;
                 if (have)
                         str_format(out, "%s%llu of %llu %s", out->length ? ", " : "",
-                                   (unsigned long long)(declared[array] - have), (unsigned long long)declared[array],
-                                   format_tables[array].name);
+                                   (unsigned long long)(declared[array] - have),
+                                   (unsigned long long)declared[array], format_tables[array].name);
                 else
-                        str_format(out, "%sall %llu %s", out->length ? ", " : "", (unsigned long long)declared[array],
-                                   format_tables[array].name);
+                        str_format(out, "%sall %llu %s", out->length ? ", " : "",
+                                   (unsigned long long)declared[array], format_tables[array].name);
         }
 }

@@ -2,8 +2,8 @@
 /*
  * settle_leaks.c -- what a search for leaks found, as read from a file, made safe to use.
  *
- * Keeps:  verdicts belong to blocks by their place in the array: with a block missing they would be about others, so
- *         all go.  The graph is whole or not there.
+ * Keeps:  verdicts belong to blocks by their place in the array: with a block missing they would be
+ *         about others, so all go.  The graph is whole or not there.
  */
 #include "profile/settle.h"
 
@@ -63,7 +63,8 @@ static void settle_contents(struct profile *p)
         bool right = true;
 
         for (uint32_t i = 0; i < p->content_count; i++) {
-                right &= p->contents[i].block < p->block_count && (!i || p->contents[i - 1].block < p->contents[i].block);
+                right &= p->contents[i].block < p->block_count &&
+                         (!i || p->contents[i - 1].block < p->contents[i].block);
                 if (p->contents[i].bytes > PROFILE_CONTENT_BYTES)
                         p->contents[i].bytes = PROFILE_CONTENT_BYTES;
         }
@@ -75,12 +76,14 @@ static bool roots_are_right(const struct profile *p)
 {
         for (uint32_t i = 0; i < p->root_count; i++)
                 if (p->roots[i].end < p->roots[i].start || p->roots[i].kind >= PROFILE_ROOT_COUNT ||
-                    (p->roots[i].module != PROFILE_NO_MODULE && p->roots[i].module >= p->module_count) ||
+                    (p->roots[i].module != PROFILE_NO_MODULE &&
+                     p->roots[i].module >= p->module_count) ||
                     p->roots[i].region > p->region_count)
                         return false;
         for (uint32_t i = 0; i < p->frame_count; i++)
                 if (p->frames[i].high < p->frames[i].low ||
-                    (p->frames[i].module != PROFILE_NO_MODULE && p->frames[i].module >= p->module_count))
+                    (p->frames[i].module != PROFILE_NO_MODULE &&
+                     p->frames[i].module >= p->module_count))
                         return false;
         return true;
 }
@@ -100,7 +103,8 @@ static bool pointers_are_right(const struct profile *p)
 
 static bool verdicts_are_right(const struct profile *p)
 {
-        return p->verdict_count == p->block_count && blocks_are_sorted(p) && (!p->verdict_count || profile_scanned(p));
+        return p->verdict_count == p->block_count && blocks_are_sorted(p) &&
+               (!p->verdict_count || profile_scanned(p));
 }
 
 void settle_leaks(struct profile *p, bool whole)
@@ -123,6 +127,7 @@ void settle_leaks(struct profile *p, bool whole)
         }
         settle_verdicts(p);
         settle_contents(p);
-        if (!whole || !roots_are_right(p) || !pointers_are_right(p) || !p->scan_count || !(p->scans[0].flags & PROFILE_SCAN_GRAPH))
+        if (!whole || !roots_are_right(p) || !pointers_are_right(p) || !p->scan_count ||
+            !(p->scans[0].flags & PROFILE_SCAN_GRAPH))
                 drop_graph(p);
 }

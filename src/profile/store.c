@@ -77,9 +77,11 @@ static unsigned long long parts_bytes(const struct parts *p)
 /* What took the name, for the message: most often another run with the same -o. */
 static bool is_recording(const struct place *place)
 {
-        int fd = openat(place->directory, place->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        int fd = openat(place->directory, place->name,
+                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         char magic[FORMAT_MAGIC_BYTES];
-        bool is = fd >= 0 && pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, FORMAT_MAGIC, sizeof magic) == 0;
+        bool is = fd >= 0 && pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
+                  memcmp(magic, FORMAT_MAGIC, sizeof magic) == 0;
 
         if (fd >= 0)
                 close(fd);
@@ -94,13 +96,19 @@ bool store_at(struct place *place, const struct store_part *list, size_t count, 
         if (fd < 0)
                 return err_sys(e, ERR_EXIT_FINDINGS, "cannot create %s", place->path);
         if (!write_parts(fd, &parts))
-                return err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%llu bytes)", place->path, parts_bytes(&parts));
+                return err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%llu bytes)", place->path,
+                               parts_bytes(&parts));
         if (place_end(place))
                 return true;
         if (errno == EEXIST)
-                return err_set(e, ERR_EXIT_FINDINGS, is_recording(place) ? "another recording was written to %s in the meantime" :
-                               "cannot write %s: something else was put there in the meantime", place->path);
-        return err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%llu bytes)", place->path, parts_bytes(&parts));
+                return err_set(
+                        e, ERR_EXIT_FINDINGS,
+                        is_recording(place)
+                                ? "another recording was written to %s in the meantime"
+                                : "cannot write %s: something else was put there in the meantime",
+                        place->path);
+        return err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%llu bytes)", place->path,
+                       parts_bytes(&parts));
 }
 
 bool store_file(const char *path, const void *bytes, size_t count, struct err *e)

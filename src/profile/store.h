@@ -10,8 +10,9 @@
 #include "base/err.h"
 #include "base/place.h"
 
-/* Make PATH, which the user wrote, contain BYTES, whoever looks and whenever the machine stops: the old contents or the new ones.  A
- * symbolic link stays one.  What is no regular file (a pipe, /dev/null) is written into and stays what it is. */
+/* Make PATH, which the user wrote, contain BYTES, whoever looks and whenever the machine stops: the
+ * old contents or the new ones.  A symbolic link stays one.  What is no regular file (a pipe,
+ * /dev/null) is written into and stays what it is. */
 bool store_file(const char *path, const void *bytes, size_t count, struct err *e);
 
 /* COUNT bytes in memory, or (BYTES is NULL) of the file FD from OFFSET on. */

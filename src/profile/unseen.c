@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unseen.c -- memory that seep knows it did not see, reason by reason, and tables that were full. */
+/* unseen.c -- memory that seep knows it did not see, reason by reason, and tables that were
+ * full. */
 #include "profile/unseen.h"
 
 #include <inttypes.h>
@@ -24,82 +25,95 @@ static void say_stopped(const struct profile *p, struct str *out)
         bool stacks = reason == LEDGER_STOP_NODES_FULL || reason == LEDGER_STOP_SITES_FULL ||
                       reason == LEDGER_STOP_COUNTERS_FULL;
 
-        str_format(out, "recording of new blocks stopped early: %s; the program continued%s", stop_text(reason),
-                   stacks ? " (record with --depth N for fewer)" : "");
+        str_format(out, "recording of new blocks stopped early: %s; the program continued%s",
+                   stop_text(reason), stacks ? " (record with --depth N for fewer)" : "");
 }
 
 static void say_own_malloc(const struct profile *p, struct str *out)
 {
         (void)p;
-        str_text(out, "the program (or a library preloaded before seep) has its own malloc, which bypasses seep: "
-                      "what it allocates is not in this recording (link the allocator as a shared library)");
+        str_text(out,
+                 "the program (or a library preloaded before seep) has its own malloc, which "
+                 "bypasses seep: what it allocates is not in this recording (link the allocator as "
+                 "a shared library)");
 }
 
 static void say_lost(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.lost_events;
 
-        str_format(out, "%" PRIu64 " event%s could not be recorded: the ledger had no room for %s", count,
-                   count == 1 ? "" : "s", count == 1 ? "it" : "them");
+        str_format(out, "%" PRIu64 " event%s could not be recorded: the ledger had no room for %s",
+                   count, count == 1 ? "" : "s", count == 1 ? "it" : "them");
 }
 
 static void say_forks(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.forks_not_followed;
 
-        str_format(out, "%" PRIu64 " forked %s allocated memory and %s not recorded (--follow=all, unless chroot is in the way)", count,
-                   count == 1 ? "child" : "children", count == 1 ? "was" : "were");
+        str_format(out,
+                   "%" PRIu64 " forked %s allocated memory and %s not recorded (--follow=all, "
+                   "unless chroot is in the way)", count, count == 1 ? "child" : "children",
+                   count == 1 ? "was" : "were");
 }
 
 static void say_shut_out(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.shut_out;
 
-        str_format(out, "%" PRIu64 " %s started under a system call filter (seccomp) that forbids what recording needs, and %s not recorded", count,
-                   count == 1 ? "program or child was" : "programs or children were", count == 1 ? "is" : "are");
+        str_format(out,
+                   "%" PRIu64 " %s started under a system call filter (seccomp) that forbids what "
+                   "recording needs, and %s not recorded", count,
+                   count == 1 ? "program or child was" : "programs or children were",
+                   count == 1 ? "is" : "are");
 }
 
 static void say_untracked(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.untracked_blocks;
 
-        str_format(out, "%" PRIu64 " block%s at an address not divisible by 8: counted only, never shown as live", count,
-                   count == 1 ? "" : "s");
+        str_format(out,
+                   "%" PRIu64 " block%s at an address not divisible by 8: counted only, never "
+                   "shown as live", count, count == 1 ? "" : "s");
 }
 
 static void say_missed(const struct profile *p, struct str *out)
 {
         bool one = p->totals.missed_frees == 1;
 
-        str_format(out, "%" PRIu64 " block%s handed out again although seep had not seen %s free: something calls the allocator "
-                        "bypassing seep; the numbers were corrected, and leaks from there are not reported",
-                   p->totals.missed_frees, one ? " was" : "s were", one ? "its" : "their");
+        str_format(out,
+                   "%" PRIu64 " block%s handed out again although seep had not seen %s free: "
+                   "something calls the allocator bypassing seep; the numbers were corrected, and "
+                   "leaks from there are not reported", p->totals.missed_frees,
+                   one ? " was" : "s were", one ? "its" : "their");
 }
 
 static void say_past(const struct profile *p, struct str *out)
 {
         bool one = p->totals.unseen_blocks == 1;
 
-        str_format(out, "%" PRIu64 " free%s of memory whose allocation seep had not seen: something calls the allocator bypassing seep "
-                        "(a library loaded with RTLD_DEEPBIND, or a function of the C library found by dlsym)",
-                   p->totals.unseen_blocks, one ? "" : "s");
+        str_format(out,
+                   "%" PRIu64 " free%s of memory whose allocation seep had not seen: something "
+                   "calls the allocator bypassing seep (a library loaded with RTLD_DEEPBIND, or a "
+                   "function of the C library found by dlsym)", p->totals.unseen_blocks,
+                   one ? "" : "s");
 }
 
 static void say_namespaces(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.namespaces;
 
-        str_format(out, "dlmopen loaded %" PRIu64 " librar%s into separate namespaces: what their own C libraries allocate is not in this "
-                        "recording",
-                   count, count == 1 ? "y" : "ies");
+        str_format(out,
+                   "dlmopen loaded %" PRIu64 " librar%s into separate namespaces: what their own C "
+                   "libraries allocate is not in this recording", count, count == 1 ? "y" : "ies");
 }
 
 static void say_sampled(const struct profile *p, struct str *out)
 {
         uint64_t bytes = p->totals.sample_bytes;
 
-        str_format(out, "numbers are estimates: about one block per %" PRIu64 "%s was recorded (--sample); leaks and invalid "
-                        "frees are not known",
+        str_format(out,
+                   "numbers are estimates: about one block per %" PRIu64 "%s was recorded "
+                   "(--sample); leaks and invalid frees are not known",
                    bytes % 1024 ? bytes : bytes / 1024, bytes % 1024 ? " bytes" : " KiB");
 }
 
@@ -109,7 +123,8 @@ static void say_size(struct str *out, uint64_t bytes)
         if (bytes % (1 << 20) == 0)
                 str_format(out, "%" PRIu64 " MiB", bytes >> 20);
         else
-                str_format(out, "%" PRIu64 "%s", bytes % 1024 ? bytes : bytes / 1024, bytes % 1024 ? " bytes" : " KiB");
+                str_format(out, "%" PRIu64 "%s", bytes % 1024 ? bytes : bytes / 1024,
+                           bytes % 1024 ? " bytes" : " KiB");
 }
 
 static void say_thinned(const struct profile *p, struct str *out)
@@ -119,7 +134,8 @@ static void say_thinned(const struct profile *p, struct str *out)
 
         while (last + 1 < LEDGER_THINS && t->thin_ms[last + 1])
                 last++;
-        str_format(out, "from %.3f s on numbers are estimates: near --limit-ledger (", (double)t->thin_ms[0] / 1e3);
+        str_format(out, "from %.3f s on numbers are estimates: near --limit-ledger (",
+                   (double)t->thin_ms[0] / 1e3);
         say_size(out, t->ledger_limit);
         str_text(out, ") about one block per ");
         say_size(out, t->thin_bytes);
@@ -127,13 +143,16 @@ static void say_thinned(const struct profile *p, struct str *out)
                 str_text(out, ", at the end per ");
                 say_size(out, t->thin_bytes << last);
         }
-        str_format(out, ", was recorded (%" PRIu64 " in all%s); leaks are not known", t->thin_events, t->ledger_full ? ", then none" : "");
+        str_format(out, ", was recorded (%" PRIu64 " in all%s); leaks are not known",
+                   t->thin_events, t->ledger_full ? ", then none" : "");
 }
 
 static void say_cut(const struct profile *p, struct str *out)
 {
         (void)p;
-        str_text(out, "the file is damaged or incomplete: what its missing part had is not known (copy it again, or record again)");
+        str_text(out,
+                 "the file is damaged or incomplete: what its missing part had is not known (copy "
+                 "it again, or record again)");
 }
 
 /* How much of it there is, 0 none; and the sentence. */
@@ -190,79 +209,94 @@ static void say_modules(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.modules_not_kept;
 
-        str_format(out, "the table of modules is full (%u): code that was loaded later, %" PRIu64 " time%s, has no names and no file in stacks",
-                   LEDGER_MODULES_MAX, count, count == 1 ? "" : "s");
+        str_format(out,
+                   "the table of modules is full (%u): code that was loaded later, %" PRIu64
+                   " time%s, has no names and no file in stacks", LEDGER_MODULES_MAX, count,
+                   count == 1 ? "" : "s");
 }
 
 static void say_threads(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.threads_not_kept;
 
-        str_format(out, "the table of threads is full (%u): %" PRIu64 " later thread%s counted together, as 'other threads'",
-                   LEDGER_THREAD_OTHERS - 1, count, count == 1 ? " is" : "s are");
+        str_format(out,
+                   "the table of threads is full (%u): %" PRIu64 " later thread%s counted "
+                   "together, as 'other threads'", LEDGER_THREAD_OTHERS - 1, count,
+                   count == 1 ? " is" : "s are");
 }
 
 static void say_regions(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.regions_not_kept;
 
-        str_format(out, "the table of mappings is full: %" PRIu64 " mapping%s not in this recording", count, count == 1 ? " is" : "s are");
+        str_format(out,
+                   "the table of mappings is full: %" PRIu64 " mapping%s not in this recording",
+                   count, count == 1 ? " is" : "s are");
 }
 
 static void say_handles(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.handles_not_kept;
 
-        str_format(out, "the table of resources is full: %" PRIu64 " resource%s not in this recording", count, count == 1 ? " is" : "s are");
+        str_format(out,
+                   "the table of resources is full: %" PRIu64 " resource%s not in this recording",
+                   count, count == 1 ? " is" : "s are");
 }
 
 static void say_types(const struct profile *p, struct str *out)
 {
         (void)p;
-        str_format(out, "the table of types of resources is full (%u): later types are counted together, as 'other types'",
-                   LEDGER_TYPES_MAX - 1);
+        str_format(out,
+                   "the table of types of resources is full (%u): later types are counted "
+                   "together, as 'other types'", LEDGER_TYPES_MAX - 1);
 }
 
 static void say_errors(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.errors_not_kept;
 
-        str_format(out, "the table of invalid frees is full: %" PRIu64 " more, from other places, %s not shown", count,
-                   count == 1 ? "is" : "are");
+        str_format(out,
+                   "the table of invalid frees is full: %" PRIu64 " more, from other places, %s "
+                   "not shown", count, count == 1 ? "is" : "are");
 }
 
 static void say_roots(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.roots_not_kept;
 
-        str_format(out, "the table of SEEP_ROOT is full (%u): %" PRIu64 " later range%s not searched for pointers, and blocks that only %s "
-                        "shown as lost",
-                   LEDGER_ROOTS_MAX, count, count == 1 ? " is" : "s are", count == 1 ? "it holds are" : "they hold are");
+        str_format(out,
+                   "the table of SEEP_ROOT is full (%u): %" PRIu64 " later range%s not searched "
+                   "for pointers, and blocks that only %s shown as lost", LEDGER_ROOTS_MAX, count,
+                   count == 1 ? " is" : "s are", count == 1 ? "it holds are" : "they hold are");
 }
 
 static void say_marks(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.marks_not_kept;
 
-        str_format(out, "the table of marks is full (%u): %" PRIu64 " later tag%s not in this recording", LEDGER_MARKS_MAX, count,
-                   count == 1 ? " or snapshot is" : "s and snapshots are");
+        str_format(out,
+                   "the table of marks is full (%u): %" PRIu64 " later tag%s not in this recording",
+                   LEDGER_MARKS_MAX, count, count == 1 ? " or snapshot is" : "s and snapshots are");
 }
 
 static void say_deaths(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.deaths_not_kept;
 
-        str_format(out, "the table of frees between marks is full (%u): %" PRIu64 " free%s could not be assigned to the time between two "
-                        "marks, and what was allocated after one and is live at another is too high by up to that many blocks",
-                   LEDGER_DEATHS_MAX, count, count == 1 ? "" : "s");
+        str_format(out,
+                   "the table of frees between marks is full (%u): %" PRIu64 " free%s could not be "
+                   "assigned to the time between two marks, and what was allocated after one and "
+                   "is live at another is too high by up to that many blocks", LEDGER_DEATHS_MAX,
+                   count, count == 1 ? "" : "s");
 }
 
 static void say_strings(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.strings_not_kept;
 
-        str_format(out, "the table of names is full: %" PRIu64 " path%s, label%s or type%s empty", count, count == 1 ? "" : "s",
-                   count == 1 ? "" : "s", count == 1 ? " is" : "s are");
+        str_format(out, "the table of names is full: %" PRIu64 " path%s, label%s or type%s empty",
+                   count, count == 1 ? "" : "s", count == 1 ? "" : "s",
+                   count == 1 ? " is" : "s are");
 }
 
 /* How much the table had no room for (of types: 1); 0: it was large enough. */

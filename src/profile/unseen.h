@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unseen.h -- memory that seep knows it did not see, reason by reason, and tables of its ledger that were full.
+ * unseen.h -- memory that seep knows it did not see, reason by reason, and tables of
+ * its ledger that were full.
  *
  * Room:   outside.  The one list of such reasons: warnings of a recording, `leaks`, `check` and all
  *         that is written for programs ask here.
@@ -31,13 +32,15 @@ enum unseen {
         UNSEEN_COUNT
 };
 
-/* Append the reason and what to do about it, one sentence without a full stop.  false: it does not hold. */
+/* Append the reason and what to do about it, one sentence without a full stop.
+ * false: it does not hold. */
 bool unseen_say(const struct profile *p, enum unseen reason, struct str *out);
 
 bool unseen_any(const struct profile *p);
 
-/* Tables of the ledger with a bound that does not stop the recording: number, word, how much did not fit, sentence.  What did not fit was
- * counted all the same unless a reason above says so: most often it lacks a name only. */
+/* Tables of the ledger with a bound that does not stop the recording: number, word, how much did
+ * not fit, sentence.  What did not fit was counted all the same unless a reason above says so: most
+ * often it lacks a name only. */
 #define UNSEEN_TABLES(X)                                                       \
         X(MODULES, "modules", p->totals.modules_not_kept, say_modules)         \
         X(THREADS, "threads", p->totals.threads_not_kept, say_threads)         \
@@ -57,7 +60,8 @@ enum unseen_table {
         UNSEEN_TABLE_COUNT
 };
 
-/* Append that the table was full and what that means, one sentence without a full stop.  false: it was not. */
+/* Append that the table was full and what that means, one sentence without a full
+ * stop.  false: it was not. */
 bool unseen_say_full(const struct profile *p, enum unseen_table table, struct str *out);
 
 /* Append all that were, as a list in JSON: table, not_kept, text. */

@@ -2,7 +2,8 @@
 /*
  * writer.c -- a profile as the bytes of a file.
  *
- * Keeps:  the order of sections is the order of what a reader needs first.  The same profile gives the same bytes.
+ * Keeps:  the order of sections is the order of what a reader needs first.  The same
+ *         profile gives the same bytes.
  * Cost:   0.04 s for a recording of cc1plus: 643,000 nodes, 108,000 sites, 1.5 MB.
  */
 #include <stdlib.h>
@@ -20,9 +21,11 @@
 
 /* What the others refer to comes first, then what is missed most when a file was cut off. */
 static const uint8_t writer_order[] = {
-        FORMAT_MODULES, FORMAT_NODES,   FORMAT_TYPES,   FORMAT_SITES, FORMAT_THREADS, FORMAT_ERRORS, FORMAT_SLICES, FORMAT_MARKS,
-        FORMAT_CHANGES, FORMAT_REGIONS, FORMAT_MAPPINGS, FORMAT_HANDLES, FORMAT_JIT,   FORMAT_SYMBOLS, FORMAT_SHARES, FORMAT_DEATHS, FORMAT_BLOCKS,
-        FORMAT_SCANS, FORMAT_VERDICTS, FORMAT_CONTENTS, FORMAT_ROOTS, FORMAT_FRAMES, FORMAT_HOLDS, FORMAT_POINTERS,
+        FORMAT_MODULES, FORMAT_NODES, FORMAT_TYPES, FORMAT_SITES, FORMAT_THREADS, FORMAT_ERRORS,
+        FORMAT_SLICES, FORMAT_MARKS, FORMAT_CHANGES, FORMAT_REGIONS, FORMAT_MAPPINGS,
+        FORMAT_HANDLES, FORMAT_JIT, FORMAT_SYMBOLS, FORMAT_SHARES, FORMAT_DEATHS, FORMAT_BLOCKS,
+        FORMAT_SCANS, FORMAT_VERDICTS, FORMAT_CONTENTS, FORMAT_ROOTS, FORMAT_FRAMES, FORMAT_HOLDS,
+        FORMAT_POINTERS,
 };
 _Static_assert(sizeof writer_order == FORMAT_ARRAY_COUNT, "each array once");
 
@@ -60,14 +63,16 @@ static bool pass_on(struct writing *w, size_t least)
 static bool add_section(struct writing *w, uint32_t type)
 {
         size_t length = w->body.length, room = ZSTD_compressBound(length), packed = length;
-        struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = (uint16_t)type, .stored_bytes = length,
-                                       .raw_bytes = length };
+        struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = (uint16_t)type,
+                                       .stored_bytes = length, .raw_bytes = length };
         char *at = str_room(w->out, sizeof head + room), *stored = at + sizeof head;
 
         if (w->packing == IMAGE_PACKED)
-                packed = ZSTD_compressCCtx(w->zstd, stored, room, str_get(&w->body), length, WRITER_ZSTD_LEVEL);
+                packed = ZSTD_compressCCtx(w->zstd, stored, room, str_get(&w->body), length,
+                                           WRITER_ZSTD_LEVEL);
         if (ZSTD_isError(packed))
-                return err_set(w->e, ERR_EXIT_FINDINGS, "cannot compress the recording: %s", ZSTD_getErrorName(packed));
+                return err_set(w->e, ERR_EXIT_FINDINGS, "cannot compress the recording: %s",
+                               ZSTD_getErrorName(packed));
         if (packed < length) {
                 head.stored_bytes = packed;
                 head.flags = FORMAT_F_ZSTD;
@@ -87,7 +92,8 @@ static bool add_section(struct writing *w, uint32_t type)
 static bool add_packed(struct writing *w, const struct profile_packed *list)
 {
         for (uint64_t at = 0, bytes; at < list->bytes; at += bytes) {
-                bytes = w->fd < 0 || list->bytes - at < WRITER_STEP ? list->bytes - at : WRITER_STEP;
+                bytes = w->fd < 0 || list->bytes - at < WRITER_STEP ? list->bytes - at
+                                                                    : WRITER_STEP;
                 str_bytes(w->out, list->sections + at, bytes);
                 if (!pass_on(w, WRITER_STEP))
                         return false;
@@ -109,7 +115,8 @@ static bool put_piece(struct writing *w, unsigned array, uint64_t first, uint64_
 static bool add_array(struct writing *w, unsigned array)
 {
         const struct format_table *t = &format_tables[array];
-        const struct profile_packed *packed = format_packed((struct profile *)(uintptr_t)w->p, array);
+        const struct profile_packed *packed = format_packed((struct profile *)(uintptr_t)w->p,
+                                                            array);
         uint64_t total = format_count(w->p, array), first = 0, count;
 
         if (packed && packed->sections)
@@ -123,8 +130,8 @@ static bool add_array(struct writing *w, unsigned array)
                                 break;
                         if (count == 1)
                                 return err_set(w->e, ERR_EXIT_FINDINGS,
-                                               "a name of %zu bytes in %s is too long for a file", w->body.length,
-                                               t->name);
+                                               "a name of %zu bytes in %s is too long for a file",
+                                               w->body.length, t->name);
                 }
                 if (!add_section(w, array + FORMAT_FIRST_ARRAY))
                         return false;
@@ -139,19 +146,22 @@ static uint64_t log_bytes(const struct profile_log *l)
 
 static bool set_header(struct writing *w)
 {
-        struct format_header h = { .magic = FORMAT_MAGIC, .version = FORMAT_VERSION,
-                                   .header_bytes = FORMAT_HEADER_BYTES, .section_count = w->section_count,
-                                   .file_bytes = w->passed_on + w->out->length + log_bytes(w->log) };
+        struct format_header h = {
+                .magic = FORMAT_MAGIC, .version = FORMAT_VERSION,
+                .header_bytes = FORMAT_HEADER_BYTES, .section_count = w->section_count,
+                .file_bytes = w->passed_on + w->out->length + log_bytes(w->log) };
 
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 *format_header_count(&h, array) = w->columns.declared[array];
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
-        h.back_crc = format_crc(h.back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
+        h.back_crc = format_crc(h.back_count,
+                                offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
         if (!w->passed_on) {
                 memcpy(w->out->data, &h, sizeof h);
                 return true;
         }
-        return pwrite(w->fd, &h, sizeof h, 0) == (ssize_t)sizeof h || err_sys(w->e, ERR_EXIT_FINDINGS, "cannot pass a recording on");
+        return pwrite(w->fd, &h, sizeof h, 0) == (ssize_t)sizeof h ||
+               err_sys(w->e, ERR_EXIT_FINDINGS, "cannot pass a recording on");
 }
 
 static bool add_all(struct writing *w)
@@ -197,14 +207,17 @@ static bool write_all(struct writing *w)
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 w->columns.declared[array] = format_count(w->p, array);
         w->zstd = packer();
-        good = w->zstd ? add_all(w) : err_set(w->e, ERR_EXIT_FINDINGS, "cannot compress the recording: no memory");
+        good = w->zstd ? add_all(w)
+                       : err_set(w->e, ERR_EXIT_FINDINGS,
+                                 "cannot compress the recording: no memory");
         str_free(&w->body);
         columns_state_free(&w->columns);
         nodes_state_free(&w->nodes);
         return good;
 }
 
-bool image_write(const struct profile *p, enum image_packing packing, struct str *out, struct err *e)
+bool image_write(const struct profile *p, enum image_packing packing, struct str *out,
+                 struct err *e)
 {
         struct writing w = { .p = p, .packing = packing, .out = out, .fd = -1, .e = e };
 
@@ -221,13 +234,15 @@ bool file_put(const struct profile *p, int fd, struct err *e)
         return good;
 }
 
-/* From this length on a run is worth the wait for the disk: a crash of the machine would cost more than running it again. */
+/* From this length on a run is worth the wait for the disk: a crash of the machine would cost
+ * more than running it again. */
 #define DURABLE_MS 10000u
 
 bool file_write_at(const struct profile *p, struct place *to, struct err *e)
 {
         struct str out = { 0 };
-        struct writing w = { .p = p, .packing = IMAGE_PACKED, .out = &out, .log = &p->log, .fd = -1, .e = e };
+        struct writing w = { .p = p, .packing = IMAGE_PACKED, .out = &out, .log = &p->log, .fd = -1,
+                             .e = e };
         bool good = write_all(&w);
         const struct store_part parts[] = {
                 { .bytes = str_get(&out), .count = w.end },
@@ -246,7 +261,8 @@ bool file_write_at(const struct profile *p, struct place *to, struct err *e)
 bool file_write(const struct profile *p, const char *path, struct err *e)
 {
         struct place to;
-        bool good = place_open(&to, path, PLACE_NAMED) ? file_write_at(p, &to, e) : place_refuse(path, ERR_EXIT_FINDINGS, e);
+        bool good = place_open(&to, path, PLACE_NAMED) ? file_write_at(p, &to, e)
+                                                       : place_refuse(path, ERR_EXIT_FINDINGS, e);
 
         place_close(&to);
         return good;

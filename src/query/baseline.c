@@ -50,7 +50,8 @@ static struct baseline_entry *find(const struct baseline *b, uint64_t key)
 static void add(struct baseline *b, uint64_t key, char *line, uint64_t bytes)
 {
         b->entries = heap_grow(b->entries, b->count + 1, sizeof *b->entries);
-        b->entries[b->count++] = (struct baseline_entry){ .line = line, .key = key, .bytes = bytes };
+        b->entries[b->count++] = (struct baseline_entry){ .line = line, .key = key,
+                                                          .bytes = bytes };
 }
 
 /* One place was found twice: at different lines of the same functions, say. */
@@ -88,7 +89,8 @@ void baseline_free(struct baseline *b)
 
 /* ---- in ---- */
 
-/* How long the amount in front of the names at TEXT is, with the space behind it: "350B "; 0: there is none. */
+/* How long the amount in front of the names at TEXT is, with the space behind it:
+ * "350B "; 0: there is none. */
 static size_t amount_length(const char *text)
 {
         size_t digits = strspn(text, "0123456789");
@@ -99,7 +101,8 @@ static size_t amount_length(const char *text)
 /* "KIND FINGERPRINT [BYTES]NAMES"; the amount is taken out of the line. */
 static bool parse_line(struct baseline *b, const char *line, size_t length)
 {
-        size_t word = strcspn(line, " "), digits = word < length ? strspn(line + word + 1, "0123456789abcdef") : 0;
+        size_t word = strcspn(line, " "),
+               digits = word < length ? strspn(line + word + 1, "0123456789abcdef") : 0;
         enum finding_kind kind = kind_of(line, word);
         char *copy, *names;
         uint64_t bytes;
@@ -131,9 +134,13 @@ bool baseline_parse(struct baseline *b, const char *name, const char *text, stru
 {
         bool good = true;
 
-        if (baseline_is(text) && strtoul(behind_order_mark(text) + strlen(BASELINE_MARK), NULL, 10) - 1 > 1)
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s was written by a newer seep: '%.*s', and this one reads versions 1 and 2", name,
-                               (int)strcspn(behind_order_mark(text), "\r\n"), behind_order_mark(text));
+        if (baseline_is(text) &&
+            strtoul(behind_order_mark(text) + strlen(BASELINE_MARK), NULL, 10) - 1 > 1)
+                return err_set(e, ERR_EXIT_BAD_FILE,
+                               "%s was written by a newer seep: '%.*s', and this one reads "
+                               "versions 1 and 2", name,
+                               (int)strcspn(behind_order_mark(text), "\r\n"),
+                               behind_order_mark(text));
         text = behind_order_mark(text);
         for (uint32_t number = 1; *text && good; number++) {
                 size_t length = strcspn(text, "\n"), used = length;
@@ -142,8 +149,10 @@ bool baseline_parse(struct baseline *b, const char *name, const char *text, stru
                         used--;
                 if (used && text[0] != '#' && !parse_line(b, text, used))
                         good = err_set(e, ERR_EXIT_BAD_FILE,
-                                       "%s, line %" PRIu32 ": 'leak 0123456789abcdef f < g < main' is expected, or such a line with a kind of "
-                                       "invalid free; 'seep check --write-baseline %s' rewrites the file", name, number, name);
+                                       "%s, line %" PRIu32 ": 'leak 0123456789abcdef f < g < main' "
+                                       "is expected, or such a line with a kind of invalid free; "
+                                       "'seep check --write-baseline %s' rewrites the file", name,
+                                       number, name);
                 text += length + (text[length] == '\n');
         }
         settle(b);
@@ -158,7 +167,8 @@ void baseline_take(struct baseline *b, const struct findings *f)
 
                 if (!word_of(finding->kind))
                         continue;
-                str_format(&line, "%s %016" PRIx64 " ", word_of(finding->kind), finding->fingerprint);
+                str_format(&line, "%s %016" PRIx64 " ", word_of(finding->kind),
+                           finding->fingerprint);
                 findings_names(&finding->stack, &line);
                 add(b, key_of(finding->kind, finding->fingerprint), line.data,
                     finding_is_leak(finding->kind) ? finding->bytes : BASELINE_ANY);
@@ -170,7 +180,8 @@ void baseline_take(struct baseline *b, const struct findings *f)
 
 bool baseline_knows(struct baseline *b, enum finding_kind kind, uint64_t fingerprint)
 {
-        struct baseline_entry *entry = b && word_of(kind) ? find(b, key_of(kind, fingerprint)) : NULL;
+        struct baseline_entry *entry = b && word_of(kind) ? find(b, key_of(kind, fingerprint))
+                                                          : NULL;
 
         if (entry)
                 entry->seen = true;
@@ -206,7 +217,8 @@ static const char *names_of(const struct baseline_entry *entry)
 
 static int by_names(const void *a, const void *b)
 {
-        const struct baseline_entry *x = *(const struct baseline_entry *const *)a, *y = *(const struct baseline_entry *const *)b;
+        const struct baseline_entry *x = *(const struct baseline_entry *const *)a,
+                                    *y = *(const struct baseline_entry *const *)b;
         int names = strcmp(names_of(x), names_of(y));
 
         return names ? names : strcmp(x->line, y->line);
@@ -219,9 +231,10 @@ void baseline_write(const struct baseline *b, struct str *out)
         for (uint32_t i = 0; i < b->count; i++)
                 sorted[i] = &b->entries[i];
         qsort(sorted, b->count, sizeof *sorted, by_names);
-        str_text(out, BASELINE_HEAD
-                 "# Known leaks and invalid frees: 'seep check --baseline FILE' fails only for others, and for leaks that grew.\n"
-                 "# Kind, hash of the names, bytes of a leak, names of the functions, innermost first.\n");
+        str_text(out, BASELINE_HEAD "# Known leaks and invalid frees: 'seep check --baseline FILE' "
+                                    "fails only for others, and for leaks that grew.\n"
+                                    "# Kind, hash of the names, bytes of a leak, names of the "
+                                    "functions, innermost first.\n");
         for (uint32_t i = 0; i < b->count; i++) {
                 const char *names = names_of(sorted[i]);
 

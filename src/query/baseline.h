@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * baseline.h -- leaks and wrong releases that were there before: a text file, one line for each place.
+ * baseline.h -- leaks and wrong releases that were there before: a text file, one line for each
+ * place.
  *
- * Keeps:  places are the same when the names of their functions are: lines and addresses do not count, nor does a recursion's
- *         depth.  Definitely and indirectly lost is one and the same here: of a lost cycle any block may be the head.  A leak has
- *         the bytes that the whole run lost there; what loses more is no longer the one that was known.
+ * Keeps:  places are the same when the names of their functions are: lines and addresses do not
+ *         count, nor does a recursion's depth.  Definitely and indirectly lost is one and the same
+ *         here: of a lost cycle any block may be the head.  A leak has the bytes that the whole run
+ *         lost there; what loses more is no longer the one that was known.
  *
  *     # seep baseline 2
  *     leak 3f2a9c0011223344 350B parse < load < main
@@ -41,10 +43,12 @@ struct baseline {
         uint32_t tolerance; /* per cent that an amount may be larger */
 };
 
-/* Whether TEXT is a baseline and not a recording, say; an editor may have put a byte order mark before it. */
+/* Whether TEXT is a baseline and not a recording, say; an editor may have put a
+ * byte order mark before it. */
 bool baseline_is(const char *text);
 
-/* Add the entries of TEXT, which came from the file NAME.  false: E (exit code 4) names the line. */
+/* Add the entries of TEXT, which came from the file NAME.  false: E (exit code 4) names the
+ * line. */
 bool baseline_parse(struct baseline *b, const char *name, const char *text, struct err *e);
 
 /* Add what F has. */
@@ -54,8 +58,8 @@ void baseline_free(struct baseline *b);
 /* Whether such a finding is known; it is then marked as seen.  B may be NULL. */
 bool baseline_knows(struct baseline *b, enum finding_kind kind, uint64_t fingerprint);
 
-/* FINDING is one that is known.  false: it is a leak, and with what was found there before it is more than what is
- * known, which is in *KNOWN. */
+/* FINDING is one that is known.  false: it is a leak, and with what was found there before it is
+ * more than what is known, which is in *KNOWN. */
 bool baseline_allows(struct baseline *b, const struct finding *finding, uint64_t *known);
 
 /* The entries that were not seen, into F. */

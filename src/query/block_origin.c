@@ -20,7 +20,8 @@ static struct block_origin next_of(const struct profile *p, struct walk *w)
 
 static struct block_origin innermost(const struct profile *p, struct symbols *s, uint32_t site)
 {
-        struct block_origin block_origin = { site < p->site_count ? p->sites[site].node : 0, &block_origin_unknown };
+        struct block_origin block_origin = { site < p->site_count ? p->sites[site].node : 0,
+                                             &block_origin_unknown };
 
         if (block_origin.node > 1)
                 symbols_node(s, block_origin.node, &block_origin.frame);
@@ -36,8 +37,10 @@ struct block_origin block_origin_of(const struct profile *p, struct symbols *s, 
         return found.frame ? found : inner;
 }
 
-/* Append " <- main [list.c:90]" where that leaves OUT at most COLUMNS columns long from byte START on, or " <- main", or nothing. */
-static void add_caller(const struct profile *p, struct block_origin caller, size_t start, size_t columns, struct str *out)
+/* Append " <- main [list.c:90]" where that leaves OUT at most COLUMNS columns long from byte START
+ * on, or " <- main", or nothing. */
+static void add_caller(const struct profile *p, struct block_origin caller, size_t start,
+                       size_t columns, struct str *out)
 {
         struct str text = { 0 };
         size_t used = text_columns(out, start) + strlen(" <- ");
@@ -52,7 +55,8 @@ static void add_caller(const struct profile *p, struct block_origin caller, size
         str_free(&text);
 }
 
-void block_origin_calls(const struct profile *p, struct symbols *s, uint32_t site, size_t columns, struct str *out)
+void block_origin_calls(const struct profile *p, struct symbols *s, uint32_t site, size_t columns,
+                        struct str *out)
 {
         struct block_origin inner = innermost(p, s, site), block_origin, caller;
         struct walk w = walk_own(p, s, inner.node);
@@ -72,7 +76,8 @@ void block_origin_calls(const struct profile *p, struct symbols *s, uint32_t sit
                 add_caller(p, caller, start, columns, out);
 }
 
-void block_origin_write(const struct profile *p, struct block_origin block_origin, size_t columns, struct str *out)
+void block_origin_write(const struct profile *p, struct block_origin block_origin, size_t columns,
+                        struct str *out)
 {
         label_fit(p, block_origin.node, block_origin.frame, columns, 0, out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_origin.h -- who made a block, in one name: the innermost function that is neither a wrapper nor of a library's allocator.
+ * block_origin.h -- who made a block, in one name: the innermost function that is neither a wrapper
+ * nor of a library's allocator.
  *
  * Room:   outside.  For lists with one line per block.
  */
@@ -22,11 +23,14 @@ struct block_origin {
 /* Of SITE; one that is out of range has no stack. */
 struct block_origin block_origin_of(const struct profile *p, struct symbols *s, uint32_t site);
 
-/* Append what was called and by whom, "strdup <- node_new [list.c:20] <- main [list.c:90]", where the first is left out unless it is of
- * the C library; in at most COLUMNS columns where that is possible, for which the last gives way first.  0: no limit. */
-void block_origin_calls(const struct profile *p, struct symbols *s, uint32_t site, size_t columns, struct str *out);
+/* Append what was called and by whom, "strdup <- node_new [list.c:20] <- main [list.c:90]", where
+ * the first is left out unless it is of the C library; in at most COLUMNS columns where that is
+ * possible, for which the last gives way first.  0: no limit. */
+void block_origin_calls(const struct profile *p, struct symbols *s, uint32_t site, size_t columns,
+                        struct str *out);
 
 /* Append "node_new [list.c:20]", in at most COLUMNS columns where that is possible; 0: no limit. */
-void block_origin_write(const struct profile *p, struct block_origin block_origin, size_t columns, struct str *out);
+void block_origin_write(const struct profile *p, struct block_origin block_origin, size_t columns,
+                        struct str *out);
 
 #endif

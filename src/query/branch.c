@@ -5,7 +5,9 @@
 
 #include "base/heap.h"
 
-enum { BRANCH_FEW = 8 }; /* as long as a node has no more children than so many, they are looked through: they are near in memory */
+/* As long as a node has no more children than so many, they are looked through:
+ * they are near in memory. */
+enum { BRANCH_FEW = 8 };
 
 void branches_start(struct branches *b, uint32_t roots, uint32_t expected)
 {
@@ -16,7 +18,8 @@ void branches_start(struct branches *b, uint32_t roots, uint32_t expected)
 /* Node 0 is nobody's child: those in the table are counted from 1. */
 static struct table_slot *branches_slot(const struct branches *b, uint32_t parent, uint32_t frame)
 {
-        return TABLE_SLOT(&b->table, table_hash(parent, frame), n, b->list[n + 1].parent == parent && b->list[n + 1].frame == frame);
+        return TABLE_SLOT(&b->table, table_hash(parent, frame), n,
+                          b->list[n + 1].parent == parent && b->list[n + 1].frame == frame);
 }
 
 static void branches_enter(struct branches *b, uint32_t node)
@@ -25,7 +28,8 @@ static void branches_enter(struct branches *b, uint32_t node)
 
         if ((uint64_t)b->table.count++ * 2 >= b->table.room)
                 table_widen(&b->table);
-        *branches_slot(b, n->parent, n->frame) = (struct table_slot){ table_hash(n->parent, n->frame), node };
+        *branches_slot(b, n->parent, n->frame) = (struct table_slot){ table_hash(n->parent,
+                                                                                 n->frame), node };
 }
 
 /* 0: there is none yet. */
@@ -53,7 +57,8 @@ uint32_t branches_child(struct branches *b, uint32_t parent, uint32_t frame)
                 b->list = heap_grow(b->list, b->room, sizeof *b->list);
         }
         of = &b->list[parent];
-        b->list[node] = (struct branches_node){ .parent = parent, .frame = frame, .next = of->first };
+        b->list[node] = (struct branches_node){ .parent = parent, .frame = frame,
+                                                .next = of->first };
         of->first = node;
         if (++of->children == BRANCH_FEW + 1)
                 for (uint32_t i = node; i; i = b->list[i].next)

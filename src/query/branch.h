@@ -3,8 +3,10 @@
  * branch.h -- a tree that grows: each node is found by its parent and a number.
  *
  * Room:   outside.  Trees of call stacks: the number is that of a frame.
- * Keeps:  nodes are numbered in the order in which they came, the roots first; a parent's number is smaller than its child's.
- * Cost:   20 bytes a node.  Children of one parent are near in memory, so that trees with few of them are made without the cache misses of a hash.
+ * Keeps:  nodes are numbered in the order in which they came, the roots first; a parent's number is
+ *         smaller than its child's.
+ * Cost:   20 bytes a node.  Children of one parent are near in memory, so that trees with few of
+ *         them are made without the cache misses of a hash.
  */
 #ifndef SEEP_QUERY_BRANCH_H
 #define SEEP_QUERY_BRANCH_H
@@ -15,7 +17,8 @@
 
 struct branches_node {
         uint32_t parent, frame;
-        uint32_t first, next; /* its last child, and the one before this of the same parent; 0 none */
+        uint32_t first, next; /* its last child, and the one before this of the same parent; 0
+                               * none */
         uint32_t children;    /* how many: of many, they are in the table too */
 };
 
@@ -25,7 +28,8 @@ struct branches {
         struct table table;
 };
 
-/* ROOTS nodes without a parent, at least one: 0 is nobody's child.  EXPECTED nodes or more will come. */
+/* ROOTS nodes without a parent, at least one: 0 is nobody's child.  EXPECTED nodes or more will
+ * come. */
 void branches_start(struct branches *b, uint32_t roots, uint32_t expected);
 
 /* The child of PARENT with this FRAME; when there was none, it is the last node now. */

@@ -120,7 +120,8 @@ static const struct select_row *worst_row(enum budget budget, const struct selec
         return worst;
 }
 
-static void set_worst(struct findings *f, struct budget_verdict *v, const struct finding_stack *stack, uint64_t part)
+static void set_worst(struct findings *f, struct budget_verdict *v,
+                      const struct finding_stack *stack, uint64_t part)
 {
         const struct finding_frame *place = finding_place(stack);
         struct str text = { 0 };
@@ -158,7 +159,8 @@ static struct budget_verdict *add_verdict(struct judge *j, struct budget_verdict
 }
 
 /* A broken budget without findings that explain it becomes one itself.  STACK is moved. */
-static void add_budget_finding(struct judge *j, const struct budget_verdict *v, struct finding_stack stack)
+static void add_budget_finding(struct judge *j, const struct budget_verdict *v,
+                               struct finding_stack stack)
 {
         struct finding *made = findings_new(j->f, FINDING_BUDGET, FINDING_BREAKS);
         struct str text = { 0 };
@@ -175,16 +177,18 @@ static void add_budget_finding(struct judge *j, const struct budget_verdict *v, 
 static void judge_total(struct judge *j, enum budget budget, uint64_t measured)
 {
         const struct budget_limit *limit = &j->request->budgets->limits[budget];
-        const struct select_row *worst = budget == BUDGET_RSS ? NULL : worst_row(budget, j->tally->sel);
-        struct budget_verdict v = { .budget = budget, .most = limit->most, .measured = measured, .typed = limit->typed,
-                                    .kept = measured <= limit->most };
+        const struct select_row *worst = budget == BUDGET_RSS ? NULL
+                                                              : worst_row(budget, j->tally->sel);
+        struct budget_verdict v = { .budget = budget, .most = limit->most, .measured = measured,
+                                    .typed = limit->typed, .kept = measured <= limit->most };
         struct finding_stack stack = { 0 };
         struct budget_verdict *made;
 
         if (!limit->set)
                 return;
         if (worst)
-                stack = findings_stack(j->f, j->request, j->recording, j->recording->profile->sites[worst->site].node);
+                stack = findings_stack(j->f, j->request, j->recording,
+                                       j->recording->profile->sites[worst->site].node);
         if (worst)
                 set_worst(j->f, &v, &stack, cost_of(budget, worst));
         made = add_verdict(j, v);
@@ -198,7 +202,8 @@ static void judge_total(struct judge *j, enum budget budget, uint64_t measured)
 static void judge_growth(struct judge *j)
 {
         const struct budget_limit *limit = &j->request->budgets->limits[BUDGET_GROWTH];
-        struct budget_verdict v = { .budget = BUDGET_GROWTH, .most = limit->most, .typed = limit->typed };
+        struct budget_verdict v = { .budget = BUDGET_GROWTH, .most = limit->most,
+                                    .typed = limit->typed };
         const struct profile *p = j->recording->profile;
         struct finding_stack stack = { 0 };
         struct budget_verdict *made;
@@ -220,7 +225,8 @@ static void judge_growth(struct judge *j)
         v.kept = known && v.measured <= v.most;
         if (worst) {
                 stack = findings_stack(j->f, j->request, j->recording, p->sites[worst].node);
-                set_worst(j->f, &v, &stack, (uint64_t)(growth[worst].bytes_per_s * SECONDS_PER_HOUR));
+                set_worst(j->f, &v, &stack,
+                          (uint64_t)(growth[worst].bytes_per_s * SECONDS_PER_HOUR));
         }
         free(growth);
         made = add_verdict(j, v);
@@ -239,7 +245,8 @@ static bool counts(const struct finding *finding, enum budget budget)
         return finding->kind == FINDING_DEFINITE || finding->kind == FINDING_INDIRECT;
 }
 
-/* What hangs on a lost block is lost by who lost that one; some of it may be known, and is then not in the sum. */
+/* What hangs on a lost block is lost by who lost that one; some of it may be known,
+ * and is then not in the sum. */
 static uint64_t lost_bytes(const struct judge *j, const struct finding *finding)
 {
         uint64_t all = finding->bytes + finding->hanging_bytes;
@@ -255,7 +262,8 @@ static uint64_t lost_blocks(const struct judge *j, const struct finding *finding
 }
 
 /* Of leaks, what is definitely lost comes before what hangs on it. */
-static bool is_worse(const struct judge *j, enum budget budget, const struct finding *a, const struct finding *b)
+static bool is_worse(const struct judge *j, enum budget budget, const struct finding *a,
+                     const struct finding *b)
 {
         if (budget == BUDGET_BAD_FREES)
                 return a->count > b->count;
@@ -291,8 +299,9 @@ static const struct finding *break_findings(struct judge *j, enum budget budget)
 static void judge_findings(struct judge *j, enum budget budget, uint64_t measured)
 {
         const struct budget_limit *limit = &j->request->budgets->limits[budget];
-        struct budget_verdict v = { .budget = budget, .most = limit->most, .measured = measured, .measured_bytes = j->tally->bytes,
-                                    .typed = limit->typed, .kept = measured <= limit->most };
+        struct budget_verdict v = { .budget = budget, .most = limit->most, .measured = measured,
+                                    .measured_bytes = j->tally->bytes, .typed = limit->typed,
+                                    .kept = measured <= limit->most };
         const struct finding *worst;
         struct budget_verdict *made;
 
@@ -301,7 +310,8 @@ static void judge_findings(struct judge *j, enum budget budget, uint64_t measure
         if (budget != BUDGET_BAD_FREES)
                 v.reason = j->f->processes[j->f->process_count - 1].unknown;
         else if (v.kept && profile_is_sampled(j->recording->profile))
-                v.reason = "invalid frees are not known: only a sample of blocks was recorded (--sample, or --limit-ledger was near)";
+                v.reason = "invalid frees are not known: only a sample of blocks was recorded "
+                           "(--sample, or --limit-ledger was near)";
         v.kept = v.kept && !v.reason;
         worst = v.kept || v.reason ? NULL : break_findings(j, budget);
         if (worst) {
@@ -346,7 +356,8 @@ static uint32_t find_forbidden(struct judge *j, struct filter *filter, struct bu
 
                 if (!site->allocs || LEDGER_KIND_IS_RESOURCE(site->kind))
                         continue;
-                if (site->node <= 1 || !filter_stack(filter, p, j->recording->symbols, site->node)) {
+                if (site->node <= 1 ||
+                    !filter_stack(filter, p, j->recording->symbols, site->node)) {
                         v->unseen += is_cut(p, site->node) ? site->allocs : 0;
                         continue;
                 }
@@ -363,7 +374,8 @@ static bool fits(void *context, const char *name)
         return filter_matches(context, name);
 }
 
-/* Whether the program and its own libraries have no such function at all.  Where no names are, nothing is known. */
+/* Whether the program and its own libraries have no such function at all.  Where no
+ * names are, nothing is known. */
 static bool is_idle(struct judge *j, struct expressions *wanted)
 {
         const struct profile *p = j->recording->profile;
@@ -379,7 +391,8 @@ static bool is_idle(struct judge *j, struct expressions *wanted)
 static void judge_expression(struct judge *j, const char *expression)
 {
         const struct profile *p = j->recording->profile;
-        struct budget_verdict v = { .budget = BUDGET_NO_ALLOC, .typed = string_pool_text(&j->f->texts, expression) };
+        struct budget_verdict v = { .budget = BUDGET_NO_ALLOC,
+                                    .typed = string_pool_text(&j->f->texts, expression) };
         struct filter filter = { 0 };
         struct err e = { 0 };
         uint32_t worst = 0; /* site */
@@ -392,7 +405,8 @@ static void judge_expression(struct judge *j, const char *expression)
         else
                 v.reason = string_pool_text(&j->f->texts, e.text);
         if (worst) {
-                struct finding_stack stack = findings_stack(j->f, j->request, j->recording, p->sites[worst].node);
+                struct finding_stack stack = findings_stack(j->f, j->request, j->recording,
+                                                            p->sites[worst].node);
 
                 set_worst(j->f, &v, &stack, p->sites[worst].allocs);
                 free(stack.frames);
@@ -400,7 +414,8 @@ static void judge_expression(struct judge *j, const char *expression)
         if (v.unseen && !v.measured && p->meta.depth)
                 v.reason = "it was recorded with stacks too short to tell (--depth)";
         else if (!v.measured && !v.reason && profile_is_sampled(p))
-                v.reason = "only a sample of blocks was recorded (--sample, or --limit-ledger was near), so most allocations are not known";
+                v.reason = "only a sample of blocks was recorded (--sample, or --limit-ledger was "
+                           "near), so most allocations are not known";
         v.kept = !v.measured && !v.reason;
         v.idle = v.kept && is_idle(j, &filter.of[FILTER_INCLUDE]);
         made = add_verdict(j, v);
@@ -413,24 +428,28 @@ static void judge_expression(struct judge *j, const char *expression)
 static const char *find_unfit(struct findings *f, const struct findings_recording *recording)
 {
         const struct profile *p = recording->profile;
-        bool whole = p->meta.complete || (recording->running && !p->meta.stop_reason && !p->totals.lost_events);
+        bool whole = p->meta.complete ||
+                     (recording->running && !p->meta.stop_reason && !p->totals.lost_events);
         struct str why = { 0 };
 
         if (profile_stayed_off(p))
-                str_text(&why, "nothing was recorded: --start-off, and SEEP_ENABLE() was not called");
+                str_text(&why,
+                         "nothing was recorded: --start-off, and SEEP_ENABLE() was not called");
         else if (p->truncated)
                 str_text(&why, "the recording is cut short");
         else if (!whole)
-                str_format(&why, "the recording is not complete%s%s", p->meta.warning_count ? ": " : "",
+                str_format(&why, "the recording is not complete%s%s",
+                           p->meta.warning_count ? ": " : "",
                            p->meta.warning_count ? p->meta.warnings[0] : "");
         return why.length ? findings_keep(f, &why) : NULL;
 }
 
-void budget_judge(struct findings *f, const struct findings_request *r, struct findings_recording *recording,
-                  const struct budget_tally *tally)
+void budget_judge(struct findings *f, const struct findings_request *r,
+                  struct findings_recording *recording, const struct budget_tally *tally)
 {
         const struct profile_totals *totals = &recording->profile->totals;
-        struct judge j = { f, r, recording, tally, r->allow_unseen ? NULL : find_unfit(f, recording) };
+        struct judge j = { f, r, recording, tally,
+                           r->allow_unseen ? NULL : find_unfit(f, recording) };
 
         judge_total(&j, BUDGET_PEAK, totals->peak_bytes);
         judge_total(&j, BUDGET_LIVE, totals->live_bytes);

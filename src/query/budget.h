@@ -2,7 +2,8 @@
 /*
  * budget.h -- what a process may take, and whether it did with that.
  *
- * Keeps:  what cannot be judged is not kept: a budget on leaks without a search for them, any budget on a recording that is not whole.
+ * Keeps:  what cannot be judged is not kept: a budget on leaks without a search for them, any
+ *         budget on a recording that is not whole.
  */
 #ifndef SEEP_QUERY_BUDGET_H
 #define SEEP_QUERY_BUDGET_H
@@ -15,7 +16,8 @@
 #include "query/leaks.h"
 #include "query/select.h"
 
-/* id, option, what is counted (NULL: bytes), and how it goes on; --no-alloc-in comes last, it has no number */
+/* id, option, what is counted (NULL: bytes), and how it goes on; --no-alloc-in
+ * comes last, it has no number */
 #define BUDGETS(X)                                                             \
         X(PEAK, "max-peak", NULL, " at the peak")                              \
         X(LIVE, "max-live", NULL, " at the end")                               \
@@ -42,7 +44,8 @@ struct budget_limit {
 
 struct budgets {
         struct budget_limit limits[BUDGET_COUNT]; /* of NO_ALLOC nothing but SET */
-        const char **expressions;                 /* of NO_ALLOC: each is a budget of its own; they were tried before */
+        const char **expressions;                 /* of NO_ALLOC: each is a budget of its
+                                                   * own; they were tried before */
         uint32_t expression_count;
 };
 
@@ -78,13 +81,14 @@ static inline bool budgets_want_leaks(const struct budgets *b)
 }
 
 /* Judge the last process of F; what exceeds a limit becomes a finding of its own. */
-void budget_judge(struct findings *f, const struct findings_request *r, struct findings_recording *recording,
-                  const struct budget_tally *tally);
+void budget_judge(struct findings *f, const struct findings_request *r,
+                  struct findings_recording *recording, const struct budget_tally *tally);
 
 /* Append "--max-peak 10M", "--no-alloc-in '^audio_'". */
 void budget_name(const struct budget_verdict *v, struct str *out);
 
-/* Append what was measured, or why it was not: "12.3 MiB at the peak; most by parse [a.c:10] (8.0 MiB)". */
+/* Append what was measured, or why it was not: "12.3 MiB at the peak; most by parse [a.c:10] (8.0
+ * MiB)". */
 void budget_say(const struct budget_verdict *v, struct str *out);
 
 uint32_t budgets_broken(const struct findings *f);

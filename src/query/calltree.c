@@ -6,13 +6,15 @@
 
 #include "base/heap.h"
 
-void calltree_start(struct calltree *t, const struct profile *p, struct symbols *s, enum calltree_by by)
+void calltree_start(struct calltree *t, const struct profile *p, struct symbols *s,
+                    enum calltree_by by)
 {
         *t = (struct calltree){ .profile = p, .symbols = s, .by = by, .hidden = symbols_hidden(s) };
         branches_start(&t->nodes, 1, p->node_count); /* as many, but for inlined functions */
 }
 
-void calltree_start_small(struct calltree *t, const struct profile *p, struct symbols *s, enum calltree_by by)
+void calltree_start_small(struct calltree *t, const struct profile *p, struct symbols *s,
+                          enum calltree_by by)
 {
         *t = (struct calltree){ .profile = p, .symbols = s, .by = by, .hidden = symbols_hidden(s) };
         branches_start(&t->nodes, 1, 64);
@@ -40,13 +42,15 @@ void calltree_free(struct calltree *t)
 
 /* ---- frames ---- */
 
-static struct function_key key_of(const struct calltree *t, struct wrapper_frame at, const struct symbol_frame *names)
+static struct function_key key_of(const struct calltree *t, struct wrapper_frame at,
+                                  const struct symbol_frame *names)
 {
         const struct profile_node *n = &t->profile->nodes[at.node];
         struct symbol_frame part = *names;
 
         if (t->by == CALLTREE_BY_PLACE && at.node > 1)
-                return (struct function_key){ .name = n->pc, .file = at.level, .line = n->exact, .module = n->module };
+                return (struct function_key){ .name = n->pc, .file = at.level, .line = n->exact,
+                                              .module = n->module };
         if (t->by < CALLTREE_BY_LINE)
                 part.line = 0;
         if (t->by == CALLTREE_BY_NAME && part.function)
@@ -54,8 +58,10 @@ static struct function_key key_of(const struct calltree *t, struct wrapper_frame
         return function_key_of(t->profile, at.node, &part);
 }
 
-/* Numbers are given in order, so that a new one is the next frame.  AT is one of the COUNT frames of its node, which begin with NAMES. */
-static uint32_t number_of(struct calltree *t, struct wrapper_frame at, const struct symbol_frame *names, uint32_t count)
+/* Numbers are given in order, so that a new one is the next frame.  AT is one of the COUNT frames
+ * of its node, which begin with NAMES. */
+static uint32_t number_of(struct calltree *t, struct wrapper_frame at,
+                          const struct symbol_frame *names, uint32_t count)
 {
         struct function_key key = key_of(t, at, &names[at.level]);
         uint32_t frame = function_key_number(&t->numbers, &key) - 1;
@@ -66,8 +72,9 @@ static uint32_t number_of(struct calltree *t, struct wrapper_frame at, const str
                 t->frame_room = t->frame_room ? t->frame_room * 2 : 256;
                 t->frames = heap_grow(t->frames, t->frame_room, sizeof *t->frames);
         }
-        t->frames[t->frame_count++] =
-                (struct calltree_frame){ at.node, (uint16_t)at.level, (uint16_t)(count - at.level), &names[at.level] };
+        t->frames[t->frame_count++] = (struct calltree_frame){ at.node, (uint16_t)at.level,
+                                                               (uint16_t)(count - at.level),
+                                                               &names[at.level] };
         return frame;
 }
 
@@ -92,8 +99,10 @@ static const struct calltree_place *place_of(struct calltree *t, uint32_t node)
 {
         const struct profile_node *n = &t->profile->nodes[node];
         const struct symbol_frame *names;
-        uint32_t count, place = TABLE_NUMBER(&t->place_numbers, table_hash(n->pc + n->exact, n->module), i,
-                                             t->places[i].pc == n->pc && t->places[i].module == n->module && t->places[i].exact == n->exact);
+        uint32_t count,
+                place = TABLE_NUMBER(&t->place_numbers, table_hash(n->pc + n->exact, n->module), i,
+                                     t->places[i].pc == n->pc && t->places[i].module == n->module &&
+                                             t->places[i].exact == n->exact);
 
         if (place < t->place_count)
                 return &t->places[place];
@@ -102,11 +111,13 @@ static const struct calltree_place *place_of(struct calltree *t, uint32_t node)
                 uint32_t room = 2 * (t->number_count + count) + 256;
 
                 t->number_of = heap_grow(t->number_of, room, sizeof *t->number_of);
-                memset(t->number_of + t->number_room, 0, (room - t->number_room) * sizeof *t->number_of);
+                memset(t->number_of + t->number_room, 0,
+                       (room - t->number_room) * sizeof *t->number_of);
                 t->number_room = room;
         }
         t->places = heap_next(t->places, t->place_count, sizeof *t->places);
-        t->places[t->place_count++] = (struct calltree_place){ n->pc, n->module, t->number_count, (uint16_t)count, n->exact };
+        t->places[t->place_count++] = (struct calltree_place){ n->pc, n->module, t->number_count,
+                                                               (uint16_t)count, n->exact };
         t->number_count += count;
         return &t->places[place];
 }
@@ -129,7 +140,8 @@ static bool is_same_function(const struct calltree *t, uint32_t a, uint32_t b)
                t->profile->nodes[x->node].module == t->profile->nodes[y->node].module;
 }
 
-/* The caller of the function of FRAME as it was first entered, when that is among those that lead to PARENT; else PARENT. */
+/* The caller of the function of FRAME as it was first entered, when that is among those that
+ * lead to PARENT; else PARENT. */
 static uint32_t without_recursion(const struct calltree *t, uint32_t parent, uint32_t frame)
 {
         const struct branches_node *nodes = t->nodes.list;
@@ -141,7 +153,8 @@ static uint32_t without_recursion(const struct calltree *t, uint32_t parent, uin
 }
 
 /* The frames at FROM, of the profile, and those that they are inlined into, called by PARENT. */
-static uint32_t add_frames(struct calltree *t, struct fold *fold, uint32_t parent, struct wrapper_frame from)
+static uint32_t add_frames(struct calltree *t, struct fold *fold, uint32_t parent,
+                           struct wrapper_frame from)
 {
         const struct calltree_place place = *place_of(t, from.node);
 
@@ -168,7 +181,8 @@ static void chain_add(struct calltree *t, uint32_t count, uint32_t node)
         t->chain[count] = node;
 }
 
-uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t *ends, struct wrapper_frame from)
+uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t *ends,
+                      struct wrapper_frame from)
 {
         static const struct symbol_frame nameless;
         uint32_t count = 0, at = from.node, inner;

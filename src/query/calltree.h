@@ -3,9 +3,10 @@
  * calltree.h -- call stacks as one tree of frames with names; equal ones are one.
  *
  * Room:   outside.  What flame graphs, call graphs and tables of stacks are made from.
- * Keeps:  frames are those of walk.h: inlined functions among them, without start code.  Node 0 is the root and has no
- *         frame; a parent's number is smaller than its child's; (parent, frame) is unique.  Of a selection that folds
- *         (fold.h) what it hides is left out, and what a function does until it is called again: its innermost call counts.
+ * Keeps:  frames are those of walk.h: inlined functions among them, without start code.  Node 0 is
+ *         the root and has no frame; a parent's number is smaller than its child's; (parent, frame)
+ *         is unique.  Of a selection that folds (fold.h) what it hides is left out, and what a
+ *         function does until it is called again: its innermost call counts.
  * Cost:   130,000 stacks of 42 frames: 0.1 s, once their names are known.
  */
 #ifndef SEEP_QUERY_CALLTREE_H
@@ -29,7 +30,7 @@ enum calltree_by {
 };
 
 struct calltree_frame {
-        uint32_t node;                    /* of the profile: the first place that has this frame.  0 and 1: no stack */
+        uint32_t node; /* of the profile: the first place that has this frame.  0 and 1: no stack */
         uint16_t level;                   /* which of the frames there, 0 innermost */
         uint16_t rest;                    /* how many it is with those that it is inlined into */
         const struct symbol_frame *names; /* never NULL */
@@ -50,26 +51,32 @@ struct calltree {
         struct calltree_place *places; /* addresses that were met */
         uint32_t place_count;
         struct table place_numbers;
-        uint32_t *number_of; /* of the frames at a place, innermost first: 1 + number; 0 not yet asked for */
+        uint32_t *number_of; /* of the frames at a place, innermost first: 1 +
+                              * number; 0 not yet asked for */
         uint32_t number_count, number_room;
         uint32_t *chain; /* the way outwards from the stack that is being added */
         uint32_t chain_room;
 };
 
-void calltree_start(struct calltree *t, const struct profile *p, struct symbols *s, enum calltree_by by);
+void calltree_start(struct calltree *t, const struct profile *p, struct symbols *s,
+                    enum calltree_by by);
 
 /* The same for a few stacks. */
-void calltree_start_small(struct calltree *t, const struct profile *p, struct symbols *s, enum calltree_by by);
+void calltree_start_small(struct calltree *t, const struct profile *p, struct symbols *s,
+                          enum calltree_by by);
 void calltree_free(struct calltree *t);
 
 /* Nothing more is added: what only that needs is given back. */
 void calltree_settle(struct calltree *t);
 
-/* The node that is the stack from FROM, of SEL's tree, outwards; it is added where it is not there.  SEL is of T's profile.
- * ENDS has an entry for each node of SEL's tree, 0 at first: the nodes that are known.  NULL: for a few stacks it does not pay. */
-uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t *ends, struct wrapper_frame from);
+/* The node that is the stack from FROM, of SEL's tree, outwards; it is added where it is not there.
+ * SEL is of T's profile.  ENDS has an entry for each node of SEL's tree, 0 at first: the nodes that
+ * are known.  NULL: for a few stacks it does not pay. */
+uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t *ends,
+                      struct wrapper_frame from);
 
-/* For forms where the functions at one address are one: who calls NODE and all that it is inlined into.  By place only. */
+/* For forms where the functions at one address are one: who calls NODE and all that it is
+ * inlined into.  By place only. */
 uint32_t calltree_caller(const struct calltree *t, uint32_t node);
 
 #endif

@@ -42,8 +42,10 @@ const char *diff_change_word(enum diff_change change)
 
 enum diff_change diff_change_of(const struct diff *d, const struct diff_row *row)
 {
-        int64_t old = select_weight(d->sel[MATCH_OLD], row->sums[MATCH_OLD]->bytes, row->sums[MATCH_OLD]->count);
-        int64_t new = select_weight(d->sel[MATCH_NEW], row->sums[MATCH_NEW]->bytes, row->sums[MATCH_NEW]->count);
+        int64_t old = select_weight(d->sel[MATCH_OLD], row->sums[MATCH_OLD]->bytes,
+                                    row->sums[MATCH_OLD]->count);
+        int64_t new = select_weight(d->sel[MATCH_NEW], row->sums[MATCH_NEW]->bytes,
+                                    row->sums[MATCH_NEW]->count);
 
         if (old == new)
                 return DIFF_SAME;
@@ -90,8 +92,10 @@ static struct select_known known_of(const struct selection *const sel[MATCH_SIDE
 {
         struct select_known old = select_known(sel[MATCH_OLD]), new = select_known(sel[MATCH_NEW]);
 
-        return (struct select_known){ .calls = old.calls && new.calls, .peak = old.lifetimes && new.lifetimes,
-                                      .temporary = old.temporary && new.temporary, .lifetimes = old.lifetimes && new.lifetimes,
+        return (struct select_known){ .calls = old.calls && new.calls,
+                                      .peak = old.lifetimes && new.lifetimes,
+                                      .temporary = old.temporary && new.temporary,
+                                      .lifetimes = old.lifetimes && new.lifetimes,
                                       .end = old.end && new.end };
 }
 
@@ -125,8 +129,8 @@ static bool is_nothing(const struct diff *d, const struct diff_row *row, const s
         for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++)
                 if (leaks[leak].blocks || leaks[leak].bytes)
                         return false;
-        return !c->allocs && !c->frees && !c->alloc_bytes && !c->live_blocks && !c->live_bytes && !c->peak_blocks &&
-               !c->peak_bytes && !c->temporary;
+        return !c->allocs && !c->frees && !c->alloc_bytes && !c->live_blocks && !c->live_bytes &&
+               !c->peak_blocks && !c->peak_bytes && !c->temporary;
 }
 
 /* SIGN 1 adds, UINT64_MAX subtracts. */
@@ -151,7 +155,8 @@ static void take_leaks(struct diff *d, uint32_t *const places[MATCH_SIDES])
 {
         d->searched = true;
         for (int side = 0; side < MATCH_SIDES; side++)
-                d->searched &= d->sel[side]->moment == SELECT_OF_RUN && profile_scanned(d->sel[side]->profile);
+                d->searched &= d->sel[side]->moment == SELECT_OF_RUN &&
+                               profile_scanned(d->sel[side]->profile);
         if (d->searched)
                 d->leaks = heap_zero(d->count, PROFILE_LEAK_COUNT * sizeof *d->leaks);
         for (int side = 0; d->searched && side < MATCH_SIDES; side++) {
@@ -164,13 +169,15 @@ static void take_leaks(struct diff *d, uint32_t *const places[MATCH_SIDES])
                 for (int k = 0; k < 2; k++)
                         for (uint32_t i = 0; i < parts[k]->count; i++) {
                                 leaks_of_site(&l, parts[k]->rows[i].site, sums);
-                                add_leaks(&d->leaks[(size_t)*place++ * PROFILE_LEAK_COUNT], sums, side == MATCH_NEW ? 1 : UINT64_MAX);
+                                add_leaks(&d->leaks[(size_t)*place++ * PROFILE_LEAK_COUNT], sums,
+                                          side == MATCH_NEW ? 1 : UINT64_MAX);
                         }
                 leaks_free(&l);
         }
 }
 
-/* Rows while they are made: the last one of each stack, and the one before it of the same stack and another kind. */
+/* Rows while they are made: the last one of each stack, and the one before it of the
+ * same stack and another kind. */
 struct making {
         uint32_t *last; /* by id of the stack: 1 + row */
         uint32_t last_room;
@@ -205,14 +212,16 @@ static struct diff_row *row_of(struct diff *d, struct making *g, uint32_t id, ui
         for (uint32_t at = *last; at; at = g->before[at - 1])
                 if (d->rows[at - 1].kind == kind)
                         return &d->rows[at - 1];
-        d->rows[d->count] = (struct diff_row){ .number = d->count, .id = id, .kind = kind, .site = UINT32_MAX, .sums = { &nothing, &nothing } };
+        d->rows[d->count] = (struct diff_row){ .number = d->count, .id = id, .kind = kind,
+                                               .site = UINT32_MAX, .sums = { &nothing, &nothing } };
         g->before[d->count] = *last;
         *last = ++d->count;
         return &d->rows[d->count - 1];
 }
 
 /* What TO has of SIDE and ROW: the selection's rows are not ours to change. */
-static const struct select_row *sum_up(struct diff_row *to, enum match_side side, const struct select_row *row)
+static const struct select_row *sum_up(struct diff_row *to, enum match_side side,
+                                       const struct select_row *row)
 {
         struct select_row *sum = heap_zero(1, sizeof *sum);
 
@@ -223,8 +232,10 @@ static const struct select_row *sum_up(struct diff_row *to, enum match_side side
         return sum;
 }
 
-/* Shown is a stack of the new recording where there is one; of several the one with the lowest number. */
-static void take_row(struct diff *d, struct making *g, enum match_side side, const struct select_row *row, uint32_t *place)
+/* Shown is a stack of the new recording where there is one; of several the one with the lowest
+ * number. */
+static void take_row(struct diff *d, struct making *g, enum match_side side,
+                     const struct select_row *row, uint32_t *place)
 {
         struct wrapper_frame from = { row->node, row->level };
         struct diff_row *to = row_of(d, g, match_stack(&d->match, side, from), row->kind);
@@ -306,17 +317,19 @@ static void sort_rows(struct diff *d)
                 keys[i] = arrange_down(d->rows[i].key);
         arrange_by(order, d->count, keys);
         for (uint32_t i = 0; i < d->count; i++)
-                keys[i] = ~(d->rows[i].key < 0 ? -(uint64_t)d->rows[i].key : (uint64_t)d->rows[i].key);
+                keys[i] = ~(d->rows[i].key < 0 ? -(uint64_t)d->rows[i].key
+                                               : (uint64_t)d->rows[i].key);
         arrange_by(order, d->count, keys);
         place_rows(d->rows, order, d->count);
         free(order);
         free(keys);
 }
 
-void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES],
-               enum sort_key key)
+void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES],
+               struct symbols *const s[MATCH_SIDES], enum sort_key key)
 {
-        *d = (struct diff){ .sel = { sel[0], sel[1] }, .symbols = { s[0], s[1] }, .known = known_of(sel) };
+        *d = (struct diff){ .sel = { sel[0], sel[1] }, .symbols = { s[0], s[1] },
+                            .known = known_of(sel) };
         match_start(&d->match, sel, s);
         take_sides(d);
         for (uint32_t i = 0; i < d->count; i++) {

@@ -39,7 +39,7 @@ struct diff_row {
         struct wrapper_frame from;
         uint32_t kind;
         const struct select_row *sums[MATCH_SIDES]; /* of a side that does not have it: all zero */
-        uint8_t own;                                /* by side, a bit: several rows were summed up */
+        uint8_t own; /* by side, a bit: several rows were summed up */
         bool equal;               /* no number changed */
         int64_t key;              /* what orders it */
 };
@@ -55,9 +55,10 @@ struct diff {
         bool searched; /* both, and at the end: what leaks changed by is known */
 };
 
-/* SEL: of the same cost.  Ordered by KEY: live-bytes, live-blocks, peak-bytes, alloc-bytes or allocs. */
-void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES],
-               enum sort_key key);
+/* SEL: of the same cost.  Ordered by KEY: live-bytes, live-blocks, peak-bytes, alloc-bytes or
+ * allocs. */
+void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES],
+               struct symbols *const s[MATCH_SIDES], enum sort_key key);
 void diff_free(struct diff *d);
 
 /* New - old; numbers wrap. */
@@ -80,7 +81,8 @@ const struct leaks_sum *diff_row_leaks(const struct diff *d, const struct diff_r
 /* What all leaks changed by, by class: negative ones as they wrap. */
 void diff_leaks(const struct diff *d, struct leaks_sum sums[PROFILE_LEAK_COUNT]);
 
-/* For qsort.  What grew most first, what shrank most last; or, ABS, the larger change first, up before down. */
+/* For qsort.  What grew most first, what shrank most last; or, ABS, the larger
+ * change first, up before down. */
 int diff_order(int64_t x, int64_t y);
 int diff_order_abs(int64_t x, int64_t y);
 

@@ -22,8 +22,10 @@ bool errors_is_known(const struct profile *p, const struct profile_error *error)
         return error->alloc_site && error->alloc_site < p->site_count;
 }
 
-/* As profile_block_around(), the block copied to FOUND.  Only old recordings come here: it is a walk over all. */
-static const struct profile_block *packed_around(const struct profile *p, uint64_t address, struct profile_block *found)
+/* As profile_block_around(), the block copied to FOUND.  Only old recordings come
+ * here: it is a walk over all. */
+static const struct profile_block *packed_around(const struct profile *p, uint64_t address,
+                                                 struct profile_block *found)
 {
         const struct profile_block *last = NULL;
         struct packed_walk w;
@@ -38,7 +40,8 @@ static const struct profile_block *packed_around(const struct profile *p, uint64
         return last;
 }
 
-/* The agent has told it, unless the recording is older than that: then the blocks of its end are asked. */
+/* The agent has told it, unless the recording is older than that: then the blocks of its end are
+ * asked. */
 struct errors_block errors_around(const struct profile *p, const struct profile_error *error)
 {
         const struct profile_block *block;
@@ -47,8 +50,10 @@ struct errors_block errors_around(const struct profile *p, const struct profile_
         if (error->type != LEDGER_ERROR_UNKNOWN_FREE)
                 return (struct errors_block){ 0 };
         if (errors_is_known(p, error))
-                return (struct errors_block){ error->address - error->given, error->size, error->alloc_site };
-        block = p->packed_blocks.sections ? packed_around(p, error->address, &found) : profile_block_around(p, error->address);
+                return (struct errors_block){ error->address - error->given, error->size,
+                                              error->alloc_site };
+        block = p->packed_blocks.sections ? packed_around(p, error->address, &found)
+                                          : profile_block_around(p, error->address);
         if (!block || block->birth_ms > error->first_ms || block->address == error->address)
                 return (struct errors_block){ 0 };
         return (struct errors_block){ block->address, block->size, block->site };
@@ -56,15 +61,20 @@ struct errors_block errors_around(const struct profile *p, const struct profile_
 
 uint32_t errors_origin(const struct profile *p, const struct profile_error *error)
 {
-        uint32_t site = errors_is_known(p, error) ? error->alloc_site : errors_around(p, error).site;
+        uint32_t site = errors_is_known(p, error) ? error->alloc_site
+                                                  : errors_around(p, error).site;
 
         return site < p->site_count ? site : 0;
 }
 
 /* "memory of new, 124 bytes, released by delete as 4 bytes" */
-static void errors_mismatch(const struct profile *p, const struct profile_error *error, struct str *out)
+static void errors_mismatch(const struct profile *p, const struct profile_error *error,
+                            struct str *out)
 {
-        str_format(out, "memory of %s", errors_is_known(p, error) ? profile_kind_name(p, p->sites[error->alloc_site].kind) : "?");
+        str_format(out, "memory of %s",
+                   errors_is_known(p, error)
+                           ? profile_kind_name(p, p->sites[error->alloc_site].kind)
+                           : "?");
         if (error->wrong == LEDGER_WRONG_SIZE)
                 str_format(out, ", %" PRIu64 " byte%s,", error->size, error->size == 1 ? "" : "s");
         if (error->wrong == LEDGER_WRONG_ALIGNMENT && error->alignment)
@@ -73,7 +83,8 @@ static void errors_mismatch(const struct profile *p, const struct profile_error 
                 str_text(out, ", without an alignment,");
         str_format(out, " freed by %s", release_name(error->release));
         if (error->wrong == LEDGER_WRONG_SIZE)
-                str_format(out, " of %" PRIu64 " byte%s", error->given, error->given == 1 ? "" : "s");
+                str_format(out, " of %" PRIu64 " byte%s", error->given,
+                           error->given == 1 ? "" : "s");
         if (error->wrong == LEDGER_WRONG_ALIGNMENT && error->given)
                 str_format(out, " with alignment %" PRIu64, error->given);
         else if (error->wrong == LEDGER_WRONG_ALIGNMENT)

@@ -26,11 +26,12 @@ static int expression_try(const char *text, size_t length)
         return status;
 }
 
-/* regcomp does not tell where the fault is.  What was opened and not closed begins where the longest good start ends;
- * any other fault is seen as soon as its last character is there. */
+/* regcomp does not tell where the fault is.  What was opened and not closed begins where the
+ * longest good start ends; any other fault is seen as soon as its last character is there. */
 static size_t expression_fault(const char *text, int status)
 {
-        bool open = status == REG_EPAREN || status == REG_EBRACK || status == REG_EBRACE || status == REG_EESCAPE;
+        bool open = status == REG_EPAREN || status == REG_EBRACK || status == REG_EBRACE ||
+                    status == REG_EESCAPE;
         size_t length = strlen(text), at;
 
         for (at = open ? length - 1 : 1; open ? at > 0 : at < length; at += open ? (size_t)-1 : 1)
@@ -51,7 +52,8 @@ static bool expression_explain(const char *text, int status, const regex_t *comp
         at = expression_fault(text, status);
         for (size_t i = 0; i < at; i++)
                 columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-        return err_set(e, ERR_EXIT_USAGE, "not a regular expression: %s, at character %zu\n    %s\n    %*s^", why,
+        return err_set(e, ERR_EXIT_USAGE,
+                       "not a regular expression: %s, at character %zu\n    %s\n    %*s^", why,
                        columns + 1, text, (int)columns, "");
 }
 

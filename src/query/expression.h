@@ -15,8 +15,8 @@ struct expressions {
         uint32_t count;
 };
 
-/* Add a POSIX extended expression; it matches anywhere in a text unless it is anchored.  false: it is not one, and the
- * text of E (exit code 2) shows it with a caret below the fault. */
+/* Add a POSIX extended expression; it matches anywhere in a text unless it is anchored.  false: it
+ * is not one, and the text of E (exit code 2) shows it with a caret below the fault. */
 bool expressions_add(struct expressions *x, const char *text, struct err *e);
 bool expressions_match(const struct expressions *x, const char *text);
 void expressions_free(struct expressions *x);

@@ -2,7 +2,8 @@
 /*
  * filter.c -- which stacks a report shows: regular expressions over function and module names.
  *
- * Cost:   an expression is tried once per distinct name, a stack is walked only to the first node already decided.
+ * Cost:   an expression is tried once per distinct name, a stack is walked only to the
+ *         first node already decided.
  */
 #include "query/filter.h"
 
@@ -100,13 +101,15 @@ static void filter_judge_nodes(struct filter *f, const struct profile *p, struct
                 of[i] = i > 1 ? of[above] : FILTER_NOTHING;
                 if (i <= 1)
                         continue;
-                if (!symbols_is_start(s, i) && n->module < p->module_count && verdicts[n->module] != FILTER_NOTHING)
+                if (!symbols_is_start(s, i) && n->module < p->module_count &&
+                    verdicts[n->module] != FILTER_NOTHING)
                         of[i] = verdicts[n->module];
         }
         free(verdicts);
 }
 
-static struct filter_memo *filter_remember(struct filter *f, const struct profile *p, struct symbols *s)
+static struct filter_memo *filter_remember(struct filter *f, const struct profile *p,
+                                           struct symbols *s)
 {
         struct filter_memo *m = f->memo;
 
@@ -130,7 +133,8 @@ static enum filter_verdict filter_known_name(struct filter *f, const char *name)
         return (enum filter_verdict)*known;
 }
 
-static enum filter_verdict filter_node(struct filter *f, const struct profile *p, struct symbols *s, uint32_t node)
+static enum filter_verdict filter_node(struct filter *f, const struct profile *p, struct symbols *s,
+                                       uint32_t node)
 {
         const struct symbol_frame *frames;
         uint32_t count = symbols_node(s, node, &frames);
@@ -151,7 +155,8 @@ static enum filter_verdict filter_node(struct filter *f, const struct profile *p
 }
 
 /* Walk outwards until a node is decided, then write the verdict to all on the way. */
-static enum filter_verdict filter_frames(struct filter *f, const struct profile *p, struct symbols *s, uint32_t node)
+static enum filter_verdict filter_frames(struct filter *f, const struct profile *p,
+                                         struct symbols *s, uint32_t node)
 {
         uint8_t *known = f->memo->frames;
         enum filter_verdict verdict = FILTER_NOTHING;
@@ -185,7 +190,8 @@ bool filter_stack(struct filter *f, const struct profile *p, struct symbols *s, 
         filter_remember(f, p, s);
         if (by_module && !filter_passes(f->memo->modules[node], filter_has(f, FILTER_MODULE)))
                 return false;
-        return !by_name || filter_passes(filter_frames(f, p, s, node), filter_has(f, FILTER_INCLUDE));
+        return !by_name ||
+               filter_passes(filter_frames(f, p, s, node), filter_has(f, FILTER_INCLUDE));
 }
 
 bool filter_thread(const struct filter *f, const struct profile_thread *thread)

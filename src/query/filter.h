@@ -2,10 +2,10 @@
 /*
  * filter.h -- which stacks a report shows: regular expressions over function and module names.
  *
- * Keeps:  from the innermost frame outwards, the first frame whose name matches decides; where both match one frame,
- *         exclude wins ("-i parse -x small" shows parse_big, not parse_small).  A stack nothing matches is shown,
- *         unless there is an include.  Modules the same, except that the C library's start code outside of main counts
- *         for none: it is in every stack.
+ * Keeps:  from the innermost frame outwards, the first frame whose name matches decides; where both
+ *         match one frame, exclude wins ("-i parse -x small" shows parse_big, not parse_small).  A
+ *         stack nothing matches is shown, unless there is an include.  Modules the same, except
+ *         that the C library's start code outside of main counts for none: it is in every stack.
  */
 #ifndef SEEP_QUERY_FILTER_H
 #define SEEP_QUERY_FILTER_H
@@ -52,7 +52,8 @@ bool filter_matches(const struct expressions *x, const char *name);
 /* Whether the stack of NODE is shown.  P and S must be the same in all calls for one filter. */
 bool filter_stack(struct filter *f, const struct profile *p, struct symbols *s, uint32_t node);
 
-/* Whether a thread is shown: by its name, or by its number written out.  true without a FILTER_THREAD. */
+/* Whether a thread is shown: by its name, or by its number written out.  true
+ * without a FILTER_THREAD. */
 bool filter_thread(const struct filter *f, const struct profile_thread *thread);
 
 #endif

@@ -23,7 +23,8 @@
 const struct finding_words *finding_words(enum finding_kind kind)
 {
         static const struct finding_words words[FINDING_KINDS] = {
-#define FINDING_WORDS(id, word, valgrind, title, text) [FINDING_##id] = { word, valgrind, title, text },
+#define FINDING_WORDS(id, word, valgrind, title, text) \
+        [FINDING_##id] = { word, valgrind, title, text },
                 FINDINGS_KINDS(FINDING_WORDS)
 #undef FINDING_WORDS
         };
@@ -60,7 +61,8 @@ static void say_leak(const struct finding *finding, struct str *out)
                 return;
         str_text(out, ", with ");
         say_amount(finding->hanging_bytes, finding->hanging_count, "block", out);
-        str_text(out, finding->count == 1 ? " reachable only through it" : " reachable only through them");
+        str_text(out, finding->count == 1 ? " reachable only through it"
+                                          : " reachable only through them");
 }
 
 void finding_say(const struct finding *finding, struct str *out)
@@ -80,9 +82,11 @@ void finding_say(const struct finding *finding, struct str *out)
                 if (finding->count > 1)
                         str_text(out, ", "), text_count(out, (int64_t)finding->count, "time");
                 if (finding->offset)
-                        str_text(out, ", "), text_count(out, (int64_t)finding->offset, "byte"), str_text(out, " inside a block");
+                        str_text(out, ", "), text_count(out, (int64_t)finding->offset, "byte"),
+                                str_text(out, " inside a block");
                 if (finding->bytes)
-                        str_text(out, finding->offset ? " of " : ", of "), text_size(out, (int64_t)finding->bytes);
+                        str_text(out, finding->offset ? " of " : ", of "),
+                                text_size(out, (int64_t)finding->bytes);
         }
 }
 
@@ -95,7 +99,8 @@ const struct finding_frame *finding_place(const struct finding_stack *stack)
 
 void finding_frame_say(const struct finding_frame *frame, struct str *out)
 {
-        struct symbol_frame place = { .file = frame->path ? frame->path : frame->file, .line = frame->line };
+        struct symbol_frame place = { .file = frame->path ? frame->path : frame->file,
+                                      .line = frame->line };
 
         str_text(out, frame->function);
         label_place(&place, out);
@@ -128,13 +133,15 @@ static bool is_own(const struct profile *p, const char *module)
         return !location_is_system(module) || (p->meta.exe && strcmp(module, p->meta.exe) == 0);
 }
 
-static void add_frame(struct findings *f, const struct findings_request *r, const struct findings_recording *recording, uint32_t node,
+static void add_frame(struct findings *f, const struct findings_request *r,
+                      const struct findings_recording *recording, uint32_t node,
                       const struct symbol_frame *frame, struct finding_stack *out)
 {
         const struct profile *p = recording->profile;
         const struct profile_node *n = &p->nodes[node];
         const char *module = n->module < p->module_count ? p->modules[n->module].path : NULL;
-        struct finding_frame made = { .line = frame->line, .inlined = frame->inlined, .address = n->pc - !n->exact };
+        struct finding_frame made = { .line = frame->line, .inlined = frame->inlined,
+                                      .address = n->pc - !n->exact };
         struct str name = { 0 };
 
         label_short(p, node, frame, &name);
@@ -157,21 +164,24 @@ static bool is_same_function(const struct finding_frame *a, const struct finding
                (!a->module || !b->module || strcmp(a->module, b->module) == 0);
 }
 
-/* From the outside inwards, as calltree.h does: where a function is called again, what it did until then goes away. */
+/* From the outside inwards, as calltree.h does: where a function is called again, what it
+ * did until then goes away. */
 static void fold_recursion(struct finding_stack *stack)
 {
         for (uint32_t i = stack->count; i-- > 0;) {
                 uint32_t outer = stack->count;
 
                 for (uint32_t k = i + 1; k < stack->count && !stack->frames[i].folded; k++)
-                        if (!stack->frames[k].folded && is_same_function(&stack->frames[i], &stack->frames[k]))
+                        if (!stack->frames[k].folded &&
+                            is_same_function(&stack->frames[i], &stack->frames[k]))
                                 outer = k;
                 for (uint32_t k = i + 1; k <= outer && outer < stack->count; k++)
                         stack->frames[k].folded = true;
         }
 }
 
-struct finding_stack findings_stack(struct findings *f, const struct findings_request *r, struct findings_recording *recording, uint32_t node)
+struct finding_stack findings_stack(struct findings *f, const struct findings_request *r,
+                                    struct findings_recording *recording, uint32_t node)
 {
         const struct profile *p = recording->profile;
         struct wrapper_frame from = wrappers_trim(recording->wrappers, p, recording->symbols, node);
@@ -180,7 +190,8 @@ struct finding_stack findings_stack(struct findings *f, const struct findings_re
 
         while (walk_next(&w)) {
                 add_frame(f, r, recording, w.node, w.frame, &made);
-                made.frames[made.count - 1].folded = recording->fold && !fold_shows(recording->fold, w.node, w.level);
+                made.frames[made.count - 1].folded = recording->fold &&
+                                                     !fold_shows(recording->fold, w.node, w.level);
         }
         if (recording->fold && !recording->fold->recursion)
                 fold_recursion(&made);
@@ -201,15 +212,18 @@ static const char *module_name(const char *path, struct str *out)
         return str_get(out);
 }
 
-/* Frames without those outside that begin a thread, or Rust's main: they are of the system and change with it, not with the program. */
+/* Frames without those outside that begin a thread, or Rust's main: they are of the system and
+ * change with it, not with the program. */
 static uint32_t own_frames(const struct finding_stack *stack)
 {
         const struct finding_frame *frames = stack->frames;
         uint32_t count = 0;
 
-        while (count < stack->count && !strstr(frames[count].function, "::__rust_begin_short_backtrace"))
+        while (count < stack->count &&
+               !strstr(frames[count].function, "::__rust_begin_short_backtrace"))
                 count++;
-        if (count && count < stack->count && strncmp(frames[count - 1].function, "core::ops::function::FnOnce::call_once", 38) == 0)
+        if (count && count < stack->count &&
+            strncmp(frames[count - 1].function, "core::ops::function::FnOnce::call_once", 38) == 0)
                 count--;
         while (count && frames[count - 1].module && start_is_libc(frames[count - 1].module))
                 count--;
@@ -241,7 +255,9 @@ void findings_names(const struct finding_stack *stack, struct str *out)
                 if (at < count)
                         continue;
                 str_text(out, count ? " < " : "");
-                text_name(out, frame->signature ? frame->function : frame->module ? module_name(frame->module, &module) : "?");
+                text_name(out, frame->signature ? frame->function
+                               : frame->module  ? module_name(frame->module, &module)
+                                                : "?");
                 told[count++] = frame;
         }
         str_free(&module);
@@ -269,7 +285,8 @@ struct finding *findings_new(struct findings *f, enum finding_kind kind, enum fi
 
         f->all = heap_grow(f->all, f->count + 1, sizeof *f->all);
         made = &f->all[f->count++];
-        *made = (struct finding){ .kind = kind, .state = state, .process = f->process_count - 1, .processes = 1 };
+        *made = (struct finding){ .kind = kind, .state = state, .process = f->process_count - 1,
+                                  .processes = 1 };
         return made;
 }
 
@@ -302,11 +319,15 @@ static void add_process(struct findings *f, const struct findings_recording *rec
 {
         const struct profile *p = recording->profile;
         struct findings_process made = { .program = string_pool_text(&f->texts, p->meta.program),
-                                         .exe = string_pool_text(&f->texts, p->meta.exe), .recording = string_pool_text(&f->texts, recording->path),
-                                         .arg_count = p->meta.arg_count, .pid = p->meta.pid, .ppid = p->meta.ppid,
-                                         .duration_ms = p->meta.duration_ms, .peak_bytes = p->totals.peak_bytes,
-                                         .live_bytes = p->totals.live_bytes, .allocations = p->totals.allocations,
-                                         .ended = ending_of(f, &p->meta), .crashed = has_crashed(&p->meta) };
+                                         .exe = string_pool_text(&f->texts, p->meta.exe),
+                                         .recording = string_pool_text(&f->texts, recording->path),
+                                         .arg_count = p->meta.arg_count, .pid = p->meta.pid,
+                                         .ppid = p->meta.ppid, .duration_ms = p->meta.duration_ms,
+                                         .peak_bytes = p->totals.peak_bytes,
+                                         .live_bytes = p->totals.live_bytes,
+                                         .allocations = p->totals.allocations,
+                                         .ended = ending_of(f, &p->meta),
+                                         .crashed = has_crashed(&p->meta) };
 
         made.args = heap_zero(made.arg_count, sizeof *made.args);
         for (uint32_t i = 0; i < made.arg_count; i++)
@@ -316,14 +337,16 @@ static void add_process(struct findings *f, const struct findings_recording *rec
 }
 
 /* Give the last finding its stack and its state. */
-static bool place_finding(struct findings *f, const struct findings_request *r, struct findings_recording *recording, uint32_t node)
+static bool place_finding(struct findings *f, const struct findings_request *r,
+                          struct findings_recording *recording, uint32_t node)
 {
         struct finding *last = &f->all[f->count - 1];
         bool known;
 
         last->stack = findings_stack(f, r, recording, node);
         last->fingerprint = findings_fingerprint(&last->stack);
-        known = baseline_knows(r->baseline, last->kind, last->fingerprint) || (r->accept && last->state != FINDING_HINT);
+        known = baseline_knows(r->baseline, last->kind, last->fingerprint) ||
+                (r->accept && last->state != FINDING_HINT);
         if (known && !r->accept && !baseline_allows(r->baseline, last, &last->known_bytes))
                 known = false;
         else
@@ -333,7 +356,8 @@ static bool place_finding(struct findings *f, const struct findings_request *r, 
         return known;
 }
 
-static void add_leaks(struct findings *f, const struct findings_request *r, struct findings_recording *recording, const struct leaks *l,
+static void add_leaks(struct findings *f, const struct findings_request *r,
+                      struct findings_recording *recording, const struct leaks *l,
                       struct budget_tally *tally)
 {
         static const enum finding_kind kinds[] = { [PROFILE_LEAK_POSSIBLE] = FINDING_POSSIBLE,
@@ -352,20 +376,24 @@ static void add_leaks(struct findings *f, const struct findings_request *r, stru
                 made->bytes = row->own.bytes;
                 made->hanging_count = row->hanging.blocks;
                 made->hanging_bytes = row->hanging.bytes;
-                if (place_finding(f, r, recording, recording->profile->sites[row->stack->site].node) || possible)
+                if (place_finding(f, r, recording,
+                                  recording->profile->sites[row->stack->site].node) ||
+                    possible)
                         continue;
                 tally->blocks += row->own.blocks;
                 tally->bytes += row->own.bytes;
         }
 }
 
-static void add_releases(struct findings *f, const struct findings_request *r, struct findings_recording *recording, const struct leaks *l,
+static void add_releases(struct findings *f, const struct findings_request *r,
+                         struct findings_recording *recording, const struct leaks *l,
                          struct budget_tally *tally)
 {
-        static const enum finding_kind kinds[] = { [LEDGER_ERROR_NONE] = FINDING_UNKNOWN_FREE,
-                                                   [LEDGER_ERROR_DOUBLE_FREE] = FINDING_DOUBLE_FREE,
-                                                   [LEDGER_ERROR_MISMATCHED] = FINDING_MISMATCHED,
-                                                   [LEDGER_ERROR_UNKNOWN_FREE] = FINDING_UNKNOWN_FREE };
+        static const enum finding_kind kinds[] = {
+                [LEDGER_ERROR_NONE] = FINDING_UNKNOWN_FREE,
+                [LEDGER_ERROR_DOUBLE_FREE] = FINDING_DOUBLE_FREE,
+                [LEDGER_ERROR_MISMATCHED] = FINDING_MISMATCHED,
+                [LEDGER_ERROR_UNKNOWN_FREE] = FINDING_UNKNOWN_FREE };
         const struct profile *p = recording->profile;
         uint64_t excused = 0; /* of all, of which the list may be only the first ones */
 
@@ -377,11 +405,15 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
                 struct finding *made;
 
                 if (!known) {
-                        made = findings_new(f, kinds[error->type <= LEDGER_ERROR_UNKNOWN_FREE ? error->type : 0], FINDING_ALLOWED);
+                        made = findings_new(
+                                f,
+                                kinds[error->type <= LEDGER_ERROR_UNKNOWN_FREE ? error->type : 0],
+                                FINDING_ALLOWED);
                         errors_what(p, error, &what);
                         made->text = findings_keep(f, &what);
                         made->count = error->count;
-                        made->bytes = error->wrong == LEDGER_WRONG_SIZE ? 0 : error->size; /* which the text has told */
+                        /* Which the text has told. */
+                        made->bytes = error->wrong == LEDGER_WRONG_SIZE ? 0 : error->size;
                         made->address = error->address;
                         made->thread = error->thread;
                         if (around.site) {
@@ -391,7 +423,8 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
                         if (error->free_node)
                                 made->first = findings_stack(f, r, recording, error->free_node);
                         if (errors_origin(p, error))
-                                made->origin = findings_stack(f, r, recording, p->sites[errors_origin(p, error)].node);
+                                made->origin = findings_stack(
+                                        f, r, recording, p->sites[errors_origin(p, error)].node);
                         made->origin_print = findings_fingerprint(&made->origin);
                         known = place_finding(f, r, recording, error->node);
                 }
@@ -403,8 +436,8 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
 
 /* ---- rules ---- */
 
-static bool read_rules(const struct findings_request *r, const struct profile *p, struct suppressions *rules, struct str *trouble,
-                       struct err *e)
+static bool read_rules(const struct findings_request *r, const struct profile *p,
+                       struct suppressions *rules, struct str *trouble, struct err *e)
 {
         for (uint32_t i = 0; i < r->suppression_count; i++)
                 if (!suppress_read_file(rules, r->suppressions[i], e))
@@ -415,7 +448,8 @@ static bool read_rules(const struct findings_request *r, const struct profile *p
 
 static bool same_rule(const struct findings_rule *a, const struct findings_rule *b)
 {
-        return a->name == b->name && a->file == b->file && a->line == b->line; /* texts of one pool */
+        /* texts of one pool. */
+        return a->name == b->name && a->file == b->file && a->line == b->line;
 }
 
 /* The same rules are read again for each process: sum up what they did. */
@@ -424,8 +458,13 @@ static void add_rules(struct findings *f, const struct suppressions *rules)
         for (uint32_t i = 0; i < rules->count; i++) {
                 const struct suppress_rule *rule = &rules->rules[i];
                 struct findings_rule made = { string_pool_text(&f->texts, rule->name),
-                                              rule->source == SUPPRESS_FILE ? string_pool_text(&f->texts, rule->file) : NULL,
-                                              rule->at, rule->times, rule->blocks, rule->bytes };
+                                              rule->source == SUPPRESS_FILE
+                                                      ? string_pool_text(&f->texts, rule->file)
+                                                      : NULL,
+                                              rule->at,
+                                              rule->times,
+                                              rule->blocks,
+                                              rule->bytes };
                 uint32_t at = 0;
 
                 if (!made.times && !made.file)
@@ -461,8 +500,9 @@ static const char *find_unknown(struct findings *f, const struct leaks *l)
         return why.length ? findings_keep(f, &why) : NULL;
 }
 
-static void add_leaks_and_releases(struct findings *f, const struct findings_request *r, struct findings_recording *recording,
-                                   struct suppressions *rules, struct budget_tally *tally)
+static void add_leaks_and_releases(struct findings *f, const struct findings_request *r,
+                                   struct findings_recording *recording, struct suppressions *rules,
+                                   struct budget_tally *tally)
 {
         struct leaks_request request = { .suppressions = rules, .key = LEAKS_BY_LEAKED_BYTES };
         struct leaks leaks;
@@ -477,18 +517,21 @@ static void add_leaks_and_releases(struct findings *f, const struct findings_req
         leaks_free(&leaks);
 }
 
-static void add_unseen(struct findings *f, const struct findings_request *r, const struct profile *p)
+static void add_unseen(struct findings *f, const struct findings_request *r,
+                       const struct profile *p)
 {
         for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++) {
                 struct str text = { 0 };
 
                 if (unseen_say(p, reason, &text))
-                        findings_new(f, FINDING_UNSEEN, r->allow_unseen ? FINDING_ALLOWED : FINDING_BREAKS)->text = findings_keep(f, &text);
+                        findings_new(f, FINDING_UNSEEN,
+                                     r->allow_unseen ? FINDING_ALLOWED : FINDING_BREAKS)
+                                ->text = findings_keep(f, &text);
         }
 }
 
-bool findings_add(struct findings *f, const struct findings_request *r, struct findings_recording *recording, struct str *trouble,
-                  struct err *e)
+bool findings_add(struct findings *f, const struct findings_request *r,
+                  struct findings_recording *recording, struct str *trouble, struct err *e)
 {
         struct select_request request = { .cost = SELECT_LIVE, .wrappers = recording->wrappers };
         struct suppressions rules = { 0 };
@@ -542,9 +585,9 @@ static int by_weight(const void *a, const void *b)
 
 static bool is_same(const struct finding *a, const struct finding *b)
 {
-        return a->kind == b->kind && a->kind != FINDING_BUDGET && a->fingerprint == b->fingerprint &&
-               a->origin_print == b->origin_print && a->text == b->text &&
-               placed(a)->line == placed(b)->line;
+        return a->kind == b->kind && a->kind != FINDING_BUDGET &&
+               a->fingerprint == b->fingerprint && a->origin_print == b->origin_print &&
+               a->text == b->text && placed(a)->line == placed(b)->line;
 }
 
 static void free_finding(struct finding *finding)

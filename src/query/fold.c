@@ -14,12 +14,14 @@ enum { CONTEXT_OUTSIDE = 1, CONTEXT_OWN, CONTEXT_LIBRARY };
 
 /* ---- files of code ---- */
 
-/* The length of what PATH shares with all that belongs to it: the folder above "bin" of an installation, the folder around
- * that of a program that was built; 0: that is a folder of everybody's. */
+/* The length of what PATH shares with all that belongs to it: the folder above "bin"
+ * of an installation, the folder around that of a program that was built; 0: that is
+ * a folder of everybody's. */
 static size_t prefix_of(const char *path)
 {
-        static const char *const common[] = { "/usr", "/usr/local", "/usr/lib", "/usr/lib64", "/usr/libexec", "/lib",
-                                              "/home", "/root", "/tmp", "/var/tmp", "/opt", "/srv" };
+        static const char *const common[] = { "/usr", "/usr/local", "/usr/lib", "/usr/lib64",
+                                              "/usr/libexec", "/lib", "/home", "/root", "/tmp",
+                                              "/var/tmp", "/opt", "/srv" };
         const char *name = strrchr(path, '/');
         size_t folder = name ? (size_t)(name - path) : 0, around = folder;
 
@@ -36,7 +38,8 @@ static size_t prefix_of(const char *path)
 
 static bool is_language(const char *base)
 {
-        static const char *const libraries[] = { "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so", "libstd-" };
+        static const char *const libraries[] = { "libstdc++.so", "libc++.so", "libc++abi.so",
+                                                 "libgcc_s.so", "libstd-" };
 
         for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
                 if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
@@ -46,7 +49,8 @@ static bool is_language(const char *base)
 
 static bool is_elsewhere(const char *path)
 {
-        static const char *const folders[] = { "/usr/", "/opt/", "/nix/store/", "/gnu/store/", "/snap/" };
+        static const char *const folders[] = { "/usr/", "/opt/", "/nix/store/", "/gnu/store/",
+                                               "/snap/" };
 
         for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
                 if (strncmp(path, folders[i], strlen(folders[i])) == 0)
@@ -56,7 +60,8 @@ static bool is_elsewhere(const char *path)
 
 static enum fold_kind module_kind(const struct profile *p, uint32_t module)
 {
-        const char *path = module < p->module_count ? p->modules[module].path : NULL, *exe = p->meta.exe;
+        const char *path = module < p->module_count ? p->modules[module].path : NULL,
+                   *exe = p->meta.exe;
         size_t prefix;
 
         if (!path || path[0] != '/') /* code that was made while the program ran */
@@ -76,9 +81,11 @@ static enum fold_kind module_kind(const struct profile *p, uint32_t module)
 /* Whose code a source FILE is, whatever it was compiled into; 0: the file does not tell. */
 static enum fold_kind file_kind(const char *file)
 {
-        static const char *const language[] = { "/include/c++/", "/rustc/", "library/std/src/", "library/core/src/",
-                                                "library/alloc/src/", "/libstdc++-v3/" };
-        static const char *const packages[] = { "/.cargo/registry/", "/.cargo/git/", "/site-packages/", "/node_modules/" };
+        static const char *const language[] = { "/include/c++/", "/rustc/", "library/std/src/",
+                                                "library/core/src/", "library/alloc/src/",
+                                                "/libstdc++-v3/" };
+        static const char *const packages[] = { "/.cargo/registry/", "/.cargo/git/",
+                                                "/site-packages/", "/node_modules/" };
 
         for (size_t i = 0; i < sizeof language / sizeof *language; i++)
                 if (strstr(file, language[i]))
@@ -95,7 +102,8 @@ static bool is_implementation(const struct symbol_frame *frame)
         return frame->function[0] == '<' && frame->file && !file_kind(frame->file);
 }
 
-static enum fold_kind kind_of(enum fold_kind module, const struct symbol_frame *frame, bool machinery)
+static enum fold_kind kind_of(enum fold_kind module, const struct symbol_frame *frame,
+                              bool machinery)
 {
         enum fold_kind by_file = frame->file ? file_kind(frame->file) : 0;
 
@@ -107,10 +115,12 @@ static enum fold_kind kind_of(enum fold_kind module, const struct symbol_frame *
 /* Of a wrapper: xmalloc is one at the inner end of a stack only, operator new anywhere. */
 static bool is_of_language(const char *function)
 {
-        return strstr(function, "::") || strncmp(function, "operator new", 12) == 0 || strncmp(function, "__r", 3) == 0;
+        return strstr(function, "::") || strncmp(function, "operator new", 12) == 0 ||
+               strncmp(function, "__r", 3) == 0;
 }
 
-enum fold_kind fold_kind_of(const struct profile *p, uint32_t node, const struct symbol_frame *frame)
+enum fold_kind fold_kind_of(const struct profile *p, uint32_t node,
+                            const struct symbol_frame *frame)
 {
         return kind_of(module_kind(p, p->nodes[node].module), frame, wrapper_or_library(frame));
 }
@@ -146,13 +156,18 @@ enum fold_kind fold_kind(struct fold *f, uint32_t node, const struct symbol_fram
         bool machinery = wrappers_library(f->wrappers, frame) ||
                          (wrappers_has(f->wrappers, frame) && is_of_language(frame->function));
 
-        return kind_of(module < f->profile->module_count ? f->modules[module] : FOLD_OWN, frame, machinery);
+        return kind_of(module < f->profile->module_count ? f->modules[module] : FOLD_OWN, frame,
+                       machinery);
 }
 
-/* The kinds of the COUNT frames at NODE, innermost first.  Addresses with a name have frames of their own. */
-static const uint8_t *kinds_of(struct fold *f, uint32_t node, const struct symbol_frame *frames, uint32_t count)
+/* The kinds of the COUNT frames at NODE, innermost first.  Addresses with a name
+ * have frames of their own. */
+static const uint8_t *kinds_of(struct fold *f, uint32_t node, const struct symbol_frame *frames,
+                               uint32_t count)
 {
-        uint32_t *known = frames[count - 1].function ? lookup_pointer(&f->known, (const char *)frames) : NULL;
+        uint32_t *known = frames[count - 1].function
+                                  ? lookup_pointer(&f->known, (const char *)frames)
+                                  : NULL;
 
         if (known && *known)
                 return f->kinds + *known - 1;

@@ -11,11 +11,12 @@
  *      load                  program        load         own code: always
  *      main                  program        main
  *
- * Own code is that of the program's file, and of files that share its folder or prefix or came from outside the system's
- * folders; functions that headers or other packages brought into it are not.
+ * Own code is that of the program's file, and of files that share its folder or prefix or came from
+ * outside the system's folders; functions that headers or other packages brought into it are not.
  *
- * Keeps:  what is outside of the first own frame is shown, so that no stack is without frames.  A function that is called
- *         again by what it called is shown once (calltree.h), unless recursion was asked for.
+ * Keeps:  what is outside of the first own frame is shown, so that no stack is without frames.  A
+ *         function that is called again by what it called is shown once (calltree.h), unless
+ *         recursion was asked for.
  * Cost:   each address is judged once, and each node of the profile.
  */
 #ifndef SEEP_QUERY_FOLD_H
@@ -63,6 +64,7 @@ struct wrapper_frame fold_trim(struct fold *f, uint32_t node);
 enum fold_kind fold_kind(struct fold *f, uint32_t node, const struct symbol_frame *frame);
 
 /* The same without a fold: wrappers of the usual table only. */
-enum fold_kind fold_kind_of(const struct profile *p, uint32_t node, const struct symbol_frame *frame);
+enum fold_kind fold_kind_of(const struct profile *p, uint32_t node,
+                            const struct symbol_frame *frame);
 
 #endif

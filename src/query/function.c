@@ -10,13 +10,17 @@ enum { FUNCTION_NAMELESS = 0x10000 };
 
 static bool function_same(const struct function_key *a, const struct function_key *b)
 {
-        return a->name == b->name && a->file == b->file && a->line == b->line && a->module == b->module;
+        return a->name == b->name && a->file == b->file && a->line == b->line &&
+               a->module == b->module;
 }
 
-struct function_key function_key_of(const struct profile *p, uint32_t node, const struct symbol_frame *frame)
+struct function_key function_key_of(const struct profile *p, uint32_t node,
+                                    const struct symbol_frame *frame)
 {
         return (struct function_key){
-                .name = frame->function ? (uintptr_t)frame->function : node <= 1 ? node : p->nodes[node].pc,
+                .name = frame->function ? (uintptr_t)frame->function
+                        : node <= 1     ? node
+                                        : p->nodes[node].pc,
                 .file = (uintptr_t)frame->file,
                 .line = frame->line,
                 .module = p->nodes[node].module + (frame->function ? 0u : FUNCTION_NAMELESS),
@@ -26,7 +30,8 @@ struct function_key function_key_of(const struct profile *p, uint32_t node, cons
 uint32_t function_key_number(struct function_table *t, const struct function_key *key)
 {
         uint64_t file = key->file ^ (uint64_t)key->line << 40 ^ (uint64_t)key->module << 20;
-        uint32_t number = TABLE_NUMBER(&t->table, table_hash(key->name, file), n, function_same(&t->keys[n], key));
+        uint32_t number = TABLE_NUMBER(&t->table, table_hash(key->name, file), n,
+                                       function_same(&t->keys[n], key));
 
         if (number == t->count) {
                 t->keys = heap_next(t->keys, t->count, sizeof *t->keys);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function.h -- small numbers for the lines of functions, so that reports compare integers instead of names.
+ * function.h -- small numbers for the lines of functions, so that reports compare
+ * integers instead of names.
  */
 #ifndef SEEP_QUERY_FUNCTION_H
 #define SEEP_QUERY_FUNCTION_H
@@ -24,12 +25,14 @@ struct function_table {
         struct table table;
 };
 
-/* The number of FRAME, a frame at NODE.  Same line of the same function in the same module: same number. */
+/* The number of FRAME, a frame at NODE.  Same line of the same function in the same module: same
+ * number. */
 uint32_t function_number(struct function_table *t, const struct profile *p, uint32_t node,
                          const struct symbol_frame *frame);
 
 /* The same in two steps, for who means something else by "same": numbers are given in order. */
-struct function_key function_key_of(const struct profile *p, uint32_t node, const struct symbol_frame *frame);
+struct function_key function_key_of(const struct profile *p, uint32_t node,
+                                    const struct symbol_frame *frame);
 uint32_t function_key_number(struct function_table *t, const struct function_key *key);
 
 void function_free(struct function_table *t);

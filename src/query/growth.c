@@ -59,7 +59,8 @@ static int judge_window(const struct growth_judge *j, uint64_t ms)
         return window < GROWTH_WINDOWS ? (int)window : GROWTH_WINDOWS - 1;
 }
 
-/* Until now it was live as before: that is the least of the windows that passed and of the one that begins. */
+/* Until now it was live as before: that is the least of the windows that passed and of the one that
+ * begins. */
 static void course_catch_up(struct growth_course *c, int window, uint64_t live)
 {
         while ((int)c->window <= window) {
@@ -150,26 +151,30 @@ static bool course_grows(const struct growth_course *c, uint64_t *gain)
 
 static struct growth judge_course(const struct growth_judge *j, struct growth_course *c)
 {
-        double between_s = (double)(j->end_ms - j->warm_ms) * (GROWTH_WINDOWS - 1) / GROWTH_WINDOWS / 1000;
+        double between_s = (double)(j->end_ms - j->warm_ms) * (GROWTH_WINDOWS - 1) /
+                           GROWTH_WINDOWS / 1000;
         uint64_t gain;
 
         course_catch_up(c, GROWTH_WINDOWS - 1, c->live); /* it stayed as it was to the end */
         if (course_grows(c, &gain))
-                return (struct growth){ GROWTH_GROWS, (double)gain / between_s, j->end_ms, c->live };
-        if (c->first_ms == UINT64_MAX || c->last_ms - c->first_ms <= (j->end_ms - j->start_ms) / GROWTH_ONCE_PART)
+                return (struct growth){ GROWTH_GROWS, (double)gain / between_s, j->end_ms,
+                                        c->live };
+        if (c->first_ms == UINT64_MAX ||
+            c->last_ms - c->first_ms <= (j->end_ms - j->start_ms) / GROWTH_ONCE_PART)
                 return (struct growth){ .class = GROWTH_ONCE };
         return (struct growth){ .class = GROWTH_BOUNDED };
 }
 
-/* How many slices there are before the program tidies up: before the last ones in which the heap does not rise, unless
- * that takes longer than a program needs to end. */
+/* How many slices there are before the program tidies up: before the last ones in which the heap
+ * does not rise, unless that takes longer than a program needs to end. */
 static uint32_t judge_end(const struct profile *p)
 {
         uint32_t last = p->slice_count - 1;
 
         while (last && p->slices[last].live_bytes <= p->slices[last - 1].live_bytes)
                 last--;
-        if (p->slices[p->slice_count - 1].ms - p->slices[last].ms > p->slices[p->slice_count - 1].ms / GROWTH_TIDY_PART)
+        if (p->slices[p->slice_count - 1].ms - p->slices[last].ms >
+            p->slices[p->slice_count - 1].ms / GROWTH_TIDY_PART)
                 last = p->slice_count - 1;
         return last + 1;
 }
@@ -185,7 +190,8 @@ bool growth_was_freed(const struct profile *p, uint32_t site, const struct growt
                p->sites[site].live_bytes <= grew->live_bytes / GROWTH_LEFT;
 }
 
-struct growth *growth_judge_span(const struct profile *p, const uint32_t *leaders, struct growth_span span)
+struct growth *growth_judge_span(const struct profile *p, const uint32_t *leaders,
+                                 struct growth_span span)
 {
         struct growth *verdicts = heap_zero(p->site_count, sizeof *verdicts);
         struct growth_judge j = { .p = p, .leaders = leaders, .start_ms = span.from_ms };
@@ -234,7 +240,8 @@ void growth_rate(double bytes_per_s, struct str *out)
 const char *growth_word(enum growth_class class)
 {
         static const char *const words[] = { [GROWTH_UNKNOWN] = "", [GROWTH_ONCE] = "once",
-                                             [GROWTH_BOUNDED] = "bounded", [GROWTH_GROWS] = "grows" };
+                                             [GROWTH_BOUNDED] = "bounded",
+                                             [GROWTH_GROWS] = "grows" };
 
         return words[class];
 }

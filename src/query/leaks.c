@@ -26,7 +26,8 @@ struct sorting {
         const struct leaks_request *r;
         struct symbols *names;
         const struct select_row **stacks; /* by site that leads a row; NULL: not chosen */
-        uint32_t *lost_site; /* by block: the site of a definitely lost one that others may hang on; else 0.  NULL: nobody asked */
+        uint32_t *lost_site; /* by block: the site of a definitely lost one that others may hang on;
+                              * else 0.  NULL: nobody asked */
 };
 
 bool leaks_key_named(const char *word, enum leaks_key *key)
@@ -65,7 +66,8 @@ static struct leaks_group *group_at(struct leaks *l, uint32_t site, uint32_t lea
         if (group)
                 return group;
         if ((l->group_count & (l->group_count + 1)) == 0)
-                l->groups = heap_grow(l->groups, 2 * ((size_t)l->group_count + 1), sizeof *l->groups);
+                l->groups = heap_grow(l->groups, 2 * ((size_t)l->group_count + 1),
+                                      sizeof *l->groups);
         group = &l->groups[l->group_count++];
         *group = (struct leaks_group){ .leak = leak, .next = l->first_group[site] };
         l->first_group[site] = l->group_count;
@@ -82,19 +84,23 @@ static bool is_asked_for(const struct sorting *o, const struct packed_walk *w)
         const struct profile_block *block = w->block;
         const struct profile_verdict *verdict = w->verdict;
 
-        if (block->site >= o->p->site_count || !o->stacks[o->l->sel->leaders[block->site]] || verdict->leak >= PROFILE_LEAK_COUNT)
+        if (block->site >= o->p->site_count || !o->stacks[o->l->sel->leaders[block->site]] ||
+            verdict->leak >= PROFILE_LEAK_COUNT)
                 return false;
         if (o->l->only_new && is_lost(verdict->leak) && !(verdict->flags & PROFILE_VERDICT_NEW))
                 return false;
-        return !o->r->filter || block->thread >= o->p->thread_count || filter_thread(o->r->filter, &o->p->threads[block->thread]);
+        return !o->r->filter || block->thread >= o->p->thread_count ||
+               filter_thread(o->r->filter, &o->p->threads[block->thread]);
 }
 
-/* The rule that covers blocks of LEAK from SITE.  Reachable ones are asked about where a rule of the user may be about them. */
+/* The rule that covers blocks of LEAK from SITE.  Reachable ones are asked about where a rule of
+ * the user may be about them. */
 static struct suppress_rule *rule_of(struct sorting *o, uint32_t site, uint32_t leak)
 {
         struct leaks_group *group;
 
-        if (!o->r->suppressions || (!is_lost(leak) && !o->r->reachable) || leak == PROFILE_LEAK_UNKNOWN)
+        if (!o->r->suppressions || (!is_lost(leak) && !o->r->reachable) ||
+            leak == PROFILE_LEAK_UNKNOWN)
                 return NULL;
         group = group_at(o->l, site, leak);
         if (!group->judged) {
@@ -118,10 +124,13 @@ static uint32_t *find_lost_sites(const struct profile *p)
         return sites;
 }
 
-/* The block that the one of VERDICT hangs on; block_count: on none that is known.  Where there is one, *LOST_SITE is made. */
-static uint64_t head_of(const struct profile *p, uint32_t **lost_site, const struct profile_verdict *verdict)
+/* The block that the one of VERDICT hangs on; block_count: on none that is known.  Where there is
+ * one, *LOST_SITE is made. */
+static uint64_t head_of(const struct profile *p, uint32_t **lost_site,
+                        const struct profile_verdict *verdict)
 {
-        if (verdict->leak != PROFILE_LEAK_INDIRECT || !verdict->head || verdict->head > p->block_count)
+        if (verdict->leak != PROFILE_LEAK_INDIRECT || !verdict->head ||
+            verdict->head > p->block_count)
                 return p->block_count;
         if (!*lost_site)
                 *lost_site = find_lost_sites(p);
@@ -162,14 +171,15 @@ static void row_add(struct leaks_row *row, const struct packed_walk *w)
 }
 
 /* The row at *PLACE of ROWS, made for W's block when there is none yet. */
-static struct leaks_row *row_at(struct sorting *o, struct leaks_row **rows, uint32_t *count, uint32_t *place, const struct packed_walk *w)
+static struct leaks_row *row_at(struct sorting *o, struct leaks_row **rows, uint32_t *count,
+                                uint32_t *place, const struct packed_walk *w)
 {
         if (*place == NO_ROW) {
                 if ((*count & (*count + 1)) == 0)
                         *rows = heap_grow(*rows, 2 * ((size_t)*count + 1), sizeof **rows);
-                (*rows)[(*count)++] = (struct leaks_row){ .stack = o->stacks[o->l->sel->leaders[w->block->site]], 
-                                                          .leak = w->verdict->leak,
-                                                          .variants = 1 };
+                (*rows)[(*count)++] = (struct leaks_row){
+                        .stack = o->stacks[o->l->sel->leaders[w->block->site]],
+                        .leak = w->verdict->leak, .variants = 1 };
                 *place = *count;
         }
         return &(*rows)[*place - 1];
@@ -179,7 +189,8 @@ static void hide(struct sorting *o, const struct packed_walk *w, struct suppress
 {
         struct leaks *l = o->l;
         uint32_t leak = w->verdict->leak;
-        struct leaks_row *row = row_at(o, &l->hidden, &l->hidden_count, &group_at(l, w->block->site, leak)->hidden, w);
+        struct leaks_row *row = row_at(o, &l->hidden, &l->hidden_count,
+                                       &group_at(l, w->block->site, leak)->hidden, w);
 
         row_add(row, w);
         row->rule = row->rule ? row->rule : rule;
@@ -207,7 +218,8 @@ static void count_block(struct sorting *o, const struct packed_walk *w)
                 l->idiom.blocks++;
                 l->idiom.bytes += block->size;
         }
-        if (!o->r->sums_only && !l->silent[w->index] && (is_lost(leak) || (leak == PROFILE_LEAK_REACHABLE && o->r->reachable)))
+        if (!o->r->sums_only && !l->silent[w->index] &&
+            (is_lost(leak) || (leak == PROFILE_LEAK_REACHABLE && o->r->reachable)))
                 row_add(row_at(o, &l->rows, &l->count, &group->row, w), w);
 }
 
@@ -249,7 +261,10 @@ static void count_hanging(struct sorting *o)
 
                 if (o->l->silent[w.index] || head == p->block_count || o->l->silent[head])
                         continue;
-                row = &o->l->rows[find_group(o->l, o->l->sel->leaders[o->lost_site[head]], PROFILE_LEAK_DEFINITE)->row - 1];
+                row = &o->l->rows[find_group(o->l, o->l->sel->leaders[o->lost_site[head]],
+                                             PROFILE_LEAK_DEFINITE)
+                                          ->row -
+                                  1];
                 row->hanging.blocks++;
                 row->hanging.bytes += w.block->size;
         }
@@ -301,7 +316,9 @@ struct leaks_row *leaks_order(struct leaks_row *rows, uint32_t count, enum leaks
         struct leaks_row *ordered = heap_grow(NULL, count, sizeof *ordered);
 
         for (uint32_t i = 0; i < count; i++)
-                ranks[i] = (struct rank){ key_of(&rows[i], key), key_of(&rows[i], LEAKS_BY_LEAKED_BYTES), rows[i].leak, rows[i].stack->site, i };
+                ranks[i] = (struct rank){ key_of(&rows[i], key),
+                                          key_of(&rows[i], LEAKS_BY_LEAKED_BYTES), rows[i].leak,
+                                          rows[i].stack->site, i };
         qsort(ranks, count, sizeof *ranks, compare_ranks);
         for (uint32_t i = 0; i < count; i++)
                 ordered[i] = rows[ranks[i].row];
@@ -316,7 +333,8 @@ struct growth leaks_growth(const struct growth *g)
         return g->class == GROWTH_BOUNDED ? (struct growth){ .class = GROWTH_UNKNOWN } : *g;
 }
 
-static struct leaks_row *finish_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key, const struct growth *growth)
+static struct leaks_row *finish_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key,
+                                     const struct growth *growth)
 {
         for (uint32_t i = 0; i < count; i++) {
                 rows[i].growth = leaks_growth(&growth[rows[i].stack->site]);
@@ -336,7 +354,8 @@ static bool error_asked_for(const struct sorting *o, const struct profile_error 
 
         if (origin)
                 shown = filter_stack(f, o->p, o->names, o->p->sites[origin].node);
-        return shown && (!f || error->thread >= o->p->thread_count || filter_thread(f, &o->p->threads[error->thread]));
+        return shown && (!f || error->thread >= o->p->thread_count ||
+                         filter_thread(f, &o->p->threads[error->thread]));
 }
 
 static void judge_errors(struct sorting *o)
@@ -348,7 +367,8 @@ static void judge_errors(struct sorting *o)
                 const struct profile_error *error = &o->p->errors[i];
 
                 l->forgiven[i] = !error_asked_for(o, error) ||
-                                 (o->r->suppressions && suppress_release(o->r->suppressions, o->p, o->names, error));
+                                 (o->r->suppressions &&
+                                  suppress_release(o->r->suppressions, o->p, o->names, error));
                 l->errors += l->forgiven[i] ? 0 : error->count;
         }
 }
@@ -358,7 +378,8 @@ static void judge_errors(struct sorting *o)
 static void sort_blocks(struct sorting *o)
 {
         const struct selection *sel = o->l->sel;
-        struct growth *growth = o->r->sums_only ? heap_zero(o->p->site_count, sizeof *growth) : growth_judge(o->p, sel->leaders);
+        struct growth *growth = o->r->sums_only ? heap_zero(o->p->site_count, sizeof *growth)
+                                                : growth_judge(o->p, sel->leaders);
 
         o->stacks = heap_zero(o->p->site_count, sizeof *o->stacks);
         for (uint32_t i = 0; i < sel->heap.count; i++)
@@ -374,7 +395,8 @@ static void sort_blocks(struct sorting *o)
         free(growth);
 }
 
-void leaks_make(struct leaks *l, const struct selection *sel, struct symbols *s, const struct leaks_request *r)
+void leaks_make(struct leaks *l, const struct selection *sel, struct symbols *s,
+                const struct leaks_request *r)
 {
         struct sorting o = { .l = l, .p = sel->profile, .r = r, .names = s };
 
@@ -405,7 +427,8 @@ struct leaks_sum *leaks_hanging(const struct leaks *l)
 
         packed_open(&w, p);
         while (packed_next(&w)) {
-                uint64_t head = l->silent[w.index] ? p->block_count : head_of(p, &lost_site, w.verdict);
+                uint64_t head = l->silent[w.index] ? p->block_count
+                                                   : head_of(p, &lost_site, w.verdict);
 
                 if (head == p->block_count)
                         continue;
@@ -429,23 +452,28 @@ const char *leaks_class(struct symbols *s, uint64_t vtable)
         return vtable ? variable_class(s, vtable, NULL) : NULL;
 }
 
-void leaks_usual_rules(struct suppressions *s, const struct profile *p, bool not_built_in, struct str *trouble)
+void leaks_usual_rules(struct suppressions *s, const struct profile *p, bool not_built_in,
+                       struct str *trouble)
 {
         struct err e = { 0 };
 
-        if (p->scan_count && !suppress_read_text(s, SUPPRESS_PROGRAM, "__lsan_default_suppressions()", p->scans[0].suppressions, &e))
+        if (p->scan_count &&
+            !suppress_read_text(s, SUPPRESS_PROGRAM, "__lsan_default_suppressions()",
+                                p->scans[0].suppressions, &e))
                 str_text(trouble, e.text);
         if (!not_built_in)
                 suppress_add_built_in(s);
 }
 
-static void make_usual(struct leaks *l, const struct selection *sel, struct symbols *s, bool sums_only)
+static void make_usual(struct leaks *l, const struct selection *sel, struct symbols *s,
+                       bool sums_only)
 {
         struct suppressions rules = { 0 };
         struct str trouble = { 0 };
 
         leaks_usual_rules(&rules, sel->profile, false, &trouble);
-        leaks_make(l, sel, s, &(struct leaks_request){ .suppressions = &rules, .sums_only = sums_only });
+        leaks_make(l, sel, s,
+                   &(struct leaks_request){ .suppressions = &rules, .sums_only = sums_only });
         for (uint32_t i = 0; i < l->hidden_count; i++)
                 l->hidden[i].rule = NULL; /* they go away here */
         suppress_free(&rules);
@@ -470,7 +498,8 @@ bool leaks_found(const struct leaks *l)
 bool leaks_of_site(const struct leaks *l, uint32_t site, struct leaks_sum sums[PROFILE_LEAK_COUNT])
 {
         memset(sums, 0, PROFILE_LEAK_COUNT * sizeof *sums);
-        for (uint32_t at = l->first_group ? l->first_group[site] : 0; at; at = l->groups[at - 1].next)
+        for (uint32_t at = l->first_group ? l->first_group[site] : 0; at;
+             at = l->groups[at - 1].next)
                 sums[l->groups[at - 1].leak] = l->groups[at - 1].sum;
         return l->first_group;
 }
@@ -484,14 +513,19 @@ void leaks_not_scanned(const struct profile *p, struct str *out)
         } else if (p->truncated) {
                 str_text(out, "the part of the file about leaks is missing");
         } else if (p->totals.sample_bytes) {
-                str_text(out, "it was recorded with --sample, and pointers in and to unrecorded blocks would be missed");
+                str_text(out,
+                         "it was recorded with --sample, and pointers in and to unrecorded blocks "
+                         "would be missed");
         } else if (profile_without_search(p)) {
                 str_text(out, "it was recorded with --no-leak-scan, or by an old version of seep");
         } else if (p->meta.end == PROFILE_END_SIGNAL) {
                 signals_name(p->meta.exit_signal, signal);
-                str_format(out, "%s ended the program, and its memory was gone immediately", signal);
+                str_format(out, "%s ended the program, and its memory was gone immediately",
+                           signal);
         } else if (p->meta.end == PROFILE_END_UNKNOWN) {
-                str_format(out, "the program was still running; 'seep leaks %u' searches it while it is recorded", p->meta.pid);
+                str_format(out,
+                           "the program was still running; 'seep leaks %u' searches it while it is "
+                           "recorded", p->meta.pid);
         } else if (p->meta.end == PROFILE_END_GONE) {
                 str_text(out, "the program ended in a way that left no time for it");
         } else {
@@ -501,16 +535,19 @@ void leaks_not_scanned(const struct profile *p, struct str *out)
 
 void leaks_when(const struct profile_scan *scan, struct str *out)
 {
-        static const char *const words[] = { [PROFILE_SCAN_EXIT] = "at exit",
-                                             [PROFILE_SCAN_EXEC] = "before it became another program",
-                                             [PROFILE_SCAN_ASKED] = "on request",
-                                             [PROFILE_SCAN_API] = "by SEEP_LEAK_CHECK()",
-                                             [PROFILE_SCAN_SIGNAL] = "before a signal ended it",
-                                             [PROFILE_SCAN_CORE] = "in its core file" };
+        static const char *const words[] = {
+                [PROFILE_SCAN_EXIT] = "at exit",
+                [PROFILE_SCAN_EXEC] = "before it became another program",
+                [PROFILE_SCAN_ASKED] = "on request", [PROFILE_SCAN_API] = "by SEEP_LEAK_CHECK()",
+                [PROFILE_SCAN_SIGNAL] = "before a signal ended it",
+                [PROFILE_SCAN_CORE] = "in its core file" };
 
-        str_text(out, scan->when < sizeof words / sizeof *words ? words[scan->when] : "at an unknown moment");
+        str_text(out, scan->when < sizeof words / sizeof *words ? words[scan->when]
+                                                                : "at an unknown moment");
         if (scan->when == PROFILE_SCAN_CORE)
                 return;
-        str_text(out, scan->when == PROFILE_SCAN_EXIT || scan->when == PROFILE_SCAN_SIGNAL ? ", after " : ", at ");
+        str_text(out, scan->when == PROFILE_SCAN_EXIT || scan->when == PROFILE_SCAN_SIGNAL
+                              ? ", after "
+                              : ", at ");
         text_time(out, scan->ms);
 }

@@ -2,9 +2,10 @@
 /*
  * leaks.h -- what is lost, by stack and class, as a search for leaks found it.
  *
- * Keeps:  a lost group counts once: rows of class definite are the heads, with the sum of what hangs on them; what hangs is also in rows of
- *         its own, of class indirect.  A suppressed head takes along what hangs on it.  What is still reachable is no
- *         error and is never subtracted from the sums.
+ * Keeps:  a lost group counts once: rows of class definite are the heads, with the sum of what
+ *         hangs on them; what hangs is also in rows of its own, of class indirect.  A suppressed
+ *         head takes along what hangs on it.  What is still reachable is no error and is never
+ *         subtracted from the sums.
  */
 #ifndef SEEP_QUERY_LEAKS_H
 #define SEEP_QUERY_LEAKS_H
@@ -43,7 +44,8 @@ struct leaks_sum {
 
 /* Blocks of one class from one stack (as the selection merges stacks). */
 struct leaks_row {
-        const struct select_row *stack; /* .site is the first of its sites, .node and .level where the stack begins */
+        const struct select_row *stack; /* .site is the first of its sites, .node and
+                                         * .level where the stack begins */
         uint32_t leak;                  /* enum profile_leak */
         struct leaks_sum own;           /* blocks of this class */
         struct leaks_sum hanging;       /* definite: what hangs on them */
@@ -58,7 +60,8 @@ struct leaks_row {
 
 /* Blocks of one class from one site. */
 struct leaks_group {
-        struct leaks_sum sum;       /* of a site that leads a row: of all its sites, without what is suppressed */
+        struct leaks_sum sum;       /* of a site that leads a row: of all its sites,
+                                     * without what is suppressed */
         struct suppress_rule *rule; /* that covers them, once that is judged */
         bool judged;
         uint32_t leak;
@@ -68,9 +71,10 @@ struct leaks_group {
 
 struct leaks_request {
         struct suppressions *suppressions; /* NULL: nothing is suppressed */
-        struct filter *filter;             /* that of the selection: for threads, and for wrong releases.  NULL: all */
+        struct filter *filter;             /* that of the selection: for threads, and for
+                                            * wrong releases.  NULL: all */
         enum leaks_key key;                /* order within a class, largest first */
-        bool only_new;                     /* lost since the search before; all when there was none */
+        bool only_new; /* lost since the search before; all when there was none */
         bool reachable;                    /* rows for these, too */
         bool sums_only;                    /* nobody asks for rows */
 };
@@ -87,37 +91,45 @@ struct leaks_options {
 
 struct leaks {
         const struct selection *sel;
-        const struct profile_scan *scan; /* NULL: not searched, all is empty; leaks_not_scanned() says why */
+        const struct profile_scan *scan; /* NULL: not searched, all is empty;
+                                          * leaks_not_scanned() says why */
         enum leaks_key key;              /* of the request */
-        struct leaks_row *rows;          /* definite, indirect, possible, reachable; those with a rule are not among them */
+        struct leaks_row *rows;          /* definite, indirect, possible, reachable; those with
+                                          * a rule are not among them */
         uint32_t count;
         struct leaks_row *hidden;        /* suppressed */
         uint32_t hidden_count;
         struct leaks_sum sums[PROFILE_LEAK_COUNT]; /* by class, without what is suppressed */
         struct leaks_sum suppressed;               /* lost blocks that are */
-        struct leaks_sum idiom;                    /* of the reachable ones, those held by pointers of a known idiom only */
+        struct leaks_sum idiom;                    /* of the reachable ones, those held by
+                                                    * pointers of a known idiom only */
         struct leaks_group *groups; /* as many as there are sites and classes of blocks */
         uint32_t *first_group;      /* by site of the profile: 1 + index; NULL: not searched */
         uint32_t group_count;
         uint8_t *silent;            /* by block: 1 when it is suppressed or not asked for */
         uint8_t *forgiven;          /* by error of the profile: 1 when it is suppressed */
-        bool only_new;              /* asked for, and there was a search before: what was lost then is left out */
+        bool only_new;              /* asked for, and there was a search before: what
+                                     * was lost then is left out */
         uint64_t errors;            /* releases by those that are not */
 };
 
 /* SEL must be of the whole run and not of resources; it must outlive L.  Never fails. */
-void leaks_make(struct leaks *l, const struct selection *sel, struct symbols *s, const struct leaks_request *r);
+void leaks_make(struct leaks *l, const struct selection *sel, struct symbols *s,
+                const struct leaks_request *r);
 void leaks_free(struct leaks *l);
 
-/* The rules that hold without any option: the program's own, and (unless NOT_BUILT_IN) ours.  What the program has written wrong is told in
- * TROUBLE ("" otherwise) and passed over. */
-void leaks_usual_rules(struct suppressions *s, const struct profile *p, bool not_built_in, struct str *trouble);
+/* The rules that hold without any option: the program's own, and (unless NOT_BUILT_IN) ours.  What
+ * the program has written wrong is told in TROUBLE ("" otherwise) and passed over. */
+void leaks_usual_rules(struct suppressions *s, const struct profile *p, bool not_built_in,
+                       struct str *trouble);
 
 /* leaks_make() with these rules and nothing else asked for: what every report agrees on. */
 void leaks_make_usual(struct leaks *l, const struct selection *sel, struct symbols *s);
-void leaks_make_sums(struct leaks *l, const struct selection *sel, struct symbols *s); /* without rows */
+/* Without rows. */
+void leaks_make_sums(struct leaks *l, const struct selection *sel, struct symbols *s);
 
-/* COUNT rows in the order of KEY: by class, then the largest first.  Takes ROWS over and gives the ordered ones, to be freed. */
+/* COUNT rows in the order of KEY: by class, then the largest first.  Takes ROWS over and gives the
+ * ordered ones, to be freed. */
 struct leaks_row *leaks_order(struct leaks_row *rows, uint32_t count, enum leaks_key key);
 
 /* Definitely lost blocks or wrong releases. */
@@ -130,7 +142,8 @@ bool leaks_of_site(const struct leaks *l, uint32_t site, struct leaks_sum sums[P
 struct leaks_sum *leaks_hanging(const struct leaks *l);
 
 /* The blocks to be listed (indices), in order; to be freed.  HANGING: of leaks_hanging(). */
-uint32_t *leaks_blocks(const struct leaks *l, const struct leaks_options *o, const struct leaks_sum *hanging, uint64_t *count);
+uint32_t *leaks_blocks(const struct leaks *l, const struct leaks_options *o,
+                       const struct leaks_sum *hanging, uint64_t *count);
 
 /* The first bytes of a block; NULL: not kept. */
 const struct profile_content *leaks_content(const struct profile *p, uint32_t block);
@@ -143,7 +156,8 @@ const char *leaks_class(struct symbols *s, uint64_t vtable);
 
 bool leaks_key_named(const char *word, enum leaks_key *key);
 
-/* Append why there was no search, a sentence without its full stop: "the program was killed by SIGKILL, ..." */
+/* Append why there was no search, a sentence without its full stop: "the program
+ * was killed by SIGKILL, ..." */
 void leaks_not_scanned(const struct profile *p, struct str *out);
 
 /* Append "at exit", "on request at 12.4 s". */

@@ -9,7 +9,9 @@
 #include "base/heap.h"
 
 /* Nobody's source tree, unless the root itself lies there. */
-static const char *const location_system[] = { "/usr/include", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/lib", "/lib64", "/rustc" };
+static const char *const location_system[] = { "/usr/include", "/usr/lib", "/usr/lib32",
+                                               "/usr/lib64", "/usr/libexec", "/lib", "/lib64",
+                                               "/rustc" };
 
 /* PATH is DIRECTORY or below it. */
 static bool is_below(const char *path, const char *directory)
@@ -19,7 +21,8 @@ static bool is_below(const char *path, const char *directory)
         return strncmp(path, directory, length) == 0 && (path[length] == '/' || !path[length]);
 }
 
-/* Append an absolute PATH without "." and "..", as the compiler's "/app/build/../src/a.c" has them. */
+/* Append an absolute PATH without "." and "..", as the compiler's
+ * "/app/build/../src/a.c" has them. */
 static void normalize(const char *path, struct str *out)
 {
         size_t start = out->length;
@@ -30,7 +33,8 @@ static void normalize(const char *path, struct str *out)
                 part += strspn(part, "/");
                 length = strcspn(part, "/");
                 if (length == 2 && part[0] == '.' && part[1] == '.') {
-                        const char *slash = out->length > start ? strrchr(out->data + start, '/') : NULL;
+                        const char *slash = out->length > start ? strrchr(out->data + start, '/')
+                                                                : NULL;
 
                         if (slash) {
                                 out->length = (size_t)(slash - out->data);
@@ -76,7 +80,8 @@ bool location_find_root(struct location_root *root, const char *directory, struc
 
         *root = (struct location_root){ 0 };
         if (!real)
-                return err_sys(e, ERR_EXIT_USAGE, "cannot use %s as the source tree", directory ? directory : "the working directory");
+                return err_sys(e, ERR_EXIT_USAGE, "cannot use %s as the source tree",
+                               directory ? directory : "the working directory");
         if (strcmp(real, "/") == 0)
                 real[0] = 0;
         if (!directory)
@@ -117,7 +122,9 @@ static const char *below_root(const struct location_root *root, const char *path
 {
         const char *rest = path + strlen(root->path);
 
-        return is_below(path, root->path) && rest[0] == '/' && rest[1] && !is_elsewhere(root, path) ? rest + 1 : NULL;
+        return is_below(path, root->path) && rest[0] == '/' && rest[1] && !is_elsewhere(root, path)
+                       ? rest + 1
+                       : NULL;
 }
 
 bool location_relative(const struct location_root *root, const char *file, struct str *out)
@@ -132,7 +139,8 @@ bool location_relative(const struct location_root *root, const char *file, struc
         normalize(str_get(&typed), &path);
         if (file[0] == '/' || access(str_get(&path), F_OK) == 0) {
                 rest = below_root(root, str_get(&path));
-                real = rest ? NULL : realpath(str_get(&path), NULL); /* a symbolic link to the tree */
+                /* A symbolic link to the tree. */
+                real = rest ? NULL : realpath(str_get(&path), NULL);
                 if (real)
                         rest = below_root(root, real);
         }

@@ -2,8 +2,8 @@
 /*
  * match.c -- which stacks of two recordings are the same.
  *
- * Keeps:  an entry is (caller's entry, frame: file and place in it): walking a stack from its outer end gives the same entry for
- *         the same stack of either recording.
+ * Keeps:  an entry is (caller's entry, frame: file and place in it): walking a stack from its outer
+ *         end gives the same entry for the same stack of either recording.
  */
 #include "query/match.h"
 
@@ -29,7 +29,8 @@ enum {
 
 static bool same_build(const struct profile_module *a, const struct profile_module *b)
 {
-        return a->build_id_bytes == b->build_id_bytes && memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
+        return a->build_id_bytes == b->build_id_bytes &&
+               memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
 }
 
 static bool is_program(const struct profile *p, const struct profile_module *module)
@@ -38,16 +39,19 @@ static bool is_program(const struct profile *p, const struct profile_module *mod
 }
 
 /* The same library or program, whatever its build. */
-static bool same_name(const struct profile *p, const struct profile_module *a, const struct profile *q,
-                      const struct profile_module *b)
+static bool same_name(const struct profile *p, const struct profile_module *a,
+                      const struct profile *q, const struct profile_module *b)
 {
         if (!a->path || !b->path)
                 return false;
-        return strcmp(label_base(a->path), label_base(b->path)) == 0 || (is_program(p, a) && is_program(q, b));
+        return strcmp(label_base(a->path), label_base(b->path)) == 0 ||
+               (is_program(p, a) && is_program(q, b));
 }
 
-/* The module of Q with the name of MODULE of P but another build, when none has the same build; else UINT32_MAX. */
-static uint32_t other_build(const struct profile *p, const struct profile_module *module, const struct profile *q)
+/* The module of Q with the name of MODULE of P but another build, when none has the
+ * same build; else UINT32_MAX. */
+static uint32_t other_build(const struct profile *p, const struct profile_module *module,
+                            const struct profile *q)
 {
         uint32_t other = UINT32_MAX;
 
@@ -82,7 +86,8 @@ static void name_files(struct match *m, enum match_side side)
         m->side[side].files = heap_zero(p->module_count, sizeof *m->side[side].files);
         for (uint32_t i = 0; i < p->module_count; i++) {
                 const struct profile_module *module = &p->modules[i];
-                bool known = !(module->flags & LEDGER_MODULE_ANONYMOUS); /* else code that another run makes elsewhere */
+                /* Else code that another run makes elsewhere. */
+                bool known = !(module->flags & LEDGER_MODULE_ANONYMOUS);
 
                 if (p == q || (known && other_build(p, module, q) == UINT32_MAX))
                         m->side[side].files[i] = file_of(m, module);
@@ -91,7 +96,8 @@ static void name_files(struct match *m, enum match_side side)
 
 bool match_rebuilt(const struct match *m, uint32_t index, uint32_t *old)
 {
-        const struct profile *p = m->side[MATCH_NEW].sel->profile, *q = m->side[MATCH_OLD].sel->profile;
+        const struct profile *p = m->side[MATCH_NEW].sel->profile,
+                             *q = m->side[MATCH_OLD].sel->profile;
 
         *old = p == q ? UINT32_MAX : other_build(p, &p->modules[index], q);
         return *old != UINT32_MAX;
@@ -107,17 +113,20 @@ static uint32_t entry_id(struct match *m, uint32_t caller, const struct match_pl
 }
 
 /* A frame without a name: all that is known is the file it is in, or else its address. */
-static struct match_place nameless(struct match *m, const struct profile *p, const struct profile_node *node)
+static struct match_place nameless(struct match *m, const struct profile *p,
+                                   const struct profile_node *node)
 {
         const char *path = node->module < p->module_count ? p->modules[node->module].path : NULL;
 
         if (path)
-                return (struct match_place){ NULL, (uint64_t)(uintptr_t)string_pool_text(&m->texts, label_base(path)) };
+                return (struct match_place){
+                        NULL, (uint64_t)(uintptr_t)string_pool_text(&m->texts, label_base(path)) };
         return (struct match_place){ string_pool_text(&m->texts, "address"), node->pc };
 }
 
 /* The frames at NODE from LEVEL outwards, called by CALLER. */
-static uint32_t match_node(struct match *m, const struct match_recording *r, struct wrapper_frame at, uint32_t caller)
+static uint32_t match_node(struct match *m, const struct match_recording *r,
+                           struct wrapper_frame at, uint32_t caller)
 {
         const struct profile *p = r->sel->profile;
         uint32_t origin = select_origin(r->sel, at.node);
@@ -127,7 +136,10 @@ static uint32_t match_node(struct match *m, const struct match_recording *r, str
         uint32_t count;
 
         if (file)
-                return entry_id(m, caller, &(struct match_place){ file, (node->pc - p->modules[node->module].bias) << 1 | node->exact });
+                return entry_id(m, caller,
+                                &(struct match_place){
+                                        file, (node->pc - p->modules[node->module].bias) << 1 |
+                                                      node->exact });
         count = symbols_node(r->symbols, origin, &frames);
         while (count > at.level) {
                 const char *name = string_pool_text(&m->texts, frames[--count].function);
@@ -143,7 +155,8 @@ static uint32_t match_node(struct match *m, const struct match_recording *r, str
 uint32_t match_stack(struct match *m, enum match_side side, struct wrapper_frame from)
 {
         struct match_recording *r = &m->side[side];
-        uint32_t outer = from.level ? select_parent(r->sel, from.node) : from.node, count = 0, id, node = outer;
+        uint32_t outer = from.level ? select_parent(r->sel, from.node) : from.node, count = 0, id,
+                 node = outer;
 
         for (; node > 1 && !r->ids[node]; node = select_parent(r->sel, node)) {
                 if (count == m->path_room) {
@@ -154,11 +167,13 @@ uint32_t match_stack(struct match *m, enum match_side side, struct wrapper_frame
         }
         id = node > 1 ? r->ids[node] : MATCH_ROOT + node;
         while (count--)
-                id = r->ids[m->path[count]] = match_node(m, r, (struct wrapper_frame){ m->path[count], 0 }, id);
+                id = r->ids[m->path[count]] = match_node(
+                        m, r, (struct wrapper_frame){ m->path[count], 0 }, id);
         return from.level ? match_node(m, r, from, id) : id;
 }
 
-void match_start(struct match *m, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES])
+void match_start(struct match *m, const struct selection *const sel[MATCH_SIDES],
+                 struct symbols *const s[MATCH_SIDES])
 {
         *m = (struct match){ 0 };
         for (int i = 0; i < MATCH_SIDES; i++) {

@@ -2,8 +2,9 @@
 /*
  * match.h -- which stacks of two recordings are the same.
  *
- * Keeps:  frames are the same at the same place of the same file, told by its build id (by its path where there is none).
- *         Of a file that was built anew in between, functions are the same by their names, lines do not count.
+ * Keeps:  frames are the same at the same place of the same file, told by its build id (by its path
+ *         where there is none).  Of a file that was built anew in between, functions are the same
+ *         by their names, lines do not count.
  */
 #ifndef SEEP_QUERY_MATCH_H
 #define SEEP_QUERY_MATCH_H
@@ -23,7 +24,8 @@ enum match_side { MATCH_OLD, MATCH_NEW, MATCH_SIDES };
 struct match_recording {
         const struct selection *sel;
         struct symbols *symbols;
-        const char **files; /* by module: equal pointers are equal files; NULL: functions go by name */
+        const char **files; /* by module: equal pointers are equal files; NULL: functions go by
+                             * name */
         uint32_t *ids;      /* by node of the selection's tree; 0 not yet asked */
 };
 
@@ -37,7 +39,8 @@ struct match {
 };
 
 /* The selections must outlive M. */
-void match_start(struct match *m, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES]);
+void match_start(struct match *m, const struct selection *const sel[MATCH_SIDES],
+                 struct symbols *const s[MATCH_SIDES]);
 void match_free(struct match *m);
 
 /* The number of a stack: equal for stacks that are the same, from 1 on. */

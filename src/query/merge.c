@@ -48,7 +48,8 @@ static void merge_part(struct selection *sel, struct select_part *part)
         for (uint32_t i = 0; i < part->count; i++) {
                 struct select_row *row = &part->rows[i];
 
-                if (!kept || part->rows[kept - 1].node != row->node || part->rows[kept - 1].kind != row->kind) {
+                if (!kept || part->rows[kept - 1].node != row->node ||
+                    part->rows[kept - 1].kind != row->kind) {
                         part->rows[kept++] = *row;
                         continue;
                 }
@@ -73,18 +74,21 @@ struct cut_tree {
         struct table table;
 };
 
-static bool cut_same(const struct cut_tree *t, uint32_t child, uint32_t parent, const struct profile_node *n)
+static bool cut_same(const struct cut_tree *t, uint32_t child, uint32_t parent,
+                     const struct profile_node *n)
 {
         const struct profile_node *other = &t->profile->nodes[t->origins[child]];
 
-        return t->parents[child] == parent && other->pc == n->pc && other->module == n->module && other->exact == n->exact;
+        return t->parents[child] == parent && other->pc == n->pc && other->module == n->module &&
+               other->exact == n->exact;
 }
 
 static uint32_t cut_child(struct cut_tree *t, uint32_t parent, uint32_t origin)
 {
         const struct profile_node *node = &t->profile->nodes[origin];
         uint32_t hash = table_hash(node->pc + node->exact, (uint64_t)parent << 16 | node->module);
-        uint32_t count = t->table.count, child = TABLE_NUMBER(&t->table, hash, n, cut_same(t, n, parent, node));
+        uint32_t count = t->table.count,
+                 child = TABLE_NUMBER(&t->table, hash, n, cut_same(t, n, parent, node));
 
         if (child == count) {
                 t->parents = heap_next(t->parents, count, sizeof *t->parents);

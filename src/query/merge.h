@@ -15,7 +15,8 @@ void merge_add(struct select_row *to, const struct select_row *row);
 
 /* ---- stacks that are equal in their N innermost frames, made one (--depth-merge) ---- */
 
-/* Give SEL a tree of its own, of stacks of at most DEPTH frames.  Rows of one stack are left to merge.h. */
+/* Give SEL a tree of its own, of stacks of at most DEPTH frames.  Rows of one stack are left to
+ * merge.h. */
 void cut_stacks(struct selection *sel, uint32_t depth);
 
 #endif

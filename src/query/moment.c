@@ -59,12 +59,14 @@ static bool find_snapshot(const struct profile *p, const char *word, struct mome
 }
 
 /* The mark with the LENGTH bytes at LABEL as its label, for the NUMBER-th time (from 1). */
-static bool find_label(const struct profile *p, const char *label, size_t length, uint64_t number, struct moment *m)
+static bool find_label(const struct profile *p, const char *label, size_t length, uint64_t number,
+                       struct moment *m)
 {
         for (uint32_t i = 0; i < p->mark_count; i++) {
                 const char *text = p->marks[i].label;
 
-                if (!is_named(&p->marks[i]) || strlen(text) != length || memcmp(text, label, length) != 0)
+                if (!is_named(&p->marks[i]) || strlen(text) != length ||
+                    memcmp(text, label, length) != 0)
                         continue;
                 if (--number == 0) {
                         take_mark(p, i, m);
@@ -115,8 +117,11 @@ static bool none_such(const struct profile *p, const char *word, struct err *e)
         if (!all.length)
                 str_text(&all, "no tags and no snapshots");
         if (p->meta.end == PROFILE_END_UNKNOWN)
-                str_text(&all, " (it was written while the program was running: newer ones may follow)");
-        err_set(e, ERR_EXIT_USAGE, "no moment '%s': the recording has %s; start, peak, end and times like 1.5s always work%s", word, str_get(&all),
+                str_text(&all,
+                         " (it was written while the program was running: newer ones may follow)");
+        err_set(e, ERR_EXIT_USAGE,
+                "no moment '%s': the recording has %s; start, peak, end and times like 1.5s always "
+                "work%s", word, str_get(&all),
                 is_whole_number(word) ? " (a plain number is that of a snapshot)" : "");
         str_free(&all);
         return false;
@@ -136,14 +141,16 @@ bool moment_find(const struct profile *p, const char *word, struct moment *m, st
 }
 
 /* Labels may hold dots too: the first split that gives two known moments is taken. */
-bool moment_range(const struct profile *p, const char *words, struct moment *from, struct moment *to, struct err *e)
+bool moment_range(const struct profile *p, const char *words, struct moment *from,
+                  struct moment *to, struct err *e)
 {
         const char *dots = strstr(words, "..");
         bool good = false;
 
         if (!dots)
-                return err_set(e, ERR_EXIT_USAGE, "'%s' is not a range: two moments are expected, like 2s..5s or startup..end",
-                               words);
+                return err_set(e, ERR_EXIT_USAGE,
+                               "'%s' is not a range: two moments are expected, like 2s..5s or "
+                               "startup..end", words);
         for (; dots && !good; dots = strstr(dots + 1, "..")) {
                 struct str first = { 0 };
 
@@ -155,8 +162,11 @@ bool moment_range(const struct profile *p, const char *words, struct moment *fro
         if (!good)
                 return false;
         if (from->type == MOMENT_PEAK || to->type == MOMENT_PEAK)
-                return err_set(e, ERR_EXIT_USAGE, "a range cannot begin or end at the peak: calls until then are not known");
-        if (from->ms > to->ms || (from->type == MOMENT_MARK && to->type == MOMENT_MARK && from->mark > to->mark))
+                return err_set(e, ERR_EXIT_USAGE,
+                               "a range cannot begin or end at the peak: calls until then are not "
+                               "known");
+        if (from->ms > to->ms ||
+            (from->type == MOMENT_MARK && to->type == MOMENT_MARK && from->mark > to->mark))
                 return err_set(e, ERR_EXIT_USAGE, "'%s': the end lies before the start", words);
         return true;
 }
@@ -200,7 +210,8 @@ uint64_t moment_ms(const struct profile *p, const struct moment *m)
 
 void moment_word(const struct profile *p, const struct moment *m, struct str *out)
 {
-        static const char *const words[] = { [MOMENT_NONE] = "end", [MOMENT_START] = "start", [MOMENT_PEAK] = "peak", [MOMENT_END] = "end" };
+        static const char *const words[] = { [MOMENT_NONE] = "end", [MOMENT_START] = "start",
+                                             [MOMENT_PEAK] = "peak", [MOMENT_END] = "end" };
         uint32_t number = 0;
 
         if (m->type == MOMENT_TIME) {
@@ -211,7 +222,8 @@ void moment_word(const struct profile *p, const struct moment *m, struct str *ou
                 str_format(out, "%" PRIu32, p->marks[m->mark].seq);
         } else {
                 for (uint32_t i = 0; i <= m->mark; i++)
-                        number += is_named(&p->marks[i]) && strcmp(p->marks[i].label, p->marks[m->mark].label) == 0;
+                        number += is_named(&p->marks[i]) &&
+                                  strcmp(p->marks[i].label, p->marks[m->mark].label) == 0;
                 str_text(out, p->marks[m->mark].label);
                 if (number > 1)
                         str_format(out, ":%" PRIu32, number);
@@ -232,7 +244,8 @@ struct moment moment_stacks(const struct profile *p, const struct moment *m)
 
         while (slice + 1 < p->slice_count && p->slices[slice + 1].ms <= m->ms)
                 slice++;
-        if (m->type == MOMENT_TIME && p->slice_count && p->slices[slice].flags & PROFILE_SLICE_TOTALS)
+        if (m->type == MOMENT_TIME && p->slice_count &&
+            p->slices[slice].flags & PROFILE_SLICE_TOTALS)
                 known.ms = p->slices[profile_detail(p, slice)].ms;
         return known;
 }

@@ -25,11 +25,13 @@ static uint32_t owner_of(struct owners *w, uint64_t hold)
         struct root_name root_name = root_name_of(w->p, w->s, hold);
         struct root_name_key key = root_name_key(w->p, &root_name);
         uint32_t number = TABLE_NUMBER(&w->table, table_hash(key.what, key.whose), n,
-                                       w->list[n].key.what == key.what && w->list[n].key.whose == key.whose);
+                                       w->list[n].key.what == key.what &&
+                                               w->list[n].key.whose == key.whose);
 
         if (number == w->count) {
                 w->list = heap_next(w->list, w->count, sizeof *w->list);
-                w->list[w->count++] = (struct owner){ .root_name = root_name, .key = key, .number = number };
+                w->list[w->count++] = (struct owner){ .root_name = root_name, .key = key,
+                                                      .number = number };
         }
         w->list[number].pointers++;
         return number;
@@ -62,7 +64,8 @@ static int compare_sites(const void *a, const void *b)
         return x->site != y->site ? (x->site < y->site ? -1 : 1) : compare_parts(a, b);
 }
 
-/* Blocks of one call stack (the nodes of a list with two ends) are one part, with the name of the largest; returns how many are left. */
+/* Blocks of one call stack (the nodes of a list with two ends) are one part, with the name of the
+ * largest; returns how many are left. */
 static uint32_t merge_sites(struct owners_part *parts, uint32_t count)
 {
         uint32_t used = 0;
@@ -102,7 +105,9 @@ static void find_parts(struct owners *w, const uint32_t *of_hold, const struct g
 
         w->parts = heap_zero(count, sizeof *w->parts);
         for (uint32_t i = 0; i < count; i++)
-                w->parts[i] = (struct owners_part){ .block = r->shared_heads[i], .site = w->p->blocks[r->shared_heads[i]].site, .heads = 1,
+                w->parts[i] = (struct owners_part){ .block = r->shared_heads[i],
+                                                    .site = w->p->blocks[r->shared_heads[i]].site,
+                                                    .heads = 1,
                                                     .kept = r->by_block[r->shared_heads[i]] };
         qsort(w->parts, count, sizeof *w->parts, compare_sites);
         count = merge_sites(w->parts, count);
@@ -123,10 +128,12 @@ void owners_start(struct owners *w, const struct profile *p, struct symbols *s)
         }
 }
 
-/* Each block counts once for an owner, however many of its pointers lead there: pointers are looked at owner by owner. */
+/* Each block counts once for an owner, however many of its pointers lead there: pointers are
+ * looked at owner by owner. */
 static void count_own(struct owners *w, const uint32_t *of_hold)
 {
-        uint64_t *next = heap_zero((size_t)w->count + 1, sizeof *next), *order = heap_zero(w->p->hold_count, sizeof *order);
+        uint64_t *next = heap_zero((size_t)w->count + 1, sizeof *next),
+                 *order = heap_zero(w->p->hold_count, sizeof *order);
         uint32_t *seen = heap_zero(w->p->block_count, sizeof *seen);
 
         for (uint64_t i = 0; i < w->p->hold_count; i++)

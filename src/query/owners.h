@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owners.h -- the heap by owner: what would go away with each variable, stack frame, mapping; or with the blocks of a call stack.
+ * owners.h -- the heap by owner: what would go away with each variable, stack frame, mapping; or
+ * with the blocks of a call stack.
  */
 #ifndef SEEP_QUERY_OWNERS_H
 #define SEEP_QUERY_OWNERS_H
@@ -52,15 +53,17 @@ struct owners {
         struct owner *list;  /* the one that keeps most first */
         uint32_t count;
         uint32_t keeping;    /* of them keep something alone */
-        struct graph_retained retained; /* what they share, what is ignored, what is lost; and what each block keeps */
-        uint32_t *place;    /* by the number that an owner got first: where it is in the list when that is sorted */
+        struct graph_retained retained; /* what they share, what is ignored, what is lost;
+                                         * and what each block keeps */
+        uint32_t *place;    /* by the number that an owner got first: where it is in the
+                             * list when that is sorted */
         struct owners_part *parts; /* of what is shared: the largest */
         uint32_t part_count;
         struct table table;
 };
 
-/* P must have a graph (why_possible).  W is the caller's to owners_free().  START: without the owners, for what hangs on call
- * stacks. */
+/* P must have a graph (why_possible).  W is the caller's to owners_free().  START: without the
+ * owners, for what hangs on call stacks. */
 void owners_start(struct owners *w, const struct profile *p, struct symbols *s);
 void owners_make(struct owners *w, const struct profile *p, struct symbols *s);
 void owners_free(struct owners *w);

@@ -75,7 +75,8 @@ static uint64_t whole_pages(uint64_t from, uint64_t to, uint64_t page)
 }
 
 /* One more block, which KEEPER keeps.  C->end: where the one before ends. */
-static void add_block(struct content *c, uint32_t keeper, const struct profile_block *b, uint64_t times)
+static void add_block(struct content *c, uint32_t keeper, const struct profile_block *b,
+                      uint64_t times)
 {
         uint64_t taken = taken_by(keeper, b->size, c->page);
 
@@ -93,15 +94,18 @@ static void end_content(struct content *c, uint32_t keeper, const struct profile
         c->whole += whole_pages(c->end, m->end, c->page);
         if (m->unrecorded_blocks)
                 c->unrecorded = m->unrecorded_blocks *
-                                taken_by(keeper, m->unrecorded_bytes / m->unrecorded_blocks, c->page);
+                                taken_by(keeper, m->unrecorded_bytes / m->unrecorded_blocks,
+                                         c->page);
 }
 
-/* What is in M; when malloc keeps it and all of its blocks are such, as what has mappings of its own. */
+/* What is in M; when malloc keeps it and all of its blocks are such, as what has mappings of its
+ * own. */
 static struct content look_into(struct residence *r, const struct profile_mapping *m,
                                 uint32_t *keeper)
 {
         uint64_t page = r->p->meta.page_bytes;
-        struct content c = { .page = page ? page : RESIDENCE_PAGE, .chunks = true, .end = m->start }, apart = c;
+        struct content c = { .page = page ? page : RESIDENCE_PAGE, .chunks = true,
+                             .end = m->start }, apart = c;
 
         for (; r->more && r->walk.block->address < m->end; r->more = packed_next(&r->walk)) {
                 const struct profile_block *b = r->walk.block;
@@ -251,8 +255,8 @@ static bool is_of_one_moment(const struct profile *p)
                (p->block_count || !p->totals.live_blocks);
 }
 
-/* What was live when the mappings were looked at.  Earlier recordings do not say: a slice was cut then, too.  Where
- * that was dropped, the larger of its neighbours. */
+/* What was live when the mappings were looked at.  Earlier recordings do not say: a slice was cut
+ * then, too.  Where that was dropped, the larger of its neighbours. */
 static void find_live(struct residence *r)
 {
         const struct profile *p = r->p;

@@ -2,9 +2,9 @@
 /*
  * residence.h -- what the allocator does with its resident memory: blocks, headers, free.
  *
- * Keeps:  of each mapping used + overhead + unrecorded + free + rest is what is resident.  Estimates: a live
- *         block counts as resident as far as its mapping is; headers and rounding are glibc's to
- *         the byte, of other allocators as their size classes are documented.
+ * Keeps:  of each mapping used + overhead + unrecorded + free + rest is what is resident.
+ *         Estimates: a live block counts as resident as far as its mapping is; headers and rounding
+ *         are glibc's to the byte, of other allocators as their size classes are documented.
  */
 #ifndef SEEP_QUERY_RESIDENCE_H
 #define SEEP_QUERY_RESIDENCE_H
@@ -27,7 +27,8 @@ struct residence_part {
         uint64_t overhead_bytes; /* resident: headers and rounding of live blocks */
         uint64_t free_bytes; /* resident: of no block */
         uint64_t whole_bytes; /* of free_bytes: in pages without a block, which can be given back */
-        uint64_t unrecorded_bytes; /* resident: of blocks that are not recorded, with their headers */
+        uint64_t unrecorded_bytes; /* resident: of blocks that are not recorded, with their
+                                    * headers */
         uint64_t rest_bytes; /* resident: not the allocator's, merged in by the kernel */
         uint64_t headers_bytes; /* overhead, resident or not */
 };

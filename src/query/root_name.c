@@ -34,7 +34,8 @@ static void find_frame(const struct profile *p, struct symbols *s, struct root_n
                         h->frame = number;
                         h->stopped = frame;
                         symbols_stopped(s, frame, &h->function);
-                        if (variable_in_frame(s, frame->module, frame->pc, frame->exact, frame->high, h->at, &h->variable))
+                        if (variable_in_frame(s, frame->module, frame->pc, frame->exact,
+                                              frame->high, h->at, &h->variable))
                                 h->offset = h->at - h->variable.start;
                         return;
                 }
@@ -47,7 +48,8 @@ static uint64_t module_bias(const struct profile *p, uint32_t module)
         return module < p->module_count ? p->modules[module].bias : 0;
 }
 
-struct root_name root_name_at(const struct profile *p, struct symbols *s, uint32_t index, uint64_t at)
+struct root_name root_name_at(const struct profile *p, struct symbols *s, uint32_t index,
+                              uint64_t at)
 {
         const struct profile_root *root = &p->roots[index];
         struct root_name h = { .root = root, .at = at, .frame = ROOT_NAME_NO_FRAME };
@@ -80,7 +82,9 @@ static void add_thread(const struct root_name *h, struct str *out)
 
 static const char *module_name(const struct profile *p, uint32_t module)
 {
-        return module < p->module_count && p->modules[module].path ? label_base(p->modules[module].path) : NULL;
+        return module < p->module_count && p->modules[module].path
+                       ? label_base(p->modules[module].path)
+                       : NULL;
 }
 
 static void add_variable(const struct profile *p, const struct root_name *h, struct str *out)
@@ -100,7 +104,8 @@ static void write_data(const struct profile *p, const struct root_name *h, struc
         const char *module = module_name(p, h->root->module);
 
         if (h->variable.name) {
-                str_text(out, h->variable.is_static || h->variable.function ? "static " : "global ");
+                str_text(out,
+                         h->variable.is_static || h->variable.function ? "static " : "global ");
                 add_variable(p, h, out);
         } else if (module) {
                 str_format(out, "data of %s", module);
@@ -133,13 +138,15 @@ static void add_function(const struct profile *p, const struct root_name *h, str
                 out->length = start + label_length(out->data + start);
                 out->data[out->length] = 0;
         } else if (module_name(p, h->stopped->module)) {
-                str_format(out, "%s+0x%" PRIx64, module_name(p, h->stopped->module), h->stopped->pc - module_bias(p, h->stopped->module));
+                str_format(out, "%s+0x%" PRIx64, module_name(p, h->stopped->module),
+                           h->stopped->pc - module_bias(p, h->stopped->module));
         } else {
                 str_format(out, "0x%" PRIx64, h->stopped->pc);
         }
 }
 
-static void write_mapping(const struct profile *p, struct symbols *s, const struct root_name *h, struct str *out)
+static void write_mapping(const struct profile *p, struct symbols *s, const struct root_name *h,
+                          struct str *out)
 {
         if (!h->root->region) {
                 str_text(out, "memory mapped by the program");
@@ -156,7 +163,8 @@ static const char *const plain_words[PROFILE_ROOT_COUNT] = {
         [PROFILE_ROOT_PENDING] = "block that realloc is moving"
 };
 
-void root_name_owner(const struct profile *p, struct symbols *s, const struct root_name *h, struct str *out)
+void root_name_owner(const struct profile *p, struct symbols *s, const struct root_name *h,
+                     struct str *out)
 {
         switch (h->root->kind) {
         case PROFILE_ROOT_DATA:
@@ -208,7 +216,8 @@ static void write_stack(const struct profile *p, const struct root_name *h, stru
         add_thread(h, out);
 }
 
-void root_name_write(const struct profile *p, struct symbols *s, const struct root_name *h, struct str *out)
+void root_name_write(const struct profile *p, struct symbols *s, const struct root_name *h,
+                     struct str *out)
 {
         const char *module = module_name(p, h->root->module);
         char name[MACHINE_NAME_MAX];
@@ -224,7 +233,8 @@ void root_name_write(const struct profile *p, struct symbols *s, const struct ro
                 write_stack(p, h, out);
                 return;
         case PROFILE_ROOT_REGISTER:
-                str_format(out, "register %s of ", machine_register(p->meta.machine, (uint32_t)(h->at / 8), name));
+                str_format(out, "register %s of ",
+                           machine_register(p->meta.machine, (uint32_t)(h->at / 8), name));
                 add_thread(h, out);
                 return;
         case PROFILE_ROOT_TLS:
@@ -243,7 +253,8 @@ static uint64_t function_key(const struct root_name *h)
 {
         if (!h->stopped)
                 return 0;
-        return h->function->function ? (uintptr_t)h->function->function : h->stopped->pc; /* equal names have equal addresses */
+        /* Equal names have equal addresses. */
+        return h->function->function ? (uintptr_t)h->function->function : h->stopped->pc;
 }
 
 struct root_name_key root_name_key(const struct profile *p, const struct root_name *h)
@@ -254,14 +265,16 @@ struct root_name_key root_name_key(const struct profile *p, const struct root_na
         switch (h->root->kind) {
         case PROFILE_ROOT_DATA:
         case PROFILE_ROOT_TLS:
-                return (struct root_name_key){ kind | h->root->module, h->variable.name ? h->variable.start : UINT64_MAX };
+                return (struct root_name_key){ kind | h->root->module,
+                                               h->variable.name ? h->variable.start : UINT64_MAX };
         case PROFILE_ROOT_STACK:
                 return (struct root_name_key){ kind | h->root->tid, function_key(h) };
         case PROFILE_ROOT_REGISTER:
         case PROFILE_ROOT_THREAD:
                 return (struct root_name_key){ kind | h->root->tid, 0 };
         case PROFILE_ROOT_MAPPING:
-                return (struct root_name_key){ kind, site && site < p->site_count ? p->nodes[p->sites[site].node].pc : 0 };
+                return (struct root_name_key){
+                        kind, site && site < p->site_count ? p->nodes[p->sites[site].node].pc : 0 };
         case PROFILE_ROOT_API:
                 return (struct root_name_key){ kind, h->root->start };
         default:
@@ -297,7 +310,8 @@ void root_name_json(const struct profile *p, const struct root_name *h, struct s
 
         str_format(out, "\"kind\": \"%s\"", kind_words[root->kind]);
         if (root->kind == PROFILE_ROOT_REGISTER)
-                str_format(out, ", \"register\": \"%s\"", machine_register(p->meta.machine, (uint32_t)(h->at / 8), name));
+                str_format(out, ", \"register\": \"%s\"",
+                           machine_register(p->meta.machine, (uint32_t)(h->at / 8), name));
         else
                 str_format(out, ", \"address\": \"0x%" PRIx64 "\"", h->at);
         if (root->tid) {
@@ -311,10 +325,13 @@ void root_name_json(const struct profile *p, const struct root_name *h, struct s
                 json_text_field(out, ", \"", "function", h->function->function);
                 json_place(out, h->function->file, h->function->line);
                 str_text(out, ", \"module\": ");
-                json_text(out, h->stopped->module < p->module_count ? p->modules[h->stopped->module].path : NULL);
+                json_text(out, h->stopped->module < p->module_count
+                                       ? p->modules[h->stopped->module].path
+                                       : NULL);
         } else if (root->kind == PROFILE_ROOT_DATA || root->kind == PROFILE_ROOT_TLS) {
                 str_text(out, ", \"module\": ");
-                json_text(out, root->module < p->module_count ? p->modules[root->module].path : NULL);
+                json_text(out,
+                          root->module < p->module_count ? p->modules[root->module].path : NULL);
         }
         if (root->region)
                 json_field(out, ", \"", "site", p->regions[root->region - 1].site);

@@ -63,25 +63,31 @@ static void select_name(struct selection *sel, const struct select_request *r)
         bool live = r->cost == SELECT_LIVE;
 
         sel->moment = select_moment_of(r);
-        sel->survivors = sel->moment == SELECT_OF_RANGE && !r->change && survivors_known(sel->profile, &r->from, &r->to);
+        sel->survivors = sel->moment == SELECT_OF_RANGE && !r->change &&
+                         survivors_known(sel->profile, &r->from, &r->to);
         select_name_time(sel, r);
         if (sel->moment == SELECT_OF_TIME)
-                snprintf(sel->heading, sizeof sel->heading, "%s %s %s", live ? "live" : cost, live ? "at" : "until",
-                         sel->when);
+                snprintf(sel->heading, sizeof sel->heading, "%s %s %s", live ? "live" : cost,
+                         live ? "at" : "until", sel->when);
         else if (sel->survivors && live)
-                snprintf(sel->heading, sizeof sel->heading, "allocated from %s and still live then", sel->when);
+                snprintf(sel->heading, sizeof sel->heading, "allocated from %s and still live then",
+                         sel->when);
         else if (sel->moment == SELECT_OF_RANGE)
-                snprintf(sel->heading, sizeof sel->heading, "%s from %s", live ? "change" : cost, sel->when);
+                snprintf(sel->heading, sizeof sel->heading, "%s from %s", live ? "change" : cost,
+                         sel->when);
         else
                 snprintf(sel->heading, sizeof sel->heading, "%s",
-                         live && sel->moment == SELECT_OF_PEAK ? "live at the peak" : select_costs[r->cost].heading);
+                         live && sel->moment == SELECT_OF_PEAK ? "live at the peak"
+                                                               : select_costs[r->cost].heading);
 }
 
 struct select_known select_known(const struct selection *sel)
 {
-        bool run = sel->moment == SELECT_OF_RUN, threads = sel->moment == SELECT_OF_THREADS, peak = sel->moment == SELECT_OF_PEAK;
+        bool run = sel->moment == SELECT_OF_RUN, threads = sel->moment == SELECT_OF_THREADS,
+             peak = sel->moment == SELECT_OF_PEAK;
 
-        return (struct select_known){ .calls = !peak, .peak = run || peak, .temporary = run || threads, .lifetimes = run,
+        return (struct select_known){ .calls = !peak, .peak = run || peak,
+                                      .temporary = run || threads, .lifetimes = run,
                                       .end = run || threads };
 }
 
@@ -146,7 +152,8 @@ static void rows_of_peak(struct select_row *rows, uint32_t count)
 }
 
 /* SIGN 1 adds, UINT64_MAX subtracts.  What a slice does not tell stays zero. */
-static void rows_add_moment(struct select_row *rows, const struct profile_change *then, uint32_t count, uint64_t sign)
+static void rows_add_moment(struct select_row *rows, const struct profile_change *then,
+                            uint32_t count, uint64_t sign)
 {
         for (uint32_t i = 1; i < count; i++) {
                 struct select_row *row = &rows[i];
@@ -184,15 +191,15 @@ static bool sites_at(const struct profile *p, const struct moment *m, struct pro
                 for (uint32_t i = 1; i < p->site_count; i++) {
                         const struct profile_site *site = &p->sites[i];
 
-                        out[i] = (struct profile_change){ i,           0, site->live_bytes, site->live_blocks,
+                        out[i] = (struct profile_change){ i, 0, site->live_bytes, site->live_blocks,
                                                           site->allocs, site->alloc_bytes };
                 }
                 return true;
         }
 }
 
-static void rows_of_range(struct select_row *rows, const struct profile *p, const struct select_request *r,
-                          struct profile_change *then)
+static void rows_of_range(struct select_row *rows, const struct profile *p,
+                          const struct select_request *r, struct profile_change *then)
 {
         if (sites_at(p, &r->from, then)) /* no slice that early: nothing had happened */
                 rows_add_moment(rows, then, p->site_count, UINT64_MAX);
@@ -200,8 +207,8 @@ static void rows_of_range(struct select_row *rows, const struct profile *p, cons
                 rows_add_moment(rows, then, p->site_count, 1);
 }
 
-static bool rows_of_moment(struct select_row *rows, const struct profile *p, const struct select_request *r,
-                           struct err *e)
+static bool rows_of_moment(struct select_row *rows, const struct profile *p,
+                           const struct select_request *r, struct err *e)
 {
         struct profile_change *then = heap_zero(p->site_count, sizeof *then);
         const struct moment *last = r->from.type == MOMENT_NONE ? &r->at : &r->to;
@@ -209,7 +216,8 @@ static bool rows_of_moment(struct select_row *rows, const struct profile *p, con
 
         rows_clear(rows, p->site_count);
         if (!good)
-                err_set(e, ERR_EXIT_USAGE, "the recording has no time slice that early (the first is at %llu ms)",
+                err_set(e, ERR_EXIT_USAGE,
+                        "the recording has no time slice that early (the first is at %llu ms)",
                         p->slice_count ? (unsigned long long)p->slices[0].ms : 0ull);
         else if (last == &r->at)
                 rows_add_moment(rows, then, p->site_count, 1);
@@ -222,7 +230,8 @@ static bool rows_of_moment(struct select_row *rows, const struct profile *p, con
 }
 
 /* Calls by what each thread did, live numbers by the blocks it made. */
-static void rows_of_threads(struct select_row *rows, const struct profile *p, const struct filter *f)
+static void rows_of_threads(struct select_row *rows, const struct profile *p,
+                            const struct filter *f)
 {
         uint8_t *wanted = heap_zero(p->thread_count, 1);
         struct packed_walk w;
@@ -233,7 +242,8 @@ static void rows_of_threads(struct select_row *rows, const struct profile *p, co
         for (uint32_t i = 0; i < p->share_count; i++) {
                 const struct profile_share *share = &p->shares[i];
 
-                if (share->thread >= p->thread_count || !wanted[share->thread] || share->site >= p->site_count)
+                if (share->thread >= p->thread_count || !wanted[share->thread] ||
+                    share->site >= p->site_count)
                         continue;
                 rows[share->site].allocs += share->allocs;
                 rows[share->site].alloc_bytes += share->alloc_bytes;
@@ -244,7 +254,8 @@ static void rows_of_threads(struct select_row *rows, const struct profile *p, co
         while (packed_next(&w)) {
                 const struct profile_block *block = w.block;
 
-                if (block->thread >= p->thread_count || !wanted[block->thread] || block->site >= p->site_count)
+                if (block->thread >= p->thread_count || !wanted[block->thread] ||
+                    block->site >= p->site_count)
                         continue;
                 rows[block->site].live_blocks += profile_block_times(p, block);
                 rows[block->site].live_bytes += profile_block_times(p, block) * block->size;
@@ -253,7 +264,8 @@ static void rows_of_threads(struct select_row *rows, const struct profile *p, co
         for (uint32_t i = 0; i < p->region_count; i++) {
                 const struct profile_region *region = &p->regions[i];
 
-                if (region->thread >= p->thread_count || !wanted[region->thread] || region->site >= p->site_count)
+                if (region->thread >= p->thread_count || !wanted[region->thread] ||
+                    region->site >= p->site_count)
                         continue;
                 rows[region->site].live_blocks++;
                 rows[region->site].live_bytes += (region->end - region->start);
@@ -314,8 +326,8 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
                 row_choose(row, sel->cost);
                 if (LEDGER_KIND_IS_RESOURCE(row->kind) != r->resources)
                         continue;
-                if (!row->allocs && !row->frees && !row->live_blocks && !row->peak_blocks && !row->temporary &&
-                    !row->live_bytes)
+                if (!row->allocs && !row->frees && !row->live_blocks && !row->peak_blocks &&
+                    !row->temporary && !row->live_bytes)
                         continue;
                 if (r->filter && !filter_stack(r->filter, p, s, row->node)) {
                         sel->whole = false;
@@ -328,7 +340,8 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
 
 struct wrapper_frame select_trim(const struct selection *sel, struct symbols *s, uint32_t node)
 {
-        return sel->fold ? fold_trim(sel->fold, node) : wrappers_trim(sel->wrappers, sel->profile, s, node);
+        return sel->fold ? fold_trim(sel->fold, node)
+                         : wrappers_trim(sel->wrappers, sel->profile, s, node);
 }
 
 static void part_trim(const struct selection *sel, struct symbols *s, struct select_part *part)
@@ -342,7 +355,8 @@ static void part_trim(const struct selection *sel, struct symbols *s, struct sel
         }
 }
 
-/* Stacks as they are shown: without wrappers, of at most some frames; those that became equal are one. */
+/* Stacks as they are shown: without wrappers, of at most some frames; those that became equal are
+ * one. */
 static void select_shorten(struct selection *sel, struct symbols *s, const struct select_request *r)
 {
         bool trims = r->wrappers && !r->marked;
@@ -364,38 +378,49 @@ static bool select_possible(const struct select_request *r, const struct profile
         bool by_time = is_of_time(select_moment_of(r));
 
         if (by_thread && by_time)
-                return err_set(
-                        e, ERR_EXIT_USAGE,
-                        "--thread cannot be combined with --at TIME or --range: time slices do not tell threads apart");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "--thread cannot be combined with --at TIME or --range: time slices "
+                               "do not tell threads apart");
         if (by_thread && r->cost == SELECT_PEAK)
                 return err_set(e, ERR_EXIT_USAGE,
-                               "--thread cannot be combined with the peak: it is the whole program's; use --cost live "
-                               "or total");
+                               "--thread cannot be combined with the peak: it is the whole "
+                               "program's; use --cost live or total");
         if (by_time && (r->cost == SELECT_PEAK || r->cost == SELECT_TEMPORARY))
-                return err_set(e, ERR_EXIT_USAGE, "--at TIME and --range know the costs live, total and allocs only");
-        if (r->at.type == MOMENT_PEAK && (by_thread || (r->cost != SELECT_PEAK && r->cost != SELECT_LIVE)))
                 return err_set(e, ERR_EXIT_USAGE,
-                               "--at peak knows what was live then, of all threads: no other --cost and no --thread");
+                               "--at TIME and --range know the costs live, total and allocs only");
+        if (r->at.type == MOMENT_PEAK &&
+            (by_thread || (r->cost != SELECT_PEAK && r->cost != SELECT_LIVE)))
+                return err_set(e, ERR_EXIT_USAGE,
+                               "--at peak knows what was live then, of all threads: no other "
+                               "--cost and no --thread");
         if (by_time && !p->slice_count && r->at.type != MOMENT_START)
                 return err_set(e, ERR_EXIT_USAGE,
-                               "the recording has no time slices: it ended too soon for --at TIME and --range");
+                               "the recording has no time slices: it ended too soon for --at TIME "
+                               "and --range");
         return true;
 }
 
-bool select_make(struct selection *sel, const struct profile *p, struct symbols *s, const struct select_request *r,
-                 struct err *e)
+bool select_make(struct selection *sel, const struct profile *p, struct symbols *s,
+                 const struct select_request *r, struct err *e)
 {
         struct select_row *rows;
         bool good = true;
 
-        *sel = (struct selection){
-                .profile = p, .cost = r->cost, .node_count = p->node_count, .wrappers = r->wrappers, .progress = r->progress,
-                .columns = r->columns, .at = r->at, .from = r->from, .to = r->to, .change = r->change
-        };
+        *sel = (struct selection){ .profile = p,
+                                   .cost = r->cost,
+                                   .node_count = p->node_count,
+                                   .wrappers = r->wrappers,
+                                   .progress = r->progress,
+                                   .columns = r->columns,
+                                   .at = r->at,
+                                   .from = r->from,
+                                   .to = r->to,
+                                   .change = r->change };
         select_name(sel, r);
         if (!select_possible(r, p, e))
                 return false;
-        if (r->wrappers && r->fold && !r->marked && !r->depth_merge) { /* frames are counted as they are */
+        if (r->wrappers && r->fold && !r->marked && !r->depth_merge) {
+                /* Frames are counted as they are. */
                 sel->fold = fold_new(p, s, r->wrappers);
                 sel->fold->recursion = r->recursion;
         }
@@ -446,10 +471,12 @@ void select_free(struct selection *sel)
 
 /* ---- the nodes of a selection's tree that its stacks pass through ---- */
 
-static void needed_part(const struct selection *sel, const struct select_part *part, uint8_t *needed)
+static void needed_part(const struct selection *sel, const struct select_part *part,
+                        uint8_t *needed)
 {
         for (uint32_t i = 0; i < part->count; i++)
-                for (uint32_t at = part->rows[i].node; at > 1 && !needed[at]; at = select_parent(sel, at))
+                for (uint32_t at = part->rows[i].node; at > 1 && !needed[at];
+                     at = select_parent(sel, at))
                         needed[at] = 1;
 }
 

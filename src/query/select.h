@@ -38,37 +38,45 @@ enum select_cost {
 enum select_moment {
         SELECT_OF_RUN,
         SELECT_OF_THREADS, /* some threads only: their peak is not known */
-        SELECT_OF_PEAK,    /* live is what was live at the peak; the rest is of the run, and select_known() false */
-        SELECT_OF_TIME,    /* live then; calls until then.  Peak, temporaries, lifetimes are not known */
-        SELECT_OF_RANGE    /* calls between; live is how much more is live, or what survived.  As above */
+        SELECT_OF_PEAK,    /* live is what was live at the peak; the rest is of the run,
+                            * and select_known() false */
+        SELECT_OF_TIME,    /* live then; calls until then.  Peak, temporaries, lifetimes are not
+                            * known */
+        SELECT_OF_RANGE    /* calls between; live is how much more is live, or what survived.  As
+                            * above */
 };
 
 struct select_request {
         enum select_cost cost;
         struct filter *filter;     /* NULL: everything */
         struct wrappers *wrappers; /* NULL: whole stacks; else these are hidden at the inner end */
-        bool fold;                 /* with wrappers: just the reader's own code, and what that called (fold.h) */
-        bool recursion;            /* then, too, functions that call themselves are shown each time */
-        bool each_site;            /* rows are never merged: stacks are shortened only where they are written */
-        bool marked;               /* wrappers stay: who writes the rows tells which frames they are */
-        bool resources;            /* the program's resources instead of its memory, all of them in `heap` */
-        uint32_t depth_merge;  /* 0: whole stacks; N: stacks equal in their N innermost frames are one */
-        struct moment at;       /* numbers as they were then; MOMENT_NONE and MOMENT_END: of the run */
+        bool fold; /* with wrappers: just the reader's own code, and what that called (fold.h) */
+        bool recursion; /* then, too, functions that call themselves are shown each time */
+        bool each_site;            /* rows are never merged: stacks are shortened
+                                    * only where they are written */
+        bool marked; /* wrappers stay: who writes the rows tells which frames they are */
+        bool resources; /* the program's resources instead of its memory, all of them in `heap` */
+        uint32_t depth_merge;  /* 0: whole stacks; N: stacks equal in their N
+                                * innermost frames are one */
+        struct moment at; /* numbers as they were then; MOMENT_NONE and MOMENT_END: of the run */
         struct moment from, to; /* what happened between; MOMENT_NONE: no range */
         struct progress *progress; /* NULL: nobody wants to know */
-        uint32_t columns;       /* of the terminal, for which names in lists are shortened; 0: whole names */
-        bool change;            /* between marks: how much more is live, not what of the range survived */
+        uint32_t columns;       /* of the terminal, for which names in lists are
+                                 * shortened; 0: whole names */
+        bool change; /* between marks: how much more is live, not what of the range survived */
 };
 
 /* Numbers wrap: what became less within a --range is negative when read as int64_t. */
 struct select_row {
         uint32_t site; /* id in the profile; of the first one where several were merged */
         uint32_t node; /* in the selection's tree */
-        uint32_t level; /* the innermost frame shown at the node: 0 unless those inlined into it are hidden */
+        uint32_t level; /* the innermost frame shown at the node: 0 unless those
+                         * inlined into it are hidden */
         uint32_t kind;
         uint32_t merged; /* sites in this row */
         uint64_t bytes, count; /* of the chosen cost */
-        uint64_t allocs, frees, alloc_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes, temporary;
+        uint64_t allocs, frees, alloc_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes,
+                temporary;
         uint64_t lifetime_ms;
 };
 
@@ -86,7 +94,8 @@ struct selection {
         bool change;                /* of the request */
         char when[128];   /* "1.5 s", "1.5 s to 2.0 s", "tag loaded", or empty */
         char heading[192]; /* what the chosen numbers are */
-        bool survivors;    /* of a range between marks: live is what was allocated in it and is still live at its end */
+        bool survivors;    /* of a range between marks: live is what was allocated in it and
+                            * is still live at its end */
         struct select_part heap, mapped;
         bool whole;                /* of the whole run, and no stack was filtered out */
         struct wrappers *wrappers; /* of the request */
@@ -95,13 +104,14 @@ struct selection {
         uint32_t columns;          /* of the request */
         uint32_t *leaders;         /* by site: the site whose row it is part of */
         uint32_t node_count;
-        uint32_t *parents; /* NULL: the profile's own tree; else a tree of cut stacks, 0 the root ... */
+        uint32_t *parents; /* NULL: the profile's own tree; else a tree of cut stacks, 0 the root
+                            * ... */
         uint32_t *origins; /* ... and a node of the profile with the same address */
 };
 
 /* false: the request does not fit the recording (exit code 2). */
-bool select_make(struct selection *sel, const struct profile *p, struct symbols *s, const struct select_request *r,
-                 struct err *e);
+bool select_make(struct selection *sel, const struct profile *p, struct symbols *s,
+                 const struct select_request *r, struct err *e);
 void select_free(struct selection *sel);
 
 /* The innermost frame of the stack of NODE, of the profile, that is shown. */
@@ -117,7 +127,8 @@ struct select_known {
         bool peak;
         bool temporary;
         bool lifetimes;
-        bool end;       /* what is known of the end, or of the run as a whole: leaks, wrong releases, threads */
+        bool end;       /* what is known of the end, or of the run as a whole:
+                         * leaks, wrong releases, threads */
 };
 struct select_known select_known(const struct selection *sel);
 

@@ -15,19 +15,29 @@
 #define LEAK(name) (1u << PROFILE_LEAK_##name)
 #define LEAK_LOST (LEAK(DEFINITE) | LEAK(INDIRECT) | LEAK(POSSIBLE))
 
-/* Our own, in Valgrind's form.  Only what hands no memory to its caller: what strdup or getline returned is never covered.  What is still
- * reachable is no error and needs no rule. */
+/* Our own, in Valgrind's form.  Only what hands no memory to its caller: what strdup or getline
+ * returned is never covered.  What is still reachable is no error and needs no rule. */
 static const struct {
         const char *reason;
         uint32_t leaks;
         const char *lines[4];
 } built_in[] = {
-        { "the table of thread-local variables of a thread", LEAK_LOST, { "...", "fun:_dl_allocate_tls*" } },
-        { "thread-local variables of a library, made by the loader at their first use", LEAK_LOST, { "...", "fun:*tls_get_addr*" } },
+        { "the table of thread-local variables of a thread",
+          LEAK_LOST,
+          { "...", "fun:_dl_allocate_tls*" } },
+        { "thread-local variables of a library, made by the loader at their first use",
+          LEAK_LOST,
+          { "...", "fun:*tls_get_addr*" } },
         { "memory of the dynamic loader", LEAK_LOST, { "fun:*", "obj:*/ld-linux*" } },
-        { "libstdc++ keeps memory for exceptions thrown when memory runs out", LEAK_LOST, { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld-linux*" } },
-        { "an exception in flight is held by a pointer behind its header", LEAK(POSSIBLE), { "fun:malloc", "fun:__cxa_allocate_exception" } },
-        { "tcmalloc's own objects: its memory is not searched, as no allocator's is", LEAK_LOST, { "fun:*", "obj:*/libtcmalloc*" } },
+        { "libstdc++ keeps memory for exceptions thrown when memory runs out",
+          LEAK_LOST,
+          { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld-linux*" } },
+        { "an exception in flight is held by a pointer behind its header",
+          LEAK(POSSIBLE),
+          { "fun:malloc", "fun:__cxa_allocate_exception" } },
+        { "tcmalloc's own objects: its memory is not searched, as no allocator's is",
+          LEAK_LOST,
+          { "fun:*", "obj:*/libtcmalloc*" } },
         { "the list of functions to call at exit", LEAK_LOST, { "...", "fun:__cxa_atexit" } },
         { "the locale in use", LEAK_LOST, { "...", "fun:setlocale" } },
         { "the time zone in use", LEAK_LOST, { "...", "fun:tzset" } },
@@ -35,15 +45,20 @@ static const struct {
         { "the time zone in use", LEAK_LOST, { "...", "fun:mktime" } },
         { "the user database in use", LEAK_LOST, { "...", "fun:getpw*" } },
         { "the group database in use", LEAK_LOST, { "...", "fun:getgr*" } },
-        { "types of GLib are never freed, and held by pointers behind their headers", LEAK(POSSIBLE), { "...", "fun:g_type_register_*" } },
-        { "types of GLib are never freed, and held by pointers behind their headers", LEAK(POSSIBLE), { "...", "fun:g_type_add_interface_*" } },
+        { "types of GLib are never freed, and held by pointers behind their headers",
+          LEAK(POSSIBLE),
+          { "...", "fun:g_type_register_*" } },
+        { "types of GLib are never freed, and held by pointers behind their headers",
+          LEAK(POSSIBLE),
+          { "...", "fun:g_type_add_interface_*" } },
         { "the table of names of GLib is never freed", LEAK_LOST, { "...", "fun:g_quark_from_*" } },
         { "the table of names of GLib is never freed", LEAK_LOST, { "...", "fun:g_intern_*" } },
 };
 
 /* One frame as rules see it. */
 struct frame {
-        const char *const *names; /* of the allocation function, which is in no stack of ours; ends with NULL */
+        const char *const *names; /* of the allocation function, which is in no
+                                   * stack of ours; ends with NULL */
         const char *function, *file, *module;
         uint32_t line;
         uint32_t node; /* for its mangled name; 0: it has none of its own */
@@ -70,7 +85,9 @@ void suppress_add_built_in(struct suppressions *s)
                                                 .about = SUPPRESS_LEAK,
                                                 .leaks = built_in[i].leaks,
                                                 .name = heap_text(built_in[i].reason) };
-                for (size_t k = 0; k < sizeof built_in[i].lines / sizeof *built_in[i].lines && built_in[i].lines[k]; k++)
+                for (size_t k = 0; k < sizeof built_in[i].lines / sizeof *built_in[i].lines &&
+                                   built_in[i].lines[k];
+                     k++)
                         suppress_parse_line(rule, built_in[i].lines[k]);
         }
 }
@@ -123,7 +140,9 @@ static struct suppress_memo *memo_of(struct suppressions *s, const struct symbol
                 m->first[i] = m->lines;
                 m->lines += s->rules[i].line_count;
                 for (uint32_t k = 0; k < s->rules[i].line_count; k++)
-                        m->needs[i] |= s->rules[i].lines[k].match == SUPPRESS_REST ? 0 : line_bit(m->first[i] + k);
+                        m->needs[i] |= s->rules[i].lines[k].match == SUPPRESS_REST
+                                               ? 0
+                                               : line_bit(m->first[i] + k);
                 if (s->rules[i].about == SUPPRESS_LEAK)
                         m->leaks |= s->rules[i].leaks;
         }
@@ -149,12 +168,15 @@ static const char *const new_names[] = { "_Znwm",
 static const char *const new_array_names[] = { "_Znam",
                                                "operator new[](unsigned long)",
                                                "_ZnamRKSt9nothrow_t",
-                                               "operator new[](unsigned long, std::nothrow_t const&)",
+                                               "operator new[](unsigned long, std::nothrow_t"
+                                               " const&)",
                                                "_ZnamSt11align_val_t",
                                                "operator new[](unsigned long, std::align_val_t)",
                                                NULL };
-static const char *const delete_names[] = { "_ZdlPv", "operator delete(void*)", "_ZdlPvm", "operator delete(void*, unsigned long)", NULL };
-static const char *const delete_array_names[] = { "_ZdaPv", "operator delete[](void*)", "_ZdaPvm", "operator delete[](void*, unsigned long)", NULL };
+static const char *const delete_names[] = { "_ZdlPv", "operator delete(void*)", "_ZdlPvm",
+                                            "operator delete(void*, unsigned long)", NULL };
+static const char *const delete_array_names[] = { "_ZdaPv", "operator delete[](void*)", "_ZdaPvm",
+                                                  "operator delete[](void*, unsigned long)", NULL };
 
 /* What Valgrind and LSan call the innermost frame of a block of KIND. */
 static const char *const *allocation_names(uint32_t kind)
@@ -241,7 +263,8 @@ static bool name_fits(const char *pattern, const char *name, char one)
         return fits;
 }
 
-static bool function_fits(const struct rule_view *v, const struct frame *frame, const struct suppress_line *line)
+static bool function_fits(const struct rule_view *v, const struct frame *frame,
+                          const struct suppress_line *line)
 {
         const char *raw;
 
@@ -264,7 +287,8 @@ static bool place_fits(const struct frame *frame, const struct suppress_line *li
 {
         if (!frame->file || (line->line && line->line != frame->line))
                 return false;
-        return pattern_fits(line->pattern, frame->file, '?') || pattern_fits(line->pattern, label_base(frame->file), '?');
+        return pattern_fits(line->pattern, frame->file, '?') ||
+               pattern_fits(line->pattern, label_base(frame->file), '?');
 }
 
 static bool any_fits(const struct frame *frame, const struct suppress_line *line)
@@ -277,7 +301,8 @@ static bool any_fits(const struct frame *frame, const struct suppress_line *line
                (frame->module && pattern_fits(line->pattern, frame->module, 0));
 }
 
-static bool line_fits_frame(const struct rule_view *v, const struct frame *frame, const struct suppress_line *line)
+static bool line_fits_frame(const struct rule_view *v, const struct frame *frame,
+                            const struct suppress_line *line)
 {
         switch (line->match) {
         case SUPPRESS_FUNCTION:
@@ -292,7 +317,8 @@ static bool line_fits_frame(const struct rule_view *v, const struct frame *frame
 }
 
 /* Whether line K of RULE, whose first line has the number FIRST, fits.  Found out once. */
-static bool line_fits(const struct rule_view *v, const struct frame *frame, const struct suppress_rule *rule, uint32_t first, uint32_t k)
+static bool line_fits(const struct rule_view *v, const struct frame *frame,
+                      const struct suppress_rule *rule, uint32_t first, uint32_t k)
 {
         uint8_t *known = &v->memo->fits[(size_t)frame->number * v->memo->lines + first + k];
 
@@ -304,7 +330,8 @@ static bool line_fits(const struct rule_view *v, const struct frame *frame, cons
 /* ---- stacks ---- */
 
 /* Which lines may fit FRAME; those that need its mangled name are not tried for that. */
-static uint64_t lines_that_may(const struct rule_view *v, const struct suppressions *s, const struct frame *frame)
+static uint64_t lines_that_may(const struct rule_view *v, const struct suppressions *s,
+                               const struct frame *frame)
 {
         uint64_t may = 0;
 
@@ -312,14 +339,16 @@ static uint64_t lines_that_may(const struct rule_view *v, const struct suppressi
                 for (uint32_t k = 0; k < s->rules[i].line_count; k++) {
                         const struct suppress_line *line = &s->rules[i].lines[k];
 
-                        if (line->match != SUPPRESS_REST && (line->raw || line_fits(v, frame, &s->rules[i], v->memo->first[i], k)))
+                        if (line->match != SUPPRESS_REST &&
+                            (line->raw || line_fits(v, frame, &s->rules[i], v->memo->first[i], k)))
                                 may |= line_bit(v->memo->first[i] + k);
                 }
         return may;
 }
 
 /* FRAME is told from others by the address of WHAT. */
-static void view_add(struct rule_view *v, const struct suppressions *s, struct frame frame, const void *what)
+static void view_add(struct rule_view *v, const struct suppressions *s, struct frame frame,
+                     const void *what)
 {
         struct suppress_memo *m = v->memo;
         uint32_t *known = lookup_pointer(&m->known, what);
@@ -346,7 +375,9 @@ static void view_add(struct rule_view *v, const struct suppressions *s, struct f
 }
 
 /* Valid until the next one. */
-static struct rule_view view_make(struct suppressions *s, const struct profile *p, struct symbols *names, uint32_t node, const char *const *innermost)
+static struct rule_view view_make(struct suppressions *s, const struct profile *p,
+                                  struct symbols *names, uint32_t node,
+                                  const char *const *innermost)
 {
         struct rule_view v = { .memo = memo_of(s, names), .names = names };
 
@@ -356,11 +387,15 @@ static struct rule_view view_make(struct suppressions *s, const struct profile *
                 uint32_t count = symbols_node(names, node, &frames), module = p->nodes[node].module;
 
                 for (uint32_t i = 0; i < count; i++)
-                        view_add(&v, s, (struct frame){ .function = frames[i].function,
-                                                        .file = frames[i].file,
-                                                        .line = frames[i].line,
-                                                        .module = module < p->module_count ? p->modules[module].path : NULL,
-                                                        .node = i + 1 == count ? node : 0 }, &frames[i]);
+                        view_add(&v, s,
+                                 (struct frame){ .function = frames[i].function,
+                                                 .file = frames[i].file,
+                                                 .line = frames[i].line,
+                                                 .module = module < p->module_count
+                                                                   ? p->modules[module].path
+                                                                   : NULL,
+                                                 .node = i + 1 == count ? node : 0 },
+                                 &frames[i]);
         }
         return v;
 }
@@ -397,12 +432,14 @@ static bool rule_fits(const struct rule_view *v, const struct suppress_rule *rul
         return false;
 }
 
-static struct suppress_rule *first_fit(struct suppressions *s, const struct rule_view *v, enum suppress_about about, uint32_t leaks)
+static struct suppress_rule *first_fit(struct suppressions *s, const struct rule_view *v,
+                                       enum suppress_about about, uint32_t leaks)
 {
         for (uint32_t i = 0; i < s->count; i++) {
                 struct suppress_rule *rule = &s->rules[i];
 
-                if (rule->about == about && (rule->leaks & leaks) && !(s->memo.needs[i] & ~v->may) && rule_fits(v, rule, s->memo.first[i])) {
+                if (rule->about == about && (rule->leaks & leaks) &&
+                    !(s->memo.needs[i] & ~v->may) && rule_fits(v, rule, s->memo.first[i])) {
                         rule->times++;
                         return rule;
                 }
@@ -410,7 +447,8 @@ static struct suppress_rule *first_fit(struct suppressions *s, const struct rule
         return NULL;
 }
 
-struct suppress_rule *suppress_leak(struct suppressions *s, const struct profile *p, struct symbols *names, uint32_t site, uint32_t leak)
+struct suppress_rule *suppress_leak(struct suppressions *s, const struct profile *p,
+                                    struct symbols *names, uint32_t site, uint32_t leak)
 {
         struct rule_view v;
 
@@ -420,7 +458,8 @@ struct suppress_rule *suppress_leak(struct suppressions *s, const struct profile
         return first_fit(s, &v, SUPPRESS_LEAK, 1u << leak);
 }
 
-struct suppress_rule *suppress_release(struct suppressions *s, const struct profile *p, struct symbols *names, const struct profile_error *error)
+struct suppress_rule *suppress_release(struct suppressions *s, const struct profile *p,
+                                       struct symbols *names, const struct profile_error *error)
 {
         struct rule_view v = view_make(s, p, names, error->node, release_names(error->release));
 

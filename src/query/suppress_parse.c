@@ -2,8 +2,8 @@
 /*
  * suppress_parse.c -- rules from files: LSan's lines and Valgrind's blocks, also mixed.
  *
- * Keeps:  what the tools accept is accepted; kinds that are about other things are passed over without a word; the rest is an error with
- *         its line and what was expected there.
+ * Keeps:  what the tools accept is accepted; kinds that are about other things are passed over
+ *         without a word; the rest is an error with its line and what was expected there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +25,16 @@ struct parser {
 
 /* Other kinds of suppressions of the sanitizers: of no meaning here. */
 static const char *const lsan_others[] = {
-        "interceptor_name", "interceptor_via_fun", "interceptor_via_lib", "odr_violation", "alloc_dealloc_mismatch",
-        "called_from_lib",  "deadlock",            "mutex",               "race",          "race_top",
-        "signal",           "thread",              "vptr_check",          "fun",           "src",
+        "interceptor_name", "interceptor_via_fun", "interceptor_via_lib", "odr_violation",
+        "alloc_dealloc_mismatch", "called_from_lib", "deadlock", "mutex", "race", "race_top",
+        "signal", "thread", "vptr_check", "fun", "src",
 };
 
 static bool wrong(struct parser *p, const char *found, const char *expected)
 {
-        return err_set(p->e, ERR_EXIT_USAGE, "%s:%u: %s%.60s%s; %s", p->origin, p->at, found ? "'" : "", found ? found : "the file ends here",
-                       found ? "'" : "", expected);
+        return err_set(p->e, ERR_EXIT_USAGE, "%s:%u: %s%.60s%s; %s", p->origin, p->at,
+                       found ? "'" : "", found ? found : "the file ends here", found ? "'" : "",
+                       expected);
 }
 
 static char *trimmed(char *line)
@@ -68,16 +69,14 @@ static struct suppress_rule *add_rule(struct parser *p, enum suppress_about abou
         struct suppressions *s = p->to;
 
         s->rules = heap_grow(s->rules, s->count + 1, sizeof *s->rules);
-        s->rules[s->count] = (struct suppress_rule){ .source = p->source,
-                                                     .about = about,
-                                                     .leaks = ~0u,
-                                                     .name = heap_text(name),
-                                                     .file = heap_text(p->source == SUPPRESS_BUILT_IN ? NULL : p->origin),
-                                                     .at = p->at };
+        s->rules[s->count] = (struct suppress_rule){
+                .source = p->source, .about = about, .leaks = ~0u, .name = heap_text(name),
+                .file = heap_text(p->source == SUPPRESS_BUILT_IN ? NULL : p->origin), .at = p->at };
         return &s->rules[s->count++];
 }
 
-static struct suppress_line *add_line(struct suppress_rule *rule, enum suppress_match match, char *pattern)
+static struct suppress_line *add_line(struct suppress_rule *rule, enum suppress_match match,
+                                      char *pattern)
 {
         struct suppress_line *line;
 
@@ -118,8 +117,11 @@ static bool lsan_line(struct parser *p, char *line)
 
         if (length == strlen("leak") && memcmp(line, "leak", length) == 0) {
                 if (!colon[1])
-                        return wrong(p, line, "a part of a function's, file's or module's name is expected after leak:");
-                spelt_line(add_line(add_rule(p, SUPPRESS_LEAK, line), SUPPRESS_ANY, lsan_pattern(colon + 1)));
+                        return wrong(p, line,
+                                     "a part of a function's, file's or module's name is expected "
+                                     "after leak:");
+                spelt_line(add_line(add_rule(p, SUPPRESS_LEAK, line), SUPPRESS_ANY,
+                                    lsan_pattern(colon + 1)));
                 return true;
         }
         for (size_t i = 0; length && i < sizeof lsan_others / sizeof *lsan_others; i++)
@@ -161,7 +163,9 @@ static void place_line(struct suppress_line *line)
 
 bool suppress_parse_line(struct suppress_rule *rule, const char *text)
 {
-        static const char *const words[] = { [SUPPRESS_FUNCTION] = "fun:", [SUPPRESS_OBJECT] = "obj:", [SUPPRESS_PLACE] = "src:" };
+        static const char *const words[] = { [SUPPRESS_FUNCTION] = "fun:",
+                                             [SUPPRESS_OBJECT] = "obj:",
+                                             [SUPPRESS_PLACE] = "src:" };
 
         if (strcmp(text, "...") == 0) {
                 add_line(rule, SUPPRESS_REST, NULL);
@@ -173,7 +177,8 @@ bool suppress_parse_line(struct suppress_rule *rule, const char *text)
 
                 if (strncmp(text, words[match], strlen(words[match])) != 0 || !*pattern)
                         continue;
-                line = add_line(rule, (enum suppress_match)match, heap_text(pattern + strspn(pattern, " \t")));
+                line = add_line(rule, (enum suppress_match)match,
+                                heap_text(pattern + strspn(pattern, " \t")));
                 if (match == SUPPRESS_FUNCTION)
                         name_line(line);
                 if (match == SUPPRESS_PLACE)
@@ -187,7 +192,8 @@ bool suppress_parse_line(struct suppress_rule *rule, const char *text)
 static bool leak_kinds(struct parser *p, char *list, uint32_t *leaks)
 {
         *leaks = 0;
-        for (char *save, *word = strtok_r(list, ", \t", &save); word; word = strtok_r(NULL, ", \t", &save)) {
+        for (char *save, *word = strtok_r(list, ", \t", &save); word;
+             word = strtok_r(NULL, ", \t", &save)) {
                 uint32_t leak = PROFILE_LEAK_REACHABLE;
 
                 if (strcmp(word, "all") == 0) {
@@ -199,7 +205,9 @@ static bool leak_kinds(struct parser *p, char *list, uint32_t *leaks)
                 while (leak < PROFILE_LEAK_COUNT && strcmp(word, profile_leak_word(leak)) != 0)
                         leak++;
                 if (leak == PROFILE_LEAK_COUNT)
-                        return wrong(p, word, "definite, indirect, possible, reachable, all or none is expected");
+                        return wrong(p, word,
+                                     "definite, indirect, possible, reachable, all or none is "
+                                     "expected");
                 *leaks |= 1u << leak;
         }
         return true;
@@ -211,7 +219,8 @@ static bool block_frames(struct parser *p, struct suppress_rule *rule)
         char *line;
 
         for (bool first = true; (line = next_line(p)) && strcmp(line, "}") != 0; first = false) {
-                if (first && rule->about == SUPPRESS_LEAK && strncmp(line, kinds, strlen(kinds)) == 0) {
+                if (first && rule->about == SUPPRESS_LEAK &&
+                    strncmp(line, kinds, strlen(kinds)) == 0) {
                         if (!leak_kinds(p, line + strlen(kinds), &rule->leaks))
                                 return false;
                 } else if (!suppress_parse_line(rule, line)) {
@@ -220,7 +229,8 @@ static bool block_frames(struct parser *p, struct suppress_rule *rule)
         }
         if (!line)
                 return wrong(p, NULL, "} is expected");
-        return rule->line_count || wrong(p, line, "at least one line with fun:, obj: or src: is expected before it");
+        return rule->line_count ||
+               wrong(p, line, "at least one line with fun:, obj: or src: is expected before it");
 }
 
 /* Whether "Memcheck,DRD" has Memcheck. */
@@ -245,11 +255,13 @@ static bool valgrind_block(struct parser *p)
         kind = next_line(p);
         colon = kind ? strchr(kind, ':') : NULL;
         if (!colon)
-                return wrong(p, kind, "the kind of error, as in Memcheck:Leak, is expected after the name");
+                return wrong(p, kind,
+                             "the kind of error, as in Memcheck:Leak, is expected after the name");
         leak = has_memcheck(kind, (size_t)(colon - kind)) && strcmp(colon + 1, "Leak") == 0;
         release = has_memcheck(kind, (size_t)(colon - kind)) && strcmp(colon + 1, "Free") == 0;
         if (leak || release) {
-                struct suppress_rule *rule = add_rule(p, leak ? SUPPRESS_LEAK : SUPPRESS_RELEASE, name);
+                struct suppress_rule *rule = add_rule(p, leak ? SUPPRESS_LEAK : SUPPRESS_RELEASE,
+                                                      name);
 
                 rule->at = at;
                 if (block_frames(p, rule))
@@ -267,7 +279,8 @@ static bool valgrind_block(struct parser *p)
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf" /* some editors begin a file with it */
 
-bool suppress_read_text(struct suppressions *s, enum suppress_source source, const char *origin, const char *text, struct err *e)
+bool suppress_read_text(struct suppressions *s, enum suppress_source source, const char *origin,
+                        const char *text, struct err *e)
 {
         char *copy = heap_text(text), *line;
         struct parser p = { s, source, origin, copy, 0, e };

@@ -2,9 +2,10 @@
 /*
  * survivors.c -- allocated after one mark and still live at another.
  *
- * No reading of counters at the marks is needed: a block born between A and B is either still there at the end of the
- * recording, with its birth in the list of blocks, or it was counted when it died, by the eras of its birth and death.
- * It lived at B in the first case, and when it died later than B in the second.
+ * No reading of counters at the marks is needed: a block born between A and B is either still there
+ * at the end of the recording, with its birth in the list of blocks, or it was counted when it
+ * died, by the eras of its birth and death.  It lived at B in the first case, and when it died
+ * later than B in the second.
  */
 #include "query/survivors.h"
 
@@ -63,13 +64,16 @@ static void count_left(struct select_row *rows, const struct profile *p, const s
                         keep(rows, p, p->handles[i].site, p->handles[i].amount);
         for (uint32_t i = 1; i < p->site_count; i++)
                 if (!is_heap(p, i))
-                        rows[i].frees = rows[i].allocs > rows[i].live_blocks ? rows[i].allocs - rows[i].live_blocks : 0;
+                        rows[i].frees = rows[i].allocs > rows[i].live_blocks
+                                                ? rows[i].allocs - rows[i].live_blocks
+                                                : 0;
 }
 
 void survivors_count(struct select_row *rows, const struct profile *p, const struct moment *from,
                      const struct moment *to)
 {
-        uint32_t first = p->marks[from->mark].era, end = to->type == MOMENT_END ? UINT32_MAX : p->marks[to->mark].era;
+        uint32_t first = p->marks[from->mark].era,
+                 end = to->type == MOMENT_END ? UINT32_MAX : p->marks[to->mark].era;
         struct packed_walk w;
 
         for (uint32_t i = 1; i < p->site_count; i++)
@@ -82,7 +86,8 @@ void survivors_count(struct select_row *rows, const struct profile *p, const str
                 const struct profile_block *b = w.block;
 
                 if (is_heap(p, b->site) && b->birth_ms >= from->ms && b->birth_ms < to->ms)
-                        add(&rows[b->site], profile_block_times(p, b), profile_block_times(p, b) * b->size, true);
+                        add(&rows[b->site], profile_block_times(p, b),
+                            profile_block_times(p, b) * b->size, true);
         }
         packed_close(&w);
         for (uint32_t i = 0; i < p->death_count; i++) {

@@ -3,7 +3,8 @@
 
 struct walk walk_from(const struct profile *p, struct symbols *s, struct wrapper_frame from)
 {
-        return (struct walk){ .node = from.node, .level = from.level, .profile = p, .symbols = s, .hides = symbols_hides };
+        return (struct walk){ .node = from.node, .level = from.level, .profile = p, .symbols = s,
+                              .hides = symbols_hides };
 }
 
 struct walk walk_own(const struct profile *p, struct symbols *s, uint32_t node)

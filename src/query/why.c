@@ -20,7 +20,8 @@ static bool tell_root(const struct profile *p, struct symbols *s, uint64_t addre
         for (uint32_t i = 0; i < p->root_count; i++) {
                 struct root_name root_name;
 
-                if (p->roots[i].kind == PROFILE_ROOT_REGISTER || address < p->roots[i].start || address >= p->roots[i].end)
+                if (p->roots[i].kind == PROFILE_ROOT_REGISTER || address < p->roots[i].start ||
+                    address >= p->roots[i].end)
                         continue;
                 root_name = root_name_at(p, s, i, address);
                 str_text(out, "it is in ");
@@ -30,11 +31,14 @@ static bool tell_root(const struct profile *p, struct symbols *s, uint64_t addre
         return false;
 }
 
-static bool tell_region(const struct profile *p, struct symbols *s, uint64_t address, struct str *out)
+static bool tell_region(const struct profile *p, struct symbols *s, uint64_t address,
+                        struct str *out)
 {
         for (uint32_t i = 0; i < p->region_count; i++)
                 if (address >= p->regions[i].start && address < p->regions[i].end) {
-                        str_text(out, p->regions[i].stack ? "it is in the stack of a thread created by " : "it is in memory mapped by ");
+                        str_text(out, p->regions[i].stack
+                                              ? "it is in the stack of a thread created by "
+                                              : "it is in memory mapped by ");
                         block_origin_write(p, block_origin_of(p, s, p->regions[i].site), 0, out);
                         return true;
                 }
@@ -44,7 +48,8 @@ static bool tell_region(const struct profile *p, struct symbols *s, uint64_t add
 static bool tell_module(const struct profile *p, uint64_t address, struct str *out)
 {
         for (uint32_t i = 0; i < p->module_count; i++)
-                if (p->modules[i].path && address >= p->modules[i].start && address < p->modules[i].end) {
+                if (p->modules[i].path && address >= p->modules[i].start &&
+                    address < p->modules[i].end) {
                         str_format(out, "it is in %s", label_base(p->modules[i].path));
                         return true;
                 }
@@ -72,7 +77,9 @@ static void tell_nearest(const struct profile *p, uint64_t address, struct str *
 
         for (uint64_t i = 0; i < p->block_count; i++) {
                 const struct profile_block *b = &p->blocks[i];
-                uint64_t away = b->address > address ? b->address - address : address - b->address - (b->size ? b->size - 1 : 0);
+                uint64_t away = b->address > address
+                                        ? b->address - address
+                                        : address - b->address - (b->size ? b->size - 1 : 0);
 
                 if (away < distance) {
                         distance = away;
@@ -82,7 +89,8 @@ static void tell_nearest(const struct profile *p, uint64_t address, struct str *
         }
         if (!nearest || distance > NEAR_BYTES)
                 return;
-        str_format(out, "%sthe nearest is 0x%" PRIx64 " of ", out->length ? "; " : "", nearest->address);
+        str_format(out, "%sthe nearest is 0x%" PRIx64 " of ", out->length ? "; " : "",
+                   nearest->address);
         text_count(out, (int64_t)nearest->size, "byte");
         if (behind)
                 str_format(out, ", 0x%" PRIx64 " bytes after it", distance);
@@ -93,17 +101,20 @@ static void tell_nearest(const struct profile *p, uint64_t address, struct str *
 }
 
 /* Say what is known about an ADDRESS that is in no block. */
-static void why_no_block(const struct profile *p, struct symbols *s, uint64_t address, struct err *e)
+static void why_no_block(const struct profile *p, struct symbols *s, uint64_t address,
+                         struct err *e)
 {
         struct str known = { 0 };
 
-        if (!tell_root(p, s, address, &known) && !tell_region(p, s, address, &known) && !tell_module(p, address, &known))
+        if (!tell_root(p, s, address, &known) && !tell_region(p, s, address, &known) &&
+            !tell_module(p, address, &known))
                 tell_error(p, address, &known);
         tell_nearest(p, address, &known);
         if (!p->block_count)
                 str_text(&known, "there were no live blocks at all");
-        err_set(e, ERR_EXIT_USAGE, "no block at 0x%" PRIx64 " was live then: freed, or never one%s%s", address, known.length ? "; " : "",
-                str_get(&known));
+        err_set(e, ERR_EXIT_USAGE,
+                "no block at 0x%" PRIx64 " was live then: freed, or never one%s%s", address,
+                known.length ? "; " : "", str_get(&known));
         str_free(&known);
 }
 
@@ -124,14 +135,17 @@ bool why_possible(const struct profile *p, const char *file, struct err *e)
                 return true;
         if (!scan) {
                 leaks_not_scanned(p, &reason);
-                err_set(e, ERR_EXIT_CANNOT_TRACE, "%s does not show what holds a block: %s", file, str_get(&reason));
+                err_set(e, ERR_EXIT_CANNOT_TRACE, "%s does not show what holds a block: %s", file,
+                        str_get(&reason));
         } else if (p->truncated) {
-                err_set(e, ERR_EXIT_BAD_FILE, "%s does not show what holds a block: that part of the file is missing", file);
+                err_set(e, ERR_EXIT_BAD_FILE,
+                        "%s does not show what holds a block: that part of the file is missing",
+                        file);
         } else {
                 text_count(&reason, (int64_t)p->block_count, "block");
                 err_set(e, ERR_EXIT_CANNOT_TRACE,
-                        "%s does not show what holds a block: with %s the pointers between them were not kept; record with "
-                        "--keep-graph", file, str_get(&reason));
+                        "%s does not show what holds a block: with %s the pointers between them "
+                        "were not kept; record with --keep-graph", file, str_get(&reason));
         }
         str_free(&reason);
         return false;
@@ -142,7 +156,8 @@ bool why_possible(const struct profile *p, const char *file, struct err *e)
 static int compare_groups(const void *a, const void *b)
 {
         const struct why_group *x = a, *y = b;
-        enum graph_rank of_x = graph_rank(x->root_name.root->kind), of_y = graph_rank(y->root_name.root->kind);
+        enum graph_rank of_x = graph_rank(x->root_name.root->kind),
+                        of_y = graph_rank(y->root_name.root->kind);
 
         return ORDER(of_x, of_y) ?: ORDER(x->steps, y->steps) ?: ORDER(y->pointers, x->pointers) ?:
                ORDER(x->root_name.at, y->root_name.at);
@@ -154,7 +169,8 @@ static void add_to_group(struct why *w, uint64_t hold, uint32_t steps)
         struct root_name_key key = root_name_key(w->p, &root_name);
         uint64_t i = w->group_count;
 
-        while (i > 0 && (w->groups[i - 1].key.what != key.what || w->groups[i - 1].key.whose != key.whose))
+        while (i > 0 &&
+               (w->groups[i - 1].key.what != key.what || w->groups[i - 1].key.whose != key.whose))
                 i--;
         if (!i) {
                 w->groups = heap_grow(w->groups, w->group_count + 1, sizeof *w->groups);
@@ -179,7 +195,9 @@ void why_groups(struct why *w)
 
 static void find_lost(struct why *w)
 {
-        const struct profile_verdict *verdict = w->block < w->p->verdict_count ? &w->p->verdicts[w->block] : NULL;
+        const struct profile_verdict *verdict = w->block < w->p->verdict_count
+                                                        ? &w->p->verdicts[w->block]
+                                                        : NULL;
         struct graph_step *steps;
         uint64_t *pointers;
         uint32_t count;
@@ -216,7 +234,8 @@ static void find_path(struct why *w)
         struct graph_step *steps;
         uint32_t count = graph_path(w->graph, w->block, &steps);
 
-        w->leak = w->block < w->p->verdict_count ? w->p->verdicts[w->block].leak : PROFILE_LEAK_UNKNOWN;
+        w->leak = w->block < w->p->verdict_count ? w->p->verdicts[w->block].leak
+                                                 : PROFILE_LEAK_UNKNOWN;
         w->held = count || w->leak == PROFILE_LEAK_REACHABLE || w->leak == PROFILE_LEAK_POSSIBLE;
         if (count) {
                 if (steps[0].hold != GRAPH_NONE)
@@ -240,12 +259,14 @@ static void find_all(struct why *w)
 
 static void start(struct why *w, const struct profile *p, struct symbols *s)
 {
-        *w = (struct why){ .p = p, .s = s, .block = WHY_NO_BLOCK, .head = WHY_NO_BLOCK, .graph = graph_new(p) };
+        *w = (struct why){ .p = p, .s = s, .block = WHY_NO_BLOCK, .head = WHY_NO_BLOCK,
+                           .graph = graph_new(p) };
 }
 
 /* ---- by address ---- */
 
-bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint64_t address, struct err *e)
+bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint64_t address,
+                 struct err *e)
 {
         const struct profile_block *block = profile_block_around(p, address);
 
@@ -262,7 +283,8 @@ bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint
 
 /* ---- by site ---- */
 
-/* How a block is held, as far as others of its site may be held the same way: the owner at the root and the sites on the path. */
+/* How a block is held, as far as others of its site may be held the same way: the owner at the root
+ * and the sites on the path. */
 struct manner {
         struct root_name_key key;
         uint64_t sites; /* a hash of them */
@@ -284,7 +306,8 @@ static struct manner manner_of(struct why *w, uint32_t block)
         for (uint32_t i = 0; i < m.length; i++) {
                 uint32_t site = w->p->blocks[steps[i].block].site;
 
-                if (site != before) /* a list has one manner, however far the block is from its head */
+                /* A list has one manner, however far the block is from its head. */
+                if (site != before)
                         m.sites = (m.sites ^ site) * 1099511628211ull;
                 before = site;
         }
@@ -318,7 +341,8 @@ static bool same_manner(const struct manner *a, const struct manner *b)
 }
 
 /* The longest run of LIST that SAME holds together. */
-static struct why_span longest(const struct manner *list, struct why_span in, bool (*same)(const struct manner *a, const struct manner *b))
+static struct why_span longest(const struct manner *list, struct why_span in,
+                               bool (*same)(const struct manner *a, const struct manner *b))
 {
         struct why_span best = { in.first, in.first };
 
@@ -331,7 +355,8 @@ static struct why_span longest(const struct manner *list, struct why_span in, bo
         return best;
 }
 
-/* The most common owner, there the most common manner; of those held so, the one with the median length. */
+/* The most common owner, there the most common manner; of those held so, the one with the median
+ * length. */
 static void choose_typical(struct why *w, struct manner *list, uint64_t count)
 {
         struct why_span owner, alike;
@@ -355,7 +380,8 @@ static uint32_t sample_blocks(const struct why *w, uint32_t *blocks)
         return count;
 }
 
-/* In no order, so that those that were looked at when the walk gets too long are from everywhere. */
+/* In no order, so that those that were looked at when the walk gets too long are from
+ * everywhere. */
 static void find_typical(struct why *w)
 {
         struct manner *list = heap_zero(WHY_SAMPLE, sizeof *list);
@@ -383,12 +409,16 @@ static bool count_site(struct why *w, struct err *e)
         if (w->site_blocks)
                 return true;
         if (!w->site || w->site >= p->site_count)
-                return err_set(e, ERR_EXIT_USAGE, "there is no site #%" PRIu32 ": sites are numbered from 1 to %" PRIu32
-                               " ('seep leaks' and 'seep report --retained=sites' list them)", w->site, p->site_count ? p->site_count - 1 : 0);
-        return err_set(e, ERR_EXIT_USAGE, "no block of site #%" PRIu32 " was live: all were freed", w->site);
+                return err_set(e, ERR_EXIT_USAGE,
+                               "there is no site #%" PRIu32 ": sites are numbered from 1 to %"
+                               PRIu32 " ('seep leaks' and 'seep report --retained=sites' list "
+                               "them)", w->site, p->site_count ? p->site_count - 1 : 0);
+        return err_set(e, ERR_EXIT_USAGE, "no block of site #%" PRIu32 " was live: all were freed",
+                       w->site);
 }
 
-bool why_site(struct why *w, const struct profile *p, struct symbols *s, uint32_t site, struct err *e)
+bool why_site(struct why *w, const struct profile *p, struct symbols *s, uint32_t site,
+              struct err *e)
 {
         uint8_t *in_set;
 
@@ -406,7 +436,8 @@ bool why_site(struct why *w, const struct profile *p, struct symbols *s, uint32_
         return true;
 }
 
-void why_path(struct why *w, const struct profile *p, struct symbols *s, struct graph *g, uint32_t block)
+void why_path(struct why *w, const struct profile *p, struct symbols *s, struct graph *g,
+              uint32_t block)
 {
         *w = (struct why){ .p = p, .s = s, .block = block, .head = WHY_NO_BLOCK, .graph = g };
         find_path(w);

@@ -60,24 +60,30 @@ struct why {
         uint64_t group_count;
         uint32_t site;           /* asked for; 0: an address was */
         uint64_t site_blocks, site_seen;  /* live, looked at */
-        uint64_t site_owner, site_alike;  /* of these held by the same owner as BLOCK, and in the same way */
+        uint64_t site_owner, site_alike;  /* of these held by the same owner as
+                                           * BLOCK, and in the same way */
         struct graph_sum site_retained;
 };
 
 /* Whether the recording has what it takes; false: E says why not and what to do. */
 bool why_possible(const struct profile *p, const char *file, struct err *e);
 
-/* Fill W, the caller's to why_free(): the block at or around ADDRESS, or the typical block of SITE.  P must have a graph.  false: there is
- * no such block (exit code 2). */
-bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint64_t address, struct err *e);
-bool why_site(struct why *w, const struct profile *p, struct symbols *s, uint32_t site, struct err *e);
+/* Fill W, the caller's to why_free(): the block at or around ADDRESS, or the typical block of SITE.
+ * P must have a graph.  false: there is no such block (exit code 2). */
+bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint64_t address,
+                 struct err *e);
+bool why_site(struct why *w, const struct profile *p, struct symbols *s, uint32_t site,
+              struct err *e);
 void why_free(struct why *w);
 
-/* Only the path to BLOCK, and what became of it, in a graph G of P that the caller keeps: for many blocks.  Release with why_path_free(). */
-void why_path(struct why *w, const struct profile *p, struct symbols *s, struct graph *g, uint32_t block);
+/* Only the path to BLOCK, and what became of it, in a graph G of P that the caller keeps: for many
+ * blocks.  Release with why_path_free(). */
+void why_path(struct why *w, const struct profile *p, struct symbols *s, struct graph *g,
+              uint32_t block);
 void why_path_free(struct why *w);
 
-/* Append a line that tells what the path does not, if there is such: "nothing holds it: definitely lost". */
+/* Append a line that tells what the path does not, if there is such: "nothing holds it: definitely
+ * lost". */
 void why_class(const struct why *w, int color, struct str *out);
 
 /* Find the groups, too. */
@@ -91,7 +97,8 @@ struct why_options {
 
 /* ---- for why_path.c ---- */
 
-/* Name the steps of a path and leave out what repeats itself.  The first step is that of the root W->holder, or (START) of a block. */
+/* Name the steps of a path and leave out what repeats itself.  The first step is that of the root
+ * W->holder, or (START) of a block. */
 void why_name_path(struct why *w, const struct graph_step *steps, uint32_t count);
 
 #endif

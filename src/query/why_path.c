@@ -2,7 +2,8 @@
 /*
  * why_path.c -- a path in words: which member each pointer is, and of what type each block.
  *
- * Keeps:  types are followed from the variable on, as far as its description tells; a table of virtual functions tells better.
+ * Keeps:  types are followed from the variable on, as far as its description tells; a table of
+ *         virtual functions tells better.
  */
 #include "query/why.h"
 
@@ -59,8 +60,10 @@ static void add_count(uint64_t count, struct str *type)
         free(inner);
 }
 
-/* The block that a pointer of type MEMBER leads to.  Pointers into the middle, and types that do not fit, tell nothing. */
-static struct why_place place_of_block(const struct why *w, struct why_step *step, struct variable_type member)
+/* The block that a pointer of type MEMBER leads to.  Pointers into the middle, and types that
+ * do not fit, tell nothing. */
+static struct why_place place_of_block(const struct why *w, struct why_step *step,
+                                       struct variable_type member)
 {
         struct why_place place = { type_of_object(w, step->block, &step->type), 0 };
         uint64_t size = w->p->blocks[step->block].size, one;
@@ -80,7 +83,8 @@ static struct why_place place_of_block(const struct why *w, struct why_step *ste
 }
 
 /* Append the way to offset AT; returns the type of the pointer there. */
-static struct variable_type member_at(const struct why *w, struct why_place place, uint64_t at, struct str *way)
+static struct variable_type member_at(const struct why *w, struct why_place place, uint64_t at,
+                                      struct str *way)
 {
         struct variable_type member = { 0 };
         uint64_t one = variable_type_size(w->s, place.type);
@@ -105,21 +109,25 @@ static bool steps_alike(const struct why *w, const struct graph_step *a, const s
                 return false;
         x = &w->p->pointers[a->pointer];
         y = &w->p->pointers[b->pointer];
-        return x->at == y->at && x->flags == y->flags && w->p->blocks[a->block].site == w->p->blocks[b->block].site &&
+        return x->at == y->at && x->flags == y->flags &&
+               w->p->blocks[a->block].site == w->p->blocks[b->block].site &&
                w->p->blocks[a->block].size == w->p->blocks[b->block].size;
 }
 
 enum { HIDDEN_ALIKE = 1, HIDDEN_MIDDLE };
 
 /* HIDDEN_ALIKE in the middle of a long run of steps of one kind; returns how many are left. */
-static uint32_t hide_runs(const struct why *w, const struct graph_step *steps, uint32_t count, uint8_t *hidden)
+static uint32_t hide_runs(const struct why *w, const struct graph_step *steps, uint32_t count,
+                          uint8_t *hidden)
 {
         uint32_t shown = count;
 
         for (uint32_t first = 0, end; first < count; first = end) {
-                for (end = first + 1; end < count && steps_alike(w, &steps[end - 1], &steps[end]); end++)
+                for (end = first + 1; end < count && steps_alike(w, &steps[end - 1], &steps[end]);
+                     end++)
                         continue;
-                for (uint32_t i = first + WHY_RUN_END; end - first > WHY_RUN && i < end - WHY_RUN_END; i++, shown--)
+                for (uint32_t i = first + WHY_RUN_END;
+                     end - first > WHY_RUN && i < end - WHY_RUN_END; i++, shown--)
                         hidden[i] = HIDDEN_ALIKE;
         }
         return shown;
@@ -138,7 +146,8 @@ static void hide_middle(uint32_t count, uint32_t shown, uint8_t *hidden)
 
 /* ---- naming ---- */
 
-/* Where a pointer at AT of FROM led: to TO, which has so many bytes.  Lists have nodes of one type. */
+/* Where a pointer at AT of FROM led: to TO, which has so many bytes.  Lists have nodes of one
+ * type. */
 struct passed {
         struct variable_type from, to;
         uint64_t at, bytes;
@@ -159,7 +168,8 @@ static struct why_step step_begin(const struct naming *n, uint32_t i)
 {
         const struct profile *p = n->w->p;
         const struct graph_step *from = &n->steps[i];
-        struct why_step step = { .block = from->block, .left_out = n->left_out, .alike = !n->varied };
+        struct why_step step = { .block = from->block, .left_out = n->left_out,
+                                 .alike = !n->varied };
 
         if (from->pointer != GRAPH_NONE) {
                 step.from_block = true;
@@ -174,21 +184,27 @@ static struct why_step step_begin(const struct naming *n, uint32_t i)
         return step;
 }
 
-/* A path may be a list of a million blocks: what is not shown needs no names, and types are the same again and again. */
+/* A path may be a list of a million blocks: what is not shown needs no names, and types are
+ * the same again and again. */
 static void pass_step(struct naming *n, struct why_step *step)
 {
         const struct profile *p = n->w->p;
-        uint64_t one = n->place.count && !n->bytes ? variable_type_size(n->w->s, n->place.type) : n->bytes;
-        uint64_t at = n->place.count && one ? step->at % one : step->at, size = p->blocks[step->block].size;
-        bool plain = !step->flags && (step->block >= p->verdict_count || !p->verdicts[step->block].vtable);
+        uint64_t one = n->place.count && !n->bytes ? variable_type_size(n->w->s, n->place.type)
+                                                   : n->bytes;
+        uint64_t at = n->place.count && one ? step->at % one : step->at,
+                 size = p->blocks[step->block].size;
+        bool plain = !step->flags &&
+                     (step->block >= p->verdict_count || !p->verdicts[step->block].vtable);
         struct passed *known = &n->passed, now = { .from = n->place.type, .at = at };
 
-        if (plain && known->bytes && known->from.n == now.from.n && known->at == at && known->bytes <= size) {
+        if (plain && known->bytes && known->from.n == now.from.n && known->at == at &&
+            known->bytes <= size) {
                 n->place = (struct why_place){ known->to, 0 };
                 if (size >= 2 * known->bytes && size % known->bytes == 0)
                         n->place.count = size / known->bytes;
         } else {
-                n->place = place_of_block(n->w, step, member_at(n->w, n->place, step->at, &step->member));
+                n->place = place_of_block(n->w, step,
+                                          member_at(n->w, n->place, step->at, &step->member));
                 now.to = n->place.type;
                 now.bytes = plain ? variable_type_size(n->w->s, now.to) : 0;
                 *known = now;
@@ -199,7 +215,8 @@ static void pass_step(struct naming *n, struct why_step *step)
         str_free(&step->type);
 }
 
-/* Names cost time, and in a run they are known after the second step.  true: STEP is to be shown. */
+/* Names cost time, and in a run they are known after the second step.  true: STEP is to be
+ * shown. */
 static bool name_step(struct naming *n, uint32_t i, struct why_step *step)
 {
         n->left_out += n->hidden[i] != 0;

@@ -14,8 +14,8 @@
 
 enum wrapper_kind { WRAPPER_UNSEEN, WRAPPER_OTHER, WRAPPER_LIBRARY, WRAPPER_ALLOCATOR };
 
-/* Patterns of the shell.  Names are compared without result type, template arguments and parameters; those of Rust that
- * begin with '<' as they are. */
+/* Patterns of the shell.  Names are compared without result type, template arguments and
+ * parameters; those of Rust that begin with '<' as they are. */
 static const struct {
         enum wrapper_kind kind;
         const char *pattern;
@@ -99,7 +99,8 @@ static void wrapper_reduce(const char *name, struct str *out)
         int depth = 0;
 
         for (const char *c = name; *c && strncmp(c, " [", 2) != 0; c++) {
-                bool opens = *c == '<' || *c == '(', closes = (*c == '>' && c[-(c > name)] != '-') || *c == ')';
+                bool opens = *c == '<' || *c == '(',
+                     closes = (*c == '>' && c[-(c > name)] != '-') || *c == ')';
 
                 if (!depth && !opens && !closes)
                         str_char(out, *c);
@@ -124,7 +125,8 @@ static enum wrapper_kind wrapper_classify(const char *name)
         struct str reduced = { 0 };
 
         wrapper_reduce(name, &reduced);
-        for (size_t i = 0; i < sizeof wrapper_table / sizeof wrapper_table[0] && kind == WRAPPER_OTHER; i++) {
+        for (size_t i = 0;
+             i < sizeof wrapper_table / sizeof wrapper_table[0] && kind == WRAPPER_OTHER; i++) {
                 const char *pattern = wrapper_table[i].pattern;
 
                 if (fnmatch(pattern, pattern[0] == '<' ? name : str_get(&reduced), 0) == 0)
@@ -158,8 +160,9 @@ static enum wrapper_kind wrapper_known(struct wrappers *w, const struct symbol_f
                 return WRAPPER_OTHER;
         known = lookup_pointer(&w->known, frame->function);
         if (!*known)
-                *known = expressions_match(&w->more, frame->function) ? WRAPPER_ALLOCATOR
-                                                                      : wrapper_classify(frame->function);
+                *known = expressions_match(&w->more, frame->function)
+                                 ? WRAPPER_ALLOCATOR
+                                 : wrapper_classify(frame->function);
         return (enum wrapper_kind)*known;
 }
 
@@ -173,7 +176,8 @@ bool wrappers_library(struct wrappers *w, const struct symbol_frame *frame)
         return wrapper_known(w, frame) == WRAPPER_LIBRARY;
 }
 
-struct wrapper_frame wrappers_trim(struct wrappers *w, const struct profile *p, struct symbols *s, uint32_t node)
+struct wrapper_frame wrappers_trim(struct wrappers *w, const struct profile *p, struct symbols *s,
+                                   uint32_t node)
 {
         struct walk walk = walk_own(p, s, node);
 

@@ -20,13 +20,16 @@ static bool is_larger(const struct profile_block *x, const struct profile_block 
         return x->size != y->size ? x->size > y->size : x->address < y->address;
 }
 
-/* Of a sampled recording, which has no other blocks: how many there were like this one.  Regions are never sampled. */
+/* Of a sampled recording, which has no other blocks: how many there were like this one.
+ * Regions are never sampled. */
 static uint64_t times_of(const struct profile *p, const struct profile_block *block)
 {
-        return LEDGER_KIND_IS_MAPPED(p->sites[block->site].kind) ? 1 : profile_block_times(p, block);
+        return LEDGER_KIND_IS_MAPPED(p->sites[block->site].kind) ? 1
+                                                                 : profile_block_times(p, block);
 }
 
-static void blocks_line(const struct profile *p, const struct profile_block *block, int color, struct str *out)
+static void blocks_line(const struct profile *p, const struct profile_block *block, int color,
+                        struct str *out)
 {
         uint64_t end = p->meta.duration_ms;
         size_t start = out->length;
@@ -61,7 +64,8 @@ static void blocks_csv(struct stack_writer *w, const struct profile_block *block
 {
         const struct profile *p = w->sel->profile;
         struct str *out = w->out;
-        const struct profile_thread *thread = &p->threads[block->thread < p->thread_count ? block->thread : 0];
+        const struct profile_thread *thread =
+                &p->threads[block->thread < p->thread_count ? block->thread : 0];
 
         str_format(out, "0x%" PRIx64 ",", block->address);
         csv_number(out, block->size);
@@ -74,15 +78,17 @@ static void blocks_csv(struct stack_writer *w, const struct profile_block *block
         csv_end(out);
 }
 
-static bool blocks_wanted(const struct profile *p, const struct profile_block *block, const uint8_t *chosen,
-                          const struct filter *f)
+static bool blocks_wanted(const struct profile *p, const struct profile_block *block,
+                          const uint8_t *chosen, const struct filter *f)
 {
         if (block->site >= p->site_count || !chosen[block->site])
                 return false;
-        return !f || block->thread >= p->thread_count || filter_thread(f, &p->threads[block->thread]);
+        return !f || block->thread >= p->thread_count ||
+               filter_thread(f, &p->threads[block->thread]);
 }
 
-/* Blocks in order: the list is sorted in runs, which are merged as they are written.  Sorting all of it would need it twice. */
+/* Blocks in order: the list is sorted in runs, which are merged as they are written.  Sorting all
+ * of it would need it twice. */
 struct blocks_order {
         struct profile_block *list;
         uint64_t count;
@@ -91,13 +97,16 @@ struct blocks_order {
         uint64_t runs;
 };
 
-static bool comes_first(const struct blocks_order *o, const struct profile_block *x, const struct profile_block *y)
+static bool comes_first(const struct blocks_order *o, const struct profile_block *x,
+                        const struct profile_block *y)
 {
-        return o->oldest_first && x->birth_ms != y->birth_ms ? x->birth_ms < y->birth_ms : is_larger(x, y);
+        return o->oldest_first && x->birth_ms != y->birth_ms ? x->birth_ms < y->birth_ms
+                                                             : is_larger(x, y);
 }
 
 /* KEYS and COPY have room for a run. */
-static void order_run(const struct blocks_order *o, struct profile_block *run, uint32_t count, uint64_t *keys, struct profile_block *copy)
+static void order_run(const struct blocks_order *o, struct profile_block *run, uint32_t count,
+                      uint64_t *keys, struct profile_block *copy)
 {
         uint32_t *order = arrange_start(count);
 
@@ -126,7 +135,10 @@ static void order_start(struct blocks_order *o)
         o->at = heap_zero(o->runs, sizeof *o->at);
         for (uint64_t i = 0; i < o->runs; i++) {
                 o->at[i] = i * BLOCKS_RUN;
-                order_run(o, o->list + o->at[i], (uint32_t)(o->count - o->at[i] < BLOCKS_RUN ? o->count - o->at[i] : BLOCKS_RUN), keys, copy);
+                order_run(o, o->list + o->at[i],
+                          (uint32_t)(o->count - o->at[i] < BLOCKS_RUN ? o->count - o->at[i]
+                                                                      : BLOCKS_RUN),
+                          keys, copy);
         }
         free(keys);
         free(copy);
@@ -149,11 +161,12 @@ static const struct profile_block *order_next(struct blocks_order *o)
         return next;
 }
 
-static void blocks_list(const struct selection *sel, struct symbols *s, struct profile_block *list, uint64_t count,
-                        const struct blocks_options *options, struct str *out)
+static void blocks_list(const struct selection *sel, struct symbols *s, struct profile_block *list,
+                        uint64_t count, const struct blocks_options *options, struct str *out)
 {
         uint64_t shown = options->limit && options->limit < count ? options->limit : count;
-        struct blocks_order order = { .list = list, .count = count, .oldest_first = options->oldest_first };
+        struct blocks_order order = { .list = list, .count = count,
+                                      .oldest_first = options->oldest_first };
         const struct profile_block *soon[STACK_AHEAD];
         struct stack_writer stacks;
 
@@ -169,7 +182,8 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
 
                 if (i + STACK_AHEAD < shown) {
                         soon[i % STACK_AHEAD] = order_next(&order);
-                        stack_expect(&stacks, sel->profile->sites[soon[i % STACK_AHEAD]->site].node);
+                        stack_expect(&stacks,
+                                     sel->profile->sites[soon[i % STACK_AHEAD]->site].node);
                 }
                 progress_tell(sel->progress, i, shown);
                 if (options->csv) {
@@ -196,7 +210,8 @@ struct blocks_found {
         uint64_t count, room, times, bytes;
 };
 
-static void blocks_take(struct blocks_found *f, const struct profile *p, const struct profile_block *block)
+static void blocks_take(struct blocks_found *f, const struct profile *p,
+                        const struct profile_block *block)
 {
         if (f->count == f->room) {
                 f->room += f->room / 2 + 1024;
@@ -225,7 +240,8 @@ static void blocks_part(const struct selection *sel, struct symbols *s, struct b
         free(f->list);
 }
 
-static struct blocks_found blocks_of_heap(const struct selection *sel, const struct blocks_options *options)
+static struct blocks_found blocks_of_heap(const struct selection *sel,
+                                          const struct blocks_options *options)
 {
         uint8_t *chosen = select_sites(sel, &sel->heap);
         struct blocks_found found = { .noun = "block", .what = "not freed" };
@@ -240,14 +256,16 @@ static struct blocks_found blocks_of_heap(const struct selection *sel, const str
         return found;
 }
 
-static struct blocks_found blocks_of_regions(const struct selection *sel, const struct blocks_options *options)
+static struct blocks_found blocks_of_regions(const struct selection *sel,
+                                             const struct blocks_options *options)
 {
         uint8_t *chosen = select_sites(sel, &sel->mapped);
         struct blocks_found found = { .noun = "region", .what = "mapped by mmap" };
 
         for (uint32_t i = 0; i < sel->profile->region_count; i++) {
                 const struct profile_region *r = &sel->profile->regions[i];
-                struct profile_block block = { r->start, r->end - r->start, r->site, r->thread, r->birth_ms };
+                struct profile_block block = { r->start, r->end - r->start, r->site, r->thread,
+                                               r->birth_ms };
 
                 if (blocks_wanted(sel->profile, &block, chosen, options->filter))
                         blocks_take(&found, sel->profile, &block);
@@ -256,7 +274,8 @@ static struct blocks_found blocks_of_regions(const struct selection *sel, const 
         return found;
 }
 
-void blocks_write(const struct selection *sel, struct symbols *s, const struct blocks_options *options, struct str *out)
+void blocks_write(const struct selection *sel, struct symbols *s,
+                  const struct blocks_options *options, struct str *out)
 {
         struct blocks_found found = blocks_of_heap(sel, options);
 

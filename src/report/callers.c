@@ -21,7 +21,8 @@ struct callers {
         struct expressions expressions; /* empty: names are compared */
         struct lookup known;
         uint8_t *needed;             /* by node */
-        struct wrapper_frame *found; /* by node: the outermost frame of that name from here on; node 0: none */
+        struct wrapper_frame *found; /* by node: the outermost frame of that name
+                                      * from here on; node 0: none */
         uint32_t count;              /* nodes with one of their own */
 };
 
@@ -89,8 +90,9 @@ static bool callers_find(struct callers *c, struct err *e)
         if (!expressions_add(&c->expressions, c->function, e))
                 return err_context(e, "no function is named '%s', and it is", c->function);
         callers_search(c);
-        return c->count || err_set(e, ERR_EXIT_USAGE, "no function in these stacks is named '%s' or matches it",
-                                   c->function);
+        return c->count ||
+               err_set(e, ERR_EXIT_USAGE, "no function in these stacks is named '%s' or matches it",
+                       c->function);
 }
 
 static void callers_keep(const struct callers *c, struct select_part *part)
@@ -99,7 +101,8 @@ static void callers_keep(const struct callers *c, struct select_part *part)
 
         for (uint32_t i = 0; i < part->count; i++) {
                 struct select_row row = part->rows[i];
-                struct wrapper_frame at = row.node > 1 ? c->found[row.node] : (struct wrapper_frame){ 0 };
+                struct wrapper_frame at = row.node > 1 ? c->found[row.node]
+                                                       : (struct wrapper_frame){ 0 };
 
                 if (!at.node || (at.node == row.node && at.level < row.level))
                         continue;
@@ -127,8 +130,8 @@ static void callers_heading(const struct callers *c, int64_t before, struct str 
         str_text(out, ")\n");
 }
 
-bool callers_write(struct selection *sel, struct symbols *s, const char *function, const struct tree_options *options,
-                   struct str *out, struct err *e)
+bool callers_write(struct selection *sel, struct symbols *s, const char *function,
+                   const struct tree_options *options, struct str *out, struct err *e)
 {
         int64_t before = select_weight(sel, sel->heap.total_bytes, sel->heap.total_count);
         struct callers c = { .sel = sel, .symbols = s, .function = function };

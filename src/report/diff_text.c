@@ -61,22 +61,26 @@ static void write_numbers(const struct diff *d, const struct select_row *const s
         write_weight(d, sums[MATCH_NEW], out);
         str_format(out, " %s", words[cost]);
         if (cost == SELECT_LIVE || cost == SELECT_PEAK)
-                write_count(out, cost == SELECT_LIVE ? change->live_blocks : change->peak_blocks, "block");
-        if (d->sel[MATCH_OLD]->moment != SELECT_OF_PEAK && d->sel[MATCH_NEW]->moment != SELECT_OF_PEAK &&
-            cost != SELECT_ALLOCS)
+                write_count(out, cost == SELECT_LIVE ? change->live_blocks : change->peak_blocks,
+                            "block");
+        if (d->sel[MATCH_OLD]->moment != SELECT_OF_PEAK &&
+            d->sel[MATCH_NEW]->moment != SELECT_OF_PEAK && cost != SELECT_ALLOCS)
                 write_count(out, change->allocs, "call");
         str_char(out, '\n');
 }
 
-/* "definitely lost +50 B, +1 block; possibly lost -10 B, -1 block" between BEFORE and AFTER; nothing when it is the same. */
-static void write_leaks(const struct leaks_sum *sums, const char *before, const char *after, struct str *out)
+/* "definitely lost +50 B, +1 block; possibly lost -10 B, -1 block" between BEFORE and AFTER;
+ * nothing when it is the same. */
+static void write_leaks(const struct leaks_sum *sums, const char *before, const char *after,
+                        struct str *out)
 {
         bool first = true;
 
         for (uint32_t leak = PROFILE_LEAK_DEFINITE; leak > PROFILE_LEAK_REACHABLE; leak--) {
                 if (!sums[leak].blocks && !sums[leak].bytes)
                         continue;
-                str_format(out, "%s%s %s", first ? before : "; ", profile_leak_text(leak), (int64_t)sums[leak].bytes > 0 ? "+" : "");
+                str_format(out, "%s%s %s", first ? before : "; ", profile_leak_text(leak),
+                           (int64_t)sums[leak].bytes > 0 ? "+" : "");
                 text_size(out, (int64_t)sums[leak].bytes);
                 write_count(out, sums[leak].blocks, "block");
                 first = false;
@@ -88,7 +92,8 @@ static bool lost_changed(const struct diff *d, const struct diff_row *row)
 {
         const struct leaks_sum *leaks = diff_row_leaks(d, row);
 
-        return leaks[PROFILE_LEAK_DEFINITE].blocks || leaks[PROFILE_LEAK_INDIRECT].blocks || leaks[PROFILE_LEAK_POSSIBLE].blocks;
+        return leaks[PROFILE_LEAK_DEFINITE].blocks || leaks[PROFILE_LEAK_INDIRECT].blocks ||
+               leaks[PROFILE_LEAK_POSSIBLE].blocks;
 }
 
 static void write_row(const struct diff *d, const struct diff_row *row, uint32_t number,
@@ -111,7 +116,8 @@ static void write_row(const struct diff *d, const struct diff_row *row, uint32_t
         str_char(out, '\n');
 }
 
-static void write_head(const struct diff *d, bool mapped, const struct diff_options *options, struct str *out)
+static void write_head(const struct diff *d, bool mapped, const struct diff_options *options,
+                       struct str *out)
 {
         uint32_t counts[DIFF_CHANGE_COUNT] = { 0 };
         struct select_row sums[MATCH_SIDES] = { { 0 } }, change = { 0 }, one;
@@ -134,11 +140,13 @@ static void write_head(const struct diff *d, bool mapped, const struct diff_opti
         str_text(out, "stacks: ");
         for (int i = 0; i < DIFF_CHANGE_COUNT; i++) {
                 text_number(out, counts[i]);
-                str_format(out, " %s%s", diff_change_word((enum diff_change)i), i + 1 < DIFF_CHANGE_COUNT ? ", " : "\n\n");
+                str_format(out, " %s%s", diff_change_word((enum diff_change)i),
+                           i + 1 < DIFF_CHANGE_COUNT ? ", " : "\n\n");
         }
 }
 
-static void write_part(const struct diff *d, bool mapped, const struct diff_options *options, struct str *out)
+static void write_part(const struct diff *d, bool mapped, const struct diff_options *options,
+                       struct str *out)
 {
         struct stack_writer w[MATCH_SIDES];
         uint32_t count = 0;
@@ -147,7 +155,8 @@ static void write_part(const struct diff *d, bool mapped, const struct diff_opti
                 stack_start(&w[side], d->sel[side], d->symbols[side], "        ", out);
         write_head(d, mapped, options, out);
         for (uint32_t i = 0; i < d->count; i++) {
-                if (is_mapped(&d->rows[i]) != mapped || (!d->rows[i].key && !lost_changed(d, &d->rows[i])))
+                if (is_mapped(&d->rows[i]) != mapped ||
+                    (!d->rows[i].key && !lost_changed(d, &d->rows[i])))
                         continue;
                 if (!options->limit || count < options->limit)
                         write_row(d, &d->rows[i], count + 1, options, &w[d->rows[i].shown]);
@@ -207,7 +216,8 @@ static struct diff_row *rows_by_stack(const struct diff *d, bool abs, uint32_t *
                         struct select_row change = diff_numbers(d, &d->rows[i]);
 
                         rows[all] = d->rows[i];
-                        rows[all].key = select_weight(d->sel[MATCH_NEW], change.bytes, change.count);
+                        rows[all].key = select_weight(d->sel[MATCH_NEW], change.bytes,
+                                                      change.count);
                         all++;
                 }
         qsort(rows, all, sizeof *rows, by_id);
@@ -268,7 +278,8 @@ void diff_csv(const struct diff *d, const struct diff_options *options, struct s
         struct stack_writer w[MATCH_SIDES];
         uint32_t count = 0;
 
-        csv_names(out, "change,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,stack,old_moment,new_moment");
+        csv_names(out, "change,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,"
+                       "allocs,frees,temporary,stack,old_moment,new_moment");
         for (int side = 0; side < MATCH_SIDES; side++)
                 csv_start(&w[side], d->sel[side], d->symbols[side], out);
         for (uint32_t i = 0; i < d->count && (!options->limit || count < options->limit); i++) {

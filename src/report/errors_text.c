@@ -8,7 +8,8 @@
 #include "report/views.h"
 #include "words/text.h"
 
-static void errors_inside(const struct profile *p, const struct profile_error *error, struct str *out)
+static void errors_inside(const struct profile *p, const struct profile_error *error,
+                          struct str *out)
 {
         struct errors_block block = errors_around(p, error);
 
@@ -37,10 +38,12 @@ static void errors_head(const struct profile *p, const struct profile_error *err
         str_char(out, '\n');
 }
 
-static void errors_entry(const struct selection *sel, struct symbols *s, const struct profile_error *error, struct str *out)
+static void errors_entry(const struct selection *sel, struct symbols *s,
+                         const struct profile_error *error, struct str *out)
 {
         const struct profile *p = sel->profile;
-        struct selection whole = { .profile = p, .columns = sel->columns, .fold = sel->fold }; /* stacks of errors are never cut */
+        /* Stacks of errors are never cut. */
+        struct selection whole = { .profile = p, .columns = sel->columns, .fold = sel->fold };
         uint32_t origin = errors_origin(p, error);
 
         errors_head(p, error, out);
@@ -58,15 +61,19 @@ static void errors_entry(const struct selection *sel, struct symbols *s, const s
         str_char(out, '\n');
 }
 
-void errors_write(const struct selection *sel, struct symbols *s, const struct errors_options *options, struct str *out)
+void errors_write(const struct selection *sel, struct symbols *s,
+                  const struct errors_options *options, struct str *out)
 {
         const struct profile *p = sel->profile;
         uint32_t shown = 0, more = 0;
 
         if (!p->error_count)
-                str_text(out, p->totals.sample_bytes ? "invalid frees are not known: it was recorded with --sample\n"
-                                       : p->totals.thin_ms[0] ? "no invalid frees before --limit-ledger was near; later ones are not known\n"
-                                                              : "no invalid frees\n");
+                str_text(out,
+                         p->totals.sample_bytes
+                                 ? "invalid frees are not known: it was recorded with --sample\n"
+                         : p->totals.thin_ms[0] ? "no invalid frees before --limit-ledger was "
+                                                  "near; later ones are not known\n"
+                                                : "no invalid frees\n");
         for (uint32_t i = 0; i < p->error_count; i++) {
                 if (options->skip && options->skip[i])
                         continue;

@@ -13,7 +13,8 @@
 
 enum { FINDINGS_GONE_LISTED = 20 };
 
-static void write_broken(const struct findings *f, const struct findings_text_options *o, struct str *out)
+static void write_broken(const struct findings *f, const struct findings_text_options *o,
+                         struct str *out)
 {
         for (uint32_t i = 0; i < f->verdict_count; i++) {
                 const struct budget_verdict *v = &f->verdicts[i];
@@ -32,7 +33,8 @@ static void write_broken(const struct findings *f, const struct findings_text_op
         }
 }
 
-static void write_unseen(const struct findings *f, const struct findings_text_options *o, struct str *out)
+static void write_unseen(const struct findings *f, const struct findings_text_options *o,
+                         struct str *out)
 {
         for (uint32_t i = 0; i < f->count; i++) {
                 const struct finding *finding = &f->all[i];
@@ -53,7 +55,8 @@ static void write_unseen(const struct findings *f, const struct findings_text_op
         }
 }
 
-static void write_stack(const struct finding_stack *stack, const struct findings_text_options *o, struct str *out)
+static void write_stack(const struct finding_stack *stack, const struct findings_text_options *o,
+                        struct str *out)
 {
         if (!stack->count)
                 str_text(out, "     [no stack recorded]\n");
@@ -71,7 +74,8 @@ static void write_stack(const struct finding_stack *stack, const struct findings
         }
 }
 
-static void write_finding(const struct findings *f, const struct finding *finding, const struct findings_text_options *o, struct str *out)
+static void write_finding(const struct findings *f, const struct finding *finding,
+                          const struct findings_text_options *o, struct str *out)
 {
         finding_say(finding, out);
         if (finding->processes > 1)
@@ -91,7 +95,8 @@ static void write_finding(const struct findings *f, const struct finding *findin
 }
 
 /* Budgets on totals have said all in their line, and so has what was not seen. */
-static void write_findings(const struct findings *f, const struct findings_text_options *o, struct str *out)
+static void write_findings(const struct findings *f, const struct findings_text_options *o,
+                           struct str *out)
 {
         uint32_t broken = findings_broken(f), told = 0, more = 0;
 
@@ -147,7 +152,9 @@ static void warn_of_nameless(const struct findings *f, struct str *out)
 {
         for (uint32_t i = 0; i < f->count; i++)
                 if (f->all[i].state == FINDING_KNOWN && is_nameless(&f->all[i].stack)) {
-                        str_text(out, "some of that code has no names and is known by its module alone: new leaks there do not count either\n");
+                        str_text(out,
+                                 "some of that code has no names and is known by its module alone: "
+                                 "new leaks there do not count either\n");
                         return;
                 }
 }
@@ -188,7 +195,8 @@ static void write_baseline(const struct findings *f, struct str *out)
         for (uint32_t i = 0; i < f->gone_count && i < FINDINGS_GONE_LISTED; i++)
                 str_format(out, "in the baseline, but no longer found: %s\n", f->gone[i]);
         if (f->gone_count > FINDINGS_GONE_LISTED)
-                str_format(out, "and %" PRIu32 " more that are no longer found\n", f->gone_count - FINDINGS_GONE_LISTED);
+                str_format(out, "and %" PRIu32 " more that are no longer found\n",
+                           f->gone_count - FINDINGS_GONE_LISTED);
 }
 
 static void write_rules(const struct findings *f, struct str *out)
@@ -206,19 +214,22 @@ static void write_rules(const struct findings *f, struct str *out)
         }
         for (uint32_t i = 0; i < f->rule_count; i++)
                 if (!f->rules[i].times && f->rules[i].file)
-                        str_format(out, "unused suppression: %s:%" PRIu32 ": %s\n", f->rules[i].file, f->rules[i].line, f->rules[i].name);
+                        str_format(out, "unused suppression: %s:%" PRIu32 ": %s\n",
+                                   f->rules[i].file, f->rules[i].line, f->rules[i].name);
 }
 
 /* Whether V is the first of its budget, and none of the processes has such a function. */
 static bool is_idle_everywhere(const struct findings *f, const struct budget_verdict *v)
 {
-        for (const struct budget_verdict *other = f->verdicts; other < f->verdicts + f->verdict_count; other++)
+        for (const struct budget_verdict *other = f->verdicts;
+             other < f->verdicts + f->verdict_count; other++)
                 if (other->typed == v->typed && (!other->idle || other < v)) /* texts of one pool */
                         return false;
         return true;
 }
 
-/* What is odd about a kept budget: allocations that it could not see, functions that are not there. */
+/* What is odd about a kept budget: allocations that it could not see, functions that are not
+ * there. */
 static void write_oddities(const struct findings *f, struct str *out)
 {
         for (uint32_t i = 0; i < f->verdict_count; i++) {
@@ -226,18 +237,22 @@ static void write_oddities(const struct findings *f, struct str *out)
 
                 if (v->idle && is_idle_everywhere(f, v)) {
                         budget_name(v, out);
-                        str_text(out, " matches no function of the program or its libraries: is the name right?\n");
+                        str_text(out,
+                                 " matches no function of the program or its libraries: is the "
+                                 "name right?\n");
                 }
                 if (!v->unseen)
                         continue;
                 budget_name(v, out);
                 str_text(out, " cannot see ");
                 text_count(out, (int64_t)v->unseen, "allocation");
-                str_format(out, " of pid %" PRIu32 ": the outer part of their stacks is missing\n", f->processes[v->process].pid);
+                str_format(out, " of pid %" PRIu32 ": the outer part of their stacks is missing\n",
+                           f->processes[v->process].pid);
         }
 }
 
-static void write_sum(const struct findings *f, const struct findings_text_options *o, struct str *out)
+static void write_sum(const struct findings *f, const struct findings_text_options *o,
+                      struct str *out)
 {
         uint32_t broken = budgets_broken(f);
 
@@ -252,7 +267,8 @@ static void write_sum(const struct findings *f, const struct findings_text_optio
         if (f->process_count > 1)
                 str_format(out, " (%" PRIu32 " processes)", f->process_count);
         if (findings_unseen(f))
-                str_format(out, "%s not everything was seen (--allow-unseen accepts that)", broken ? ", and" : ", but");
+                str_format(out, "%s not everything was seen (--allow-unseen accepts that)",
+                           broken ? ", and" : ", but");
         str_char(out, '\n');
 }
 

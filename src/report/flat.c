@@ -45,7 +45,9 @@ static void extra_ages(const struct selection *sel, uint64_t *extra)
 
         packed_open(&w, p);
         while (packed_next(&w)) {
-                uint64_t age = p->meta.duration_ms > w.block->birth_ms ? p->meta.duration_ms - w.block->birth_ms : 0;
+                uint64_t age = p->meta.duration_ms > w.block->birth_ms
+                                       ? p->meta.duration_ms - w.block->birth_ms
+                                       : 0;
 
                 if (w.block->site < p->site_count && age > extra[sel->leaders[w.block->site]])
                         extra[sel->leaders[w.block->site]] = age;
@@ -78,7 +80,8 @@ static void extra_largest(const struct selection *sel, uint64_t *extra)
 
         packed_open(&w, p);
         while (packed_next(&w))
-                if (w.block->site < p->site_count && w.block->size > extra[sel->leaders[w.block->site]])
+                if (w.block->site < p->site_count &&
+                    w.block->size > extra[sel->leaders[w.block->site]])
                         extra[sel->leaders[w.block->site]] = w.block->size;
         packed_close(&w);
 }
@@ -103,14 +106,16 @@ static void extra_errors(const struct selection *sel, enum sort_key key, uint64_
 }
 
 /* By site: what it lost, definitely or indirectly. */
-static void extra_leaks(const struct selection *sel, const struct leaks *l, bool bytes, uint64_t *extra)
+static void extra_leaks(const struct selection *sel, const struct leaks *l, bool bytes,
+                        uint64_t *extra)
 {
         for (uint32_t i = 1; l && l->scan && i < sel->profile->site_count; i++) {
                 struct leaks_sum of[PROFILE_LEAK_COUNT];
 
                 leaks_of_site(l, i, of);
                 extra[i] = bytes ? of[PROFILE_LEAK_DEFINITE].bytes + of[PROFILE_LEAK_INDIRECT].bytes
-                                 : of[PROFILE_LEAK_DEFINITE].blocks + of[PROFILE_LEAK_INDIRECT].blocks;
+                                 : of[PROFILE_LEAK_DEFINITE].blocks +
+                                           of[PROFILE_LEAK_INDIRECT].blocks;
         }
 }
 
@@ -165,7 +170,8 @@ static int64_t flat_value(const struct select_row *row, enum sort_key key, const
         }
 }
 
-/* What decides between equal values: bytes behind blocks and calls, one kind of bad release behind the other. */
+/* What decides between equal values: bytes behind blocks and calls, one kind of bad
+ * release behind the other. */
 static enum sort_key flat_second(enum sort_key key)
 {
         switch (key) {
@@ -202,7 +208,8 @@ static struct flat_entry *entries_ordered(struct flat_entry *entries, uint32_t c
                 keys[i] = arrange_down(entries[i].value);
         arrange_by(order, count, keys);
         for (uint32_t i = 0; i < count; i++) {
-                memcpy(&keys[i], &entries[i].rate, sizeof *keys); /* never below 0: in the order of its bits */
+                /* Never below 0: in the order of its bits. */
+                memcpy(&keys[i], &entries[i].rate, sizeof *keys);
                 keys[i] = ~keys[i];
         }
         arrange_by(order, count, keys);
@@ -259,8 +266,8 @@ static void line_add(struct flat_line *l, struct str *part)
 }
 
 /* "WHAT 600 B in 6 blocks" */
-static void line_amount(struct flat_line *l, const char *what, uint64_t bytes, const char *by, uint64_t count,
-                        const char *noun)
+static void line_amount(struct flat_line *l, const char *what, uint64_t bytes, const char *by,
+                        uint64_t count, const char *noun)
 {
         struct str part = { 0 };
 
@@ -286,7 +293,8 @@ static void line_number(struct flat_line *l, uint64_t count, const char *what)
         line_add(l, &part);
 }
 
-static void line_sums(struct flat_line *l, const struct selection *sel, const struct select_row *sums, bool blocks)
+static void line_sums(struct flat_line *l, const struct selection *sel,
+                      const struct select_row *sums, bool blocks)
 {
         static const char *const calls[] = { [SELECT_OF_RUN] = "in all",
                                              [SELECT_OF_THREADS] = "in all",
@@ -296,14 +304,16 @@ static void line_sums(struct flat_line *l, const struct selection *sel, const st
         struct str live = { 0 };
 
         flat_what(sel, SORT_LIVE_BYTES, &live);
-        line_amount(l, str_get(&live), sums->live_bytes, "in", sums->live_blocks, blocks ? "block" : NULL);
+        line_amount(l, str_get(&live), sums->live_bytes, "in", sums->live_blocks,
+                    blocks ? "block" : NULL);
         if (sel->moment == SELECT_OF_RUN && sums->peak_bytes)
                 line_amount(l, "at the peak", sums->peak_bytes, "", 0, NULL);
         line_amount(l, calls[sel->moment], sums->alloc_bytes, "by", sums->allocs, "call");
         str_free(&live);
 }
 
-static void line_sizes(struct flat_line *l, const struct select_row *row, const struct flat_sizes *sizes)
+static void line_sizes(struct flat_line *l, const struct select_row *row,
+                       const struct flat_sizes *sizes)
 {
         struct str part = { 0 };
 
@@ -391,21 +401,24 @@ static void flat_entry(const struct flat *f, const struct flat_entry *entry, uin
 /* Is there anything in it but zeros? */
 static bool flat_happened(const struct select_row *row)
 {
-        return row->allocs || row->frees || row->live_bytes || row->live_blocks || row->peak_bytes || row->peak_blocks;
+        return row->allocs || row->frees || row->live_bytes || row->live_blocks ||
+               row->peak_bytes || row->peak_blocks;
 }
 
-/* In a range, a stack that only became less has no new bytes, but belongs to what happened; what grew until the end of
- * the program and was freed there is worth a look too. */
+/* In a range, a stack that only became less has no new bytes, but belongs to what happened; what
+ * grew until the end of the program and was freed there is worth a look too. */
 static bool flat_shown(const struct flat *f, const struct flat_entry *entry)
 {
         const struct selection *sel = f->sel;
 
         if (f->whole || f->options->key == SORT_LAST)
                 return flat_happened(entry->row);
-        return entry->value != 0 || entry->rate > 0 || (sel->moment == SELECT_OF_RANGE && entry->row->live_bytes != 0);
+        return entry->value != 0 || entry->rate > 0 ||
+               (sel->moment == SELECT_OF_RANGE && entry->row->live_bytes != 0);
 }
 
-static struct flat_entry *flat_entries(const struct flat *f, const struct select_part *part, uint32_t *count)
+static struct flat_entry *flat_entries(const struct flat *f, const struct select_part *part,
+                                       uint32_t *count)
 {
         struct flat_entry *entries = heap_full(part->count, sizeof *entries);
         enum sort_key key = f->options->key, second = flat_second(key);
@@ -416,7 +429,8 @@ static struct flat_entry *flat_entries(const struct flat *f, const struct select
                 const struct select_row *row = &part->rows[i];
                 struct flat_entry *entry = &entries[*count];
 
-                *entry = (struct flat_entry){ row, flat_value(row, key, extra), flat_value(row, second, extra_second), 0 };
+                *entry = (struct flat_entry){ row, flat_value(row, key, extra),
+                                              flat_value(row, second, extra_second), 0 };
                 if (f->options->growing_first && f->growth)
                         entry->rate = f->growth[row->site].bytes_per_s;
                 *count += flat_shown(f, entry);
@@ -427,7 +441,8 @@ static struct flat_entry *flat_entries(const struct flat *f, const struct select
 }
 
 const struct select_row **flat_order(const struct selection *sel, const struct select_part *part,
-                                     const struct flat_options *options, const struct growth *growth, uint32_t *count)
+                                     const struct flat_options *options,
+                                     const struct growth *growth, uint32_t *count)
 {
         struct flat f = { .sel = sel, .options = options, .growth = growth, .whole = true };
         struct flat_entry *entries = flat_entries(&f, part, count);
@@ -444,7 +459,8 @@ static const char *flat_nothing(const struct selection *sel, enum sort_key key, 
 {
         bool live = key == SORT_LIVE_BYTES || key == SORT_LIVE_BLOCKS;
 
-        if (key == SORT_PEAK_BYTES || (live && (sel->moment == SELECT_OF_PEAK || sel->moment == SELECT_OF_TIME)))
+        if (key == SORT_PEAK_BYTES ||
+            (live && (sel->moment == SELECT_OF_PEAK || sel->moment == SELECT_OF_TIME)))
                 return "held nothing then";
         if (live && (sel->moment != SELECT_OF_RANGE || sel->survivors))
                 return one ? "holds nothing" : "hold nothing";
@@ -457,12 +473,14 @@ static void flat_rest(const struct flat *f, uint32_t beyond, uint32_t without)
         if (beyond) {
                 str_text(f->out, "      ");
                 text_number(f->out, beyond);
-                str_format(f->out, " more stack%s (-n %u)\n", beyond == 1 ? "" : "s", f->options->limit);
+                str_format(f->out, " more stack%s (-n %u)\n", beyond == 1 ? "" : "s",
+                           f->options->limit);
         }
         if (without) {
                 str_text(f->out, "      ");
                 text_number(f->out, without);
-                str_format(f->out, " more %s\n", flat_nothing(f->sel, f->options->key, without == 1));
+                str_format(f->out, " more %s\n",
+                           flat_nothing(f->sel, f->options->key, without == 1));
         }
 }
 
@@ -490,7 +508,8 @@ static void flat_part(const struct flat *f, const struct select_part *part)
         free(entries);
 }
 
-static void flat_head(const struct selection *sel, const struct select_part *part, const char *what, struct str *out)
+static void flat_head(const struct selection *sel, const struct select_part *part, const char *what,
+                      struct str *out)
 {
         struct flat_line l = { out, out->length, 0, false };
         struct select_row sums = { 0 };
@@ -526,7 +545,9 @@ static void flat_growth(const struct flat *f)
         }
         str_text(f->out, "growth: ");
         if (count[GROWTH_UNKNOWN]) {
-                str_text(f->out, "the recording has too few time slices to tell (see 'seep help growth')\n\n");
+                str_text(f->out,
+                         "the recording has too few time slices to tell (see 'seep help growth')\n"
+                         "\n");
                 return;
         }
         text_count(f->out, count[GROWTH_GROWS], "stack");
@@ -569,13 +590,15 @@ struct growth *flat_judge(const struct selection *sel)
         if (sel->moment == SELECT_OF_THREADS)
                 return NULL;
         if (sel->moment == SELECT_OF_RANGE)
-                span = (struct growth_span){ moment_ms(sel->profile, &sel->from), moment_ms(sel->profile, &sel->to) };
+                span = (struct growth_span){ moment_ms(sel->profile, &sel->from),
+                                             moment_ms(sel->profile, &sel->to) };
         else if (sel->moment != SELECT_OF_RUN)
                 span.to_ms = moment_ms(sel->profile, &sel->at);
         return growth_judge_span(sel->profile, sel->leaders, span);
 }
 
-/* Releases of memory that no known stack allocated: all that is known of them is who released it. */
+/* Releases of memory that no known stack allocated: all that is known of them is who released
+ * it. */
 static void flat_strangers(const struct flat *f)
 {
         const struct profile *p = f->sel->profile;
@@ -583,20 +606,24 @@ static void flat_strangers(const struct flat *f)
         uint32_t count = 0;
 
         for (uint32_t i = 0; i < p->error_count; i++) {
-                skip[i] = !error_counts(&p->errors[i], SORT_BAD_FREES) || errors_origin(p, &p->errors[i]);
+                skip[i] = !error_counts(&p->errors[i], SORT_BAD_FREES) ||
+                          errors_origin(p, &p->errors[i]);
                 count += !skip[i];
         }
         if (count) {
                 str_text(f->out, "invalid frees:\n\n");
-                errors_write(f->sel, f->symbols, &(struct errors_options){ f->options->limit, skip }, f->out);
+                errors_write(f->sel, f->symbols,
+                             &(struct errors_options){ f->options->limit, skip }, f->out);
         }
         free(skip);
 }
 
-void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out)
+void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options,
+                struct str *out)
 {
         struct growth *growth = flat_judge(sel);
-        struct flat f = { .sel = sel, .symbols = s, .options = options, .growth = growth, .out = out };
+        struct flat f = { .sel = sel, .symbols = s, .options = options, .growth = growth,
+                          .out = out };
 
         if (sel->moment == SELECT_OF_RUN)
                 f.sizes = flat_sizes_of(sel);

@@ -24,12 +24,15 @@ struct flat_options {
 /* growth_judge() where the selection allows it, else NULL; to be freed. */
 struct growth *flat_judge(const struct selection *sel);
 
-/* All rows of PART with which something happened, in the order of OPTIONS; to be freed.  GROWTH: by flat_judge(). */
+/* All rows of PART with which something happened, in the order of OPTIONS; to be freed.
+ * GROWTH: by flat_judge(). */
 const struct select_row **flat_order(const struct selection *sel, const struct select_part *part,
-                                     const struct flat_options *options, const struct growth *growth, uint32_t *count);
+                                     const struct flat_options *options,
+                                     const struct growth *growth, uint32_t *count);
 
-/* Append the stacks whose key is not zero, largest first: the heap's, then those of mmap.  By bad-frees: at last the releases of memory
- * that no stack allocated. */
-void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out);
+/* Append the stacks whose key is not zero, largest first: the heap's, then those of mmap.  By
+ * bad-frees: at last the releases of memory that no stack allocated. */
+void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options,
+                struct str *out);
 
 #endif

@@ -95,7 +95,8 @@ static void group_merge(struct group_list *l, const struct selection *sel)
         qsort(l->rows, l->count, sizeof *l->rows, by_weight);
 }
 
-char *group_name(const struct selection *sel, struct symbols *s, const struct select_row *row, enum group_kind kind)
+char *group_name(const struct selection *sel, struct symbols *s, const struct select_row *row,
+                 enum group_kind kind)
 {
         const struct profile *p = sel->profile;
         uint32_t origin = select_origin(sel, row->node);
@@ -108,18 +109,21 @@ char *group_name(const struct selection *sel, struct symbols *s, const struct se
                 label_function(p, origin, &frames[0], &name);
         else if (kind == GROUP_FILE && frames[0].file)
                 str_text(&name, frames[0].file);
-        else if (p->nodes[origin].module < p->module_count && p->modules[p->nodes[origin].module].path)
+        else if (p->nodes[origin].module < p->module_count &&
+                 p->modules[p->nodes[origin].module].path)
                 str_text(&name, p->modules[p->nodes[origin].module].path);
         else
                 str_text(&name, "(unknown)");
         return name.data;
 }
 
-static void group_by_frame(const struct selection *sel, struct symbols *s, const struct select_part *part,
-                           enum group_kind kind, struct group_list *l)
+static void group_by_frame(const struct selection *sel, struct symbols *s,
+                           const struct select_part *part, enum group_kind kind,
+                           struct group_list *l)
 {
         for (uint32_t i = 0; i < part->count; i++)
-                group_add(l, group_name(sel, s, &part->rows[i], kind), part->rows[i].bytes, part->rows[i].count);
+                group_add(l, group_name(sel, s, &part->rows[i], kind), part->rows[i].bytes,
+                          part->rows[i].count);
 }
 
 /* What each thread did at the chosen sites, in BYTES and COUNT by thread. */
@@ -133,7 +137,8 @@ static void group_sum_threads(const struct selection *sel, uint64_t *bytes, uint
         while (sel->cost == SELECT_LIVE && packed_next(&w)) {
                 const struct profile_block *block = w.block;
 
-                if (block->site >= p->site_count || !chosen[block->site] || block->thread >= p->thread_count)
+                if (block->site >= p->site_count || !chosen[block->site] ||
+                    block->thread >= p->thread_count)
                         continue;
                 bytes[block->thread] += profile_block_times(p, block) * block->size;
                 count[block->thread] += profile_block_times(p, block);
@@ -142,10 +147,12 @@ static void group_sum_threads(const struct selection *sel, uint64_t *bytes, uint
         for (uint32_t i = 0; sel->cost != SELECT_LIVE && i < p->share_count; i++) {
                 const struct profile_share *share = &p->shares[i];
 
-                if (share->site >= p->site_count || !chosen[share->site] || share->thread >= p->thread_count)
+                if (share->site >= p->site_count || !chosen[share->site] ||
+                    share->thread >= p->thread_count)
                         continue;
                 bytes[share->thread] += share->alloc_bytes;
-                count[share->thread] += sel->cost == SELECT_TEMPORARY ? share->temporary : share->allocs;
+                count[share->thread] += sel->cost == SELECT_TEMPORARY ? share->temporary
+                                                                      : share->allocs;
         }
         free(chosen);
 }
@@ -154,14 +161,16 @@ static void group_sum_threads(const struct selection *sel, uint64_t *bytes, uint
 static void group_by_thread(const struct selection *sel, struct group_list *l)
 {
         const struct profile *p = sel->profile;
-        uint64_t *bytes = heap_zero(p->thread_count, sizeof *bytes), *count = heap_zero(p->thread_count, sizeof *count);
+        uint64_t *bytes = heap_zero(p->thread_count, sizeof *bytes),
+                 *count = heap_zero(p->thread_count, sizeof *count);
 
         group_sum_threads(sel, bytes, count);
         for (uint32_t i = 0; i < p->thread_count; i++) {
                 const char *name = i ? p->threads[i].name : NULL;
 
                 if (count[i])
-                        group_add(l, heap_text(name && name[0] ? name : "(thread unknown)"), bytes[i], count[i]);
+                        group_add(l, heap_text(name && name[0] ? name : "(thread unknown)"),
+                                  bytes[i], count[i]);
         }
         free(bytes);
         free(count);
@@ -218,15 +227,17 @@ static void group_line(const struct selection *sel, const struct group_row *row,
         text_color(out, options->color, TEXT_CYAN);
         text_name(&name, row->name);
         if (sel->columns && options->kind == GROUP_FUNCTION)
-                shorten_name(&name, sel->columns > GROUP_NAME + GROUP_LEAST ? sel->columns - GROUP_NAME : GROUP_LEAST);
+                shorten_name(&name, sel->columns > GROUP_NAME + GROUP_LEAST
+                                            ? sel->columns - GROUP_NAME
+                                            : GROUP_LEAST);
         str_text(out, str_get(&name));
         str_free(&name);
         text_plain(out, options->color);
         str_char(out, '\n');
 }
 
-static void group_table(const struct selection *sel, struct group_list *l, const struct group_options *options,
-                        const char *heading, struct str *out)
+static void group_table(const struct selection *sel, struct group_list *l,
+                        const struct group_options *options, const char *heading, struct str *out)
 {
         struct group_row rest = { 0 };
         uint64_t whole = 0;
@@ -238,7 +249,8 @@ static void group_table(const struct selection *sel, struct group_list *l, const
         str_format(out, "%s, by %s: ", heading, group_words[options->kind]);
         text_number(out, (int64_t)whole);
         str_text(out, select_counts(sel->cost) ? "x\n" : "B\n");
-        while (shown < l->count && (!options->limit || shown < options->limit) && l->rows[shown].weight > 0 &&
+        while (shown < l->count && (!options->limit || shown < options->limit) &&
+               l->rows[shown].weight > 0 &&
                100.0 * (double)l->rows[shown].weight >= options->threshold * (double)whole)
                 group_line(sel, &l->rows[shown++], (int64_t)whole, options, out);
         for (uint32_t i = shown; i < l->count; i++) {
@@ -258,8 +270,8 @@ static void group_table(const struct selection *sel, struct group_list *l, const
         }
 }
 
-static void group_csv(const struct selection *sel, struct group_list *l, const struct group_options *options,
-                      const char *part, struct str *out)
+static void group_csv(const struct selection *sel, struct group_list *l,
+                      const struct group_options *options, const char *part, struct str *out)
 {
         group_merge(l, sel);
         for (uint32_t i = 0; i < l->count && (!options->limit || i < options->limit); i++) {
@@ -279,7 +291,8 @@ static void group_free(struct group_list *l)
         *l = (struct group_list){ 0 };
 }
 
-void group_write(const struct selection *sel, struct symbols *s, const struct group_options *options, struct str *out)
+void group_write(const struct selection *sel, struct symbols *s,
+                 const struct group_options *options, struct str *out)
 {
         struct group_list l = { 0 };
         bool by_frame = options->kind != GROUP_THREAD && options->kind != GROUP_SIZE;
@@ -307,6 +320,8 @@ void group_write(const struct selection *sel, struct symbols *s, const struct gr
                 return;
         }
         str_char(out, '\n');
-        group_table(sel, &l, options, sel->cost == SELECT_PEAK ? "mapped by mmap at that time" : "mapped by mmap", out);
+        group_table(sel, &l, options,
+                    sel->cost == SELECT_PEAK ? "mapped by mmap at that time" : "mapped by mmap",
+                    out);
         group_free(&l);
 }

@@ -29,7 +29,8 @@ bool group_kind_named(const char *word, enum group_kind *kind);
 const char *group_word(enum group_kind kind);
 
 /* The function, file or module that ROW is counted for; to be freed. */
-char *group_name(const struct selection *sel, struct symbols *s, const struct select_row *row, enum group_kind kind);
+char *group_name(const struct selection *sel, struct symbols *s, const struct select_row *row,
+                 enum group_kind kind);
 
 struct group_options {
         enum group_kind kind; /* not GROUP_STACK: that is flat.h */
@@ -39,8 +40,9 @@ struct group_options {
         bool csv;             /* for programs: all rows, without shares */
 };
 
-/* Append a table, largest first.  Functions, files and modules are those that called the allocation function; sizes are
- * those of blocks not freed. */
-void group_write(const struct selection *sel, struct symbols *s, const struct group_options *options, struct str *out);
+/* Append a table, largest first.  Functions, files and modules are those that called the allocation
+ * function; sizes are those of blocks not freed. */
+void group_write(const struct selection *sel, struct symbols *s,
+                 const struct group_options *options, struct str *out);
 
 #endif

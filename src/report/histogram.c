@@ -62,7 +62,8 @@ static void histogram_line(const struct histogram *h, int class, uint64_t most, 
         str_char(out, '\n');
 }
 
-static void histogram_draw(const struct histogram *h, const char *left, const struct histogram_options *options,
+static void histogram_draw(const struct histogram *h, const char *left,
+                           const struct histogram_options *options,
                            void (*name)(struct str *, int64_t), struct str *out)
 {
         uint32_t columns = options->columns ? options->columns : HISTOGRAM_COLUMNS;
@@ -78,13 +79,15 @@ static void histogram_draw(const struct histogram *h, const char *left, const st
         for (int i = first; i <= last; i++)
                 if (h->count[i] > most)
                         most = h->count[i];
-        str_format(out, "%12s %14s%8s%s\n", left, "count", "share", h->has_bytes ? "     bytes" : "");
+        str_format(out, "%12s %14s%8s%s\n", left, "count", "share",
+                   h->has_bytes ? "     bytes" : "");
         for (int i = first; i <= last; i++)
                 histogram_line(h, i, most, columns, name, out);
 }
 
 /* Blocks of the chosen sites and threads. */
-static void sizes_of_blocks(struct histogram *h, const struct selection *sel, const struct filter *filter)
+static void sizes_of_blocks(struct histogram *h, const struct selection *sel,
+                            const struct filter *filter)
 {
         const struct profile *p = sel->profile;
         uint8_t *chosen = select_sites(sel, &sel->heap);
@@ -98,7 +101,8 @@ static void sizes_of_blocks(struct histogram *h, const struct selection *sel, co
 
                 if (block->site >= p->site_count || !chosen[block->site])
                         continue;
-                if (filter && block->thread < p->thread_count && !filter_thread(filter, &p->threads[block->thread]))
+                if (filter && block->thread < p->thread_count &&
+                    !filter_thread(filter, &p->threads[block->thread]))
                         continue;
                 histogram_add(h, block->size, times, times * block->size);
         }
@@ -117,7 +121,8 @@ static void sizes_of_rows(struct histogram *h, const struct selection *sel)
         }
 }
 
-static void histogram_heading(const char *what, const struct histogram *h, const char *how, struct str *out)
+static void histogram_heading(const char *what, const struct histogram *h, const char *how,
+                              struct str *out)
 {
         str_format(out, "%s: ", what);
         text_number(out, (int64_t)h->all);
@@ -129,7 +134,8 @@ static void histogram_heading(const char *what, const struct histogram *h, const
         str_format(out, " (%s)\n", how);
 }
 
-void histogram_sizes(const struct selection *sel, const struct histogram_options *options, struct str *out)
+void histogram_sizes(const struct selection *sel, const struct histogram_options *options,
+                     struct str *out)
 {
         bool at_end = sel->moment == SELECT_OF_RUN || sel->moment == SELECT_OF_THREADS;
         struct histogram h = { 0 };
@@ -148,7 +154,8 @@ void histogram_sizes(const struct selection *sel, const struct histogram_options
         histogram_draw(&h, "from size", options, text_size, out);
 }
 
-void histogram_lifetimes(const struct selection *sel, const struct histogram_options *options, struct str *out)
+void histogram_lifetimes(const struct selection *sel, const struct histogram_options *options,
+                         struct str *out)
 {
         uint64_t alive = 0;
         struct histogram h = { 0 };
@@ -163,7 +170,9 @@ void histogram_lifetimes(const struct selection *sel, const struct histogram_opt
         if (options->whole)
                 histogram_take(&h, sel->profile->totals.lifetimes, LEDGER_LIFETIME_CLASSES);
         histogram_heading("lifetimes of freed blocks", &h,
-                          options->whole ? "each block, whole process" : "by the average lifetime of each stack", out);
+                          options->whole ? "each block, whole process"
+                                         : "by the average lifetime of each stack",
+                          out);
         histogram_draw(&h, "from age", options, text_age, out);
         if (alive) {
                 str_text(out, "   not freed ");

@@ -2,8 +2,8 @@
 /*
  * leaks_places.c -- leaks by the place that they come from: the stacks that lead there are one.
  *
- * A place is what one line names (stack_line.h): the first function of the program's own, and the function of the C
- * library that it called.  A recursive program reaches it by thousands of stacks.
+ * A place is what one line names (stack_line.h): the first function of the program's own, and the
+ * function of the C library that it called.  A recursive program reaches it by thousands of stacks.
  */
 #include <stdlib.h>
 
@@ -42,8 +42,9 @@ static struct place_key place_of(struct places *at, const struct leaks *l, uint3
                 count = 1;
         for (uint32_t i = 0; i < count; i++) {
                 symbols_node(at->line.symbols, named[i].node, &frames);
-                key.frames = key.frames << 32 | function_number(&at->functions, l->sel->profile, named[i].node,
-                                                                &frames[named[i].level]);
+                key.frames = key.frames << 32 |
+                             function_number(&at->functions, l->sel->profile, named[i].node,
+                                             &frames[named[i].level]);
         }
         return key;
 }
@@ -68,7 +69,8 @@ static void add_row(struct places *at, const struct leaks *l, uint32_t row)
 {
         struct place_key key = place_of(at, l, row);
         uint32_t place = TABLE_NUMBER(&at->numbers, table_hash(key.frames, key.kind), i,
-                                      at->keys[i].frames == key.frames && at->keys[i].kind == key.kind);
+                                      at->keys[i].frames == key.frames &&
+                                              at->keys[i].kind == key.kind);
 
         if (place < at->count) {
                 merge_row(&at->rows[place], &l->rows[row]);
@@ -80,11 +82,12 @@ static void add_row(struct places *at, const struct leaks *l, uint32_t row)
         at->rows[at->count++] = l->rows[row];
 }
 
-struct leaks_row *leaks_places(const struct leaks *l, struct symbols *s, const struct leaks_options *o,
-                               uint32_t *count)
+struct leaks_row *leaks_places(const struct leaks *l, struct symbols *s,
+                               const struct leaks_options *o, uint32_t *count)
 {
         struct places at = { .line = { .profile = l->sel->profile, .symbols = s } };
-        bool apart = o->verbose || l->sel->parents; /* stacks that were cut are merged as the user wants them */
+        /* Stacks that were cut are merged as the user wants them. */
+        bool apart = o->verbose || l->sel->parents;
 
         at.line.known = &at.known;
         for (uint32_t i = 0; i < l->count; i++) {

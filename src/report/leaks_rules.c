@@ -2,8 +2,8 @@
 /*
  * leaks_rules.c -- a rule for each leak, as LSan or Valgrind have it: fed back, it hides just that.
  *
- * Keeps:  rules name functions, never lines or addresses, so that they outlive the next build.  What hangs on a lost block needs no rule of
- *         its own.
+ * Keeps:  rules name functions, never lines or addresses, so that they outlive the next build.
+ *         What hangs on a lost block needs no rule of its own.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@
 #include "words/label.h"
 #include "words/text.h"
 
-enum { RULES_CALLERS = 12 }; /* as many frames as Valgrind keeps without being asked (--num-callers) */
+/* As many frames as Valgrind keeps without being asked (--num-callers). */
+enum { RULES_CALLERS = 12 };
 
 struct rules_page {
         const struct leaks *l;
@@ -35,7 +36,8 @@ static struct walk rules_walk(const struct rules_page *page, const struct leaks_
 
 static bool rules_wanted(const struct rules_page *page, const struct leaks_row *row)
 {
-        bool with_heads = row->leak == PROFILE_LEAK_INDIRECT && page->o->show >> PROFILE_LEAK_DEFINITE & 1;
+        bool with_heads = row->leak == PROFILE_LEAK_INDIRECT &&
+                          page->o->show >> PROFILE_LEAK_DEFINITE & 1;
 
         return page->o->show >> row->leak & 1 && !with_heads;
 }
@@ -63,9 +65,10 @@ struct choice {
         bool library; /* the name is one of the C library */
 };
 
-/* Whether FRAME, at NODE, is the innermost function that is in no other stack, the program's own before those of libraries; failing
- * that, C keeps the one that is in the fewest. */
-static bool choose_name(const struct rules_page *page, uint32_t node, const struct symbol_frame *frame, struct choice *c)
+/* Whether FRAME, at NODE, is the innermost function that is in no other stack, the program's own
+ * before those of libraries; failing that, C keeps the one that is in the fewest. */
+static bool choose_name(const struct rules_page *page, uint32_t node,
+                        const struct symbol_frame *frame, struct choice *c)
 {
         uint32_t module = page->p->nodes[node].module, others;
         bool library = label_in_libc(page->p, node) || wrapper_or_library(frame);
@@ -83,10 +86,12 @@ static bool choose_name(const struct rules_page *page, uint32_t node, const stru
         return c->others == 0 && !c->library;
 }
 
-/* NAME from start to end; but LSan spells out default arguments of the C++ library, so that it is cut where such a type begins. */
+/* NAME from start to end; but LSan spells out default arguments of the C++ library, so that it is
+ * cut where such a type begins. */
 static void lsan_pattern(const char *name, struct str *out)
 {
-        const char *type = strncmp(name, "std::", 5) == 0 ? strchr(name, '<') : strstr(name, "std::");
+        const char *type = strncmp(name, "std::", 5) == 0 ? strchr(name, '<')
+                                                          : strstr(name, "std::");
 
         if (type)
                 str_format(out, "leak:^%.*s*\n", (int)(type - name) + (*type == '<'), name);
@@ -94,7 +99,8 @@ static void lsan_pattern(const char *name, struct str *out)
                 str_format(out, "leak:^%s$\n", name);
 }
 
-static void lsan_choose(const struct rules_page *page, const struct leaks_row *row, struct choice *c)
+static void lsan_choose(const struct rules_page *page, const struct leaks_row *row,
+                        struct choice *c)
 {
         struct walk w = rules_walk(page, row);
 
@@ -117,7 +123,9 @@ static void lsan_rule(struct rules_page *page, const struct leaks_row *row, cons
                 str_char(page->out, '\n');
                 lsan_pattern(c->name, page->out);
         } else if (c->module) {
-                str_format(page->out, "; no function is known: covers all of the module\nleak:^%s$\n", c->module);
+                str_format(page->out,
+                           "; no function is known: covers all of the module\nleak:^%s$\n",
+                           c->module);
         } else {
                 str_text(page->out, "; neither function nor module is known\n");
         }
@@ -139,7 +147,8 @@ static void lsan_count(const struct rules_page *page, struct choice *c)
         }
 }
 
-/* First those that cover one stack, then those that cover others, too, if these have no rule of their own. */
+/* First those that cover one stack, then those that cover others, too, if these
+ * have no rule of their own. */
 static void lsan_rules(struct rules_page *page)
 {
         struct lookup met = { 0 }, last = { 0 }, written = { 0 };
@@ -153,7 +162,8 @@ static void lsan_rules(struct rules_page *page)
                 if (!rules_wanted(page, row))
                         continue;
                 lsan_choose(page, row, &c);
-                if (wide == (!c.name || c.others) && !(c.name && (*lookup_pointer(&written, c.name))++))
+                if (wide == (!c.name || c.others) &&
+                    !(c.name && (*lookup_pointer(&written, c.name))++))
                         lsan_rule(page, row, &c);
         }
         lookup_free(&met);
@@ -185,7 +195,8 @@ static void lsan_texts(struct rules_page *page, uint32_t count, char **texts)
 /* ---- Valgrind ---- */
 
 /* Mangled, as Valgrind matches it; functions inlined there have no mangled name of their own. */
-static void valgrind_line(const struct rules_page *page, uint32_t node, const struct symbol_frame *frame, struct str *out)
+static void valgrind_line(const struct rules_page *page, uint32_t node,
+                          const struct symbol_frame *frame, struct str *out)
 {
         uint32_t module = page->p->nodes[node].module;
         const char *raw = frame->inlined ? NULL : symbols_raw_name(page->symbols, node);
@@ -201,7 +212,8 @@ static void valgrind_line(const struct rules_page *page, uint32_t node, const st
                 str_format(out, "   fun:%.*s\n", (int)label_length(plain), plain);
 }
 
-static char *valgrind_lines(const struct rules_page *page, const struct leaks_row *row, uint32_t most)
+static char *valgrind_lines(const struct rules_page *page, const struct leaks_row *row,
+                            uint32_t most)
 {
         struct walk w = rules_walk(page, row);
         struct str text = { 0 };
@@ -232,7 +244,8 @@ static void valgrind_rule(struct rules_page *page, const struct leaks_row *row, 
 static void valgrind_rules(struct rules_page *page)
 {
         uint32_t count = page->l->count;
-        char **stack_line = heap_zero(count, sizeof *stack_line), **written = heap_zero(count, sizeof *written);
+        char **stack_line = heap_zero(count, sizeof *stack_line),
+             **written = heap_zero(count, sizeof *written);
 
         for (uint32_t i = 0; i < count; i++)
                 if (rules_wanted(page, &page->l->rows[i]))
@@ -240,7 +253,8 @@ static void valgrind_rules(struct rules_page *page)
         for (uint32_t i = 0; i < count; i++) {
                 if (!stack_line[i])
                         continue;
-                if (valgrind_met(stack_line, i, stack_line[i]) || valgrind_met(stack_line + i + 1, count - i - 1, stack_line[i]))
+                if (valgrind_met(stack_line, i, stack_line[i]) ||
+                    valgrind_met(stack_line + i + 1, count - i - 1, stack_line[i]))
                         written[i] = valgrind_lines(page, &page->l->rows[i], UINT32_MAX);
                 else
                         written[i] = heap_text(stack_line[i]);
@@ -255,7 +269,8 @@ static void valgrind_rules(struct rules_page *page)
         free(written);
 }
 
-/* Each as far as Valgrind looks by itself: a rule that is taken alone may cover stacks that differ further out only. */
+/* Each as far as Valgrind looks by itself: a rule that is taken alone may cover stacks that
+ * differ further out only. */
 static void valgrind_texts(struct rules_page *page, uint32_t count, char **texts)
 {
         struct str text = { 0 };
@@ -275,7 +290,8 @@ static void valgrind_texts(struct rules_page *page, uint32_t count, char **texts
         str_free(&text);
 }
 
-void leaks_rule_texts(const struct leaks *l, struct symbols *s, const struct leaks_options *o, enum suppress_form form, char **texts)
+void leaks_rule_texts(const struct leaks *l, struct symbols *s, const struct leaks_options *o,
+                      enum suppress_form form, char **texts)
 {
         struct rules_page page = { .l = l, .p = l->sel->profile, .symbols = s, .o = o };
         uint32_t count = o->limit && o->limit < l->count ? o->limit : l->count;
@@ -286,7 +302,8 @@ void leaks_rule_texts(const struct leaks *l, struct symbols *s, const struct lea
                 valgrind_texts(&page, count, texts);
 }
 
-void leaks_rules(const struct leaks *l, struct symbols *s, const struct leaks_options *o, enum suppress_form form, struct str *out)
+void leaks_rules(const struct leaks *l, struct symbols *s, const struct leaks_options *o,
+                 enum suppress_form form, struct str *out)
 {
         struct rules_page page = { .l = l, .p = l->sel->profile, .symbols = s, .o = o, .out = out };
 

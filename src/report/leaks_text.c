@@ -37,7 +37,8 @@ static void page_scan(struct leaks_page *page)
         const struct profile_scan *scan = page->l->scan;
         struct str *out = page->out;
 
-        str_format(out, "%s (pid %" PRIu32 ") was searched for leaks ", page->p->meta.program ? page->p->meta.program : "?", page->p->meta.pid);
+        str_format(out, "%s (pid %" PRIu32 ") was searched for leaks ",
+                   page->p->meta.program ? page->p->meta.program : "?", page->p->meta.pid);
         leaks_when(scan, out);
         str_text(out, "\n  ");
         text_count(out, scan->threads, "thread");
@@ -54,7 +55,8 @@ static void page_scan(struct leaks_page *page)
 }
 
 /* "  definitely lost    12.0 KiB in 3 blocks" */
-static void page_sum(struct leaks_page *page, const char *label, const struct leaks_sum *sum, const char *remark)
+static void page_sum(struct leaks_page *page, const char *label, const struct leaks_sum *sum,
+                     const char *remark)
 {
         size_t start = page->out->length;
 
@@ -86,33 +88,39 @@ static void page_suppressed(struct leaks_page *page)
         count_rules(page->o->suppressions, &used, &all);
         if (!page->l->suppressed.blocks)
                 return;
-        str_format(&remark, "by %" PRIu32 " of %" PRIu32 " rule%s%s", used, all, all == 1 ? "" : "s", page->o->verbose ? "" : " (-v: which)");
+        str_format(&remark, "by %" PRIu32 " of %" PRIu32 " rule%s%s", used, all,
+                   all == 1 ? "" : "s", page->o->verbose ? "" : " (-v: which)");
         page_sum(page, "suppressed", &page->l->suppressed, str_get(&remark));
         str_free(&remark);
 }
 
 static const char *page_remark(const struct leaks_page *page, uint32_t leak)
 {
-        static const char *const remarks[] = { [PROFILE_LEAK_DEFINITE] = "",
-                                               [PROFILE_LEAK_INDIRECT] = "reachable only through those",
-                                               [PROFILE_LEAK_POSSIBLE] = "pointers into the middle only",
-                                               [PROFILE_LEAK_REACHABLE] = "not an error" };
+        static const char *const remarks[] = {
+                [PROFILE_LEAK_DEFINITE] = "",
+                [PROFILE_LEAK_INDIRECT] = "reachable only through those",
+                [PROFILE_LEAK_POSSIBLE] = "pointers into the middle only",
+                [PROFILE_LEAK_REACHABLE] = "not an error" };
         bool shown = page->o->show >> leak & 1;
 
-        return leak == PROFILE_LEAK_INDIRECT && !shown ? "through those (--show indirect)" : remarks[leak];
+        return leak == PROFILE_LEAK_INDIRECT && !shown ? "through those (--show indirect)"
+                                                       : remarks[leak];
 }
 
 static void page_sums(struct leaks_page *page)
 {
         const struct leaks_sum *sums = page->l->sums;
 
-        str_text(page->out, page->l->only_new ? "\nsince the previous search (still reachable: in total):\n" : "\n");
+        str_text(page->out, page->l->only_new
+                                    ? "\nsince the previous search (still reachable: in total):\n"
+                                    : "\n");
         for (uint32_t leak = PROFILE_LEAK_DEFINITE; leak >= PROFILE_LEAK_REACHABLE; leak--) {
                 bool bad = leak == PROFILE_LEAK_DEFINITE && sums[leak].blocks;
 
                 if (bad)
                         text_color(page->out, page->o->color, TEXT_RED);
-                page_sum(page, profile_leak_text(leak), &sums[leak], sums[leak].blocks ? page_remark(page, leak) : "");
+                page_sum(page, profile_leak_text(leak), &sums[leak],
+                         sums[leak].blocks ? page_remark(page, leak) : "");
                 if (bad)
                         text_plain(page->out, page->o->color);
         }
@@ -143,8 +151,8 @@ static void page_head(struct leaks_page *page)
                 page_scan(page);
                 page_sums(page);
         } else {
-                str_format(page->out, "%s (pid %" PRIu32 ") was not searched for leaks:\n", page->p->meta.program ? page->p->meta.program : "?",
-                           page->p->meta.pid);
+                str_format(page->out, "%s (pid %" PRIu32 ") was not searched for leaks:\n",
+                           page->p->meta.program ? page->p->meta.program : "?", page->p->meta.pid);
                 leaks_not_scanned(page->p, page->out);
                 str_char(page->out, '\n');
         }
@@ -166,8 +174,10 @@ static void page_amount(struct str *out, const struct leaks_sum *sum)
         text_count(out, (int64_t)sum->blocks, "block");
 }
 
-/* Append what hangs on HEADS blocks to the line that begins at START, or on a line of its own, indented by INDENT. */
-static void page_hanging(struct str *out, size_t start, int indent, const struct leaks_sum *hanging, uint64_t heads)
+/* Append what hangs on HEADS blocks to the line that begins at START, or on a line of its
+ * own, indented by INDENT. */
+static void page_hanging(struct str *out, size_t start, int indent, const struct leaks_sum *hanging,
+                         uint64_t heads)
 {
         struct str text = { 0 };
 
@@ -182,17 +192,22 @@ static void page_hanging(struct str *out, size_t start, int indent, const struct
         str_free(&text);
 }
 
-/* Append the class to the line that begins at START; one that is too long for it is on a line of its own, indented by INDENT. */
+/* Append the class to the line that begins at START; one that is too long for it is on a line of
+ * its own, indented by INDENT. */
 static void page_class(struct leaks_page *page, size_t start, size_t indent, uint64_t vtable)
 {
         const char *class = leaks_class(page->symbols, vtable);
-        size_t columns = page->l->sel->columns, room = columns > indent + strlen("class ") ? columns - indent - strlen("class ") : columns;
+        size_t columns = page->l->sel->columns, room = columns > indent + strlen("class ")
+                                                               ? columns - indent - strlen("class ")
+                                                               : columns;
         struct str name = { 0 };
 
         if (!class)
                 return;
         str_text(&name, class);
-        if (columns && text_columns(page->out, start) + strlen(", class ") + text_columns(&name, 0) > columns) {
+        if (columns &&
+            text_columns(page->out, start) + strlen(", class ") + text_columns(&name, 0) >
+                    columns) {
                 shorten_name(&name, room);
                 str_format(page->out, ",\n%*sclass %s", (int)indent, "", str_get(&name));
         } else {
@@ -216,14 +231,16 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
         start = out->length;
         str_text(out, "      ");
         if (!profile_is_walked(page->p)) {
-                str_format(out, "by %s, %s ", profile_kind_name(page->p, row->stack->kind), row->own.blocks == 1 ? "age" : "oldest");
+                str_format(out, "by %s, %s ", profile_kind_name(page->p, row->stack->kind),
+                           row->own.blocks == 1 ? "age" : "oldest");
                 text_time(out, leaks_age(page->p, row->birth_ms));
         }
         if (row->growth.class != GROWTH_UNKNOWN) {
                 str_text(out, ", ");
                 growth_write(&row->growth, out);
         }
-        str_format(out, "%ssite #%" PRIu32, profile_is_walked(page->p) ? "" : ", ", row->stack->site);
+        str_format(out, "%ssite #%" PRIu32, profile_is_walked(page->p) ? "" : ", ",
+                   row->stack->site);
         page_class(page, start, 6, row->vtable);
         str_char(out, '\n');
         stack_add(&page->stacks, (struct wrapper_frame){ row->stack->node, row->stack->level });
@@ -231,7 +248,8 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
                 str_text(out, "      and ");
                 text_number(out, row->variants - 1);
                 str_text(out, " other stack");
-                str_text(out, row->variants == 2 ? " leads here (seep leaks -v)\n" : "s lead here (seep leaks -v)\n");
+                str_text(out, row->variants == 2 ? " leads here (seep leaks -v)\n"
+                                                 : "s lead here (seep leaks -v)\n");
         }
         str_char(out, '\n');
         str_drain(out);
@@ -269,7 +287,8 @@ static int compare_blocks(const void *a, const void *b, void *context)
 {
         const struct block_order *o = context;
         uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-        uint64_t of_x = o->p->blocks[x].size + o->hanging[x].bytes, of_y = o->p->blocks[y].size + o->hanging[y].bytes;
+        uint64_t of_x = o->p->blocks[x].size + o->hanging[x].bytes,
+                 of_y = o->p->blocks[y].size + o->hanging[y].bytes;
 
         if (o->p->verdicts[x].leak != o->p->verdicts[y].leak)
                 return o->p->verdicts[x].leak > o->p->verdicts[y].leak ? -1 : 1;
@@ -280,7 +299,8 @@ static int compare_blocks(const void *a, const void *b, void *context)
         return x < y ? -1 : x > y;
 }
 
-uint32_t *leaks_blocks(const struct leaks *l, const struct leaks_options *o, const struct leaks_sum *hanging, uint64_t *count)
+uint32_t *leaks_blocks(const struct leaks *l, const struct leaks_options *o,
+                       const struct leaks_sum *hanging, uint64_t *count)
 {
         const struct profile *p = l->sel->profile;
         struct block_order order = { p, hanging, o->oldest_first };
@@ -312,11 +332,17 @@ static void page_bytes(struct leaks_page *page, const struct profile_content *co
 
                 str_format(out, "    %04" PRIx32 " ", at);
                 for (uint32_t i = 0; i < count; i++)
-                        str_format(out, "%s%02x", i % 8 ? " " : i ? "  " : " ", content->data[at + i]);
+                        str_format(out, "%s%02x",
+                                   i % 8 ? " "
+                                   : i   ? "  "
+                                         : " ",
+                                   content->data[at + i]);
                 text_pad(out, start, 60);
                 str_text(out, "|");
                 for (uint32_t i = 0; i < count; i++)
-                        str_char(out, content->data[at + i] >= ' ' && content->data[at + i] < 127 ? (char)content->data[at + i] : '.');
+                        str_char(out, content->data[at + i] >= ' ' && content->data[at + i] < 127
+                                              ? (char)content->data[at + i]
+                                              : '.');
                 str_text(out, "|\n");
         }
 }
@@ -341,7 +367,8 @@ static void page_block(struct leaks_page *page, uint32_t index, const struct lea
         if (profile_is_walked(p)) {
                 str_format(out, "    site #%" PRIu32, block->site);
         } else {
-                str_format(out, "    by %s, age ", profile_kind_name(p, p->sites[block->site].kind));
+                str_format(out, "    by %s, age ",
+                           profile_kind_name(p, p->sites[block->site].kind));
                 text_time(out, leaks_age(p, block->birth_ms));
         }
         if (block->thread < p->thread_count && p->threads[block->thread].tid) {
@@ -366,7 +393,8 @@ static void page_blocks(struct leaks_page *page)
 
         for (uint64_t i = 0; i < count && (!page->o->limit || i < page->o->limit); i++)
                 page_block(page, list[i], &hanging[list[i]]);
-        page_more(page, page->o->limit && page->o->limit < count ? count - page->o->limit : 0, "block");
+        page_more(page, page->o->limit && page->o->limit < count ? count - page->o->limit : 0,
+                  "block");
         free(list);
         free(hanging);
 }
@@ -402,7 +430,8 @@ static void page_rules(struct leaks_page *page)
         }
         for (uint32_t i = 0; s && i < s->count; i++)
                 if (!s->rules[i].times && s->rules[i].source == SUPPRESS_FILE) {
-                        str_format(page->out, "unused suppression: %s:%" PRIu32 ": ", s->rules[i].file, s->rules[i].at);
+                        str_format(page->out, "unused suppression: %s:%" PRIu32 ": ",
+                                   s->rules[i].file, s->rules[i].at);
                         text_name(page->out, s->rules[i].name);
                         str_char(page->out, '\n');
                 }
@@ -418,7 +447,8 @@ static void page_errors(struct leaks_page *page)
         errors_write(page->l->sel, page->symbols, &options, page->out);
 }
 
-void leaks_text(const struct leaks *l, struct symbols *s, const struct leaks_options *o, struct str *out)
+void leaks_text(const struct leaks *l, struct symbols *s, const struct leaks_options *o,
+                struct str *out)
 {
         struct leaks_page page = { .l = l, .p = l->sel->profile, .symbols = s, .o = o, .out = out };
 

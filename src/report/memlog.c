@@ -22,7 +22,8 @@ static const char *module_path(const struct profile *p, uint32_t node)
         return module < p->module_count ? p->modules[module].path : NULL;
 }
 
-static void memlog_line(const struct stack_writer *w, uint32_t node, const struct symbol_frame *frame)
+static void memlog_line(const struct stack_writer *w, uint32_t node,
+                        const struct symbol_frame *frame)
 {
         const struct profile *p = w->sel->profile;
         const char *path = module_path(p, node);
@@ -43,7 +44,8 @@ static void memlog_line(const struct stack_writer *w, uint32_t node, const struc
         str_char(w->out, '\n');
 }
 
-void memlog_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, struct str *out)
+void memlog_start(struct stack_writer *w, const struct selection *sel, struct symbols *s,
+                  struct str *out)
 {
         stack_start(w, sel, s, "", out);
         w->line = memlog_line;
@@ -75,7 +77,8 @@ static int by_size(const void *a, const void *b)
         return order ? order : by_node(a, b);
 }
 
-/* One entry per stack, whatever the kinds; those that come to nothing are dropped.  Returns how many are left. */
+/* One entry per stack, whatever the kinds; those that come to nothing are dropped.
+ * Returns how many are left. */
 static uint32_t memlog_merge(struct memlog_row *entries, uint32_t count, bool abs)
 {
         uint32_t merged = 0, kept = 0;
@@ -83,7 +86,8 @@ static uint32_t memlog_merge(struct memlog_row *entries, uint32_t count, bool ab
         qsort(entries, count, sizeof *entries, by_node);
         for (uint32_t i = 0; i < count; i++) {
                 if (merged && entries[merged - 1].from.node == entries[i].from.node)
-                        entries[merged - 1].weight = diff_sum(entries[merged - 1].weight, entries[i].weight);
+                        entries[merged - 1].weight = diff_sum(entries[merged - 1].weight,
+                                                              entries[i].weight);
                 else
                         entries[merged++] = entries[i];
         }
@@ -94,7 +98,8 @@ static uint32_t memlog_merge(struct memlog_row *entries, uint32_t count, bool ab
         return kept;
 }
 
-void memlog_selection(const struct selection *sel, struct symbols *s, const struct memlog_options *options, struct str *out)
+void memlog_selection(const struct selection *sel, struct symbols *s,
+                      const struct memlog_options *options, struct str *out)
 {
         struct memlog_row *entries = heap_zero(sel->heap.count, sizeof *entries);
         uint32_t count = sel->heap.count;
@@ -103,7 +108,8 @@ void memlog_selection(const struct selection *sel, struct symbols *s, const stru
         for (uint32_t i = 0; i < count; i++) {
                 const struct select_row *row = &sel->heap.rows[i];
 
-                entries[i] = (struct memlog_row){ { row->node, row->level }, select_weight(sel, row->bytes, row->count) };
+                entries[i] = (struct memlog_row){ { row->node, row->level },
+                                                  select_weight(sel, row->bytes, row->count) };
         }
         count = memlog_merge(entries, count, options->abs);
         memlog_start(&w, sel, s, out);
@@ -117,7 +123,8 @@ void memlog_selection(const struct selection *sel, struct symbols *s, const stru
 }
 
 /* SIGN 1 adds, UINT64_MAX subtracts what was live at a slice. */
-static void add_slice(struct select_row *rows, const struct profile *p, uint32_t slice, uint64_t sign)
+static void add_slice(struct select_row *rows, const struct profile *p, uint32_t slice,
+                      uint64_t sign)
 {
         struct profile_change *then = heap_zero(p->site_count, sizeof *then);
 
@@ -127,7 +134,8 @@ static void add_slice(struct select_row *rows, const struct profile *p, uint32_t
         free(then);
 }
 
-void memlog_write(const struct profile *p, struct symbols *s, const struct memlog_range *range, struct str *out)
+void memlog_write(const struct profile *p, struct symbols *s, const struct memlog_range *range,
+                  struct str *out)
 {
         struct select_row *rows = heap_zero(p->site_count, sizeof *rows);
         struct selection sel = { .profile = p, .cost = SELECT_LIVE, .node_count = p->node_count };

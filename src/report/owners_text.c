@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* owners_text.c -- the heap by what keeps it: owners, or call stacks; for people and for programs. */
+/* owners_text.c -- the heap by what keeps it: owners, or call stacks; for people and for
+ * programs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +98,8 @@ static void owners_text(struct owners *w)
                 others.blocks += w->list[i].kept.blocks;
                 others.bytes += w->list[i].kept.bytes;
         }
-        snprintf(text, sizeof text, "%" PRIu32 " more owner%s (-n %" PRIu32 ")", keeping - shown, keeping - shown == 1 ? "" : "s", shown);
+        snprintf(text, sizeof text, "%" PRIu32 " more owner%s (-n %" PRIu32 ")", keeping - shown,
+                 keeping - shown == 1 ? "" : "s", shown);
         add_rest(w, others, text);
         add_rest(w, r->shared, "shared by several of them");
         for (uint32_t i = 0; i < w->part_count; i++)
@@ -108,7 +110,8 @@ static void owners_text(struct owners *w)
 
 /* ---- for programs ---- */
 
-static void owners_json_sum(const struct owners *w, const char *before, const char *name, struct graph_sum sum)
+static void owners_json_sum(const struct owners *w, const char *before, const char *name,
+                            struct graph_sum sum)
 {
         str_format(w->out, "%s\"%s\": ", before, name);
         json_field(w->out, "{\"", "blocks", sum.blocks);
@@ -131,7 +134,8 @@ static void json_parts(const struct owners *w)
         for (uint32_t i = 0; i < w->part_count; i++) {
                 const struct profile_block *block = &w->p->blocks[w->parts[i].block];
 
-                str_format(w->out, "%s\n  {\"address\": \"0x%" PRIx64 "\"", i ? "," : "", block->address);
+                str_format(w->out, "%s\n  {\"address\": \"0x%" PRIx64 "\"", i ? "," : "",
+                           block->address);
                 json_field(w->out, ", \"", "site", block->site);
                 json_field(w->out, ", \"", "heads", w->parts[i].heads);
                 owners_json_sum(w, ", ", "retained", w->parts[i].kept);
@@ -185,11 +189,13 @@ static int compare_sites(const void *a, const void *b)
         return order ? order : (x->site < y->site ? -1 : x->site > y->site);
 }
 
-/* Sums that leave out what several blocks of a site keep together: what they tell is which sites are worth more. */
+/* Sums that leave out what several blocks of a site keep together: what they tell is
+ * which sites are worth more. */
 static uint32_t list_sites(struct owners *w, struct owners_site *list)
 {
         const struct profile *p = w->p;
-        uint32_t *of_hold = heap_zero(p->hold_count, sizeof *of_hold), *of_block = heap_zero(p->block_count, sizeof *of_block);
+        uint32_t *of_hold = heap_zero(p->hold_count, sizeof *of_hold),
+                 *of_block = heap_zero(p->block_count, sizeof *of_block);
         struct graph_owners owners = { of_hold, GRAPH_LOST };
         struct graph_sets sets = { of_block, p->site_count };
         struct graph_retained r;
@@ -230,7 +236,8 @@ static void make_exact(struct owners *w, struct owners_site *list, uint32_t coun
 
 static void sites_text(const struct owners *w, const struct owners_site *list, uint32_t shown)
 {
-        owners_title(w, "what is freed with the blocks of a call stack", "site    own bytes  allocated by");
+        owners_title(w, "what is freed with the blocks of a call stack",
+                     "site    own bytes  allocated by");
         for (uint32_t i = 0; i < shown; i++) {
                 size_t start = w->out->length, used;
 
@@ -239,7 +246,9 @@ static void sites_text(const struct owners *w, const struct owners_site *list, u
                 text_cell(w->out, 11, list[i].live.bytes, text_size);
                 str_text(w->out, "  ");
                 used = text_columns(w->out, start);
-                block_origin_calls(w->p, w->s, list[i].site, w->o->columns > used ? w->o->columns - used : w->o->columns, w->out);
+                block_origin_calls(w->p, w->s, list[i].site,
+                                   w->o->columns > used ? w->o->columns - used : w->o->columns,
+                                   w->out);
                 str_char(w->out, '\n');
         }
 }
@@ -277,7 +286,8 @@ static void owners_sites(struct owners *w)
 
 /* ---- both ---- */
 
-void owners_write(const struct profile *p, struct symbols *s, const struct owners_options *o, struct str *out)
+void owners_write(const struct profile *p, struct symbols *s, const struct owners_options *o,
+                  struct str *out)
 {
         struct owners w;
 

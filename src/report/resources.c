@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resources.c -- things with a handle that the program acquired and released: file descriptors, textures, locks.
+ * resources.c -- things with a handle that the program acquired and released: file
+ * descriptors, textures, locks.
  */
 #include "base/order.h"
 #include "report/views.h"
@@ -73,8 +74,10 @@ static struct resources_type *types_of(const struct select_part *part, uint32_t 
         return types;
 }
 
-/* "3 not released, amount 12, 10 acquired, 7 released"; an amount that is the count itself tells nothing. */
-static void write_numbers(const struct selection *sel, const struct select_row *row, struct str *out)
+/* "3 not released, amount 12, 10 acquired, 7 released"; an amount that is the count itself tells
+ * nothing. */
+static void write_numbers(const struct selection *sel, const struct select_row *row,
+                          struct str *out)
 {
         static const char *const held[] = { [SELECT_OF_RUN] = "not released",
                                             [SELECT_OF_THREADS] = "not released",
@@ -95,7 +98,8 @@ static void write_numbers(const struct selection *sel, const struct select_row *
         str_text(out, " released\n");
 }
 
-static void write_handles(const struct selection *sel, const struct select_row *row, struct str *out)
+static void write_handles(const struct selection *sel, const struct select_row *row,
+                          struct str *out)
 {
         const struct profile *p = sel->profile;
         uint32_t count = 0;
@@ -103,7 +107,8 @@ static void write_handles(const struct selection *sel, const struct select_row *
         for (uint32_t i = 0; sel->moment == SELECT_OF_RUN && i < p->handle_count; i++) {
                 const struct profile_handle *h = &p->handles[i];
 
-                if (h->site >= p->site_count || sel->leaders[h->site] != row->site || count++ >= RESOURCES_HANDLES)
+                if (h->site >= p->site_count || sel->leaders[h->site] != row->site ||
+                    count++ >= RESOURCES_HANDLES)
                         continue;
                 str_text(out, count == 1 ? "      handles " : ", ");
                 str_format(out, h->handle < RESOURCES_SMALL ? "%" PRIu64 : "0x%" PRIx64, h->handle);
@@ -114,8 +119,8 @@ static void write_handles(const struct selection *sel, const struct select_row *
                 str_char(out, '\n');
 }
 
-static void write_type(const struct selection *sel, struct symbols *s, const struct resources_type *type,
-                       uint32_t limit, struct str *out)
+static void write_type(const struct selection *sel, struct symbols *s,
+                       const struct resources_type *type, uint32_t limit, struct str *out)
 {
         const struct select_row **rows = heap_zero(sel->heap.count, sizeof *rows);
         uint32_t count = 0;
@@ -130,21 +135,25 @@ static void write_type(const struct selection *sel, struct symbols *s, const str
                 str_format(out, "\n%4u. ", i + 1);
                 write_numbers(sel, rows[i], out);
                 write_handles(sel, rows[i], out);
-                stack_write(sel, s, (struct wrapper_frame){ rows[i]->node, rows[i]->level }, "        ", out);
+                stack_write(sel, s, (struct wrapper_frame){ rows[i]->node, rows[i]->level },
+                            "        ", out);
         }
         if (limit && limit < count)
-                str_format(out, "\n      %u more stack%s (-n %u)\n", count - limit, count - limit == 1 ? "" : "s", limit);
+                str_format(out, "\n      %u more stack%s (-n %u)\n", count - limit,
+                           count - limit == 1 ? "" : "s", limit);
         free(rows);
 }
 
-void resources_write(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out)
+void resources_write(const struct selection *sel, struct symbols *s, uint32_t limit,
+                     struct str *out)
 {
         uint32_t count;
         struct resources_type *types = types_of(&sel->heap, &count);
 
         if (!count)
-                str_text(out, "no resources: the program did not use SEEP_RESOURCE_ACQUIRE and was not recorded with "
-                              "--track-fds\n");
+                str_text(out,
+                         "no resources: the program did not use SEEP_RESOURCE_ACQUIRE and was not "
+                         "recorded with --track-fds\n");
         for (uint32_t i = 0; i < count; i++) {
                 str_text(out, i ? "\n" : "");
                 write_type(sel, s, &types[i], limit, out);

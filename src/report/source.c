@@ -83,7 +83,9 @@ static void source_mark(struct source *c)
 
         c->here = heap_zero(c->sel->node_count, 1);
         for (uint32_t i = 2; i < c->sel->node_count; i++) {
-                uint32_t count = needed[i] ? symbols_node(c->symbols, select_origin(c->sel, i), &frames) : 0;
+                uint32_t count = needed[i] ? symbols_node(c->symbols, select_origin(c->sel, i),
+                                                          &frames)
+                                           : 0;
 
                 progress_tell(c->sel->progress, i, c->sel->node_count);
                 for (uint32_t k = 0; k < count; k++)
@@ -108,11 +110,12 @@ static struct source_line *source_line(struct source_file *f, uint32_t line)
         return &f->lines[line];
 }
 
-static void source_count_frame(struct source *c, const struct select_row *row, const struct symbol_frame *frame,
-                               bool own)
+static void source_count_frame(struct source *c, const struct select_row *row,
+                               const struct symbol_frame *frame, bool own)
 {
         uint32_t file = source_file(c, frame->file);
-        struct source_line *line = file == UINT32_MAX ? NULL : source_line(&c->files[file], frame->line);
+        struct source_line *line = file == UINT32_MAX ? NULL
+                                                      : source_line(&c->files[file], frame->line);
 
         if (!line)
                 return;
@@ -154,7 +157,8 @@ static bool source_load(const char *path, struct str *text, time_t *changed)
 
         if (fd < 0)
                 return false;
-        good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= SOURCE_BYTES_MAX && io_read(fd, text);
+        good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= SOURCE_BYTES_MAX &&
+               io_read(fd, text);
         close(fd);
         if (good)
                 *changed = st.st_mtime;
@@ -173,7 +177,8 @@ static bool source_below(const char *folder, const char *path, struct str *text,
 }
 
 /* Below a debug path also with leading folders of the recorded path left out, one by one. */
-bool source_read(const struct symbol_options *names, const char *path, struct str *text, time_t *changed)
+bool source_read(const struct symbol_options *names, const char *path, struct str *text,
+                 time_t *changed)
 {
         if (names->sysroot && source_below(names->sysroot, path, text, changed))
                 return true;
@@ -193,7 +198,8 @@ static void source_cost(const struct source *c, uint64_t bytes, uint64_t count)
         if (!weight)
                 str_format(c->out, "%11s", "");
         else
-                text_cell(c->out, 11, (uint64_t)weight, select_counts(c->sel->cost) ? text_number : text_size);
+                text_cell(c->out, 11, (uint64_t)weight,
+                          select_counts(c->sel->cost) ? text_number : text_size);
 }
 
 /* Tabs would end elsewhere behind the margin, and a terminal obeys other control characters. */
@@ -205,7 +211,8 @@ static void source_text(const char *line, size_t length, struct str *out)
                 if (line[i] == '\t')
                         text_pad(out, start, ((out->length - start) / 8 + 1) * 8);
                 else
-                        str_char(out, (unsigned char)line[i] < ' ' || line[i] == 127 ? '?' : line[i]);
+                        str_char(out,
+                                 (unsigned char)line[i] < ' ' || line[i] == 127 ? '?' : line[i]);
 }
 
 static bool source_has_cost(const struct source_file *f, uint32_t line)
@@ -223,8 +230,8 @@ static bool source_is_near(const struct source_file *f, uint32_t line, bool text
         return false;
 }
 
-static void source_print_line(const struct source *c, const struct source_file *f, uint32_t number, const char *text,
-                              size_t length)
+static void source_print_line(const struct source *c, const struct source_file *f, uint32_t number,
+                              const char *text, size_t length)
 {
         static const struct source_line none;
         const struct source_line *line = number < f->line_room ? &f->lines[number] : &none;
@@ -239,7 +246,8 @@ static void source_print_line(const struct source *c, const struct source_file *
         str_char(c->out, '\n');
 }
 
-static void source_print(const struct source *c, const struct source_file *f, const struct str *text)
+static void source_print(const struct source *c, const struct source_file *f,
+                         const struct str *text)
 {
         const char *at = str_get(text), *end = at + text->length;
         bool gap = false;
@@ -265,7 +273,8 @@ static void source_print(const struct source *c, const struct source_file *f, co
 
 static void source_write_file(const struct source *c, const struct source_file *f)
 {
-        uint64_t own_bytes = 0, own_count = 0, start_s = c->sel->profile->meta.start_realtime_ns / 1000000000;
+        uint64_t own_bytes = 0, own_count = 0,
+                 start_s = c->sel->profile->meta.start_realtime_ns / 1000000000;
         struct str text = { 0 };
         time_t changed = 0;
 
@@ -276,7 +285,8 @@ static void source_write_file(const struct source *c, const struct source_file *
         str_format(c->out, "%s: %s, ", f->path, c->sel->heading);
         text_number(c->out, select_weight(c->sel, own_bytes, own_count));
         str_format(c->out, "%s by its own lines", select_counts(c->sel->cost) ? "x" : "B");
-        if (!source_read(c->names, f->path, &text, &changed) && !source_load(c->wanted, &text, &changed))
+        if (!source_read(c->names, f->path, &text, &changed) &&
+            !source_load(c->wanted, &text, &changed))
                 str_text(c->out, " (its text was not found)");
         else if (start_s && (uint64_t)changed > start_s)
                 str_text(c->out, " (its text is newer than the recording)");
@@ -285,8 +295,8 @@ static void source_write_file(const struct source *c, const struct source_file *
         str_free(&text);
 }
 
-bool source_write(const struct selection *sel, struct symbols *s, const char *file, const struct symbol_options *names,
-                  struct str *out, struct err *e)
+bool source_write(const struct selection *sel, struct symbols *s, const char *file,
+                  const struct symbol_options *names, struct str *out, struct err *e)
 {
         struct source c = { .sel = sel, .symbols = s, .wanted = file, .names = names, .out = out };
 
@@ -300,7 +310,8 @@ bool source_write(const struct selection *sel, struct symbols *s, const char *fi
                 free(c.files[i].lines);
         }
         if (!c.file_count)
-                err_set(e, ERR_EXIT_USAGE, "no line of a file '%s' is in these stacks (--group-by file lists files)",
+                err_set(e, ERR_EXIT_USAGE,
+                        "no line of a file '%s' is in these stacks (--group-by file lists files)",
                         file);
         lookup_free(&c.known);
         free(c.files);

@@ -15,14 +15,16 @@
 #include "names/symbol.h"
 #include "query/select.h"
 
-/* Fill TEXT with the source file PATH: from below the sysroot, from below a debug path with leading folders left out, or as it is.  *CHANGED is
- * when it was written last.  false: it is not there, or no text of reasonable size. */
-bool source_read(const struct symbol_options *names, const char *path, struct str *text, time_t *changed);
+/* Fill TEXT with the source file PATH: from below the sysroot, from below a debug path with leading
+ * folders left out, or as it is.  *CHANGED is when it was written last.  false: it is not there, or
+ * no text of reasonable size. */
+bool source_read(const struct symbol_options *names, const char *path, struct str *text,
+                 time_t *changed);
 
-/* Append each source file whose path ends in FILE ("a.c", "src/a.c"): per line what it allocates itself and what passes
- * through it, each stack once.  Without the text (source_read) there are line numbers only.  false: no line of such a
- * file is in the stacks (exit code 2). */
-bool source_write(const struct selection *sel, struct symbols *s, const char *file, const struct symbol_options *names,
-                  struct str *out, struct err *e);
+/* Append each source file whose path ends in FILE ("a.c", "src/a.c"): per line what it allocates
+ * itself and what passes through it, each stack once.  Without the text (source_read) there are
+ * line numbers only.  false: no line of such a file is in the stacks (exit code 2). */
+bool source_write(const struct selection *sel, struct symbols *s, const char *file,
+                  const struct symbol_options *names, struct str *out, struct err *e);
 
 #endif

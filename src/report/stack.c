@@ -11,19 +11,21 @@
 
 enum { STACK_LEVELS = 10 };
 
-static void stack_line(const struct stack_writer *w, uint32_t node, const struct symbol_frame *frame)
+static void stack_line(const struct stack_writer *w, uint32_t node,
+                       const struct symbol_frame *frame)
 {
         const char *end = frame->inlined ? " (inlined)" : "";
         size_t used = strlen(w->indent) + strlen(end), columns = w->sel->columns;
 
         str_text(w->out, w->indent);
-        label_fit(w->sel->profile, node, frame, columns > used ? columns - used : columns, 0, w->out);
+        label_fit(w->sel->profile, node, frame, columns > used ? columns - used : columns, 0,
+                  w->out);
         str_text(w->out, end);
         str_char(w->out, '\n');
 }
 
-static struct stack_writer stack_writer_of(const struct selection *sel, struct symbols *s, const char *indent,
-                                           struct str *out)
+static struct stack_writer stack_writer_of(const struct selection *sel, struct symbols *s,
+                                           const char *indent, struct str *out)
 {
         return (struct stack_writer){ .sel = sel,
                                       .symbols = s,
@@ -42,8 +44,8 @@ static bool has_cuts(const struct profile *p)
         return false;
 }
 
-void stack_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, const char *indent,
-                 struct str *out)
+void stack_start(struct stack_writer *w, const struct selection *sel, struct symbols *s,
+                 const char *indent, struct str *out)
 {
         *w = stack_writer_of(sel, s, indent, out);
         w->ends = heap_zero(sel->node_count, sizeof *w->ends);
@@ -100,7 +102,8 @@ void stack_add(struct stack_writer *w, struct wrapper_frame from)
                 w->line(w, from.node, &(struct symbol_frame){ 0 });
                 return;
         }
-        for (at = calltree_add(&w->calls, w->sel, w->ends, from); at; at = w->calls.nodes.list[at].parent) {
+        for (at = calltree_add(&w->calls, w->sel, w->ends, from); at;
+             at = w->calls.nodes.list[at].parent) {
                 const struct stack_text *text = stack_text(w, w->calls.nodes.list[at].frame);
 
                 str_bytes(w->out, w->lines.data + text->start, text->length);
@@ -111,7 +114,8 @@ void stack_add(struct stack_writer *w, struct wrapper_frame from)
         }
 }
 
-/* Level by level, so that the waits for memory overlap; some levels further out stacks share their nodes. */
+/* Level by level, so that the waits for memory overlap; some levels further out
+ * stacks share their nodes. */
 void stack_expect(struct stack_writer *w, uint32_t node)
 {
         const struct profile_node *nodes = w->sel->profile->nodes;
@@ -135,8 +139,8 @@ void stack_add_site(struct stack_writer *w, uint32_t node)
         stack_add(w, select_trim(w->sel, w->symbols, node));
 }
 
-void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_frame from, const char *indent,
-                 struct str *out)
+void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_frame from,
+                 const char *indent, struct str *out)
 {
         struct stack_writer w = stack_writer_of(sel, s, indent, out);
 
@@ -146,8 +150,8 @@ void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_
         stack_end(&w);
 }
 
-void stack_write_site(const struct selection *sel, struct symbols *s, uint32_t node, const char *indent,
-                      struct str *out)
+void stack_write_site(const struct selection *sel, struct symbols *s, uint32_t node,
+                      const char *indent, struct str *out)
 {
         struct stack_writer w = stack_writer_of(sel, s, indent, out);
 
@@ -190,7 +194,8 @@ static void csv_line(const struct stack_writer *w, uint32_t node, const struct s
         }
 }
 
-void csv_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, struct str *out)
+void csv_start(struct stack_writer *w, const struct selection *sel, struct symbols *s,
+               struct str *out)
 {
         stack_start(w, sel, s, "", out);
         w->line = csv_line;

@@ -14,26 +14,30 @@ enum { STACK_LINE_NAME = 16 }; /* columns of a shortened name at least */
 /* Columns that are left of the line that begins at START. */
 static size_t stack_line_left(const struct stack_line *b, size_t start, size_t reserved)
 {
-        size_t used = b->out->length - start + reserved, all = b->columns ? b->columns : STACK_LINE_COLUMNS;
+        size_t used = b->out->length - start + reserved,
+               all = b->columns ? b->columns : STACK_LINE_COLUMNS;
 
         return used < all ? all - used : 0;
 }
 
 /* Append " <- NAME PLACE" as far as it fits. */
-static void stack_line_caller(struct stack_line *b, struct str *name, const struct str *place, size_t start)
+static void stack_line_caller(struct stack_line *b, struct str *name, const struct str *place,
+                              size_t start)
 {
         const size_t arrow = strlen(" <- "), left = stack_line_left(b, start, b->reserved);
 
         if (arrow + name->length + place->length <= left)
                 str_format(b->out, " <- %s%s", str_get(name), str_get(place));
-        else if (left >= arrow && (arrow + name->length <= left || left >= arrow + STACK_LINE_NAME) &&
+        else if (left >= arrow &&
+                 (arrow + name->length <= left || left >= arrow + STACK_LINE_NAME) &&
                  shorten_name(name, left - arrow))
                 str_format(b->out, " <- %s", str_get(name));
 }
 
-/* Append to the line that begins at START "function file:line", or " <- " with that of a CALLER.  BARE: no place. */
-static void stack_line_frame(struct stack_line *b, uint32_t node, const struct symbol_frame *frame, size_t start, bool caller,
-                          bool bare)
+/* Append to the line that begins at START "function file:line", or " <- " with that of a
+ * CALLER.  BARE: no place. */
+static void stack_line_frame(struct stack_line *b, uint32_t node, const struct symbol_frame *frame,
+                             size_t start, bool caller, bool bare)
 {
         struct str name = { 0 }, place = { 0 };
         size_t left = stack_line_left(b, start, 0);
@@ -46,7 +50,9 @@ static void stack_line_frame(struct stack_line *b, uint32_t node, const struct s
                 stack_line_caller(b, &name, &place, start);
         } else {
                 if (frame->function)
-                        shorten_name(&name, left > place.length + STACK_LINE_NAME ? left - place.length : STACK_LINE_NAME);
+                        shorten_name(&name, left > place.length + STACK_LINE_NAME
+                                                    ? left - place.length
+                                                    : STACK_LINE_NAME);
                 str_format(b->out, "%s%s", str_get(&name), str_get(&place));
         }
         str_free(&name);
@@ -73,7 +79,8 @@ static bool stack_line_is_main(const struct walk *w)
 }
 
 /* The first frames of the program's own, and what of another library the first of them called. */
-static uint32_t stack_line_own(const struct stack_line *b, uint32_t node, struct stack_line_place places[STACK_LINE_PLACES])
+static uint32_t stack_line_own(const struct stack_line *b, uint32_t node,
+                               struct stack_line_place places[STACK_LINE_PLACES])
 {
         struct walk w = walk_own(b->profile, b->symbols, node);
         struct wrapper_frame called = { 0 };
@@ -88,15 +95,18 @@ static uint32_t stack_line_own(const struct stack_line *b, uint32_t node, struct
                 if (kind != FOLD_OWN)
                         continue;
                 if (called.node && !shown)
-                        places[shown++] = (struct stack_line_place){ called.node, called.level, true };
+                        places[shown++] = (struct stack_line_place){ called.node, called.level,
+                                                                     true };
                 places[shown++] = (struct stack_line_place){ w.node, w.level, false };
                 at_end = stack_line_is_main(&w);
         }
         return shown;
 }
 
-/* Where nothing is the program's own: the innermost frames with a name that are no machinery, or the outermost one. */
-static uint32_t stack_line_any(const struct stack_line *b, uint32_t node, struct stack_line_place places[STACK_LINE_PLACES])
+/* Where nothing is the program's own: the innermost frames with a name that are no
+ * machinery, or the outermost one. */
+static uint32_t stack_line_any(const struct stack_line *b, uint32_t node,
+                               struct stack_line_place places[STACK_LINE_PLACES])
 {
         struct walk w = walk_own(b->profile, b->symbols, node);
         struct wrapper_frame last = { 0 };
@@ -112,7 +122,8 @@ static uint32_t stack_line_any(const struct stack_line *b, uint32_t node, struct
         return shown;
 }
 
-uint32_t stack_line_places(const struct stack_line *b, uint32_t node, struct stack_line_place places[STACK_LINE_PLACES])
+uint32_t stack_line_places(const struct stack_line *b, uint32_t node,
+                           struct stack_line_place places[STACK_LINE_PLACES])
 {
         uint32_t shown = stack_line_own(b, node, places);
 
@@ -127,8 +138,10 @@ void stack_line_stack(struct stack_line *b, uint32_t node, size_t start)
 
         for (uint32_t i = 0; i < count; i++) {
                 symbols_node(b->symbols, places[i].node, &frames);
-                stack_line_frame(b, places[i].node, &frames[places[i].level], start, i > 0, places[i].bare);
-                if (places[i].bare) /* the place of its caller is the only one: more than what else wants room */
+                stack_line_frame(b, places[i].node, &frames[places[i].level], start, i > 0,
+                                 places[i].bare);
+                /* The place of its caller is the only one: more than what else wants room. */
+                if (places[i].bare)
                         b->reserved = 0;
         }
         if (!count) {

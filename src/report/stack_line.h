@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_line.h -- a call stack in the rest of a line: the function that counts, its place, and its caller where that fits.
+ * stack_line.h -- a call stack in the rest of a line: the function that counts, its place, and
+ * its caller where that fits.
  */
 #ifndef SEEP_REPORT_STACK_LINE_H
 #define SEEP_REPORT_STACK_LINE_H
@@ -22,7 +23,8 @@ struct stack_line {
         struct str *out;
         size_t reserved; /* columns at the end of the line that callers must leave free */
         size_t columns;  /* of the line; 0: STACK_LINE_COLUMNS */
-        struct lookup *known; /* which functions are passed over, for callers with many lines; NULL: found out each time */
+        struct lookup *known; /* which functions are passed over, for callers with many lines;
+                               * NULL: found out each time */
 };
 
 /* A frame that is named: which of those at NODE of the profile, 0 innermost. */
@@ -33,10 +35,12 @@ struct stack_line_place {
 enum { STACK_LINE_PLACES = 2 };
 
 /* The frames that are named, the inner one first; returns how many. */
-uint32_t stack_line_places(const struct stack_line *b, uint32_t node, struct stack_line_place places[STACK_LINE_PLACES]);
+uint32_t stack_line_places(const struct stack_line *b, uint32_t node,
+                           struct stack_line_place places[STACK_LINE_PLACES]);
 
-/* Append to the line that begins at START of the output "function file:line", and "<- " with the caller's where that
- * fits.  The function is the first of the program's own; in front of it what that called of another library (fold.h). */
+/* Append to the line that begins at START of the output "function file:line", and "<- " with the
+ * caller's where that fits.  The function is the first of the program's own; in front of it what
+ * that called of another library (fold.h). */
 void stack_line_stack(struct stack_line *b, uint32_t node, size_t start);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * summary.c -- the one screen that says what happened.
  *
- * Keeps:  at most 24 lines of 80 columns; every number says of what; the commands under "next" work as printed.
- *         Names are asked for only where they are shown.
+ * Keeps:  at most 24 lines of 80 columns; every number says of what; the commands under "next" work
+ *         as printed.  Names are asked for only where they are shown.
  */
 #include "report/summary_parts.h"
 
@@ -57,13 +57,14 @@ static size_t summary_line_length(const struct profile_meta *meta, const char *p
         return length;
 }
 
-/* The folder of the program gives way first: of an interpreter, the script and its arguments are what counts; then the arguments, at
- * their end. */
+/* The folder of the program gives way first: of an interpreter, the script and its arguments are
+ * what counts; then the arguments, at their end. */
 static void summary_command_line(struct summary *m)
 {
         const struct profile_meta *meta = &m->p->meta;
         const char *program = meta->program ? meta->program : "?";
-        size_t start = m->out->length, room = SUMMARY_PROGRAM - (meta->arg_count > 1 ? strlen(" ...") : 0);
+        size_t start = m->out->length,
+               room = SUMMARY_PROGRAM - (meta->arg_count > 1 ? strlen(" ...") : 0);
 
         if (summary_line_length(meta, program) > SUMMARY_PROGRAM)
                 program = label_base(program);
@@ -137,7 +138,8 @@ void summary_calls(struct summary *m)
         text_number(&number, (int64_t)t->allocations);
         str_format(m->out, "%12s  ", str_get(&number));
         if (m->p->meta.duration_ms) {
-                text_number(m->out, (int64_t)((double)t->allocations * 1000 / (double)m->p->meta.duration_ms));
+                text_number(m->out, (int64_t)((double)t->allocations * 1000 /
+                                              (double)m->p->meta.duration_ms));
                 str_text(m->out, "/s, ");
         }
         text_size(m->out, (int64_t)t->bytes_allocated);
@@ -148,7 +150,9 @@ void summary_calls(struct summary *m)
                 str_clear(&number);
                 text_number(&number, (int64_t)t->older);
                 summary_label(m, "older", &start);
-                str_format(m->out, "%12s  releases of blocks from before the recording, or its reset\n", str_get(&number));
+                str_format(m->out,
+                           "%12s  releases of blocks from before the recording, or its reset\n",
+                           str_get(&number));
         }
         str_free(&number);
 }
@@ -163,7 +167,8 @@ static uint64_t summary_stacks(const struct profile *p)
         return bytes;
 }
 
-/* What mmap may have had in the peak of RSS: at the heap's peak or at the end, other moments are not known.  Of a stack little is resident. */
+/* What mmap may have had in the peak of RSS: at the heap's peak or at the end, other moments are
+ * not known.  Of a stack little is resident. */
 uint64_t summary_mapped(const struct profile *p)
 {
         uint64_t bytes = 0, stacks = summary_stacks(p);
@@ -223,7 +228,8 @@ void summary_rss(struct summary *m)
 /* Most of what was resident at the last look is free memory of the allocator. */
 void summary_free(struct summary *m, uint32_t lines)
 {
-        const struct profile_scan *scan = profile_scanned(m->p); /* at exit the mappings are looked at, too */
+        /* At exit the mappings are looked at, too. */
+        const struct profile_scan *scan = profile_scanned(m->p);
         bool ended = scan && PROFILE_SCAN_IS_LAST(scan->when);
         const struct residence_part *most;
         struct str first = { 0 }, text = { 0 }, *out = m->out;
@@ -237,7 +243,8 @@ void summary_free(struct summary *m, uint32_t lines)
         summary_size(m, ended ? "end RSS" : "last RSS", sums.rss_bytes);
         m->out = out;
         str_text(&first, "  ");
-        if (!ended && m->p->totals.mappings_ms && m->p->totals.mappings_ms + SUMMARY_SAME_MS < profile_end_ms(m->p)) {
+        if (!ended && m->p->totals.mappings_ms &&
+            m->p->totals.mappings_ms + SUMMARY_SAME_MS < profile_end_ms(m->p)) {
                 str_text(&text, "at ");
                 text_time(&text, m->p->totals.mappings_ms);
                 str_text(&text, ", ");
@@ -299,7 +306,8 @@ static void summary_error(struct str *out, uint64_t count, const char *one, cons
         str_format(out, " %s", count == 1 ? one : many);
 }
 
-static void summary_list_errors(const struct profile_totals *t, const char *mismatched, struct str *out)
+static void summary_list_errors(const struct profile_totals *t, const char *mismatched,
+                                struct str *out)
 {
         summary_error(out, t->double_frees, "double free", "double frees");
         summary_error(out, t->mismatched, "mismatched free", mismatched);
@@ -333,7 +341,8 @@ static void summary_resources(struct summary *m)
         str_free(&text);
 }
 
-/* Runtime libraries come without debug information everywhere; naming them would only hide the others. */
+/* Runtime libraries come without debug information everywhere; naming them would only hide the
+ * others. */
 static bool summary_is_runtime(const char *path)
 {
         static const char *const names[] = { "libc.so",   "libc-",    "ld-linux", "ld-musl",
@@ -367,7 +376,8 @@ void summary_modules(struct summary *m)
         for (uint32_t i = 0; i < p->module_count; i++) {
                 const char *path = p->modules[i].path;
 
-                if (!met[i] || !path || summary_is_runtime(path) || symbols_has_lines(m->symbols, i))
+                if (!met[i] || !path || summary_is_runtime(path) ||
+                    symbols_has_lines(m->symbols, i))
                         continue;
                 if (++count <= SUMMARY_MODULES)
                         str_format(&names, "%s%s", count > 1 ? ", " : "", label_base(path));
@@ -416,7 +426,8 @@ static void summary_warnings(struct summary *m)
 
         for (uint32_t i = 0; i < meta->warning_count && i < SUMMARY_WARNINGS; i++) {
                 text_color(m->out, m->options->color, TEXT_YELLOW);
-                summary_fold(m, "  warning: ", meta->warnings[i] ? meta->warnings[i] : "?", SUMMARY_WARNINGS / meta->warning_count);
+                summary_fold(m, "  warning: ", meta->warnings[i] ? meta->warnings[i] : "?",
+                             SUMMARY_WARNINGS / meta->warning_count);
                 text_plain(m->out, m->options->color);
         }
 }
@@ -424,7 +435,8 @@ static void summary_warnings(struct summary *m)
 /* FILE as a shell takes it. */
 static void summary_quote(struct str *out, const char *file)
 {
-        static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:@%/";
+        static const char plain[] =
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:@%/";
 
         if (file[0] == '-')
                 str_text(out, "./");
@@ -441,14 +453,17 @@ static void summary_quote(struct str *out, const char *file)
         str_char(out, '\'');
 }
 
-/* What to look at next: a command with its options, and what for (at most SUMMARY_PURPOSE letters). */
+/* What to look at next: a command with its options, and what for (at most
+ * SUMMARY_PURPOSE letters). */
 struct summary_step {
         const char *words, *purpose;
         bool wanted;
 };
 
-/* The purposes stand in one column.  A long path would push one out of it: it is then left out, the command is not. */
-static void summary_step(struct summary *m, const struct summary_step *step, bool first, const struct str *file, size_t column)
+/* The purposes stand in one column.  A long path would push one out of it: it is then left
+ * out, the command is not. */
+static void summary_step(struct summary *m, const struct summary_step *step, bool first,
+                         const struct str *file, size_t column)
 {
         size_t start = m->out->length;
 
@@ -468,12 +483,14 @@ static uint32_t summary_steps(const struct summary *m, struct summary_step steps
         const struct leaks_sum *sums = m->leaks.sums;
         const struct profile_totals *t = &m->p->totals;
         const struct summary_step all[SUMMARY_STEPS] = {
-                { "leaks", "leaks with stacks", sums[PROFILE_LEAK_DEFINITE].blocks || sums[PROFILE_LEAK_POSSIBLE].blocks },
+                { "leaks", "leaks with stacks",
+                  sums[PROFILE_LEAK_DEFINITE].blocks || sums[PROFILE_LEAK_POSSIBLE].blocks },
                 { "html --open", "in the browser", true },
                 { "report", "what made the peak", true },
                 { "report --cost live", "what was not freed", t->live_blocks != 0 },
                 { "report --growth", "what grows", summary_grows(m) },
-                { "report --cost temporary", "short-lived blocks", t->temporary > t->allocations / SUMMARY_TEMPORARY },
+                { "report --cost temporary", "short-lived blocks",
+                  t->temporary > t->allocations / SUMMARY_TEMPORARY },
                 { "report --errors", "invalid frees", m->p->error_count != 0 },
                 { "report --resources", "what is still held", m->resources },
         };
@@ -498,7 +515,8 @@ static void summary_next(struct summary *m)
         summary_steps(m, steps);
         summary_quote(&file, m->options->file);
         for (size_t i = 0; i < SUMMARY_STEPS; i++) {
-                size_t width = strlen("  next: seep ") + strlen(steps[i].words) + 1 + text_columns(&file, 0);
+                size_t width = strlen("  next: seep ") + strlen(steps[i].words) + 1 +
+                               text_columns(&file, 0);
 
                 if (steps[i].wanted && width > column && width <= most)
                         column = width;
@@ -542,36 +560,43 @@ void summary_nothing(struct summary *m)
         if (meta->stop_reason && meta->stop_reason < sizeof stops / sizeof stops[0])
                 str_format(m->out, "%s\n", stops[meta->stop_reason]);
         else if (meta->end == PROFILE_END_EXEC)
-                str_text(m->out, "the program was replaced by another one (exec) before it allocated\n");
+                str_text(m->out,
+                         "the program was replaced by another one (exec) before it allocated\n");
         else if (m->p->totals.attached)
                 str_text(m->out, "the process made no allocation meanwhile.\n");
         else
-                str_text(m->out, "the program made no allocation that seep can see.\n"
-                                 "  It may use an allocator built into it, or leave the work to a child\n"
-                                 "  (record with --follow=all).\n");
+                str_text(m->out,
+                         "the program made no allocation that seep can see.\n"
+                         "  It may use an allocator built into it, or leave the work to a child\n"
+                         "  (record with --follow=all).\n");
 }
 
 /* The rules that hold are the user's, the program's and ours. */
 void summary_search(struct summary *m)
 {
         const struct select_request request = { .cost = SELECT_LIVE, .each_site = true };
-        struct suppressions none = { 0 }, *rules = m->options->suppressions ? m->options->suppressions : &none;
+        struct suppressions none = {
+                0 }, *rules = m->options->suppressions ? m->options->suppressions : &none;
         struct str trouble = { 0 };
         uint32_t given = rules->count;
         struct err unused;
 
-        select_make(&m->sel, m->p, m->symbols, &request, &unused); /* asks for nothing that could be missing */
+        /* Asks for nothing that could be missing. */
+        select_make(&m->sel, m->p, m->symbols, &request, &unused);
         leaks_usual_rules(rules, m->p, false, &trouble);
-        leaks_make(&m->leaks, &m->sel, m->symbols, &(struct leaks_request){ .suppressions = rules });
+        leaks_make(&m->leaks, &m->sel, m->symbols,
+                   &(struct leaks_request){ .suppressions = rules });
         suppress_truncate(rules, given);
         if (rules == &none)
                 suppress_free(rules);
         str_free(&trouble);
 }
 
-void summary_write(const struct profile *p, struct symbols *s, const struct summary_options *options, struct str *out)
+void summary_write(const struct profile *p, struct symbols *s,
+                   const struct summary_options *options, struct str *out)
 {
-        struct summary m = { .p = p, .symbols = s, .options = options, .out = out, .start = out->length };
+        struct summary m = { .p = p, .symbols = s, .options = options, .out = out,
+                             .start = out->length };
 
         summary_program(&m);
         if (!p->totals.allocations && !p->totals.mmap_calls) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary.h -- the numbers at a glance: what `record` prints at the end and `report --summary` prints on demand.
+ * summary.h -- the numbers at a glance: what `record` prints at the end and `report
+ * --summary` prints on demand.
  */
 #ifndef SEEP_REPORT_SUMMARY_H
 #define SEEP_REPORT_SUMMARY_H
@@ -13,11 +14,13 @@
 struct summary_options {
         const char *file; /* the recording's name for the "next" lines; NULL: none */
         int color;        /* escapes may be used */
-        struct suppressions *suppressions; /* leaks that are not told, besides the usual ones; NULL: none */
+        struct suppressions *suppressions; /* leaks that are not told, besides the usual ones; NULL:
+                                            * none */
 };
 
 /* Append the summary (at most 24 lines of 80 columns) to OUT. */
-void summary_write(const struct profile *p, struct symbols *s, const struct summary_options *options, struct str *out);
+void summary_write(const struct profile *p, struct symbols *s,
+                   const struct summary_options *options, struct str *out);
 
 /* ---- the same, sentence by sentence ---- */
 

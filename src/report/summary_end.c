@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary_end.c -- what was left when the program ended: leaks, what is still reachable, or all that was not freed.
+ * summary_end.c -- what was left when the program ended: leaks, what is still reachable,
+ * or all that was not freed.
  */
 #include "report/summary_parts.h"
 
@@ -17,7 +18,9 @@ enum { SUMMARY_REASON = 2 }; /* lines that tell why there was no search */
 /* Insert SITE into the short sorted list, if it belongs there. */
 static void summary_rank(struct summary *m, uint32_t site)
 {
-        struct summary_top top = { .site = site, .left = { m->p->sites[site].live_blocks, m->p->sites[site].live_bytes } };
+        struct summary_top top = { .site = site,
+                                   .left = { m->p->sites[site].live_blocks,
+                                             m->p->sites[site].live_bytes } };
         uint32_t at = m->top_count;
 
         while (at && m->top[at - 1].left.bytes < top.left.bytes)
@@ -36,8 +39,11 @@ void summary_find_top(struct summary *m)
         const struct leaks *l = &m->leaks;
 
         m->lost = l->sums[PROFILE_LEAK_DEFINITE].blocks != 0;
-        for (uint32_t i = 0; m->lost && i < l->count && l->rows[i].leak == PROFILE_LEAK_DEFINITE && i < SUMMARY_TOP; i++)
-                m->top[m->top_count++] = (struct summary_top){ l->rows[i].stack->site, l->rows[i].own, l->rows[i].hanging };
+        for (uint32_t i = 0;
+             m->lost && i < l->count && l->rows[i].leak == PROFILE_LEAK_DEFINITE && i < SUMMARY_TOP;
+             i++)
+                m->top[m->top_count++] = (struct summary_top){ l->rows[i].stack->site,
+                                                               l->rows[i].own, l->rows[i].hanging };
         for (uint32_t i = 1; i < m->p->site_count; i++) {
                 const struct profile_site *site = &m->p->sites[i];
 
@@ -47,7 +53,10 @@ void summary_find_top(struct summary *m)
                         summary_rank(m, i);
                 if (growth_was_freed(m->p, i, &m->growth[i])) {
                         m->grown_more += m->grown != 0;
-                        m->grown = m->grown && m->growth[m->grown].bytes_per_s >= m->growth[i].bytes_per_s ? m->grown : i;
+                        m->grown = m->grown && m->growth[m->grown].bytes_per_s >=
+                                                           m->growth[i].bytes_per_s
+                                           ? m->grown
+                                           : i;
                 }
                 if (site->peak_bytes > (m->peak_site ? m->p->sites[m->peak_site].peak_bytes : 0))
                         m->peak_site = i;
@@ -67,7 +76,8 @@ bool summary_grows(const struct summary *m)
 /* ---- lines ---- */
 
 /* " (60 B/s)", " (bounded)", " (once)", " (+40.2 KiB, once)", or nothing. */
-static void summary_course(const struct summary_top *top, const struct growth *growth, struct str *text)
+static void summary_course(const struct summary_top *top, const struct growth *growth,
+                           struct str *text)
 {
         struct str words = { 0 }, word = { 0 };
 
@@ -100,7 +110,8 @@ void summary_site(struct summary *m, uint32_t number)
         if (growth.class == GROWTH_GROWS)
                 str_text(m->out, "grows: ");
         summary_course(top, &growth, &course);
-        summary_stack(m, m->p->sites[top->site].node, start, growth.class == GROWTH_GROWS || top->hanging.blocks ? course.length : 0);
+        summary_stack(m, m->p->sites[top->site].node, start,
+                      growth.class == GROWTH_GROWS || top->hanging.blocks ? course.length : 0);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         if (m->out->length - start + course.length <= SUMMARY_COLUMNS)
                 str_text(m->out, str_get(&course));
@@ -130,7 +141,8 @@ void summary_grown(struct summary *m)
         str_char(m->out, '\n');
 }
 
-void summary_amount(struct summary *m, const char *before, const struct leaks_sum *sum, const char *behind)
+void summary_amount(struct summary *m, const char *before, const struct leaks_sum *sum,
+                    const char *behind)
 {
         str_text(m->out, before);
         text_size(m->out, (int64_t)sum->bytes);
@@ -146,7 +158,8 @@ static uint32_t summary_rest_lines(const struct summary *m)
 
         if (!l->scan)
                 return SUMMARY_REASON;
-        return (l->sums[PROFILE_LEAK_POSSIBLE].blocks || l->suppressed.blocks) + (m->lost && l->sums[PROFILE_LEAK_REACHABLE].blocks);
+        return (l->sums[PROFILE_LEAK_POSSIBLE].blocks || l->suppressed.blocks) +
+               (m->lost && l->sums[PROFILE_LEAK_REACHABLE].blocks);
 }
 
 static void summary_rest(struct summary *m)
@@ -164,9 +177,11 @@ static void summary_rest(struct summary *m)
         if (possible->blocks)
                 summary_amount(m, "  possibly lost ", possible, l->suppressed.blocks ? "; " : "\n");
         if (l->suppressed.blocks)
-                summary_amount(m, possible->blocks ? "suppressed " : "  suppressed ", &l->suppressed, "\n");
+                summary_amount(m, possible->blocks ? "suppressed " : "  suppressed ",
+                               &l->suppressed, "\n");
         if (m->lost && l->sums[PROFILE_LEAK_REACHABLE].blocks)
-                summary_amount(m, "  still reachable ", &l->sums[PROFILE_LEAK_REACHABLE], " (not an error)\n");
+                summary_amount(m, "  still reachable ", &l->sums[PROFILE_LEAK_REACHABLE],
+                               " (not an error)\n");
 }
 
 bool summary_lost_little(const struct summary *m)
@@ -184,7 +199,8 @@ bool summary_lost_little(const struct summary *m)
 /* "LEAKS: 12.0 KiB in 3 blocks definitely lost, 40.2 KiB indirectly lost" */
 void summary_lost(struct summary *m)
 {
-        const struct leaks_sum *definite = &m->leaks.sums[PROFILE_LEAK_DEFINITE], *indirect = &m->leaks.sums[PROFILE_LEAK_INDIRECT];
+        const struct leaks_sum *definite = &m->leaks.sums[PROFILE_LEAK_DEFINITE],
+                               *indirect = &m->leaks.sums[PROFILE_LEAK_INDIRECT];
 
         text_color(m->out, m->options->color, summary_lost_little(m) ? TEXT_YELLOW : TEXT_RED);
         summary_amount(m, "  LEAKS: ", definite, " definitely lost");
@@ -213,7 +229,8 @@ void summary_not_freed(struct summary *m)
 void summary_all_freed(struct summary *m)
 {
         if (!m->p->totals.sample_bytes) {
-                str_format(m->out, "everything %s was freed", unseen_any(m->p) ? "that was seen" : "on the heap");
+                str_format(m->out, "everything %s was freed",
+                           unseen_any(m->p) ? "that was seen" : "on the heap");
                 return;
         }
         str_text(m->out, "every sampled block was freed; less than about ");

@@ -58,8 +58,8 @@ void summary_peak(struct summary *m);
 void summary_calls(struct summary *m);
 void summary_rss(struct summary *m);
 
-/* Free memory of the allocator, when that is most of what is resident, on as many as LINES lines; 1: without
- * what helps; 0: on one line, however long. */
+/* Free memory of the allocator, when that is most of what is resident, on as many as LINES lines;
+ * 1: without what helps; 0: on one line, however long. */
 void summary_free(struct summary *m, uint32_t lines);
 
 void summary_modules(struct summary *m);
@@ -69,7 +69,8 @@ void summary_lost(struct summary *m);
 /* What mmap gave, without the stacks of threads. */
 uint64_t summary_mapped(const struct profile *p);
 
-/* Whether what is lost is a very small part of what the program used, and does not grow: nothing to begin with. */
+/* Whether what is lost is a very small part of what the program used, and does not
+ * grow: nothing to begin with. */
 enum { SUMMARY_LITTLE_PART = 1000 };
 bool summary_lost_little(const struct summary *m);
 void summary_not_freed(struct summary *m);
@@ -78,12 +79,14 @@ void summary_site(struct summary *m, uint32_t number); /* of the stacks to be na
 void summary_grown(struct summary *m); /* what grew and was freed at the end */
 
 /* Append BEFORE, "12.0 KiB in 3 blocks" and BEHIND. */
-void summary_amount(struct summary *m, const char *before, const struct leaks_sum *sum, const char *behind);
+void summary_amount(struct summary *m, const char *before, const struct leaks_sum *sum,
+                    const char *behind);
 
 /* Append FIRST and TEXT on as many as LINES lines, broken at spaces; the last one is cut. */
 void summary_fold(struct summary *m, const char *first, const char *text, uint32_t lines);
 
-/* Append "function file:line <- caller" to the line that begins at START, leaving RESERVED columns free. */
+/* Append "function file:line <- caller" to the line that begins at START, leaving RESERVED columns
+ * free. */
 void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserved);
 
 #endif

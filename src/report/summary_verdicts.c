@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary_verdicts.c -- what the summary says, sentence by sentence: for pages that arrange it in their own way.
+ * summary_verdicts.c -- what the summary says, sentence by sentence: for pages that
+ * arrange it in their own way.
  *
  * Keeps:  the words are those of the summary's own lines, without its columns.
  */
@@ -13,7 +14,8 @@
 #include "profile/unseen.h"
 #include "report/views.h"
 
-/* Append LINES as one sentence: "  peak heap   12.0 KiB  at 1 s" becomes "peak heap: 12.0 KiB, at 1 s".  Columns are two spaces apart at least. */
+/* Append LINES as one sentence: "  peak heap   12.0 KiB  at 1 s" becomes "peak heap: 12.0 KiB, at 1
+ *                                              s".  Columns are two spaces apart at least. */
 static void one_sentence(const char *lines, struct str *out)
 {
         uint32_t columns = 0;
@@ -34,7 +36,8 @@ static void one_sentence(const char *lines, struct str *out)
 }
 
 /* What was written to m->out since the verdict before, if anything, becomes one. */
-static void add_verdict(struct summary_verdicts *v, struct summary *m, struct summary_verdict verdict)
+static void add_verdict(struct summary_verdicts *v, struct summary *m,
+                        struct summary_verdict verdict)
 {
         struct str text = { 0 };
 
@@ -66,7 +69,8 @@ static void add_stack(const char *line, struct str *out)
 static void add_left(struct summary_verdicts *v, struct summary *m)
 {
         const struct leaks *l = &m->leaks;
-        enum summary_level fine = unseen_any(m->p) ? SUMMARY_WARN : SUMMARY_GOOD; /* a warning says what is missing */
+        /* A warning says what is missing. */
+        enum summary_level fine = unseen_any(m->p) ? SUMMARY_WARN : SUMMARY_GOOD;
         enum summary_level level;
 
         if (!m->p->totals.live_blocks) {
@@ -82,8 +86,9 @@ static void add_left(struct summary_verdicts *v, struct summary *m)
                 level = summary_lost_little(m) ? SUMMARY_WARN : SUMMARY_BAD;
         else
                 level = l->scan ? fine : SUMMARY_INFO;
-        add_verdict(v, m, (struct summary_verdict){ level, SUMMARY_ABOUT_LEAKS, m->top_count ? m->top[0].site : 0,
-                                                    NULL });
+        add_verdict(v, m,
+                    (struct summary_verdict){ level, SUMMARY_ABOUT_LEAKS,
+                                              m->top_count ? m->top[0].site : 0, NULL });
         for (uint32_t i = 0; i < m->top_count; i++) {
                 struct str line = { 0 }, *out = m->out;
 
@@ -93,12 +98,15 @@ static void add_left(struct summary_verdicts *v, struct summary *m)
                 summary_site(m, i);
                 m->out = out;
                 add_stack(str_get(&line), m->out);
-                add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_GROWTH, m->top[i].site, NULL });
+                add_verdict(v, m,
+                            (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_GROWTH,
+                                                      m->top[i].site, NULL });
                 str_free(&line);
         }
 }
 
-static void add_amount(struct summary_verdicts *v, struct summary *m, const char *what, const struct leaks_sum *sum, enum summary_level level)
+static void add_amount(struct summary_verdicts *v, struct summary *m, const char *what,
+                       const struct leaks_sum *sum, enum summary_level level)
 {
         if (sum->blocks)
                 summary_amount(m, what, sum, "");
@@ -112,12 +120,14 @@ static void add_rest(struct summary_verdicts *v, struct summary *m)
         if (!l->scan && m->p->totals.live_blocks) {
                 str_text(m->out, "not searched for leaks: ");
                 leaks_not_scanned(m->p, m->out);
-                add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_LEAKS, 0, NULL });
+                add_verdict(v, m,
+                            (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_LEAKS, 0, NULL });
         }
         add_amount(v, m, "possibly lost ", &l->sums[PROFILE_LEAK_POSSIBLE], SUMMARY_WARN);
         add_amount(v, m, "suppressed ", &l->suppressed, SUMMARY_INFO);
         if (m->lost)
-                add_amount(v, m, "not an error: still reachable ", &l->sums[PROFILE_LEAK_REACHABLE], SUMMARY_INFO);
+                add_amount(v, m, "not an error: still reachable ", &l->sums[PROFILE_LEAK_REACHABLE],
+                           SUMMARY_INFO);
 }
 
 static void add_resources(struct summary_verdicts *v, struct summary *m)
@@ -127,7 +137,8 @@ static void add_resources(struct summary_verdicts *v, struct summary *m)
         if (resources_held(m->p, &held))
                 str_format(m->out, "RESOURCES NOT RELEASED: %s", str_get(&held));
         str_free(&held);
-        add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_RESOURCES, 0, NULL });
+        add_verdict(v, m,
+                    (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_RESOURCES, 0, NULL });
 }
 
 /* Invalid frees come first: they end programs, and what follows from them may be told of below. */
@@ -137,10 +148,13 @@ static void add_all(struct summary_verdicts *v, struct summary *m)
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_BAD, SUMMARY_ABOUT_ERRORS, 0, NULL });
         add_left(v, m);
         summary_grown(m);
-        add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_GROWTH, m->grown, NULL });
+        add_verdict(v, m,
+                    (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_GROWTH, m->grown, NULL });
         add_rest(v, m);
         summary_peak(m);
-        add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_PEAK, m->peak_site, NULL });
+        add_verdict(v, m,
+                    (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_PEAK, m->peak_site,
+                                              NULL });
         summary_calls(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_CALLS, 0, NULL });
         summary_rss(m);
@@ -174,7 +188,9 @@ void summary_verdicts_make(struct summary_verdicts *v, const struct profile *p, 
         add_resources(v, &m);
         if (!p->totals.allocations && !p->totals.mmap_calls) {
                 summary_nothing(&m);
-                add_verdict(v, &m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_RECORDING, 0, NULL });
+                add_verdict(v, &m,
+                            (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_RECORDING, 0,
+                                                      NULL });
         } else {
                 m.growth = growth_judge(p, NULL);
                 summary_search(&m);

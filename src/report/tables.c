@@ -69,9 +69,11 @@ static void modules_sum(struct modules *m)
                 sums->live_bytes += row->live_bytes;
         }
         for (uint32_t i = 0; i < sel->mapped.count; i++)
-                modules_row_at(m, sel->mapped.rows[i].node)->mapped += sel->mapped.rows[i].live_bytes;
+                modules_row_at(m, sel->mapped.rows[i].node)->mapped +=
+                        sel->mapped.rows[i].live_bytes;
         for (uint32_t i = 0; i < m->count; i++)
-                m->rows[i].weight = select_weight(sel, m->rows[i].sums.bytes, m->rows[i].sums.count);
+                m->rows[i].weight = select_weight(sel, m->rows[i].sums.bytes,
+                                                  m->rows[i].sums.count);
 }
 
 static int modules_compare(const void *a, const void *b)
@@ -185,14 +187,15 @@ void threads_write(const struct profile *p, const struct threads_options *option
         qsort(list, count, sizeof *list, thread_compare);
         shown = options->limit && options->limit < count ? options->limit : count;
         if (options->csv)
-                csv_names(out, "tid,name,allocations,bytes_allocated,live_blocks,live_bytes,start_ms");
+                csv_names(out,
+                          "tid,name,allocations,bytes_allocated,live_blocks,live_bytes,start_ms");
         else
-                str_format(out, "%7s %-15s%13s%11s%11s%11s%11s\n", "thread", "name", "allocations", "bytes", "not freed",
-                           "bytes", "since");
+                str_format(out, "%7s %-15s%13s%11s%11s%11s%11s\n", "thread", "name", "allocations",
+                           "bytes", "not freed", "bytes", "since");
         for (uint32_t i = 0; i < shown; i++)
                 (options->csv ? threads_csv : threads_line)(list[i], out);
         if (shown < count && !options->csv)
-                str_format(out, "%u more thread%s (-n %u)\n", count - shown, count - shown == 1 ? "" : "s",
-                           options->limit);
+                str_format(out, "%u more thread%s (-n %u)\n", count - shown,
+                           count - shown == 1 ? "" : "s", options->limit);
         free(list);
 }

@@ -2,8 +2,8 @@
 /*
  * timeline.c -- live memory over time, drawn with letters.
  *
- * Keeps:  a column shows the most of its stretch of time, so that no summit is lost; where no slice was taken, what was
- *         live before.
+ * Keeps:  a column shows the most of its stretch of time, so that no summit is lost; where no slice
+ *         was taken, what was live before.
  */
 #include "report/views.h"
 
@@ -65,7 +65,8 @@ static void curve_peak(const struct timeline *t, struct curve *c)
                 }
 }
 
-/* The whole heap; its peak is known better than the slices show it, which are read while the program goes on. */
+/* The whole heap; its peak is known better than the slices show it, which are read
+ * while the program goes on. */
 static void curve_of_heap(const struct timeline *t, struct curve *c)
 {
         const struct profile_totals *totals = &t->p->totals;
@@ -88,7 +89,8 @@ static void curve_of_sites(const struct timeline *t, const struct selection *sel
 
         for (uint32_t i = 0; i < p->slice_count; i++) {
                 for (uint32_t k = 0; k < p->slices[i].change_count; k++) {
-                        const struct profile_change *change = &p->changes[p->slices[i].change_first + k];
+                        const struct profile_change *change =
+                                &p->changes[p->slices[i].change_first + k];
 
                         if (change->site >= p->site_count || !chosen[change->site])
                                 continue;
@@ -151,7 +153,8 @@ static void plot_end_line(const struct timeline *t)
         str_char(t->out, '\n');
 }
 
-static void plot_row(const struct timeline *t, const uint64_t *columns, uint64_t peak, uint32_t rows, uint32_t row)
+static void plot_row(const struct timeline *t, const uint64_t *columns, uint64_t peak,
+                     uint32_t rows, uint32_t row)
 {
         static const char levels[] = " .:#";
         bool labelled = row == rows - 1 || row == rows / 2 - 1;
@@ -167,7 +170,9 @@ static void plot_row(const struct timeline *t, const uint64_t *columns, uint64_t
 
                 if (row == 0 && columns[i] && above < 1)
                         above = 1;
-                str_char(t->out, levels[above < 0 ? 0 : above > TIMELINE_FINENESS ? TIMELINE_FINENESS : above]);
+                str_char(t->out, levels[above < 0                   ? 0
+                                        : above > TIMELINE_FINENESS ? TIMELINE_FINENESS
+                                                                    : above]);
         }
         plot_end_line(t);
 }
@@ -184,9 +189,9 @@ static void plot_axis(const struct timeline *t)
         text_time(&left, t->from_ms);
         text_time(&middle, t->from_ms + (t->to_ms - t->from_ms) / 2);
         text_time(&right, t->to_ms);
-        str_format(t->out, "%*s%-*s%-*s%*s\n", TIMELINE_AXIS, "", (int)(half - middle.length / 2), str_get(&left),
-                   (int)(t->width - half + middle.length / 2 - right.length), str_get(&middle), (int)right.length,
-                   str_get(&right));
+        str_format(t->out, "%*s%-*s%-*s%*s\n", TIMELINE_AXIS, "", (int)(half - middle.length / 2),
+                   str_get(&left), (int)(t->width - half + middle.length / 2 - right.length),
+                   str_get(&middle), (int)right.length, str_get(&right));
         str_free(&left);
         str_free(&middle);
         str_free(&right);
@@ -210,13 +215,15 @@ static void plot_heading(const struct timeline *t, const struct curve *c, const 
         str_char(t->out, '\n');
 }
 
-static void plot_draw(const struct timeline *t, const struct curve *c, const char *what, uint32_t rows)
+static void plot_draw(const struct timeline *t, const struct curve *c, const char *what,
+                      uint32_t rows)
 {
         uint64_t *columns = plot_columns(t, c);
 
         plot_heading(t, c, what);
         if (c->peak) {
-                str_format(t->out, "%*s|%*sP\n", TIMELINE_AXIS - 1, "", (int)timeline_column(t, c->peak_ms), "");
+                str_format(t->out, "%*s|%*sP\n", TIMELINE_AXIS - 1, "",
+                           (int)timeline_column(t, c->peak_ms), "");
                 for (uint32_t row = rows; row-- > 0;)
                         plot_row(t, columns, c->peak, rows, row);
                 plot_axis(t);
@@ -291,7 +298,8 @@ static void mark_line(const struct timeline *t, const struct profile_mark *mark,
 
         text_time(&time, mark->ms);
         text_size(&size, (int64_t)heap->values[mark->slice]);
-        str_format(t->out, "%*s  %-12s%12s  ", TIMELINE_AXIS - 2, sign, str_get(&time), str_get(&size));
+        str_format(t->out, "%*s  %-12s%12s  ", TIMELINE_AXIS - 2, sign, str_get(&time),
+                   str_get(&size));
         start = t->out->length;
         str_format(t->out, "%s%s", mark->seq ? "snapshot" : "tag", mark->label[0] ? " " : "");
         text_name(t->out, mark->label);
@@ -330,7 +338,9 @@ static bool timeline_start(struct timeline *t)
         uint32_t columns = t->options->columns ? t->options->columns : TIMELINE_COLUMNS;
 
         if (!p->slice_count) {
-                str_text(t->out, "the recording has no time slices: the program ended too soon for a timeline\n");
+                str_text(t->out,
+                         "the recording has no time slices: the program ended too soon for a "
+                         "timeline\n");
                 return false;
         }
         t->width = (columns < TIMELINE_LEAST ? TIMELINE_LEAST : columns) - TIMELINE_AXIS - 1;
@@ -345,7 +355,8 @@ static bool timeline_start(struct timeline *t)
         return true;
 }
 
-void timeline_write(const struct selection *sel, const struct timeline_options *options, struct str *out)
+void timeline_write(const struct selection *sel, const struct timeline_options *options,
+                    struct str *out)
 {
         struct timeline t = { .p = sel->profile, .options = options, .out = out };
         struct curve heap = { 0 }, rss = { 0 };

@@ -83,7 +83,8 @@ static uint32_t site_node(const struct profile *p, uint32_t site)
         return site < p->site_count ? p->sites[site].node : 0;
 }
 
-static void find_block(const struct transactions *t, const struct replay *before, struct transaction *x)
+static void find_block(const struct transactions *t, const struct replay *before,
+                       struct transaction *x)
 {
         const struct ledger_event *e = x->event;
 
@@ -95,7 +96,8 @@ static void find_block(const struct transactions *t, const struct replay *before
                 x->node = site_node(t->profile, x->block->site);
 }
 
-void transactions_put(struct transactions *t, const struct replay *before, uint64_t number, const struct ledger_event *e, struct str *out)
+void transactions_put(struct transactions *t, const struct replay *before, uint64_t number,
+                      const struct ledger_event *e, struct str *out)
 {
         struct transaction x = { .event = e, .number = number };
 
@@ -118,7 +120,8 @@ void transactions_put(struct transactions *t, const struct replay *before, uint6
 
 /* ---- words ---- */
 
-const struct profile_thread *transactions_thread(const struct transactions *t, const struct ledger_event *e)
+const struct profile_thread *transactions_thread(const struct transactions *t,
+                                                 const struct ledger_event *e)
 {
         static char unknown_name[] = "-";
         static const struct profile_thread unknown = { .name = unknown_name };
@@ -131,9 +134,11 @@ const struct profile_thread *transactions_thread(const struct transactions *t, c
 static const char *mark_word(uint32_t type)
 {
         static const char *const words[] = {
-                [LEDGER_MARK_NONE] = "mark",       [LEDGER_MARK_TAG] = "tag",       [LEDGER_MARK_SNAPSHOT] = "snapshot",
-                [LEDGER_MARK_SIGNAL] = "snapshot", [LEDGER_MARK_LIMIT] = "limit",   [LEDGER_MARK_HEAP] = "snapshot",
-                [LEDGER_MARK_EXIT] = "exit",       [LEDGER_MARK_ENABLE] = "enable", [LEDGER_MARK_DISABLE] = "disable",
+                [LEDGER_MARK_NONE] = "mark",         [LEDGER_MARK_TAG] = "tag",
+                [LEDGER_MARK_SNAPSHOT] = "snapshot", [LEDGER_MARK_SIGNAL] = "snapshot",
+                [LEDGER_MARK_LIMIT] = "limit",       [LEDGER_MARK_HEAP] = "snapshot",
+                [LEDGER_MARK_EXIT] = "exit",         [LEDGER_MARK_ENABLE] = "enable",
+                [LEDGER_MARK_DISABLE] = "disable",
         };
 
         return type < sizeof words / sizeof *words ? words[type] : "mark";
@@ -154,11 +159,16 @@ static const char *bad_free_word(uint32_t error)
 const char *transactions_word(const struct transactions *t, const struct ledger_event *e)
 {
         static const char *const words[LEDGER_EVENT_TYPES] = {
-                [LEDGER_EVENT_FREE] = "free",           [LEDGER_EVENT_TAKE] = "realloc-from",
-                [LEDGER_EVENT_MOVE] = "realloc-to",     [LEDGER_EVENT_PUT_BACK] = "realloc-failed",
-                [LEDGER_EVENT_UNMAP] = "munmap",        [LEDGER_EVENT_UNMAP_FAILED] = "munmap-failed",
-                [LEDGER_EVENT_THREAD] = "thread",       [LEDGER_EVENT_THREAD_END] = "thread-end",
-                [LEDGER_EVENT_MODULE] = "module",       [LEDGER_EVENT_CARVE] = "carve",
+                [LEDGER_EVENT_FREE] = "free",
+                [LEDGER_EVENT_TAKE] = "realloc-from",
+                [LEDGER_EVENT_MOVE] = "realloc-to",
+                [LEDGER_EVENT_PUT_BACK] = "realloc-failed",
+                [LEDGER_EVENT_UNMAP] = "munmap",
+                [LEDGER_EVENT_UNMAP_FAILED] = "munmap-failed",
+                [LEDGER_EVENT_THREAD] = "thread",
+                [LEDGER_EVENT_THREAD_END] = "thread-end",
+                [LEDGER_EVENT_MODULE] = "module",
+                [LEDGER_EVENT_CARVE] = "carve",
                 [LEDGER_EVENT_THREAD_NAME] = "thread-name",
         };
 
@@ -196,16 +206,19 @@ const char *transactions_module(const struct transactions *t, const struct ledge
 
 /* ---- stacks ---- */
 
-static void write_stack(struct transactions *t, uint32_t node, transactions_frame *each, struct str *out)
+static void write_stack(struct transactions *t, uint32_t node, transactions_frame *each,
+                        struct str *out)
 {
-        const struct selection whole = { .profile = t->profile, .wrappers = t->wrappers, .fold = t->fold };
+        const struct selection whole = { .profile = t->profile, .wrappers = t->wrappers,
+                                         .fold = t->fold };
         struct wrapper_frame from = select_trim(&whole, t->symbols, node);
         struct calltree calls;
         uint32_t at;
 
         calltree_start_small(&calls, t->profile, t->symbols, CALLTREE_BY_PLACE);
         at = calltree_add(&calls, &whole, NULL, from);
-        for (uint32_t i = 0; (t->whole || i < FRAMES_SHORT) && at; i++, at = calls.nodes.list[at].parent) {
+        for (uint32_t i = 0; (t->whole || i < FRAMES_SHORT) && at;
+             i++, at = calls.nodes.list[at].parent) {
                 const struct calltree_frame *frame = &calls.frames[calls.nodes.list[at].frame];
 
                 each(t, frame->node, frame->names, i, out);
@@ -246,7 +259,9 @@ void transactions_place(const struct transactions *t, uint64_t address, struct s
 
         for (uint32_t i = 0; i < p->module_count; i++) {
                 const struct profile_module *m = &p->modules[i];
-                uint64_t there = address - (t->starts && t->starts[i] ? t->starts[i] - m->start : 0); /* where it is in the profile */
+                /* Where it is in the profile. */
+                uint64_t there = address -
+                                 (t->starts && t->starts[i] ? t->starts[i] - m->start : 0);
 
                 if (there < m->start || there >= m->end || (m->flags & LEDGER_MODULE_ANONYMOUS))
                         continue;

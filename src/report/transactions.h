@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transactions.h -- the events of a recording, one after another, as text, as a table, or as earlier tools wrote them.
+ * transactions.h -- the events of a recording, one after another, as text, as a table, or as
+ * earlier tools wrote them.
  *
  * Keeps:  memory for each distinct stack, none for each event.
  */
@@ -16,20 +17,24 @@
 #include "profile/replay.h"
 #include "query/wrapper.h"
 
-enum transactions_form { TRANSACTIONS_TEXT, TRANSACTIONS_CSV, TRANSACTIONS_MEMTRAQ, TRANSACTIONS_MMLEAK };
+enum transactions_form { TRANSACTIONS_TEXT, TRANSACTIONS_CSV, TRANSACTIONS_MEMTRAQ,
+                         TRANSACTIONS_MMLEAK };
 
 struct transactions {
         const struct profile *profile; /* may be empty: then there are numbers in place of names */
         struct symbols *symbols;
         struct wrappers *wrappers; /* frames to hide; NULL none */
-        struct fold *fold;         /* those of libraries, too; NULL not.  Is given back by transactions_free() */
+        struct fold *fold;         /* those of libraries, too; NULL not.  Is given
+                                    * back by transactions_free() */
         enum transactions_form form;
         bool whole; /* each stack to its outer end */
 
         char **stacks; /* by node: what was written for it before */
-        uint64_t *starts; /* by module: where it was loaded last so far; 0: as the profile says.  NULL: nothing was loaded yet */
+        uint64_t *starts; /* by module: where it was loaded last so far; 0: as the profile says.
+                           * NULL: nothing was loaded yet */
         uint32_t tags; /* that were written */
-        struct ledger_event held; /* memtraq: the beginning of a realloc that may still be one with its end; has_held */
+        struct ledger_event held; /* memtraq: the beginning of a realloc that may still be
+                                   * one with its end; has_held */
         bool has_held;
         uint64_t last_us; /* memtraq: the time of the event before */
 };
@@ -39,11 +44,13 @@ void transactions_free(struct transactions *t);
 /* Append what stands before the first event. */
 void transactions_head(struct transactions *t, struct str *out);
 
-/* A module was loaded (LEDGER_EVENT_MODULE), perhaps elsewhere than before: also for events that are not written. */
+/* A module was loaded (LEDGER_EVENT_MODULE), perhaps elsewhere than before: also for
+ * events that are not written. */
 void transactions_load(struct transactions *t, const struct ledger_event *e);
 
 /* Append event NUMBER (from 1).  BEFORE is what the events before it add up to. */
-void transactions_put(struct transactions *t, const struct replay *before, uint64_t number, const struct ledger_event *e, struct str *out);
+void transactions_put(struct transactions *t, const struct replay *before, uint64_t number,
+                      const struct ledger_event *e, struct str *out);
 
 /* Append what was held back. */
 void transactions_end(struct transactions *t, struct str *out);

@@ -2,15 +2,17 @@
 /*
  * transactions_earlier.c -- events as memtraq logged them, and as mmleak did.
  *
- * Keeps:  who reads such a log and keeps a table of addresses ends with the blocks that are really alive: a release stands before
- *         any later use of its address, and a realloc that failed leaves its block alive.
+ * Keeps:  who reads such a log and keeps a table of addresses ends with the blocks that are
+ *         really alive: a release stands before any later use of its address, and a realloc that
+ *         failed leaves its block alive.
  *
  *   memtraq   timestamp;thread-name;thread-id;EVENT;...   microseconds since 1970
  *               start;VERSION;INTERNAL HEAP;ENABLED;RESOLVED      malloc;SIZE;void;PTR
  *               free;PTR;void;void        realloc;OLD;SIZE;NEW    tag;NAME;SERIAL;void
  *               enable;void;void;void     disable;void;void;void
- *             each followed by its return addresses, ";0x...", innermost first.  Its scripts take names from elsewhere, by the map of the
- *             process (`seep export --to maps`).  They skip events that they do not know, as enable and disable.
+ *             each followed by its return addresses, ";0x...", innermost first.  Its scripts take
+ *             names from elsewhere, by the map of the process (`seep export --to maps`).  They skip
+ *             events that they do not know, as enable and disable.
  *   mmleak    PTR CALLER SIZE   an allocation        PTR CALLER   a release
  */
 #include <inttypes.h>
@@ -20,7 +22,8 @@
 /* Pools hand out parts of blocks that are in the log already. */
 static bool is_foreign(const struct ledger_event *e)
 {
-        return e->kind == LEDGER_KIND_POOL || (e->type >= LEDGER_EVENT_MAP && e->type != LEDGER_EVENT_MARK);
+        return e->kind == LEDGER_KIND_POOL ||
+               (e->type >= LEDGER_EVENT_MAP && e->type != LEDGER_EVENT_MARK);
 }
 
 /* ---- memtraq ---- */
@@ -31,7 +34,8 @@ static void put_field(const char *text, struct str *out)
                 str_char(out, *text == ';' || *text == '\n' ? ',' : *text);
 }
 
-/* The log knows milliseconds.  Events of one of them are a microsecond apart, so that their order is seen and no two moments are one. */
+/* The log knows milliseconds.  Events of one of them are a microsecond apart, so that their order
+ * is seen and no two moments are one. */
 static uint64_t memtraq_time(struct transactions *t, const struct ledger_event *e)
 {
         uint64_t first = t->profile->meta.start_realtime_ns / 1000 + (uint64_t)e->ms * 1000;
@@ -43,7 +47,8 @@ static uint64_t memtraq_time(struct transactions *t, const struct ledger_event *
         return t->last_us;
 }
 
-static void memtraq_begin(struct transactions *t, const struct ledger_event *e, const char *event, struct str *out)
+static void memtraq_begin(struct transactions *t, const struct ledger_event *e, const char *event,
+                          struct str *out)
 {
         const struct profile_thread *thread = transactions_thread(t, e);
 
@@ -58,9 +63,11 @@ static void memtraq_head(struct transactions *t, struct str *out)
         static const struct ledger_event first;
         const struct profile_meta *m = &t->profile->meta;
 
-        str_text(out, "timestamp;thread-name;thread-id;event;param1;param2;param3;result;callstack\n");
+        str_text(out,
+                 "timestamp;thread-name;thread-id;event;param1;param2;param3;result;callstack\n");
         memtraq_begin(t, &first, "start", out);
-        str_format(out, "%s;0;%d;0\n", m->version ? m->version : "seep", !profile_started_off(t->profile));
+        str_format(out, "%s;0;%d;0\n", m->version ? m->version : "seep",
+                   !profile_started_off(t->profile));
 }
 
 static void memtraq_frames(struct transactions *t, uint32_t node, struct str *out)
@@ -80,8 +87,8 @@ static void memtraq_free(struct transactions *t, const struct ledger_event *e, s
         str_format(out, ";0x%" PRIx64 "\n", e->size);
 }
 
-static void memtraq_alloc(struct transactions *t, const struct ledger_event *e, uint64_t address, uint64_t size, uint32_t node,
-                          struct str *out)
+static void memtraq_alloc(struct transactions *t, const struct ledger_event *e, uint64_t address,
+                          uint64_t size, uint32_t node, struct str *out)
 {
         memtraq_begin(t, e, "malloc", out);
         str_format(out, "%" PRIu64 ";void;0x%" PRIx64, size, address);
@@ -106,7 +113,8 @@ static void memtraq_move(struct transactions *t, const struct transaction *x, st
         }
         t->has_held = false;
         memtraq_begin(t, e, "realloc", out);
-        str_format(out, "0x%" PRIx64 ";%" PRIu64 ";0x%" PRIx64, t->held.address, e->size, e->address);
+        str_format(out, "0x%" PRIx64 ";%" PRIu64 ";0x%" PRIx64, t->held.address, e->size,
+                   e->address);
         memtraq_frames(t, x->node, out);
 }
 
@@ -131,7 +139,8 @@ static void memtraq_put(struct transactions *t, const struct transaction *x, str
 
         if (is_foreign(e))
                 return;
-        if (t->has_held && (e->thread != t->held.thread || (e->type != LEDGER_EVENT_MOVE && e->type != LEDGER_EVENT_PUT_BACK)))
+        if (t->has_held && (e->thread != t->held.thread ||
+                            (e->type != LEDGER_EVENT_MOVE && e->type != LEDGER_EVENT_PUT_BACK)))
                 memtraq_end(t, out);
         switch (e->type) {
         case LEDGER_EVENT_ALLOC:
@@ -169,7 +178,8 @@ static void mmleak_pair(uint64_t address, uint64_t caller, struct str *out)
         transactions_hex(out, caller);
 }
 
-static void mmleak_alloc(const struct transactions *t, uint64_t address, uint64_t size, uint32_t node, struct str *out)
+static void mmleak_alloc(const struct transactions *t, uint64_t address, uint64_t size,
+                         uint32_t node, struct str *out)
 {
         mmleak_pair(address, node < t->profile->node_count ? t->profile->nodes[node].pc : 0, out);
         str_char(out, ' ');

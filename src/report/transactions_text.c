@@ -13,11 +13,14 @@
 static void text_head(struct transactions *t, struct str *out)
 {
         (void)t;
-        str_text(out, "          no     time s  thread                event                 address         size  what\n");
+        str_text(out,
+                 "          no     time s  thread                event                 "
+                 "address         size  what\n");
 }
 
 /* On one line, or on lines of their own. */
-static void text_frame(const struct transactions *t, uint32_t node, const struct symbol_frame *frame, uint32_t index, struct str *out)
+static void text_frame(const struct transactions *t, uint32_t node,
+                       const struct symbol_frame *frame, uint32_t index, struct str *out)
 {
         if (t->whole) {
                 str_text(out, "\n            ");
@@ -67,7 +70,8 @@ static void text_amount(const struct transaction *x, struct str *out)
                 break;
         default:
                 if (x->block)
-                        signed_number(e->type == LEDGER_EVENT_PUT_BACK ? '+' : '-', x->block->size, out);
+                        signed_number(e->type == LEDGER_EVENT_PUT_BACK ? '+' : '-', x->block->size,
+                                      out);
         }
 }
 
@@ -114,7 +118,8 @@ static void text_release(struct transactions *t, const struct transaction *x, st
                 transactions_place(t, e->size, out);
         }
         if (e->site)
-                str_format(out, "%s%s", t->whole ? "" : " ", transactions_stack(t, e->site, text_frame));
+                str_format(out, "%s%s", t->whole ? "" : " ",
+                           transactions_stack(t, e->site, text_frame));
 }
 
 static void text_what(struct transactions *t, const struct transaction *x, struct str *out)
@@ -142,7 +147,8 @@ static void text_what(struct transactions *t, const struct transaction *x, struc
                 break;
         case LEDGER_EVENT_ACQUIRE:
         case LEDGER_EVENT_RELEASE:
-                str_format(out, "%s%s", profile_kind_name(t->profile, e->kind), x->node && !t->whole ? " " : "");
+                str_format(out, "%s%s", profile_kind_name(t->profile, e->kind),
+                           x->node && !t->whole ? " " : "");
                 break;
         default:
                 if (!x->node && e->site)
@@ -212,14 +218,16 @@ static void csv_head(struct transactions *t, struct str *out)
         csv_names(out, "event,ms,thread,tid,what,kind,address,size,of_event,site,caller,stack");
 }
 
-static void csv_frame(const struct transactions *t, uint32_t node, const struct symbol_frame *frame, uint32_t index, struct str *out)
+static void csv_frame(const struct transactions *t, uint32_t node, const struct symbol_frame *frame,
+                      uint32_t index, struct str *out)
 {
         str_text(out, index ? ";" : "");
         label_function(t->profile, node, frame, out);
 }
 
 /* In place of a stack. */
-static const char *csv_name(const struct transactions *t, const struct ledger_event *e, char name[static 17])
+static const char *csv_name(const struct transactions *t, const struct ledger_event *e,
+                            char name[static 17])
 {
         switch (e->type) {
         case LEDGER_EVENT_THREAD_NAME:
@@ -241,13 +249,14 @@ static const char *csv_what(const struct transactions *t, const struct ledger_ev
 
 static bool csv_has_kind(const struct ledger_event *e)
 {
-        return e->type != LEDGER_EVENT_MARK && e->type != LEDGER_EVENT_BAD_FREE && e->kind != LEDGER_KIND_NONE;
+        return e->type != LEDGER_EVENT_MARK && e->type != LEDGER_EVENT_BAD_FREE &&
+               e->kind != LEDGER_KIND_NONE;
 }
 
 static bool csv_has_caller(const struct ledger_event *e)
 {
-        return e->type == LEDGER_EVENT_FREE || e->type == LEDGER_EVENT_TAKE || e->type == LEDGER_EVENT_RELEASE ||
-               e->type == LEDGER_EVENT_BAD_FREE;
+        return e->type == LEDGER_EVENT_FREE || e->type == LEDGER_EVENT_TAKE ||
+               e->type == LEDGER_EVENT_RELEASE || e->type == LEDGER_EVENT_BAD_FREE;
 }
 
 static void csv_address(struct str *out, bool known, uint64_t address)

@@ -2,13 +2,14 @@
 /*
  * tree.c -- calls as a tree with the share of each line.
  *
- * Keeps:  each line of a function is a line of the tree, once in its level.  A level's shares and its summed rest add up
- *         to the line above it: what that one allocates itself beside its calls is "(itself)" among them.
+ * Keeps:  each line of a function is a line of the tree, once in its level.  A level's shares and
+ *         its summed rest add up to the line above it: what that one allocates itself beside its
+ *         calls is "(itself)" among them.
  * Cost:   below a line, only what is shown is looked at.
  *
- * A level is a list of items, each a node of the tree of frames; items of one frame form a group, which is a line.  From main inwards
- * an item is a line of its own; from the allocation outwards one line may stand for many.  A line's own level is made when it has been
- * printed.
+ * A level is a list of items, each a node of the tree of frames; items of one frame form a group,
+ * which is a line.  From main inwards an item is a line of its own; from the allocation outwards
+ * one line may stand for many.  A line's own level is made when it has been printed.
  */
 #include "report/views.h"
 
@@ -20,7 +21,8 @@
 #include "words/label.h"
 #include "words/text.h"
 
-enum { TREE_INDENT_MAX = 120 }; /* columns; recursion may be thousands deep.  On a terminal 2/5 of it at most */
+/* columns; recursion may be thousands deep.  On a terminal 2/5 of it at most. */
+enum { TREE_INDENT_MAX = 120 };
 
 struct tree_item {
         uint32_t node; /* of the tree */
@@ -125,7 +127,8 @@ static void level_add_inner(struct tree *t, struct tree_level *l, uint32_t node)
         l->item_count = l->item_room = left;
         l->items = heap_zero(left, sizeof *l->items);
         for (uint32_t i = nodes[node].first; i; i = nodes[i].next) { /* the last one comes first */
-                l->items[--left] = (struct tree_item){ i, false, t->sums[i].bytes, t->sums[i].count };
+                l->items[--left] = (struct tree_item){ i, false, t->sums[i].bytes,
+                                                       t->sums[i].count };
                 own.bytes -= t->sums[i].bytes;
                 own.count -= t->sums[i].count;
         }
@@ -151,7 +154,8 @@ static void level_add_outer(struct tree *t, struct tree_level *l, struct tree_it
         t->item_of[item.node] = l->item_count;
 }
 
-/* Equal for items that are one line.  A recursive call is another line than what the line above allocates itself. */
+/* Equal for items that are one line.  A recursive call is another line than what the
+ * line above allocates itself. */
 static uint32_t item_key(const struct tree *t, const struct tree_item *item)
 {
         return 2 * t->calls.nodes.list[item->node].frame + item->itself;
@@ -220,8 +224,10 @@ static void level_finish(struct tree *t, struct tree_level *l)
         for (uint32_t i = 0; i < l->group_count; i++)
                 l->groups[i].weight = select_weight(t->sel, l->groups[i].bytes, l->groups[i].calls);
         qsort(l->groups, l->group_count, sizeof *l->groups, group_compare);
-        while (l->visible < l->group_count && (!t->options->limit || l->visible < t->options->limit) &&
-               100.0 * (double)l->groups[l->visible].weight >= t->options->threshold * (double)t->whole)
+        while (l->visible < l->group_count &&
+               (!t->options->limit || l->visible < t->options->limit) &&
+               100.0 * (double)l->groups[l->visible].weight >=
+                       t->options->threshold * (double)t->whole)
                 l->visible++;
 }
 
@@ -247,7 +253,8 @@ static void tree_line_start(struct tree *t, uint64_t bytes, uint64_t count)
 static void tree_print(struct tree *t, const struct tree_level *l, const struct tree_group *group)
 {
         const struct tree_item *item = &l->items[group->first];
-        const struct calltree_frame *frame = &t->calls.frames[t->calls.nodes.list[item->node].frame];
+        const struct calltree_frame *frame =
+                &t->calls.frames[t->calls.nodes.list[item->node].frame];
         size_t start = t->out->length, used;
 
         tree_line_start(t, group->bytes, group->calls);
@@ -256,9 +263,12 @@ static void tree_print(struct tree *t, const struct tree_level *l, const struct 
                 str_text(t->out, "(itself)\n");
                 return;
         }
-        used = t->out->length - start - (t->options->color ? strlen("\033[" TEXT_BOLD "m\033[0m") : 0);
+        used = t->out->length - start -
+               (t->options->color ? strlen("\033[" TEXT_BOLD "m\033[0m") : 0);
         label_fit(t->sel->profile, frame->node, frame->names,
-                  t->options->columns > used ? t->options->columns - used : t->options->columns ? 1 : 0,
+                  t->options->columns > used ? t->options->columns - used
+                  : t->options->columns      ? 1
+                                             : 0,
                   t->options->color, t->out);
         str_char(t->out, '\n');
 }
@@ -266,7 +276,8 @@ static void tree_print(struct tree *t, const struct tree_level *l, const struct 
 static void tree_print_rest(struct tree *t, const struct tree_level *l)
 {
         uint64_t bytes = 0, count = 0;
-        bool all_small = 100.0 * (double)l->groups[l->visible].weight < t->options->threshold * (double)t->whole;
+        bool all_small = 100.0 * (double)l->groups[l->visible].weight <
+                         t->options->threshold * (double)t->whole;
 
         for (uint32_t i = l->visible; i < l->group_count; i++) {
                 bytes += l->groups[i].bytes;
@@ -297,7 +308,8 @@ static void tree_descend(struct tree *t, const struct tree_group *group, bool la
         struct tree_level *below = tree_push(t);
         const struct tree_level *above = &t->levels[t->depth - 2];
 
-        if (t->prefix.length < (t->options->columns ? t->options->columns * 2 / 5 : TREE_INDENT_MAX))
+        if (t->prefix.length <
+            (t->options->columns ? t->options->columns * 2 / 5 : TREE_INDENT_MAX))
                 str_text(&t->prefix, last ? "  " : "| ");
         for (uint32_t i = 0; i < group->count; i++) {
                 const struct tree_item *item = &above->items[group->first + i];
@@ -381,7 +393,10 @@ static void tree_first_level(struct tree *t, const struct select_part *part)
                 t->item_of = heap_zero(t->calls.nodes.count, sizeof *t->item_of);
                 for (uint32_t i = 0; i < part->count; i++)
                         if (t->ends[i])
-                                level_add(top, (struct tree_item){ t->ends[i], false, part->rows[i].bytes, part->rows[i].count });
+                                level_add(top,
+                                          (struct tree_item){ t->ends[i], false,
+                                                              part->rows[i].bytes,
+                                                              part->rows[i].count });
         } else {
                 tree_sum(t, part);
                 level_add_inner(t, top, 0);
@@ -389,8 +404,9 @@ static void tree_first_level(struct tree *t, const struct select_part *part)
         level_finish(t, top);
 }
 
-static void tree_part(const struct selection *sel, const struct select_part *part, struct symbols *s,
-                      const struct tree_options *options, const char *heading, struct str *out)
+static void tree_part(const struct selection *sel, const struct select_part *part,
+                      struct symbols *s, const struct tree_options *options, const char *heading,
+                      struct str *out)
 {
         struct tree t = { .sel = sel, .options = options, .out = out };
 
@@ -410,7 +426,8 @@ static void tree_part(const struct selection *sel, const struct select_part *par
         calltree_free(&t.calls);
 }
 
-void tree_write(const struct selection *sel, struct symbols *s, const struct tree_options *options, struct str *out)
+void tree_write(const struct selection *sel, struct symbols *s, const struct tree_options *options,
+                struct str *out)
 {
         const char *heading = "mapped by mmap";
 

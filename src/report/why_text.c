@@ -13,7 +13,8 @@
 enum {
         WHY_COLUMNS = 80,
         WHY_TYPE = 20,        /* column where the type of a step's block begins */
-        WHY_WAY = 24,         /* a member that ends beyond is on a line of its own, unless all is to be whole */
+        WHY_WAY = 24,         /* a member that ends beyond is on a line of its own,
+                               * unless all is to be whole */
         WHY_ADDRESS = 64,     /* column where its address begins */
         WHY_MAKER = 24,       /* columns of who made it at least ... */
         WHY_MAKER_SHORT = 16, /* ... and when the line must fit */
@@ -34,7 +35,8 @@ static void go_to(struct str *out, size_t start, size_t column)
 static void add_ends(const struct str *text, size_t columns, struct str *out)
 {
         const char *all = str_get(text);
-        size_t kept = columns > strlen("...") ? columns - strlen("...") : 0, front = kept / 2, back = kept - front;
+        size_t kept = columns > strlen("...") ? columns - strlen("...") : 0, front = kept / 2,
+               back = kept - front;
 
         if (text->length <= columns) {
                 str_text(out, all);
@@ -53,7 +55,8 @@ static void add_ends(const struct str *text, size_t columns, struct str *out)
 static size_t type_room(const struct str *out, size_t start, uint64_t size)
 {
         struct str number = { 0 };
-        size_t used = text_columns(out, start) + strlen(", ") + strlen(" B, ") + WHY_MAKER_SHORT, room;
+        size_t used = text_columns(out, start) + strlen(", ") + strlen(" B, ") + WHY_MAKER_SHORT,
+               room;
 
         text_number(&number, (int64_t)size);
         used += number.length;
@@ -77,7 +80,8 @@ static void add_type(const struct why_step *step, size_t columns, struct str *ou
 }
 
 /* Append "48 B, node_new [list.c:20]" and the address to the line that begins at byte START. */
-static void add_block(const struct why *w, uint32_t block, size_t start, bool whole, struct str *out)
+static void add_block(const struct why *w, uint32_t block, size_t start, bool whole,
+                      struct str *out)
 {
         const struct profile_block *b = &w->p->blocks[block];
         size_t used, least = whole ? WHY_MAKER : WHY_MAKER_SHORT;
@@ -85,7 +89,8 @@ static void add_block(const struct why *w, uint32_t block, size_t start, bool wh
         text_number(out, (int64_t)b->size);
         str_text(out, " B, ");
         used = text_columns(out, start);
-        block_origin_write(w->p, block_origin_of(w->p, w->s, b->site), used + least + 2 < WHY_ADDRESS ? WHY_ADDRESS - 2 - used : least, out);
+        block_origin_write(w->p, block_origin_of(w->p, w->s, b->site),
+                           used + least + 2 < WHY_ADDRESS ? WHY_ADDRESS - 2 - used : least, out);
         go_to(out, start, WHY_ADDRESS);
         str_format(out, "0x%" PRIx64 "\n", b->address);
 }
@@ -109,15 +114,18 @@ static void write_left_out(const struct why_step *step, bool whole, struct str *
         str_text(out, step->alike ? ")\n" : "\n");
 }
 
-/* Where in the root the first pointer is; registers, and places that have no better name, are told by the root's own line. */
+/* Where in the root the first pointer is; registers, and places that have no better name, are
+ * told by the root's own line. */
 static bool offset_tells(const struct root_name *h)
 {
         uint32_t kind = h->root->kind;
 
-        return h->variable.name || (kind != PROFILE_ROOT_REGISTER && kind != PROFILE_ROOT_STACK && kind != PROFILE_ROOT_DATA);
+        return h->variable.name || (kind != PROFILE_ROOT_REGISTER && kind != PROFILE_ROOT_STACK &&
+                                    kind != PROFILE_ROOT_DATA);
 }
 
-static void write_step(const struct why *w, const struct why_step *step, const struct why_options *o, struct str *out)
+static void write_step(const struct why *w, const struct why_step *step,
+                       const struct why_options *o, struct str *out)
 {
         size_t start;
 
@@ -132,7 +140,10 @@ static void write_step(const struct why *w, const struct why_step *step, const s
                 else if (step->from_block || (step->at && offset_tells(&w->root_name)))
                         str_format(out, "+0x%" PRIx64 " ", step->at);
                 text_color(out, o->color, TEXT_CYAN);
-                add_ends(&step->member, o->whole_names ? step->member.length : WHY_COLUMNS - WHY_INSIDE - text_columns(out, start), out);
+                add_ends(&step->member,
+                         o->whole_names ? step->member.length
+                                        : WHY_COLUMNS - WHY_INSIDE - text_columns(out, start),
+                         out);
                 text_plain(out, o->color);
                 if (step->flags & PROFILE_POINTER_INTERIOR)
                         str_text(out, " (inside)");
@@ -142,7 +153,8 @@ static void write_step(const struct why *w, const struct why_step *step, const s
                 }
                 go_to(out, start, WHY_TYPE);
         }
-        add_type(step, o->whole_names ? 0 : type_room(out, start, w->p->blocks[step->block].size), out);
+        add_type(step, o->whole_names ? 0 : type_room(out, start, w->p->blocks[step->block].size),
+                 out);
         add_block(w, step->block, start, o->whole_names, out);
 }
 
@@ -153,8 +165,9 @@ static void write_block(const struct why *w, struct str *out)
         const struct profile_block *b = &w->p->blocks[w->block];
 
         if (w->offset)
-                str_format(out, "0x%" PRIx64 " is 0x%" PRIx64 " bytes into 0x%" PRIx64 ", a block of ", b->address + w->offset, w->offset,
-                           b->address);
+                str_format(out,
+                           "0x%" PRIx64 " is 0x%" PRIx64 " bytes into 0x%" PRIx64 ", a block of ",
+                           b->address + w->offset, w->offset, b->address);
         else
                 str_format(out, "0x%" PRIx64 ": ", b->address);
         text_count(out, (int64_t)b->size, "byte");
@@ -189,7 +202,8 @@ static void write_site(const struct why *w, struct str *out)
                 str_text(out, w->site_blocks == 1 ? "this one" : "all of them");
         else
                 text_number(out, (int64_t)w->site_alike);
-        str_format(out, " %s %s like this:\n", w->site_alike == 1 ? "is" : "are", w->held ? "held" : "lost");
+        str_format(out, " %s %s like this:\n", w->site_alike == 1 ? "is" : "are",
+                   w->held ? "held" : "lost");
 }
 
 void why_class(const struct why *w, int color, struct str *out)
@@ -197,15 +211,21 @@ void why_class(const struct why *w, int color, struct str *out)
         if (w->leak == PROFILE_LEAK_POSSIBLE)
                 str_text(out, "possibly lost: only pointers into the middle of blocks hold it\n");
         else if (w->held && !w->length)
-                str_text(out, "still reachable, but through memory that is not recorded: the path is not known\n");
-        else if (w->held && w->root_name.root && !w->root_name.variable.name && graph_rank(w->root_name.root->kind) == GRAPH_PASSING)
-                str_text(out, "no variable holds it; its address is still in use, or left over from earlier, in:\n");
+                str_text(out,
+                         "still reachable, but through memory that is not recorded: the path is "
+                         "not known\n");
+        else if (w->held && w->root_name.root && !w->root_name.variable.name &&
+                 graph_rank(w->root_name.root->kind) == GRAPH_PASSING)
+                str_text(out,
+                         "no variable holds it; its address is still in use, or left over from "
+                         "earlier, in:\n");
         else if (w->held && !w->root_name.root)
                 str_text(out, "held, because the program said so with SEEP_IGNORE:\n");
         if (w->held)
                 return;
         text_color(out, color, TEXT_RED);
-        str_format(out, "nothing holds it: %s", w->leak == PROFILE_LEAK_UNKNOWN ? "lost" : profile_leak_text(w->leak));
+        str_format(out, "nothing holds it: %s",
+                   w->leak == PROFILE_LEAK_UNKNOWN ? "lost" : profile_leak_text(w->leak));
         text_plain(out, color);
         if (w->head != WHY_NO_BLOCK) {
                 str_text(out, ", with a block that is definitely lost:\n");
@@ -246,7 +266,8 @@ static void write_groups(const struct why *w, const struct why_options *o, struc
                 str_char(out, '\n');
         }
         if (shown < w->group_count)
-                str_format(out, "%" PRIu64 " more (-n %" PRIu32 ")\n", w->group_count - shown, o->limit);
+                str_format(out, "%" PRIu64 " more (-n %" PRIu32 ")\n", w->group_count - shown,
+                           o->limit);
 }
 
 void why_text(const struct why *w, const struct why_options *o, struct str *out)

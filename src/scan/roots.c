@@ -52,10 +52,12 @@ static void note_used(struct work *w, uint64_t start, uint64_t end, bool tls)
         r->used[r->used_count++] = (struct roots_used){ start, end, tls };
 }
 
-/* Only what is writable memory, or was while the program started (RELRO): the rest cannot hold a pointer to a block. */
+/* Only what is writable memory, or was while the program started (RELRO): the rest cannot
+ * hold a pointer to a block. */
 static void put_mapped(struct work *w, struct profile_root root)
 {
-        for (uint32_t i = mappings_from(&w->maps, root.start); i < w->maps.count && w->maps.at[i].start < root.end; i++) {
+        for (uint32_t i = mappings_from(&w->maps, root.start);
+             i < w->maps.count && w->maps.at[i].start < root.end; i++) {
                 const struct mapping *l = &w->maps.at[i];
                 struct profile_root part = root;
 
@@ -76,7 +78,8 @@ static bool starts_with(const char *text, const char *front)
 
 static bool is_memory(const struct mapping *l)
 {
-        if (!l->readable || !l->writable || starts_with(l->path, "[heap]") || starts_with(l->path, "[v"))
+        if (!l->readable || !l->writable || starts_with(l->path, "[heap]") ||
+            starts_with(l->path, "[v"))
                 return false;
         if (starts_with(l->path, "/dev/"))
                 return starts_with(l->path, "/dev/zero") || starts_with(l->path, "/dev/shm/");
@@ -88,16 +91,18 @@ static bool has_thread(const struct work *w, const struct mapping *l)
         const struct freeze *f = w->in->freeze;
 
         for (uint32_t i = 0; i < f->thread_count; i++)
-                if ((f->threads[i].sp >= l->start && f->threads[i].sp < l->end) || (f->threads[i].tp >= l->start && f->threads[i].tp < l->end))
+                if ((f->threads[i].sp >= l->start && f->threads[i].sp < l->end) ||
+                    (f->threads[i].tp >= l->start && f->threads[i].tp < l->end))
                         return true;
         return false;
 }
 
-/* The allocator's memory around one of its blocks.  Large blocks are maps of their own; around a small one all is the allocator's, up to where
- * an arena begins. */
+/* The allocator's memory around one of its blocks.  Large blocks are maps of their own; around a
+ * small one all is the allocator's, up to where an arena begins. */
 static void erase_around(struct work *w, const struct mapping *l, const struct scan_entry *e)
 {
-        uint64_t start = page_of(e->address - 16), end = page_of(e->address + e->size + page_bytes() - 1);
+        uint64_t start = page_of(e->address - 16),
+                 end = page_of(e->address + e->size + page_bytes() - 1);
 
         if (e->size < ROOTS_LARGE) {
                 uint64_t arena = e->address & ~(ROOTS_ARENA - 1);
@@ -127,31 +132,36 @@ static bool erase_allocator(struct work *w, const struct mapping *l)
         return found;
 }
 
-/* A stack that libc keeps for a thread to come: a guard page is below it, and no thread is in it. */
+/* A stack that libc keeps for a thread to come: a guard page is below it, and no thread is in
+ * it. */
 static bool is_old_stack(const struct work *w, uint32_t line)
 {
         const struct mapping *l = &w->maps.at[line], *below = line ? l - 1 : NULL;
 
-        return below && below->end == l->start && !below->readable && below->anonymous && !has_thread(w, l);
+        return below && below->end == l->start && !below->readable && below->anonymous &&
+               !has_thread(w, l);
 }
 
 static bool ever_had_blocks(const struct work *w, const struct mapping *l)
 {
         uint32_t count = w->in->view->head.shadow_chunk_count;
-        struct ledger_chunk *chunks = view_table(w->in->view, LEDGER_CHUNKS, &count, sizeof *chunks);
+        struct ledger_chunk *chunks = view_table(w->in->view, LEDGER_CHUNKS, &count,
+                                                 sizeof *chunks);
         bool found = false;
 
         for (uint32_t i = 0; i < count && !found; i++)
-                found = chunks[i].ready && chunks[i].base < l->end && chunks[i].base + LEDGER_SHADOW_SPAN > l->start;
+                found = chunks[i].ready && chunks[i].base < l->end &&
+                        chunks[i].base + LEDGER_SHADOW_SPAN > l->start;
         free(chunks);
         return found;
 }
 
-/* What libc keeps of a thread that has ended (its result, until somebody joins it) or is about to begin: struct pthread at the end of its
- * stack begins with a pointer to itself, twice. */
+/* What libc keeps of a thread that has ended (its result, until somebody joins it) or is about to
+ * begin: struct pthread at the end of its stack begins with a pointer to itself, twice. */
 static void put_descriptor(struct work *w, const struct mapping *l)
 {
-        uint64_t low = l->end - l->start > ROOTS_DESCRIPTOR_ROOM ? l->end - ROOTS_DESCRIPTOR_ROOM : l->start;
+        uint64_t low = l->end - l->start > ROOTS_DESCRIPTOR_ROOM ? l->end - ROOTS_DESCRIPTOR_ROOM
+                                                                 : l->start;
         uint64_t *words = heap_zero(ROOTS_DESCRIPTOR_ROOM / 8, sizeof *words);
         size_t count = freeze_read(w->in->freeze, low, words, l->end - low) / 8;
 
@@ -159,14 +169,21 @@ static void put_descriptor(struct work *w, const struct mapping *l)
                 uint64_t at = low + 8 * i;
 
                 if (words[i] == at && words[i + 2] == at && at % 16 == 0)
-                        segments_put(&w->segments, (struct profile_root){ .start = at, .kind = PROFILE_ROOT_THREAD, .module = PROFILE_NO_MODULE,
-                                                                          .end = l->end - at < ROOTS_DESCRIPTOR ? l->end : at + ROOTS_DESCRIPTOR });
+                        segments_put(&w->segments,
+                                     (struct profile_root){
+                                             .start = at,
+                                             .kind = PROFILE_ROOT_THREAD,
+                                             .module = PROFILE_NO_MODULE,
+                                             .end = l->end - at < ROOTS_DESCRIPTOR
+                                                            ? l->end
+                                                            : at + ROOTS_DESCRIPTOR });
         }
         free(words);
 }
 
-/* Allocators other than libc's keep their books in maps of their own, which look like any other.  What the loader mapped at the start, with
- * thread-local storage, lies beside the thread pointer. */
+/* Allocators other than libc's keep their books in maps of their own, which look like
+ * any other.  What the loader mapped at the start, with thread-local storage, lies
+ * beside the thread pointer. */
 static void keep_loaders(struct work *w, const struct mapping *l)
 {
         const struct freeze *f = w->in->freeze;
@@ -177,9 +194,14 @@ static void keep_loaders(struct work *w, const struct mapping *l)
 
                 if (tp >= l->start && tp < l->end)
                         segments_put(&w->segments,
-                                     (struct profile_root){ .start = tp - l->start > ROOTS_LOADER ? tp - ROOTS_LOADER : l->start,
-                                                            .end = l->end - tp > ROOTS_LOADER ? tp + ROOTS_LOADER : l->end,
-                                                            .kind = PROFILE_ROOT_OTHER, .module = PROFILE_NO_MODULE });
+                                     (struct profile_root){ .start = tp - l->start > ROOTS_LOADER
+                                                                             ? tp - ROOTS_LOADER
+                                                                             : l->start,
+                                                            .end = l->end - tp > ROOTS_LOADER
+                                                                           ? tp + ROOTS_LOADER
+                                                                           : l->end,
+                                                            .kind = PROFILE_ROOT_OTHER,
+                                                            .module = PROFILE_NO_MODULE });
         }
 }
 
@@ -187,8 +209,10 @@ static void put_unknown(struct work *w, uint32_t line)
 {
         const struct mapping *l = &w->maps.at[line];
 
-        segments_put(&w->segments, (struct profile_root){ .start = l->start, .end = l->end, .kind = PROFILE_ROOT_OTHER,
-                                                          .module = PROFILE_NO_MODULE });
+        segments_put(&w->segments,
+                     (struct profile_root){ .start = l->start, .end = l->end,
+                                            .kind = PROFILE_ROOT_OTHER,
+                                            .module = PROFILE_NO_MODULE });
         if (!l->anonymous || l->shared)
                 return;
         if (erase_allocator(w, l)) {
@@ -212,7 +236,8 @@ static bool is_allocators(const struct work *w, const struct profile_region *r)
 {
         const struct scan_entries *e = w->in->entries;
 
-        for (uint64_t i = scan_entries_find(e, r->start); i < e->count && e->at[i].address < r->end; i++)
+        for (uint64_t i = scan_entries_find(e, r->start); i < e->count && e->at[i].address < r->end;
+             i++)
                 if (!(e->at[i].flags & SCAN_ENTRY_POOL))
                         return true;
         return false;
@@ -224,7 +249,8 @@ static bool is_bookkeeping(const struct work *w, const struct profile_region *r)
         const struct profile *p = w->in->p;
         uint32_t node = r->site < p->site_count ? p->sites[r->site].node : 0;
 
-        return w->out->allocator != PROFILE_NO_MODULE && node < p->node_count && p->nodes[node].module == w->out->allocator;
+        return w->out->allocator != PROFILE_NO_MODULE && node < p->node_count &&
+               p->nodes[node].module == w->out->allocator;
 }
 
 static void put_regions(struct work *w)
@@ -239,13 +265,16 @@ static void put_regions(struct work *w)
                 if (is_allocators(w, r) || is_bookkeeping(w, r))
                         segments_erase(&w->segments, r->start, r->end);
                 else
-                        put_mapped(w, (struct profile_root){ .start = r->start, .end = r->end, .kind = PROFILE_ROOT_MAPPING,
-                                                             .module = PROFILE_NO_MODULE, .region = i + 1 });
+                        put_mapped(w,
+                                   (struct profile_root){ .start = r->start, .end = r->end,
+                                                          .kind = PROFILE_ROOT_MAPPING,
+                                                          .module = PROFILE_NO_MODULE,
+                                                          .region = i + 1 });
         }
 }
 
-/* glibc's malloc keeps the list heads of its bins in its data.  Those of empty bins point to themselves: each pair of words is the address of
- * the pair before it. */
+/* glibc's malloc keeps the list heads of its bins in its data.  Those of empty bins point to
+ * themselves: each pair of words is the address of the pair before it. */
 static uint64_t last_bin(const struct work *w, const struct search_range *data)
 {
         uint64_t *words = heap_zero((data->end - data->start) / 8 + 2, 8), found = 0, bins = 0;
@@ -260,14 +289,19 @@ static uint64_t last_bin(const struct work *w, const struct search_range *data)
         return bins >= ROOTS_BINS_LEAST ? found : 0;
 }
 
-/* Pointers to chunks are pointers into the ends of blocks, which use the first word of the next chunk. */
+/* Pointers to chunks are pointers into the ends of blocks, which use the first word of the next
+ * chunk. */
 static void erase_main_arena(struct work *w, const struct tls_module *m)
 {
         for (uint32_t i = 0; i < m->data_count; i++) {
-                uint64_t last = m->data[i].end - m->data[i].start < ROOTS_DATA_MAX ? last_bin(w, &m->data[i]) : 0;
+                uint64_t last = m->data[i].end - m->data[i].start < ROOTS_DATA_MAX
+                                        ? last_bin(w, &m->data[i])
+                                        : 0;
 
                 if (last)
-                        segments_erase(&w->segments, last + 16 - ROOTS_BINS_BYTES - ROOTS_BEFORE_BINS, last + 16 + ROOTS_BEHIND_BINS);
+                        segments_erase(&w->segments,
+                                       last + 16 - ROOTS_BINS_BYTES - ROOTS_BEFORE_BINS,
+                                       last + 16 + ROOTS_BEHIND_BINS);
         }
 }
 
@@ -288,7 +322,9 @@ static uint32_t find_allocator(const struct work *w)
                 const char *name = strrchr(p->modules[i].path, '/');
 
                 if (!p->modules[i].gone_ms && has_libc_malloc(w, i))
-                        return name && (starts_with(name, "/libc.") || starts_with(name, "/libc-") || starts_with(name, "/ld-musl") ||
+                        return name && (starts_with(name, "/libc.") ||
+                                        starts_with(name, "/libc-") ||
+                                        starts_with(name, "/ld-musl") ||
                                         strcmp(p->modules[i].path, p->meta.exe) == 0)
                                        ? PROFILE_NO_MODULE
                                        : i;
@@ -308,10 +344,14 @@ static void put_modules(struct work *w)
                         continue;
                 for (uint32_t k = 0; k < m.data_count; k++)
                         if (i + 1 == own || i == w->out->allocator)
-                                segments_erase(&w->segments, page_of(m.data[k].start), page_of(m.data[k].end + page_bytes() - 1));
+                                segments_erase(&w->segments, page_of(m.data[k].start),
+                                               page_of(m.data[k].end + page_bytes() - 1));
                         else
-                                put_mapped(w, (struct profile_root){ .start = m.data[k].start, .end = m.data[k].end,
-                                                                     .kind = PROFILE_ROOT_DATA, .module = i });
+                                put_mapped(w,
+                                           (struct profile_root){ .start = m.data[k].start,
+                                                                  .end = m.data[k].end,
+                                                                  .kind = PROFILE_ROOT_DATA,
+                                                                  .module = i });
                 if (has_libc_malloc(w, i))
                         erase_main_arena(w, &m);
         }
@@ -326,8 +366,8 @@ static const struct profile_region *region_at(const struct profile *p, uint64_t 
         return i && address < p->regions[i - 1].end ? &p->regions[i - 1] : NULL;
 }
 
-/* Where the stack of T in mapping L ends, when nobody told: the C library puts the descriptor of a thread at its end, and the kernel
- * joins it with what is mapped behind it. */
+/* Where the stack of T in mapping L ends, when nobody told: the C library puts the descriptor of a
+ * thread at its end, and the kernel joins it with what is mapped behind it. */
 static uint64_t stack_end(const struct freeze_thread *t, const struct mapping *l)
 {
         uint64_t end = page_of(t->tp + ROOTS_DESCRIPTOR + page_bytes() - 1);
@@ -335,8 +375,8 @@ static uint64_t stack_end(const struct freeze_thread *t, const struct mapping *l
         return l->anonymous && t->tp > t->sp && t->tp < l->end && end < l->end ? end : l->end;
 }
 
-/* The part of a stack above the stack pointer.  One that lies in the heap is left to the block that it is in (add_registers), one in a
- * variable to that. */
+/* The part of a stack above the stack pointer.  One that lies in the heap is left to the block that
+ * it is in (add_registers), one in a variable to that. */
 static void put_stack(struct work *w, const struct freeze_thread *t)
 {
         uint64_t sp = t->sp;
@@ -344,21 +384,30 @@ static void put_stack(struct work *w, const struct freeze_thread *t)
         const struct profile_region *r = region_at(w->in->p, sp);
         uint64_t low, high;
 
-        if (!l || starts_with(l->path, "[heap]") || segments_kind(&w->segments, sp) == PROFILE_ROOT_DATA)
+        if (!l || starts_with(l->path, "[heap]") ||
+            segments_kind(&w->segments, sp) == PROFILE_ROOT_DATA)
                 return;
         low = r ? r->start : l->start;
         high = r ? r->end : stack_end(t, l);
         segments_erase(&w->segments, low, high);
-        segments_put(&w->segments, (struct profile_root){ .start = sp - low > ROOTS_RED_ZONE ? sp - ROOTS_RED_ZONE : low, .end = high,
-                                                          .kind = PROFILE_ROOT_STACK, .tid = t->tid, .module = PROFILE_NO_MODULE });
+        segments_put(&w->segments,
+                     (struct profile_root){ .start = sp - low > ROOTS_RED_ZONE ? sp - ROOTS_RED_ZONE
+                                                                               : low,
+                                            .end = high,
+                                            .kind = PROFILE_ROOT_STACK,
+                                            .tid = t->tid,
+                                            .module = PROFILE_NO_MODULE });
 }
 
-/* A thread on another stack (a signal's, a coroutine's): how far its first one is used is not known. */
+/* A thread on another stack (a signal's, a coroutine's): how far its first one is used is not
+ * known. */
 static void put_first_stack(struct work *w, const struct freeze_thread *t, const struct mapping *l)
 {
         if (l && (t->sp < l->start || t->sp >= l->end))
-                segments_put(&w->segments, (struct profile_root){ .start = l->start, .end = l->end, .kind = PROFILE_ROOT_STACK,
-                                                                  .tid = t->tid, .module = PROFILE_NO_MODULE });
+                segments_put(&w->segments,
+                             (struct profile_root){ .start = l->start, .end = l->end,
+                                                    .kind = PROFILE_ROOT_STACK, .tid = t->tid,
+                                                    .module = PROFILE_NO_MODULE });
 }
 
 static const struct mapping *main_stack(const struct work *w)
@@ -380,7 +429,9 @@ static void put_stacks(struct work *w)
 
         for (uint32_t i = 0; i < f->thread_count; i++) {
                 const struct freeze_thread *t = &f->threads[i];
-                const struct mapping *l = t->tid == (uint32_t)f->pid ? main_stack(w) : mappings_find(&w->maps, t->tp);
+                const struct mapping *l = t->tid == (uint32_t)f->pid
+                                                  ? main_stack(w)
+                                                  : mappings_find(&w->maps, t->tp);
 
                 if (t->tid == (uint32_t)f->pid || is_thread_stack(w, l))
                         put_first_stack(w, t, l);
@@ -398,16 +449,25 @@ static void put_thread_local(struct work *w, const struct freeze_thread *t)
 
         if (!l)
                 return;
-        put_mapped(w, (struct profile_root){ .start = t->tp, .end = t->tp + ROOTS_DESCRIPTOR < l->end ? t->tp + ROOTS_DESCRIPTOR : l->end,
-                                             .kind = PROFILE_ROOT_THREAD, .tid = t->tid, .module = PROFILE_NO_MODULE });
+        put_mapped(w, (struct profile_root){ .start = t->tp,
+                                             .end = t->tp + ROOTS_DESCRIPTOR < l->end
+                                                            ? t->tp + ROOTS_DESCRIPTOR
+                                                            : l->end,
+                                             .kind = PROFILE_ROOT_THREAD,
+                                             .tid = t->tid,
+                                             .module = PROFILE_NO_MODULE });
         count = tls_blocks(&w->tls, t->tp, &blocks);
         for (uint32_t i = 0; i < count; i++) {
-                if (blocks[i].module + 1 == w->in->view->head.own_module || blocks[i].module == w->out->allocator) {
+                if (blocks[i].module + 1 == w->in->view->head.own_module ||
+                    blocks[i].module == w->out->allocator) {
                         segments_erase(&w->segments, blocks[i].start, blocks[i].end);
                         continue;
                 }
-                put_mapped(w, (struct profile_root){ .start = blocks[i].start, .end = blocks[i].end, .kind = PROFILE_ROOT_TLS,
-                                                     .tid = t->tid, .module = blocks[i].module, .base = blocks[i].start });
+                put_mapped(w,
+                           (struct profile_root){ .start = blocks[i].start, .end = blocks[i].end,
+                                                  .kind = PROFILE_ROOT_TLS, .tid = t->tid,
+                                                  .module = blocks[i].module,
+                                                  .base = blocks[i].start });
                 note_used(w, blocks[i].start, blocks[i].end, true);
         }
         free(blocks);
@@ -423,8 +483,10 @@ static void put_told(struct work *w)
         for (uint32_t i = 0; i < count; i++) {
                 if (told[i].end <= told[i].start)
                         continue;
-                segments_put(&w->segments, (struct profile_root){ .start = told[i].start, .end = told[i].end, .kind = PROFILE_ROOT_API,
-                                                                  .module = PROFILE_NO_MODULE });
+                segments_put(&w->segments,
+                             (struct profile_root){ .start = told[i].start, .end = told[i].end,
+                                                    .kind = PROFILE_ROOT_API,
+                                                    .module = PROFILE_NO_MODULE });
                 note_used(w, told[i].start, told[i].end, false);
         }
         free(told);
@@ -449,8 +511,11 @@ static void erase_heaps(struct work *w)
 static void put_moving(struct work *w)
 {
         for (uint32_t i = 0; i < w->in->moving_count; i++)
-                put_mapped(w, (struct profile_root){ .start = w->in->moving[i].start, .end = w->in->moving[i].end,
-                                                     .kind = PROFILE_ROOT_PENDING, .module = PROFILE_NO_MODULE });
+                put_mapped(w,
+                           (struct profile_root){ .start = w->in->moving[i].start,
+                                                  .end = w->in->moving[i].end,
+                                                  .kind = PROFILE_ROOT_PENDING,
+                                                  .module = PROFILE_NO_MODULE });
 }
 
 /* ---- the result ---- */
@@ -466,7 +531,8 @@ static int by_kind(const void *a, const void *b)
         return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Registers, and the stack pointer once more: a block that it points into, anywhere, is a stack in use. */
+/* Registers, and the stack pointer once more: a block that it points into,
+ * anywhere, is a stack in use. */
 static void add_registers(struct work *w)
 {
         const struct freeze *f = w->in->freeze;
@@ -477,10 +543,15 @@ static void add_registers(struct work *w)
 
                 if (!t->stopped)
                         continue;
-                r->at[r->count++] = (struct profile_root){ .end = 8 * ROOTS_WORDS, .kind = PROFILE_ROOT_REGISTER, .tid = t->tid,
+                r->at[r->count++] = (struct profile_root){ .end = 8 * ROOTS_WORDS,
+                                                           .kind = PROFILE_ROOT_REGISTER,
+                                                           .tid = t->tid,
                                                            .module = PROFILE_NO_MODULE };
-                r->at[r->count++] = (struct profile_root){ .start = 8 * ROOTS_WORDS, .end = 8 * (ROOTS_WORDS + 1),
-                                                           .kind = PROFILE_ROOT_REGISTER, .tid = t->tid, .module = PROFILE_NO_MODULE };
+                r->at[r->count++] = (struct profile_root){ .start = 8 * ROOTS_WORDS,
+                                                           .end = 8 * (ROOTS_WORDS + 1),
+                                                           .kind = PROFILE_ROOT_REGISTER,
+                                                           .tid = t->tid,
+                                                           .module = PROFILE_NO_MODULE };
         }
 }
 
@@ -493,10 +564,13 @@ static const struct freeze_thread *thread_of(const struct freeze *f, uint32_t ti
 }
 
 /* WORDS: where the registers of one root go. */
-static struct search_root to_search(const struct work *w, const struct profile_root *p, uint64_t *words)
+static struct search_root to_search(const struct work *w, const struct profile_root *p,
+                                    uint64_t *words)
 {
         struct search_root s = { .start = p->start, .end = p->end };
-        const struct freeze_thread *t = p->kind == PROFILE_ROOT_REGISTER ? thread_of(w->in->freeze, p->tid) : NULL;
+        const struct freeze_thread *t = p->kind == PROFILE_ROOT_REGISTER
+                                                ? thread_of(w->in->freeze, p->tid)
+                                                : NULL;
 
         if (p->kind == PROFILE_ROOT_THREAD)
                 s.flags = SEARCH_ROOT_WHOLE;
@@ -529,7 +603,8 @@ static void hand_over(struct work *w)
         add_registers(w);
         qsort(r->at, r->count, sizeof *r->at, by_kind);
         r->search = heap_zero(r->count, sizeof *r->search);
-        words = r->words = heap_zero((uint64_t)w->in->freeze->thread_count * (ROOTS_WORDS + 1), sizeof *words);
+        words = r->words = heap_zero((uint64_t)w->in->freeze->thread_count * (ROOTS_WORDS + 1),
+                                     sizeof *words);
         for (uint32_t i = 0; i < r->count; i++) {
                 r->search[i] = to_search(w, &r->at[i], words);
                 words += r->search[i].words ? (r->at[i].end - r->at[i].start) / 8 : 0;
@@ -546,12 +621,14 @@ static void find_code(struct work *w)
         r->code = heap_zero(p->module_count, sizeof *r->code);
         for (uint32_t i = 0; i < p->module_count; i++)
                 if (!p->modules[i].gone_ms && p->modules[i].end > p->modules[i].start)
-                        r->code[r->code_count++] = (struct search_range){ p->modules[i].start, p->modules[i].end };
+                        r->code[r->code_count++] = (struct search_range){ p->modules[i].start,
+                                                                          p->modules[i].end };
         if (r->code_count)
                 qsort(r->code, r->code_count, sizeof *r->code, by_start);
         for (uint32_t i = 1; i < r->code_count; i++) /* disjoint, whatever the ledger says */
                 if (r->code[i].start < r->code[i - 1].end)
-                        r->code[i].start = r->code[i - 1].end < r->code[i].end ? r->code[i - 1].end : r->code[i].end;
+                        r->code[i].start = r->code[i - 1].end < r->code[i].end ? r->code[i - 1].end
+                                                                               : r->code[i].end;
 }
 
 void roots_find(struct roots *r, const struct roots_input *in)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roots.h -- the memory of a process that counts as in use by itself: data of modules, stacks, registers, thread-local storage, mappings.
+ * roots.h -- the memory of a process that counts as in use by itself: data of modules, stacks,
+ * registers, thread-local storage, mappings.
  *
  * Room:   outside, in the process that makes a search.
- * Keeps:  not the allocator's memory (but for the blocks in it), not ours, not the stacks of dead threads, not what is below a stack pointer.
+ * Keeps:  not the allocator's memory (but for the blocks in it), not ours, not the stacks of dead
+ *         threads, not what is below a stack pointer.
  *
- * What is written into the kernel's map of the process starts as "memory of unknown origin"; what is known better is then drawn over it, the
- * surest last (segments.h):
+ * What is written into the kernel's map of the process starts as "memory of unknown origin"; what
+ * is known better is then drawn over it, the surest last (segments.h):
  *
  *     the map                what is drawn over it
  *
@@ -18,11 +20,11 @@
  *     [stack of a thread]    above the stack pointer: stack; below: erased; at the end: TLS
  *     [stack]                above the stack pointer: stack; below: erased
  *
- * Added at the end: registers of each stopped thread (the innermost 128 bytes below its stack pointer
- * belong to the stack: red zone), blocks in the hands of realloc, what SEEP_ROOT named.
+ * Added at the end: registers of each stopped thread (the innermost 128 bytes below its stack
+ * pointer belong to the stack: red zone), blocks in the hands of realloc, what SEEP_ROOT named.
  *
- * The allocator's memory must go: its free lists point at blocks that were lost long ago.  Blocks inside of it are searched when
- * something reaches them, not as roots.
+ * The allocator's memory must go: its free lists point at blocks that were lost long ago.  Blocks
+ * inside of it are searched when something reaches them, not as roots.
  */
 #ifndef SEEP_SCAN_ROOTS_H
 #define SEEP_SCAN_ROOTS_H
@@ -47,8 +49,8 @@ struct roots_input {
         uint32_t heap_count;
 };
 
-/* Memory that is in use, wherever it lies.  A block that it is in is a root itself: TLS, one whose words the root has; else (SEEP_ROOT) one
- * that counts as reachable. */
+/* Memory that is in use, wherever it lies.  A block that it is in is a root itself: TLS, one whose
+ * words the root has; else (SEEP_ROOT) one that counts as reachable. */
 struct roots_used {
         uint64_t start, end;
         bool tls;
@@ -62,7 +64,8 @@ struct roots {
         uint32_t code_count;
         struct roots_used *used; /* sorted by start */
         uint32_t used_count;
-        uint32_t allocator; /* module of an allocator other than the C library's; PROFILE_NO_MODULE */
+        uint32_t allocator; /* module of an allocator other than the C library's;
+                             * PROFILE_NO_MODULE */
         uint64_t *words; /* of registers */
 };
 

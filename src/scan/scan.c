@@ -33,7 +33,8 @@ struct scan {
         struct scan_entries before, now;
         bool copied;
         uint32_t moment_ms;
-        uint64_t waiting_sp, waiting_context; /* of the thread that waits for this search (ledger_head.scan_sp); 0 none */
+        uint64_t waiting_sp, waiting_context; /* of the thread that waits for this search
+                                               * (ledger_head.scan_sp); 0 none */
         struct search_range *moving;
         uint32_t moving_count;
         struct scan_list list;
@@ -47,7 +48,8 @@ struct scan {
 
 /* ---- the moment ---- */
 
-/* At its end the process leaves at once, and only the copy is there to be read: it must have all. */
+/* At its end the process leaves at once, and only the copy is there to be read: it must have
+ * all. */
 static bool copy(struct scan *s)
 {
         struct err e;
@@ -101,9 +103,10 @@ static bool stop(struct scan *s, struct err *e)
 static void find_blocks(struct scan *s)
 {
         struct mappings mappings = { 0 };
-        struct scan_moment moment = {
-                .now = &s->now, .before = s->copied && !s->unrecorded ? &s->before : NULL, .mappings = &mappings, .ms = s->moment_ms
-        };
+        struct scan_moment moment = { .now = &s->now,
+                                      .before = s->copied && !s->unrecorded ? &s->before : NULL,
+                                      .mappings = &mappings,
+                                      .ms = s->moment_ms };
 
         mappings_parse(&mappings, s->freeze.maps);
         scan_blocks(&moment, &s->list);
@@ -126,13 +129,15 @@ static struct freeze_thread *find_waiting(struct scan *s)
         for (uint32_t i = 0; s->waiting_sp && i < s->freeze.thread_count; i++) {
                 struct freeze_thread *t = &s->freeze.threads[i];
 
-                if (t->sp <= s->waiting_sp && s->waiting_sp - t->sp < OURS_BYTES && (!found || t->sp > found->sp))
+                if (t->sp <= s->waiting_sp && s->waiting_sp - t->sp < OURS_BYTES &&
+                    (!found || t->sp > found->sp))
                         found = t;
         }
         return found;
 }
 
-/* What we and the C library's exit have on its stack is nothing of the program's; old words of its own may still lie in between. */
+/* What we and the C library's exit have on its stack is nothing of the program's; old words of its
+ * own may still lie in between. */
 static void leave_waiting(struct scan *s)
 {
         struct freeze_thread *t = find_waiting(s);
@@ -275,7 +280,8 @@ static uint64_t next_used(void *context, uint64_t address, uint64_t end)
 /* Without idioms, where a block comes from makes no difference. */
 static void find_origin(struct scan *s, struct search_input *in)
 {
-        struct scan_origin_input blocks = { .blocks = s->list.at, .count = s->list.count, .moment_ms = s->moment_ms, .memory = in->memory };
+        struct scan_origin_input blocks = { .blocks = s->list.at, .count = s->list.count,
+                                            .moment_ms = s->moment_ms, .memory = in->memory };
 
         scan_origin_find(&s->origin, &blocks, s->p);
         if (in->no_idioms)
@@ -313,7 +319,8 @@ static void describe(struct scan *s, struct profile_scan *out)
         *out = (struct profile_scan){
                 .ms = s->moment_ms,
                 .when = s->o->when,
-                .flags = (s->o->flags & WIRE_SCAN_UNALIGNED ? PROFILE_SCAN_UNALIGNED : 0) | (went_on ? PROFILE_SCAN_COPY : 0) |
+                .flags = (s->o->flags & WIRE_SCAN_UNALIGNED ? PROFILE_SCAN_UNALIGNED : 0) |
+                         (went_on ? PROFILE_SCAN_COPY : 0) |
                          (s->o->lost ? PROFILE_SCAN_INCREMENT : 0),
                 .threads = s->freeze.thread_count,
                 .roots = s->roots.count,
@@ -325,8 +332,10 @@ static void describe(struct scan *s, struct profile_scan *out)
 
 static void store(struct scan *s)
 {
-        struct scan_result result = { .blocks = s->list.at, .graph = &s->graph, .roots = &s->roots, .freeze = &s->freeze,
-                                      .lost = s->o->lost, .lost_count = s->o->lost_count, .block_of = s->origin.block_of };
+        struct scan_result result = { .blocks = s->list.at, .graph = &s->graph, .roots = &s->roots,
+                                      .freeze = &s->freeze, .lost = s->o->lost,
+                                      .lost_count = s->o->lost_count,
+                                      .block_of = s->origin.block_of };
         struct profile_scan *scan = heap_zero(1, sizeof *scan);
         uint64_t definite;
 
@@ -348,11 +357,13 @@ static void store(struct scan *s)
 
 #define NEED_BASE (16u << 20)
 #define NEED_PACKED 8u /* a block as it goes into the recording (profile/packed.h) */
-#define NEED_GRAPH 43u /* a block in the lists of leak/search.h and scan/scan_origin.h, with one pointer to it */
+#define NEED_GRAPH 43u /* a block in the lists of leak/search.h and
+                        * scan/scan_origin.h, with one pointer to it */
 
 uint64_t scan_need(const struct view *v)
 {
-        uint64_t before = sizeof(struct scan_entry) + sizeof(struct search_block), graph = sizeof(struct search_block) + NEED_GRAPH;
+        uint64_t before = sizeof(struct scan_entry) + sizeof(struct search_block),
+                 graph = sizeof(struct search_block) + NEED_GRAPH;
 
         return NEED_BASE + blocks_count(v) * (NEED_PACKED + (graph > before ? graph : before));
 }
@@ -429,7 +440,8 @@ static bool hold_unrecorded(struct scan *s, const struct scan_target *t, struct 
         return true;
 }
 
-/* All that is known of it: P is filled, or is a recording that is brought to the moment of the core. */
+/* All that is known of it: P is filled, or is a recording that is brought to the moment of the
+ * core. */
 static bool take_unrecorded(struct scan *s, const struct scan_target *t, struct err *e)
 {
         struct profile *p = s->p;
@@ -442,7 +454,8 @@ static bool take_unrecorded(struct scan *s, const struct scan_target *t, struct 
                 unrecorded_about(p, &s->freeze);
                 unrecorded_modules(p, &s->freeze);
         }
-        s->moment_ms = p->meta.duration_ms < UINT32_MAX - 1 ? (uint32_t)p->meta.duration_ms + 1 : UINT32_MAX;
+        s->moment_ms = p->meta.duration_ms < UINT32_MAX - 1 ? (uint32_t)p->meta.duration_ms + 1
+                                                            : UINT32_MAX;
         return unrecorded_blocks(s->unrecorded, &s->freeze, p, e);
 }
 
@@ -450,20 +463,27 @@ static bool take_unrecorded(struct scan *s, const struct scan_target *t, struct 
 static void warn_of_core(struct profile *p, const struct core_about *a)
 {
         if (a->cut_bytes)
-                collect_warn(p, "the core file is cut off: %llu bytes of memory are missing in it (ulimit -c limits its size), and what "
-                             "they hold counts as lost", (unsigned long long)a->cut_bytes);
+                collect_warn(p,
+                             "the core file is cut off: %llu bytes of memory are missing in it "
+                             "(ulimit -c limits its size), and what they hold counts as lost",
+                             (unsigned long long)a->cut_bytes);
         else if (a->missing_bytes)
-                collect_warn(p, "%llu bytes of writable memory are not in the core file (see coredump_filter in core(5)), and what they "
-                             "hold counts as lost", (unsigned long long)a->missing_bytes);
+                collect_warn(p,
+                             "%llu bytes of writable memory are not in the core file (see "
+                             "coredump_filter in core(5)), and what they hold counts as lost",
+                             (unsigned long long)a->missing_bytes);
         if (a->other_file)
-                collect_warn(p, "%s is not the file that the program used (its build id differs), so nothing was read from it; --exe or "
-                             "--sysroot name the right one", a->other_file);
+                collect_warn(p,
+                             "%s is not the file that the program used (its build id differs), so "
+                             "nothing was read from it; --exe or --sysroot name the right one",
+                             a->other_file);
 }
 
 #define HANDS_WORDS 128u /* of a stack: what malloc and free have in hand */
 #define HANDS_CHUNK 16u  /* bytes of a chunk before its block */
 
-/* Malloc and free know blocks by their chunks.  One that a thread is just getting or releasing is not lost. */
+/* Malloc and free know blocks by their chunks.  One that a thread is just getting
+ * or releasing is not lost. */
 static void spare_in_hand(struct scan *s, const struct freeze_thread *t)
 {
         uint64_t words[FREEZE_REGISTERS + HANDS_WORDS] = { 0 };
@@ -485,7 +505,8 @@ static void spare_all_in_hand(struct scan *s)
         for (uint32_t i = 0; i < s->p->module_count; i++) {
                 const struct profile_module *m = &s->p->modules[i];
 
-                for (uint32_t k = 0; at >= m->start && at < m->end && k < s->freeze.thread_count; k++)
+                for (uint32_t k = 0; at >= m->start && at < m->end && k < s->freeze.thread_count;
+                     k++)
                         if (s->freeze.threads[k].pc >= m->start && s->freeze.threads[k].pc < m->end)
                                 spare_in_hand(s, &s->freeze.threads[k]);
         }

@@ -3,8 +3,8 @@
  * scan.h -- one search for leaks in a process, from the stop to the verdicts.
  *
  * Room:   outside, in a process of its own: when that is killed, the program goes on.
- * Keeps:  the program is held only as long as its memory is needed: until a copy of it is made, or (when
- *         none can be had) until the search is over.
+ * Keeps:  the program is held only as long as its memory is needed: until a copy of it is made, or
+ *         (when none can be had) until the search is over.
  */
 #ifndef SEEP_SCAN_SCAN_H
 #define SEEP_SCAN_SCAN_H
@@ -39,14 +39,15 @@ struct scan_order {
         void *context;
         /* Fill P with what the ledger has now. */
         void (*collect)(void *context, struct profile *p);
-        /* All threads were stopped for a moment.  COPIED: the program may leave, if it is at its end. */
+        /* All threads were stopped for a moment.  COPIED: the program may leave, if it is at its
+         * end. */
         void (*stopped)(void *context, bool copied);
         /* The program is not needed any more; so many blocks are definitely lost. */
         void (*read)(void *context, uint64_t definite);
 };
 
-/* Fill P with a recording of this moment, verdicts and (if wanted) the graph.  false: the process could not be searched (E says why); P then
- * is what collect() gave, with scans[0].trouble. */
+/* Fill P with a recording of this moment, verdicts and (if wanted) the graph.  false: the process
+ * could not be searched (E says why); P then is what collect() gave, with scans[0].trouble. */
 bool scan_run(const struct scan_order *o, struct profile *p, struct err *e);
 
 /* A process that is not recorded, or a core file. */
@@ -59,8 +60,9 @@ struct scan_target {
         uint64_t lost_count;
 };
 
-/* The same of T: its blocks are those that glibc's malloc has (allocator/glibc.h).  P is empty; or, with
- * a core, what was recorded of that process: blocks at the same addresses keep their stacks. */
+/* The same of T: its blocks are those that glibc's malloc has (allocator/glibc.h).  P is
+ * empty; or, with a core, what was recorded of that process: blocks at the same
+ * addresses keep their stacks. */
 bool scan_unrecorded(const struct scan_target *t, struct profile *p, struct err *e);
 
 /* How much memory a search for leaks takes at the least, as far as it can be told before. */

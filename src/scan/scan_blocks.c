@@ -11,8 +11,8 @@
 
 /* ---- reading ---- */
 
-/* Nothing is said about a block when the release of another one from the same place was not seen, or when it is from before a fork that
- * other threads did not wait for: it may be free. */
+/* Nothing is said about a block when the release of another one from the same place was not seen,
+ * or when it is from before a fork that other threads did not wait for: it may be free. */
 static bool is_doubtful(const struct scan_entries *e, const struct ledger_block *b)
 {
         uint32_t site = LEDGER_BLOCK_SITE(*b);
@@ -50,11 +50,12 @@ static int by_address(const void *a, const void *b)
 
 void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t since_ms)
 {
-        struct shadow_visitor visitor = { .context = e, .take = take, .dead = since_ms != UINT32_MAX };
+        struct shadow_visitor visitor = { .context = e, .take = take,
+                                          .dead = since_ms != UINT32_MAX };
 
-        *e = (struct scan_entries){
-                .since_ms = since_ms, .fork_several = v->head.fork_several != 0, .fork_ms = v->head.fork_ms
-        };
+        *e = (struct scan_entries){ .since_ms = since_ms,
+                                    .fork_several = v->head.fork_several != 0,
+                                    .fork_ms = v->head.fork_ms };
         if (v->head.missed_frees) {
                 e->site_count = v->head.site_count;
                 e->sites = view_table(v, LEDGER_SITES, &e->site_count, sizeof *e->sites);
@@ -81,13 +82,17 @@ uint64_t scan_entries_find(const struct scan_entries *e, uint64_t address)
 
 uint32_t scan_moving(const struct view *v, struct search_range **out)
 {
-        uint32_t slots = view_count(v, LEDGER_SLOTS, v->head.slot_count, sizeof(struct ledger_slot)), count = 0;
+        uint32_t slots = view_count(v, LEDGER_SLOTS, v->head.slot_count,
+                                    sizeof(struct ledger_slot)),
+                 count = 0;
 
         *out = heap_zero(slots, sizeof **out);
         for (uint32_t i = 0; i < slots; i++) {
                 uint64_t moving[2];
 
-                view_read(v, LEDGER_SLOTS, i * sizeof(struct ledger_slot) + offsetof(struct ledger_slot, moving), moving, sizeof moving);
+                view_read(v, LEDGER_SLOTS,
+                          i * sizeof(struct ledger_slot) + offsetof(struct ledger_slot, moving),
+                          moving, sizeof moving);
                 if (moving[0] && moving[1] <= LEDGER_SIZE_MAX)
                         (*out)[count++] = (struct search_range){ moving[0], moving[0] + moving[1] };
         }
@@ -110,7 +115,8 @@ static void add(struct choice *c, const struct scan_entry *e, uint32_t flags)
                 c->room = c->room ? c->room * 2 : 4096;
                 c->at = heap_grow(c->at, c->room, sizeof *c->at);
         }
-        c->at[c->count++] = (struct search_block){ .address = e->address, .size = e->size, .flags = flags };
+        c->at[c->count++] = (struct search_block){ .address = e->address, .size = e->size,
+                                                   .flags = flags };
 }
 
 /* Of the one that was added last. */
@@ -125,12 +131,14 @@ static void note_known(struct choice *c, uint32_t bytes)
 
 static bool is_certain(const struct scan_entry *e, uint32_t moment_ms)
 {
-        return (e->flags & SCAN_ENTRY_LIVE) && (!(e->flags & SCAN_ENTRY_RECORDED) || e->ms < moment_ms);
+        return (e->flags & SCAN_ENTRY_LIVE) &&
+               (!(e->flags & SCAN_ENTRY_RECORDED) || e->ms < moment_ms);
 }
 
 static uint32_t certain_flags(const struct scan_entry *e)
 {
-        return (e->flags & SCAN_ENTRY_IGNORED ? SEARCH_BLOCK_IGNORED : 0) | (e->flags & SCAN_ENTRY_RECORDED ? 0 : SEARCH_BLOCK_PASSAGE);
+        return (e->flags & SCAN_ENTRY_IGNORED ? SEARCH_BLOCK_IGNORED : 0) |
+               (e->flags & SCAN_ENTRY_RECORDED ? 0 : SEARCH_BLOCK_PASSAGE);
 }
 
 /* Where the certain blocks have been passed, and where the next one begins. */
@@ -148,9 +156,11 @@ static uint64_t mapped_from(const struct sweep *s, const struct scan_entry *e)
         return m ? m->end - e->address : 0;
 }
 
-/* A passage goes where no certain block is.  UNCERTAIN: what was there at the moment has been replaced, perhaps by something smaller, so it reaches
- * as far as it can: to the next certain block, or to the end of the mapping, behind which others are on their own. */
-static void add_passage(struct choice *to, struct sweep *s, const struct scan_entry *e, bool uncertain)
+/* A passage goes where no certain block is.  UNCERTAIN: what was there at the moment has been
+ * replaced, perhaps by something smaller, so it reaches as far as it can: to the next certain
+ * block, or to the end of the mapping, behind which others are on their own. */
+static void add_passage(struct choice *to, struct sweep *s, const struct scan_entry *e,
+                        bool uncertain)
 {
         const struct search_block *b = s->certain->at;
         uint64_t last = to->count ? to->at[to->count - 1].address + to->at[to->count - 1].size : 0;
@@ -186,14 +196,16 @@ static void add_passage(struct choice *to, struct sweep *s, const struct scan_en
 }
 
 /* Entries of both lists in order of address, those that are certain left out. */
-static void find_passages(const struct scan_moment *m, const struct choice *certain, struct choice *passages)
+static void find_passages(const struct scan_moment *m, const struct choice *certain,
+                          struct choice *passages)
 {
         const struct scan_entries *now = m->now, *before = m->before;
         struct sweep s = { .certain = certain, .mappings = m->mappings };
         uint64_t i = 0, j = 0;
 
         while (i < now->count || j < before->count) {
-                bool first = j == before->count || (i < now->count && by_address(&now->at[i], &before->at[j]) <= 0);
+                bool first = j == before->count ||
+                             (i < now->count && by_address(&now->at[i], &before->at[j]) <= 0);
                 const struct scan_entry *e = first ? &now->at[i++] : &before->at[j++];
 
                 if (!first || !is_certain(e, m->ms))
@@ -215,7 +227,9 @@ static void join(const struct choice *certain, const struct choice *passages, st
         out->at = huge_array_zero(out->count, sizeof *out->at);
         out->known = heap_zero(out->count, sizeof *out->known);
         while (i < certain->count || j < passages->count) {
-                bool first = j == passages->count || (i < certain->count && !comes_before(&passages->at[j], &certain->at[i]));
+                bool first = j == passages->count ||
+                             (i < certain->count &&
+                              !comes_before(&passages->at[j], &certain->at[i]));
 
                 out->at[i + j] = first ? certain->at[i] : passages->at[j];
                 if (!first)

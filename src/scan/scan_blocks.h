@@ -3,8 +3,9 @@
  * scan_blocks.h -- the blocks of a process at the moment of a search for leaks.
  *
  * Room:   outside, in the process that makes a search.
- * Keeps:  a process that is held has one list.  One that goes on while we read has three: what was there before the moment, what is
- *         there after it, and what was freed since.  Blocks that may or may not have been there are passages (leak/search.h).
+ * Keeps:  a process that is held has one list.  One that goes on while we read has three: what was
+ *         there before the moment, what is there after it, and what was freed since.  Blocks that
+ *         may or may not have been there are passages (leak/search.h).
  */
 #ifndef SEEP_SCAN_SCAN_BLOCKS_H
 #define SEEP_SCAN_SCAN_BLOCKS_H
@@ -49,14 +50,17 @@ uint32_t scan_moving(const struct view *v, struct search_range **out);
 
 struct scan_list {
         struct search_block *at;
-        uint32_t *known; /* by block: of a passage, how many bytes of it were a block for sure, 0 all; NULL: there are no such passages */
+        uint32_t *known; /* by block: of a passage, how many bytes of it were a block for sure, 0
+                          * all; NULL: there are no such passages */
         uint64_t count;
 };
 
-/* What is known of a moment: NOW was read after it, BEFORE (NULL: NOW was read at the very moment) before it. */
+/* What is known of a moment: NOW was read after it, BEFORE (NULL: NOW was read at
+ * the very moment) before it. */
 struct scan_moment {
         const struct scan_entries *now, *before;
-        const struct mappings *mappings; /* at the moment; a passage ends with its mapping.  Not used without BEFORE */
+        const struct mappings *mappings; /* at the moment; a passage ends with its
+                                          * mapping.  Not used without BEFORE */
         uint32_t ms;
 };
 

@@ -21,7 +21,8 @@ static bool comes_before(const struct profile_block *a, const struct search_bloc
 }
 
 /* Both lists are sorted alike; what is in one only is passed over. */
-static void match(struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p)
+static void match(struct scan_origin *o, const struct scan_origin_input *in,
+                  const struct profile *p)
 {
         struct packed_walk w;
         bool more;
@@ -33,8 +34,8 @@ static void match(struct scan_origin *o, const struct scan_origin_input *in, con
 
                 while (more && comes_before(w.block, b))
                         more = packed_next(&w);
-                if (more && w.block->address == b->address && w.block->size == b->size && w.block->birth_ms < in->moment_ms &&
-                    !(b->flags & SEARCH_BLOCK_PASSAGE)) {
+                if (more && w.block->address == b->address && w.block->size == b->size &&
+                    w.block->birth_ms < in->moment_ms && !(b->flags & SEARCH_BLOCK_PASSAGE)) {
                         o->places[i] = w.block->site;
                         o->block_of[i] = (uint32_t)w.index + 1;
                         more = packed_next(&w);
@@ -45,7 +46,8 @@ static void match(struct scan_origin *o, const struct scan_origin_input *in, con
 
 /* ---- places ---- */
 
-/* Innermost frames that stacks have in common, as a tree: a place is one frame more than the wider place it hangs on. */
+/* Innermost frames that stacks have in common, as a tree: a place is one frame more than the
+ * wider place it hangs on. */
 struct places {
         struct scan_origin *o;
         uint64_t *pcs; /* by place */
@@ -54,7 +56,8 @@ struct places {
 
 static uint32_t place_below(struct places *t, uint32_t wider, uint64_t pc)
 {
-        uint32_t place = TABLE_NUMBER(&t->table, table_hash(pc, wider), n, t->o->wider[n] == wider && t->pcs[n] == pc);
+        uint32_t place = TABLE_NUMBER(&t->table, table_hash(pc, wider), n,
+                                      t->o->wider[n] == wider && t->pcs[n] == pc);
 
         if (place == t->o->place_count) {
                 t->o->wider[place] = wider;
@@ -69,7 +72,8 @@ static bool has_place(const struct profile *p, uint32_t site)
         return p->sites[site].live_blocks && p->sites[site].node < p->node_count;
 }
 
-/* From the innermost frame outwards.  Node 0 is no frame.  Without stacks all blocks are of one wide place. */
+/* From the innermost frame outwards.  Node 0 is no frame.  Without stacks all
+ * blocks are of one wide place. */
 static uint32_t place_of_stack(struct places *t, const struct profile *p, uint32_t node)
 {
         uint32_t place = 0;
@@ -99,7 +103,8 @@ static void find_places(struct scan_origin *o, const struct profile *p)
         free(t.pcs);
 }
 
-void scan_origin_find(struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p)
+void scan_origin_find(struct scan_origin *o, const struct scan_origin_input *in,
+                      const struct profile *p)
 {
         *o = (struct scan_origin){ .block_of = heap_zero(in->count, sizeof *o->block_of),
                                    .places = heap_zero(in->count, sizeof *o->places) };
@@ -117,14 +122,16 @@ void scan_origin_free(struct scan_origin *o)
 
 /* ---- arrays of no elements ---- */
 
-/* The count is as large as the alignment of the elements, 8 bytes or more, and in the last 8 of them. */
-static bool may_be_cookie(const struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p, uint64_t i)
+/* The count is as large as the alignment of the elements, 8 bytes or more, and in the last 8 of
+ * them. */
+static bool may_be_cookie(const struct scan_origin *o, const struct scan_origin_input *in,
+                          const struct profile *p, uint64_t i)
 {
         const struct search_block *b = &in->blocks[i];
         uint64_t size = b->size;
 
-        return size >= 8 && size <= COOKIE_MOST && !(size & (size - 1)) && b->address % size == 0 && o->places[i] &&
-               p->sites[o->places[i]].kind == LEDGER_KIND_NEW_ARRAY &&
+        return size >= 8 && size <= COOKIE_MOST && !(size & (size - 1)) && b->address % size == 0 &&
+               o->places[i] && p->sites[o->places[i]].kind == LEDGER_KIND_NEW_ARRAY &&
                (i + 1 == in->count || in->blocks[i + 1].address > b->address + size);
 }
 
@@ -140,7 +147,8 @@ static void mark_zeros(const struct scan_origin_input *in, const uint64_t *numbe
                         in->blocks[numbers[i]].flags |= SEARCH_BLOCK_NO_ELEMENTS;
 }
 
-void scan_origin_mark_arrays(const struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p)
+void scan_origin_mark_arrays(const struct scan_origin *o, const struct scan_origin_input *in,
+                             const struct profile *p)
 {
         uint64_t numbers[BATCH];
         size_t count = 0;

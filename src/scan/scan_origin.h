@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_origin.h -- what the recording knows of the blocks of a search: where they were allocated, and which are arrays of no elements.
+ * scan_origin.h -- what the recording knows of the blocks of a search: where they were allocated,
+ * and which are arrays of no elements.
  *
  * Room:   outside, in the process that makes a search.
  */
@@ -22,16 +23,19 @@ struct scan_origin_input {
 
 struct scan_origin {
         uint32_t *block_of; /* by searched block, 1 + the block of the profile; 0 none */
-        uint32_t *places;   /* by searched block, as in struct search_input; a site of the profile is a place of that number */
+        uint32_t *places;   /* by searched block, as in struct search_input; a site of the profile
+                             * is a place of that number */
         uint32_t *wider;
         uint32_t place_count;
 };
 
 /* Fill O, to be freed with scan_origin_free(). */
-void scan_origin_find(struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p);
+void scan_origin_find(struct scan_origin *o, const struct scan_origin_input *in,
+                      const struct profile *p);
 void scan_origin_free(struct scan_origin *o);
 
 /* Blocks that new T[0] gave get SEARCH_BLOCK_NO_ELEMENTS. */
-void scan_origin_mark_arrays(const struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p);
+void scan_origin_mark_arrays(const struct scan_origin *o, const struct scan_origin_input *in,
+                             const struct profile *p);
 
 #endif

@@ -17,20 +17,25 @@ static bool was_lost(const struct scan_result *r, const struct profile_block *b)
 {
         uint64_t low = FIND_FIRST(r->lost_count, i, r->lost[i].address < b->address);
 
-        return low < r->lost_count && r->lost[low].address == b->address && r->lost[low].birth_ms == b->birth_ms;
+        return low < r->lost_count && r->lost[low].address == b->address &&
+               r->lost[low].birth_ms == b->birth_ms;
 }
 
 /* An allocator holds what it got for itself in its own data, which is not searched. */
-static bool is_allocators(const struct scan_result *r, const struct profile *p, const struct profile_block *b)
+static bool is_allocators(const struct scan_result *r, const struct profile *p,
+                          const struct profile_block *b)
 {
-        return r->roots->allocator != PROFILE_NO_MODULE && p->nodes[p->sites[b->site].node].module == r->roots->allocator;
+        return r->roots->allocator != PROFILE_NO_MODULE &&
+               p->nodes[p->sites[b->site].node].module == r->roots->allocator;
 }
 
 /* About the searched block I, which is B of the profile. */
-static struct profile_verdict judge(const struct scan_result *r, const struct profile *p, uint64_t i, const struct profile_block *b)
+static struct profile_verdict judge(const struct scan_result *r, const struct profile *p,
+                                    uint64_t i, const struct profile_block *b)
 {
         const struct search_graph *g = r->graph;
-        struct profile_verdict v = { .leak = g->leak[i] == PROFILE_LEAK_UNKNOWN ? PROFILE_LEAK_REACHABLE : g->leak[i] };
+        struct profile_verdict v = {
+                .leak = g->leak[i] == PROFILE_LEAK_UNKNOWN ? PROFILE_LEAK_REACHABLE : g->leak[i] };
 
         if (v.leak > PROFILE_LEAK_REACHABLE && is_allocators(r, p, b))
                 v.leak = PROFILE_LEAK_REACHABLE;
@@ -50,7 +55,9 @@ static void add_content(const struct scan_result *r, struct profile *p, const st
         struct profile_content c = { .block = (uint32_t)w->index };
         uint64_t size = w->block->size;
 
-        c.bytes = (uint32_t)freeze_read(r->freeze, w->block->address, c.data, size < PROFILE_CONTENT_BYTES ? size : PROFILE_CONTENT_BYTES);
+        c.bytes = (uint32_t)freeze_read(r->freeze, w->block->address, c.data,
+                                        size < PROFILE_CONTENT_BYTES ? size
+                                                                     : PROFILE_CONTENT_BYTES);
         p->contents = heap_next(p->contents, p->content_count, sizeof *p->contents);
         p->contents[p->content_count++] = c;
 }
@@ -83,7 +90,8 @@ uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
 
 static uint32_t pointer_flags(uint32_t to)
 {
-        return (to & SEARCH_LINK_INTERIOR ? PROFILE_POINTER_INTERIOR : 0) | (to & SEARCH_LINK_IDIOM ? PROFILE_POINTER_IDIOM : 0);
+        return (to & SEARCH_LINK_INTERIOR ? PROFILE_POINTER_INTERIOR : 0) |
+               (to & SEARCH_LINK_IDIOM ? PROFILE_POINTER_IDIOM : 0);
 }
 
 static void store_holds(const struct scan_result *r, struct profile *p)
@@ -96,16 +104,19 @@ static void store_holds(const struct scan_result *r, struct profile *p)
                 uint32_t block = r->block_of[SEARCH_LINK_TO(*h)];
 
                 if (block)
-                        p->holds[p->hold_count++] = (struct profile_hold){ .at = h->at, .from = h->root, .to = block - 1,
-                                                                           .flags = pointer_flags(h->to) };
+                        p->holds[p->hold_count++] = (struct profile_hold){
+                                .at = h->at, .from = h->root, .to = block - 1,
+                                .flags = pointer_flags(h->to) };
         }
 }
 
-static struct profile_pointer pointer_of(const struct search_graph *g, const struct search_link *l, uint64_t size)
+static struct profile_pointer pointer_of(const struct search_graph *g, const struct search_link *l,
+                                         uint64_t size)
 {
         if (l->at == SEARCH_AT_ARENA)
                 return (struct profile_pointer){ .at = size, .flags = PROFILE_POINTER_ARENA };
-        return (struct profile_pointer){ .at = (uint64_t)l->at * g->unit, .flags = pointer_flags(l->to) };
+        return (struct profile_pointer){ .at = (uint64_t)l->at * g->unit,
+                                         .flags = pointer_flags(l->to) };
 }
 
 static void store_pointers(const struct scan_result *r, struct profile *p)
@@ -137,7 +148,8 @@ void scan_store_graph(struct scan_result *r, struct profile *p)
         store_pointers(r, p);
 }
 
-/* ---- what a search found just before the end of a process, put into the recording of that end ---- */
+/* ---- what a search found just before the end of a process, put into the recording of that end
+ * ---- */
 
 static bool comes_before(const struct profile_block *a, const struct profile_block *b)
 {
@@ -176,15 +188,19 @@ static uint32_t same_module(const struct profile *one, const struct profile *p, 
 {
         const struct profile_module *m = module < one->module_count ? &one->modules[module] : NULL;
 
-        for (uint32_t i = 0; m && i < p->module_count; i++) /* addresses of what was found are those of that time */
-                if (p->modules[i].start == m->start && p->modules[i].bias == m->bias && strcmp(p->modules[i].path, m->path) == 0)
+        /* Addresses of what was found are those of that time. */
+        for (uint32_t i = 0; m && i < p->module_count; i++)
+                if (p->modules[i].start == m->start && p->modules[i].bias == m->bias &&
+                    strcmp(p->modules[i].path, m->path) == 0)
                         return i;
         return PROFILE_NO_MODULE;
 }
 
 static uint32_t same_region(const struct profile *one, const struct profile *p, uint32_t region)
 {
-        const struct profile_region *r = region && region <= one->region_count ? &one->regions[region - 1] : NULL;
+        const struct profile_region *r = region && region <= one->region_count
+                                                 ? &one->regions[region - 1]
+                                                 : NULL;
         uint32_t i = r ? collect_regions_up_to(p, r->start) : 0;
 
         return i && p->regions[i - 1].start == r->start ? i : 0;
@@ -267,7 +283,8 @@ void scan_merge(struct profile *scanned, struct profile *p)
                 for (uint32_t i = 0; i < scanned->content_count; i++)
                         if (map[p->contents[i].block]) {
                                 p->contents[p->content_count] = p->contents[i];
-                                p->contents[p->content_count++].block = map[p->contents[i].block] - 1;
+                                p->contents[p->content_count++].block = map[p->contents[i].block] -
+                                                                        1;
                         }
                 scanned->content_count = 0;
                 move_roots(scanned, p);

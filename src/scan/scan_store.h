@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_store.h -- what a search found, in the terms of a profile: of its own moment, or of an end that came just after.
+ * scan_store.h -- what a search found, in the terms of a profile: of its own moment, or of an
+ * end that came just after.
  */
 #ifndef SEEP_SCAN_SCAN_STORE_H
 #define SEEP_SCAN_SCAN_STORE_H
@@ -21,17 +22,19 @@ struct scan_result {
         const uint32_t *block_of; /* by searched block, 1 + the block of the profile; 0 none */
 };
 
-/* Verdicts for all blocks of P, and the first bytes of lost ones.  Blocks that are younger than the search, and those that the loader keeps
- * thread-local storage in, count as reachable.  Returns how many are definitely lost. */
+/* Verdicts for all blocks of P, and the first bytes of lost ones.  Blocks that are younger than the
+ * search, and those that the loader keeps thread-local storage in, count as reachable.  Returns how
+ * many are definitely lost. */
 uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p);
 
 /* Roots and pointers. */
 void scan_store_graph(struct scan_result *r, struct profile *p);
 
-/* ---- what a search found just before the end of a process, put into the recording of that end ---- */
+/* ---- what a search found just before the end of a process, put into the recording of that end
+ * ---- */
 
-/* Move the findings of SCANNED into P, whose blocks may be some more or fewer by now.  Blocks that were not searched count as reachable.
- * SCANNED is freed. */
+/* Move the findings of SCANNED into P, whose blocks may be some more or fewer by now.  Blocks that
+ * were not searched count as reachable.  SCANNED is freed. */
 void scan_merge(struct profile *scanned, struct profile *p);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * segments.c -- address space cut into ranges, the last word about each address counts.
  *
- * Cost:   a change moves what lies between it and the last change: those who come in the order of addresses cost nothing.
+ * Cost:   a change moves what lies between it and the last change: those who come in the order
+ *         of addresses cost nothing.
  */
 #include "scan/segments.h"
 
@@ -36,7 +37,8 @@ static void open_at(struct segments *s, uint32_t index)
         if (index < s->before)
                 memmove(s->at + index + unused, s->at + index, (s->before - index) * sizeof *s->at);
         else if (index > s->before)
-                memmove(s->at + s->before, s->at + s->before + unused, (index - s->before) * sizeof *s->at);
+                memmove(s->at + s->before, s->at + s->before + unused,
+                        (index - s->before) * sizeof *s->at);
         s->before = index;
 }
 

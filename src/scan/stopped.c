@@ -41,7 +41,8 @@ struct stopped {
 
 /* ---- what libdwfl asks ---- */
 
-static int find_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base, char **file_name, Elf **elf)
+static int find_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base,
+                    char **file_name, Elf **elf)
 {
         const char *path = *data;
         int fd;
@@ -53,8 +54,8 @@ static int find_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr ba
         return fd;
 }
 
-static int find_no_debuginfo(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base, const char *file, const char *link,
-                             GElf_Word crc, char **out)
+static int find_no_debuginfo(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base,
+                             const char *file, const char *link, GElf_Word crc, char **out)
 {
         (void)m, (void)data, (void)name, (void)base, (void)file, (void)link, (void)crc, (void)out;
         return -1;
@@ -96,7 +97,8 @@ static bool set_registers(Dwfl_Thread *thread, void *argument)
                 values[i] = u->thread->registers[i]; /* in DWARF's order */
         if (!dwfl_thread_state_registers(thread, 0, FREEZE_REGISTERS, values))
                 return false;
-        if (ARCH_STACK_REGISTER >= FREEZE_REGISTERS && !dwfl_thread_state_registers(thread, ARCH_STACK_REGISTER, 1, &sp))
+        if (ARCH_STACK_REGISTER >= FREEZE_REGISTERS &&
+            !dwfl_thread_state_registers(thread, ARCH_STACK_REGISTER, 1, &sp))
                 return false;
         if (ARCH_PC_REGISTER)
                 return dwfl_thread_state_registers(thread, ARCH_PC_REGISTER, 1, &pc);
@@ -131,12 +133,17 @@ static int take_frame(Dwfl_Frame *frame, void *argument)
         Dwarf_Word sp;
         bool exact;
 
-        if (u->depth >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) || dwfl_frame_reg(frame, ARCH_STACK_REGISTER, &sp) != 0)
+        if (u->depth >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) ||
+            dwfl_frame_reg(frame, ARCH_STACK_REGISTER, &sp) != 0)
                 return DWARF_CB_ABORT;
         end_last(u, sp);
         p->frames = heap_next(p->frames, p->frame_count, sizeof *p->frames);
-        p->frames[p->frame_count++] = (struct profile_frame){
-                .low = sp, .high = sp, .pc = pc, .tid = u->thread->tid, .module = module_at(p, pc), .exact = exact };
+        p->frames[p->frame_count++] = (struct profile_frame){ .low = sp,
+                                                              .high = sp,
+                                                              .pc = pc,
+                                                              .tid = u->thread->tid,
+                                                              .module = module_at(p, pc),
+                                                              .exact = exact };
         u->depth++;
         return DWARF_CB_OK;
 }
@@ -150,7 +157,8 @@ void stopped_end_frames(struct profile *p)
                 for (uint32_t i = 0; outermost && i < p->root_count; i++) {
                         const struct profile_root *r = &p->roots[i];
 
-                        if (r->kind == PROFILE_ROOT_STACK && r->start <= f->low + ARCH_RED_ZONE && f->low < r->end)
+                        if (r->kind == PROFILE_ROOT_STACK && r->start <= f->low + ARCH_RED_ZONE &&
+                            f->low < r->end)
                                 f->high = r->end;
                 }
         }
@@ -165,7 +173,8 @@ void stopped_frames(struct stopped *s, struct profile *p)
                 s->unwind.thread = &f->threads[i];
                 s->unwind.depth = 0;
                 if (f->threads[i].stopped)
-                        dwfl_getthread_frames(s->dwfl, (pid_t)f->threads[i].tid, take_frame, &s->unwind);
+                        dwfl_getthread_frames(s->dwfl, (pid_t)f->threads[i].tid, take_frame,
+                                              &s->unwind);
         }
 }
 
@@ -175,9 +184,11 @@ void stopped_frames(struct stopped *s, struct profile *p)
 static bool is_between(const struct unwind *u, uint64_t pc)
 {
         const struct profile *p = u->p;
-        static const char *const names[] = { "/libc.so", "/libc-", "/ld-linux", "/ld-musl", "/ld-", "/libpthread" };
+        static const char *const names[] = { "/libc.so", "/libc-", "/ld-linux", "/ld-musl", "/ld-",
+                                             "/libpthread" };
         uint32_t module = module_at(p, pc);
-        const char *name = module == PROFILE_NO_MODULE ? NULL : strrchr(p->modules[module].path, '/');
+        const char *name = module == PROFILE_NO_MODULE ? NULL
+                                                       : strrchr(p->modules[module].path, '/');
 
         for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
                 if (strncmp(name, names[i], strlen(names[i])) == 0)
@@ -207,7 +218,8 @@ static int find_program(Dwfl_Frame *frame, void *argument)
         Dwarf_Word sp;
         bool exact;
 
-        if (u->depth++ >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) || dwfl_frame_reg(frame, ARCH_STACK_REGISTER, &sp) != 0)
+        if (u->depth++ >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) ||
+            dwfl_frame_reg(frame, ARCH_STACK_REGISTER, &sp) != 0)
                 return DWARF_CB_ABORT;
         u->back->sp = sp;
         if (is_between(u, pc - !exact))
@@ -263,12 +275,17 @@ static void report_modules(struct stopped *s)
 struct stopped *stopped_open(const struct freeze *f, const struct profile *p, const struct view *v)
 {
         static char *no_debug_path = NULL;
-        static const Dwfl_Callbacks callbacks = { .find_elf = find_elf, .find_debuginfo = find_no_debuginfo, .debuginfo_path = &no_debug_path };
-        static const Dwfl_Thread_Callbacks threads = { .next_thread = next_thread, .get_thread = get_thread, .memory_read = read_memory,
+        static const Dwfl_Callbacks callbacks = { .find_elf = find_elf,
+                                                  .find_debuginfo = find_no_debuginfo,
+                                                  .debuginfo_path = &no_debug_path };
+        static const Dwfl_Thread_Callbacks threads = { .next_thread = next_thread,
+                                                       .get_thread = get_thread,
+                                                       .memory_read = read_memory,
                                                        .set_initial_registers = set_registers };
         struct stopped *s = heap_zero(1, sizeof *s);
 
-        s->unwind = (struct unwind){ .freeze = f, .p = p, .thread = f->threads, .own = v->head.own_module };
+        s->unwind = (struct unwind){ .freeze = f, .p = p, .thread = f->threads,
+                                     .own = v->head.own_module };
         s->paths = heap_zero(p->module_count, sizeof *s->paths);
         s->dwfl = f->thread_count ? dwfl_begin(&callbacks) : NULL;
         if (!s->dwfl)

@@ -24,7 +24,9 @@ static uint64_t find_in_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *head)
 
         for (uint64_t i = 0; i < count; i++) {
                 GElf_Sym symbol;
-                const char *name = gelf_getsym(data, (int)i, &symbol) ? elf_strptr(elf, head->sh_link, symbol.st_name) : NULL;
+                const char *name = gelf_getsym(data, (int)i, &symbol)
+                                           ? elf_strptr(elf, head->sh_link, symbol.st_name)
+                                           : NULL;
 
                 if (name && symbol.st_shndx != SHN_UNDEF && strcmp(name, FUNCTION) == 0)
                         return symbol.st_value;
@@ -39,7 +41,8 @@ static uint64_t find_function(Elf *elf)
         for (Elf_Scn *section = NULL; !address && (section = elf_nextscn(elf, section));) {
                 GElf_Shdr head;
 
-                if (gelf_getshdr(section, &head) && (head.sh_type == SHT_SYMTAB || head.sh_type == SHT_DYNSYM))
+                if (gelf_getshdr(section, &head) &&
+                    (head.sh_type == SHT_SYMTAB || head.sh_type == SHT_DYNSYM))
                         address = find_in_table(elf, section, &head);
         }
         return address;
@@ -55,7 +58,8 @@ static uint64_t find_in_file(const struct freeze *f, const struct profile_module
         if (snprintf(path, sizeof path, "%s%s", f->root, m->path) >= (int)sizeof path)
                 return 0;
         fd = open(path, O_RDONLY | O_CLOEXEC);
-        elf = fd >= 0 && elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+        elf = fd >= 0 && elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ_MMAP, NULL)
+                                                            : NULL;
         if (elf)
                 address = find_function(elf);
         elf_end(elf);

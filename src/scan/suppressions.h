@@ -2,8 +2,9 @@
 /*
  * suppressions.h -- leaks that a program itself says are none: __lsan_default_suppressions().
  *
- * Keeps:  nothing of the program is run.  The function is found in the symbol table of its file, and its code is read: it returns the address
- *         of a text, which compilers do in one instruction.
+ * Keeps:  nothing of the program is run.  The function is found in the symbol table of
+ *         its file, and its code is read: it returns the address of a text, which
+ *         compilers do in one instruction.
  */
 #ifndef SEEP_SCAN_SUPPRESSIONS_H
 #define SEEP_SCAN_SUPPRESSIONS_H

@@ -19,15 +19,18 @@ static void read_header(const ElfW(Phdr) *h, uint64_t bias, struct tls_module *o
 {
         if (h->p_type == PT_TLS) {
                 out->tls_bytes = h->p_memsz;
-                out->tls_alignment = h->p_align && !(h->p_align & (h->p_align - 1)) ? h->p_align : 1;
+                out->tls_alignment = h->p_align && !(h->p_align & (h->p_align - 1)) ? h->p_align
+                                                                                    : 1;
         }
         if (h->p_type == PT_DYNAMIC)
                 out->dynamic = bias + h->p_vaddr;
         if (h->p_type == PT_LOAD && (h->p_flags & PF_W) && out->data_count < TLS_DATA_MAX)
-                out->data[out->data_count++] = (struct search_range){ bias + h->p_vaddr, bias + h->p_vaddr + h->p_memsz };
+                out->data[out->data_count++] = (struct search_range){
+                        bias + h->p_vaddr, bias + h->p_vaddr + h->p_memsz };
 }
 
-/* The file begins at START.  The ledger knows the difference to its addresses only of modules that were on a stack. */
+/* The file begins at START.  The ledger knows the difference to its addresses only of
+ * modules that were on a stack. */
 static uint64_t find_bias(const ElfW(Phdr) *headers, uint32_t count, uint64_t start)
 {
         for (uint32_t i = 0; i < count; i++)
@@ -42,9 +45,12 @@ static bool read_headers(const struct tls *t, uint64_t start, struct tls_module 
         ElfW(Ehdr) head;
 
         *out = (struct tls_module){ 0 };
-        if (freeze_read(t->freeze, start, &head, sizeof head) != sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-            head.e_ident[EI_CLASS] != (TLS_WORD == 8 ? ELFCLASS64 : ELFCLASS32) || head.e_phentsize != sizeof *headers || head.e_phnum > TLS_HEADERS_MAX ||
-            freeze_read(t->freeze, start + head.e_phoff, headers, head.e_phnum * sizeof *headers) != head.e_phnum * sizeof *headers)
+        if (freeze_read(t->freeze, start, &head, sizeof head) != sizeof head ||
+            memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+            head.e_ident[EI_CLASS] != (TLS_WORD == 8 ? ELFCLASS64 : ELFCLASS32) ||
+            head.e_phentsize != sizeof *headers || head.e_phnum > TLS_HEADERS_MAX ||
+            freeze_read(t->freeze, start + head.e_phoff, headers, head.e_phnum * sizeof *headers) !=
+                    head.e_phnum * sizeof *headers)
                 return false;
         out->readable = true;
         for (uint32_t i = 0; i < head.e_phnum; i++)
@@ -73,7 +79,8 @@ static uint64_t find_debug(const struct tls *t, uint64_t dynamic)
         for (uint32_t i = 0; i < TLS_DYNAMIC_MAX; i++) {
                 ElfW(Dyn) d;
 
-                if (freeze_read(t->freeze, dynamic + i * sizeof d, &d, sizeof d) != sizeof d || d.d_tag == DT_NULL)
+                if (freeze_read(t->freeze, dynamic + i * sizeof d, &d, sizeof d) != sizeof d ||
+                    d.d_tag == DT_NULL)
                         return 0;
                 if (d.d_tag == DT_DEBUG)
                         return d.d_un.d_ptr;
@@ -89,7 +96,8 @@ static uint32_t module_with(const struct tls *t, uint64_t dynamic)
         return PROFILE_NO_MODULE;
 }
 
-/* struct link_map begins with: l_addr, l_name, l_ld, l_next.  What is in the list and no module of ours (there is none) has a number, too. */
+/* struct link_map begins with: l_addr, l_name, l_ld, l_next.  What is in the list and no module of
+ * ours (there is none) has a number, too. */
 static void read_list(struct tls *t, uint64_t map)
 {
         uintptr_t link[4];
@@ -101,7 +109,9 @@ static void read_list(struct tls *t, uint64_t map)
                 if (freeze_read(t->freeze, map, link, sizeof link) != sizeof link)
                         return;
                 index = module_with(t, link[2]);
-                if ((index != PROFILE_NO_MODULE ? tls_module(t, index, &m) : read_headers(t, link[0], &m)) && m.tls_bytes) {
+                if ((index != PROFILE_NO_MODULE ? tls_module(t, index, &m)
+                                                : read_headers(t, link[0], &m)) &&
+                    m.tls_bytes) {
                         t->order = heap_grow(t->order, t->order_count + 1, sizeof *t->order);
                         t->order[t->order_count++] = index;
                 }
@@ -112,7 +122,8 @@ void tls_open(struct tls *t, const struct freeze *f, const struct profile *p)
 {
         uint64_t debug = 0;
 
-        *t = (struct tls){ .freeze = f, .p = p, .modules = heap_zero(p->module_count, sizeof *t->modules) };
+        *t = (struct tls){ .freeze = f, .p = p,
+                           .modules = heap_zero(p->module_count, sizeof *t->modules) };
         for (uint32_t i = 0; i < p->module_count; i++) {
                 t->musl = t->musl || strstr(p->modules[i].path, "ld-musl");
                 if (p->modules[i].gone_ms || !read_headers(t, p->modules[i].start, &t->modules[i]))
@@ -133,7 +144,8 @@ void tls_close(struct tls *t)
 
 /* ---- blocks ---- */
 
-/* The thread's entry for the module with NUMBER; 0: nothing yet.  dtv: in glibc pairs of words, in musl single ones. */
+/* The thread's entry for the module with NUMBER; 0: nothing yet.  dtv: in glibc pairs of
+ * words, in musl single ones. */
 static uint64_t entry(const struct tls *t, uint64_t dtv, uint32_t number)
 {
         uint64_t value = word_at(t, dtv + (t->musl ? 1 : 2) * TLS_WORD * number);
@@ -149,7 +161,8 @@ static uint32_t static_block(const struct tls *t, uint64_t tp, struct tls_block 
 
                 if (!bytes || bytes > tp || strcmp(t->p->modules[i].path, t->p->meta.exe) != 0)
                         continue;
-                *block = (struct tls_block){ (tp - bytes) & ~(t->modules[i].tls_alignment - 1), tp, i };
+                *block = (struct tls_block){ (tp - bytes) & ~(t->modules[i].tls_alignment - 1), tp,
+                                             i };
                 return 1;
         }
         return 0;
@@ -157,7 +170,8 @@ static uint32_t static_block(const struct tls *t, uint64_t tp, struct tls_block 
 
 uint32_t tls_blocks(const struct tls *t, uint64_t tp, struct tls_block **blocks)
 {
-        uint64_t dtv = word_at(t, tp + (uint64_t)(int64_t)(t->musl ? ARCH_DTV_AT_MUSL : ARCH_DTV_AT));
+        uint64_t dtv = word_at(t,
+                               tp + (uint64_t)(int64_t)(t->musl ? ARCH_DTV_AT_MUSL : ARCH_DTV_AT));
         uint32_t count = 0;
 
         *blocks = heap_zero(t->order_count + 1, sizeof **blocks);
@@ -170,7 +184,8 @@ uint32_t tls_blocks(const struct tls *t, uint64_t tp, struct tls_block **blocks)
                 uint64_t start = entry(t, dtv, i + 1);
 
                 if (start && t->order[i] != PROFILE_NO_MODULE && tls_module(t, t->order[i], &m))
-                        (*blocks)[count++] = (struct tls_block){ start, start + m.tls_bytes, t->order[i] };
+                        (*blocks)[count++] = (struct tls_block){ start, start + m.tls_bytes,
+                                                                 t->order[i] };
         }
         return count;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tls.h -- where modules keep their writable data and their thread-local storage, read from the memory of a held process.
+ * tls.h -- where modules keep their writable data and their thread-local storage, read from the
+ * memory of a held process.
  *
  * Keeps:  the process is not trusted: what makes no sense is left out.
  *
- * Thread-local storage of a module has a number, in the order in which the modules that have some were loaded; the thread's dtv leads from
- * it to the memory.  glibc and musl tell the number nowhere that is public: the order is that of the loader's list, which is right unless
- * modules were unloaded in between.  The size must fit, else the block has no module.
+ * Thread-local storage of a module has a number, in the order in which the modules that have some
+ * were loaded; the thread's dtv leads from it to the memory.  glibc and musl tell the number
+ * nowhere that is public: the order is that of the loader's list, which is right unless modules
+ * were unloaded in between.  The size must fit, else the block has no module.
  */
 #ifndef SEEP_SCAN_TLS_H
 #define SEEP_SCAN_TLS_H
@@ -33,7 +35,8 @@ struct tls {
         const struct freeze *freeze;
         const struct profile *p;
         struct tls_module *modules; /* by module of the profile */
-        uint32_t *order; /* modules with thread-local storage, by number less one; PROFILE_NO_MODULE: not one of the profile's */
+        uint32_t *order; /* modules with thread-local storage, by number less one;
+                          * PROFILE_NO_MODULE: not one of the profile's */
         uint32_t order_count;
         bool musl;
 };
@@ -50,8 +53,8 @@ void tls_close(struct tls *t);
 /* What the headers of module INDEX say; false: they cannot be read. */
 bool tls_module(const struct tls *t, uint32_t index, struct tls_module *out);
 
-/* All blocks of the thread with thread pointer TP; of a static program, whose loader keeps no list, the one below TP.  *BLOCKS is to be
- * freed. */
+/* All blocks of the thread with thread pointer TP; of a static program, whose loader keeps no list,
+ * the one below TP.  *BLOCKS is to be freed. */
 uint32_t tls_blocks(const struct tls *t, uint64_t tp, struct tls_block **blocks);
 
 #endif

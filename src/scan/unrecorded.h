@@ -30,8 +30,8 @@ struct unrecorded {
 /* Fill P's meta with what the kernel tells about F, or its core. */
 void unrecorded_about(struct profile *p, const struct freeze *f);
 
-/* Whether P was recorded of the process whose core is F, of the file CORE; false: E says why not.  What
- * an earlier search found is dropped from P. */
+/* Whether P was recorded of the process whose core is F, of the file CORE; false: E says why not.
+ * What an earlier search found is dropped from P. */
 bool unrecorded_is_of(struct profile *p, const struct freeze *f, const char *core, struct err *e);
 
 /* Fill P with the modules and threads of F. */

@@ -178,9 +178,11 @@ static void finish(struct client *c)
 
 void client_write(struct client *c)
 {
-        size_t body = c->no_body ? 0 : c->body->text.length, head = c->head.length, all = head + body;
+        size_t body = c->no_body ? 0 : c->body->text.length, head = c->head.length,
+               all = head + body;
         size_t skip = c->sent > head ? c->sent - head : 0;
-        struct iovec parts[2] = { { c->head.data + (c->sent < head ? c->sent : head), c->sent < head ? head - c->sent : 0 },
+        struct iovec parts[2] = { { c->head.data + (c->sent < head ? c->sent : head),
+                                    c->sent < head ? head - c->sent : 0 },
                                   { c->body->text.data + (body ? skip : 0), body - skip } };
         struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
         ssize_t sent = sendmsg(c->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client.h -- one connection of an HTTP client: what it sent, what it waits for, what it still gets.
+ * client.h -- one connection of an HTTP client: what it sent, what it waits for, what it still
+ * gets.
  *
  * Room:   outside, serve/ only.  Driven by the loop of serve.c; never blocks.
- * Keeps:  every state but waiting for our own work has a deadline, however slowly the client sends or takes.
+ * Keeps:  every state but waiting for our own work has a deadline, however slowly
+ *         the client sends or takes.
  */
 #ifndef SEEP_SERVE_CLIENT_H
 #define SEEP_SERVE_CLIENT_H
@@ -19,7 +21,8 @@ enum client_state {
         CLIENT_READING, /* a request comes, or will */
         CLIENT_WAITING, /* for the answer to ORDER */
         CLIENT_WRITING,
-        CLIENT_LEAVING, /* everything is sent; what it still sends is thrown away, so that it reads to the end */
+        CLIENT_LEAVING, /* everything is sent; what it still sends is thrown away, so
+                         * that it reads to the end */
         CLIENT_GONE
 };
 
@@ -40,7 +43,8 @@ struct client {
 void client_init(struct client *c, int fd);
 void client_free(struct client *c);
 
-/* Read what is there.  true: R is a request to be answered (by client_answer() or client_wait()). */
+/* Read what is there.  true: R is a request to be answered (by client_answer() or
+ * client_wait()). */
 bool client_read(struct client *c, struct request *r);
 
 /* The same for what was read before, together with the last request. */

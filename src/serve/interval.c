@@ -34,10 +34,12 @@ static uint64_t key_of_build(const struct profile_module *m)
         return key;
 }
 
-/* By node: its whole stack.  Addresses alone are not enough: another library may be loaded where one was, and the same one elsewhere. */
+/* By node: its whole stack.  Addresses alone are not enough: another library may be loaded where
+ * one was, and the same one elsewhere. */
 static uint64_t *key_nodes(const struct profile *p)
 {
-        uint64_t *keys = heap_zero(p->node_count, sizeof *keys), *modules = heap_zero(p->module_count, sizeof *modules);
+        uint64_t *keys = heap_zero(p->node_count, sizeof *keys),
+                 *modules = heap_zero(p->module_count, sizeof *modules);
 
         for (uint32_t i = 0; i < p->module_count; i++)
                 modules[i] = mix(key_of_text(p->modules[i].path), key_of_build(&p->modules[i]));
@@ -46,7 +48,10 @@ static uint64_t *key_nodes(const struct profile *p)
 
                 uint64_t bias = n->module < p->module_count ? p->modules[n->module].bias : 0;
 
-                keys[i] = i > 1 ? mix(mix(keys[n->parent], n->pc - bias), n->exact + (n->module < p->module_count ? modules[n->module] : 0)) : i;
+                keys[i] = i > 1 ? mix(mix(keys[n->parent], n->pc - bias),
+                                      n->exact + (n->module < p->module_count ? modules[n->module]
+                                                                              : 0))
+                                : i;
         }
         free(modules);
         return keys;

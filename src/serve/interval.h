@@ -3,8 +3,8 @@
  * interval.h -- what a process allocated between two looks at it.
  *
  * Room:   outside, serve/ only.  Pure.
- * Keeps:  the sum over all intervals is what the last look counts, exactly: a stack that is met again is told by its addresses, whatever
- *         numbers the looks gave it.
+ * Keeps:  the sum over all intervals is what the last look counts, exactly: a stack that is met
+ *         again is told by its addresses, whatever numbers the looks gave it.
  */
 #ifndef SEEP_SERVE_INTERVAL_H
 #define SEEP_SERVE_INTERVAL_H
@@ -24,8 +24,8 @@ struct interval {
         uint32_t count;
 };
 
-/* Make the counts of allocations in P, a later look, those since the last one.  What is live stays as it is; threads and single blocks,
- * of which no earlier numbers are kept, go. */
+/* Make the counts of allocations in P, a later look, those since the last one.  What is live stays
+ * as it is; threads and single blocks, of which no earlier numbers are kept, go. */
 void interval_take(struct interval *i, struct profile *p);
 
 void interval_free(struct interval *i);

@@ -24,7 +24,8 @@ void latest_take(struct latest *s, struct profile *p, const struct symbol_option
         s->profile = p;
 }
 
-struct latest *latest_take_among(struct latest *all, uint32_t count, struct profile *p, const struct symbol_options *names)
+struct latest *latest_take_among(struct latest *all, uint32_t count, struct profile *p,
+                                 const struct symbol_options *names)
 {
         struct latest chosen;
         uint32_t i = 0;

@@ -12,16 +12,18 @@
 
 /* ---- a profile as the form that Pyroscope's /ingest takes: multipart/form-data (RFC 7578) ---- */
 
-/* sample type of the pprof, unit, how the server joins several: what was allocated adds up, what is in use does not */
+/* sample type of the pprof, unit, how the server joins several: what was allocated adds
+ * up, what is in use does not */
 #define FORM_TYPES(X)                                                   \
         X("alloc_objects", "objects", "sum")                            \
         X("alloc_space", "bytes", "sum")                                \
         X("inuse_objects", "objects", "average")                        \
         X("inuse_space", "bytes", "average")
 
-/* Nothing is cumulative: allocations are those of the interval.  Nothing is to be scaled by a sample rate. */
-#define FORM_TYPE(name, unit, aggregation)                                                                          \
-        ",\"" name "\":{\"units\":\"" unit "\",\"aggregation\":\"" aggregation            \
+/* Nothing is cumulative: allocations are those of the interval.  Nothing is to be
+ * scaled by a sample rate. */
+#define FORM_TYPE(name, unit, aggregation)                                     \
+        ",\"" name "\":{\"units\":\"" unit "\",\"aggregation\":\"" aggregation \
         "\",\"display-name\":\"" name "\",\"sampled\":false,\"cumulative\":false}"
 
 static const char form_config[] = FORM_TYPES(FORM_TYPE);
@@ -36,14 +38,17 @@ static void choose_boundary(const struct str *profile, char out[FORM_BOUNDARY_RO
         do {
                 if (getrandom(random, sizeof random, 0) < 0)
                         random[1]++; /* any other will do: it need not be a secret */
-                snprintf(out, FORM_BOUNDARY_ROOM, "seep-%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+                snprintf(out, FORM_BOUNDARY_ROOM, "seep-%016" PRIx64 "%016" PRIx64, random[0],
+                         random[1]);
         } while (profile->length && memmem(profile->data, profile->length, out, strlen(out)));
 }
 
-static void begin_part(struct str *out, const char *boundary, const char *name, const char *file, const char *type)
+static void begin_part(struct str *out, const char *boundary, const char *name, const char *file,
+                       const char *type)
 {
-        str_format(out, "--%s\r\nContent-Disposition: form-data; name=\"%s\"; filename=\"%s\"\r\nContent-Type: %s\r\n\r\n", boundary, name,
-                   file, type);
+        str_format(out,
+                   "--%s\r\nContent-Disposition: form-data; name=\"%s\"; filename=\"%s\"\r\n"
+                   "Content-Type: %s\r\n\r\n", boundary, name, file, type);
 }
 
 void push_form(const struct str *profile, struct str *body, struct str *type)
@@ -54,7 +59,8 @@ void push_form(const struct str *profile, struct str *body, struct str *type)
         begin_part(body, boundary, "profile", "profile.pprof", "application/octet-stream");
         str_bytes(body, str_get(profile), profile->length);
         str_text(body, "\r\n");
-        begin_part(body, boundary, "sample_type_config", "sample_type_config.json", "application/json");
+        begin_part(body, boundary, "sample_type_config", "sample_type_config.json",
+                   "application/json");
         str_format(body, "{%s}\r\n--%s--\r\n", form_config + 1, boundary);
         str_format(type, "multipart/form-data; boundary=%s", boundary);
 }
@@ -65,12 +71,14 @@ void push_form(const struct str *profile, struct str *body, struct str *type)
 #define OUTBOX_LAST_MS 60000u
 #define OUTBOX_HURRY_MS 300u
 
-void outbox_init(struct outbox *o, const struct push_target *t, struct push_http *h, void (*say)(const char *))
+void outbox_init(struct outbox *o, const struct push_target *t, struct push_http *h,
+                 void (*say)(const char *))
 {
         *o = (struct outbox){ .target = t, .http = h, .say = say, .told = -1 };
 }
 
-static void say(const struct outbox *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct outbox *o, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
 static void say(const struct outbox *o, const char *format, ...)
 {
         char text[1024];
@@ -110,11 +118,14 @@ static void make_room(struct outbox *o, size_t bytes)
 {
         uint32_t first = push_http_is_busy(o->http);
 
-        while (o->count > first && (o->count == OUTBOX_MAX || bytes_in(o) + bytes > OUTBOX_BYTES_MAX)) {
+        while (o->count > first &&
+               (o->count == OUTBOX_MAX || bytes_in(o) + bytes > OUTBOX_BYTES_MAX)) {
                 drop(o, first);
                 o->dropped++;
                 if (!o->told_drop)
-                        say(o, "%s accepts profiles too slowly, or not at all: the oldest ones in the queue are dropped", o->target->shown);
+                        say(o,
+                            "%s accepts profiles too slowly, or not at all: the oldest ones in the "
+                            "queue are dropped", o->target->shown);
                 o->told_drop = true;
         }
 }
@@ -140,7 +151,8 @@ bool outbox_is_empty(const struct outbox *o)
 
 bool outbox_is_open(const struct outbox *o)
 {
-        return o->failures || o->given_up || (o->count < OUTBOX_MAX && bytes_in(o) < OUTBOX_BYTES_MAX / 2);
+        return o->failures || o->given_up ||
+               (o->count < OUTBOX_MAX && bytes_in(o) < OUTBOX_BYTES_MAX / 2);
 }
 
 static void drop_all(struct outbox *o)
@@ -164,13 +176,17 @@ static void tell_trouble(struct outbox *o, const struct push_result *r)
                 return;
         o->told = r->status;
         if (r->status == 0)
-                say(o, "cannot push to %s now: %s; recording continues, and pushing is retried", o->target->shown, r->why);
+                say(o, "cannot push to %s now: %s; recording continues, and pushing is retried",
+                    o->target->shown, r->why);
         else if (is_passing(r->status))
-                say(o, "%s accepts no profiles now (status %ld%s%s); recording continues, and pushing is retried", o->target->shown, r->status,
-                    r->why[0] ? ": " : "", r->why);
+                say(o,
+                    "%s accepts no profiles now (status %ld%s%s); recording continues, and pushing "
+                    "is retried", o->target->shown, r->status, r->why[0] ? ": " : "", r->why);
         else
-                say(o, "%s rejects profiles with status %ld%s%s; they are dropped. Is the URL right, and do you have write access?",
-                    o->target->shown, r->status, r->why[0] ? ": " : "", r->why);
+                say(o,
+                    "%s rejects profiles with status %ld%s%s; they are dropped. Is the URL right, "
+                    "and do you have write access?", o->target->shown, r->status,
+                    r->why[0] ? ": " : "", r->why);
 }
 
 static uint64_t pause_ms(const struct outbox *o, const struct push_result *r)
@@ -219,7 +235,8 @@ void outbox_step(struct outbox *o)
         if (push_http_is_busy(o->http) && push_http_end(o->http, &r))
                 take_answer(o, &r);
         if (o->count && !push_http_is_busy(o->http) && clock_now_ns() >= o->due_ns)
-                push_http_start(o->http, str_get(&o->letters[0].url), str_get(&o->letters[0].type), &o->letters[0].body);
+                push_http_start(o->http, str_get(&o->letters[0].url), str_get(&o->letters[0].type),
+                                &o->letters[0].body);
 }
 
 void outbox_hurry(struct outbox *o)
@@ -233,6 +250,7 @@ void outbox_close(struct outbox *o, uint32_t unseen)
         drop_all(o);
         o->dropped += unseen;
         if (o->dropped)
-                say(o, "%" PRIu64 " %s not delivered to %s", o->dropped, o->dropped == 1 ? "profile was" : "profiles were", o->target->shown);
+                say(o, "%" PRIu64 " %s not delivered to %s", o->dropped,
+                    o->dropped == 1 ? "profile was" : "profiles were", o->target->shown);
         o->dropped = 0;
 }

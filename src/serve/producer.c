@@ -29,7 +29,8 @@ static bool is_order(const char *order, const char *word, struct request_text *q
         return true;
 }
 
-static bool fulfil(struct served *x, const char *order, struct producer_head *head, struct str *out, struct err *e)
+static bool fulfil(struct served *x, const char *order, struct producer_head *head, struct str *out,
+                   struct err *e)
 {
         struct request_text query;
 
@@ -64,7 +65,8 @@ static bool work(struct served *x, int fd)
         order[got] = 0;
         body = answer(x, order, &head);
         head = (struct producer_head){ body->status, body->type, x->live, body->text.length };
-        good = io_write(fd, &head, sizeof head) && io_write(fd, str_get(&body->text), body->text.length);
+        good = io_write(fd, &head, sizeof head) &&
+               io_write(fd, str_get(&body->text), body->text.length);
         reply_leave(body);
         return good;
 }
@@ -116,7 +118,10 @@ bool producer_start(struct producer *d, const char *order)
 {
         if (!give(d, order)) { /* none yet, or it died meanwhile */
                 end_process(d);
-                if (!worker_start(&d->worker, &(struct worker_order){ .work = run, .context = d->served, .socket = SOCK_STREAM }) || !give(d, order))
+                if (!worker_start(&d->worker, &(struct worker_order){ .work = run,
+                                                                      .context = d->served,
+                                                                      .socket = SOCK_STREAM }) ||
+                    !give(d, order))
                         return false;
         }
         d->order = heap_text(order);
@@ -144,7 +149,8 @@ struct reply_body *producer_take(struct producer *d, bool *live)
                 end_process(d);
                 forget_order(d);
                 *live = d->served->live;
-                return reply_error(REPLY_FAILED, "the data of this view could not be prepared: out of memory?");
+                return reply_error(REPLY_FAILED,
+                                   "the data of this view could not be prepared: out of memory?");
         }
         str_bytes(&d->got, part, (size_t)got);
         if (!is_whole(d, &head))

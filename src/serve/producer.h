@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * producer.h -- a process that makes the data that clients ask for, one order after another, while serve.c goes on answering others.
+ * producer.h -- a process that makes the data that clients ask for, one order after another, while
+ * serve.c goes on answering others.
  *
- * Keeps:  it is forked with what it serves in memory; when it dies over an order, that one fails and the next one gets a new process.
+ * Keeps:  it is forked with what it serves in memory; when it dies over an order, that one fails
+ *         and the next one gets a new process.
  */
 #ifndef SEEP_SERVE_PRODUCER_H
 #define SEEP_SERVE_PRODUCER_H
@@ -24,10 +26,12 @@ struct producer {
 void producer_init(struct producer *d, struct served *x);
 void producer_close(struct producer *d);
 
-/* ORDER is "data?QUERY" or "source?QUERY".  Only when there is no other.  false: there can be no process now. */
+/* ORDER is "data?QUERY" or "source?QUERY".  Only when there is no other.  false:
+ * there can be no process now. */
 bool producer_start(struct producer *d, const char *order);
 
-/* What has come of the answer, when the descriptor is readable.  NULL: more will come.  LIVE: there will be newer data. */
+/* What has come of the answer, when the descriptor is readable.  NULL: more will come.  LIVE:
+ * there will be newer data. */
 struct reply_body *producer_take(struct producer *d, bool *live);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * push.c -- what happens in recorded processes, sent to a continuous-profiling server every few seconds: the observer's side.
+ * push.c -- what happens in recorded processes, sent to a continuous-profiling server every few
+ * seconds: the observer's side.
  */
 #include "serve/push.h"
 
@@ -40,7 +41,8 @@ static void say_nothing(const char *text)
         (void)text;
 }
 
-/* Signals of the terminal are for the program; we go when the observer goes.  Of the standard descriptors stderr is kept, to speak. */
+/* Signals of the terminal are for the program; we go when the observer goes.  Of the standard
+ * descriptors stderr is kept, to speak. */
 static void settle_process(const struct push_request *r)
 {
         static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
@@ -90,7 +92,8 @@ static bool wait_until_ready(int fd, struct err *e)
                 got = recv(fd, &said, sizeof said, 0);
         while (got < 0 && errno == EINTR);
         if (got != (ssize_t)sizeof said)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot push: the sending process did not start");
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "cannot push: the sending process did not start");
         if (!said.text[0])
                 return true;
         *e = said;
@@ -103,7 +106,9 @@ static struct push *start(const struct push_request *r, const struct push_target
 {
         struct push *p = heap_zero(1, sizeof *p);
 
-        if (!worker_start(&p->worker, &(struct worker_order){ .work = run, .context = &(struct job){ r, t }, .socket = SOCK_SEQPACKET })) {
+        if (!worker_start(&p->worker, &(struct worker_order){ .work = run,
+                                                              .context = &(struct job){ r, t },
+                                                              .socket = SOCK_SEQPACKET })) {
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot push");
                 free(p);
                 return NULL;
@@ -147,8 +152,9 @@ static bool tell(const struct push *p, uint32_t pid, int file, int flags)
         if (file >= 0) {
                 message.msg_control = control.room;
                 message.msg_controllen = sizeof control.room;
-                *CMSG_FIRSTHDR(&message) =
-                        (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof file) };
+                *CMSG_FIRSTHDR(&message) = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+                                                             .cmsg_type = SCM_RIGHTS,
+                                                             .cmsg_len = CMSG_LEN(sizeof file) };
                 memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &file, sizeof file);
         }
         return sendmsg(p->worker.fd, &message, flags | MSG_NOSIGNAL) >= 0;
@@ -177,7 +183,8 @@ void push_recorded(struct push *p, const struct profile *recording, const char *
 
         if (file < 0)
                 return;
-        p->lost += !tell(p, 0, file, MSG_DONTWAIT); /* when the process does not listen, nobody waits for it */
+        /* When the process does not listen, nobody waits for it. */
+        p->lost += !tell(p, 0, file, MSG_DONTWAIT);
         close(file);
 }
 

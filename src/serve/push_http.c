@@ -14,21 +14,21 @@
 #define HTTP_AGAIN_MAX_S 300u
 
 /* What we call of the library. */
-#define HTTP_CALLS(X)                                                                                     \
-        X(CURLcode, global_init, (long))                                                                  \
-        X(CURL *, easy_init, (void))                                                                      \
-        X(void, easy_cleanup, (CURL *))                                                                   \
-        X(CURLcode, easy_setopt_, (CURL *, CURLoption, ...))                                              \
-        X(CURLcode, easy_getinfo_, (CURL *, CURLINFO, ...))                                               \
-        X(const char *, easy_strerror, (CURLcode))                                                        \
-        X(CURLM *, multi_init, (void))                                                                    \
-        X(CURLMcode, multi_cleanup, (CURLM *))                                                            \
-        X(CURLMcode, multi_add_handle, (CURLM *, CURL *))                                                 \
-        X(CURLMcode, multi_remove_handle, (CURLM *, CURL *))                                              \
-        X(CURLMcode, multi_perform, (CURLM *, int *))                                                     \
-        X(CURLMcode, multi_poll, (CURLM *, struct curl_waitfd *, unsigned, int, int *))                   \
-        X(CURLMsg *, multi_info_read, (CURLM *, int *))                                                   \
-        X(struct curl_slist *, slist_append, (struct curl_slist *, const char *))                         \
+#define HTTP_CALLS(X)                                                                   \
+        X(CURLcode, global_init, (long))                                                \
+        X(CURL *, easy_init, (void))                                                    \
+        X(void, easy_cleanup, (CURL *))                                                 \
+        X(CURLcode, easy_setopt_, (CURL *, CURLoption, ...))                            \
+        X(CURLcode, easy_getinfo_, (CURL *, CURLINFO, ...))                             \
+        X(const char *, easy_strerror, (CURLcode))                                      \
+        X(CURLM *, multi_init, (void))                                                  \
+        X(CURLMcode, multi_cleanup, (CURLM *))                                          \
+        X(CURLMcode, multi_add_handle, (CURLM *, CURL *))                               \
+        X(CURLMcode, multi_remove_handle, (CURLM *, CURL *))                            \
+        X(CURLMcode, multi_perform, (CURLM *, int *))                                   \
+        X(CURLMcode, multi_poll, (CURLM *, struct curl_waitfd *, unsigned, int, int *)) \
+        X(CURLMsg *, multi_info_read, (CURLM *, int *))                                 \
+        X(struct curl_slist *, slist_append, (struct curl_slist *, const char *))       \
         X(void, slist_free_all, (struct curl_slist *))
 
 #define HTTP_MEMBER(type, name, arguments) type(*name) arguments;
@@ -75,9 +75,11 @@ static bool load(struct err *e)
 #undef HTTP_LOAD
         if (good && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
                 return true;
-        return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                       library ? "cannot push: the libcurl on this machine is too old (7.66 is needed)"
-                               : "cannot push: libcurl is not installed (Debian: libcurl4 or libcurl3-gnutls, Fedora: libcurl)");
+        return err_set(
+                e, ERR_EXIT_CANNOT_TRACE,
+                library ? "cannot push: the libcurl on this machine is too old (7.66 is needed)"
+                        : "cannot push: libcurl is not installed (Debian: libcurl4 or "
+                          "libcurl3-gnutls, Fedora: libcurl)");
 }
 
 struct push_http *push_http_new(struct err *e)
@@ -147,7 +149,8 @@ void push_http_start(struct push_http *h, const char *url, const char *type, con
         h->result = (struct push_result){ 0 };
         h->said = 0;
         h->easy = curl.easy_init();
-        h->headers = curl.slist_append(curl.slist_append(NULL, str_get(&header)), "Expect:"); /* no question before the body */
+        /* No question before the body. */
+        h->headers = curl.slist_append(curl.slist_append(NULL, str_get(&header)), "Expect:");
         set_options(h, url, body);
         curl.multi_add_handle(h->multi, h->easy);
         str_free(&header);
@@ -166,7 +169,8 @@ bool push_http_wait(struct push_http *h, int fd, uint64_t patience_ms)
         curl.multi_perform(h->multi, &running);
         if (h->easy && !running)
                 patience_ms = 0; /* it is over already */
-        curl.multi_poll(h->multi, &also, fd >= 0, patience_ms > INT32_MAX ? INT32_MAX : (int)patience_ms, &ready);
+        curl.multi_poll(h->multi, &also, fd >= 0,
+                        patience_ms > INT32_MAX ? INT32_MAX : (int)patience_ms, &ready);
         curl.multi_perform(h->multi, &running);
         return also.revents != 0;
 }
@@ -180,11 +184,15 @@ bool push_http_end(struct push_http *h, struct push_result *r)
         while ((message = curl.multi_info_read(h->multi, &left)))
                 if (message->msg == CURLMSG_DONE) {
                         if (message->data.result == CURLE_OK)
-                                curl.easy_getinfo_(h->easy, CURLINFO_RESPONSE_CODE, &h->result.status);
+                                curl.easy_getinfo_(h->easy, CURLINFO_RESPONSE_CODE,
+                                                   &h->result.status);
                         else
-                                snprintf(h->result.why, sizeof h->result.why, "%s", curl.easy_strerror(message->data.result));
+                                snprintf(h->result.why, sizeof h->result.why, "%s",
+                                         curl.easy_strerror(message->data.result));
                         curl.easy_getinfo_(h->easy, CURLINFO_RETRY_AFTER, &again_s);
-                        h->result.again_s = again_s < 0 ? 0 : again_s > HTTP_AGAIN_MAX_S ? HTTP_AGAIN_MAX_S : (uint64_t)again_s;
+                        h->result.again_s = again_s < 0                  ? 0
+                                            : again_s > HTTP_AGAIN_MAX_S ? HTTP_AGAIN_MAX_S
+                                                                         : (uint64_t)again_s;
                         *r = h->result;
                         end_request(h);
                         return true;

@@ -5,8 +5,8 @@
 struct push_http *push_http_new(struct err *e)
 {
         err_set(e, ERR_EXIT_USAGE,
-                "cannot push: this seep was built without libcurl; a build with its headers (Debian: "
-                "libcurl4-openssl-dev) can");
+                "cannot push: this seep was built without libcurl; a build with its headers "
+                "(Debian: libcurl4-openssl-dev) can");
         return NULL;
 }
 

@@ -41,7 +41,8 @@ static void add_encoded(struct str *out, const char *text)
 static void add_name(struct str *out, const char *name)
 {
         for (; *name; name++)
-                str_char(out, is_letter(*name) || is_digit(*name) || strchr("./-", *name) ? *name : '_');
+                str_char(out,
+                         is_letter(*name) || is_digit(*name) || strchr("./-", *name) ? *name : '_');
 }
 
 static void add_value(struct str *out, const char *value)
@@ -50,7 +51,8 @@ static void add_value(struct str *out, const char *value)
 
         while (*value && out->length - begin < TARGET_VALUE_MAX) {
                 unsigned bytes = utf8_bytes(value);
-                bool plain = bytes && (unsigned char)*value >= ' ' && *value != 127 && !strchr(",={}\"", *value);
+                bool plain = bytes && (unsigned char)*value >= ' ' && *value != 127 &&
+                             !strchr(",={}\"", *value);
 
                 str_bytes(out, plain ? value : "_", plain ? bytes : 1);
                 value += bytes ? bytes : 1;
@@ -70,7 +72,8 @@ static void add_label(struct str *out, const char *key, const char *value)
 /* Is KEY, of LENGTH letters, in LABELS: "one=1,other=2"?  No value has '=' or ',' in it. */
 static bool has_label(const struct str *labels, const char *key, size_t length)
 {
-        for (const char *at = str_get(labels); at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        for (const char *at = str_get(labels); at;
+             at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
                 if (strncmp(at, key, length) == 0 && at[length] == '=')
                         return true;
         return false;
@@ -84,9 +87,12 @@ static bool take_label(struct push_target *t, const char *text, struct err *e)
         while (is_letter(*at) || (at > text && is_digit(*at)))
                 at++;
         if (!equals || at != equals || at == text || strncmp(text, "__", 2) == 0)
-                return err_set(e, ERR_EXIT_USAGE, "'%s' is not a label: KEY=VALUE is expected, with a key of letters, digits and '_'", text);
+                return err_set(e, ERR_EXIT_USAGE,
+                               "'%s' is not a label: KEY=VALUE is expected, with a key of letters, "
+                               "digits and '_'", text);
         if (has_label(&t->labels, text, (size_t)(equals - text)))
-                return err_set(e, ERR_EXIT_USAGE, "the label '%.*s' is given twice", (int)(equals - text), text);
+                return err_set(e, ERR_EXIT_USAGE, "the label '%.*s' is given twice",
+                               (int)(equals - text), text);
         key = strndup(text, (size_t)(equals - text));
         add_label(&t->labels, key, equals + 1);
         free(key);
@@ -100,10 +106,13 @@ static bool take_name(struct push_target *t, char *text, struct err *e)
         struct str name = { 0 };
 
         if (brace && (!end || end[1]))
-                return err_set(e, ERR_EXIT_USAGE, "the name '%s' in the URL is neither APP nor APP{KEY=VALUE,...}", text);
+                return err_set(e, ERR_EXIT_USAGE,
+                               "the name '%s' in the URL is neither APP nor APP{KEY=VALUE,...}",
+                               text);
         if (brace) {
                 *brace = *end = 0;
-                for (label = strtok_r(brace + 1, ",", &rest); label; label = strtok_r(NULL, ",", &rest))
+                for (label = strtok_r(brace + 1, ",", &rest); label;
+                     label = strtok_r(NULL, ",", &rest))
                         if (!take_label(t, label, e))
                                 return false;
         }
@@ -164,7 +173,8 @@ static size_t without_end(const char *url, size_t length)
 
 static bool take_address(struct push_target *t, const char *url, struct err *e)
 {
-        size_t scheme = scheme_length(url), length = strcspn(url, "?#"), host = scheme, slash = scheme + strcspn(url + scheme, "/?#");
+        size_t scheme = scheme_length(url), length = strcspn(url, "?#"), host = scheme,
+               slash = scheme + strcspn(url + scheme, "/?#");
         struct str address = { 0 }, shown = { 0 };
 
         for (size_t i = scheme; i < slash; i++)
@@ -173,7 +183,9 @@ static bool take_address(struct push_target *t, const char *url, struct err *e)
                 if ((unsigned char)*at <= ' ' || *at == 127)
                         scheme = 0;
         if (!scheme || host == slash || url[host] == ':')
-                return err_set(e, ERR_EXIT_USAGE, "'%s' is not a URL to push to: http://HOST:PORT or https://HOST:PORT is expected", url);
+                return err_set(e, ERR_EXIT_USAGE,
+                               "'%s' is not a URL to push to: http://HOST:PORT or "
+                               "https://HOST:PORT is expected", url);
         length = without_end(url, length);
         str_bytes(&address, url, length);
         str_bytes(&shown, url, scheme);
@@ -209,7 +221,8 @@ void push_target_free(struct push_target *t)
 }
 
 /* The user knows better: behind a proxy, in a container. */
-static void add_usual(struct str *out, const struct push_target *t, const char *key, const char *value)
+static void add_usual(struct str *out, const struct push_target *t, const char *key,
+                      const char *value)
 {
         if (!has_label(&t->labels, key, strlen(key)))
                 add_label(out, key, value);
@@ -217,7 +230,8 @@ static void add_usual(struct str *out, const struct push_target *t, const char *
 
 void push_target_url(const struct push_target *t, const struct push_subject *s, struct str *out)
 {
-        const char *slash = strrchr(s->program, '/'), *program = slash && slash[1] ? slash + 1 : s->program;
+        const char *slash = strrchr(s->program, '/'),
+                   *program = slash && slash[1] ? slash + 1 : s->program;
         struct str name = { 0 }, labels = { 0 };
         char pid[16];
 
@@ -231,7 +245,8 @@ void push_target_url(const struct push_target *t, const struct push_subject *s, 
         str_format(&name, "{%s}", str_get(&labels));
         str_format(out, "%s?name=", t->address);
         add_encoded(out, str_get(&name));
-        str_format(out, "&from=%" PRIu64 "&until=%" PRIu64 "&spyName=seep&sampleRate=100%s", s->from, s->until, str_get(&t->rest));
+        str_format(out, "&from=%" PRIu64 "&until=%" PRIu64 "&spyName=seep&sampleRate=100%s",
+                   s->from, s->until, str_get(&t->rest));
         str_free(&name);
         str_free(&labels);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * push_target.h -- where profiles are sent, and under which name: the address of Pyroscope's /ingest.
+ * push_target.h -- where profiles are sent, and under which name: the address of Pyroscope's
+ * /ingest.
  *
  * Room:   outside, serve/ only.  Pure.
- * Keeps:  the server's rules: names of [A-Za-z0-9_./-], labels as {key=value,...} without quotes.  What a program is called cannot
- *         break out of them.
+ * Keeps:  the server's rules: names of [A-Za-z0-9_./-], labels as {key=value,...} without quotes.
+ *         What a program is called cannot break out of them.
  */
 #ifndef SEEP_SERVE_PUSH_TARGET_H
 #define SEEP_SERVE_PUSH_TARGET_H

@@ -25,7 +25,8 @@
 #define PUSHER_FILES_MAX 256u /* descriptors: most systems allow 1024 */
 #define PUSHER_NS_PER_MS 1000000ull
 #define PUSHER_NS_PER_S 1000000000ull
-#define PUSHER_LAST_MS (PUSH_PATIENCE_MS - 500u) /* from the observer's end to ours: before we are ended */
+/* from the observer's end to ours: before we are ended. */
+#define PUSHER_LAST_MS (PUSH_PATIENCE_MS - 500u)
 
 /* A recorded process.  One that became another program is another one. */
 struct process {
@@ -42,8 +43,9 @@ struct pusher {
         struct latest latests[PUSHER_SIGHTS];
         struct process *processes;
         uint32_t count;
-        uint32_t pids[PUSHER_PROCESSES_MAX], pid_count, looked; /* whom to ask about; those from LOOKED on have their turn yet */
-        int files[PUSHER_FILES_MAX];                            /* finished recordings that wait for room in the outbox */
+        /* Whom to ask about; those from LOOKED on have their turn yet. */
+        uint32_t pids[PUSHER_PROCESSES_MAX], pid_count, looked;
+        int files[PUSHER_FILES_MAX]; /* finished recordings that wait for room in the outbox */
         uint32_t file_count, lost; /* LOST: recordings that the observer could not hand over */
         int fd; /* -1: the observer has ended */
         uint64_t look_ns, end_ns;
@@ -54,12 +56,13 @@ struct pusher {
 static struct process *find_process(struct pusher *u, const struct profile *p)
 {
         for (uint32_t i = 0; i < u->count; i++)
-                if (u->processes[i].pid == p->meta.pid && u->processes[i].start_ns == p->meta.start_realtime_ns)
+                if (u->processes[i].pid == p->meta.pid &&
+                    u->processes[i].start_ns == p->meta.start_realtime_ns)
                         return &u->processes[i];
         u->processes = heap_grow(u->processes, ++u->count, sizeof *u->processes);
-        u->processes[u->count - 1] = (struct process){ .pid = p->meta.pid,
-                                                       .start_ns = p->meta.start_realtime_ns,
-                                                       .until_s = p->meta.start_realtime_ns / PUSHER_NS_PER_S };
+        u->processes[u->count - 1] = (struct process){
+                .pid = p->meta.pid, .start_ns = p->meta.start_realtime_ns,
+                .until_s = p->meta.start_realtime_ns / PUSHER_NS_PER_S };
         return &u->processes[u->count - 1];
 }
 
@@ -69,7 +72,8 @@ static bool make_pprof(const struct latest *latest, struct str *out, struct err 
 {
         struct select_request all = { .cost = SELECT_LIVE };
         struct selection sel;
-        struct export_input in = { .profile = latest->profile, .symbols = latest->symbols, .sel = &sel, .usual = true };
+        struct export_input in = { .profile = latest->profile, .symbols = latest->symbols,
+                                   .sel = &sel, .usual = true };
         bool good;
 
         if (!select_make(&sel, in.profile, in.symbols, &all, e))
@@ -83,7 +87,8 @@ static bool make_pprof(const struct latest *latest, struct str *out, struct err 
 static void send_interval(struct pusher *u, struct profile *p, uint64_t now_ns)
 {
         struct process *o = find_process(u, p);
-        struct push_subject s = { p->meta.program ? p->meta.program : "", p->meta.host ? p->meta.host : "", p->meta.pid, o->until_s,
+        struct push_subject s = { p->meta.program ? p->meta.program : "",
+                                  p->meta.host ? p->meta.host : "", p->meta.pid, o->until_s,
                                   now_ns / PUSHER_NS_PER_S };
         struct latest *latest;
         struct str pprof = { 0 };
@@ -186,7 +191,8 @@ static int descriptor_of(struct msghdr *message)
         struct cmsghdr *c = CMSG_FIRSTHDR(message);
         int fd = -1;
 
-        if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof fd))
+        if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+            c->cmsg_len == CMSG_LEN(sizeof fd))
                 memcpy(&fd, CMSG_DATA(c), sizeof fd);
         return fd;
 }
@@ -200,7 +206,8 @@ static bool take_news(struct pusher *u)
         } control = { { 0 } };
         struct pusher_news news = { 0 };
         struct iovec part = { &news, sizeof news };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room,
+                                  .msg_controllen = sizeof control.room };
         ssize_t got = recvmsg(u->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         int file = got > 0 ? descriptor_of(&message) : -1;
 
@@ -226,8 +233,9 @@ static bool take_news(struct pusher *u)
 
 /* ---- the loop ---- */
 
-/* Nothing is looked at, and no recording read, that would push out what waits only for the server to be ready with another: with many
- * processes or a slow server intervals get longer, and nothing is lost. */
+/* Nothing is looked at, and no recording read, that would push out what waits only for the
+ * server to be ready with another: with many processes or a slow server intervals get
+ * longer, and nothing is lost. */
 static bool has_work(const struct pusher *u)
 {
         return (u->file_count || u->looked < u->pid_count) && outbox_is_open(&u->outbox);
@@ -242,10 +250,13 @@ static uint64_t patience_ms(const struct pusher *u, uint64_t now_ns)
                 return 0;
         first = u->look_ns < first && u->looked == u->pid_count ? u->look_ns : first;
         first = u->end_ns < first ? u->end_ns : first;
-        return first == UINT64_MAX ? UINT64_MAX : first > now_ns ? (first - now_ns) / PUSHER_NS_PER_MS + 1 : 0;
+        return first == UINT64_MAX ? UINT64_MAX
+               : first > now_ns    ? (first - now_ns) / PUSHER_NS_PER_MS + 1
+                                   : 0;
 }
 
-/* Times are those of the plan, not those of the last look: intervals do not get longer and longer. */
+/* Times are those of the plan, not those of the last look: intervals do not get longer and
+ * longer. */
 static void begin_round_if_due(struct pusher *u)
 {
         uint64_t now_ns = clock_now_ns();
@@ -272,12 +283,15 @@ static void work(struct pusher *u)
 
 static bool goes_on(const struct pusher *u)
 {
-        return u->fd >= 0 || ((!outbox_is_empty(&u->outbox) || u->file_count) && clock_now_ns() < u->end_ns);
+        return u->fd >= 0 ||
+               ((!outbox_is_empty(&u->outbox) || u->file_count) && clock_now_ns() < u->end_ns);
 }
 
-void pusher_run(const struct push_request *r, const struct push_target *t, struct push_http *h, int fd)
+void pusher_run(const struct push_request *r, const struct push_target *t, struct push_http *h,
+                int fd)
 {
-        struct pusher u = { .request = r, .target = t, .fd = fd, .look_ns = UINT64_MAX, .end_ns = UINT64_MAX };
+        struct pusher u = { .request = r, .target = t, .fd = fd, .look_ns = UINT64_MAX,
+                            .end_ns = UINT64_MAX };
 
         outbox_init(&u.outbox, t, h, r->say);
         while (goes_on(&u)) {

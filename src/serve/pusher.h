@@ -11,14 +11,17 @@
 #include "serve/push_http.h"
 #include "serve/push_target.h"
 
-/* What the observer tells: a program was started, or (with the descriptor of its file) a recording is finished.  The end of the connection:
- * nothing more will come. */
+/* What the observer tells: a program was started, or (with the descriptor of its file) a recording
+ * is finished.  The end of the connection: nothing more will come. */
 struct pusher_news {
         uint32_t pid;  /* 0: a recording */
-        uint32_t lost; /* recordings before it that could not be handed over: the connection was full */
+        uint32_t lost; /* recordings before it that could not be handed over: the connection was
+                        * full */
 };
 
-/* Look and send until FD, the connection to the observer, is closed and everything is sent, or it is time to go. */
-void pusher_run(const struct push_request *r, const struct push_target *t, struct push_http *h, int fd);
+/* Look and send until FD, the connection to the observer, is closed and everything is
+ * sent, or it is time to go. */
+void pusher_run(const struct push_request *r, const struct push_target *t, struct push_http *h,
+                int fd);
 
 #endif

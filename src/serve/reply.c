@@ -34,7 +34,8 @@ struct reply_body *reply_body(enum reply_status status, enum reply_type type, st
 {
         struct reply_body *b = heap_zero(1, sizeof *b);
 
-        *b = (struct reply_body){ .text = *text, .type = type, .status = status, .tag = tag_of(text), .users = 1 };
+        *b = (struct reply_body){ .text = *text, .type = type, .status = status,
+                                  .tag = tag_of(text), .users = 1 };
         *text = (struct str){ 0 };
         return b;
 }
@@ -78,7 +79,8 @@ void reply_head(const struct reply_body *b, bool same, bool close, struct str *o
         reply_tag(b, tag);
         str_format(out, "HTTP/1.1 %d %s\r\n", status, words_of(status));
         if (!same)
-                str_format(out, "Content-Type: %s\r\nContent-Length: %zu\r\n", types[b->type], b->text.length);
+                str_format(out, "Content-Type: %s\r\nContent-Length: %zu\r\n", types[b->type],
+                           b->text.length);
         if (b->status == REPLY_OK)
                 str_format(out, "ETag: %s\r\n", tag);
         if (status == REPLY_METHOD)

@@ -9,7 +9,8 @@
 
 static bool is_token(char c)
 {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("!#$%&'*+-.^_`|~", c));
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 static bool is_blank(char c)
@@ -38,7 +39,8 @@ static bool are_all(const struct request_text *t, bool (*is)(char))
 
 bool request_is(const struct request_text *text, const char *word)
 {
-        return text->at && strlen(word) == text->length && memcmp(text->at, word, text->length) == 0;
+        return text->at && strlen(word) == text->length &&
+               memcmp(text->at, word, text->length) == 0;
 }
 
 static bool is_named(const struct request_text *text, const char *word)
@@ -67,9 +69,12 @@ static bool parse_first(struct request *r, struct request_text line)
 
         if (!split(&line, ' ', &method) || !split(&line, ' ', &target))
                 return false;
-        if (method.length == 0 || !are_all(&method, is_token) || target.length == 0 || target.at[0] != '/' || !are_all(&target, is_visible))
+        if (method.length == 0 || !are_all(&method, is_token) || target.length == 0 ||
+            target.at[0] != '/' || !are_all(&target, is_visible))
                 return false;
-        r->method = request_is(&method, "GET") ? REQUEST_GET : request_is(&method, "HEAD") ? REQUEST_HEAD : REQUEST_OTHER;
+        r->method = request_is(&method, "GET")    ? REQUEST_GET
+                    : request_is(&method, "HEAD") ? REQUEST_HEAD
+                                                  : REQUEST_OTHER;
         r->close = request_is(&line, "HTTP/1.0");
         if (split(&target, '?', &r->path))
                 r->query = target;
@@ -115,7 +120,8 @@ static bool parse_header(struct request *r, struct request_text line)
 {
         struct request_text name;
 
-        if (!split(&line, ':', &name) || name.length == 0 || !are_all(&name, is_token) || !are_all(&line, is_plain))
+        if (!split(&line, ':', &name) || name.length == 0 || !are_all(&name, is_token) ||
+            !are_all(&line, is_plain))
                 return false;
         line = trim(line);
         if (is_named(&name, "Host"))
@@ -199,7 +205,8 @@ static bool decode(const struct request_text *t, struct str *out)
         return true;
 }
 
-bool request_parameter(struct request_text *rest, struct str *name, struct str *value, struct err *e)
+bool request_parameter(struct request_text *rest, struct str *name, struct str *value,
+                       struct err *e)
 {
         struct request_text part, word;
 

@@ -3,8 +3,9 @@
  * request.h -- the head of an HTTP/1.1 request, taken apart without trust.
  *
  * Room:   outside, serve/ only.  Pure: no process, no descriptor.
- * Keeps:  all texts point into what was parsed and are not terminated.  What a browser never sends is refused, not repaired: bare line
- *         feeds, folded lines, control characters, two Hosts, bodies.
+ * Keeps:  all texts point into what was parsed and are not terminated.  What a browser
+ *         never sends is refused, not repaired: bare line feeds, folded lines, control
+ *         characters, two Hosts, bodies.
  */
 #ifndef SEEP_SERVE_REQUEST_H
 #define SEEP_SERVE_REQUEST_H
@@ -44,8 +45,10 @@ enum request_state request_parse(struct request *r, const char *data, size_t len
 
 bool request_is(const struct request_text *text, const char *word);
 
-/* One "NAME=VALUE" of a query after another; *REST begins as the query and is what is left of it.  NAME and VALUE are decoded, and the
- * caller's to free.  false: no further one, or (E filled) it is not well-formed. */
-bool request_parameter(struct request_text *rest, struct str *name, struct str *value, struct err *e);
+/* One "NAME=VALUE" of a query after another; *REST begins as the query and is what is left of
+ * it.  NAME and VALUE are decoded, and the caller's to free.  false: no further one, or (E
+ * filled) it is not well-formed. */
+bool request_parameter(struct request_text *rest, struct str *name, struct str *value,
+                       struct err *e);
 
 #endif

@@ -39,7 +39,8 @@ struct recent {
 static struct reply_body *recent_find(struct recent *s, const char *order, uint64_t now_ns)
 {
         for (int i = 0; i < RECENT_PLACES; i++)
-                if (s->places[i].order && strcmp(s->places[i].order, order) == 0 && now_ns < s->places[i].until_ns) {
+                if (s->places[i].order && strcmp(s->places[i].order, order) == 0 &&
+                    now_ns < s->places[i].until_ns) {
                         s->places[i].used_ns = now_ns;
                         return s->places[i].body;
                 }
@@ -54,7 +55,8 @@ static void clear(struct recent *s, int i)
 }
 
 /* BODY is shared.  What was not asked for longest goes. */
-static void recent_put(struct recent *s, const char *order, struct reply_body *body, uint64_t until_ns)
+static void recent_put(struct recent *s, const char *order, struct reply_body *body,
+                       uint64_t until_ns)
 {
         int place = 0;
 
@@ -158,7 +160,8 @@ static bool is_own_name(const struct serve *s, const struct request_text *host)
         return false;
 }
 
-static void answer_or_wait(struct serve *s, struct client *c, const struct request *r, const char *what)
+static void answer_or_wait(struct serve *s, struct client *c, const struct request *r,
+                           const char *what)
 {
         struct str order = { 0 };
         struct reply_body *body;
@@ -182,7 +185,8 @@ static void answer(struct serve *s, struct client *c, const struct request *r)
                 answer_error(c, REPLY_FORBIDDEN, "access denied");
                 return;
         }
-        below = (struct request_text){ r->path.at + strlen(s->token) + 2, r->path.length - strlen(s->token) - 2 };
+        below = (struct request_text){ r->path.at + strlen(s->token) + 2,
+                                       r->path.length - strlen(s->token) - 2 };
         if (r->method == REQUEST_OTHER)
                 answer_error(c, REPLY_METHOD, "only GET and HEAD");
         else if (below.length == 0)
@@ -202,7 +206,8 @@ static struct client *longest_waiting(struct serve *s)
         struct client *found = NULL;
 
         for (uint32_t i = 0; i < s->count; i++)
-                if (s->clients[i]->state == CLIENT_WAITING && (!found || s->clients[i]->since_ns < found->since_ns))
+                if (s->clients[i]->state == CLIENT_WAITING &&
+                    (!found || s->clients[i]->since_ns < found->since_ns))
                         found = s->clients[i];
         return found;
 }
@@ -213,7 +218,8 @@ static void start_work(struct serve *s)
 
         while (!s->producer.order && (c = longest_waiting(s)))
                 if (!producer_start(&s->producer, c->order))
-                        answer_error(c, REPLY_FAILED, "too many processes or too little memory to prepare the data");
+                        answer_error(c, REPLY_FAILED,
+                                     "too many processes or too little memory to prepare the data");
 }
 
 static void note_data(struct serve *s, struct reply_body *body)
@@ -234,12 +240,14 @@ static void take_work(struct serve *s)
         if (body && body->status == REPLY_OK) {
                 if (!live)
                         recent_end(&s->recent);
-                recent_put(&s->recent, order, body, live ? now_ns + SERVED_EVERY_MS * 1000000ull : UINT64_MAX);
+                recent_put(&s->recent, order, body,
+                           live ? now_ns + SERVED_EVERY_MS * 1000000ull : UINT64_MAX);
                 if (strcmp(order, SERVE_DATA) == 0)
                         note_data(s, body);
         }
         for (uint32_t i = 0; body && i < s->count; i++)
-                if (s->clients[i]->state == CLIENT_WAITING && strcmp(s->clients[i]->order, order) == 0)
+                if (s->clients[i]->state == CLIENT_WAITING &&
+                    strcmp(s->clients[i]->order, order) == 0)
                         client_answer(s->clients[i], body);
         reply_leave(body);
         free(order);
@@ -260,8 +268,10 @@ static bool drop_idlest(struct serve *s)
         uint32_t oldest = SERVE_CLIENTS_MAX;
 
         for (uint32_t i = 0; i < s->count; i++)
-                if ((s->clients[i]->state == CLIENT_READING || s->clients[i]->state == CLIENT_LEAVING) &&
-                    (oldest == SERVE_CLIENTS_MAX || s->clients[i]->since_ns < s->clients[oldest]->since_ns))
+                if ((s->clients[i]->state == CLIENT_READING ||
+                     s->clients[i]->state == CLIENT_LEAVING) &&
+                    (oldest == SERVE_CLIENTS_MAX ||
+                     s->clients[i]->since_ns < s->clients[oldest]->since_ns))
                         oldest = i;
         if (oldest == SERVE_CLIENTS_MAX)
                 return false;
@@ -308,9 +318,11 @@ static uint32_t fill(const struct serve *s, struct pollfd *out)
 {
         out[SERVE_LISTEN] = (struct pollfd){ s->listen, POLLIN, 0 };
         out[SERVE_SIGNALS] = (struct pollfd){ s->signals, POLLIN, 0 };
-        out[SERVE_PRODUCER] = (struct pollfd){ s->producer.order ? s->producer.worker.fd : -1, POLLIN, 0 };
+        out[SERVE_PRODUCER] = (struct pollfd){ s->producer.order ? s->producer.worker.fd : -1,
+                                               POLLIN, 0 };
         for (uint32_t i = 0; i < s->count; i++)
-                out[SERVE_FIRST + i] = (struct pollfd){ s->clients[i]->fd, client_events(s->clients[i]), 0 };
+                out[SERVE_FIRST + i] = (struct pollfd){ s->clients[i]->fd,
+                                                        client_events(s->clients[i]), 0 };
         return SERVE_FIRST + s->count;
 }
 
@@ -322,7 +334,9 @@ static int patience_ms(const struct serve *s)
         for (uint32_t i = 0; i < s->count; i++)
                 if (s->clients[i]->deadline_ns < first)
                         first = s->clients[i]->deadline_ns;
-        return first == UINT64_MAX ? -1 : first < now_ns ? 0 : (int)((first - now_ns) / 1000000u + 1);
+        return first == UINT64_MAX ? -1
+               : first < now_ns    ? 0
+                                   : (int)((first - now_ns) / 1000000u + 1);
 }
 
 /* The signal is taken, so that it does not come once more when we are done. */
@@ -360,7 +374,8 @@ static bool make_token(struct serve *s, struct err *e)
         unsigned char random[SERVE_TOKEN_BYTES];
 
         if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-                return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot get random numbers for the address of the page");
+                return err_sys(e, ERR_EXIT_CANNOT_TRACE,
+                               "cannot get random numbers for the address of the page");
         for (size_t i = 0; i < sizeof random; i++)
                 snprintf(s->token + 2 * i, 3, "%02x", random[i]);
         return true;
@@ -368,11 +383,13 @@ static bool make_token(struct serve *s, struct err *e)
 
 static bool open_port(struct serve *s, struct err *e)
 {
-        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct sockaddr_in address = { .sin_family = AF_INET,
+                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
         socklen_t length = sizeof address;
 
         s->listen = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (s->listen < 0 || bind(s->listen, (struct sockaddr *)&address, length) < 0 || listen(s->listen, SOMAXCONN) < 0 ||
+        if (s->listen < 0 || bind(s->listen, (struct sockaddr *)&address, length) < 0 ||
+            listen(s->listen, SOMAXCONN) < 0 ||
             getsockname(s->listen, (struct sockaddr *)&address, &length) < 0)
                 return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot listen on 127.0.0.1");
         s->port = ntohs(address.sin_port);
@@ -394,7 +411,8 @@ static bool take_signals(struct serve *s, struct err *e)
         return true;
 }
 
-/* What is there before anybody asks: all names are looked up then, and later processes have them. */
+/* What is there before anybody asks: all names are looked up then, and later processes have
+ * them. */
 static bool make_first(struct serve *s, struct err *e)
 {
         struct str out = { 0 };
@@ -405,7 +423,8 @@ static bool make_first(struct serve *s, struct err *e)
                 return false;
         }
         body = reply_body(REPLY_OK, REPLY_DATA, &out);
-        recent_put(&s->recent, SERVE_DATA, body, s->served.live ? clock_now_ns() + SERVED_EVERY_MS * 1000000ull : UINT64_MAX);
+        recent_put(&s->recent, SERVE_DATA, body,
+                   s->served.live ? clock_now_ns() + SERVED_EVERY_MS * 1000000ull : UINT64_MAX);
         note_data(s, body);
         reply_leave(body);
         return true;
@@ -439,11 +458,13 @@ static void close_all(struct serve *s)
 bool serve_run(const struct serve_request *r, struct err *e)
 {
         struct serve s = { .listen = -1, .signals = -1 };
-        struct serve_request later = *r; /* as the producer knows it: nobody is told how far it is */
+        /* As the producer knows it: nobody is told how far it is. */
+        struct serve_request later = *r;
         bool good = served_open(&s.served, r, e);
 
         producer_init(&s.producer, &s.served);
-        good = good && make_first(&s, e) && make_token(&s, e) && open_port(&s, e) && take_signals(&s, e);
+        good = good && make_first(&s, e) && make_token(&s, e) && open_port(&s, e) &&
+               take_signals(&s, e);
         if (good) {
                 later.progress = NULL;
                 s.served.request = &later;

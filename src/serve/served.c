@@ -29,7 +29,8 @@ static bool look(struct served *x, struct err *e)
                 return false;
         }
         latest_take(&x->latest, now, x->request->names);
-        x->recording = (struct page_recording){ .profile = x->latest.profile, .symbols = x->latest.symbols };
+        x->recording = (struct page_recording){ .profile = x->latest.profile,
+                                                .symbols = x->latest.symbols };
         x->failures = 0;
         return true;
 }
@@ -40,7 +41,8 @@ static void look_again(struct served *x)
 
         if (!x->live || clock_now_ns() - x->looked_ns < SERVED_EVERY_MS * 1000000ull || look(x, &e))
                 return;
-        if (++x->failures >= SERVED_FAILURES_MAX || (kill((pid_t)x->request->pid, 0) < 0 && errno == ESRCH))
+        if (++x->failures >= SERVED_FAILURES_MAX ||
+            (kill((pid_t)x->request->pid, 0) < 0 && errno == ESRCH))
                 x->live = false;
 }
 
@@ -81,7 +83,8 @@ static bool take_word(char **place, const char *name, const char *value, struct 
         return true;
 }
 
-static bool take_filter(struct served_view *v, enum filter_kind kind, const char *name, const char *value, struct err *e)
+static bool take_filter(struct served_view *v, enum filter_kind kind, const char *name,
+                        const char *value, struct err *e)
 {
         v->filtered = true;
         str_format(&v->text, "%s%s %s", v->text.length ? ", " : "", name, value);
@@ -93,7 +96,10 @@ static bool take_parameter(void *into, const char *name, const char *value, stru
         static const struct {
                 const char *name;
                 enum filter_kind kind;
-        } filters[] = { { "include", FILTER_INCLUDE }, { "exclude", FILTER_EXCLUDE }, { "module", FILTER_MODULE }, { "thread", FILTER_THREAD } };
+        } filters[] = { { "include", FILTER_INCLUDE },
+                        { "exclude", FILTER_EXCLUDE },
+                        { "module", FILTER_MODULE },
+                        { "thread", FILTER_THREAD } };
 
         struct served_view *v = into;
 
@@ -106,11 +112,15 @@ static bool take_parameter(void *into, const char *name, const char *value, stru
         for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
                 if (strcmp(name, filters[i].name) == 0)
                         return take_filter(v, filters[i].kind, name, value, e);
-        return err_set(e, ERR_EXIT_USAGE, "unknown parameter '%s' in the query; known are at, range, include, exclude, module, thread", name);
+        return err_set(e, ERR_EXIT_USAGE,
+                       "unknown parameter '%s' in the query; known are at, range, include, "
+                       "exclude, module, thread", name);
 }
 
 /* Every parameter of QUERY to TAKE, with INTO. */
-static bool take_all(struct request_text query, bool (*take)(void *, const char *, const char *, struct err *), void *into, struct err *e)
+static bool take_all(struct request_text query,
+                     bool (*take)(void *, const char *, const char *, struct err *), void *into,
+                     struct err *e)
 {
         struct str name = { 0 }, value = { 0 };
         bool good = true;
@@ -145,7 +155,9 @@ static bool make_data(struct served *x, struct served_view *v, struct str *out, 
 
         page.recordings = recordings_of(x, &page.count);
         if (page.count > 1 && (v->at || v->range || v->filtered))
-                return err_set(e, ERR_EXIT_USAGE, "two recordings are compared here: at, range and filters work for a single one only");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "two recordings are compared here: at, range and filters work for a "
+                               "single one only");
         if (v->at && v->range)
                 return err_set(e, ERR_EXIT_USAGE, "either 'at' or 'range', not both");
         return page_data(&page, out, e);
@@ -180,7 +192,9 @@ static bool take_wish(void *into, const char *name, const char *value, struct er
                 return take_word(&w->file, name, value, e);
         if (strcmp(name, "recording") == 0 && quantity_number(value, &w->recording))
                 return true;
-        return err_set(e, ERR_EXIT_USAGE, "'%s=%s' in the query; known are recording=NUMBER and file=PATH", name, value);
+        return err_set(e, ERR_EXIT_USAGE,
+                       "'%s=%s' in the query; known are recording=NUMBER and file=PATH", name,
+                       value);
 }
 
 /* Nobody gets a file by guessing its name. */
@@ -198,17 +212,23 @@ static bool is_source(const struct page_recording *r, const char *file)
         return false;
 }
 
-static bool write_source(struct served *x, const struct view_options *w, struct str *out, struct err *e)
+static bool write_source(struct served *x, const struct view_options *w, struct str *out,
+                         struct err *e)
 {
         uint32_t count;
         const struct page_recording *r = recordings_of(x, &count);
 
         if (!w->file || w->recording >= count)
-                return err_set(e, ERR_EXIT_USAGE, "which source file? source?recording=0&file=PATH, of a recording that is here");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "which source file? source?recording=0&file=PATH, of a recording "
+                               "that is here");
         if (!is_source(&r[w->recording], w->file))
-                return err_set(e, ERR_EXIT_USAGE, "no function of this recording is in %s", w->file);
+                return err_set(e, ERR_EXIT_USAGE, "no function of this recording is in %s",
+                               w->file);
         return page_source(x->request->names, w->file, out) ||
-               err_set(e, ERR_EXIT_USAGE, "%s is not on this machine, or cannot be read; --sysroot says where it is", w->file);
+               err_set(e, ERR_EXIT_USAGE,
+                       "%s is not on this machine, or cannot be read; --sysroot says where it is",
+                       w->file);
 }
 
 bool served_source(struct served *x, struct request_text query, struct str *out, struct err *e)

@@ -3,7 +3,8 @@
  * served.h -- what is served: recordings, or a running process, and the data of any view of them.
  *
  * Room:   outside, serve/ only.  Opened by serve.c; answers are made in the process of producer.c.
- * Keeps:  a process is looked at only when somebody asks, and not more often than every SERVED_EVERY_MS.
+ * Keeps:  a process is looked at only when somebody asks, and not more often than every
+ *         SERVED_EVERY_MS.
  */
 #ifndef SEEP_SERVE_SERVED_H
 #define SEEP_SERVE_SERVED_H
@@ -33,10 +34,12 @@ struct served {
 bool served_open(struct served *x, const struct serve_request *r, struct err *e);
 void served_close(struct served *x);
 
-/* Append the data of the view that QUERY asks for.  false with E filled: exit code 2, the query is wrong. */
+/* Append the data of the view that QUERY asks for.  false with E filled: exit code 2, the query is
+ * wrong. */
 bool served_data(struct served *x, struct request_text query, struct str *out, struct err *e);
 
-/* Append the text of a source file, as JSON.  Only files that a function of the recording is in, by the path that stands there. */
+/* Append the text of a source file, as JSON.  Only files that a function of the recording is in, by
+ * the path that stands there. */
 bool served_source(struct served *x, struct request_text query, struct str *out, struct err *e);
 
 #endif

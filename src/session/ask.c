@@ -26,7 +26,8 @@
 #define ASK_ANCESTORS_MAX 64u
 #define ASK_TRIES 20
 #define ASK_NAP_MS 50
-#define ASK_START_MS 30000u /* until then a seep may be about to start its program, on a very busy machine ... */
+#define ASK_START_MS 30000u /* until then a seep may be about to start its program,
+                             * on a very busy machine ... */
 #define ASK_AGAIN_MS 1000u  /* ... and one that has had a child, the next */
 #define ASK_ENDPOINTS_MAX 256u
 #define ASK_CHILDREN_MAX 256u
@@ -45,7 +46,8 @@ static bool is_same_program(uint32_t one, uint32_t other)
 {
         uint64_t dev[2], ino[2];
 
-        return process_exe(one, &dev[0], &ino[0]) && process_exe(other, &dev[1], &ino[1]) && dev[0] == dev[1] && ino[0] == ino[1];
+        return process_exe(one, &dev[0], &ino[0]) && process_exe(other, &dev[1], &ino[1]) &&
+               dev[0] == dev[1] && ino[0] == ino[1];
 }
 
 /* Not one that is itself recorded. */
@@ -62,10 +64,12 @@ static bool is_about_to_start(uint32_t pid)
         return process_parent(pid) == shell && is_same_program(pid, shell);
 }
 
-/* How many recorded children the seep PID has; WHICH is the last of them.  Others are writers of its own. */
+/* How many recorded children the seep PID has; WHICH is the last of them.  Others are writers of
+ * its own. */
 static uint32_t count_recorded(uint32_t pid, uint32_t *which)
 {
-        uint32_t children[ASK_CHILDREN_MAX], count = process_children(pid, children, ASK_CHILDREN_MAX), recorded = 0;
+        uint32_t children[ASK_CHILDREN_MAX],
+                count = process_children(pid, children, ASK_CHILDREN_MAX), recorded = 0;
 
         for (uint32_t i = 0; i < count; i++)
                 if (family_has_agent((pid_t)children[i])) {
@@ -96,8 +100,10 @@ bool ask_program(uint32_t *pid, struct err *e)
         }
         if (count == 1 || !is_seep(given))
                 return true;
-        return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u is seep itself and records %s; name the process: 'pgrep -a NAME' finds it",
-                       given, count ? "several programs" : "no child of its own now");
+        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "process %u is seep itself and records %s; name the process: 'pgrep -a "
+                       "NAME' finds it", given,
+                       count ? "several programs" : "no child of its own now");
 }
 
 /* ---- who records it ---- */
@@ -108,7 +114,8 @@ static const char *behind_omit(const char *value)
         char *end;
         size_t length = strtoul(value, &end, 16);
 
-        if (end == value || *end != ':' || length > REGEX_MAX || strlen(end + 1) <= length || end[length + 1] != ':')
+        if (end == value || *end != ':' || length > REGEX_MAX || strlen(end + 1) <= length ||
+            end[length + 1] != ':')
                 return NULL;
         return end + length + 2;
 }
@@ -140,9 +147,11 @@ static bool session_of(uint32_t pid, struct sockaddr_un *out)
 
         *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
         if (read_process_file(pid, "environ", &environment))
-                for (size_t at = 0; at < environment.length && !path; at += strlen(environment.data + at) + 1)
+                for (size_t at = 0; at < environment.length && !path;
+                     at += strlen(environment.data + at) + 1)
                         if (strncmp(environment.data + at, variable, sizeof variable - 1) == 0)
-                                path = ask_session_path(environment.data + at + sizeof variable - 1);
+                                path = ask_session_path(environment.data + at + sizeof variable -
+                                                        1);
         if (path && strlen(path) < sizeof out->sun_path)
                 strcpy(out->sun_path, path);
         str_free(&environment);
@@ -164,7 +173,8 @@ static int try_connect(const struct sockaddr_un *address, socklen_t length)
         return -1;
 }
 
-/* The session that it was started with, else the endpoint with its number, else that of one it was forked from. */
+/* The session that it was started with, else the endpoint with its number, else that
+ * of one it was forked from. */
 static int find_observer(uint32_t pid)
 {
         struct sockaddr_un address;
@@ -190,7 +200,8 @@ static bool is_trusted(int fd, uint32_t pid)
         snprintf(name, sizeof name, "/proc/%u", pid);
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
                 return false;
-        return who.uid == 0 || who.uid == geteuid() || (stat(name, &process) == 0 && process.st_uid == who.uid);
+        return who.uid == 0 || who.uid == geteuid() ||
+               (stat(name, &process) == 0 && process.st_uid == who.uid);
 }
 
 /* ---- the request ---- */
@@ -206,7 +217,8 @@ static void put_label(const char *label, char out[WIRE_LABEL_MAX])
                 out[i] = (unsigned char)label[i] < ' ' || label[i] == 127 ? ' ' : label[i];
 }
 
-/* Where an answer goes.  FILE: the descriptor that comes with it, -1 before; NULL: none is expected. */
+/* Where an answer goes.  FILE: the descriptor that comes with it, -1 before; NULL: none is
+ * expected. */
 struct ask_answer {
         struct wire_reply *reply;
         int *file;
@@ -220,12 +232,14 @@ static ssize_t receive(int fd, struct wire_reply *out, int *file)
                 struct cmsghdr align;
         } control = { { 0 } };
         struct iovec part = { .iov_base = out, .iov_len = sizeof *out };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room,
+                                  .msg_controllen = sizeof control.room };
         ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
         struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
         int descriptor;
 
-        if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof descriptor))
+        if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+            c->cmsg_len != CMSG_LEN(sizeof descriptor))
                 return got;
         memcpy(&descriptor, CMSG_DATA(c), sizeof descriptor);
         if (file && *file < 0)
@@ -235,7 +249,8 @@ static ssize_t receive(int fd, struct wire_reply *out, int *file)
         return got;
 }
 
-static bool exchange(int fd, const struct wire_request *request, struct ask_answer *answer, struct err *e)
+static bool exchange(int fd, const struct wire_request *request, struct ask_answer *answer,
+                     struct err *e)
 {
         ssize_t sent = send(fd, request, sizeof *request, MSG_NOSIGNAL), got;
         int patience_s = request->type == WIRE_REQUEST_SCAN     ? ASK_SCAN_PATIENCE_S
@@ -245,18 +260,22 @@ static bool exchange(int fd, const struct wire_request *request, struct ask_answ
         struct wire_reply *out = answer->reply;
         bool again = true;
 
-        (void)sent; /* who refuses us may have answered and closed before: the kernel tells the reset first, then the answer */
+        /* who refuses us may have answered and closed before: the kernel tells the
+         * reset first, then the answer. */
+        (void)sent;
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         do
                 got = receive(fd, out, answer->file);
         while (got < 0 && (errno == EINTR || (errno == ECONNRESET && again && !(again = false))));
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "the seep that records process %u has not answered for %d s: it is busy, or stopped; a report may still follow",
-                               request->pid, patience_s);
+                               "the seep that records process %u has not answered for %d s: it is "
+                               "busy, or stopped; a report may still follow", request->pid,
+                               patience_s);
         if (got != (ssize_t)sizeof *out || out->magic != WIRE_REQUEST_MAGIC)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "the seep that records process %u has ended, or is of a different version",
-                               request->pid);
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "the seep that records process %u has ended, or is of a different "
+                               "version", request->pid);
         out->text[sizeof out->text - 1] = 0;
         return true;
 }
@@ -266,21 +285,26 @@ static bool explain(uint32_t pid, struct err *e)
         if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %u", pid);
         if (access("/proc/self", F_OK) < 0)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be inspected: /proc is not mounted (mount -t proc proc /proc)", pid);
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "process %u cannot be inspected: /proc is not mounted (mount -t "
+                               "proc proc /proc)", pid);
         if (family_has_agent((pid_t)pid))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "process %u is not being recorded; if a recorded program forked it, --follow=all records it too", pid);
+                               "process %u is not being recorded; if a recorded program forked it, "
+                               "--follow=all records it too", pid);
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                        "process %u is not being recorded; 'seep attach %u' records it from now on, "
                        "'seep record PROGRAM' from its start", pid, pid);
 }
 
 /* Whoever answers at FD, which is closed. */
-static bool ask_at(int fd, const struct wire_request *request, struct ask_answer *out, struct err *e)
+static bool ask_at(int fd, const struct wire_request *request, struct ask_answer *out,
+                   struct err *e)
 {
         bool good = is_trusted(fd, request->pid) ? exchange(fd, request, out, e)
                                                  : err_set(e, ERR_EXIT_CANNOT_TRACE,
-                                                           "the socket of process %u belongs to neither its user nor root: not used",
+                                                           "the socket of process %u belongs to "
+                                                           "neither its user nor root: not used",
                                                            request->pid);
 
         close(fd);
@@ -292,7 +316,8 @@ static bool is_unknown(const struct wire_reply *reply)
         return reply->status && !reply->seq;
 }
 
-/* A daemon has lost its parents, and may have written over the environment that it was started with: all observers are asked. */
+/* A daemon has lost its parents, and may have written over the environment that it was started
+ * with: all observers are asked. */
 static bool ask_everybody(const struct wire_request *request, struct ask_answer *out)
 {
         uint32_t pids[ASK_ENDPOINTS_MAX], count = endpoint_list(pids, ASK_ENDPOINTS_MAX);
@@ -314,7 +339,8 @@ static bool ask_everybody(const struct wire_request *request, struct ask_answer 
 }
 
 /* One try.  GONE: nobody records PID now; but that may be a matter of moments. */
-static bool ask_once(const struct wire_request *request, struct ask_answer *out, bool *gone, struct err *e)
+static bool ask_once(const struct wire_request *request, struct ask_answer *out, bool *gone,
+                     struct err *e)
 {
         int fd = find_observer(request->pid);
         bool good = fd < 0 ? explain(request->pid, e) : ask_at(fd, request, out, e);
@@ -326,7 +352,8 @@ static bool ask_once(const struct wire_request *request, struct ask_answer *out,
         return true;
 }
 
-/* A process that has just started, or become another program, has the agent already and its observer soon. */
+/* A process that has just started, or become another program, has the agent already and its
+ * observer soon. */
 static bool ask(const struct wire_request *request, struct ask_answer *out, struct err *e)
 {
         bool good, gone;
@@ -341,7 +368,8 @@ static bool ask(const struct wire_request *request, struct ask_answer *out, stru
 
 bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e)
 {
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT, .pid = pid };
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT,
+                                        .pid = pid };
         struct ask_answer answer = { out, NULL };
 
         put_label(label, request.label);
@@ -350,7 +378,8 @@ bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struc
 
 bool ask_leave(uint32_t pid, struct err *e)
 {
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_LEAVE, .pid = pid };
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_LEAVE,
+                                        .pid = pid };
         struct wire_reply reply;
         struct ask_answer answer = { &reply, NULL };
 
@@ -418,7 +447,8 @@ static void take_status(const struct wire_reply *reply, struct wire_status *out)
         out->program[sizeof out->program - 1] = 0;
 }
 
-static bool ask_for_status(const struct wire_request *request, struct wire_status *out, struct err *e)
+static bool ask_for_status(const struct wire_request *request, struct wire_status *out,
+                           struct err *e)
 {
         struct wire_reply reply = { 0 };
         struct ask_answer answer = { &reply, NULL };
@@ -433,7 +463,8 @@ static bool ask_for_status(const struct wire_request *request, struct wire_statu
 
 bool ask_status(uint32_t pid, struct wire_status *out, struct err *e)
 {
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_STATUS, .pid = pid };
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_STATUS,
+                                        .pid = pid };
 
         return ask_for_status(&request, out, e);
 }
@@ -451,7 +482,8 @@ bool ask_control(uint32_t pid, struct ask_change change, struct wire_status *out
 
 enum ask_answered ask_glance(uint32_t pid, struct wire_status *out)
 {
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_STATUS, .pid = pid };
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_STATUS,
+                                        .pid = pid };
         struct wire_reply reply = { 0 };
         struct ask_answer answer = { &reply, NULL };
         struct err e = { 0 };
@@ -467,7 +499,8 @@ enum ask_answered ask_glance(uint32_t pid, struct wire_status *out)
 
 uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e)
 {
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_PROCESSES, .pid = pid };
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_PROCESSES,
+                                        .pid = pid };
         struct wire_reply reply;
         struct ask_answer answer = { &reply, NULL };
         uint32_t count = 0;

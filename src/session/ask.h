@@ -13,20 +13,22 @@
 /* The path of the observer's socket in VALUE, a value of SEEP_SESSION; NULL: it is none of ours. */
 const char *ask_session_path(const char *value);
 
-/* The shell knows the number of seep, not that of the program: when *PID is a seep, make it what that records.  false with E filled:
- * there is no one such program. */
+/* The shell knows the number of seep, not that of the program: when *PID is a seep, make it what
+ * that records.  false with E filled: there is no one such program. */
 bool ask_program(uint32_t *pid, struct err *e);
 
-/* Have a snapshot of PID taken, named LABEL (cut off when too long), and wait until its report is written.  false with E filled:
- * PID is not recorded, or nobody answers.  When OUT has a status other than 0 its text says why. */
+/* Have a snapshot of PID taken, named LABEL (cut off when too long), and wait until its report is
+ * written.  false with E filled: PID is not recorded, or nobody answers.  When OUT has a status
+ * other than 0 its text says why. */
 bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e);
 
-/* Have PID searched for leaks now (FLAGS: WIRE_SCAN_*) and fill P, the caller's to free, with a recording of this moment.  false with E
- * filled: PID is not recorded, nobody answers, or it cannot be searched. */
+/* Have PID searched for leaks now (FLAGS: WIRE_SCAN_*) and fill P, the caller's to free,
+ * with a recording of this moment.  false with E filled: PID is not recorded, nobody
+ * answers, or it cannot be searched. */
 bool ask_scan(uint32_t pid, uint32_t flags, struct profile *p, struct err *e);
 
-/* Fill P, the caller's to free, with a recording of PID as it is now, without a search for leaks; FLAGS: WIRE_LOOK_*.  The process does not
- * notice.  false with E filled: as above. */
+/* Fill P, the caller's to free, with a recording of PID as it is now, without a search for leaks;
+ * FLAGS: WIRE_LOOK_*.  The process does not notice.  false with E filled: as above. */
 bool ask_look(uint32_t pid, uint32_t flags, struct profile *p, struct err *e);
 
 /* A recording of this moment, in memory. */
@@ -39,7 +41,8 @@ struct ask_image {
         char recording[1024]; /* of a look: the file that the recording will be in; "" none */
 };
 
-/* Get the image of I->pid, for whoever reads it in another way than ask_look() and ask_scan() do. */
+/* Get the image of I->pid, for whoever reads it in another way than ask_look() and ask_scan()
+ * do. */
 bool ask_for_image(struct ask_image *i, struct err *e);
 void ask_image_close(struct ask_image *i);
 
@@ -58,10 +61,12 @@ bool ask_control(uint32_t pid, struct ask_change change, struct wire_status *out
 enum ask_answered { ASK_NOT_RECORDED, ASK_REFUSED, ASK_SILENT, ASK_ANSWERED };
 enum ask_answered ask_glance(uint32_t pid, struct wire_status *out);
 
-/* Have whoever records PID end the recording, and wait until it is written; the program goes on.  false with E filled: as above. */
+/* Have whoever records PID end the recording, and wait until it is written; the program goes on.
+ * false with E filled: as above. */
 bool ask_leave(uint32_t pid, struct err *e);
 
-/* The processes that are recorded by whoever records PID, at most MAX of them in OUT.  Returns how many; 0 with E filled: as above. */
+/* The processes that are recorded by whoever records PID, at most MAX of them in OUT.  Returns how
+ * many; 0 with E filled: as above. */
 uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e);
 
 #endif

@@ -35,7 +35,8 @@ struct carrier {
         bool last_report;
         /* There is no agent: a process of ours sets breakpoints (breakpoint/breakpoint.h). */
         bool breakpoints;
-        /* It was there before us, and goes on without us: at the end the agent is taken out again. */
+        /* It was there before us, and goes on without us: at the end the agent is taken out
+         * again. */
         bool leaves;
         /* Our environment, folders and terminal are the program's, which did not ask for us. */
         bool borrowed;

@@ -13,7 +13,8 @@ static uint64_t whole_ns(const struct checkpoint *c, uint64_t ledger_bytes)
 {
         uint64_t guess_ns = c->light_ns + ledger_bytes * NS_PER_LEDGER_BYTE;
 
-        /* What the last one took is known better, unless the ledger has become much smaller since. */
+        /* What the last one took is known better, unless the ledger has become much smaller
+         * since. */
         return c->whole_ns && c->whole_ns < guess_ns ? c->whole_ns : guess_ns;
 }
 

@@ -3,9 +3,10 @@
  * checkpoint.h -- when a recording is written while its program still runs, and how much of it.
  *
  * Room:   outside.  The writing is done in a process of its own.
- * Keeps:  at most CHECKPOINT_EVERY_MS from the begin of one to the begin of the next, as long as those of all recordings
- *         together take less than one part in CHECKPOINT_SHARE of one processor.  Where the whole is too dear for that, single blocks are left out of
- *         it; where even that is too dear, it comes later.
+ * Keeps:  at most CHECKPOINT_EVERY_MS from the begin of one to the begin of the next, as long as
+ *         those of all recordings together take less than one part in CHECKPOINT_SHARE of one
+ *         processor.  Where the whole is too dear for that, single blocks are left out of it; where
+ *         even that is too dear, it comes later.
  */
 #ifndef SEEP_SESSION_CHECKPOINT_H
 #define SEEP_SESSION_CHECKPOINT_H
@@ -15,7 +16,8 @@
 
 #include "base/worker.h"
 
-#define CHECKPOINT_EVERY_MS 4000u /* so that what is lost is less than 5 s, with the time that the writing takes */
+/* So that what is lost is less than 5 s, with the time that the writing takes. */
+#define CHECKPOINT_EVERY_MS 4000u
 #define CHECKPOINT_SHARE 100u
 
 enum checkpoint_kind { CHECKPOINT_NONE, CHECKPOINT_LIGHT, CHECKPOINT_WHOLE };
@@ -41,7 +43,8 @@ void checkpoint_init(struct checkpoint *c, bool wanted);
 /* What is to be written now. */
 enum checkpoint_kind checkpoint_due(struct checkpoint *c, const struct checkpoint_state *s);
 
-/* One of KIND is written since NOW_MS, by C->writer; that could not be started if it has no process. */
+/* One of KIND is written since NOW_MS, by C->writer; that could not be started if it has no
+ * process. */
 void checkpoint_begun(struct checkpoint *c, enum checkpoint_kind kind, uint64_t now_ms);
 
 /* It ended, with STATUS of waitpid(), and took CPU_NS. */

@@ -24,7 +24,8 @@ void connections_close(struct connections *v)
 
 static void drop(struct connections *v, uint32_t i)
 {
-        if (!v->hear(v->context, v->waiting[i].fd)) /* it may have spoken while we did other things */
+        /* It may have spoken while we did other things. */
+        if (!v->hear(v->context, v->waiting[i].fd))
                 close(v->waiting[i].fd);
         forget(v, i);
 }
@@ -33,7 +34,8 @@ static void drop_silent(struct connections *v)
 {
         uint64_t now = v->count ? clock_now_ns() : 0;
 
-        while (v->count && now - v->waiting[0].since_ns > CONNECTIONS_SILENT_MS * 1000000ull && !v->starved) {
+        while (v->count && now - v->waiting[0].since_ns > CONNECTIONS_SILENT_MS * 1000000ull &&
+               !v->starved) {
                 drop(v, 0);
                 v->starved = !listener_has_room();
         }
@@ -64,7 +66,8 @@ static uid_t user_of(int fd)
         return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0 ? (uid_t)-1 : who.uid;
 }
 
-/* One more silent connection.  The oldest one of the same user goes when there are too many of these, else the oldest of all. */
+/* One more silent connection.  The oldest one of the same user goes when there are too many of
+ * these, else the oldest of all. */
 static void keep(struct connections *v, int fd, uid_t uid)
 {
         uint32_t same = 0, oldest = 0;
@@ -87,7 +90,8 @@ static bool let_in(struct connections *v, int endpoint)
         uint32_t count = 0;
         int fd;
 
-        while (endpoint >= 0 && !v->starved && count < CONNECTIONS_ROUND && (fd = listener_accept(endpoint)) >= 0) {
+        while (endpoint >= 0 && !v->starved && count < CONNECTIONS_ROUND &&
+               (fd = listener_accept(endpoint)) >= 0) {
                 count++;
                 if (!v->hear(v->context, fd))
                         keep(v, fd, user_of(fd));
@@ -100,7 +104,8 @@ void connections_take(struct connections *v, int listener, int endpoint, bool al
 {
         bool more;
 
-        for (uint32_t rounds = all ? LISTENER_BACKLOG / CONNECTIONS_ROUND + 1 : 1; rounds; rounds--) {
+        for (uint32_t rounds = all ? LISTENER_BACKLOG / CONNECTIONS_ROUND + 1 : 1; rounds;
+             rounds--) {
                 hear_waiting(v);
                 more = let_in(v, listener);
                 v->crowded = let_in(v, endpoint);
@@ -112,7 +117,8 @@ void connections_take(struct connections *v, int listener, int endpoint, bool al
 uint32_t connections_polls(const struct connections *v, struct pollfd *polls)
 {
         for (uint32_t i = 0; i < v->count; i++)
-                polls[i] = (struct pollfd){ .fd = v->starved ? -1 : v->waiting[i].fd, .events = POLLIN };
+                polls[i] = (struct pollfd){ .fd = v->starved ? -1 : v->waiting[i].fd,
+                                            .events = POLLIN };
         return v->count;
 }
 

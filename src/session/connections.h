@@ -2,9 +2,10 @@
 /*
  * connections.h -- connections to the session, heard one by one.
  *
- * Keeps:  nobody is let in while there are too few descriptors to receive a ledger: it would be lost.  Those who come wait.
- *         Who says nothing is dropped after a second, or earlier when too many of the same user do; an agent that was stopped just
- *         then comes again.  A flood of connections costs a bounded amount of work between two ticks.
+ * Keeps:  nobody is let in while there are too few descriptors to receive a ledger: it would be
+ *         lost.  Those who come wait.  Who says nothing is dropped after a second, or earlier when
+ *         too many of the same user do; an agent that was stopped just then comes again.  A flood
+ *         of connections costs a bounded amount of work between two ticks.
  */
 #ifndef SEEP_SESSION_CONNECTIONS_H
 #define SEEP_SESSION_CONNECTIONS_H
@@ -26,18 +27,22 @@ struct connection {
 };
 
 struct connections {
-        struct connection waiting[CONNECTIONS_MAX]; /* let in, but have not spoken yet; oldest first */
+        struct connection waiting[CONNECTIONS_MAX]; /* let in, but have not spoken yet; oldest
+                                                     * first */
         uint32_t count;
         bool starved; /* too few descriptors for more */
-        bool crowded; /* at the socket of commands: what is left of them can wait for the next tick */
+        bool crowded; /* at the socket of commands: what is left of them can wait for the next
+                       * tick */
         void *context;
-        bool (*hear)(void *context, int fd); /* false: it has not spoken yet; else FD belongs to the callee */
+        bool (*hear)(void *context, int fd); /* false: it has not spoken yet; else
+                                              * FD belongs to the callee */
 };
 
 void connections_close(struct connections *v);
 
-/* Hear those who wait, drop those who have been silent for too long, then let in and hear some (ALL: as many as can have waited) of
- * those at LISTENER and at ENDPOINT; -1: none.  Whoever they are, they are heard first: a refusal that comes before would be lost. */
+/* Hear those who wait, drop those who have been silent for too long, then let in and hear some
+ * (ALL: as many as can have waited) of those at LISTENER and at ENDPOINT; -1: none.  Whoever they
+ * are, they are heard first: a refusal that comes before would be lost. */
 void connections_take(struct connections *v, int listener, int endpoint, bool all);
 
 /* What to wait for, as entries of POLLS; returns how many. */

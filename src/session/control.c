@@ -51,7 +51,8 @@ static bool is_in_agent(const struct view *v, const struct freeze *f)
         struct ledger_module own = { 0 };
 
         if (v->head.own_module)
-                view_read(v, LEDGER_MODULES, (uint64_t)(v->head.own_module - 1) * sizeof own, &own, sizeof own);
+                view_read(v, LEDGER_MODULES, (uint64_t)(v->head.own_module - 1) * sizeof own, &own,
+                          sizeof own);
         for (uint32_t i = 0; i < f->thread_count; i++)
                 if (f->threads[i].pc >= own.start && f->threads[i].pc < own.end)
                         return true;
@@ -64,7 +65,8 @@ static bool turn(const struct work *k, bool on, struct err *e)
         uint64_t at = k->view->head.special_at;
         int mem = process_open_memory(k->pid);
         uint32_t word = 0;
-        bool good = at && mem >= 0 && pread(mem, &word, sizeof word, (off_t)at) == (ssize_t)sizeof word;
+        bool good = at && mem >= 0 &&
+                    pread(mem, &word, sizeof word, (off_t)at) == (ssize_t)sizeof word;
 
         word = on ? word & ~LEDGER_SPECIAL_OFF : word | LEDGER_SPECIAL_OFF;
         good = good && pwrite(mem, &word, sizeof word, (off_t)at) == (ssize_t)sizeof word;
@@ -91,8 +93,9 @@ static bool try_once(const struct work *k, bool *busy, struct answer *out)
         *busy = good && k->what == WIRE_CONTROL_RESET &&
                 (is_in_agent(k->view, &f) || reset_must_wait(k->view));
         if (good && !*busy)
-                good = k->what == WIRE_CONTROL_RESET ? reset_ledger(k->view, &out->err)
-                                                     : turn(k, k->what == WIRE_CONTROL_START, &out->err);
+                good = k->what == WIRE_CONTROL_RESET
+                               ? reset_ledger(k->view, &out->err)
+                               : turn(k, k->what == WIRE_CONTROL_START, &out->err);
         freeze_release(&f);
         out->pause_ns = f.pause_ns;
         freeze_close(&f);
@@ -113,7 +116,8 @@ static bool work(void *context, int fd)
         }
         if (busy)
                 out.good = err_set(&out.err, ERR_EXIT_CANNOT_TRACE,
-                                   "a thread of it was in the middle of an allocation at each of %u looks; try again",
+                                   "a thread of it was in the middle of an allocation at each of "
+                                   "%u looks; try again",
                                    CONTROL_TRIES);
         return io_write(fd, &out, sizeof out);
 }
@@ -126,11 +130,15 @@ void control_ask(struct control *c, const struct control_order *o)
         struct work k = { o->what, o->pid, &own };
 
         if (c->worker.pid) {
-                listener_refuse(o->asker, "another 'seep control' of process %u is under way; try again", o->pid);
+                listener_refuse(o->asker,
+                                "another 'seep control' of process %u is under way; try again",
+                                o->pid);
                 return;
         }
         c->what = o->what;
-        if (!worker_start(&c->worker, &(struct worker_order){ .work = work, .context = &k, .file = "seep-control" })) {
+        if (!worker_start(&c->worker, &(struct worker_order){ .work = work,
+                                                              .context = &k,
+                                                              .file = "seep-control" })) {
                 listener_refuse(o->asker, "no process can be started for it: %s", strerror(errno));
                 return;
         }
@@ -143,7 +151,8 @@ bool control_done(struct control *c, int status, uint64_t *pause_ns)
 
         worker_reaped(&c->worker);
         if (status || !worker_read(&c->worker, 0, &out, sizeof out))
-                err_set(&out.err, ERR_EXIT_CANNOT_TRACE, "the process that was to do it ended early");
+                err_set(&out.err, ERR_EXIT_CANNOT_TRACE,
+                        "the process that was to do it ended early");
         if (!out.good) {
                 listener_refuse(c->asker, "%s", out.err.text);
                 c->asker = -1;

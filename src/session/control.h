@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.h -- a recording is switched on and off, reset, or asked how it stands, from outside the program.
+ * control.h -- a recording is switched on and off, reset, or asked how it stands,
+ * from outside the program.
  *
  * Keeps:  the process stands still for what is written into it or its ledger, about a millisecond,
  *         and no thread of it is in the middle of an event then.  By a worker: a tracer that dies
@@ -37,8 +38,8 @@ struct control_order {
 /* Begin it; the asker's connection is moved: it is answered when that is done, or refused. */
 void control_ask(struct control *c, const struct control_order *o);
 
-/* The worker ended, with STATUS of waitpid().  true: it was done, and took *PAUSE_NS; C->asker is the caller's to answer.  false: whoever
- * asked was told why not. */
+/* The worker ended, with STATUS of waitpid().  true: it was done, and took *PAUSE_NS; C->asker is
+ * the caller's to answer.  false: whoever asked was told why not. */
 bool control_done(struct control *c, int status, uint64_t *pause_ns);
 
 /* How the recording of V stands; what the ledger does not know is left alone. */

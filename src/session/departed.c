@@ -7,8 +7,8 @@
 
 bool departed_add(struct departed *d, struct recording *r, const struct recording_end *end)
 {
-        /* After an exec the next recording of the process takes the name of this one, which must have
-         * been written then. */
+        /* After an exec the next recording of the process takes the name of this one, which
+         * must have been written then. */
         if (end->end == PROFILE_END_UNKNOWN || end->end == PROFILE_END_EXEC ||
             !scanner_is_busy(&r->scanner))
                 return false;

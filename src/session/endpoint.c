@@ -33,7 +33,8 @@ int endpoint_open(uint32_t pid)
         socklen_t length = endpoint_name(pid, &address);
         int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-        if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, ENDPOINT_BACKLOG) == 0)
+        if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 &&
+            listen(fd, ENDPOINT_BACKLOG) == 0)
                 return fd;
         if (fd >= 0)
                 close(fd);
@@ -49,7 +50,8 @@ static int come_to(uint32_t pid)
         int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
         if (fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0 &&
-            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == geteuid() || who.uid == 0))
+            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
+            (who.uid == geteuid() || who.uid == 0))
                 return fd;
         if (fd >= 0)
                 close(fd);
@@ -61,7 +63,8 @@ static bool knock_at(uint32_t pid)
 {
         struct wire_knock knock = { .magic = WIRE_KNOCK_MAGIC, .pid = pid };
         int fd = come_to(pid);
-        bool good = fd >= 0 && send(fd, &knock, sizeof knock, MSG_NOSIGNAL) == (ssize_t)sizeof knock;
+        bool good = fd >= 0 &&
+                    send(fd, &knock, sizeof knock, MSG_NOSIGNAL) == (ssize_t)sizeof knock;
 
         if (fd >= 0)
                 close(fd);
@@ -98,7 +101,8 @@ int endpoint_take_over(uint32_t pid)
         return fd;
 }
 
-/* The kernel shows the zero in front of an abstract name as an at sign; a connection has a line of its own with the same name. */
+/* The kernel shows the zero in front of an abstract name as an at sign; a connection has a line of
+ * its own with the same name. */
 uint32_t endpoint_list(uint32_t *pids, uint32_t room)
 {
         static const char mark[] = " @" ENDPOINT_PREFIX;
@@ -106,7 +110,8 @@ uint32_t endpoint_list(uint32_t *pids, uint32_t room)
         uint32_t count = 0, known;
 
         if (io_read_file("/proc/net/unix", &sockets) && sockets.length)
-                for (const char *at = strstr(str_get(&sockets), mark); at && count < room; at = strstr(at, mark)) {
+                for (const char *at = strstr(str_get(&sockets), mark); at && count < room;
+                     at = strstr(at, mark)) {
                         at += sizeof mark - 1;
                         pids[count] = (uint32_t)strtoul(at, NULL, 10);
                         for (known = 0; pids[known] != pids[count];)

@@ -22,7 +22,8 @@ static bool file_mentions(pid_t pid, const char *file, const char *text)
         bool found;
 
         snprintf(name, sizeof name, "/proc/%d/%s", (int)pid, file);
-        found = io_read_file(name, &content) && content.length && memmem(content.data, content.length, text, strlen(text));
+        found = io_read_file(name, &content) && content.length &&
+                memmem(content.data, content.length, text, strlen(text));
         str_free(&content);
         return found;
 }
@@ -78,23 +79,26 @@ static bool is_of_session(void *context, pid_t pid)
         return file_mentions(pid, "environ", w->variable) && family_has_agent(pid);
 }
 
-/* Programs that change their title overwrite their environment: then nothing of ours is in it.  With plain LD_PRELOAD no session
- * ever was. */
+/* Programs that change their title overwrite their environment: then nothing of ours is in it.
+ * With plain LD_PRELOAD no session ever was. */
 static bool may_be_of_session(void *context, pid_t pid)
 {
         const struct wanted *w = context;
 
         return !w->known(w->context, pid) &&
-               (file_mentions(pid, "environ", w->variable) || !file_mentions(pid, "environ", WIRE_SESSION_ENV "=")) &&
+               (file_mentions(pid, "environ", w->variable) ||
+                !file_mentions(pid, "environ", WIRE_SESSION_ENV "=")) &&
                family_has_agent(pid);
 }
 
-static pid_t find_wanted(const char *session, bool (*is_wanted)(void *context, pid_t pid), struct wanted *w)
+static pid_t find_wanted(const char *session, bool (*is_wanted)(void *context, pid_t pid),
+                         struct wanted *w)
 {
         struct str variable = { 0 };
         pid_t found;
 
-        str_format(&variable, ":%s", ask_session_path(session)); /* programs under filters have other flags in front of it */
+        /* Programs under filters have other flags in front of it. */
+        str_format(&variable, ":%s", ask_session_path(session));
         w->variable = str_get(&variable);
         found = find(is_wanted, w);
         str_free(&variable);

@@ -12,12 +12,13 @@ bool family_has_preload(pid_t pid);
 /* Whether our library is mapped in PID. */
 bool family_has_agent(pid_t pid);
 
-/* A running process with the agent in it whose environment names the session SESSION; 0 when there is none.  A forked
- * child says hello at its first event, so it may be here before it is heard of. */
+/* A running process with the agent in it whose environment names the session SESSION;
+ * 0 when there is none.  A forked child says hello at its first event, so it may be
+ * here before it is heard of. */
 pid_t family_find(const char *session);
 
-/* A running process with the agent in it that is not KNOWN and may be of SESSION, also when it has overwritten its environment; 0 when
- * there is none. */
+/* A running process with the agent in it that is not KNOWN and may be of SESSION, also when it has
+ * overwritten its environment; 0 when there is none. */
 pid_t family_other(const char *session, bool (*known)(void *context, pid_t pid), void *context);
 
 #endif

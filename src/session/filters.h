@@ -8,8 +8,8 @@
 
 #include "collect/view.h"
 
-/* When we run under filters ourselves, which the program inherits: write down for its agent what they forbid (wire/filters.h), in
- * DIRECTORY.  Returns the flags (WIRE_F_) that say so. */
+/* When we run under filters ourselves, which the program inherits: write down for its agent what
+ * they forbid (wire/filters.h), in DIRECTORY.  Returns the flags (WIRE_F_) that say so. */
 uint32_t filters_tell(const char *directory);
 
 /* All such files in DIRECTORY, an open one, are removed. */

@@ -28,7 +28,8 @@ bool lingering_children(struct lingering *l, const struct lingering_among *a)
                 return false;
         if (!l->children_end_ns)
                 l->children_end_ns = clock_now_ns() + LINGERING_CHILDREN_MS * 1000000ull;
-        return clock_now_ns() < l->children_end_ns && family_other(a->session, is_recorded, (void *)a);
+        return clock_now_ns() < l->children_end_ns &&
+               family_other(a->session, is_recorded, (void *)a);
 }
 
 bool lingering_lasts(struct lingering *l, const struct lingering_among *a)
@@ -36,7 +37,8 @@ bool lingering_lasts(struct lingering *l, const struct lingering_among *a)
         if (!l->wait_ms)
                 return false;
         if (!l->end_ns)
-                l->end_ns = l->wait_ms == LINGERING_ALL ? UINT64_MAX : clock_now_ns() + l->wait_ms * 1000000u;
+                l->end_ns = l->wait_ms == LINGERING_ALL ? UINT64_MAX
+                                                        : clock_now_ns() + l->wait_ms * 1000000u;
         if (clock_now_ns() >= l->end_ns)
                 return false;
         return a->count > 0 || lingering_children(l, a) || family_find(a->session);
@@ -58,7 +60,8 @@ char *lingering_news(struct lingering *l, const struct lingering_among *a)
 
         if (l->told)
                 return NULL;
-        for (uint32_t i = 0; i < a->count; i++) /* the end of one that is dead already will be seen in a moment */
+        /* The end of one that is dead already will be seen in a moment. */
+        for (uint32_t i = 0; i < a->count; i++)
                 if (!recording_is_gone(a->recordings[i]) && ++alive <= LINGERING_NAMES)
                         add_name(&names, a->recordings[i]->program, a->recordings[i]->pid);
         silent = alive ? 0 : family_other(a->session, is_recorded, (void *)a);
@@ -70,6 +73,7 @@ char *lingering_news(struct lingering *l, const struct lingering_among *a)
                 add_name(&names, name, (uint32_t)silent);
         }
         if (alive > LINGERING_NAMES)
-                str_format(&names, " and %u other%s", alive - LINGERING_NAMES, alive == LINGERING_NAMES + 1 ? "" : "s");
+                str_format(&names, " and %u other%s", alive - LINGERING_NAMES,
+                           alive == LINGERING_NAMES + 1 ? "" : "s");
         return names.data;
 }

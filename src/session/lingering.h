@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lingering.h -- the program has ended, and processes that it started have not: whether to wait for them, and what to say.
+ * lingering.h -- the program has ended, and processes that it started have not: whether to wait
+ * for them, and what to say.
  */
 #ifndef SEEP_SESSION_LINGERING_H
 #define SEEP_SESSION_LINGERING_H
@@ -31,7 +32,8 @@ bool lingering_lasts(struct lingering *l, const struct lingering_among *a);
 /* A child that was announced may be there and has not said hello. */
 bool lingering_children(struct lingering *l, const struct lingering_among *a);
 
-/* Who is waited for, the first time that somebody asks: "a.out (pid 12), sh (pid 13) and 2 others".  The caller's to free(); NULL: known. */
+/* Who is waited for, the first time that somebody asks: "a.out (pid 12), sh (pid 13) and 2 others".
+ * The caller's to free(); NULL: known. */
 char *lingering_news(struct lingering *l, const struct lingering_among *a);
 
 #endif

@@ -20,7 +20,8 @@
 #include "session/filters.h"
 
 #define LISTENER_PLENTY 65536 /* descriptors: a limit above this is not reached by chance */
-#define LISTENER_DESCRIPTORS 8 /* connection, ledger, pidfd, files in /proc, the output file, and some */
+#define LISTENER_DESCRIPTORS 8 /* connection, ledger, pidfd, files in /proc, the output file, and
+                                * some */
 #define LISTENER_DEAD_SECONDS 60
 #define LISTENER_NAME_BYTES (sizeof "/hello-" + 24) /* of the socket, behind its directory */
 
@@ -37,8 +38,10 @@ static bool refuses(int directory, const char *name)
         int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         bool refused;
 
-        snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%.64s", directory, name);
-        refused = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0 && errno == ECONNREFUSED;
+        snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%.64s", directory,
+                 name);
+        refused = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0 &&
+                  errno == ECONNREFUSED;
         if (fd >= 0)
                 close(fd);
         return refused;
@@ -55,7 +58,8 @@ static bool is_dead(int directory, const char *name)
                (!S_ISSOCK(st.st_mode) || refuses(directory, name));
 }
 
-/* A session that was killed could not tidy up.  Its socket refuses; one that is just being made is younger. */
+/* A session that was killed could not tidy up.  Its socket refuses; one that is
+ * just being made is younger. */
 static void remove_if_dead(int place, const char *name)
 {
         int fd = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -69,7 +73,8 @@ static void remove_if_dead(int place, const char *name)
                         close(fd);
                 return;
         }
-        dead = fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mtime + LISTENER_DEAD_SECONDS < time(NULL);
+        dead = fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+               st.st_mtime + LISTENER_DEAD_SECONDS < time(NULL);
         while (dead && (d = readdir(files)))
                 dead = is_dead(fd, d->d_name);
         rewinddir(files);
@@ -87,7 +92,8 @@ static void remove_dead(const char *place)
         struct dirent *d;
 
         while (all && (d = readdir(all)))
-                if (strncmp(d->d_name, "seep-", 5) == 0 && strlen(d->d_name) == sizeof "seep-XXXXXX" - 1)
+                if (strncmp(d->d_name, "seep-", 5) == 0 &&
+                    strlen(d->d_name) == sizeof "seep-XXXXXX" - 1)
                         remove_if_dead(dirfd(all), d->d_name);
         if (all)
                 closedir(all);
@@ -104,28 +110,34 @@ static bool is_exposed(const char *place)
         return exposed;
 }
 
-/* BORROWED: the environment is the program's, and TMPDIR may be a folder that it is just about to remove: the last choice then. */
+/* BORROWED: the environment is the program's, and TMPDIR may be a folder that it is just about to
+ * remove: the last choice then. */
 static bool make_directory(struct listener *g, bool borrowed, struct err *e)
 {
         const char *given = getenv("TMPDIR");
-        const char *places[] = { getenv("XDG_RUNTIME_DIR"), borrowed ? "/tmp" : given, borrowed ? given : "/tmp" };
+        const char *places[] = { getenv("XDG_RUNTIME_DIR"), borrowed ? "/tmp" : given,
+                                 borrowed ? given : "/tmp" };
 
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
                 int length = places[i] && places[i][0] == '/'
-                                     ? snprintf(g->directory, sizeof g->directory, "%s/seep-XXXXXX", places[i])
+                                     ? snprintf(g->directory, sizeof g->directory, "%s/seep-XXXXXX",
+                                                places[i])
                                      : -1;
 
-                if (length < 0 || length + LISTENER_NAME_BYTES > sizeof g->path || is_exposed(places[i]) || !mkdtemp(g->directory))
+                if (length < 0 || length + LISTENER_NAME_BYTES > sizeof g->path ||
+                    is_exposed(places[i]) || !mkdtemp(g->directory))
                         continue;
                 remove_dead(places[i]);
                 return true;
         }
         g->directory[0] = 0;
-        return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot create a directory for the session in $TMPDIR or /tmp");
+        return err_sys(e, ERR_EXIT_CANNOT_TRACE,
+                       "cannot create a directory for the session in $TMPDIR or /tmp");
 }
 
-/* The socket gets a name that nobody can guess, list (they cannot read the directory) or find in /proc/net/unix (which keeps the one that it
- * was bound to): only the program and what it starts are told, by their environment. */
+/* The socket gets a name that nobody can guess, list (they cannot read the directory) or find in
+ * /proc/net/unix (which keeps the one that it was bound to): only the program and what it starts
+ * are told, by their environment. */
 static bool hide(struct listener *g)
 {
         char name[sizeof g->path];
@@ -133,7 +145,8 @@ static bool hide(struct listener *g)
 
         if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
                 return false;
-        snprintf(name, sizeof name, "%.*s/hello-%016llx%08x", (int)(sizeof name - LISTENER_NAME_BYTES), g->directory,
+        snprintf(name, sizeof name, "%.*s/hello-%016llx%08x",
+                 (int)(sizeof name - LISTENER_NAME_BYTES), g->directory,
                  (unsigned long long)secret[0], (unsigned)secret[1]);
         if (rename(g->path, name) != 0)
                 return false;
@@ -141,13 +154,15 @@ static bool hide(struct listener *g)
         return true;
 }
 
-/* Root may record programs that change their user before they start others: those must reach the socket too. */
+/* Root may record programs that change their user before they start others: those
+ * must reach the socket too. */
 static bool open_to_users(const struct listener *g, uid_t owner_uid)
 {
         if (geteuid() != 0)
                 return true;
         return chmod(g->directory, 0711) == 0 && chmod(g->path, 0666) == 0 &&
-               (owner_uid == 0 || (chown(g->directory, owner_uid, (gid_t)-1) == 0 && chown(g->path, owner_uid, (gid_t)-1) == 0));
+               (owner_uid == 0 || (chown(g->directory, owner_uid, (gid_t)-1) == 0 &&
+                                   chown(g->path, owner_uid, (gid_t)-1) == 0));
 }
 
 bool listener_open(struct listener *g, uid_t owner_uid, bool borrowed, struct err *e)
@@ -157,11 +172,12 @@ bool listener_open(struct listener *g, uid_t owner_uid, bool borrowed, struct er
         *g = (struct listener){ .fd = -1, .owner = getpid() };
         if (!make_directory(g, borrowed, e))
                 return false;
-        snprintf(g->path, sizeof g->path, "%.*s/hello", (int)(sizeof g->path - sizeof "/hello"), g->directory);
+        snprintf(g->path, sizeof g->path, "%.*s/hello", (int)(sizeof g->path - sizeof "/hello"),
+                 g->directory);
         memcpy(address.sun_path, g->path, sizeof address.sun_path);
         g->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (g->fd >= 0 && bind(g->fd, (struct sockaddr *)&address, sizeof address) == 0 && hide(g) && open_to_users(g, owner_uid) &&
-            listen(g->fd, LISTENER_BACKLOG) == 0)
+        if (g->fd >= 0 && bind(g->fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+            hide(g) && open_to_users(g, owner_uid) && listen(g->fd, LISTENER_BACKLOG) == 0)
                 return true;
         err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot listen on %s", g->path);
         listener_close(g);
@@ -193,7 +209,8 @@ bool listener_alias(struct listener *g, const char *file, struct err *e)
 {
         const char *base = strrchr(file, '/');
 
-        if (snprintf(g->alias, sizeof g->alias, "%s%s", g->directory, base ? base : "") < (int)sizeof g->alias &&
+        if (snprintf(g->alias, sizeof g->alias, "%s%s", g->directory, base ? base : "") <
+                    (int)sizeof g->alias &&
             !strpbrk(g->alias, " :") && symlink(file, g->alias) == 0)
                 return true;
         g->alias[0] = 0;
@@ -203,12 +220,14 @@ bool listener_alias(struct listener *g, const char *file, struct err *e)
                        file);
 }
 
-/* Whether NUMBER, the lowest that is free, is so far from the limit that there is no need to try. */
+/* Whether NUMBER, the lowest that is free, is so far from the limit that there is no need to
+ * try. */
 static bool listener_has_plenty(int number)
 {
         struct rlimit limit;
 
-        return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > LISTENER_PLENTY && (rlim_t)number < limit.rlim_cur / 2;
+        return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > LISTENER_PLENTY &&
+               (rlim_t)number < limit.rlim_cur / 2;
 }
 
 bool listener_has_room(void)
@@ -245,7 +264,8 @@ void listener_reply_file(int fd, const struct wire_reply *reply, int file)
         ssize_t n;
 
         if (file >= 0) {
-                control.align = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof file) };
+                control.align = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+                                                  .cmsg_len = CMSG_LEN(sizeof file) };
                 memcpy(CMSG_DATA(&control.align), &file, sizeof file);
                 message.msg_control = control.room;
                 message.msg_controllen = sizeof control.room;
@@ -324,7 +344,8 @@ static int process_of(int fd, uint32_t pid)
         return pidfd;
 }
 
-/* All that can be said.  Longer messages are cut off by the kernel, and have the size of none of them. */
+/* All that can be said.  Longer messages are cut off by the kernel, and have the size of none of
+ * them. */
 union listener_words {
         uint64_t magic;
         struct wire_hello hello;
@@ -333,7 +354,8 @@ union listener_words {
         char room[sizeof(struct wire_request) + 1];
 };
 
-static enum listener_answer understand(const union listener_words *words, size_t bytes, struct greeting *out)
+static enum listener_answer understand(const union listener_words *words, size_t bytes,
+                                       struct greeting *out)
 {
         if (bytes == sizeof words->hello && words->magic == WIRE_HELLO_MAGIC) {
                 out->hello = words->hello;
@@ -354,7 +376,8 @@ enum listener_answer listener_receive(int fd, struct greeting *out, struct err *
         _Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
         union listener_words words = { .magic = 0 };
         struct iovec part = { &words, sizeof words };
-        struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+        struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+                            .msg_controllen = sizeof control };
         ssize_t got = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
         enum listener_answer answer;
         int ledger;
@@ -376,7 +399,8 @@ enum listener_answer listener_receive(int fd, struct greeting *out, struct err *
                 close(ledger);
         if (answer != LISTENER_COME && answer != LISTENER_WRONG)
                 return answer;
-        err_set(e, ERR_EXIT_CANNOT_TRACE, "something that is not an agent connected to the session's socket");
+        err_set(e, ERR_EXIT_CANNOT_TRACE,
+                "something that is not an agent connected to the session's socket");
         return LISTENER_WRONG;
 }
 

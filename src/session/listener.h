@@ -2,7 +2,8 @@
 /*
  * listener.h -- the socket where agents say hello and commands ask for snapshots.
  *
- * Keeps:  a private directory with one socket in it (and perhaps a link); all are gone after listener_close().
+ * Keeps:  a private directory with one socket in it (and perhaps a link); all are
+ *         gone after listener_close().
  */
 #ifndef SEEP_SESSION_LISTENER_H
 #define SEEP_SESSION_LISTENER_H
@@ -41,18 +42,20 @@ enum listener_answer {
         LISTENER_KNOCKED, /* an agent whose ledger has a new mark */
         LISTENER_ASKED,   /* a command; the connection waits for a struct wire_reply */
         LISTENER_LATER,   /* nothing has come yet */
-        LISTENER_WRONG    /* none of these; E says why (or is not filled, when that needs no word) */
+        LISTENER_WRONG /* none of these; E says why (or is not filled, when that needs no word) */
 };
 
-/* OWNER_UID: the user that the program will run as, who must be able to reach the socket.  BORROWED: as in
- * session/carrier.h. */
+/* OWNER_UID: the user that the program will run as, who must be able to reach the socket.
+ * BORROWED: as in session/carrier.h. */
 bool listener_open(struct listener *g, uid_t owner_uid, bool borrowed, struct err *e);
 void listener_close(struct listener *g);
 
-/* Another name for FILE, for a list (LD_PRELOAD) that cannot hold its own; it lasts as long as the socket. */
+/* Another name for FILE, for a list (LD_PRELOAD) that cannot hold its own; it lasts as long as the
+ * socket. */
 bool listener_alias(struct listener *g, const char *file, struct err *e);
 
-/* Whether enough descriptors are left to receive a greeting; without them its ledger would be lost. */
+/* Whether enough descriptors are left to receive a greeting; without them its ledger would be
+ * lost. */
 bool listener_has_room(void);
 
 /* The next connection at ENDPOINT, not blocking; -1 when there is none. */

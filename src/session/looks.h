@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * looks.h -- recordings of this moment for those who watch a process: who wants one, and the process that makes it.
+ * looks.h -- recordings of this moment for those who watch a process: who wants one, and
+ * the process that makes it.
  *
- * Keeps:  one at a time; who asks meanwhile gets the next.  The recorded process is not stopped and does not notice.
+ * Keeps:  one at a time; who asks meanwhile gets the next.  The recorded process is not
+ *         stopped and does not notice.
  */
 #ifndef SEEP_SESSION_LOOKS_H
 #define SEEP_SESSION_LOOKS_H
@@ -42,7 +44,8 @@ void looks_ask(struct looks *l, int asker, uint32_t flags);
 /* Start the next, when somebody waits. */
 void looks_start(struct looks *l, const struct looks_order *o);
 
-/* The worker ended, with STATUS of waitpid().  PATH: the file that the recording will be in, or "". */
+/* The worker ended, with STATUS of waitpid().  PATH: the file that the recording will be in, or
+ * "". */
 void looks_done(struct looks *l, int status, const char *path);
 
 #endif

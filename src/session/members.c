@@ -52,7 +52,8 @@ static bool shares_session(const struct members_tree *t, uint32_t pid)
 }
 
 /* It may have ended since, and been waited for: then it is judged by the parent that it names. */
-static bool is_started_by(const struct members *m, const struct members_tree *t, const struct greeting *g)
+static bool is_started_by(const struct members *m, const struct members_tree *t,
+                          const struct greeting *g)
 {
         if (!g->pid)
                 return false;
@@ -61,13 +62,15 @@ static bool is_started_by(const struct members *m, const struct members_tree *t,
         return g->hello.ppid && process_parent(g->hello.ppid) && descends(m, t, g->hello.ppid);
 }
 
-bool members_admit(struct members *m, const struct members_tree *t, const struct greeting *g, struct err *e)
+bool members_admit(struct members *m, const struct members_tree *t, const struct greeting *g,
+                   struct err *e)
 {
         if (members_know(m, g->uid))
                 return true;
         if (!is_started_by(m, t, g))
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u of another user (%u) is not recorded: this program did not start it", g->pid,
-                               (unsigned)g->uid);
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "process %u of another user (%u) is not recorded: this program did "
+                               "not start it", g->pid, (unsigned)g->uid);
         if (m->user_count < MEMBERS_USERS_MAX)
                 m->users[m->user_count++] = g->uid;
         return true;

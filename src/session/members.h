@@ -4,10 +4,11 @@
  *
  * Keeps:  no process of another user is recorded that the program did not start.
  *
- * Who says hello has found the socket, whose name only the program's tree is told (session/listener.c).  That is enough for root, for our
- * own user and for the program's: these could reach the processes of the session anyway.  A process of any other user must descend
- * from a recorded one, or be in a kernel session (setsid) that one of them began; then its user is one of the tree's from there on, so
- * that what it leaves to init is recorded too.
+ * Who says hello has found the socket, whose name only the program's tree is told
+ * (session/listener.c).  That is enough for root, for our own user and for the program's: these
+ * could reach the processes of the session anyway.  A process of any other user must descend from a
+ * recorded one, or be in a kernel session (setsid) that one of them began; then its user is one of
+ * the tree's from there on, so that what it leaves to init is recorded too.
  */
 #ifndef SEEP_SESSION_MEMBERS_H
 #define SEEP_SESSION_MEMBERS_H
@@ -41,6 +42,7 @@ struct members_tree {
 };
 
 /* Whether the sender of G may be recorded, beside those of T. */
-bool members_admit(struct members *m, const struct members_tree *t, const struct greeting *g, struct err *e);
+bool members_admit(struct members *m, const struct members_tree *t, const struct greeting *g,
+                   struct err *e);
 
 #endif

@@ -54,7 +54,8 @@ static bool has_place(const char *pattern, const char *letters)
         return false;
 }
 
-static void expand(const char *pattern, const char *program, uint32_t pid, uint32_t number, struct str *out)
+static void expand(const char *pattern, const char *program, uint32_t pid, uint32_t number,
+                   struct str *out)
 {
         for (const char *c = pattern; *c; c++) {
                 if (*c != '%') {
@@ -73,18 +74,21 @@ static void expand(const char *pattern, const char *program, uint32_t pid, uint3
         }
 }
 
-/* PATH with MIDDLE in front of its suffix; a name that would become too long loses the end of what is before that. */
+/* PATH with MIDDLE in front of its suffix; a name that would become too long loses the
+ * end of what is before that. */
 static char *with_middle(const struct output *o, const char *path, const char *middle)
 {
         const char *name = base_name(path), *suffix = "";
         size_t length = strlen(name), most = output_room(o) - strlen(middle);
         struct str out = { 0 };
 
-        if (length > strlen(OUTPUT_SUFFIX) && strcmp(name + length - strlen(OUTPUT_SUFFIX), OUTPUT_SUFFIX) == 0)
+        if (length > strlen(OUTPUT_SUFFIX) &&
+            strcmp(name + length - strlen(OUTPUT_SUFFIX), OUTPUT_SUFFIX) == 0)
                 suffix = OUTPUT_SUFFIX;
         length -= strlen(suffix);
         most -= strlen(suffix);
-        str_format(&out, "%.*s%.*s%s%s", (int)(name - path), path, (int)(length < most ? length : most), name, middle, suffix);
+        str_format(&out, "%.*s%.*s%s%s", (int)(name - path), path,
+                   (int)(length < most ? length : most), name, middle, suffix);
         return out.data;
 }
 
@@ -167,8 +171,9 @@ static bool open_claim(const struct output *o, const struct output_claim *c, str
         return good;
 }
 
-/* The name is free, or with -f has a file that may be replaced.  What else is wrong with the place shows when the recording is
- * written; so does that somebody has taken the name meanwhile, unless an empty file of ours holds it. */
+/* The name is free, or with -f has a file that may be replaced.  What else is wrong with the place
+ * shows when the recording is written; so does that somebody has taken the name meanwhile, unless
+ * an empty file of ours holds it. */
 static bool take(const struct output *o, struct output_claim *c)
 {
         struct place p;
@@ -202,7 +207,8 @@ static void withdraw(const struct output *o, const struct output_claim *c)
                 place_close(&p);
 }
 
-/* PATH with the number FIRST (0: without one), or the next free name beside it; from then on it is taken. */
+/* PATH with the number FIRST (0: without one), or the next free name beside it;
+ * from then on it is taken. */
 static char *reserve(struct output *o, char *path, uint32_t first)
 {
         char *name = first ? numbered(o, path, first) : heap_text(path);
@@ -233,13 +239,15 @@ static char *moved(const char *directory, const char *path)
 }
 
 /* The name that a recording should have, taken or not. */
-static char *wanted_name(const struct output *o, const char *program, uint32_t pid, uint32_t number, bool is_main)
+static char *wanted_name(const struct output *o, const char *program, uint32_t pid, uint32_t number,
+                         bool is_main)
 {
         struct str text = { 0 };
         char *path;
 
         expand(o->pattern, program, pid, number, &text);
-        path = !is_main && !has_place(o->pattern, "pn") ? numbered(o, text.data, pid) : with_middle(o, text.data, "");
+        path = !is_main && !has_place(o->pattern, "pn") ? numbered(o, text.data, pid)
+                                                        : with_middle(o, text.data, "");
         str_free(&text);
         if (o->directory) {
                 char *there = moved(o->directory, path);
@@ -250,7 +258,8 @@ static char *wanted_name(const struct output *o, const char *program, uint32_t p
         return path;
 }
 
-char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool is_main)
+char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number,
+                  bool is_main)
 {
         return reserve(o, wanted_name(o, program, pid, number, is_main), 0);
 }
@@ -270,14 +279,16 @@ static bool move(struct output *o, const char *from, const char *to)
 {
         const struct output_claim *a = find_claim(o, from), *b = find_claim(o, to);
 
-        if (a && b && a->folder >= 0 && b->folder >= 0 && renameat(a->folder, a->name, b->folder, b->name) == 0)
+        if (a && b && a->folder >= 0 && b->folder >= 0 &&
+            renameat(a->folder, a->name, b->folder, b->name) == 0)
                 return true;
         if (b)
                 withdraw(o, b);
         return errno == ENOENT; /* it had to be written elsewhere */
 }
 
-char *output_make_room(struct output *o, const char *program, uint32_t pid, uint32_t number, const char *earlier)
+char *output_make_room(struct output *o, const char *program, uint32_t pid, uint32_t number,
+                       const char *earlier)
 {
         char *wanted = wanted_name(o, program, pid, number, true), *there = NULL;
 
@@ -295,7 +306,8 @@ char *output_make_room(struct output *o, const char *program, uint32_t pid, uint
         return there;
 }
 
-/* The kernel stamps files with the time of its last tick; the clock is finer, so that this is later than all of them. */
+/* The kernel stamps files with the time of its last tick; the clock is finer, so that this
+ * is later than all of them. */
 void output_make_newest(const char *path)
 {
         struct timespec times[2];
@@ -329,9 +341,11 @@ const char *output_fallback(int i)
 }
 
 /* WHAT, in the message: "reports go". */
-static bool choose_directory(struct output *o, const char *wanted, const char *what, struct err *why)
+static bool choose_directory(struct output *o, const char *wanted, const char *what,
+                             struct err *why)
 {
-        err_sys(why, ERR_EXIT_CANNOT_TRACE, "cannot write to %s", strcmp(wanted, ".") == 0 ? "the current directory" : wanted);
+        err_sys(why, ERR_EXIT_CANNOT_TRACE, "cannot write to %s",
+                strcmp(wanted, ".") == 0 ? "the current directory" : wanted);
         for (int i = 0; i < OUTPUT_FALLBACKS; i++) {
                 const char *directory = output_fallback(i);
                 size_t used = strlen(why->text);
@@ -354,15 +368,18 @@ static bool check_pattern(const char *pattern, bool fixed, struct err *why)
         if (!*base_name(pattern) || pattern[strlen(pattern) - 1] == '/')
                 return err_set(why, ERR_EXIT_USAGE, "-o '%s' is not a file name", pattern);
         if (there && S_ISDIR(st.st_mode))
-                return err_set(why, ERR_EXIT_USAGE, "-o %s is a directory; name a file in it: -o %s/%s", pattern, pattern,
-                               OUTPUT_DEFAULT);
+                return err_set(why, ERR_EXIT_USAGE,
+                               "-o %s is a directory; name a file in it: -o %s/%s", pattern,
+                               pattern, OUTPUT_DEFAULT);
         if (strcmp(pattern, "-") == 0 || (there && !S_ISREG(st.st_mode)))
                 return err_set(why, ERR_EXIT_USAGE,
-                               "-o %s: a recording cannot be written to a terminal, pipe or device; name a file", pattern);
+                               "-o %s: a recording cannot be written to a terminal, pipe or "
+                               "device; name a file", pattern);
         return true;
 }
 
-/* A directory that is not there was mistyped; one that is full or forbidden is no reason not to record. */
+/* A directory that is not there was mistyped; one that is full or forbidden is no reason not to
+ * record. */
 static bool check_directory(const char *directory, const char *pattern, struct err *why)
 {
         struct stat st;
@@ -370,7 +387,8 @@ static bool check_directory(const char *directory, const char *pattern, struct e
 
         if (!there && errno == ENAMETOOLONG)
                 return err_sys(why, ERR_EXIT_USAGE, "-o %.60s...", pattern);
-        if (strchr(directory, '%') || (there ? S_ISDIR(st.st_mode) : errno != ENOENT && errno != ENOTDIR))
+        if (strchr(directory, '%') ||
+            (there ? S_ISDIR(st.st_mode) : errno != ENOENT && errno != ENOTDIR))
                 return true;
         return err_set(why, ERR_EXIT_USAGE, "-o %s: there is no directory %s", pattern, directory);
 }
@@ -411,10 +429,13 @@ bool output_check_length(struct output *o, const char *program, bool log, struct
         if ((log ? beside : length) <= output_room(o))
                 return true;
         if (length > output_room(o))
-                return err_set(why, ERR_EXIT_USAGE, "-o %.40s...: the name has %zu bytes, and the directory takes at most %zu; give a shorter one",
-                               base_name(o->pattern), length, output_room(o));
+                return err_set(why, ERR_EXIT_USAGE,
+                               "-o %.40s...: the name has %zu bytes, and the directory takes at "
+                               "most %zu; give a shorter one", base_name(o->pattern), length,
+                               output_room(o));
         return err_set(why, ERR_EXIT_USAGE,
-                       "-o %.40s...: the name has %zu bytes, and that of the event log beside it %zu; the directory takes at most %zu: give a shorter one",
+                       "-o %.40s...: the name has %zu bytes, and that of the event log beside it "
+                       "%zu; the directory takes at most %zu: give a shorter one",
                        base_name(o->pattern), length, beside, output_room(o));
 }
 
@@ -428,7 +449,8 @@ bool output_prepare(struct output *o, const char *pattern, bool force, struct er
                 return false;
         directory = directory_of(pattern);
         good = check_directory(directory, pattern, why);
-        if (good && !(o->has_named ? place_takes_files(o->named.directory) : can_write(o, directory))) {
+        if (good &&
+            !(o->has_named ? place_takes_files(o->named.directory) : can_write(o, directory))) {
                 o->has_named = false;
                 good = choose_directory(o, directory, "the recording goes", why);
         }
@@ -486,9 +508,11 @@ void output_free(struct output *o)
 
 /* ---- writing ---- */
 
-#define OUTPUT_LOG_GAP 4u /* a log gets the first free number: where so many are free, no more are there */
+/* A log gets the first free number: where so many are free, no more are there. */
+#define OUTPUT_LOG_GAP 4u
 
-/* The recording C was replaced: what is left of logs of earlier ones, whose observers were killed, goes with it. */
+/* The recording C was replaced: what is left of logs of earlier ones, whose observers
+ * were killed, goes with it. */
 static void remove_logs(const struct output_claim *c)
 {
         uint32_t free_names = 0;
@@ -498,7 +522,8 @@ static void remove_logs(const struct output_claim *c)
                 int fd = openat(c->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
                 struct place p = PLACE_NONE;
 
-                if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && place_at(&p, c->folder, name, PLACE_OURS)) {
+                if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+                    place_at(&p, c->folder, name, PLACE_OURS)) {
                         p.owner = c->owner;
                         if (place_check(&p))
                                 unlinkat(c->folder, name, 0);
@@ -512,7 +537,8 @@ static void remove_logs(const struct output_claim *c)
 }
 
 /* TAKEN: somebody has put something else there since the name was given. */
-static bool write_to(struct output *o, const struct profile *p, const char *path, bool *taken, struct err *e)
+static bool write_to(struct output *o, const struct profile *p, const char *path, bool *taken,
+                     struct err *e)
 {
         struct output_claim *c = find_claim(o, path);
         struct place to;
@@ -533,7 +559,8 @@ static bool write_to(struct output *o, const struct profile *p, const char *path
 }
 
 /* In DIRECTORY (NULL: the same one, under another name). */
-static bool write_elsewhere(struct output *o, const struct profile *p, char **path, const char *directory)
+static bool write_elsewhere(struct output *o, const struct profile *p, char **path,
+                            const char *directory)
 {
         char *there = reserve(o, directory ? moved(directory, *path) : heap_text(*path), 0);
         struct err later;
@@ -549,7 +576,8 @@ static bool write_elsewhere(struct output *o, const struct profile *p, char **pa
         return good;
 }
 
-bool output_write(struct output *o, const struct profile *p, char **path, bool elsewhere, struct err *why)
+bool output_write(struct output *o, const struct profile *p, char **path, bool elsewhere,
+                  struct err *why)
 {
         const struct output_claim *c = find_claim(o, *path);
         bool taken, good = write_to(o, p, *path, &taken, why);

@@ -41,8 +41,8 @@ static bool has_new_stack(const struct recording *r)
         return now && now != r->stack_start;
 }
 
-struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program, char *path,
-                                const struct recording_plan *plan)
+struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program,
+                                char *path, const struct recording_plan *plan)
 {
         struct recording *r = heap_zero(1, sizeof *r);
         char *exe;
@@ -72,7 +72,10 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         checkpoint_init(&r->checkpoint, *path);
         view_observer(&r->view, (uint32_t)getpid());
         if (r->view.head.flags & WIRE_F_EVENTS && *path)
-                r->journal = journal_open(&r->view, pid, (struct journal_place){ path, output_folder(plan->output, path) }, plan->log);
+                r->journal = journal_open(&r->view, pid,
+                                          (struct journal_place){ path,
+                                                                  output_folder(plan->output,
+                                                                                path) }, plan->log);
         return r;
 }
 
@@ -110,7 +113,8 @@ bool recording_has_execed(const struct recording *r)
         if (r->plan->carrier->one_program)
                 return r->replaced || has_new_stack(r);
         /* A process on its way out has lost its maps too: look twice. */
-        return r->exe_doubtful && !family_has_agent((pid_t)r->pid) && process_exe(r->pid, &dev, &ino);
+        return r->exe_doubtful && !family_has_agent((pid_t)r->pid) &&
+               process_exe(r->pid, &dev, &ino);
 }
 
 bool recording_is_gone(const struct recording *r)
@@ -149,11 +153,16 @@ static void look_before_end(void *context)
 static struct scanner_order scan_order(struct recording *r)
 {
         return (struct scanner_order){
-                .pid = (pid_t)r->pid, .view = &r->view, .flags = r->plan->scan_flags, .unlisted = "",
+                .pid = (pid_t)r->pid,
+                .view = &r->view,
+                .flags = r->plan->scan_flags,
+                .unlisted = "",
                 .keeper = r->plan->keeper,
                 .hold = r->plan->carrier->last_report ||
                         (r->plan->departed && r->plan->departed >= (uint32_t)get_nprocs()),
-                .context = r, .collect = collect_for_scan, .before_end = look_before_end,
+                .context = r,
+                .collect = collect_for_scan,
+                .before_end = look_before_end,
         };
 }
 
@@ -174,8 +183,9 @@ static void serve_scans(struct recording *r)
 }
 
 /* What is held by blocks that nobody knows would pass for lost. */
-#define RECORDING_OLDER                                                        \
-        "the process was there before its recording, and blocks that are older are not known: what " \
+#define RECORDING_OLDER                                                                         \
+        "the process was there before its recording, and blocks that are older are not known: " \
+        "what "                                                                                 \
         "these hold would pass for lost"
 
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
@@ -185,8 +195,10 @@ void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
                 return;
         }
         if (r->view.head.sample_bytes || r->view.head.thin_count) {
-                listener_refuse(asker, "%s, and pointers in and to unrecorded blocks would be missed",
-                               r->view.head.thin_count ? "its ledger came near --limit-ledger" : "it is recorded with --sample");
+                listener_refuse(asker,
+                                "%s, and pointers in and to unrecorded blocks would be missed",
+                                r->view.head.thin_count ? "its ledger came near --limit-ledger"
+                                                        : "it is recorded with --sample");
                 return;
         }
         scanner_ask(&r->scanner, asker, flags);
@@ -281,8 +293,8 @@ void recording_cut(struct recording *r, uint64_t now_ns)
         uint64_t now_ms = recording_elapsed_ms(r, now_ns);
         struct err e;
 
-        if (scanner_is_over(&r->scanner) || recording_is_reset(r) || !slices_due(&r->slices, now_ms) ||
-            !view_refresh(&r->view, &e))
+        if (scanner_is_over(&r->scanner) || recording_is_reset(r) ||
+            !slices_due(&r->slices, now_ms) || !view_refresh(&r->view, &e))
                 return;
         rss_read(&r->rss, &r->view);
         slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, false);
@@ -333,9 +345,10 @@ static void wait_for_workers(struct recording *r)
         recording_await_reports(r);
 }
 
-/* What became resident between the last look and the end is not known, unless the kernel told or it was little.  A heap
- * that grew far beyond the number in that time shows that this matters. */
-static void settle_rss(const struct recording *r, const struct recording_end *end, struct profile_totals *t)
+/* What became resident between the last look and the end is not known, unless the kernel told or it
+ * was little.  A heap that grew far beyond the number in that time shows that this matters. */
+static void settle_rss(const struct recording *r, const struct recording_end *end,
+                       struct profile_totals *t)
 {
         if (!end->rss_peak_bytes && !end->rss_seen && t->peak_ms >= r->rss.ms &&
             t->peak_bytes > t->rss_peak_bytes + RECORDING_RSS_DOUBT)
@@ -355,9 +368,12 @@ static void find_leaks(struct recording *r, const struct recording_end *end, str
                 scanner_finish(&r->scanner, &order, p);
 }
 
-void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns, struct profile *p)
+void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns,
+                      struct profile *p)
 {
-        uint64_t now_ms = slices_end_ms(&r->slices, scanner_end_ms(&r->scanner, end->end, recording_elapsed_ms(r, now_ns)));
+        uint64_t now_ms = slices_end_ms(&r->slices,
+                                        scanner_end_ms(&r->scanner, end->end,
+                                                       recording_elapsed_ms(r, now_ns)));
         struct err e;
 
         wait_for_workers(r);

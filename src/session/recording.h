@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.h -- one process being recorded: its clock, its slices, its snapshots, its checkpoints, its end.
+ * recording.h -- one process being recorded: its clock, its slices, its snapshots,
+ * its checkpoints, its end.
  */
 #ifndef SEEP_SESSION_RECORDING_H
 #define SEEP_SESSION_RECORDING_H
@@ -35,7 +36,7 @@ struct recording_plan {
         uint32_t depth; /* innermost frames to keep, 0 all */
         uint64_t snapshot_every_ms, snapshot_rss_bytes; /* 0 none */
         struct journal_bound log;                       /* of the event log */
-        uint32_t scan_flags;                            /* WIRE_SCAN_*, for all searches for leaks */
+        uint32_t scan_flags; /* WIRE_SCAN_*, for all searches for leaks */
         int keeper; /* who traces the processes already (attach/keeper.h); 0 nobody */
         struct output *output;
         uint32_t recordings; /* that are made just now */
@@ -43,10 +44,13 @@ struct recording_plan {
         uint32_t departed;   /* of programs that have left, and whose copies are searched */
         struct reports_author author;
         void *context;
-        /* A report is written, or could not be.  ASKER in DUE is the callee's to answer and close. */
-        void (*told)(void *context, const struct recording *r, const struct snapshots_due *due, const struct reports_result *result);
+        /* A report is written, or could not be.  ASKER in DUE is the callee's to answer and
+         * close. */
+        void (*told)(void *context, const struct recording *r, const struct snapshots_due *due,
+                     const struct reports_result *result);
         /* A search for leaks that the program asked for (SEEP_LEAK_CHECK) is over. */
-        void (*scanned)(void *context, const struct recording *r, const struct scanner_words *words);
+        void (*scanned)(void *context, const struct recording *r,
+                        const struct scanner_words *words);
 };
 
 /* What was told about a process (verbose.h). */
@@ -64,8 +68,9 @@ struct recording {
         int pidfd;    /* -1: the kernel has none for us, the process is looked up by number */
         uint64_t exe_dev, exe_ino; /* of the program when its hello was read; 0 unknown */
         uint64_t stack_start;      /* with carrier->one_program: of the program; 0 unknown */
-        bool replaced;             /* the same: it was another program already when its hello was read */
-        bool exe_doubtful;         /* it had another name then than in the ledger: replaced already, or in a chroot */
+        bool replaced; /* the same: it was another program already when its hello was read */
+        bool exe_doubtful;         /* it had another name then than in the ledger:
+                                    * replaced already, or in a chroot */
         char *program, *cwd;
         char *path;       /* of the recording; "" when only reports are wanted */
 
@@ -87,15 +92,18 @@ struct recording {
         bool told_signal;
         struct recording_told told;
 
-        struct worker reporter;    /* writes reports now; what it tells us are struct reports_result[] */
-        char unlisted[ROOM_WHY_BYTES]; /* why the last profile has no list of live blocks; "" it has, or nobody wanted one */
+        struct worker reporter;    /* writes reports now; what it tells us are struct
+                                    * reports_result[] */
+        char unlisted[ROOM_WHY_BYTES]; /* why the last profile has no list of live blocks; "" it
+                                        * has, or nobody wanted one */
         uint32_t reports_begun;    /* how many of snapshots.due it has */
         uint64_t reports_since_ms; /* since when the oldest one is due */
 
         struct scanner scanner;
         struct looks looks;
         struct control control;
-        uint32_t depth; /* innermost frames to keep, 0 all: as the plan says, until somebody asks for another */
+        uint32_t depth; /* innermost frames to keep, 0 all: as the plan says, until
+                         * somebody asks for another */
         bool departed; /* the program has left, and a copy of it is searched */
 
         struct checkpoint checkpoint;
@@ -111,13 +119,15 @@ struct recording_end {
         bool starved;            /* the kernel ended it for lack of memory */
 };
 
-/* A process said hello with the ledger V, which is moved.  PIDFD may be -1; PROGRAM and PATH are moved. */
-struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program, char *path,
-                                const struct recording_plan *plan);
+/* A process said hello with the ledger V, which is moved.  PIDFD may be -1; PROGRAM and PATH are
+ * moved. */
+struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program,
+                                char *path, const struct recording_plan *plan);
 /* WRITTEN: what recording_finish() gave is on disk. */
 void recording_free(struct recording *r, bool written);
 
-/* At each tick: clock, marks, and whatever is due of slices, snapshots, names and checkpoints.  NOW_NS: CLOCK_MONOTONIC. */
+/* At each tick: clock, marks, and whatever is due of slices, snapshots, names and checkpoints.
+ * NOW_NS: CLOCK_MONOTONIC. */
 void recording_tick(struct recording *r, uint64_t now_ns);
 
 /* Between ticks: totals alone, where they are cut more often than that: so often; 0: not yet. */
@@ -136,7 +146,8 @@ void recording_ask_scan(struct recording *r, uint32_t flags, int asker);
 /* ASKER wants a recording of this moment (FLAGS: WIRE_LOOK_*), and will be answered. */
 void recording_ask_look(struct recording *r, uint32_t flags, int asker);
 
-/* ASKER wants to know how the recording stands, or wants that changed as ASK says, and will be answered. */
+/* ASKER wants to know how the recording stands, or wants that changed as ASK says, and will be
+ * answered. */
 void recording_ask_status(struct recording *r, int asker);
 void recording_ask_control(struct recording *r, const struct wire_request *ask, int asker);
 
@@ -146,10 +157,13 @@ bool recording_has_execed(const struct recording *r);
 /* Is it over? */
 bool recording_is_gone(const struct recording *r);
 
-/* A child of ours ended: it took CPU_NS and left with STATUS of waitpid().  false: it did not work for R. */
+/* A child of ours ended: it took CPU_NS and left with STATUS of waitpid().  false: it did not work
+ * for R. */
 bool recording_child_ended(struct recording *r, pid_t pid, int status, uint64_t cpu_ns);
 
-/* The last look: waits for a checkpoint being written, then fills P, the caller's to write and free. */
-void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns, struct profile *p);
+/* The last look: waits for a checkpoint being written, then fills P, the caller's to write and
+ * free. */
+void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns,
+                      struct profile *p);
 
 #endif

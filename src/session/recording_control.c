@@ -56,12 +56,15 @@ void recording_ask_control(struct recording *r, const struct wire_request *ask, 
         const char *why = find_obstacle(r, ask->flags);
 
         if (why) {
-                listener_refuse(asker, "the recording of process %u cannot be changed so: %s", ask->pid, why);
+                listener_refuse(asker, "the recording of process %u cannot be changed so: %s",
+                                ask->pid, why);
         } else if (ask->flags == WIRE_CONTROL_DEPTH) {
                 r->depth = ask->reserved;
                 answer(r, asker, 0);
         } else if (ask->flags < WIRE_CONTROL_START || ask->flags > WIRE_CONTROL_RESET) {
-                listener_refuse(asker, "the seep that records process %u does not know this request: it is another version", ask->pid);
+                listener_refuse(asker,
+                                "the seep that records process %u does not know this request: it "
+                                "is another version", ask->pid);
         } else {
                 control_ask(&r->control, &order);
         }

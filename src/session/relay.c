@@ -21,7 +21,8 @@ bool relay_open(struct relay *r, struct err *e)
                 sigdelset(&all, faults[i]);
         sigprocmask(SIG_BLOCK, &all, &r->before.mask);
         sigaction(SIGCHLD, &plain, &r->before.child);
-        sigaction(SIGXFSZ, &ignored, &r->before.size); /* ulimit -f: writing fails, and goes elsewhere */
+        /* Ulimit -f: writing fails, and goes elsewhere. */
+        sigaction(SIGXFSZ, &ignored, &r->before.size);
         r->fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
         if (r->fd >= 0)
                 return true;
@@ -64,7 +65,8 @@ enum relay_event relay_next(struct relay *r, pid_t pid)
                 pass_on(&s, pid);
                 return RELAY_PASSED;
         }
-        return s.ssi_signo == SIGINT || s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP || s.ssi_signo == SIGQUIT
+        return s.ssi_signo == SIGINT || s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP ||
+                               s.ssi_signo == SIGQUIT
                        ? RELAY_STOP
                        : RELAY_PASSED;
 }

@@ -2,9 +2,10 @@
 /*
  * relay.h -- signals that reach seep, and what becomes of them.
  *
- * Keeps:  what the terminal sends (Ctrl-C, Ctrl-\, hang-up, window size) has reached the program by itself, because it
- *         is in the same process group; what another process sends to us is passed on.  No disposition of ours but
- *         SIGCHLD's is changed: signals are blocked and read from a descriptor.
+ * Keeps:  what the terminal sends (Ctrl-C, Ctrl-\, hang-up, window size) has reached the program
+ *         by itself, because it is in the same process group; what another process sends to us
+ *         is passed on.  No disposition of ours but SIGCHLD's is changed: signals are blocked
+ *         and read from a descriptor.
  */
 #ifndef SEEP_SESSION_RELAY_H
 #define SEEP_SESSION_RELAY_H
@@ -37,7 +38,8 @@ enum relay_event relay_next(struct relay *r, pid_t pid);
 /* A child that changed its state; 0.  It stays to be reaped: until then /proc tells about it. */
 pid_t relay_child(void);
 
-/* The program PID was stopped by SIGNAL: stop with it when that came from the terminal, and wake it with us. */
+/* The program PID was stopped by SIGNAL: stop with it when that came from the
+ * terminal, and wake it with us. */
 void relay_stopped(pid_t pid, int signal);
 
 #endif

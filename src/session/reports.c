@@ -22,17 +22,20 @@ static void make_name(const struct reports_place *place, uint32_t number, struct
 }
 
 /* NAME gets the name in FOLDER.  A name that is taken, by whatever it is, stays so. */
-static bool store_in(const struct reports_place *place, int folder, uint32_t seq, const struct str *text, struct str *name)
+static bool store_in(const struct reports_place *place, int folder, uint32_t seq,
+                     const struct str *text, struct str *name)
 {
         uint32_t number = seq;
         struct place to;
         bool good;
 
         make_name(place, number, name);
-        good = place_at(&to, folder, name->data, PLACE_NEW) && place_begin(&to) >= 0 && io_write(to.fd, str_get(text), text->length);
+        good = place_at(&to, folder, name->data, PLACE_NEW) && place_begin(&to) >= 0 &&
+               io_write(to.fd, str_get(text), text->length);
         to.give = true;
         if (good)
-                while (!(good = place_end(&to)) && (errno == EEXIST || errno == EISDIR) && number++ - seq < REPORTS_NUMBERS_MAX) {
+                while (!(good = place_end(&to)) && (errno == EEXIST || errno == EISDIR) &&
+                       number++ - seq < REPORTS_NUMBERS_MAX) {
                         make_name(place, number, name);
                         place_rename(&to, name->data);
                 }
@@ -40,7 +43,8 @@ static bool store_in(const struct reports_place *place, int folder, uint32_t seq
         return good;
 }
 
-static bool store_in_fallback(const struct reports_place *place, const char *directory, uint32_t seq, const struct str *text, struct str *name)
+static bool store_in_fallback(const struct reports_place *place, const char *directory,
+                              uint32_t seq, const struct str *text, struct str *name)
 {
         int folder = place_folder(directory);
         bool good = folder >= 0 && store_in(place, folder, seq, text, name);
@@ -55,12 +59,14 @@ static char *full_name(const char *directory, const struct str *name)
         char *full = realpath(directory, NULL);
         struct str out = { 0 };
 
-        str_format(&out, "%s%s%s", full ? full : directory, full && strcmp(full, "/") == 0 ? "" : "/", name->data);
+        str_format(&out, "%s%s%s", full ? full : directory,
+                   full && strcmp(full, "/") == 0 ? "" : "/", name->data);
         free(full);
         return out.data;
 }
 
-bool reports_store(const struct reports_place *place, uint32_t seq, const struct str *text, char **path, struct err *e)
+bool reports_store(const struct reports_place *place, uint32_t seq, const struct str *text,
+                   char **path, struct err *e)
 {
         struct str name = { 0 };
         const char *directory = place->directory;
@@ -68,10 +74,12 @@ bool reports_store(const struct reports_place *place, uint32_t seq, const struct
 
         if (!good)
                 err_sys(e, ERR_EXIT_FINDINGS, "cannot write a report to %s",
-                        strcmp(place->directory, ".") == 0 ? "the current directory" : place->directory);
+                        strcmp(place->directory, ".") == 0 ? "the current directory"
+                                                           : place->directory);
         for (int i = 0; !good && i < OUTPUT_FALLBACKS; i++) {
                 directory = output_fallback(i);
-                good = directory && *directory && store_in_fallback(place, directory, seq, text, &name);
+                good = directory && *directory &&
+                       store_in_fallback(place, directory, seq, text, &name);
         }
         *path = good ? full_name(directory, &name) : NULL;
         str_free(&name);
@@ -95,8 +103,9 @@ static void put_text(char *to, size_t room, const char *text)
         to[length] = 0;
 }
 
-void reports_write(const struct reports_author *author, const struct reports_place *place, const struct profile *p,
-                   const struct reports_order *order, struct reports_result *out)
+void reports_write(const struct reports_author *author, const struct reports_place *place,
+                   const struct profile *p, const struct reports_order *order,
+                   struct reports_result *out)
 {
         uint32_t to = slice_of(p, order->seq);
         struct str text = { 0 };

@@ -3,8 +3,8 @@
  * reports.h -- files that tell what a snapshot found: PROGRAM-PID-SEQ.memlog.
  *
  * Room:   outside, mostly in a process of its own: names of functions may take seconds to find.
- * Keeps:  no file that was there before is replaced: the next free number is taken.  A report appears whole or not at all, where
- *         the file system can do that.
+ * Keeps:  no file that was there before is replaced: the next free number is taken.  A report
+ *         appears whole or not at all, where the file system can do that.
  */
 #ifndef SEEP_SESSION_REPORTS_H
 #define SEEP_SESSION_REPORTS_H
@@ -21,7 +21,8 @@
 /* Who turns numbers into text.  FROM and TO are slices of P; FROM may be REPORTS_FROM_START. */
 struct reports_author {
         void *context;
-        void (*write)(void *context, const struct profile *p, uint32_t from, uint32_t to, struct str *out);
+        void (*write)(void *context, const struct profile *p, uint32_t from, uint32_t to,
+                      struct str *out);
 };
 
 /* Whose report, and where it should go. */
@@ -40,16 +41,19 @@ struct reports_order {
 /* What became of an order; passed from process to process. */
 struct reports_result {
         uint32_t seq;
-        uint8_t written, elsewhere; /* elsewhere: not in the directory where it should be; WHY tells why */
+        uint8_t written, elsewhere; /* elsewhere: not in the directory where it
+                                     * should be; WHY tells why */
         char path[1022];            /* full name */
         char why[512];
 };
 
 /* Put TEXT into a file of its own.  *PATH, its full name, is the caller's to free(). */
-bool reports_store(const struct reports_place *place, uint32_t seq, const struct str *text, char **path, struct err *e);
+bool reports_store(const struct reports_place *place, uint32_t seq, const struct str *text,
+                   char **path, struct err *e);
 
 /* Carry out ORDER with the marks and slices of P. */
-void reports_write(const struct reports_author *author, const struct reports_place *place, const struct profile *p,
-                   const struct reports_order *order, struct reports_result *out);
+void reports_write(const struct reports_author *author, const struct reports_place *place,
+                   const struct profile *p, const struct reports_order *order,
+                   struct reports_result *out);
 
 #endif

@@ -19,22 +19,28 @@ static const char *limit_consequence(uint32_t flags)
         return flags & WIRE_F_LIMIT_SNAPSHOT ? "it continues" : "stopped";
 }
 
-bool answers_word(const struct session_options *o, const struct recording *r, const struct snapshots_due *due,
-                  const struct reports_result *result, char *out, size_t room)
+bool answers_word(const struct session_options *o, const struct recording *r,
+                  const struct snapshots_due *due, const struct reports_result *result, char *out,
+                  size_t room)
 {
         if (due->type == LEDGER_MARK_LIMIT)
-                snprintf(out, room, "%s (pid %u) passed --limit-heap %s: %s; %s%s", r->program, r->pid, o->limit_text,
-                         limit_consequence(o->flags), result->written ? "report in " : "no report: ",
+                snprintf(out, room, "%s (pid %u) passed --limit-heap %s: %s; %s%s", r->program,
+                         r->pid, o->limit_text, limit_consequence(o->flags),
+                         result->written ? "report in " : "no report: ",
                          result->written ? result->path : result->why);
         else if (!result->written)
-                snprintf(out, room, "no report about snapshot %u of %s (pid %u): %s", result->seq, r->program, r->pid, result->why);
+                snprintf(out, room, "no report about snapshot %u of %s (pid %u): %s", result->seq,
+                         r->program, r->pid, result->why);
         return due->type == LEDGER_MARK_LIMIT || !result->written;
 }
 
-void answers_signal(const struct session_options *o, const struct recording *r, char *out, size_t room)
+void answers_signal(const struct session_options *o, const struct recording *r, char *out,
+                    size_t room)
 {
         char name[SIGNALS_NAME_BYTES];
-        const char *program = o->carrier->borrowed && strrchr(r->program, '/') ? strrchr(r->program, '/') + 1 : r->program;
+        const char *program = o->carrier->borrowed && strrchr(r->program, '/')
+                                      ? strrchr(r->program, '/') + 1
+                                      : r->program;
 
         signals_name(o->signal, name);
         if (r->view.head.signal_state == LEDGER_SIGNAL_BEFORE)
@@ -42,21 +48,25 @@ void answers_signal(const struct session_options *o, const struct recording *r, 
         else
                 snprintf(out, room, "%s handles %s itself", program, name);
         snprintf(out + strlen(out), room - strlen(out),
-                 "; reports by signal are off (choose another: %s--signal=..., or: seep snapshot %u)",
-                 o->carrier->options, r->pid);
+                 "; reports by signal are off (choose another: %s--signal=..., or: seep snapshot "
+                 "%u)", o->carrier->options, r->pid);
 }
 
-void answers_scan(const struct recording *r, const struct scanner_words *words, char *out, size_t room)
+void answers_scan(const struct recording *r, const struct scanner_words *words, char *out,
+                  size_t room)
 {
-        uint64_t blocks = words->blocks[PROFILE_LEAK_DEFINITE] + words->blocks[PROFILE_LEAK_INDIRECT];
+        uint64_t blocks = words->blocks[PROFILE_LEAK_DEFINITE] +
+                          words->blocks[PROFILE_LEAK_INDIRECT];
         uint64_t bytes = words->bytes[PROFILE_LEAK_DEFINITE] + words->bytes[PROFILE_LEAK_INDIRECT];
 
         if (!words->good)
-                snprintf(out, room, "leak check in %s (pid %u): %s", r->program, r->pid, words->trouble);
+                snprintf(out, room, "leak check in %s (pid %u): %s", r->program, r->pid,
+                         words->trouble);
         else
-                snprintf(out, room, "leak check in %s (pid %u): %" PRIu64 " bytes in %" PRIu64 " blocks are lost, %" PRIu64
-                                    " of these blocks definitely",
-                         r->program, r->pid, bytes, blocks, words->blocks[PROFILE_LEAK_DEFINITE]);
+                snprintf(out, room,
+                         "leak check in %s (pid %u): %" PRIu64 " bytes in %" PRIu64 " blocks are "
+                         "lost, %" PRIu64 " of these blocks definitely", r->program, r->pid, bytes,
+                         blocks, words->blocks[PROFILE_LEAK_DEFINITE]);
 }
 
 void answers_reply(const struct snapshots_due *due, const struct reports_result *result)
@@ -82,7 +92,8 @@ static void tell_processes(const struct requests_among *among, int fd)
         size_t length = 0;
 
         for (uint32_t i = 0; i < among->count && length + 12 < sizeof reply.text; i++)
-                length += (size_t)snprintf(reply.text + length, sizeof reply.text - length, "%u ", among->recordings[i]->pid);
+                length += (size_t)snprintf(reply.text + length, sizeof reply.text - length, "%u ",
+                                           among->recordings[i]->pid);
         listener_reply(fd, &reply);
 }
 
@@ -99,13 +110,18 @@ void requests_serve(const struct requests_among *among, const struct wire_reques
         struct recording *r = find(among, ask->pid);
 
         if (!among->allowed)
-                listener_refuse(fd, "process %u is recorded by another user; only that user and root have access", ask->pid);
+                listener_refuse(fd,
+                                "process %u is recorded by another user; only that user and root "
+                                "have access", ask->pid);
         else if (ask->type == WIRE_REQUEST_PROCESSES)
                 tell_processes(among, fd);
         else if (ask->type < WIRE_REQUEST_SNAPSHOT || ask->type > WIRE_REQUEST_CONTROL)
-                listener_refuse(fd, "the seep that records process %u does not know this request: it is another version", ask->pid);
+                listener_refuse(fd,
+                                "the seep that records process %u does not know this request: it "
+                                "is another version", ask->pid);
         else if (!r)
-                listener_refuse(fd, "process %u is not among those recorded there (see --follow)", ask->pid);
+                listener_refuse(fd, "process %u is not among those recorded there (see --follow)",
+                                ask->pid);
         else if (ask->type == WIRE_REQUEST_SCAN)
                 recording_ask_scan(r, ask->flags, fd);
         else if (ask->type == WIRE_REQUEST_LOOK)

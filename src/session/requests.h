@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * requests.h -- what commands in other processes ask of the observer (session/ask.h is the other end), and what they are answered.
+ * requests.h -- what commands in other processes ask of the observer (session/ask.h is the other
+ * end), and what they are answered.
  */
 #ifndef SEEP_SESSION_REQUESTS_H
 #define SEEP_SESSION_REQUESTS_H
@@ -25,15 +26,19 @@ void requests_serve(const struct requests_among *among, const struct wire_reques
 
 /* ---- words about snapshots: for the user, and for commands that asked for one ---- */
 
-/* What the user must know about a report: that there is none, or that a limit was passed.  false: nothing. */
-bool answers_word(const struct session_options *o, const struct recording *r, const struct snapshots_due *due,
-                  const struct reports_result *result, char *out, size_t room);
+/* What the user must know about a report: that there is none, or that a limit was
+ * passed.  false: nothing. */
+bool answers_word(const struct session_options *o, const struct recording *r,
+                  const struct snapshots_due *due, const struct reports_result *result, char *out,
+                  size_t room);
 
 /* The program has taken the signal for itself. */
-void answers_signal(const struct session_options *o, const struct recording *r, char *out, size_t room);
+void answers_signal(const struct session_options *o, const struct recording *r, char *out,
+                    size_t room);
 
 /* What SEEP_LEAK_CHECK found. */
-void answers_scan(const struct recording *r, const struct scanner_words *words, char *out, size_t room);
+void answers_scan(const struct recording *r, const struct scanner_words *words, char *out,
+                  size_t room);
 
 /* Answer who asked for DUE, and close the connection. */
 void answers_reply(const struct snapshots_due *due, const struct reports_result *result);

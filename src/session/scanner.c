@@ -40,7 +40,8 @@ static bool open_file(struct scanner_file *f, const char *name)
 
 void scanner_init(struct scanner *s)
 {
-        *s = (struct scanner){ .worker = WORKER_NONE, .image = { -1 }, .lost = { -1 }, .last = { -1 }, .known = { -1 } };
+        *s = (struct scanner){ .worker = WORKER_NONE, .image = { -1 }, .lost = { -1 },
+                               .last = { -1 }, .known = { -1 } };
 }
 
 void scanner_free(struct scanner *s)
@@ -88,7 +89,8 @@ static void tell_program(void *context, uint64_t definite)
                 view_scanned(w->o->view, w->s->request, definite);
 }
 
-/* Whoever kills us while we make a copy kills the program, too: at its end the kernel is not offered to before that is done. */
+/* Whoever kills us while we make a copy kills the program, too: at its end the kernel is not
+ * offered to before that is done. */
 static void let_leave(void *context, bool copied)
 {
         const struct work *w = context;
@@ -154,8 +156,8 @@ static void out_of_memory(void)
 {
         char why[ROOM_WHY_BYTES];
 
-        snprintf(why, sizeof why, "it takes more memory than the %u MiB that %s leaves", (unsigned)(at_work->room.bytes >> 20),
-                 at_work->room.limit);
+        snprintf(why, sizeof why, "it takes more memory than the %u MiB that %s leaves",
+                 (unsigned)(at_work->room.bytes >> 20), at_work->room.limit);
         end_without(at_work, why);
 }
 
@@ -169,13 +171,15 @@ static bool is_elsewhere(pid_t pid)
         char path[64];
 
         snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
-        return stat(path, &theirs) != 0 || stat("/proc/self/ns/pid", &ours) != 0 || theirs.st_ino != ours.st_ino;
+        return stat(path, &theirs) != 0 || stat("/proc/self/ns/pid", &ours) != 0 ||
+               theirs.st_ino != ours.st_ino;
 }
 
-/* A copy of the program shares its memory until one of both writes: it may come to be there twice.  The copy of one that
- * leaves outlives it, and that can be seen: its group still has a process, its file cannot be written to, its directory
- * not be unmounted.  So a short search is made before the program leaves, too; and one where another process than ours would
- * have to wait for the copy, the first one of a namespace.  From an exec that fails a program comes back. */
+/* A copy of the program shares its memory until one of both writes: it may come to be there twice.
+ * The copy of one that leaves outlives it, and that can be seen: its group still has a process, its
+ * file cannot be written to, its directory not be unmounted.  So a short search is made before the
+ * program leaves, too; and one where another process than ours would have to wait for the copy, the
+ * first one of a namespace.  From an exec that fails a program comes back. */
 static bool may_copy(const struct work *w, uint64_t need)
 {
         bool last = PROFILE_SCAN_IS_LAST(w->s->when);
@@ -213,9 +217,10 @@ static bool search(void *context, int words_fd)
 {
         struct work *w = context;
         struct scanner *s = w->s;
-        struct scan_order order = { .pid = w->o->pid, .view = w->o->view, .when = s->when, .flags = w->flags | w->o->flags,
-                                    .keeper = w->o->keeper, .context = w,
-                                    .collect = collect_for, .stopped = let_leave, .read = tell_program };
+        struct scan_order order = { .pid = w->o->pid, .view = w->o->view, .when = s->when,
+                                    .flags = w->flags | w->o->flags, .keeper = w->o->keeper,
+                                    .context = w, .collect = collect_for, .stopped = let_leave,
+                                    .read = tell_program };
         struct scanner_words words = { 0 };
         struct profile p;
         struct err e = { 0 };
@@ -267,13 +272,16 @@ static bool launch(struct work *w)
         if (!open_file(&s->image, "seep-scan") || !open_file(&s->lost, "seep-lost"))
                 return false;
         s->kills = room_kills();
-        return worker_start(&s->worker, &(struct worker_order){ .work = search, .context = w, .file = "seep-words" });
+        return worker_start(&s->worker,
+                            &(struct worker_order){ .work = search, .context = w,
+                                                    .file = "seep-words" });
 }
 
 /* No process, no descriptors: everybody is told so. */
 static void give_up(struct scanner *s, const struct view *v)
 {
-        snprintf(s->last_trouble, sizeof s->last_trouble, "cannot start a process for it: %s", strerror(errno));
+        snprintf(s->last_trouble, sizeof s->last_trouble, "cannot start a process for it: %s",
+                 strerror(errno));
         for (uint32_t i = 0; i < s->asker_count; i++)
                 listener_refuse(s->askers[i].fd, "%s", s->last_trouble);
         s->asker_count = s->served = 0;
@@ -298,7 +306,8 @@ static bool is_found(void *context, uint64_t bytes)
         return *(bool *)context;
 }
 
-/* Many short programs have freed all that they had: a process for each of them would cost more than all the rest. */
+/* Many short programs have freed all that they had: a process for each of them would
+ * cost more than all the rest. */
 static bool has_nothing(struct view *v)
 {
         bool found = false;
@@ -306,7 +315,9 @@ static bool has_nothing(struct view *v)
 
         if (!view_refresh(v, &e))
                 return false;
-        shadow_walk(v, &(struct shadow_visitor){ .context = &found, .take = note_live, .enough = is_found });
+        shadow_walk(v,
+                    &(struct shadow_visitor){ .context = &found, .take = note_live,
+                                              .enough = is_found });
         return !found;
 }
 
@@ -337,7 +348,9 @@ void scanner_tell_nothing(struct scanner *s, const struct scanner_order *o)
         s->last_nothing = (struct profile_scan){
                 .ms = view_moment(o->view),
                 .when = s->when,
-                .flags = PROFILE_SCAN_GRAPH | (s->known.fd >= 0 && ftruncate(s->known.fd, 0) == 0 ? PROFILE_SCAN_INCREMENT : 0),
+                .flags = PROFILE_SCAN_GRAPH | (s->known.fd >= 0 && ftruncate(s->known.fd, 0) == 0
+                                                       ? PROFILE_SCAN_INCREMENT
+                                                       : 0),
                 .threads = process_threads((uint32_t)o->pid),
                 .trouble = "",
                 .suppressions = "",
@@ -359,9 +372,11 @@ void scanner_start(struct scanner *s, const struct scanner_order *o)
         /* A search for one may do for all who want the same. */
         if (!s->request)
                 w.flags = s->askers[0].flags;
-        for (s->served = 0; s->served < s->asker_count && s->askers[s->served].flags == w.flags; s->served++)
+        for (s->served = 0; s->served < s->asker_count && s->askers[s->served].flags == w.flags;
+             s->served++)
                 ;
-        s->nothing = s->request && !s->served && PROFILE_SCAN_IS_LAST(s->when) && has_nothing(o->view);
+        s->nothing = s->request && !s->served && PROFILE_SCAN_IS_LAST(s->when) &&
+                     has_nothing(o->view);
         if (PROFILE_SCAN_IS_LAST(s->when))
                 o->before_end(o->context);
         if (!s->nothing && !launch(&w))
@@ -370,7 +385,9 @@ void scanner_start(struct scanner *s, const struct scanner_order *o)
 
 /* ---- the answer ---- */
 
-#define SCANNER_STARVED "the kernel killed the search for lack of memory (--limit-ledger bounds what the recording takes)"
+#define SCANNER_STARVED                                                                    \
+        "the kernel killed the search for lack of memory (--limit-ledger bounds what the " \
+        "recording takes)"
 
 /* It could not say so itself. */
 static void tell_why_dead(const struct scanner *s, int status, struct scanner_words *w)
@@ -386,7 +403,8 @@ static void tell_why_dead(const struct scanner *s, int status, struct scanner_wo
                 snprintf(w->trouble, sizeof w->trouble, SCANNER_STARVED);
         } else {
                 signals_name((uint32_t)WTERMSIG(status), name);
-                snprintf(w->trouble, sizeof w->trouble, "the searching process was killed by %s", name);
+                snprintf(w->trouble, sizeof w->trouble, "the searching process was killed by %s",
+                         name);
         }
 }
 
@@ -402,7 +420,8 @@ static void read_words(const struct scanner *s, int status, struct scanner_words
 static void answer_askers(struct scanner *s, const struct scanner_words *w)
 {
         for (uint32_t i = 0; i < s->served; i++) {
-                struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 1, .status = w->good ? 0 : ERR_EXIT_CANNOT_TRACE };
+                struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 1,
+                                            .status = w->good ? 0 : ERR_EXIT_CANNOT_TRACE };
 
                 snprintf(reply.text, sizeof reply.text, "%s", w->trouble);
                 listener_reply_file(s->askers[i].fd, &reply, w->good ? s->image.fd : -1);
@@ -457,12 +476,14 @@ static void wait_for_worker(struct scanner *s, const struct view *v)
 
 /* ---- the end ---- */
 
-/* A program that became another one, of which we hear nothing (a static one), seems to end with that. */
+/* A program that became another one, of which we hear nothing (a static one), seems to end with
+ * that. */
 static bool fits_end(uint32_t when, uint32_t end)
 {
         if (end == PROFILE_END_SIGNAL)
                 return when == PROFILE_SCAN_SIGNAL;
-        return end == PROFILE_END_EXIT || end == PROFILE_END_GONE || (end == PROFILE_END_EXEC && when == PROFILE_SCAN_EXEC);
+        return end == PROFILE_END_EXIT || end == PROFILE_END_GONE ||
+               (end == PROFILE_END_EXEC && when == PROFILE_SCAN_EXEC);
 }
 
 void scanner_over(struct scanner *s, uint64_t ms)
@@ -486,7 +507,8 @@ uint64_t scanner_end_ms(const struct scanner *s, uint32_t end, uint64_t now_ms)
 /* Signals by which people end a program that works. */
 static bool is_order(uint32_t number)
 {
-        return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT || number == SIGKILL;
+        return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT ||
+               number == SIGKILL;
 }
 
 /* Why there is no search that counts. */
@@ -498,19 +520,26 @@ static void explain(const struct scanner *s, struct profile *p)
 
         if (m->end == PROFILE_END_SIGNAL) {
                 signals_name(m->exit_signal, name);
-                snprintf(why, sizeof why, "the program was killed by %s%s%s", name, tried ? ": " : is_order(m->exit_signal) ? SCANNER_ADVICE : "",
+                snprintf(why, sizeof why, "the program was killed by %s%s%s", name,
+                         tried                      ? ": "
+                         : is_order(m->exit_signal) ? SCANNER_ADVICE
+                                                    : "",
                          tried ? s->last_trouble : "");
                 scan_trouble(p, why);
         } else if (s->last_trouble[0]) {
                 scan_trouble(p, s->last_trouble);
         } else if (p->totals.thin_ms[0] && p->totals.ledger_limit) {
-                scan_trouble(p, "the ledger came near its limit (--limit-ledger), and later blocks are not known individually");
+                scan_trouble(p,
+                             "the ledger came near its limit (--limit-ledger), and later blocks "
+                             "are not known individually");
         } else if (m->stop_reason != LEDGER_STOP_NOT) {
                 scan_trouble(p, "the recording had stopped before the program ended");
         } else if (m->end == PROFILE_END_EXEC) {
                 scan_trouble(p, "the program executed another one by a direct system call");
         } else {
-                scan_trouble(p, "the program ended without going through the C library (a direct system call, a sandbox, or a signal)");
+                scan_trouble(p,
+                             "the program ended without going through the C library (a direct "
+                             "system call, a sandbox, or a signal)");
         }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scanner.h -- searches for leaks in one recorded process: who wants one, the process that makes it, and what it found.
+ * scanner.h -- searches for leaks in one recorded process: who wants one, the process that
+ * makes it, and what it found.
  *
  * Keeps:  one search at a time.  Whoever asks during one is served by the next.
  */
@@ -43,12 +44,16 @@ struct scanner {
         uint32_t asker_count, served; /* the first SERVED are answered by the present search */
 
         bool stopped;      /* nobody wanted to wait for it */
-        bool nothing;      /* no block is there at the end that the program comes to: what it waits for needs no search */
-        struct scanner_file last;  /* the recording that the last search at the end of the program made */
-        struct profile_scan last_nothing; /* ... or this, when it had nothing; .trouble is NULL otherwise */
+        bool nothing;      /* no block is there at the end that the program comes to: what it
+                            * waits for needs no search */
+        struct scanner_file last;  /* the recording that the last search at the end of the program
+                                    * made */
+        struct profile_scan last_nothing; /* ... or this, when it had nothing;
+                                           * .trouble is NULL otherwise */
         uint32_t last_when;
         char last_trouble[1024];   /* ... or why there is none */
-        uint64_t over_ms;   /* since when the program only waits for the search at its end; 0: not yet ... */
+        uint64_t over_ms;   /* since when the program only waits for the search at its end; 0: not
+                             * yet ... */
         uint32_t over_when; /* ... and which end that is */
         struct scanner_file known; /* struct scan_lost[]: what is known to be lost */
 };
@@ -59,10 +64,12 @@ struct scanner_order {
         uint32_t flags; /* WIRE_SCAN_*, wanted by the user for all searches */
         int keeper; /* who traces it already (attach/keeper.h); 0 nobody */
         bool hold; /* at its end the program waits until all is searched */
-        const char *unlisted; /* at the end: why the profile has no list of blocks, after "it takes"; "" it has */
+        const char *unlisted; /* at the end: why the profile has no list of blocks,
+                               * after "it takes"; "" it has */
         void *context;
         void (*collect)(void *context, struct profile *p);
-        void (*before_end)(void *context); /* the program waits at its end, with all that it has; it may leave soon */
+        void (*before_end)(void *context); /* the program waits at its end, with all that
+                                            * it has; it may leave soon */
 };
 
 void scanner_init(struct scanner *s);
@@ -74,7 +81,8 @@ void scanner_ask(struct scanner *s, int asker, uint32_t flags);
 /* Start what is wanted, by the program or by askers. */
 void scanner_start(struct scanner *s, const struct scanner_order *o);
 
-/* Whether what was just started is the search at the end of the program, or is not needed because that has no block any more. */
+/* Whether what was just started is the search at the end of the program, or is not needed because
+ * that has no block any more. */
 bool scanner_is_last(const struct scanner *s);
 
 /* When it is not needed: say so to the program, which goes on at once. */
@@ -86,19 +94,23 @@ bool scanner_is_busy(const struct scanner *s);
 /* Nobody wants to wait for what it finds. */
 void scanner_stop(struct scanner *s);
 
-/* The worker ended, with STATUS of waitpid().  *WORDS tells what it found; false: it was a search that nobody needs a word about. */
+/* The worker ended, with STATUS of waitpid().  *WORDS tells what it found; false: it was a search
+ * that nobody needs a word about. */
 bool scanner_done(struct scanner *s, const struct view *v, int status, struct scanner_words *words);
 
-/* The process ended (END, profile_end): put what is known about its leaks into P.  Waits for a search that is still being written. */
+/* The process ended (END, profile_end): put what is known about its leaks into P.  Waits for a
+ * search that is still being written. */
 void scanner_finish(struct scanner *s, const struct scanner_order *o, struct profile *p);
 
 /* The program waits for a search at its end: the course is over at MS. */
 void scanner_over(struct scanner *s, uint64_t ms);
 
-/* Whether that is so now: what takes time is the search, not the program.  From an exec that fails it comes back. */
+/* Whether that is so now: what takes time is the search, not the program.  From an exec
+ * that fails it comes back. */
 bool scanner_is_over(const struct scanner *s);
 
-/* When the process came to its END, which was noticed at NOW_MS: when it began to wait for the search that belongs to this end. */
+/* When the process came to its END, which was noticed at NOW_MS: when it began to wait for the
+ * search that belongs to this end. */
 uint64_t scanner_end_ms(const struct scanner *s, uint32_t end, uint64_t now_ms);
 
 /* It goes on without us: one search now, and what it finds goes into P. */

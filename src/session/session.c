@@ -2,7 +2,8 @@
 /*
  * session.c -- one run of `seep record`: the program, those it starts, and their recordings.
  *
- * Cost:   while recording, 100 wake-ups a second of about 10 us each, and the slices (at most 0.7 %).
+ * Cost:   while recording, 100 wake-ups a second of about 10 us each, and the slices (at most 0.7
+ *         %).
  */
 #include "session/session_parts.h"
 
@@ -27,12 +28,16 @@
 
 #define SESSION_TICK_MS 10
 #define SESSION_TICK_NS (SESSION_TICK_MS * 1000000ull)
-#define SESSION_SHORT_STEPS 4u     /* recordings at once, at most, with shorter steps at their beginning */
+#define SESSION_SHORT_STEPS 4u     /* recordings at once, at most, with shorter
+                                    * steps at their beginning */
 #define SESSION_FAMILY_MS 100      /* between looks for processes that have not said hello yet */
 #define SESSION_SLOW_TICKS 16u     /* what need not be done at each tick is done at each such */
-#define SESSION_SILENCE_TICKS 100u /* a silent program is looked at for a second, then once a second */
-#define SESSION_EXEC_TICKS 4u      /* where a process that becomes another program gets another observer: make room */
-#define SESSION_HELLO_MS 10000     /* a program that is there already says hello within a moment, or its agent gave up */
+#define SESSION_SILENCE_TICKS 100u /* a silent program is looked at for a second, then once a
+                                    * second */
+#define SESSION_EXEC_TICKS 4u      /* where a process that becomes another program gets
+                                    * another observer: make room */
+#define SESSION_HELLO_MS 10000     /* a program that is there already says hello within a
+                                    * moment, or its agent gave up */
 
 /* ---- opening and closing ---- */
 
@@ -40,16 +45,21 @@ static void make_plan(struct session *s)
 {
         s->plan = (struct recording_plan){
                 .depth = s->o.depth,
-                .snapshot_every_ms = s->o.snapshot_every_ms, .snapshot_rss_bytes = s->o.snapshot_rss_bytes,
+                .snapshot_every_ms = s->o.snapshot_every_ms,
+                .snapshot_rss_bytes = s->o.snapshot_rss_bytes,
                 .log = { s->o.max_file_bytes, s->o.max_files },
                 .scan_flags = s->o.scan_flags,
                 .output = s->o.output,
-                .carrier = s->o.carrier, .author = s->o.author,
-                .context = s, .told = session_tell_report, .scanned = session_tell_scan,
+                .carrier = s->o.carrier,
+                .author = s->o.author,
+                .context = s,
+                .told = session_tell_report,
+                .scanned = session_tell_scan,
         };
 }
 
-_Static_assert(sizeof((struct listener *)0)->path < WIRE_SESSION_MAX - REGEX_MAX - 128, "path and numbers fit");
+_Static_assert(sizeof((struct listener *)0)->path < WIRE_SESSION_MAX - REGEX_MAX - 128,
+               "path and numbers fit");
 
 static void write_environment(struct session *s)
 {
@@ -59,9 +69,12 @@ static void write_environment(struct session *s)
 
         if (o->flags & WIRE_F_OMIT)
                 snprintf(omit, sizeof omit, "%zx:%s:", strlen(o->omit), o->omit);
-        snprintf(s->environment, sizeof s->environment, "%d:%s:%0*" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%s%s",
-                 WIRE_SESSION_VERSION, follow[o->follow], WIRE_FLAGS_DIGITS, (uint64_t)o->flags, o->signal, o->limit_bytes, o->snapshot_heap_bytes,
-                 (unsigned)getpid(), o->sample_bytes, o->quarantine_bytes, o->fill, o->ledger_bytes, omit, s->listener.path);
+        snprintf(s->environment, sizeof s->environment,
+                 "%d:%s:%0*" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%"
+                 PRIx64 ":%s%s", WIRE_SESSION_VERSION, follow[o->follow], WIRE_FLAGS_DIGITS,
+                 (uint64_t)o->flags, o->signal, o->limit_bytes, o->snapshot_heap_bytes,
+                 (unsigned)getpid(), o->sample_bytes, o->quarantine_bytes, o->fill, o->ledger_bytes,
+                 omit, s->listener.path);
 }
 
 static bool start_breakpoints(struct session *s, struct err *e)
@@ -163,11 +176,14 @@ const struct spawn_signals *session_signals(const struct session *s)
         return &s->relay.before;
 }
 
-/* The clock runs while someone reads it, or while nobody has come and we wonder why; faster for the first seconds of a program. */
+/* The clock runs while someone reads it, or while nobody has come and we wonder why; faster for the
+ * first seconds of a program. */
 static void set_ticking(struct session *s)
 {
         uint64_t step = s->count > 0 || (s->made == 0 && s->main_pid) ? SESSION_TICK_NS : 0;
-        uint64_t wanted = s->count - 1 < SESSION_SHORT_STEPS ? recording_step_ms(s->recordings[s->count - 1]) * 1000000u : 0;
+        uint64_t wanted = s->count - 1 < SESSION_SHORT_STEPS
+                                  ? recording_step_ms(s->recordings[s->count - 1]) * 1000000u
+                                  : 0;
         struct itimerspec t = { 0 };
 
         step = wanted && wanted < step ? wanted : step;
@@ -201,14 +217,16 @@ static void tick(struct session *s)
         }
         if (s->o.duration_ms && now >= s->begin_ns + s->o.duration_ms * 1000000u)
                 s->stop = true;
-        if (s->endpoint < 0 && s->main_id && s->o.carrier->one_program) /* whoever observed what this process was before may still hold it */
+        /* Whoever observed what this process was before may still hold it. */
+        if (s->endpoint < 0 && s->main_id && s->o.carrier->one_program)
                 s->endpoint = endpoint_open(s->main_id);
         if (++s->ticks % (s->o.carrier->one_program ? SESSION_EXEC_TICKS : SESSION_SLOW_TICKS) == 0)
                 session_find_execs(s);
         turn = s->ticks % (s->count > SESSION_SLOW_TICKS ? s->count : SESSION_SLOW_TICKS);
         if (turn < s->count)
                 filters_look(&s->recordings[turn]->view, (pid_t)s->recordings[turn]->pid);
-        if (s->made == 0 && s->main_pid && (s->ticks < SESSION_SILENCE_TICKS || s->ticks % SESSION_SILENCE_TICKS == 0))
+        if (s->made == 0 && s->main_pid &&
+            (s->ticks < SESSION_SILENCE_TICKS || s->ticks % SESSION_SILENCE_TICKS == 0))
                 diagnosis_look(&s->diagnosis, s->main_pid, s->o.uid);
 }
 
@@ -242,8 +260,11 @@ static void writer_ended(struct session *s, pid_t pid, int status, const struct 
                 struct recording *r = s->recordings[i];
                 bool failed_before = r->checkpoint.failed;
 
-                if (recording_child_ended(r, pid, status, cpu_ns) && r->checkpoint.failed && !failed_before)
-                        session_say(s, SESSION_TROUBLE, "cannot write to %s now (disk full?); continuing, and trying again", r->path);
+                if (recording_child_ended(r, pid, status, cpu_ns) && r->checkpoint.failed &&
+                    !failed_before)
+                        session_say(s, SESSION_TROUBLE,
+                                    "cannot write to %s now (disk full?); continuing, and trying "
+                                    "again", r->path);
         }
         departed_child_ended(&s->departed, pid, status, cpu_ns);
         session_finish_departed(s, false);
@@ -277,7 +298,8 @@ static void take_signals(struct session *s)
         while ((event = relay_next(&s->relay, s->main_pid)) != RELAY_NOTHING) {
                 if (event == RELAY_CHILD)
                         reap(s);
-                if (event == RELAY_STOP && !s->o.carrier->last_report) /* else: that is to be written, whatever comes */
+                /* else: that is to be written, whatever comes. */
+                if (event == RELAY_STOP && !s->o.carrier->last_report)
                         s->stop = true;
         }
 }
@@ -286,7 +308,8 @@ static void take_signals(struct session *s)
 
 static struct lingering_among among(const struct session *s)
 {
-        return (struct lingering_among){ s->recordings, s->count, s->environment, s->children_announced, s->children_come };
+        return (struct lingering_among){ s->recordings, s->count, s->environment,
+                                         s->children_announced, s->children_come };
 }
 
 static bool wait_for_visitor(struct session *s)
@@ -296,7 +319,8 @@ static bool wait_for_visitor(struct session *s)
 
         if (s->made == 0)
                 return !gone && clock_now_ns() < s->begin_ns + SESSION_HELLO_MS * 1000000ull;
-        return s->count > 0 || (s->o.follow == SESSION_FOLLOW_ALL && lingering_children(&s->lingering, &left));
+        return s->count > 0 ||
+               (s->o.follow == SESSION_FOLLOW_ALL && lingering_children(&s->lingering, &left));
 }
 
 static bool wait_for_more(struct session *s)
@@ -314,7 +338,9 @@ static bool wait_for_more(struct session *s)
                 return false;
         names = lingering_news(&s->lingering, &left);
         if (names)
-                session_say(s, SESSION_NOTE, "%s has ended; waiting for what it started: %s (Ctrl-C or --wait=program: no waiting)", s->o.program, names);
+                session_say(s, SESSION_NOTE,
+                            "%s has ended; waiting for what it started: %s (Ctrl-C or "
+                            "--wait=program: no waiting)", s->o.program, names);
         free(names);
         return true;
 }
@@ -326,12 +352,19 @@ static uint32_t fill_polls(struct session *s)
         s->polls = heap_grow(s->polls, 4 + CONNECTIONS_MAX + s->count, sizeof *s->polls);
         s->polls[n++] = (struct pollfd){ .fd = s->relay.fd, .events = POLLIN };
         s->polls[n++] = (struct pollfd){ .fd = s->timer, .events = POLLIN };
-        s->polls[n++] = (struct pollfd){ .fd = s->connections.starved ? -1 : s->listener.fd, .events = POLLIN };
-        s->polls[n++] = (struct pollfd){ .fd = s->connections.starved || (s->connections.crowded && s->step_ns) ? -1 : s->endpoint, .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = s->connections.starved ? -1 : s->listener.fd,
+                                         .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = s->connections.starved || (s->connections.crowded &&
+                                                                          s->step_ns)
+                                                       ? -1
+                                                       : s->endpoint,
+                                         .events = POLLIN };
         n += connections_polls(&s->connections, s->polls + n);
         for (uint32_t i = 0; i < s->count; i++)
-                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && s->recordings[i]->pidfd >= 0)
-                        s->polls[n++] = (struct pollfd){ .fd = s->recordings[i]->pidfd, .events = POLLIN };
+                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) &&
+                    s->recordings[i]->pidfd >= 0)
+                        s->polls[n++] = (struct pollfd){ .fd = s->recordings[i]->pidfd,
+                                                         .events = POLLIN };
         return n;
 }
 
@@ -350,7 +383,10 @@ static void run_loop(struct session *s)
                 bool signals, ticks;
 
                 set_ticking(s);
-                if (poll(s->polls, n, s->main_pid || s->count ? connections_wait_ms(&s->connections) : SESSION_FAMILY_MS) < 0 && errno != EINTR)
+                if (poll(s->polls, n,
+                         s->main_pid || s->count ? connections_wait_ms(&s->connections)
+                                                 : SESSION_FAMILY_MS) < 0 &&
+                    errno != EINTR)
                         break;
                 signals = s->polls[0].revents;
                 ticks = s->polls[1].revents;
@@ -358,7 +394,8 @@ static void run_loop(struct session *s)
                         session_take_hellos(s, false);
                 if (ticks)
                         tick(s);
-                if (any_ready(s->polls + 4 + pending, n - 4 - pending) || s->ticks % SESSION_SLOW_TICKS == 0)
+                if (any_ready(s->polls + 4 + pending, n - 4 - pending) ||
+                    s->ticks % SESSION_SLOW_TICKS == 0)
                         session_find_ended(s);
                 if (signals)
                         take_signals(s);
@@ -387,9 +424,11 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
         } while (s->connections.starved && listener_has_room());
         breakpoint_end(&s->breakpoints);
         session_dismissed(s);
-        *end = (struct session_end){ .status = s->status, .running = s->main_pid != 0, .recordings = s->made };
+        *end = (struct session_end){ .status = s->status, .running = s->main_pid != 0,
+                                     .recordings = s->made };
         if (s->made == 0 && s->o.program)
-                diagnosis_explain(&s->diagnosis, s->o.program, s->status, end->diagnosis, sizeof end->diagnosis);
+                diagnosis_explain(&s->diagnosis, s->o.program, s->status, end->diagnosis,
+                                  sizeof end->diagnosis);
 }
 
 void session_wait(struct session *s, struct session_end *end)

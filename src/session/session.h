@@ -2,8 +2,8 @@
 /*
  * session.h -- one run of `seep record`: the program, those it starts, and their recordings.
  *
- * Room:   outside.  Called by cli/cmd_record.c, in the order open, (spawn), run, (wait), close, and by cli/cmd_attend.c, which
- *         observes a process that it did not start.
+ * Room:   outside.  Called by cli/cmd_record.c, in the order open, (spawn), run, (wait), close, and
+ *         by cli/cmd_attend.c, which observes a process that it did not start.
  * Keeps:  does not print; tells what happens through the callbacks.
  */
 #ifndef SEEP_SESSION_SESSION_H
@@ -36,24 +36,28 @@ const char *session_agent(struct session *s, const char *agent, struct err *e);
 /* With a carrier that has breakpoints: PID is to be traced from now on (spawn.h). */
 bool session_trace(void *session, pid_t pid, struct err *e);
 
-/* Before a program that started us goes on: PID may have been another program until now, whose observer writes its last report first. */
+/* Before a program that started us goes on: PID may have been another program until now, whose
+ * observer writes its last report first. */
 void session_take_over(struct session *s, pid_t pid);
 
 /* The value of SEEP_SESSION for the program, and the signals as they were before. */
 const char *session_environment(const struct session *s);
 const struct spawn_signals *session_signals(const struct session *s);
 
-/* With carrier->leaves: begin to record the process PID, which runs.  false: E, and it is as before. */
+/* With carrier->leaves: begin to record the process PID, which runs.  false: E, and it is as
+ * before. */
 bool session_attach(struct session *s, pid_t pid, struct err *e);
 
-/* For spawn_request.born: PID is to get the agent at its first allocation.  SESSION: a struct session. */
+/* For spawn_request.born: PID is to get the agent at its first allocation.
+ * SESSION: a struct session. */
 bool session_launch(void *session, pid_t pid, struct err *e);
 
-/* Observe PID to its end (and with SESSION_FOLLOW_ALL all others to theirs).  Not our child (carrier.h): it may be 0, for the
- * first that says hello. */
+/* Observe PID to its end (and with SESSION_FOLLOW_ALL all others to theirs).  Not our child
+ * (carrier.h): it may be 0, for the first that says hello. */
 void session_run(struct session *s, pid_t pid, struct session_end *end);
 
-/* Observe nobody any more, but stay with the program, pass signals on to it, and learn its status. */
+/* Observe nobody any more, but stay with the program, pass signals on to it, and learn its
+ * status. */
 void session_wait(struct session *s, struct session_end *end);
 
 #endif

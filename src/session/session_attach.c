@@ -57,10 +57,9 @@ static bool enter(struct session *s, pid_t pid, struct hold *h, struct err *e)
 {
         struct inject_request q = { s->o.image, s->o.library, s->environment, s->o.flags,
                                     h != NULL };
-        struct greeting g = { .pid = (uint32_t)pid,
-                              .pidfd = -1,
-                              .uid = s->o.uid,
-                              .hello = { WIRE_HELLO_MAGIC, 0, WIRE_HELLO_START, (uint32_t)pid, 0 } };
+        struct greeting g = { .pid = (uint32_t)pid, .pidfd = -1, .uid = s->o.uid,
+                              .hello = { WIRE_HELLO_MAGIC, 0, WIRE_HELLO_START, (uint32_t)pid,
+                                         0 } };
         struct inject_result r = { .ledger = -1 };
         bool good = h ? inject_enter_held(h, &q, &r, e)
                       : claim(s, pid, e) && inject_enter(pid, &q, &r, e);

@@ -8,14 +8,16 @@
 #include "collect/marks.h"
 
 #define SNAPSHOTS_AT_ONCE 256u
-#define SNAPSHOTS_UNREADY_MS 500u /* a mark is written in a microsecond, unless its thread was killed or stopped meanwhile */
+/* A mark is written in a microsecond, unless its thread was killed or stopped meanwhile. */
+#define SNAPSHOTS_UNREADY_MS 500u
 
 /* What a mark of each type gets. */
 static const struct {
         bool snapshot, report;
 } wants[LEDGER_MARK_OUTSIDE + 1] = {
-        [LEDGER_MARK_SNAPSHOT] = { true, true }, [LEDGER_MARK_SIGNAL] = { true, true }, [LEDGER_MARK_LIMIT] = { true, true },
-        [LEDGER_MARK_HEAP] = { true, false },    [LEDGER_MARK_EXIT] = { true, true },   [LEDGER_MARK_OUTSIDE] = { true, false },
+        [LEDGER_MARK_SNAPSHOT] = { true, true }, [LEDGER_MARK_SIGNAL] = { true, true },
+        [LEDGER_MARK_LIMIT] = { true, true },    [LEDGER_MARK_HEAP] = { true, false },
+        [LEDGER_MARK_EXIT] = { true, true },     [LEDGER_MARK_OUTSIDE] = { true, false },
 };
 
 void snapshots_free(struct snapshots *s)
@@ -46,7 +48,8 @@ static void number(struct snapshots *s, struct profile_mark *m)
 }
 
 /* Cut the slice of MARKS; the reports that they want begin at FIRST_DUE. */
-static void cut(struct snapshots *s, const struct snapshots_moment *now, struct profile_mark *marks, uint32_t count, uint32_t first_due)
+static void cut(struct snapshots *s, const struct snapshots_moment *now, struct profile_mark *marks,
+                uint32_t count, uint32_t first_due)
 {
         const struct profile_slice *slice;
 
@@ -93,7 +96,8 @@ static bool look_once(struct snapshots *s, const struct snapshots_moment *now, u
 
 void snapshots_look(struct snapshots *s, const struct snapshots_moment *now)
 {
-        uint32_t total = view_count(now->view, LEDGER_MARKS, now->view->head.mark_count, sizeof(struct ledger_mark));
+        uint32_t total = view_count(now->view, LEDGER_MARKS, now->view->head.mark_count,
+                                    sizeof(struct ledger_mark));
 
         if (total > LEDGER_MARKS_MAX)
                 total = LEDGER_MARKS_MAX;
@@ -101,10 +105,11 @@ void snapshots_look(struct snapshots *s, const struct snapshots_moment *now)
                 ;
 }
 
-void snapshots_take(struct snapshots *s, const struct snapshots_moment *now, enum ledger_mark_type type, const char *label,
-                    bool report, int asker)
+void snapshots_take(struct snapshots *s, const struct snapshots_moment *now,
+                    enum ledger_mark_type type, const char *label, bool report, int asker)
 {
-        struct profile_mark m = { .type = type, .seq = ++s->seq, .ms = now->ms, .label = heap_text(label) };
+        struct profile_mark m = { .type = type, .seq = ++s->seq, .ms = now->ms,
+                                  .label = heap_text(label) };
         uint32_t first_due = s->due_count;
 
         if (report)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshots.h -- the marks of one recording: which are new, which want a report, which are done with.
+ * snapshots.h -- the marks of one recording: which are new, which want a report, which are done
+ * with.
  *
- * Keeps:  marks of the ledger are served in order; a snapshot's report tells the change since the last one that had a report, so
- *         that all reports sum up to the whole.
+ * Keeps:  marks of the ledger are served in order; a snapshot's report tells the change since the
+ *         last one that had a report, so that all reports sum up to the whole.
  */
 #ifndef SEEP_SESSION_SNAPSHOTS_H
 #define SEEP_SESSION_SNAPSHOTS_H
@@ -50,8 +51,8 @@ void snapshots_free(struct snapshots *s);
 void snapshots_look(struct snapshots *s, const struct snapshots_moment *now);
 
 /* A snapshot that the program does not know of.  REPORT: with a report, which ASKER waits for. */
-void snapshots_take(struct snapshots *s, const struct snapshots_moment *now, enum ledger_mark_type type, const char *label,
-                    bool report, int asker);
+void snapshots_take(struct snapshots *s, const struct snapshots_moment *now,
+                    enum ledger_mark_type type, const char *label, bool report, int asker);
 
 /* The oldest COUNT reports are written, or given up. */
 void snapshots_forget(struct snapshots *s, uint32_t count);

@@ -11,7 +11,8 @@
 #include "session/requests.h"
 
 /* "PROGRAM (pid N) " in front. */
-static void tell(const struct session_options *o, enum session_level level, const struct recording *r, struct str *what)
+static void tell(const struct session_options *o, enum session_level level,
+                 const struct recording *r, struct str *what)
 {
         struct str text = { 0 };
 
@@ -37,11 +38,13 @@ static char *path_of(const struct recording *r, const struct ledger_module *m)
 {
         char path[4097] = "";
 
-        view_read(&r->view, LEDGER_STRINGS, m->path, path, sizeof path - 1); /* what is missing is zero */
+        /* What is missing is zero. */
+        view_read(&r->view, LEDGER_STRINGS, m->path, path, sizeof path - 1);
         return heap_text(path);
 }
 
-static void tell_module(const struct session_options *o, const struct recording *r, const struct ledger_module *m, const char *verb)
+static void tell_module(const struct session_options *o, const struct recording *r,
+                        const struct ledger_module *m, const char *verb)
 {
         char *path = path_of(r, m);
         struct str what = { 0 };
@@ -81,7 +84,8 @@ static void look_at_modules(const struct session_options *o, struct recording *r
 
 /* ---- threads ---- */
 
-static void tell_thread(const struct session_options *o, const struct recording *r, const struct ledger_thread *t, bool ended)
+static void tell_thread(const struct session_options *o, const struct recording *r,
+                        const struct ledger_thread *t, bool ended)
 {
         struct str what = { 0 };
 
@@ -118,8 +122,11 @@ static void look_at_forks(const struct session_options *o, struct recording *r)
         struct str what = { 0 };
 
         if (forks > r->told.forks) {
-                str_format(&what, "forked %" PRIu64 " process%s that %s not recorded (--follow=all records them)", forks - r->told.forks,
-                           forks - r->told.forks == 1 ? "" : "es", forks - r->told.forks == 1 ? "is" : "are");
+                str_format(&what,
+                           "forked %" PRIu64 " process%s that %s not recorded (--follow=all "
+                           "records them)", forks - r->told.forks,
+                           forks - r->told.forks == 1 ? "" : "es",
+                           forks - r->told.forks == 1 ? "is" : "are");
                 tell(o, SESSION_DETAIL, r, &what);
         }
         r->told.forks = forks;
@@ -138,7 +145,8 @@ void verbose_look(const struct session_options *o, struct recording *r)
                 look(o, r, r->view.head.tick_ms);
 }
 
-void verbose_end(const struct session_options *o, struct recording *r, const struct recording_end *end)
+void verbose_end(const struct session_options *o, struct recording *r,
+                 const struct recording_end *end)
 {
         struct str what = { 0 };
         char name[SIGNALS_NAME_BYTES];

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verbose.h -- what happens to recorded processes, told as it happens (record -v, -vv): forks, execs, exits, libraries, threads.
+ * verbose.h -- what happens to recorded processes, told as it happens (record -v, -vv): forks,
+ * execs, exits, libraries, threads.
  *
  * Room:   outside, the rooms of session.h only.
- * Cost:   a table is read when the head of the ledger says that it has grown; those that may shrink at -vv only.
+ * Cost:   a table is read when the head of the ledger says that it has grown; those
+ *         that may shrink at -vv only.
  */
 #ifndef SEEP_SESSION_VERBOSE_H
 #define SEEP_SESSION_VERBOSE_H
@@ -23,6 +25,7 @@ void verbose_look(const struct session_options *o, struct recording *r);
 void verbose_signal(const struct session_options *o, struct recording *r, bool is_main);
 
 /* R has ended; its last look is done. */
-void verbose_end(const struct session_options *o, struct recording *r, const struct recording_end *end);
+void verbose_end(const struct session_options *o, struct recording *r,
+                 const struct recording_end *end);
 
 #endif

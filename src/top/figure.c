@@ -79,5 +79,6 @@ void figure_clock(struct str *out, uint64_t ms)
 
         if (s >= 86400)
                 str_format(out, "%" PRIu64 "d ", s / 86400);
-        str_format(out, "%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600 % 24, s / 60 % 60, s % 60);
+        str_format(out, "%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600 % 24, s / 60 % 60,
+                   s % 60);
 }

@@ -41,7 +41,8 @@ struct history_numbers *history_place(struct history_moment *m, uint32_t number)
 
 struct history_numbers history_of(const struct history_moment *m, uint32_t number)
 {
-        return m && number < m->count ? m->all[number] : (struct history_numbers){ .birth_ms = HISTORY_UNKNOWN };
+        return m && number < m->count ? m->all[number] : (struct history_numbers){
+                .birth_ms = HISTORY_UNKNOWN };
 }
 
 /* ---- moments ---- */
@@ -66,7 +67,8 @@ static void drop(struct history *h, uint32_t index)
 {
         history_moment_free(&h->moments[index]);
         h->moment_count--;
-        memmove(&h->moments[index], &h->moments[index + 1], (h->moment_count - index) * sizeof *h->moments);
+        memmove(&h->moments[index], &h->moments[index + 1],
+                (h->moment_count - index) * sizeof *h->moments);
 }
 
 void history_add(struct history *h, struct history_moment *m)

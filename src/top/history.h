@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history.h -- what was live at earlier moments, by things that keep their number from look to look.
+ * history.h -- what was live at earlier moments, by things that keep their number from look to
+ * look.
  *
- * Keeps:  a key (of a call stack, a thread, a size) has one number for good.  Moments are kept for HISTORY_SPAN_MS, and the last one
- *         before that.
+ * Keeps:  a key (of a call stack, a thread, a size) has one number for good.  Moments are kept for
+ *         HISTORY_SPAN_MS, and the last one before that.
  */
 #ifndef SEEP_TOP_HISTORY_H
 #define SEEP_TOP_HISTORY_H
@@ -55,7 +56,8 @@ struct history_numbers history_of(const struct history_moment *m, uint32_t numbe
 /* M is moved, and later than those that are there. */
 void history_add(struct history *h, struct history_moment *m);
 
-/* The newest moment that is not later than MS, else the oldest; NULL: there is none.  BLOCKS: of those with blocks. */
+/* The newest moment that is not later than MS, else the oldest; NULL: there is none.
+ * BLOCKS: of those with blocks. */
 const struct history_moment *history_at(const struct history *h, uint64_t ms, bool blocks);
 
 /* The newest, and the one before it; NULL: there is none. */

@@ -109,7 +109,8 @@ uint32_t keys_pane_lines(const struct keys_state *s)
         return lines;
 }
 
-/* Where a move leads from AT among COUNT things of which PAGE are visible; AT itself where KEY is no move. */
+/* Where a move leads from AT among COUNT things of which PAGE are visible; AT
+ * itself where KEY is no move. */
 static uint32_t moved(uint32_t key, uint32_t at, uint32_t count, uint32_t page)
 {
         uint32_t last = count ? count - 1 : 0, step = page > 1 ? page - 1 : 1;
@@ -143,7 +144,8 @@ static enum keys_action press_pane(struct keys_state *s, uint32_t key)
                 pane->left += KEYS_SIDEWAYS;
         else if (key == KEYS_LEFT)
                 pane->left -= pane->left < KEYS_SIDEWAYS ? pane->left : KEYS_SIDEWAYS;
-        else if (key == 'q' || key == KEYS_ESCAPE || key == KEYS_ENTER || key == KEYS_BACKSPACE || key == 'h' || key == '?')
+        else if (key == 'q' || key == KEYS_ESCAPE || key == KEYS_ENTER || key == KEYS_BACKSPACE ||
+                 key == 'h' || key == '?')
                 pane->open = false;
         else
                 pane->top = moved(key == ' ' ? KEYS_PAGE_DOWN : key, pane->top, tops, s->page);

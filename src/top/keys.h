@@ -33,25 +33,29 @@ enum {
 enum { KEYS_LIVE = 1, KEYS_REPLAY = 2, KEYS_ALWAYS = 3 };
 
 /* id, key, its name, one word for the last line ("" none), what it does, when */
-#define KEYS_LIST(X)                                                                                                  \
-        X(PLAY, ' ', "space", "play", "start or stop time", KEYS_REPLAY)                                              \
-        X(FASTER, '+', "+ -", "", "faster, slower", KEYS_REPLAY)                                                      \
-        X(BACK, KEYS_LEFT, "Left Right", "", "previous, next moment", KEYS_REPLAY)                                    \
-        X(MARK, ']', "[ ]", "marks", "to the previous, next tag or snapshot", KEYS_REPLAY)                            \
-        X(START, 'b', "b e", "", "to the beginning, to the end", KEYS_REPLAY)                                         \
-        X(SORT, 's', "s > <", "sort", "sort by the next column, or the one before", KEYS_ALWAYS)                      \
-        X(REVERSE, 'r', "r", "", "reverse the order", KEYS_ALWAYS)                                                    \
-        X(GROUP, 'g', "g", "group", "group by stack, function, file, module, thread, size", KEYS_ALWAYS)              \
-        X(THREAD, 't', "t", "thread", "only threads whose name or number matches", KEYS_ALWAYS)                       \
-        X(FILTER, '/', "/", "filter", "only stacks with a matching function (regular expression)", KEYS_ALWAYS)       \
-        X(STACK, KEYS_ENTER, "Enter", "stack", "the call stack of the line, with its source", KEYS_ALWAYS)            \
-        X(LEAKS, 'l', "l", "leaks", "search for leaks", KEYS_ALWAYS)                                                  \
-        X(WHY, 'w', "w", "why", "what keeps a typical block of the line alive", KEYS_ALWAYS)                          \
-        X(SNAPSHOT, 'n', "n", "snapshot", "take a snapshot", KEYS_LIVE)                                               \
-        X(DIFF, 'd', "d", "diff", "compare with the last snapshot, with now, with 60 s ago", KEYS_ALWAYS)             \
-        X(PAUSE, 'p', "p", "pause", "freeze the display (not the program)", KEYS_LIVE)                                \
-        X(MOVE, KEYS_UP, "Up Down", "", "choose a line (also PgUp, PgDn, Home, End)", KEYS_ALWAYS)                    \
-        X(HELP, 'h', "h ?", "help", "this list", KEYS_ALWAYS)                                                         \
+#define KEYS_LIST(X)                                                                               \
+        X(PLAY, ' ', "space", "play", "start or stop time", KEYS_REPLAY)                           \
+        X(FASTER, '+', "+ -", "", "faster, slower", KEYS_REPLAY)                                   \
+        X(BACK, KEYS_LEFT, "Left Right", "", "previous, next moment", KEYS_REPLAY)                 \
+        X(MARK, ']', "[ ]", "marks", "to the previous, next tag or snapshot", KEYS_REPLAY)         \
+        X(START, 'b', "b e", "", "to the beginning, to the end", KEYS_REPLAY)                      \
+        X(SORT, 's', "s > <", "sort", "sort by the next column, or the one before", KEYS_ALWAYS)   \
+        X(REVERSE, 'r', "r", "", "reverse the order", KEYS_ALWAYS)                                 \
+        X(GROUP, 'g', "g", "group", "group by stack, function, file, module, thread, size",        \
+          KEYS_ALWAYS)                                                                             \
+        X(THREAD, 't', "t", "thread", "only threads whose name or number matches", KEYS_ALWAYS)    \
+        X(FILTER, '/', "/", "filter", "only stacks with a matching function (regular expression)", \
+          KEYS_ALWAYS)                                                                             \
+        X(STACK, KEYS_ENTER, "Enter", "stack", "the call stack of the line, with its source",      \
+          KEYS_ALWAYS)                                                                             \
+        X(LEAKS, 'l', "l", "leaks", "search for leaks", KEYS_ALWAYS)                               \
+        X(WHY, 'w', "w", "why", "what keeps a typical block of the line alive", KEYS_ALWAYS)       \
+        X(SNAPSHOT, 'n', "n", "snapshot", "take a snapshot", KEYS_LIVE)                            \
+        X(DIFF, 'd', "d", "diff", "compare with the last snapshot, with now, with 60 s ago",       \
+          KEYS_ALWAYS)                                                                             \
+        X(PAUSE, 'p', "p", "pause", "freeze the display (not the program)", KEYS_LIVE)             \
+        X(MOVE, KEYS_UP, "Up Down", "", "choose a line (also PgUp, PgDn, Home, End)", KEYS_ALWAYS) \
+        X(HELP, 'h', "h ?", "help", "this list", KEYS_ALWAYS)                                      \
         X(QUIT, 'q', "q", "quit", "leave", KEYS_ALWAYS)
 
 enum keys_action {

@@ -30,25 +30,29 @@ static void begin_past(struct live *l)
 {
         uint64_t now = l->p->meta.duration_ms;
         uint32_t slice = now > HISTORY_SPAN_MS ? slice_at(l->p, now - HISTORY_SPAN_MS) : UINT32_MAX;
-        struct history_moment first = { .blocks = true }; /* at the start there was nothing, which is known */
+        /* At the start there was nothing, which is known. */
+        struct history_moment first = { .blocks = true };
 
         if (slice != UINT32_MAX)
                 first = picture_of_slice(l->p, l->numbers, slice);
         history_add(&l->history, &first);
 }
 
-/* Without a look at blocks: what was there is as old as before, what came did so since then, one like another. */
+/* Without a look at blocks: what was there is as old as before, what came did so
+ * since then, one like another. */
 static void carry_births(struct history_moment *now, const struct history_moment *last)
 {
         double fresh_ms = ((double)now->ms + (double)(last ? last->ms : now->ms)) / 2;
 
         for (uint32_t i = 0; i < now->count; i++) {
                 struct history_numbers before = history_of(last, i), *n = &now->all[i];
-                uint64_t stayed = before.live_blocks < n->live_blocks ? before.live_blocks : n->live_blocks;
+                uint64_t stayed = before.live_blocks < n->live_blocks ? before.live_blocks
+                                                                      : n->live_blocks;
 
                 if (before.birth_ms == HISTORY_UNKNOWN || !n->live_blocks)
                         continue;
-                n->birth_ms = (uint64_t)(((double)before.birth_ms * (double)stayed + fresh_ms * (double)(n->live_blocks - stayed)) /
+                n->birth_ms = (uint64_t)(((double)before.birth_ms * (double)stayed +
+                                          fresh_ms * (double)(n->live_blocks - stayed)) /
                                          (double)n->live_blocks);
         }
 }
@@ -68,7 +72,8 @@ static void follow(struct live *l, struct profile *look)
         }
         if (!before)
                 return;
-        if (before->meta.start_realtime_ns != l->p->meta.start_realtime_ns) /* it became another program */
+        /* It became another program. */
+        if (before->meta.start_realtime_ns != l->p->meta.start_realtime_ns)
                 history_clear(&l->history);
         profile_free(before);
         free(before);
@@ -86,7 +91,9 @@ void live_take(struct live *l, struct profile *look, uint32_t flags, uint64_t co
         if (first && !l->threads)
                 begin_past(l);
         if (flags & WIRE_LOOK_BLOCKS)
-                l->blocks_due_ns = clock_now_ns() + (cost_ns * LIVE_BLOCKS_SHARE > LIVE_BLOCKS_NS ? cost_ns * LIVE_BLOCKS_SHARE : LIVE_BLOCKS_NS);
+                l->blocks_due_ns = clock_now_ns() + (cost_ns * LIVE_BLOCKS_SHARE > LIVE_BLOCKS_NS
+                                                             ? cost_ns * LIVE_BLOCKS_SHARE
+                                                             : LIVE_BLOCKS_NS);
         else
                 carry_births(&now, history_newest(&l->history));
         history_add(&l->history, &now);
@@ -116,22 +123,23 @@ struct picture live_picture(struct live *l)
 {
         uint64_t ms = l->p->meta.duration_ms;
         bool blocks = l->need_blocks;
-        struct picture c = { .p = l->p,
-                             .symbols = l->symbols,
-                             .numbers = l->numbers,
+        struct picture c = { .p = l->p, .symbols = l->symbols, .numbers = l->numbers,
                              .history = &l->history,
-                             .now = blocks && !live_has_blocks(l) ? NULL : history_newest(&l->history),
-                             .then = history_at(&l->history, ms > HISTORY_SPAN_MS ? ms - HISTORY_SPAN_MS : 0, blocks),
+                             .now = blocks &&
+                                    !live_has_blocks(l) ? NULL : history_newest(&l->history),
+                             .then = history_at(&l->history,
+                                                ms > HISTORY_SPAN_MS ? ms - HISTORY_SPAN_MS : 0,
+                                                blocks),
                              .last = history_previous(&l->history, blocks),
-                             .peak_bytes = l->p->totals.peak_bytes,
-                             .slices = l->p->slice_count,
+                             .peak_bytes = l->p->totals.peak_bytes, .slices = l->p->slice_count,
                              .whole = true };
 
         if (!c.now)
                 return c;
         if (c.then == c.now)
                 c.then = NULL;
-        if (c.last && !c.last->count) /* the start is no moment to take a rate from, unless it was just now */
+        /* The start is no moment to take a rate from, unless it was just now. */
+        if (c.last && !c.last->count)
                 c.last = c.now->ms < HISTORY_STEP_MS ? c.last : NULL;
         picture_since(&c);
         return c;

@@ -39,7 +39,8 @@ bool live_has_blocks(const struct live *l);
 /* Of other threads from now on: comparisons begin anew. */
 void live_forget(struct live *l, struct filter *threads);
 
-/* As it was at the last look; without a moment NOW where that does not tell what NEED_BLOCKS asks for. */
+/* As it was at the last look; without a moment NOW where that does not tell what NEED_BLOCKS asks
+ * for. */
 struct picture live_picture(struct live *l);
 
 void live_free(struct live *l);

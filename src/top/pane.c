@@ -39,7 +39,9 @@ static void add_live(const struct pane_input *in, const struct row *row, struct 
         if (in->picture->then) {
                 str_text(out, "change since ");
                 str_text(out, in->picture->since);
-                str_text(out, strpbrk(in->picture->since, "0123456789") == in->picture->since ? " ago: " : ": ");
+                str_text(out, strpbrk(in->picture->since, "0123456789") == in->picture->since
+                                      ? " ago: "
+                                      : ": ");
                 str_text(out, row->change_bytes > 0 ? "+" : "");
                 text_size(out, row->change_bytes);
                 str_text(out, row->change_blocks > 0 ? " in +" : " in ");
@@ -86,7 +88,8 @@ static void add_source_line(uint32_t number, bool here, const char *text, struct
 }
 
 /* The lines around that of FRAME.  false: there is no text. */
-static bool add_source(const struct pane_input *in, const struct symbol_frame *frame, struct str *out)
+static bool add_source(const struct pane_input *in, const struct symbol_frame *frame,
+                       struct str *out)
 {
         struct str text = { 0 };
         uint32_t number = 1;
@@ -96,7 +99,8 @@ static bool add_source(const struct pane_input *in, const struct symbol_frame *f
         found = frame->file && frame->line && source_read(in->names, frame->file, &text, &changed);
         if (found)
                 str_format(out, "\n%s:%" PRIu32 "\n", label_base(frame->file), frame->line);
-        for (const char *at = str_get(&text); found && *at && number <= frame->line + PANE_AROUND; number++) {
+        for (const char *at = str_get(&text); found && *at && number <= frame->line + PANE_AROUND;
+             number++) {
                 if (number + PANE_AROUND >= frame->line)
                         add_source_line(number, number == frame->line, at, out);
                 at += strcspn(at, "\n");
@@ -106,7 +110,8 @@ static bool add_source(const struct pane_input *in, const struct symbol_frame *f
         return found;
 }
 
-static void add_sources(const struct pane_input *in, const struct selection *sel, uint32_t node, struct str *out)
+static void add_sources(const struct pane_input *in, const struct selection *sel, uint32_t node,
+                        struct str *out)
 {
         struct symbols *s = in->picture->symbols;
         struct walk w = walk_from(sel->profile, s, select_trim(sel, s, node));
@@ -116,17 +121,22 @@ static void add_sources(const struct pane_input *in, const struct selection *sel
                 if (!sel->fold || fold_shows(sel->fold, w.node, w.level))
                         shown += add_source(in, w.frame, out);
         if (!shown)
-                str_text(out, "\nThe source text was not found; --debug-path DIR may name where it is.\n");
+                str_text(out,
+                         "\nThe source text was not found; --debug-path DIR may name where it "
+                         "is.\n");
 }
 
 void pane_stack(const struct pane_input *in, const struct row *row, struct str *out)
 {
         const struct profile *p = in->picture->p;
-        struct selection sel = { .profile = p, .wrappers = in->wrappers, .node_count = p->node_count, .columns = in->columns };
+        struct selection sel = { .profile = p, .wrappers = in->wrappers,
+                                 .node_count = p->node_count, .columns = in->columns };
 
         add_live(in, row, out);
         if (!row->site) {
-                str_text(out, "\nThis line is not a single call stack: group by stack, function, file or module (g) to see one.\n");
+                str_text(out,
+                         "\nThis line is not a single call stack: group by stack, function, file "
+                         "or module (g) to see one.\n");
                 return;
         }
         add_run(in, row, out);
@@ -140,11 +150,14 @@ void pane_stack(const struct pane_input *in, const struct row *row, struct str *
 
 /* ---- leaks ---- */
 
-bool pane_leaks(const struct pane_input *in, const struct profile *p, struct str *out, struct err *e)
+bool pane_leaks(const struct pane_input *in, const struct profile *p, struct str *out,
+                struct err *e)
 {
-        struct leaks_options options = { .show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_INDIRECT | 1u << PROFILE_LEAK_POSSIBLE };
-        struct select_request request = { .cost = SELECT_LIVE, .wrappers = in->wrappers, .fold = true,
-                                          .columns = in->columns };
+        struct leaks_options options = { .show = 1u << PROFILE_LEAK_DEFINITE |
+                                                 1u << PROFILE_LEAK_INDIRECT |
+                                                 1u << PROFILE_LEAK_POSSIBLE };
+        struct select_request request = { .cost = SELECT_LIVE, .wrappers = in->wrappers,
+                                          .fold = true, .columns = in->columns };
         struct symbols *s = symbols_new(p, in->names);
         struct selection sel;
         struct leaks l;
@@ -177,7 +190,8 @@ static uint32_t find_site(const struct picture *c, const struct profile *p, uint
         return found;
 }
 
-bool pane_why(const struct pane_input *in, const struct profile *p, const struct row *row, struct str *out, struct err *e)
+bool pane_why(const struct pane_input *in, const struct profile *p, const struct row *row,
+              struct str *out, struct err *e)
 {
         struct why_options options = { .limit = 10 };
         uint32_t site = row->site ? find_site(in->picture, p, row->site) : 0;
@@ -186,7 +200,8 @@ bool pane_why(const struct pane_input *in, const struct profile *p, const struct
         bool good;
 
         if (!row->site)
-                return err_set(e, ERR_EXIT_USAGE, "this line is not a single call stack: group by stack (g)");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "this line is not a single call stack: group by stack (g)");
         if (!site || !p->sites[site].live_blocks)
                 return err_set(e, ERR_EXIT_USAGE, "nothing of this line is live any more");
         if (!why_possible(p, "the recording", e))

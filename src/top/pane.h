@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pane.h -- texts in place of the table: a call stack with its source, leaks, what keeps a block alive, the keys.
+ * pane.h -- texts in place of the table: a call stack with its source, leaks, what keeps
+ * a block alive, the keys.
  */
 #ifndef SEEP_TOP_PANE_H
 #define SEEP_TOP_PANE_H
@@ -22,14 +23,18 @@ struct pane_input {
         uint32_t columns;
 };
 
-/* Append the numbers of ROW and the stack of its largest site, with the source around where it is found. */
+/* Append the numbers of ROW and the stack of its largest site, with the source
+ * around where it is found. */
 void pane_stack(const struct pane_input *in, const struct row *row, struct str *out);
 
 /* Append what the search in P found.  false: it was not searched (E). */
-bool pane_leaks(const struct pane_input *in, const struct profile *p, struct str *out, struct err *e);
+bool pane_leaks(const struct pane_input *in, const struct profile *p, struct str *out,
+                struct err *e);
 
-/* Append what keeps the blocks of ROW alive; P is a recording with a search, of the same process as the picture. */
-bool pane_why(const struct pane_input *in, const struct profile *p, const struct row *row, struct str *out, struct err *e);
+/* Append what keeps the blocks of ROW alive; P is a recording with a search, of the
+ * same process as the picture. */
+bool pane_why(const struct pane_input *in, const struct profile *p, const struct row *row,
+              struct str *out, struct err *e);
 
 /* Append the keys that work WHEN (KEYS_*), and what the columns mean. */
 void pane_help(unsigned when, struct str *out);

@@ -22,18 +22,23 @@ static uint64_t key_of_build(const struct profile_module *m)
         return key;
 }
 
-/* The same stack has the same key in every look, whatever its ids are there and wherever its libraries are loaded. */
+/* The same stack has the same key in every look, whatever its ids are there and wherever
+ * its libraries are loaded. */
 static uint64_t *node_keys(const struct profile *p)
 {
-        uint64_t *modules = heap_zero(p->module_count, sizeof *modules), *keys = heap_zero(p->node_count, sizeof *keys);
+        uint64_t *modules = heap_zero(p->module_count, sizeof *modules),
+                 *keys = heap_zero(p->node_count, sizeof *keys);
 
         for (uint32_t i = 0; i < p->module_count; i++)
-                modules[i] = history_key_text(key_of_build(&p->modules[i]), p->modules[i].path ? p->modules[i].path : "");
+                modules[i] = history_key_text(key_of_build(&p->modules[i]),
+                                              p->modules[i].path ? p->modules[i].path : "");
         for (uint32_t i = 0; i < p->node_count; i++) {
                 const struct profile_node *n = &p->nodes[i];
-                uint64_t above = i > 1 ? keys[n->parent] : i, bias = n->module < p->module_count ? p->modules[n->module].bias : 0;
+                uint64_t above = i > 1 ? keys[n->parent] : i,
+                         bias = n->module < p->module_count ? p->modules[n->module].bias : 0;
 
-                keys[i] = history_key(history_key(above, n->pc - bias + n->exact), n->module < p->module_count ? modules[n->module] : 0);
+                keys[i] = history_key(history_key(above, n->pc - bias + n->exact),
+                                      n->module < p->module_count ? modules[n->module] : 0);
         }
         free(modules);
         return keys;
@@ -45,14 +50,18 @@ uint32_t *picture_numbers(struct history *history, const struct profile *p)
         uint64_t *keys = node_keys(p);
 
         for (uint32_t i = 0; i < p->site_count; i++)
-                numbers[i] = history_number(history, history_key(history_key(keys[p->sites[i].node], p->sites[i].kind), KEY_SITE));
+                numbers[i] = history_number(history, history_key(history_key(keys[p->sites[i].node],
+                                                                             p->sites[i].kind),
+                                                                 KEY_SITE));
         free(keys);
         return numbers;
 }
 
 uint32_t picture_thread(struct history *history, const struct profile_thread *thread)
 {
-        return history_number(history, history_key(history_key_text(0, thread->name ? thread->name : ""), KEY_THREAD));
+        return history_number(history,
+                              history_key(history_key_text(0, thread->name ? thread->name : ""),
+                                          KEY_THREAD));
 }
 
 uint32_t picture_size(struct history *history, int power)
@@ -71,29 +80,30 @@ static struct profile_slice sum_of_end(const struct profile *p)
 {
         const struct profile_totals *t = &p->totals;
 
-        return (struct profile_slice){ .ms = p->meta.duration_ms,
-                                       .live_bytes = t->live_bytes,
-                                       .live_blocks = t->live_blocks,
-                                       .allocs = t->allocations,
-                                       .alloc_bytes = t->bytes_allocated,
-                                       .frees = t->frees,
-                                       .rss_bytes = p->slice_count ? p->slices[p->slice_count - 1].rss_bytes : 0 };
+        return (struct profile_slice){
+                .ms = p->meta.duration_ms, .live_bytes = t->live_bytes,
+                .live_blocks = t->live_blocks, .allocs = t->allocations,
+                .alloc_bytes = t->bytes_allocated, .frees = t->frees,
+                .rss_bytes = p->slice_count ? p->slices[p->slice_count - 1].rss_bytes : 0 };
 }
 
 /* What some threads did, which a selection knows. */
-static void add_rows_of_threads(struct history_moment *m, const struct profile *p, const uint32_t *numbers, struct filter *threads)
+static void add_rows_of_threads(struct history_moment *m, const struct profile *p,
+                                const uint32_t *numbers, struct filter *threads)
 {
-        struct select_request request = { .cost = SELECT_LIVE, .filter = threads, .each_site = true };
+        struct select_request request = { .cost = SELECT_LIVE, .filter = threads,
+                                          .each_site = true };
         struct selection sel;
         struct err e;
 
         filter_forget(threads);
-        if (select_make(&sel, p, NULL, &request, &e)) /* without expressions on names nobody asks the resolver */
+        /* Without expressions on names nobody asks the resolver. */
+        if (select_make(&sel, p, NULL, &request, &e))
                 for (uint32_t i = 0; i < sel.heap.count; i++) {
                         const struct select_row *row = &sel.heap.rows[i];
 
-                        *history_place(m, numbers[row->site]) =
-                                (struct history_numbers){ row->live_bytes, row->live_blocks, row->allocs, HISTORY_UNKNOWN };
+                        *history_place(m, numbers[row->site]) = (struct history_numbers){
+                                row->live_bytes, row->live_blocks, row->allocs, HISTORY_UNKNOWN };
                 }
         select_free(&sel);
 }
@@ -101,8 +111,10 @@ static void add_rows_of_threads(struct history_moment *m, const struct profile *
 static void add_sites(struct history_moment *m, const struct profile *p, const uint32_t *numbers)
 {
         for (uint32_t i = 1; i < p->site_count; i++)
-                *history_place(m, numbers[i]) =
-                        (struct history_numbers){ p->sites[i].live_bytes, p->sites[i].live_blocks, p->sites[i].allocs, HISTORY_UNKNOWN };
+                *history_place(m, numbers[i]) = (struct history_numbers){ p->sites[i].live_bytes,
+                                                                          p->sites[i].live_blocks,
+                                                                          p->sites[i].allocs,
+                                                                          HISTORY_UNKNOWN };
 }
 
 /* Blocks of a thread, a size or a site, while they are added up. */
@@ -118,7 +130,8 @@ struct adding {
 };
 
 /* COUNT: the moment does not have the block yet, as it has those of sites. */
-static void add_block(struct adding *a, uint32_t number, const struct profile_block *block, bool count)
+static void add_block(struct adding *a, uint32_t number, const struct profile_block *block,
+                      bool count)
 {
         struct history_numbers *n = history_place(a->m, number);
         uint64_t times = profile_block_times(a->p, block);
@@ -135,10 +148,12 @@ static void settle_births(const struct adding *a)
 {
         for (uint32_t i = 0; i < a->count; i++)
                 if (a->births[i].blocks > 0)
-                        history_place(a->m, i)->birth_ms = (uint64_t)(a->births[i].sum / a->births[i].blocks);
+                        history_place(a->m, i)->birth_ms = (uint64_t)(a->births[i].sum /
+                                                                      a->births[i].blocks);
 }
 
-static void add_blocks(struct history_moment *m, struct history *history, const struct profile *p, const uint32_t *numbers)
+static void add_blocks(struct history_moment *m, struct history *history, const struct profile *p,
+                       const uint32_t *numbers)
 {
         uint32_t sizes[65], *threads = heap_zero(p->thread_count, sizeof *threads);
         struct adding a = { .m = m, .p = p };
@@ -166,7 +181,8 @@ static void add_blocks(struct history_moment *m, struct history *history, const 
         free(threads);
 }
 
-struct history_moment picture_of_end(struct history *history, const struct profile *p, const uint32_t *numbers, struct filter *threads)
+struct history_moment picture_of_end(struct history *history, const struct profile *p,
+                                     const uint32_t *numbers, struct filter *threads)
 {
         struct history_moment m = { .ms = p->meta.duration_ms, .sum = sum_of_end(p) };
 
@@ -176,7 +192,8 @@ struct history_moment picture_of_end(struct history *history, const struct profi
         else
                 add_sites(&m, p, numbers);
         for (uint32_t i = 1; i < p->thread_count; i++)
-                history_place(&m, picture_thread(history, &p->threads[i]))->allocs += p->threads[i].allocations;
+                history_place(&m, picture_thread(history, &p->threads[i]))->allocs +=
+                        p->threads[i].allocations;
         if (p->block_count)
                 add_blocks(&m, history, p, numbers);
         return m;
@@ -189,8 +206,9 @@ struct history_moment picture_of_slice(const struct profile *p, const uint32_t *
 
         if (profile_at_slice(p, i, then))
                 for (uint32_t site = 1; site < p->site_count; site++)
-                        *history_place(&m, numbers[site]) = (struct history_numbers){ then[site].live_bytes, then[site].live_blocks,
-                                                                                then[site].allocs, HISTORY_UNKNOWN };
+                        *history_place(&m, numbers[site]) = (struct history_numbers){
+                                then[site].live_bytes, then[site].live_blocks, then[site].allocs,
+                                HISTORY_UNKNOWN };
         free(then);
         return m;
 }
@@ -204,7 +222,8 @@ void picture_since(struct picture *c)
 
         if (c->then && !c->then->ms && !c->then->count)
                 str_text(&text, "start");
-        else if (span + HISTORY_STEP_MS >= HISTORY_SPAN_MS && span < HISTORY_SPAN_MS + 2 * HISTORY_STEP_MS)
+        else if (span + HISTORY_STEP_MS >= HISTORY_SPAN_MS &&
+                 span < HISTORY_SPAN_MS + 2 * HISTORY_STEP_MS)
                 str_text(&text, "60s");
         else
                 figure_age(&text, span);

@@ -62,15 +62,18 @@ void player_go(struct player *r, uint32_t at)
         const struct profile *p = r->p;
         uint64_t ms;
 
-        for (bool on = at > r->at; !has_sites(r, at);) /* moments of which totals alone are known are passed over */
+        /* Moments of which totals alone are known are passed over. */
+        for (bool on = at > r->at; !has_sites(r, at);)
                 at += on ? 1 : UINT32_MAX;
         r->at = at < p->slice_count ? at : p->slice_count;
         ms = player_ms(r, r->at);
         history_moment_free(&r->now);
         history_moment_free(&r->then);
         history_moment_free(&r->last);
-        r->now = r->at < p->slice_count ? picture_of_slice(p, r->numbers, r->at) : picture_of_end(&r->history, p, r->numbers, r->threads);
-        r->then = ms > HISTORY_SPAN_MS ? moment_at(r, ms - HISTORY_SPAN_MS) : (struct history_moment){ 0 };
+        r->now = r->at < p->slice_count ? picture_of_slice(p, r->numbers, r->at)
+                                        : picture_of_end(&r->history, p, r->numbers, r->threads);
+        r->then = ms > HISTORY_SPAN_MS ? moment_at(r, ms - HISTORY_SPAN_MS)
+                                       : (struct history_moment){ 0 };
         r->last = moment_at(r, before(ms, PLAYER_RATE_MS));
 }
 

@@ -15,7 +15,8 @@ struct player {
         struct symbols *symbols;
         struct history history;
         uint32_t *numbers;
-        struct filter *threads; /* as in live.h; slices do not tell threads apart, so it is of the end */
+        struct filter *threads; /* as in live.h; slices do not tell threads apart, so it is of the
+                                 * end */
         uint32_t at;            /* slice; slice_count: the end */
         struct history_moment now, then, last;
 };
@@ -33,7 +34,8 @@ uint64_t player_ms(const struct player *r, uint32_t at);
 /* The last one that is not later than MS. */
 uint32_t player_find(const struct player *r, uint64_t ms);
 
-/* The slice of the mark before (BACK) or behind the present moment, and that mark; NULL: there is none. */
+/* The slice of the mark before (BACK) or behind the present moment, and that mark; NULL: there is
+ * none. */
 const struct profile_mark *player_mark(const struct player *r, bool back);
 
 struct picture player_picture(struct player *r);

@@ -12,7 +12,8 @@
 bool question_open(struct question *e, uint32_t pid, struct err *err)
 {
         *e = (struct question){ .pid = pid, .label = "top" };
-        return pipe2(e->done, O_CLOEXEC) == 0 || err_sys(err, ERR_EXIT_FINDINGS, "cannot create a pipe");
+        return pipe2(e->done, O_CLOEXEC) == 0 ||
+               err_sys(err, ERR_EXIT_FINDINGS, "cannot create a pipe");
 }
 
 static void ask_question(struct question *e)

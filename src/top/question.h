@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * question.h -- questions to whoever records a process, asked beside the view so that keys go on working.
+ * question.h -- questions to whoever records a process, asked beside the view so
+ * that keys go on working.
  *
  * Room:   outside.  One question at a time.
  */
@@ -15,7 +16,8 @@
 #include "profile/model.h"
 #include "wire/hello.h"
 
-enum question_kind { QUESTION_NONE, QUESTION_LOOK, QUESTION_LEAKS, QUESTION_WHY, QUESTION_SNAPSHOT };
+enum question_kind { QUESTION_NONE, QUESTION_LOOK, QUESTION_LEAKS, QUESTION_WHY,
+                     QUESTION_SNAPSHOT };
 
 struct question {
         enum question_kind kind; /* of the question that is under way, or answered */
@@ -35,7 +37,8 @@ bool question_open(struct question *e, uint32_t pid, struct err *err);
 /* Ask.  Nothing may be under way. */
 void question_start(struct question *e, enum question_kind kind, uint32_t flags);
 
-/* When question_fd() is readable: the answer is there, and is the caller's.  KIND is to be set to QUESTION_NONE when it was taken. */
+/* When question_fd() is readable: the answer is there, and is the caller's.  KIND is to be set to
+ * QUESTION_NONE when it was taken. */
 int question_fd(const struct question *e);
 void question_finish(struct question *e);
 

@@ -2,7 +2,8 @@
 /*
  * rows.c -- the lines of the table.
  *
- * Cost:   some microseconds per hundred stacks; names are asked for where groups or filters need them.
+ * Cost:   some microseconds per hundred stacks; names are asked for where groups or filters need
+ *         them.
  */
 #include "top/rows.h"
 
@@ -62,7 +63,9 @@ static uint32_t add_row(struct making *m, const struct row *row)
 
 static void add_numbers(struct making *m, uint32_t index, uint32_t number)
 {
-        struct history_numbers now = history_of(m->c->now, number), then = history_of(m->c->then, number), last = history_of(m->c->last, number);
+        struct history_numbers now = history_of(m->c->now, number),
+                               then = history_of(m->c->then, number),
+                               last = history_of(m->c->last, number);
         struct row *row = &m->r->all[index];
         struct sum *sum = &m->sums[index];
 
@@ -116,7 +119,9 @@ static void find_rows(struct making *m)
                 uint32_t index;
 
                 if (m->q->group == GROUP_STACK)
-                        index = add_row(m, &(struct row){ .key = m->c->numbers[row->site] + 1, .site = row->site });
+                        index = add_row(m,
+                                        &(struct row){ .key = m->c->numbers[row->site] + 1,
+                                                       .site = row->site });
                 else
                         index = row_named(m, &names, row);
                 m->row_of[row->site] = index + 1;
@@ -144,8 +149,8 @@ static void judge_growth(struct making *m)
 static bool take_stacks(struct making *m, struct err *e)
 {
         const struct profile *p = m->c->p;
-        struct select_request request = { .cost = SELECT_LIVE, .filter = m->q->filter, .wrappers = m->q->wrappers,
-                                          .fold = true };
+        struct select_request request = { .cost = SELECT_LIVE, .filter = m->q->filter,
+                                          .wrappers = m->q->wrappers, .fold = true };
 
         filter_forget(m->q->filter);
         if (!select_make(&m->sel, p, m->c->symbols, &request, e))
@@ -174,10 +179,13 @@ static void take_threads(struct making *m)
                 uint32_t number = picture_thread(history, thread);
                 struct str name = { 0 };
 
-                if (!filter_thread(m->q->filter, thread) || history_number(&seen, number + 1u) < m->r->count)
+                if (!filter_thread(m->q->filter, thread) ||
+                    history_number(&seen, number + 1u) < m->r->count)
                         continue;
-                text_name(&name, i && thread->name && *thread->name ? thread->name : "(thread unknown)");
-                add_numbers(m, add_row(m, &(struct row){ .key = number + 1u, .name = name.data }), number);
+                text_name(&name,
+                          i && thread->name && *thread->name ? thread->name : "(thread unknown)");
+                add_numbers(m, add_row(m, &(struct row){ .key = number + 1u, .name = name.data }),
+                            number);
         }
         history_free(&seen);
 }
@@ -190,7 +198,8 @@ static void take_sizes(struct making *m)
 
                 str_text(&name, "up to ");
                 text_size(&name, (int64_t)(1ull << power));
-                add_numbers(m, add_row(m, &(struct row){ .key = number + 1u, .name = name.data }), number);
+                add_numbers(m, add_row(m, &(struct row){ .key = number + 1u, .name = name.data }),
+                            number);
         }
 }
 
@@ -234,7 +243,8 @@ static void settle(struct making *m, struct row *row, const struct sum *sum)
                 row->change_blocks = (int64_t)(row->live_blocks - sum->blocks_before);
         }
         if (rate_ms)
-                row->calls_per_s = (double)(row->allocs - sum->calls_before) * 1000 / (double)rate_ms;
+                row->calls_per_s = (double)(row->allocs - sum->calls_before) * 1000 /
+                                   (double)rate_ms;
         row->age_ms = HISTORY_UNKNOWN;
         if (sum->aged_blocks) {
                 double birth = sum->births / (double)sum->aged_blocks;
@@ -253,14 +263,16 @@ static void finish(struct making *m)
                 struct row *row = &r->all[i];
 
                 settle(m, row, &m->sums[i]);
-                if (row->live_blocks || row->live_bytes || row->change_bytes || row->calls_per_s > 0)
+                if (row->live_blocks || row->live_bytes || row->change_bytes ||
+                    row->calls_per_s > 0)
                         r->all[kept++] = *row;
                 else
                         free(row->name);
         }
         r->count = kept;
         r->has_change = m->c->then != NULL;
-        r->has_rates = m->c->last && m->q->group != GROUP_SIZE; /* calls are not counted by size that way */
+        /* Calls are not counted by size that way. */
+        r->has_rates = m->c->last && m->q->group != GROUP_SIZE;
         if (r->count)
                 qsort_r(r->all, r->count, sizeof *r->all, compare, (void *)m->q);
 }

@@ -33,7 +33,8 @@ bool rows_column_named(const char *word, enum rows_column *column);
 
 struct row {
         uint64_t key;  /* the same in each picture */
-        uint32_t site; /* of the picture's recording, the largest of those summed here; 0: of none */
+        uint32_t site; /* of the picture's recording, the largest of those summed here; 0: of
+                        * none */
         char *name;    /* NULL: a call stack */
         uint64_t live_bytes, live_blocks, allocs;
         int64_t change_bytes, change_blocks;
@@ -43,7 +44,8 @@ struct row {
 };
 
 struct rows_request {
-        struct filter *filter;     /* of names: reset by the caller whenever the resolver is another one */
+        struct filter *filter;     /* of names: reset by the caller whenever the resolver is another
+                                    * one */
         struct wrappers *wrappers; /* NULL: none are hidden */
         enum group_kind group;
         enum rows_column sort;
@@ -57,7 +59,8 @@ struct rows {
 };
 
 /* false: E says why not (exit code 2). */
-bool rows_make(struct rows *r, const struct picture *c, const struct rows_request *q, struct err *e);
+bool rows_make(struct rows *r, const struct picture *c, const struct rows_request *q,
+               struct err *e);
 void rows_free(struct rows *r);
 
 /* The row of KEY; 0 when it is not there. */

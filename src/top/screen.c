@@ -20,14 +20,21 @@
 #include "words/text.h"
 
 enum {
-        SCREEN_WITH_COURSE = 6, SCREEN_WITH_HEADING = 4, SCREEN_WITH_STATUS = 3, SCREEN_NAME = 24, SCREEN_SPARK_MOST = 60,
-        SCREEN_SPARK_LEAST = 8, SCREEN_HEAP = 5,
-        SCREEN_ROWS_FOR_SCRIPTS = 10000, /* unless another number is asked for: a program can have a million call stacks */
+        SCREEN_WITH_COURSE = 6,
+        SCREEN_WITH_HEADING = 4,
+        SCREEN_WITH_STATUS = 3,
+        SCREEN_NAME = 24,
+        SCREEN_SPARK_MOST = 60,
+        SCREEN_SPARK_LEAST = 8,
+        SCREEN_HEAP = 5,
+        SCREEN_ROWS_FOR_SCRIPTS = 10000, /* unless another number is asked for: a program can
+                                          * have a million call stacks */
 };
 
 uint32_t screen_page(uint32_t lines)
 {
-        uint32_t fixed = 1u + (lines >= SCREEN_WITH_COURSE) + (lines >= SCREEN_WITH_HEADING) + (lines >= SCREEN_WITH_STATUS);
+        uint32_t fixed = 1u + (lines >= SCREEN_WITH_COURSE) + (lines >= SCREEN_WITH_HEADING) +
+                         (lines >= SCREEN_WITH_STATUS);
 
         return lines > fixed ? lines - fixed : 0;
 }
@@ -104,7 +111,10 @@ static void add_rates(const struct picture *c, struct str *out)
         str_text(out, " alloc/s  ");
         figure_rate(out, per_second(c->now->sum.frees, c->last->sum.frees, ms));
         str_text(out, " free/s  ");
-        figure_size(out, (int64_t)((double)(int64_t)(c->now->sum.live_bytes - c->last->sum.live_bytes) * 1000 / (double)ms), true);
+        figure_size(out,
+                    (int64_t)((double)(int64_t)(c->now->sum.live_bytes - c->last->sum.live_bytes) *
+                              1000 / (double)ms),
+                    true);
         str_text(out, "/s");
 }
 
@@ -122,7 +132,8 @@ static void make_course(struct screen *s, const struct screen_input *in)
                 used = (uint32_t)span.length;
         }
         if (in->columns > used + SCREEN_SPARK_LEAST)
-                width = in->columns - used < SCREEN_SPARK_MOST ? in->columns - used : SCREEN_SPARK_MOST;
+                width = in->columns - used < SCREEN_SPARK_MOST ? in->columns - used
+                                                               : SCREEN_SPARK_MOST;
         spark_write(in, width, &line->text);
         str_text(&line->text, str_get(&span));
         if (rates.length)
@@ -146,17 +157,21 @@ static void make_rows(struct screen *s, const struct screen_input *in, uint32_t 
 
                 table_row(in, i, line);
                 if (in->lines && i == k->index) {
-                        line->text.data[0] = '>'; /* not by colour alone; the first column is never that full */
+                        /* Not by colour alone; the first column is never that full. */
+                        line->text.data[0] = '>';
                         line->style = SCREEN_CHOSEN;
                 }
         }
         if (end < in->rows->count && !in->limit)
-                str_format(&add_line(s)->text, "  ... %u more (-n N prints N)", in->rows->count - end);
+                str_format(&add_line(s)->text, "  ... %u more (-n N prints N)",
+                           in->rows->count - end);
         if (!in->rows->count && (page || !in->lines)) {
                 struct screen_line *line = add_line(s);
 
                 line->style = SCREEN_DIM;
-                str_text(&line->text, k->filter.length || k->thread.length ? "  nothing matches" : "  nothing is allocated");
+                str_text(&line->text, k->filter.length || k->thread.length
+                                              ? "  nothing matches"
+                                              : "  nothing is allocated");
         }
 }
 
@@ -204,7 +219,8 @@ static void add_keys(const struct screen_input *in, struct str *out)
                         continue;
                 if (k < end - 2 && text_columns(out, 0) + key_width(k) + reserved > in->columns)
                         continue;
-                str_format(out, "%s%.*s %s", out->length ? "  " : "", (int)strcspn(k->name, " "), k->name, k->word);
+                str_format(out, "%s%.*s %s", out->length ? "  " : "", (int)strcspn(k->name, " "),
+                           k->name, k->word);
         }
 }
 
@@ -215,7 +231,9 @@ static void make_status(struct screen *s, const struct screen_input *in)
 
         if (k->prompt != KEYS_NO_PROMPT) {
                 s->prompt = true;
-                str_format(&line->text, "%s: %s", k->prompt == KEYS_PROMPT_FILTER ? "functions (none: all)" : "thread (none: all)",
+                str_format(&line->text, "%s: %s",
+                           k->prompt == KEYS_PROMPT_FILTER ? "functions (none: all)"
+                                                           : "thread (none: all)",
                            str_get(&k->typed));
         } else if (k->message.length) {
                 line->style = SCREEN_WARNING;

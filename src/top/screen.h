@@ -16,7 +16,8 @@
 #include "top/picture.h"
 #include "top/rows.h"
 
-enum screen_style { SCREEN_PLAIN, SCREEN_BOLD, SCREEN_HEADING, SCREEN_CHOSEN, SCREEN_WARNING, SCREEN_DIM };
+enum screen_style { SCREEN_PLAIN, SCREEN_BOLD, SCREEN_HEADING, SCREEN_CHOSEN, SCREEN_WARNING,
+                    SCREEN_DIM };
 
 struct screen_line {
         struct str text;

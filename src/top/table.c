@@ -55,12 +55,15 @@ static uint64_t measure(struct spark *k, const struct picture *c)
         return top;
 }
 
-static void draw(const struct spark *k, uint64_t top, const struct screen_input *in, struct str *out)
+static void draw(const struct spark *k, uint64_t top, const struct screen_input *in,
+                 struct str *out)
 {
-        uint32_t reached = (uint32_t)((double)(in->picture->now->ms - k->from_ms) / (double)(k->to_ms - k->from_ms) * k->width);
+        uint32_t reached = (uint32_t)((double)(in->picture->now->ms - k->from_ms) /
+                                      (double)(k->to_ms - k->from_ms) * k->width);
 
         for (uint32_t i = 0; i < k->width; i++) {
-                uint64_t level = top ? (uint64_t)((double)k->most[i] / (double)top * SPARK_LEVELS) : 0;
+                uint64_t level = top ? (uint64_t)((double)k->most[i] / (double)top * SPARK_LEVELS)
+                                     : 0;
 
                 level = level < SPARK_LEVELS ? level : SPARK_LEVELS - 1;
                 if (i > reached)
@@ -72,13 +75,16 @@ static void draw(const struct spark *k, uint64_t top, const struct screen_input 
         }
 }
 
-/* A running process is shown for a while, a recording as a whole: what is not reached yet stays empty. */
+/* A running process is shown for a while, a recording as a whole: what is not
+ * reached yet stays empty. */
 static struct spark span_of(const struct screen_input *in)
 {
-        uint64_t now = in->picture->now->ms ? in->picture->now->ms : 1, end = in->picture->p->meta.duration_ms;
+        uint64_t now = in->picture->now->ms ? in->picture->now->ms : 1,
+                 end = in->picture->p->meta.duration_ms;
 
         if (in->state->when == KEYS_LIVE)
-                return (struct spark){ .from_ms = now > SPARK_SPAN_MS ? now - SPARK_SPAN_MS : 0, .to_ms = now };
+                return (struct spark){ .from_ms = now > SPARK_SPAN_MS ? now - SPARK_SPAN_MS : 0,
+                                       .to_ms = now };
         return (struct spark){ .to_ms = end > now ? end : now };
 }
 
@@ -110,16 +116,19 @@ void spark_span(const struct screen_input *in, struct str *out)
 
 /* ---- the lines of the table: columns of numbers, and the site in the rest of the line ---- */
 
-enum { TABLE_SITE_LEAST = 24, TABLE_GAP = 1, TABLE_MARK_LEAST = 12, TABLE_WORD_ROOM = 34, TABLE_RATE_ROOM = 56 };
+enum { TABLE_SITE_LEAST = 24, TABLE_GAP = 1, TABLE_MARK_LEAST = 12, TABLE_WORD_ROOM = 34,
+       TABLE_RATE_ROOM = 56 };
 
-/* In the order of ROWS_COLUMNS; those that are dropped first when there is no room have the highest number. */
+/* In the order of ROWS_COLUMNS; those that are dropped first when there is no room
+ * have the highest number. */
 static const struct {
         const char *heading;
         int width;
         int drop;
 } columns[ROWS_COLUMN_COUNT] = {
-        [ROWS_BY_LIVE] = { "LIVE", 7, 0 },     [ROWS_BY_CHANGE] = { "", 8, 1 },      [ROWS_BY_BLOCKS] = { "BLOCKS", 8, 2 },
-        [ROWS_BY_CALLS] = { "CALLS/s", 8, 3 }, [ROWS_BY_AGE] = { "AVG AGE", 8, 4 },
+        [ROWS_BY_LIVE] = { "LIVE", 7, 0 },     [ROWS_BY_CHANGE] = { "", 8, 1 },
+        [ROWS_BY_BLOCKS] = { "BLOCKS", 8, 2 }, [ROWS_BY_CALLS] = { "CALLS/s", 8, 3 },
+        [ROWS_BY_AGE] = { "AVG AGE", 8, 4 },
 };
 
 /* The last column that is still shown when columns are dropped until the site has room. */
@@ -151,7 +160,8 @@ static void add_note(const struct screen_input *in, struct str *out)
 {
         const struct keys_state *s = in->state;
 
-        for (const char *word = s->group == GROUP_STACK ? "site" : group_word(s->group); *word; word++)
+        for (const char *word = s->group == GROUP_STACK ? "site" : group_word(s->group); *word;
+             word++)
                 str_char(out, (char)(*word - 'a' + 'A'));
         if (s->filter.length) {
                 str_text(out, "  /");
@@ -179,7 +189,9 @@ void table_heading(const struct screen_input *in, struct screen_line *line)
 
                 str_clear(&name);
                 if (sorted)
-                        str_text(&name, !in->utf8 ? in->state->ascending ? "^" : "*" : in->state->ascending ? "▲" : "▼");
+                        str_text(&name, !in->utf8              ? in->state->ascending ? "^" : "*"
+                                        : in->state->ascending ? "▲"
+                                                               : "▼");
                 if (i == ROWS_BY_CHANGE)
                         str_format(&name, "%s%s", in->utf8 ? "±" : "+-", in->picture->since);
                 else
@@ -199,7 +211,8 @@ void table_heading(const struct screen_input *in, struct screen_line *line)
         str_free(&name);
 }
 
-static void add_cell(const struct screen_input *in, const struct row *row, enum rows_column column, struct str *out)
+static void add_cell(const struct screen_input *in, const struct row *row, enum rows_column column,
+                     struct str *out)
 {
         switch (column) {
         case ROWS_BY_LIVE:
@@ -225,7 +238,8 @@ static void add_cell(const struct screen_input *in, const struct row *row, enum 
 }
 
 /* "^ grows 1.2 KiB/s" in what a site of ROOM columns can spare; at last "^" alone. */
-static void add_growth(const struct screen_input *in, const struct row *row, size_t room, struct str *out)
+static void add_growth(const struct screen_input *in, const struct row *row, size_t room,
+                       struct str *out)
 {
         if (row->growth.class != GROWTH_GROWS || room < TABLE_MARK_LEAST)
                 return;
@@ -256,7 +270,8 @@ static void add_path(const char *path, size_t room, struct str *out)
         str_free(&name);
 }
 
-static void add_site(const struct screen_input *in, const struct row *row, size_t room, struct str *out)
+static void add_site(const struct screen_input *in, const struct row *row, size_t room,
+                     struct str *out)
 {
         const struct picture *c = in->picture;
         struct str name = { 0 };

@@ -96,7 +96,8 @@ static void keep_farewell(void)
         const char *parts[] = { tigetstr("sgr0"), tigetstr("cnorm"), tigetstr("rmcup") };
 
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-                if (parts[i] && parts[i] != (char *)-1 && strlen(farewell) + strlen(parts[i]) < sizeof farewell)
+                if (parts[i] && parts[i] != (char *)-1 &&
+                    strlen(farewell) + strlen(parts[i]) < sizeof farewell)
                         strcat(farewell, parts[i]);
 }
 
@@ -115,18 +116,22 @@ bool terminal_open(bool color, struct err *e)
         const char *type = getenv("TERM"), *place;
 
         if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-                return err_set(e, ERR_EXIT_USAGE, "the view needs a terminal, and %s is not one; --batch N prints it as text",
-                               isatty(STDIN_FILENO) ? "stdout" : "stdin");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "the view needs a terminal, and %s is not one; --batch N prints it "
+                               "as text", isatty(STDIN_FILENO) ? "stdout" : "stdin");
         tcgetattr(STDIN_FILENO, &before);
         take_signals();
         screen = newterm(NULL, stdout, stdin); /* initscr() would end us */
         if (!screen)
-                return err_set(e, ERR_EXIT_USAGE, "unknown terminal type '%s' (TERM); --batch N prints the view as text",
-                               type ? type : "");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "unknown terminal type '%s' (TERM); --batch N prints the view as "
+                               "text", type ? type : "");
         place = tigetstr("cup");
         if (!place || place == (char *)-1) {
                 terminal_close();
-                return err_set(e, ERR_EXIT_USAGE, "a terminal of the type '%s' (TERM) cannot show the view; --batch N prints it as text", type);
+                return err_set(e, ERR_EXIT_USAGE,
+                               "a terminal of the type '%s' (TERM) cannot show the view; --batch N "
+                               "prints it as text", type);
         }
         keep_farewell();
         atexit(terminal_close);
@@ -213,14 +218,18 @@ static void draw_line(int y, const struct screen_line *line)
                 }
                 if (column + width > room)
                         break;
-                attrset((int)(line->to && column >= (int)line->from && column < (int)line->to ? part_attributes(line)
-                                                                                              : attributes(line->style)));
+                attrset((int)(line->to && column >= (int)line->from && column < (int)line->to
+                                      ? part_attributes(line)
+                                      : attributes(line->style)));
                 addwstr(c);
                 column += width;
                 at += bytes;
         }
-        attrset((int)(line->style == SCREEN_HEADING || line->style == SCREEN_CHOSEN ? attributes(line->style) : A_NORMAL));
-        for (; column < room && (line->style == SCREEN_HEADING || line->style == SCREEN_CHOSEN); column++)
+        attrset((int)(line->style == SCREEN_HEADING || line->style == SCREEN_CHOSEN
+                              ? attributes(line->style)
+                              : A_NORMAL));
+        for (; column < room && (line->style == SCREEN_HEADING || line->style == SCREEN_CHOSEN);
+             column++)
                 addch(' ');
         attrset(A_NORMAL);
         if (column < room)
@@ -242,7 +251,8 @@ void terminal_draw(const struct screen *s)
                 const struct str *last = &s->lines[s->count - 1].text;
                 int end = (int)mbstowcs(NULL, str_get(last), 0);
 
-                move((int)s->count - 1, end >= 0 && end < getmaxx(stdscr) ? end : getmaxx(stdscr) - 1);
+                move((int)s->count - 1,
+                     end >= 0 && end < getmaxx(stdscr) ? end : getmaxx(stdscr) - 1);
         }
         refresh();
 }
@@ -261,7 +271,8 @@ static void take_size(void)
         resized = 0;
         if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || !size.ws_row || !size.ws_col)
                 return;
-        resizeterm(between(size.ws_row, TERMINAL_LEAST, TERMINAL_MOST), between(size.ws_col, TERMINAL_LEAST, TERMINAL_MOST));
+        resizeterm(between(size.ws_row, TERMINAL_LEAST, TERMINAL_MOST),
+                   between(size.ws_col, TERMINAL_LEAST, TERMINAL_MOST));
         clearok(curscr, TRUE);
 }
 
@@ -316,10 +327,12 @@ static const struct {
         int theirs;
         uint32_t ours;
 } names[] = {
-        { KEY_UP, KEYS_UP },           { KEY_DOWN, KEYS_DOWN },           { KEY_LEFT, KEYS_LEFT },
-        { KEY_RIGHT, KEYS_RIGHT },     { KEY_PPAGE, KEYS_PAGE_UP },       { KEY_NPAGE, KEYS_PAGE_DOWN },
-        { KEY_HOME, KEYS_HOME },       { KEY_END, KEYS_END },             { KEY_ENTER, KEYS_ENTER },
-        { KEY_BACKSPACE, KEYS_BACKSPACE }, { KEY_FIND, KEYS_HOME },       { KEY_SELECT, KEYS_END },
+        { KEY_UP, KEYS_UP },         { KEY_DOWN, KEYS_DOWN },
+        { KEY_LEFT, KEYS_LEFT },     { KEY_RIGHT, KEYS_RIGHT },
+        { KEY_PPAGE, KEYS_PAGE_UP }, { KEY_NPAGE, KEYS_PAGE_DOWN },
+        { KEY_HOME, KEYS_HOME },     { KEY_END, KEYS_END },
+        { KEY_ENTER, KEYS_ENTER },   { KEY_BACKSPACE, KEYS_BACKSPACE },
+        { KEY_FIND, KEYS_HOME },     { KEY_SELECT, KEYS_END },
 };
 
 uint32_t terminal_key(void)

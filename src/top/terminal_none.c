@@ -6,8 +6,9 @@ bool terminal_open(bool color, struct err *e)
 {
         (void)color;
         return err_set(e, ERR_EXIT_USAGE,
-                       "this seep was built without ncurses, which draws the view; 'seep top --batch 1' prints it. A build that finds ncursesw "
-                       "(Debian: libncurses-dev) draws it");
+                       "this seep was built without ncurses, which draws the view; 'seep top "
+                       "--batch 1' prints it. A build that finds ncursesw (Debian: libncurses-dev) "
+                       "draws it");
 }
 
 void terminal_close(void)

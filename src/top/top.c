@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* top.c -- one view, of a process or a recording: from wishes to a screen; and screens for scripts. */
+/* top.c -- one view, of a process or a recording: from wishes to a screen; and screens for
+ * scripts. */
 #include "top/top.h"
 
 #include <errno.h>
@@ -13,7 +14,8 @@
 #include "top/top_parts.h"
 #include "words/text.h"
 
-#define TOP_AGES_NS 5000000000ull /* ages of blocks are shown anew so often when nothing else happens */
+/* Ages of blocks are shown anew so often when nothing else happens. */
+#define TOP_AGES_NS 5000000000ull
 
 /* ---- wishes ---- */
 
@@ -22,7 +24,8 @@ static bool need_blocks(const struct top *t)
         return t->k.group == GROUP_THREAD || t->k.group == GROUP_SIZE || t->k.thread.length;
 }
 
-static bool add_filters(const struct top *t, struct filter *names, struct filter *threads, struct err *e)
+static bool add_filters(const struct top *t, struct filter *names, struct filter *threads,
+                        struct err *e)
 {
         bool good = true;
 
@@ -82,14 +85,17 @@ static const struct profile_mark *last_snapshot(const struct top *t)
 
 void top_rebase(struct top *t)
 {
-        const struct profile_mark *mark = t->base == TOP_BASE_MINUTE && !t->k.thread.length ? last_snapshot(t) : NULL;
+        const struct profile_mark *mark = t->base == TOP_BASE_MINUTE && !t->k.thread.length
+                                                  ? last_snapshot(t)
+                                                  : NULL;
         char name[16];
 
         if (mark) {
                 t->base = TOP_BASE_SNAPSHOT;
                 snprintf(name, sizeof name, "snap %u", mark->seq);
                 pin(t, picture_of_slice(t->picture.p, t->picture.numbers, mark->slice), name);
-                str_format(&t->k.message, "compared with snapshot %u%s%s%s", mark->seq, *mark->label ? " (" : "", mark->label, *mark->label ? ")" : "");
+                str_format(&t->k.message, "compared with snapshot %u%s%s%s", mark->seq,
+                           *mark->label ? " (" : "", mark->label, *mark->label ? ")" : "");
         } else if (t->base != TOP_BASE_NOW && t->picture.now) {
                 t->base = TOP_BASE_NOW;
                 pin(t, history_copy(t->picture.now), "");
@@ -130,7 +136,8 @@ static bool is_same(const struct profile_slice *a, const struct profile_slice *b
 
 bool top_refresh(struct top *t, struct err *e)
 {
-        struct rows_request request = { .filter = &t->filter, .wrappers = t->o->wrappers, .sort = t->k.sort, .ascending = t->k.ascending };
+        struct rows_request request = { .filter = &t->filter, .wrappers = t->o->wrappers,
+                                        .sort = t->k.sort, .ascending = t->k.ascending };
         bool known = t->k.chosen != 0;
 
         recount(t);
@@ -138,7 +145,8 @@ bool top_refresh(struct top *t, struct err *e)
         rows_free(&t->rows);
         if (!t->picture.now)
                 return true;
-        if (!t->picture.whole && need_blocks(t) && !t->k.thread.length) /* moments of a recording know no threads and sizes */
+        /* Moments of a recording know no threads and sizes. */
+        if (!t->picture.whole && need_blocks(t) && !t->k.thread.length)
                 t->k.group = GROUP_STACK;
         request.group = t->k.group;
         t->shown = t->picture.now->sum;
@@ -147,18 +155,21 @@ bool top_refresh(struct top *t, struct err *e)
         t->shown_still = t->picture.last && is_same(&t->picture.last->sum, &t->shown);
         if (!rows_make(&t->rows, &t->picture, &request, e))
                 return false;
-        keys_choose(&t->k, &t->rows, known && t->k.index ? rows_find(&t->rows, t->k.chosen) : t->k.index);
+        keys_choose(&t->k, &t->rows,
+                    known && t->k.index ? rows_find(&t->rows, t->k.chosen) : t->k.index);
         return true;
 }
 
-/* A quiet process costs next to nothing: what is looked at again and again is mostly that nothing happened. */
+/* A quiet process costs next to nothing: what is looked at again and again is
+ * mostly that nothing happened. */
 bool top_follow(struct top *t, struct err *e)
 {
         const struct picture *c = &t->picture;
 
         take_picture(t);
-        if (c->now && c->then && c->last && is_same(&c->now->sum, &t->shown) && is_same(&c->then->sum, &t->shown_then) &&
-            is_same(&c->last->sum, &c->now->sum) && t->shown_still && clock_now_ns() - t->shown_ns < TOP_AGES_NS)
+        if (c->now && c->then && c->last && is_same(&c->now->sum, &t->shown) &&
+            is_same(&c->then->sum, &t->shown_then) && is_same(&c->last->sum, &c->now->sum) &&
+            t->shown_still && clock_now_ns() - t->shown_ns < TOP_AGES_NS)
                 return true;
         return top_refresh(t, e);
 }

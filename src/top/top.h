@@ -43,7 +43,8 @@ struct top_options {
 /* In the terminal, until the user leaves.  *SIGNAL: the signal that ended it, 0 none. */
 bool top_view(const struct top_options *o, int *signal, struct err *e);
 
-/* COUNT screens as text: a process once per interval, until it ends; a recording at as many moments, the last of them its end. */
+/* COUNT screens as text: a process once per interval, until it ends; a recording at as many
+ * moments, the last of them its end. */
 bool top_batch(const struct top_options *o, uint32_t count, struct err *e);
 
 #endif

@@ -38,7 +38,8 @@ bool top_filters(struct top *t, struct err *e);
 /* Picture and rows anew, after a look, a move in time, or another wish. */
 bool top_refresh(struct top *t, struct err *e);
 
-/* After a look: the same, unless nothing happened that rows tell of (but their ages, which may wait for some seconds). */
+/* After a look: the same, unless nothing happened that rows tell of (but their ages, which
+ * may wait for some seconds). */
 bool top_follow(struct top *t, struct err *e);
 
 /* What is shown now, in COLUMNS and LINES (0: for a script). */

@@ -17,7 +17,8 @@
 #define VIEW_SHARE 20u      /* looks take at most one part in so many of the time */
 #define VIEW_AGAIN_NS 5000000000ull /* after a look that was refused */
 #define VIEW_FRAME_MS 100u  /* between steps of a replay */
-#define VIEW_PLAY_MS 60000u /* a longer recording is played faster, so that it takes about so long */
+#define VIEW_PLAY_MS 60000u /* a longer recording is played faster, so that it takes about so
+                             * long */
 
 struct top_view {
         struct top top;
@@ -116,9 +117,13 @@ static void show_search(struct top_view *v, enum question_kind kind, const struc
         if (kind == QUESTION_LEAKS)
                 good = pane_leaks(&in, p, &text, &e);
         else
-                good = row ? pane_why(&in, p, row, &text, &e) : err_set(&e, 0, "there is no line to explain");
+                good = row ? pane_why(&in, p, row, &text, &e)
+                           : err_set(&e, 0, "there is no line to explain");
         if (good)
-                keys_open(&v->top.k, kind == QUESTION_LEAKS ? "leaks" : "what keeps a typical block of this line alive", &text);
+                keys_open(&v->top.k,
+                          kind == QUESTION_LEAKS ? "leaks"
+                                                 : "what keeps a typical block of this line alive",
+                          &text);
         else
                 say(v, e.text);
         str_free(&text);
@@ -158,7 +163,8 @@ static void ask_for(struct top_view *v, enum question_kind kind, uint32_t flags,
 {
         if (v->gone) {
                 say(v, v->top.ended.text);
-        } else if (v->wanted != QUESTION_NONE || (v->question->kind != QUESTION_NONE && v->question->kind != QUESTION_LOOK)) {
+        } else if (v->wanted != QUESTION_NONE ||
+                   (v->question->kind != QUESTION_NONE && v->question->kind != QUESTION_LOOK)) {
                 say(v, "the previous request is not finished yet");
         } else {
                 say(v, words);
@@ -174,9 +180,11 @@ static void search(struct top_view *v, enum question_kind kind)
         const struct row *row = top_row(&v->top);
 
         if (kind == QUESTION_WHY && (!row || !row->site))
-                say(v, "choose a line of a table by stack, function, file or module first (g groups)");
+                say(v,
+                    "choose a line of a table by stack, function, file or module first (g groups)");
         else if (v->top.o->pid)
-                ask_for(v, kind, kind == QUESTION_WHY ? WIRE_SCAN_GRAPH : 0, "searching the memory of the process ...");
+                ask_for(v, kind, kind == QUESTION_WHY ? WIRE_SCAN_GRAPH : 0,
+                        "searching the memory of the process ...");
         else
                 show_search(v, kind, v->top.o->recording);
 }
@@ -197,7 +205,8 @@ static void go_to_mark(struct top_view *v, bool back)
         struct str text = { 0 };
 
         if (!mark) {
-                say(v, back ? "there is no earlier tag or snapshot" : "there is no later tag or snapshot");
+                say(v, back ? "there is no earlier tag or snapshot"
+                            : "there is no later tag or snapshot");
                 return;
         }
         go(v, mark->slice);
@@ -427,7 +436,8 @@ static int time_to_wait(const struct top_view *v)
 
 static void step(struct top_view *v)
 {
-        unsigned found = terminal_wait(v->top.o->pid ? question_fd(v->question) : -1, time_to_wait(v));
+        unsigned found = terminal_wait(v->top.o->pid ? question_fd(v->question) : -1,
+                                       time_to_wait(v));
         uint32_t key;
 
         if (terminal_signal()) {
@@ -442,10 +452,12 @@ static void step(struct top_view *v)
         if (v->top.k.playing)
                 advance(v);
         if (wants_looks(v) && clock_now_ns() >= v->next_look_ns)
-                question_start(v->question, QUESTION_LOOK, live_flags(&v->top.live, clock_now_ns()));
+                question_start(v->question, QUESTION_LOOK,
+                               live_flags(&v->top.live, clock_now_ns()));
 }
 
-/* The first look is made before the terminal is taken over, so that a refusal is an ordinary message. */
+/* The first look is made before the terminal is taken over, so that a refusal is an ordinary
+ * message. */
 static bool look_first(struct top_view *v, struct err *e)
 {
         question_now(v->question, QUESTION_LOOK, live_flags(&v->top.live, 0));
@@ -465,7 +477,8 @@ bool top_view(const struct top_options *o, int *signal, struct err *e)
 
         if (good && o->pid)
                 good = question_open(v.question, o->pid, e) && look_first(&v, e);
-        while (good && !o->pid && (double)o->recording->meta.duration_ms > VIEW_PLAY_MS * v.top.k.speed)
+        while (good && !o->pid &&
+               (double)o->recording->meta.duration_ms > VIEW_PLAY_MS * v.top.k.speed)
                 v.top.k.speed *= 2;
         good = good && top_refresh(&v.top, e) && terminal_open(o->color, e);
         if (good) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * globals.c -- the variables of a module that have an address of their own, and the types it defines, from its DWARF.
+ * globals.c -- the variables of a module that have an address of their own, and the types it
+ * defines, from its DWARF.
  *
  * Cost:   every entry is looked at once but those inside types and declarations of functions.
  */
@@ -21,7 +22,8 @@
 #include "names/die.h"
 #include "types/type.h"
 
-/* ---- where a variable with an address of its own is, from the expression that DWARF has for it ---- */
+/* ---- where a variable with an address of its own is, from the expression that DWARF has for it
+ * ---- */
 
 /* A variable is in one place, or (after optimisation) its members are in places of their own. */
 struct location_part {
@@ -57,7 +59,8 @@ static bool location_promises(Dwarf_Attribute *attr)
 {
         Dwarf_Block block;
 
-        return dwarf_formblock(attr, &block) == 0 && block.length && atom_value(block.data[0]) != LOCATION_UNKNOWN;
+        return dwarf_formblock(attr, &block) == 0 && block.length &&
+               atom_value(block.data[0]) != LOCATION_UNKNOWN;
 }
 
 /* The value itself is in the operation, or that is an index of where it is. */
@@ -82,14 +85,16 @@ static bool op_value(Dwarf_Attribute *attr, const Dwarf_Op *op, uint64_t *value)
 }
 
 /* OPS up to COUNT are all that is said about PART. */
-static bool part_read(Dwarf_Attribute *attr, const Dwarf_Op *ops, size_t count, struct location_part *part)
+static bool part_read(Dwarf_Attribute *attr, const Dwarf_Op *ops, size_t count,
+                      struct location_part *part)
 {
         enum location_value value = count ? atom_value(ops[0].atom) : LOCATION_UNKNOWN;
 
         if (value == LOCATION_UNKNOWN || !op_value(attr, &ops[0], &part->start))
                 return false;
         for (size_t i = 1; i < count; i++) {
-                if (ops[i].atom == DW_OP_form_tls_address || ops[i].atom == DW_OP_GNU_push_tls_address)
+                if (ops[i].atom == DW_OP_form_tls_address ||
+                    ops[i].atom == DW_OP_GNU_push_tls_address)
                         part->thread = true;
                 else if (ops[i].atom == DW_OP_plus_uconst)
                         part->start += ops[i].number;
@@ -122,7 +127,8 @@ static uint32_t location_read(Dwarf_Attribute *attr, struct location_part parts[
         return found;
 }
 
-/* ---- the variables of a module that have an address of their own, and the types it defines, from its DWARF ---- */
+/* ---- the variables of a module that have an address of their own, and the types it
+ * defines, from its DWARF ---- */
 
 struct globals_walk {
         struct globals *globals;
@@ -206,7 +212,8 @@ static void walk_variable(struct globals_walk *w, Dwarf_Die *die, bool in_functi
                 global.inner = parts[i].inner;
                 global.size = parts[i].size ? parts[i].size : global.whole;
                 if (parts[i].thread || address_is_real(global.start))
-                        list_add(parts[i].thread ? &w->globals->thread : &w->globals->data, &global);
+                        list_add(parts[i].thread ? &w->globals->thread : &w->globals->data,
+                                 &global);
         }
 }
 
@@ -223,8 +230,8 @@ static void walk_type(struct globals_walk *w, Dwarf_Die *die, bool in_function, 
         walk_children(w, die, in_function, depth);
 }
 
-/* What dwz found in several units, it put into one that they import.  (Its file may serve other programs, too: only what is
- * imported is ours.) */
+/* What dwz found in several units, it put into one that they import.  (Its file may serve other
+ * programs, too: only what is imported is ours.) */
 static void walk_imported(struct globals_walk *w, Dwarf_Die *die, int depth)
 {
         Dwarf_Die unit;
@@ -354,7 +361,8 @@ const struct global *globals_find(const struct global_list *list, uint64_t addre
         return address - found->start < (found->size ? found->size : 1) ? found : NULL;
 }
 
-const struct global_name *globals_named(const struct global_names *names, const char *name, size_t *count)
+const struct global_name *globals_named(const struct global_names *names, const char *name,
+                                        size_t *count)
 {
         size_t low = FIND_FIRST(names->count, i, strcmp(names->all[i].name, name) < 0);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * globals.h -- the variables of a module that have an address of their own, and the types it defines, from its DWARF.
+ * globals.h -- the variables of a module that have an address of their own, and the types it
+ * defines, from its DWARF.
  */
 #ifndef SEEP_TYPES_GLOBALS_H
 #define SEEP_TYPES_GLOBALS_H
@@ -38,7 +39,8 @@ struct global_names {
 };
 
 struct globals {
-        struct global_list data, thread; /* addresses as DWARF has them; offsets in thread-local storage */
+        struct global_list data, thread; /* addresses as DWARF has them; offsets in thread-local
+                                          * storage */
         struct global_names types;       /* structures, classes and unions, without their scopes */
         struct global_names declared;    /* by linkage name, or name where there is none */
         bool in_c;                       /* some of the module is written in C */
@@ -52,6 +54,7 @@ void globals_free(struct globals *g);
 const struct global *globals_find(const struct global_list *list, uint64_t address);
 
 /* The first of this name, *COUNT how many there are; NULL none. */
-const struct global_name *globals_named(const struct global_names *names, const char *name, size_t *count);
+const struct global_name *globals_named(const struct global_names *names, const char *name,
+                                        size_t *count);
 
 #endif

@@ -53,15 +53,17 @@ static bool find_child(Dwarf_Die *parent, int tag, Dwarf_Die *out)
         return true;
 }
 
-/* The first type that a template was given, or (gcc leaves it out in std::allocator<T>) its base class. */
+/* The first type that a template was given, or (gcc leaves it out in
+ * std::allocator<T>) its base class. */
 static bool template_argument(Dwarf_Die *type, Dwarf_Die *out)
 {
         Dwarf_Die die, base;
 
         if (find_child(type, DW_TAG_template_type_parameter, &die))
                 return die_type(&die, out);
-        return find_child(type, DW_TAG_inheritance, &die) && die_type(&die, &base) && type_peel(&base) &&
-               find_child(&base, DW_TAG_template_type_parameter, &die) && die_type(&die, out);
+        return find_child(type, DW_TAG_inheritance, &die) && die_type(&die, &base) &&
+               type_peel(&base) && find_child(&base, DW_TAG_template_type_parameter, &die) &&
+               die_type(&die, out);
 }
 
 static bool node_of_container(Dwarf_Die *container, const char *link, Dwarf_Die *node)
@@ -86,7 +88,8 @@ void library_note(struct library_node *n, Dwarf_Die *structure)
                 Dwarf_Die node = *structure;
 
                 if (!starts(name, rules[i].node) &&
-                    !(starts(name, rules[i].container) && node_of_container(structure, rules[i].link, &node)))
+                    !(starts(name, rules[i].container) &&
+                      node_of_container(structure, rules[i].link, &node)))
                         continue;
                 *n = (struct library_node){ &rules[i], node };
                 return;
@@ -128,7 +131,8 @@ static bool in_library(Dwarf_Die *type)
         bool inside = die_chain(&origin, chain) > 2 && dwarf_tag(&chain[1]) == DW_TAG_namespace;
         const char *outer = inside ? dwarf_diename(&chain[1]) : NULL;
 
-        return outer && (strcmp(outer, "std") == 0 || strcmp(outer, "alloc") == 0 || strcmp(outer, "core") == 0);
+        return outer && (strcmp(outer, "std") == 0 || strcmp(outer, "alloc") == 0 ||
+                         strcmp(outer, "core") == 0);
 }
 
 static bool is_link(Dwarf_Die *type)
@@ -145,9 +149,11 @@ bool library_wraps_pointer(const struct globals *g, Dwarf_Die *type)
 {
         Dwarf_Die pointer, target;
 
-        if (type_is_pointer(type) || type_bytes(type) != sizeof(void *) || !member_sole_pointer(g, type, &pointer))
+        if (type_is_pointer(type) || type_bytes(type) != sizeof(void *) ||
+            !member_sole_pointer(g, type, &pointer))
                 return false;
-        if (die_type(&pointer, &target) && type_peel(&target) && (target.addr == type->addr || is_link(&target)))
+        if (die_type(&pointer, &target) && type_peel(&target) &&
+            (target.addr == type->addr || is_link(&target)))
                 return false; /* the link of a list, or a list of one link */
         return in_library(type);
 }
@@ -159,7 +165,8 @@ bool library_pointer(const struct globals *g, Dwarf_Die *type, Dwarf_Die *pointe
         struct str way = { 0 };
         Dwarf_Die inner = *type, ignored;
 
-        if (!name || (!starts(name, "shared_ptr<") && !starts(name, "weak_ptr<")) || !in_library(type))
+        if (!name || (!starts(name, "shared_ptr<") && !starts(name, "weak_ptr<")) ||
+            !in_library(type))
                 return false;
         type_path(g, &inner, &offset, &ignored, &way);
         str_free(&way);

@@ -14,13 +14,16 @@ struct library_node {
         Dwarf_Die die;                   /* the node's type */
 };
 
-/* Keep in N what STRUCTURE, a container or a node that is passed on the way, tells about the type of nodes. */
+/* Keep in N what STRUCTURE, a container or a node that is passed on the way, tells
+ * about the type of nodes. */
 void library_note(struct library_node *n, Dwarf_Die *structure);
 
-/* How many pointers TYPE has before the base class of nodes of the kind in N; 0: it leads to something else. */
+/* How many pointers TYPE has before the base class of nodes of the kind in N; 0: it
+ * leads to something else. */
 uint32_t library_leads_to_node(const struct library_node *n, Dwarf_Die *type);
 
-/* Memory that an object is put into later is an array of bytes to the compiler: *TYPE becomes that of the object. */
+/* Memory that an object is put into later is an array of bytes to the compiler: *TYPE
+ * becomes that of the object. */
 bool library_content(Dwarf_Die *type);
 
 /* A smart pointer with nothing in it but the pointer: a reader thinks of it as that. */

@@ -10,7 +10,8 @@
 /* How well something fits an offset where a pointer was seen. */
 enum member_fit { MEMBER_NOT, MEMBER_AROUND, MEMBER_VALUE, MEMBER_POINTER };
 
-enum { MEMBER_BUDGET = 20000 }; /* members looked at for one offset: unions of unions of ... end here */
+/* Members looked at for one offset: unions of unions of ... end here. */
+enum { MEMBER_BUDGET = 20000 };
 
 struct member_search {
         const struct globals *globals;
@@ -63,7 +64,8 @@ uint32_t member_dimensions(Dwarf_Die *array, uint64_t dimensions[MEMBER_DIMENSIO
 /* Index of the element at OFFSET, which becomes the offset in it. */
 static bool array_index(Dwarf_Die *array, Dwarf_Die *element, uint64_t *offset, uint64_t *index)
 {
-        uint64_t bytes = type_bytes(array), each = die_type(array, element) ? type_bytes(element) : 0;
+        uint64_t bytes = type_bytes(array),
+                 each = die_type(array, element) ? type_bytes(element) : 0;
 
         if (!each || (bytes && *offset >= bytes))
                 return false;
@@ -89,7 +91,8 @@ static void array_text(Dwarf_Die *array, uint64_t index, struct str *out)
 
 /* ---- members ---- */
 
-/* Where a member begins; false: it is none with a place of its own (static, a bit field, a virtual base). */
+/* Where a member begins; false: it is none with a place of its own (static, a bit field, a virtual
+ * base). */
 static bool member_offset(Dwarf_Die *member, uint64_t *offset)
 {
         Dwarf_Attribute attr;
@@ -100,9 +103,11 @@ static bool member_offset(Dwarf_Die *member, uint64_t *offset)
             dwarf_hasattr(member, DW_AT_declaration))
                 return false;
         *offset = 0;
-        if (!dwarf_attr(member, DW_AT_data_member_location, &attr) || die_number(member, DW_AT_data_member_location, offset))
+        if (!dwarf_attr(member, DW_AT_data_member_location, &attr) ||
+            die_number(member, DW_AT_data_member_location, offset))
                 return true;
-        if (dwarf_getlocation(&attr, &ops, &count) != 0 || count != 1 || ops[0].atom != DW_OP_plus_uconst)
+        if (dwarf_getlocation(&attr, &ops, &count) != 0 || count != 1 ||
+            ops[0].atom != DW_OP_plus_uconst)
                 return false;
         *offset = ops[0].number;
         return true;
@@ -122,13 +127,15 @@ struct member_best {
         uint64_t start;
 };
 
-static void member_try(struct member_search *m, Dwarf_Die *member, uint64_t offset, struct member_best *best, int depth)
+static void member_try(struct member_search *m, Dwarf_Die *member, uint64_t offset,
+                       struct member_best *best, int depth)
 {
         uint64_t start, bytes;
         enum member_fit fit;
         Dwarf_Die type;
 
-        if (!m->budget || !member_offset(member, &start) || offset < start || !member_type(m->globals, member, &type))
+        if (!m->budget || !member_offset(member, &start) || offset < start ||
+            !member_type(m->globals, member, &type))
                 return;
         m->budget--;
         bytes = type_bytes(&type);
@@ -140,7 +147,8 @@ static void member_try(struct member_search *m, Dwarf_Die *member, uint64_t offs
 }
 
 /* Rust's enums have their members one or two levels deeper. */
-static void members_try(struct member_search *m, Dwarf_Die *parent, uint64_t offset, struct member_best *best, int depth)
+static void members_try(struct member_search *m, Dwarf_Die *parent, uint64_t offset,
+                        struct member_best *best, int depth)
 {
         Dwarf_Die die;
 
@@ -187,7 +195,11 @@ static void member_text(Dwarf_Die *member, struct str *out)
         const char *name = dwarf_tag(member) == DW_TAG_inheritance ? NULL : dwarf_diename(member);
 
         if (name) /* members without a name are called __0, __1 by rustc */
-                str_format(out, ".%s", strncmp(name, "__", 2) == 0 && strspn(name + 2, "0123456789") == strlen(name + 2) ? name + 2 : name);
+                str_format(out, ".%s",
+                           strncmp(name, "__", 2) == 0 &&
+                                           strspn(name + 2, "0123456789") == strlen(name + 2)
+                                   ? name + 2
+                                   : name);
 }
 
 bool member_step(const struct globals *g, Dwarf_Die *type, uint64_t *offset, struct str *out)
@@ -237,10 +249,13 @@ static uint32_t pointers_in(struct member_search *m, Dwarf_Die *type, Dwarf_Die 
 
                 if (tag == DW_TAG_variant_part)
                         return 2;
-                if (!m->budget || (tag != DW_TAG_member && tag != DW_TAG_inheritance) || !member_offset(&die, &start))
+                if (!m->budget || (tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+                    !member_offset(&die, &start))
                         continue;
                 m->budget--;
-                count += member_type(m->globals, &die, &inner) ? pointers_in(m, &inner, pointer, depth + 1) : 2;
+                count += member_type(m->globals, &die, &inner)
+                                 ? pointers_in(m, &inner, pointer, depth + 1)
+                                 : 2;
         } while (count < 2 && dwarf_siblingof(&die, &die) == 0);
         return count;
 }

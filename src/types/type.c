@@ -95,7 +95,8 @@ static bool same_scope(Dwarf_Die *a, Dwarf_Die *b)
 
         if (die_in_c(a) && die_in_c(b))
                 return true;
-        same = type_scoped_name(a, &x) && type_scoped_name(b, &y) && strcmp(str_get(&x), str_get(&y)) == 0;
+        same = type_scoped_name(a, &x) && type_scoped_name(b, &y) &&
+               strcmp(str_get(&x), str_get(&y)) == 0;
         str_free(&x);
         str_free(&y);
         return same;
@@ -135,7 +136,8 @@ bool type_target(const struct globals *g, Dwarf_Die *type, Dwarf_Die *target)
                 return false;
         if (!type_is_pointer(&pointer)) {
                 type_complete(g, &pointer);
-                if (!member_sole_pointer(g, &pointer, &pointer) && !library_pointer(g, &pointer, &pointer))
+                if (!member_sole_pointer(g, &pointer, &pointer) &&
+                    !library_pointer(g, &pointer, &pointer))
                         return false;
         }
         if (!die_type(&pointer, target))
@@ -144,7 +146,8 @@ bool type_target(const struct globals *g, Dwarf_Die *type, Dwarf_Die *target)
         return true;
 }
 
-uint32_t type_path(const struct globals *g, Dwarf_Die *type, uint64_t *offset, Dwarf_Die *node, struct str *out)
+uint32_t type_path(const struct globals *g, Dwarf_Die *type, uint64_t *offset, Dwarf_Die *node,
+                   struct str *out)
 {
         struct library_node known = { .rule = NULL };
         Dwarf_Die next = *type;

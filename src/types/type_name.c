@@ -16,7 +16,8 @@ struct type_text {
 
 static bool name_within(Dwarf_Die *type, struct type_text *out, int depth);
 
-/* A namespace or class around something; functions are named by their own demangled name elsewhere. */
+/* A namespace or class around something; functions are named by their own demangled name
+ * elsewhere. */
 static void scope_name(Dwarf_Die *scope, struct str *out)
 {
         const char *name = dwarf_diename(scope);
@@ -134,14 +135,16 @@ static bool name_array(Dwarf_Die *type, struct type_text *out, int depth)
         return true;
 }
 
-/* Typedefs inside of the C++ library's templates (std::__detail::_Hashtable_alloc<...>::__node_base_ptr) are for itself. */
+/* Typedefs inside of the C++ library's templates
+ * (std::__detail::_Hashtable_alloc<...>::__node_base_ptr) are for itself. */
 static bool name_typedef(Dwarf_Die *type, struct type_text *out, int depth)
 {
         Dwarf_Die chain[DIE_DEPTH], inner;
         uint32_t count = die_in_c(type) ? 0 : die_chain(type, chain);
         const char *outer = count > 3 ? dwarf_diename(&chain[1]) : NULL;
 
-        if (outer && strcmp(outer, "std") == 0 && dwarf_tag(&chain[count - 2]) != DW_TAG_namespace && die_type(type, &inner))
+        if (outer && strcmp(outer, "std") == 0 &&
+            dwarf_tag(&chain[count - 2]) != DW_TAG_namespace && die_type(type, &inner))
                 return name_within(&inner, out, depth + 1);
         return type_scoped_name(type, &out->text);
 }

@@ -27,7 +27,8 @@ static bool spot_open(struct symbols *s, uint32_t module, bool thread, struct va
 
         if (!m)
                 return false;
-        *spot = (struct variable_spot){ module, m, &m->globals.data, &m->data, m->bias, symbols_profile(s)->modules[module].bias };
+        *spot = (struct variable_spot){ module, m, &m->globals.data, &m->data, m->bias,
+                                        symbols_profile(s)->modules[module].bias };
         if (thread)
                 *spot = (struct variable_spot){ module, m, &m->globals.thread, &m->thread, 0, 0 };
         return true;
@@ -37,17 +38,21 @@ static struct variable_type type_of(struct symbols *s, uint32_t module, Dwarf_Di
 {
         Dwarf_Die type;
 
-        return die_type(die, &type) ? variables_number(variables_of(s), module, &type, 0) : (struct variable_type){ 0 };
+        return die_type(die, &type) ? variables_number(variables_of(s), module, &type,
+                                                       0) : (struct variable_type){ 0 };
 }
 
-void variables_describe(struct symbols *s, uint32_t module, Dwarf_Die *die, Dwarf_Die *skeleton, struct variable *out)
+void variables_describe(struct symbols *s, uint32_t module, Dwarf_Die *die, Dwarf_Die *skeleton,
+                        struct variable *out)
 {
         out->file = symbols_path(s, die_place(die, skeleton, &out->line));
         out->type = type_of(s, module, die);
 }
 
-/* clang describes the static variables of a function that was inlined everywhere as those of one without a name. */
-static void variable_complete_name(struct symbols *s, const struct symtab_entry *symbol, struct variable *out)
+/* clang describes the static variables of a function that was inlined everywhere as
+ * those of one without a name. */
+static void variable_complete_name(struct symbols *s, const struct symtab_entry *symbol,
+                                   struct variable *out)
 {
         struct variable named = { .is_static = out->is_static };
 
@@ -58,14 +63,17 @@ static void variable_complete_name(struct symbols *s, const struct symtab_entry 
 }
 
 /* The symbol is larger where an array of a structure's end has no length. */
-static void variable_from_debug(struct symbols *s, const struct variable_spot *spot, const struct global *g,
-                                const struct symtab_entry *symbol, struct variable *out)
+static void variable_from_debug(struct symbols *s, const struct variable_spot *spot,
+                                const struct global *g, const struct symtab_entry *symbol,
+                                struct variable *out)
 {
         Dwarf_Die die = g->die, skeleton, body;
         bool known;
 
-        *out = (struct variable){ .start = g->start - g->inner + spot->list_bias, .size = g->whole };
-        if (symbol && symbol->start + spot->table_bias == out->start && g->size == g->whole && symbol->end - symbol->start > out->size)
+        *out = (struct variable){ .start = g->start - g->inner + spot->list_bias,
+                                  .size = g->whole };
+        if (symbol && symbol->start + spot->table_bias == out->start && g->size == g->whole &&
+            symbol->end - symbol->start > out->size)
                 out->size = symbol->end - symbol->start;
         out->is_static = g->in_function || !die_flag(&die, DW_AT_external);
         variables_name(s, &die, g->in_function, out);
@@ -75,9 +83,10 @@ static void variable_from_debug(struct symbols *s, const struct variable_spot *s
         variables_describe(s, spot->module, &die, known ? &skeleton : NULL, out);
 }
 
-/* Defined without debug information or in a library (the linker put a copy into the program), it may be declared with some. */
-static void variable_from_symbol(struct symbols *s, const struct variable_spot *spot, const struct symtab_entry *symbol,
-                                 struct variable *out)
+/* Defined without debug information or in a library (the linker put a copy into the program), it
+ * may be declared with some. */
+static void variable_from_symbol(struct symbols *s, const struct variable_spot *spot,
+                                 const struct symtab_entry *symbol, struct variable *out)
 {
         const struct global_name *declared;
         size_t count;
@@ -87,7 +96,9 @@ static void variable_from_symbol(struct symbols *s, const struct variable_spot *
                                   .size = symbol->end - symbol->start,
                                   .is_static = symbol->local };
         variables_name_symbol(s, symbol->name, out);
-        declared = plain && !symbol->local ? globals_named(&spot->in->globals.declared, plain, &count) : NULL;
+        declared = plain && !symbol->local
+                           ? globals_named(&spot->in->globals.declared, plain, &count)
+                           : NULL;
         free(plain);
         if (declared) {
                 Dwarf_Die die = declared->die;
@@ -96,7 +107,8 @@ static void variable_from_symbol(struct symbols *s, const struct variable_spot *
         }
 }
 
-static bool variable_find(struct symbols *s, const struct variable_spot *spot, uint64_t address, struct variable *out)
+static bool variable_find(struct symbols *s, const struct variable_spot *spot, uint64_t address,
+                          struct variable *out)
 {
         const struct symtab_entry *symbol = symtab_find(spot->table, address - spot->table_bias);
         const struct global *g = globals_find(spot->list, address - spot->list_bias);
@@ -134,7 +146,8 @@ static const struct globals *globals_of(struct symbols *s, const struct variable
         return &variables_of(s)->modules[t->module].globals;
 }
 
-void variable_path(struct symbols *s, struct variable_type type, uint64_t *offset, struct variable_type *member, struct str *out)
+void variable_path(struct symbols *s, struct variable_type type, uint64_t *offset,
+                   struct variable_type *member, struct str *out)
 {
         struct variables *v = variables_of(s);
         const struct variable_described *t = variables_described(v, type);
@@ -160,8 +173,9 @@ struct variable_type variable_target(struct symbols *s, struct variable_type typ
         die = t->die;
         if (t->pointers)
                 return variables_number(v, t->module, &die, t->pointers - 1);
-        return type_target(globals_of(s, t), &die, &target) ? variables_number(v, t->module, &target, 0)
-                                                            : (struct variable_type){ 0 };
+        return type_target(globals_of(s, t), &die, &target)
+                       ? variables_number(v, t->module, &target, 0)
+                       : (struct variable_type){ 0 };
 }
 
 bool variable_type_name(struct symbols *s, struct variable_type type, struct str *out)

@@ -21,7 +21,8 @@ static const char class_prefix[] = "vtable for ";
 static uint32_t module_over(const struct profile *p, uint64_t address)
 {
         for (uint32_t i = p->module_count; i-- > 0;)
-                if (p->modules[i].start <= address && address < p->modules[i].end && !p->modules[i].gone_ms)
+                if (p->modules[i].start <= address && address < p->modules[i].end &&
+                    !p->modules[i].gone_ms)
                         return i;
         return PROFILE_NO_MODULE;
 }
@@ -50,7 +51,8 @@ static bool is_called(Dwarf_Die *die, const char *name)
         return same;
 }
 
-/* All types whose name begins like the last part of NAME, up to its template arguments, are together in the sorted list. */
+/* All types whose name begins like the last part of NAME, up to its template arguments, are
+ * together in the sorted list. */
 static struct variable_type class_type(struct symbols *s, uint32_t module, const char *name)
 {
         const struct global_names *types = &variables_of(s)->modules[module].globals.types;
@@ -74,13 +76,15 @@ static struct variable_type class_type(struct symbols *s, uint32_t module, const
 static void class_find(struct symbols *s, struct variable_class_known *c)
 {
         uint32_t module = module_over(symbols_profile(s), c->vtable);
-        struct variable_module *m = module != PROFILE_NO_MODULE ? variables_module(s, module) : NULL;
+        struct variable_module *m = module != PROFILE_NO_MODULE ? variables_module(s, module)
+                                                                : NULL;
         uint64_t address = m ? c->vtable - symbols_profile(s)->modules[module].bias : 0;
         const struct symtab_entry *symbol = m ? symtab_find(&m->data, address) : NULL;
         const char *shown;
         char *short_name;
 
-        if (!symbol || strncmp(symbol->name, "_ZTV", 4) != 0 || address - symbol->start < 2 * sizeof(void *))
+        if (!symbol || strncmp(symbol->name, "_ZTV", 4) != 0 ||
+            address - symbol->start < 2 * sizeof(void *))
                 return;
         shown = symbols_name(s, symbol->name);
         if (strncmp(shown, class_prefix, sizeof class_prefix - 1) != 0)
@@ -102,7 +106,8 @@ const char *variable_class(struct symbols *s, uint64_t vtable, struct variable_t
                 type->n = 0;
         if (!vtable)
                 return NULL;
-        number = TABLE_NUMBER(&v->class_numbers, table_hash(vtable, 0), n, v->classes[n].vtable == vtable);
+        number = TABLE_NUMBER(&v->class_numbers, table_hash(vtable, 0), n,
+                              v->classes[n].vtable == vtable);
         if (number == v->class_count) {
                 v->classes = heap_next(v->classes, v->class_count, sizeof *v->classes);
                 v->classes[v->class_count++] = (struct variable_class_known){ .vtable = vtable };

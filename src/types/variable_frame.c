@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* variable_frame.c -- variables and parameters in a stack frame, as far as they have a place in it. */
+/* variable_frame.c -- variables and parameters in a stack frame, as far as they have a place in
+ * it. */
 #include <dwarf.h>
 #include <stdlib.h>
 
@@ -34,8 +35,10 @@ static bool op_register(const Dwarf_Op *op, uint64_t *number, int64_t *offset)
         return true;
 }
 
-/* The unwind tables say how the end of the frame follows from a register; here that is turned round. */
-static bool frame_register_by(Dwarf_CFI *cfi, const struct variable_frame *f, Dwarf_Addr bias, uint64_t wanted, uint64_t *value)
+/* The unwind tables say how the end of the frame follows from a register; here that is turned
+ * round. */
+static bool frame_register_by(Dwarf_CFI *cfi, const struct variable_frame *f, Dwarf_Addr bias,
+                              uint64_t wanted, uint64_t *value)
 {
         Dwarf_Frame *frame = NULL;
         Dwarf_Op *ops;
@@ -46,7 +49,8 @@ static bool frame_register_by(Dwarf_CFI *cfi, const struct variable_frame *f, Dw
 
         if (!cfi || dwarf_cfi_addrframe(cfi, f->pc - bias, &frame) != 0)
                 return false;
-        known = dwarf_frame_cfa(frame, &ops, &count) == 0 && count == 1 && op_register(&ops[0], &number, &offset) && number == wanted;
+        known = dwarf_frame_cfa(frame, &ops, &count) == 0 && count == 1 &&
+                op_register(&ops[0], &number, &offset) && number == wanted;
         if (known)
                 *value = f->cfa - (uint64_t)offset;
         free(frame);
@@ -73,7 +77,9 @@ static bool frame_op(const struct variable_frame *f, Dwarf_Die *die, unsigned na
         size_t count;
 
         if (!dwarf_attr_integrate(die, name, &attr) ||
-            dwarf_getlocation_addr(&attr, f->pc - debug_bias(f->file->debug), &ops, &count, 1) != 1 || count != 1)
+            dwarf_getlocation_addr(&attr, f->pc - debug_bias(f->file->debug), &ops, &count, 1) !=
+                    1 ||
+            count != 1)
                 return false;
         *op = ops[0];
         return true;
@@ -117,7 +123,8 @@ static bool frame_place(const struct variable_frame *f, Dwarf_Die *variable, uin
         return true;
 }
 
-static bool frame_variable(const struct variable_frame *f, Dwarf_Die *scope, uint64_t address, struct variable *out, Dwarf_Die *found)
+static bool frame_variable(const struct variable_frame *f, Dwarf_Die *scope, uint64_t address,
+                           struct variable *out, Dwarf_Die *found)
 {
         Dwarf_Die die, type;
 
@@ -127,7 +134,8 @@ static bool frame_variable(const struct variable_frame *f, Dwarf_Die *scope, uin
                 int tag = dwarf_tag(&die);
 
                 *out = (struct variable){ 0 };
-                if ((tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) || !frame_place(f, &die, &out->start))
+                if ((tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) ||
+                    !frame_place(f, &die, &out->start))
                         continue;
                 out->size = die_type(&die, &type) ? type_bytes(&type) : 0;
                 if (address - out->start < (out->size ? out->size : 1)) {
@@ -138,8 +146,8 @@ static bool frame_variable(const struct variable_frame *f, Dwarf_Die *scope, uin
         return false;
 }
 
-bool variable_in_frame(struct symbols *s, uint32_t module, uint64_t pc, bool exact, uint64_t cfa, uint64_t address,
-                       struct variable *out)
+bool variable_in_frame(struct symbols *s, uint32_t module, uint64_t pc, bool exact, uint64_t cfa,
+                       uint64_t address, struct variable *out)
 {
         struct variable_frame f = { .cfa = cfa };
         struct variable_module *m = variables_module(s, module);

@@ -40,7 +40,8 @@ struct variables *variables_of(struct symbols *s)
         struct symbols_beside *place = symbols_beside(s);
 
         if (!place->kept)
-                *place = (struct symbols_beside){ variables_new(symbols_profile(s)->module_count), variables_free };
+                *place = (struct symbols_beside){ variables_new(symbols_profile(s)->module_count),
+                                                  variables_free };
         return place->kept;
 }
 
@@ -68,14 +69,17 @@ struct variable_module *variables_module(struct symbols *s, uint32_t module)
         return m->file->dwfl ? m : NULL;
 }
 
-struct variable_type variables_number(struct variables *v, uint32_t module, const Dwarf_Die *die, uint32_t pointers)
+struct variable_type variables_number(struct variables *v, uint32_t module, const Dwarf_Die *die,
+                                      uint32_t pointers)
 {
         uint32_t number = TABLE_NUMBER(&v->numbers, table_hash((uintptr_t)die->addr, pointers), n,
-                                       v->types[n].die.addr == die->addr && v->types[n].pointers == pointers);
+                                       v->types[n].die.addr == die->addr &&
+                                               v->types[n].pointers == pointers);
 
         if (number == v->type_count) {
                 v->types = heap_next(v->types, v->type_count, sizeof *v->types);
-                v->types[v->type_count++] = (struct variable_described){ *die, module, pointers, NULL };
+                v->types[v->type_count++] = (struct variable_described){ *die, module, pointers,
+                                                                         NULL };
         }
         return (struct variable_type){ number + 1 };
 }
@@ -93,7 +97,8 @@ const char *variables_last_part(const char *name)
         int depth = 0;
 
         for (const char *at = name; *at; at++) {
-                depth += (*at == '<' || *at == '(' || *at == '[') - (*at == '>' || *at == ')' || *at == ']');
+                depth += (*at == '<' || *at == '(' || *at == '[') -
+                         (*at == '>' || *at == ')' || *at == ']');
                 if (depth == 0 && at[0] == ':' && at[1] == ':')
                         last = at + 2;
         }
@@ -122,7 +127,8 @@ static const char *function_around(struct symbols *s, Dwarf_Die *die)
         Dwarf_Die chain[DIE_DEPTH];
 
         for (uint32_t i = die_chain(die, chain); i-- > 1;)
-                if (dwarf_tag(&chain[i - 1]) == DW_TAG_subprogram || dwarf_tag(&chain[i - 1]) == DW_TAG_inlined_subroutine)
+                if (dwarf_tag(&chain[i - 1]) == DW_TAG_subprogram ||
+                    dwarf_tag(&chain[i - 1]) == DW_TAG_inlined_subroutine)
                         return name_linked(s, &chain[i - 1]);
         return NULL;
 }
@@ -156,7 +162,8 @@ static void keep_part(struct symbols *s, const char *text, size_t length, const 
         free(part);
 }
 
-/* A static variable of a C function is "count.0" for gcc and "function.count" for clang; link-time optimisation adds suffixes. */
+/* A static variable of a C function is "count.0" for gcc and "function.count" for clang; link-time
+ * optimisation adds suffixes. */
 static void name_of_local(struct symbols *s, const char *symbol, struct variable *out)
 {
         size_t first = identifier(symbol);

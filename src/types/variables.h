@@ -49,7 +49,8 @@ struct variables *variables_of(struct symbols *s);
 struct variable_module *variables_module(struct symbols *s, uint32_t module);
 
 /* A number for a type, the same for the same one. */
-struct variable_type variables_number(struct variables *v, uint32_t module, const Dwarf_Die *die, uint32_t pointers);
+struct variable_type variables_number(struct variables *v, uint32_t module, const Dwarf_Die *die,
+                                      uint32_t pointers);
 
 /* NULL for unknown. */
 struct variable_described *variables_described(struct variables *v, struct variable_type type);
@@ -59,7 +60,8 @@ void variables_name(struct symbols *s, Dwarf_Die *die, bool in_function, struct 
 void variables_name_symbol(struct symbols *s, const char *symbol, struct variable *out);
 
 /* Place and type of OUT.  SKELETON: of the unit of DIE, NULL unknown. */
-void variables_describe(struct symbols *s, uint32_t module, Dwarf_Die *die, Dwarf_Die *skeleton, struct variable *out);
+void variables_describe(struct symbols *s, uint32_t module, Dwarf_Die *die, Dwarf_Die *skeleton,
+                        struct variable *out);
 
 /* The last part of NAME, behind all "::" that are outside of brackets. */
 const char *variables_last_part(const char *name);

@@ -3,10 +3,12 @@
  * filters.h -- what is known of the filters of system calls (seccomp) that a program starts under.
  *
  * Room:   both sides; layout only.
- * Keeps:  a file in the session's directory, WIRE_FILTERS_NAME and the number in hex that the upper half of FLAGS of SEEP_SESSION is, with
- *         WIRE_F_FILTERS.  Number 0 is the tool's: what it found out about the filters that it runs under itself.  A process that is
- *         about to load a filter and may become another program afterwards writes one of its own, with its process id as number.  A
- *         struct wire_filters, and COUNT times a 32-bit number of instructions and so many instructions as the kernel takes them.
+ * Keeps:  a file in the session's directory, WIRE_FILTERS_NAME and the number in hex that the upper
+ *         half of FLAGS of SEEP_SESSION is, with WIRE_F_FILTERS.  Number 0 is the tool's: what it
+ *         found out about the filters that it runs under itself.  A process that is about to load a
+ *         filter and may become another program afterwards writes one of its own, with its process
+ *         id as number.  A struct wire_filters, and COUNT times a 32-bit number of instructions and
+ *         so many instructions as the kernel takes them.
  */
 #ifndef SEEP_WIRE_FILTERS_H
 #define SEEP_WIRE_FILTERS_H
@@ -19,7 +21,8 @@
 
 struct wire_filters {
         uint64_t magic;
-        uint32_t depth; /* filters that hold, as the kernel counts them (Seccomp_filters in /proc/PID/status) */
+        uint32_t depth; /* filters that hold, as the kernel counts them
+                         * (Seccomp_filters in /proc/PID/status) */
         uint32_t count; /* of those that follow; one may stand for several that nobody has seen */
 };
 

@@ -3,27 +3,34 @@
  * hello.h -- how an agent finds its observer.
  *
  * Room:   both sides; layout only.
- * Keeps:  the observer listens on a SOCK_SEQPACKET UNIX socket and puts its path into the environment.  Each
- *         agent connects, sends one struct wire_hello with the memfd of its ledger attached (SCM_RIGHTS), closes
- *         both descriptors and never waits for an answer.  No descriptor stays open in the program.
+ * Keeps:  the observer listens on a SOCK_SEQPACKET UNIX socket and puts its path into the
+ *         environment.  Each agent connects, sends one struct wire_hello with the memfd of its
+ *         ledger attached (SCM_RIGHTS), closes both descriptors and never waits for an answer.  No
+ *         descriptor stays open in the program.
  *
- * SEEP_SESSION is "6:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:LEDGER:[LENGTH:OMIT:]PATH": protocol version,
- * follow mode (none, exec, all), WIRE_F_ flags in the lower half of 64 bits (filters.h tells of the upper one; always 16 digits), number of the signal that asks for a snapshot (0 none),
- * --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, --sample and --quarantine in
- * bytes (0 none), --fill as 256 + the byte (0 none), --limit-ledger in bytes (0 none), all in hex; with WIRE_F_OMIT the length of an expression in hex, and that
+ * SEEP_SESSION is
+ * "6:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:LEDGER:[LENGTH:OMIT:]PATH":
+ * protocol version, follow mode (none, exec, all), WIRE_F_ flags in the lower half of 64 bits
+ * (filters.h tells of the upper one; always 16 digits), number of the signal that asks for a
+ * snapshot (0 none), --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes,
+ * --sample and --quarantine in bytes (0 none), --fill as 256 + the byte (0 none), --limit-ledger in
+ * bytes (0 none), all in hex; with WIRE_F_OMIT the length of an expression in hex, and that
  * expression (regex.h); path of the socket (the rest of the string), which begins with a slash.
  *
- * The agent takes SEEP_SESSION, and itself in LD_PRELOAD, out of the environment before the program sees it, and puts them into that
- * of programs that it starts.  They are always two entries that are not the program's own (agent/environment.c): SEEP_FILLER is the second
- * one when the program has an LD_PRELOAD of its own, which then stands behind ours and a colon, even when it is empty.
+ * The agent takes SEEP_SESSION, and itself in LD_PRELOAD, out of the environment before the program
+ * sees it, and puts them into that of programs that it starts.  They are always two entries that
+ * are not the program's own (agent/environment.c): SEEP_FILLER is the second one when the program
+ * has an LD_PRELOAD of its own, which then stands behind ours and a colon, even when it is empty.
  *
- * Without SEEP_SESSION (plain LD_PRELOAD) the agent starts the tool itself: `seep attend FD`, FD being one end of a
- * SOCK_SEQPACKET pair, with standard error still the program's.  The tool answers through it with one message, the value that
- * SEEP_SESSION would have had, and closes it; a message that begins with '-' means that there is nothing to do.
+ * Without SEEP_SESSION (plain LD_PRELOAD) the agent starts the tool itself: `seep attend FD`, FD
+ * being one end of a SOCK_SEQPACKET pair, with standard error still the program's.  The tool
+ * answers through it with one message, the value that SEEP_SESSION would have had, and closes it; a
+ * message that begins with '-' means that there is nothing to do.
  *
- * Later an agent may connect to the same socket and send a struct wire_knock: its ledger has a mark that somebody waits for.
- * Commands (seep snapshot) connect to it too, send a struct wire_request and get a struct wire_reply;
- * that to a scan carries a descriptor (SCM_RIGHTS) of a file in memory, a whole recording of this moment.
+ * Later an agent may connect to the same socket and send a struct wire_knock: its ledger has a mark
+ * that somebody waits for.  Commands (seep snapshot) connect to it too, send a struct wire_request
+ * and get a struct wire_reply; that to a scan carries a descriptor (SCM_RIGHTS) of a file in
+ * memory, a whole recording of this moment.
  */
 #ifndef SEEP_WIRE_HELLO_H
 #define SEEP_WIRE_HELLO_H
@@ -38,14 +45,15 @@
 #define WIRE_SESSION_MAX (256 + REGEX_MAX)
 
 #define WIRE_F_NO_MMAP 1u
-#define WIRE_F_NO_CXX 2u      /* operator new and delete are seen as the malloc and free that they call */
+#define WIRE_F_NO_CXX 2u      /* operator new and delete are seen as the malloc and free that they
+                               * call */
 #define WIRE_F_NO_STACKS 4u   /* record --depth 0 */
 #define WIRE_F_VERIFY 8u      /* test mode: compare every captured stack with a full unwind */
 #define WIRE_F_FREE_STACKS 16u
 #define WIRE_F_START_OFF 32u
 #define WIRE_F_TRACK_FDS 64u
 #define WIRE_F_EVENTS 128u
-#define WIRE_F_ATTENDED 256u     /* plain LD_PRELOAD: wait at exit until the last report is written */
+#define WIRE_F_ATTENDED 256u /* plain LD_PRELOAD: wait at exit until the last report is written */
 #define WIRE_F_LIMIT_ENOMEM 512u /* --limit-action; neither: abort */
 #define WIRE_F_LIMIT_SNAPSHOT 1024u
 #define WIRE_F_LEAK_SCAN 2048u /* wait at exit and before exec until leaks have been searched for */
@@ -81,13 +89,16 @@ enum wire_request_type {
         WIRE_REQUEST_SNAPSHOT = 1,
         WIRE_REQUEST_SCAN = 2,
         WIRE_REQUEST_LOOK = 3,     /* a recording of this moment, without a search for leaks */
-        WIRE_REQUEST_PROCESSES = 4, /* who is recorded there: their numbers, in the text of the reply */
+        WIRE_REQUEST_PROCESSES = 4, /* who is recorded there: their numbers, in the text of the
+                                     * reply */
         WIRE_REQUEST_STATUS = 5,    /* how its recording stands: a struct wire_status in the text */
-        WIRE_REQUEST_CONTROL = 6,   /* change that: flags say what (enum wire_control), reserved how much */
+        WIRE_REQUEST_CONTROL = 6,   /* change that: flags say what (enum
+                                     * wire_control), reserved how much */
         WIRE_REQUEST_LEAVE = 7      /* end the recording; the program goes on */
 };
 
-enum wire_control { WIRE_CONTROL_START = 1, WIRE_CONTROL_STOP, WIRE_CONTROL_RESET, WIRE_CONTROL_DEPTH };
+enum wire_control { WIRE_CONTROL_START = 1, WIRE_CONTROL_STOP, WIRE_CONTROL_RESET,
+                    WIRE_CONTROL_DEPTH };
 
 /* Of a look. */
 #define WIRE_LOOK_BLOCKS 1u /* each live block, too */
@@ -121,7 +132,7 @@ struct wire_status {
         uint64_t lost, older;       /* events that were recorded nowhere; ledger_head.older */
         uint64_t start_realtime_ns; /* of the recording */
         uint64_t pause_ns;          /* how long the process stood still for what was asked */
-        uint32_t off, depth;        /* 1: new blocks are not recorded; frames that are kept, 0 all */
+        uint32_t off, depth; /* 1: new blocks are not recorded; frames that are kept, 0 all */
         char engine[32], program[512];
 };
 

@@ -52,7 +52,8 @@ struct wire_inject {
         uint64_t tid_at; /* where the C library keeps the number of a thread, from its pointer */
         uint32_t glibc;  /* malloc is glibc's own */
         uint32_t fresh;  /* nothing was allocated before it */
-        uint64_t inner, inner_end; /* glibc's malloc: its code, which releases again what is free already */
+        uint64_t inner, inner_end; /* glibc's malloc: its code, which releases again what is free
+                                    * already */
         char session[WIRE_SESSION_MAX];
         char library[WIRE_INJECT_PATH]; /* for programs that this one becomes or starts */
 

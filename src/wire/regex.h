@@ -3,8 +3,9 @@
  * regex.h -- the regular expressions that an agent understands (record --omit).
  *
  * Room:   both sides: the tool checks an expression, the agent matches it.  No memory is allocated.
- * Keeps:  what regex_fault() lets pass means here what it means as a POSIX extended expression, for texts in ASCII: characters,
- *         . [...] \ ^ $ | and * + ? behind one character.  No groups, no {n}, no classes with a name.
+ * Keeps:  what regex_fault() lets pass means here what it means as a POSIX extended expression, for
+ *         texts in ASCII: characters, . [...] \ ^ $ | and * + ? behind one character.  No groups,
+ *         no {n}, no classes with a name.
  * Cost:   bytes of the expression times bytes of the text, whatever they are.
  */
 #ifndef SEEP_WIRE_REGEX_H
@@ -77,9 +78,11 @@ static inline bool regex_atom(const char *x, uint32_t at, char c)
         return x[at] == '\\' ? x[at + 1] == c : x[at] == '.' || x[at] == c;
 }
 
-/* The text goes on with C, 0 at its end: the places that are open NOW become those open THEN.  FIRST: the text begins with C.
- * True: all of an alternative was there.  Places follow from earlier ones only, so one pass over the expression is enough. */
-static inline bool regex_step(const char *x, struct regex_places *now, struct regex_places *then, char c, bool first)
+/* The text goes on with C, 0 at its end: the places that are open NOW become those open THEN.
+ * FIRST: the text begins with C.  True: all of an alternative was there.  Places follow from
+ * earlier ones only, so one pass over the expression is enough. */
+static inline bool regex_step(const char *x, struct regex_places *now, struct regex_places *then,
+                              char c, bool first)
 {
         bool begins = true; /* an alternative */
 
@@ -166,13 +169,14 @@ static inline const char *regex_atom_fault(const char *x, uint32_t at)
         if (regex_is_repeat(c))
                 return "there is nothing to repeat";
         if (c == '(' || c == ')')
-                return "groups are not supported here; give several expressions, or put \\ before a ( or ) that is meant";
+                return "groups are not supported here; give several expressions, or put \\ before "
+                       "a ( or ) that is meant";
         if (c == '{' || c == '}')
                 return "{n} is not supported here; put \\ before a { or } that is meant";
         if (c == '\\' && !escaped)
                 return "nothing follows the \\";
-        if ((escaped >= 'a' && escaped <= 'z') || (escaped >= 'A' && escaped <= 'Z') || (escaped >= '0' && escaped <= '9') ||
-            !regex_is_ascii(escaped))
+        if ((escaped >= 'a' && escaped <= 'z') || (escaped >= 'A' && escaped <= 'Z') ||
+            (escaped >= '0' && escaped <= '9') || !regex_is_ascii(escaped))
                 return "only punctuation may follow a \\";
         return 0;
 }

@@ -19,14 +19,16 @@ const char *label_base(const char *path)
         return slash && slash[1] ? slash + 1 : path;
 }
 
-void label_function(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)
+void label_function(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
+                    struct str *out)
 {
         const struct profile_node *n = &p->nodes[node];
 
         if (frame->function)
                 str_text(out, frame->function);
         else if (node <= 1)
-                str_text(out, node == 0 || profile_has_no_stacks(p) ? "[no stack recorded]" : "[stack lost]");
+                str_text(out, node == 0 || profile_has_no_stacks(p) ? "[no stack recorded]"
+                                                                    : "[stack lost]");
         else if (n->module < p->module_count && p->modules[n->module].path)
                 str_format(out, "%s+0x%" PRIx64, label_base(p->modules[n->module].path),
                            n->pc - p->modules[n->module].bias);
@@ -50,12 +52,14 @@ static bool label_qualifies(const char *rest)
         return !*rest;
 }
 
-/* Whether the brackets at OPEN are no parameters: the debug information calls a lambda "operator()". */
+/* Whether the brackets at OPEN are no parameters: the debug information calls a lambda
+ * "operator()". */
 static bool label_is_operator(const char *name, const char *open)
 {
         const size_t length = strlen("operator");
 
-        return open[1] == ')' && (size_t)(open - name) >= length && strncmp(open - length, "operator", length) == 0;
+        return open[1] == ')' && (size_t)(open - name) >= length &&
+               strncmp(open - length, "operator", length) == 0;
 }
 
 size_t label_length(const char *name)
@@ -73,7 +77,8 @@ size_t label_length(const char *name)
         return c > name && !label_is_operator(name, c) ? (size_t)(c - name) : strlen(name);
 }
 
-void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)
+void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
+                 struct str *out)
 {
         size_t start = out->length;
 
@@ -113,7 +118,8 @@ void label_place(const struct symbol_frame *frame, struct str *out)
         str_char(out, ']');
 }
 
-void label_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)
+void label_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
+                 struct str *out)
 {
         label_function(p, node, frame, out);
         label_place(frame, out);
@@ -135,7 +141,8 @@ static bool label_fits(const struct str *name, const struct str *place, size_t c
 }
 
 /* The place is given up only where the function's own name would have to be cut. */
-static void label_shorten(const struct symbol_frame *frame, size_t columns, struct str *name, struct str *place)
+static void label_shorten(const struct symbol_frame *frame, size_t columns, struct str *name,
+                          struct str *place)
 {
         struct str whole = { 0 };
 
@@ -172,8 +179,8 @@ void label_object(const struct profile *p, uint32_t node, bool whole, struct str
                 str_format(out, " (%s)", !*path ? "no file" : whole ? path : label_base(path));
 }
 
-void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame *frame, size_t columns, int color,
-               struct str *out)
+void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
+               size_t columns, int color, struct str *out)
 {
         struct str name = { 0 }, place = { 0 };
 
@@ -200,5 +207,6 @@ bool label_in_libc(const struct profile *p, uint32_t node)
 {
         const struct profile_node *n = &p->nodes[node];
 
-        return n->module < p->module_count && p->modules[n->module].path && start_is_libc(p->modules[n->module].path);
+        return n->module < p->module_count && p->modules[n->module].path &&
+               start_is_libc(p->modules[n->module].path);
 }

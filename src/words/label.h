@@ -11,29 +11,37 @@
 #include "profile/model.h"
 
 /* Append the function's name; "module+0xoffset" or "0xaddress" where there is none. */
-void label_function(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);
+void label_function(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
+                    struct str *out);
 
-/* Append " [file:line]", the path relative to the working directory when it lies below it; nothing when unknown. */
+/* Append " [file:line]", the path relative to the working directory when it lies below
+ * it; nothing when unknown. */
 void label_place(const struct symbol_frame *frame, struct str *out);
 
 /* Both. */
-void label_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);
+void label_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
+                 struct str *out);
 
-/* Append "function [file:line]", in at most COLUMNS columns where that is possible: parameters, template arguments,
- * folders of the path, the front of the name (shorten.h) and the place give way, in this order.  0: no limit. */
-void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame *frame, size_t columns, int color,
-               struct str *out);
+/* Append "function [file:line]", in at most COLUMNS columns where that is possible: parameters,
+ * template arguments, folders of the path, the front of the name (shorten.h) and the place give
+ * way, in this order.  0: no limit. */
+void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
+               size_t columns, int color, struct str *out);
 
-/* From now on label_fit() ends with the object, " (/lib/libx.so)", and shortens nothing.  For all of the process, as its command line asks. */
+/* From now on label_fit() ends with the object, " (/lib/libx.so)", and shortens nothing.  For all
+ * of the process, as its command line asks. */
 void label_with_objects(void);
 
-/* Append " (object)" of the frame at NODE when it was asked for: its WHOLE path, or the last part. */
+/* Append " (object)" of the frame at NODE when it was asked for: its WHOLE path, or the last
+ * part. */
 void label_object(const struct profile *p, uint32_t node, bool whole, struct str *out);
 
 /* Append the function's name without its parameters, for people as label_fit() does. */
-void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);
+void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
+                 struct str *out);
 
-/* Length of NAME without the parameters at its end: "f(int) const" is f, "operator()(int)" is operator(). */
+/* Length of NAME without the parameters at its end: "f(int) const" is f,
+ * "operator()(int)" is operator(). */
 size_t label_length(const char *name);
 
 /* The last part of a path. */

@@ -18,7 +18,8 @@ static bool shorten_is_word(char c)
         return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Bytes of the operator's name at byte AT, with those brackets that open and close nothing; 0: there is none. */
+/* Bytes of the operator's name at byte AT, with those brackets that open and close
+ * nothing; 0: there is none. */
 static size_t shorten_operator(const char *name, size_t at)
 {
         static const char *const signs[] = { "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=",
@@ -62,8 +63,8 @@ static void shorten_fold(struct str *name, char open, char close)
                 if (!sign && name->data[at] == open && depth++ == 0) {
                         inside = at + 1;
                         str_char(&folded, open);
-                } else if (!sign && depth && shorten_closes(name->data, at, close) && --depth == 0) {
-                        str_text(&folded, shorten_inside(name->data + inside, at - inside));
+                } else if (!sign && depth && shorten_closes(name->data, at, close) &&
+                --depth == 0) { str_text(&folded, shorten_inside(name->data + inside, at - inside));
                         str_char(&folded, close);
                 } else if (!depth) {
                         str_bytes(&folded, name->data + at, step);
@@ -124,7 +125,8 @@ static void shorten_divide(const char *name, struct shorten_parts *parts)
                         *parts = (struct shorten_parts){ { at + 1 }, 1 };
                 } else if (!depth && !in_operator && strncmp(name + at, "::", 2) == 0) {
                         step = 2;
-                        parts->starts[parts->count < SHORTEN_PARTS ? parts->count++ : SHORTEN_PARTS - 1] = at + 2;
+                        parts->starts[parts->count < SHORTEN_PARTS ? parts->count++
+                                                                   : SHORTEN_PARTS - 1] = at + 2;
                 }
         }
 }

@@ -46,7 +46,8 @@ void text_size(struct str *out, int64_t bytes)
 
         if (bytes < 0)
                 str_char(out, '-');
-        for (; unit + 1 < sizeof units / sizeof units[0] && (unit ? tenths >= 10240 : rest >= 1024); unit++) {
+        for (; unit + 1 < sizeof units / sizeof units[0] && (unit ? tenths >= 10240 : rest >= 1024);
+             unit++) {
                 tenths = (rest * 10 + 512) / 1024;
                 if (tenths >= 10240)
                         rest /= 1024;
@@ -123,7 +124,8 @@ static size_t text_escape(const struct str *s, size_t at)
         return end < s->length ? end + 1 - at : 0;
 }
 
-/* The byte at which COLUMNS columns have been used since START: continuation bytes of UTF-8 and escapes take none. */
+/* The byte at which COLUMNS columns have been used since START: continuation bytes of
+ * UTF-8 and escapes take none. */
 static size_t text_at(const struct str *s, size_t start, size_t columns, size_t *used)
 {
         size_t at = start, escape;

@@ -35,14 +35,15 @@ void text_percent(struct str *out, double part);
 /* Columns that were used since byte START of S; terminal escapes take none. */
 size_t text_columns(const struct str *s, size_t start);
 
-/* A NAME that the program chose (NULL: "?"), of a thread or a tag: what a terminal would obey is a space. */
+/* A NAME that the program chose (NULL: "?"), of a thread or a tag: what a terminal would obey is a
+ * space. */
 void text_name(struct str *out, const char *name);
 
 /* Spaces until COLUMN columns have been used since byte START of OUT. */
 void text_pad(struct str *out, size_t start, size_t column);
 
-/* Cut what was added to OUT since byte START to COLUMNS columns, with "..." at the end when something was lost.
- * Escapes stay. */
+/* Cut what was added to OUT since byte START to COLUMNS columns, with "..." at the end when
+ * something was lost.  Escapes stay. */
 void text_cut(struct str *out, size_t start, size_t columns);
 
 /* Terminal escapes, or nothing when COLOR is 0. */
@@ -53,7 +54,8 @@ void text_cut(struct str *out, size_t start, size_t columns);
 void text_color(struct str *out, int color, const char *code);
 void text_plain(struct str *out, int color);
 
-/* Append TEXT in lines of at most COLUMNS, broken at spaces, each behind INDENT.  Words that are longer stay whole. */
+/* Append TEXT in lines of at most COLUMNS, broken at spaces, each behind INDENT.  Words
+ * that are longer stay whole. */
 void text_fold(struct str *out, const char *indent, const char *text, size_t columns);
 
 #endif

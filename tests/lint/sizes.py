@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Functions of at most 60 lines, files of at most 700; an exception has its reason in sizes.allow.
+"""Functions of at most 60 lines, files of at most 700, lines of at most 100 columns.
+
+An exception for a function or a file has its reason in sizes.allow; lines have none.
 
 A line of sizes.allow: PATH FUNCTION reason, or PATH - reason for a whole file.
 """
 import re
 from pathlib import Path
 
-from lint import Tap, c_files, relative, text_of
+from lint import ROOT, Tap, c_files, project_files, relative, text_of
 
-FUNCTION_LINES, FILE_LINES = 60, 700
+FUNCTION_LINES, FILE_LINES, LINE_COLUMNS = 60, 700, 100
+C_SOURCES, C_FOLDERS = (".c", ".h"), ("src", "include")
 
 
 def exceptions():
@@ -47,10 +50,14 @@ for path in c_files():
             used.add((name, function))
             if (name, function) not in allowed:
                 long_functions.append(f"{name}: {function}: {length} lines")
+wide = [f"{relative(path)}:{number}: {len(line)} columns" for path in project_files()
+        if path.suffix in C_SOURCES and path.relative_to(ROOT).parts[0] in C_FOLDERS
+        for number, line in enumerate(text_of(path).splitlines(), 1) if len(line) > LINE_COLUMNS]
 tap = Tap()
 tap.claim("functions were found", not seen)
 tap.claim(f"no function has more than {FUNCTION_LINES} lines without a reason", long_functions)
 tap.claim(f"no file has more than {FILE_LINES} lines without a reason", long_files)
+tap.claim(f"no line of C has more than {LINE_COLUMNS} columns", wide)
 tap.claim("every exception is still needed", [" ".join(key) for key in sorted(set(allowed) - used)])
 tap.claim("every exception has a reason", [" ".join(key) for key, reason in sorted(allowed.items()) if not reason])
 tap.done()

@@ -4,8 +4,9 @@
  *
  * Room:   inside; any context.  Included through arch.h only.
  *
- * Compiled by the lint, not run yet.  A function has its return address in x30 and saves it anywhere in its frame: stacks are unwound
- * with all registers.  Memory order: what x86-64 gives for nothing (stores seen in order by other threads) has to be stated here.
+ * Compiled by the lint, not run yet.  A function has its return address in x30 and saves it
+ * anywhere in its frame: stacks are unwound with all registers.  Memory order: what x86-64 gives
+ * for nothing (stores seen in order by other threads) has to be stated here.
  */
 #ifndef SEEP_AGENT_ARCH_AARCH64_H
 #define SEEP_AGENT_ARCH_AARCH64_H
@@ -30,7 +31,8 @@
 #define ARCH_HASH_WORD uint32_t /* entries of DT_HASH */
 
 #define ARCH_FAST_CAPTURE 0
-#define ARCH_FRAME_CHAIN 0 /* a frame record lies anywhere in its frame: it does not tell the caller's stack pointer */
+/* A frame record lies anywhere in its frame: it does not tell the caller's stack pointer. */
+#define ARCH_FRAME_CHAIN 0
 #define ARCH_REGS 32
 #define ARCH_REG_BASE 29
 #define ARCH_REG_STACK 31
@@ -38,12 +40,14 @@
 #define ARCH_RETURN_AT 0
 #define ARCH_CFA_ABOVE_STACK 0
 
-/* rt_sigframe: siginfo (128 bytes), ucontext; in that the signal mask at 40, x0 at 184, then all others, sp and pc. */
+/* rt_sigframe: siginfo (128 bytes), ucontext; in that the signal mask at 40, x0 at 184,
+ * then all others, sp and pc. */
 #define ARCH_SIG_CONTEXT 128
 #define ARCH_SIG_GREGS 184
 #define ARCH_SIG_MASK 40
-#define ARCH_SIG_ORDER                                                                                              \
-        { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, \
+#define ARCH_SIG_ORDER                                                                          \
+        { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, \
+         24, 25, 26, 27, 28,                                                                    \
           29, 30, 31 }
 #define ARCH_SIG_BASE 29
 #define ARCH_SIG_STACK 31
@@ -59,7 +63,8 @@
                 (caller).sp = (uint64_t)__builtin_dwarf_cfa();                    \
         } while (0)
 
-/* Return addresses may be signed (pointer authentication).  xpaclri, which older processors take for a nop. */
+/* Return addresses may be signed (pointer authentication).  xpaclri, which older
+ * processors take for a nop. */
 static inline uint64_t arch_code(uint64_t pc)
 {
         register uint64_t x30 __asm__("x30") = pc;
@@ -139,10 +144,12 @@ static inline bool arch_sig_interrupted(void *context)
 {
         const uint64_t *g = arch_sig_registers(context);
 
-        return (long)g[0] == -4 /* EINTR */ && (g[ARCH_SIG_PC] & 0xfff) >= 4 && ((const uint32_t *)g[ARCH_SIG_PC])[-1] == ARCH_SVC;
+        return (long)g[0] == -4 /* EINTR */ && (g[ARCH_SIG_PC] & 0xfff) >= 4 &&
+               ((const uint32_t *)g[ARCH_SIG_PC])[-1] == ARCH_SVC;
 }
 
-/* The result is in the place of the first argument, which is therefore gone: no call can begin again.  Calls that wait are hooked. */
+/* The result is in the place of the first argument, which is therefore gone: no call can begin
+ * again.  Calls that wait are hooked. */
 static inline long arch_sig_call(void *context)
 {
         (void)context;
@@ -198,7 +205,8 @@ static inline bool arch_follows_call(uint64_t pc)
 {
         uint32_t before = ((const uint32_t *)pc)[-1];
 
-        return (before & 0xfc000000u) == 0x94000000u || (before & 0xfffffc1fu) == 0xd63f0000u || (before & 0xfefff800u) == 0xd63f0800u;
+        return (before & 0xfc000000u) == 0x94000000u || (before & 0xfffffc1fu) == 0xd63f0000u ||
+               (before & 0xfefff800u) == 0xd63f0800u;
 }
 
 #endif

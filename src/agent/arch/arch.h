@@ -3,12 +3,14 @@
  * arch.h -- the port contract: what a processor must offer to the agent.
  *
  * Room:   inside; any context.  One header per processor with the same names; this file chooses.
- * Keeps:  tests/lint/ports.py compiles every file of the agent with every port.  docs/PORTING.md tells how to write one.
+ * Keeps:  tests/lint/ports.py compiles every file of the agent with every port.
+ *         docs/PORTING.md tells how to write one.
  *
  * A port gives constants:
  *   ARCH_AUDIT                 what filters of system calls know the processor by
  *   ARCH_CODE_MAX              no code lies above this address
- *   ARCH_PAGE                  bytes of a page; 0: the kernel decides (sys_page_bytes).  ARCH_PAGE_MOST: no page is larger
+ *   ARCH_PAGE                  bytes of a page; 0: the kernel decides (sys_page_bytes).
+ *                              ARCH_PAGE_MOST: no page is larger
  *   ARCH_SYS_*, ARCH_OFFSET    system calls whose names or arguments differ
  *   ARCH_ACTION_*              the C library's struct sigaction
  *   ARCH_HASH_WORD             the type of the words of DT_HASH
@@ -17,24 +19,34 @@
  *   ARCH_KEEPS                 of a function: it changes no register but that of its result
  *   ARCH_FRAME(caller)         in a hook built with a frame pointer: the state of the hook's caller
  *   ARCH_REGS                  how many registers an unwind carries, by DWARF's numbers
- *   ARCH_REG_*                 DWARF's numbers of the stack pointer and the frame pointer, and the column of the return address
- *   ARCH_RETURN_AT             where the return address lies, from the CFA; 0 without ARCH_FAST_CAPTURE
+ *   ARCH_REG_*                 DWARF's numbers of the stack pointer and the frame pointer, and the
+ *                              column of the return address
+ *   ARCH_RETURN_AT             where the return address lies, from the CFA; 0
+ *                              without ARCH_FAST_CAPTURE
  *   ARCH_CFA_ABOVE_STACK       bytes from the caller's stack pointer to the CFA
- *   ARCH_FAST_CAPTURE          1: the return address always lies at the same distance from the CFA, and a stack can be captured by
- *                              comparing words with those of the last one (stack.c).  0: each stack is unwound with all registers
+ *   ARCH_FAST_CAPTURE          1: the return address always lies at the same distance from the CFA,
+ *                              and a stack can be captured by comparing words with those of the
+ *                              last one (stack.c).  0: each stack is unwound with all registers
  *                              (unwind.c), which is as exact and much slower
- *   ARCH_FRAME_CHAIN           1: code without unwind tables that keeps a frame pointer has the caller's at its address, the return
- *                              address in the next word, and the caller's stack behind these two.  0: a stack is cut off there
- *   arch_registers(r)          all registers a generic unwind starts from, taken in the calling function; returns its program counter
- *   arch_code(pc)              a return address without what the processor adds to it (signatures, modes)
- *   arch_cfi_known(op)         whether OP is an instruction in unwind tables of this processor's own, which changes nothing here
+ *   ARCH_FRAME_CHAIN           1: code without unwind tables that keeps a frame pointer has the
+ *                              caller's at its address, the return address in the next word, and
+ *                              the caller's stack behind these two.  0: a stack is cut off there
+ *   arch_registers(r)          all registers a generic unwind starts from, taken in the calling
+ *                              function; returns its program counter
+ *   arch_code(pc)              a return address without what the processor adds to it (signatures,
+ *                              modes)
+ *   arch_cfi_known(op)         whether OP is an instruction in unwind tables of this processor's
+ *                              own, which changes nothing here
  *   arch_follows_call(pc)      whether a call instruction ends at PC; only with ARCH_FRAME_CHAIN
  *
  * signals:
  *   arch_is_sigreturn(pc)      whether PC is the return trampoline of a signal handler
- *   arch_sig_saved(pc, sp)     ... and where it finds the interrupted registers; ARCH_SIG_BYTES: so many of them
- *   ARCH_SIG_ORDER             the word there that each DWARF register lies in; ARCH_SIG_PC, _STACK, _BASE: the same for those three
- *   arch_sig_*(context)        in a signal handler: the interrupted mask, and the system call that did not end
+ *   arch_sig_saved(pc, sp)     ... and where it finds the interrupted registers;
+ *                              ARCH_SIG_BYTES: so many of them
+ *   ARCH_SIG_ORDER             the word there that each DWARF register lies in; ARCH_SIG_PC,
+ *                              _STACK, _BASE: the same for those three
+ *   arch_sig_*(context)        in a signal handler: the interrupted mask, and the
+ *                              system call that did not end
  *   ARCH_SIGRETURN(name)       defines what a handler returns to
  *
  * and:
@@ -49,8 +61,8 @@
 
 #include "ledger/arch/arch.h"
 
-/* A word of the program: an address, a saved register, a size_t.  Addresses are carried in 64 bits on every processor; this is what
- * is read from and written to memory that others lay out. */
+/* A word of the program: an address, a saved register, a size_t.  Addresses are carried in 64 bits
+ * on every processor; this is what is read from and written to memory that others lay out. */
 typedef uintptr_t arch_word;
 
 /* How much address space a ledger may reserve. */

@@ -4,8 +4,9 @@
  *
  * Room:   inside; any context.  Included through arch.h only.
  *
- * Compiled by the lint, not run yet.  Programs have tables of their own kind (EHABI, .ARM.exidx) and no .eh_frame: until those are
- * read, a stack is the caller of the hook alone, and said to be cut off.
+ * Compiled by the lint, not run yet.  Programs have tables of their own kind (EHABI,
+ * .ARM.exidx) and no .eh_frame: until those are read, a stack is the caller of the hook
+ * alone, and said to be cut off.
  */
 #ifndef SEEP_AGENT_ARCH_ARM_H
 #define SEEP_AGENT_ARCH_ARM_H
@@ -31,7 +32,8 @@
 #define ARCH_HASH_WORD uint32_t /* entries of DT_HASH */
 
 #define ARCH_FAST_CAPTURE 0
-#define ARCH_FRAME_CHAIN 0 /* r11 in ARM code, r7 in Thumb, and where they point to depends on the compiler */
+/* r11 in ARM code, r7 in Thumb, and where they point to depends on the compiler. */
+#define ARCH_FRAME_CHAIN 0
 #define ARCH_REGS 16
 #define ARCH_REG_BASE 11
 #define ARCH_REG_STACK 13
@@ -39,7 +41,8 @@
 #define ARCH_RETURN_AT 0
 #define ARCH_CFA_ABOVE_STACK 0
 
-/* A frame with siginfo (128 bytes) has the ucontext behind it, one without begins with it; in that r0 at 32, the signal mask at 104. */
+/* A frame with siginfo (128 bytes) has the ucontext behind it, one without begins with it; in that
+ * r0 at 32, the signal mask at 104. */
 #define ARCH_SIG_CONTEXT 128
 #define ARCH_SIG_GREGS 32
 #define ARCH_SIG_MASK 104
@@ -115,7 +118,8 @@ static inline __attribute__((always_inline)) uint64_t arch_registers(uint64_t *r
         return pc;
 }
 
-/* The kernel keeps it where user code may read it; the oldest processors have no such register, and no Debian armhf. */
+/* The kernel keeps it where user code may read it; the oldest processors have no such
+ * register, and no Debian armhf. */
 static inline uint64_t arch_thread_pointer(void)
 {
         uint32_t self;
@@ -163,10 +167,12 @@ static inline bool arch_sig_interrupted(void *context)
         const uint32_t *g = arch_sig_registers(context);
         uint32_t bytes = arch_svc_bytes(g);
 
-        return (int32_t)g[0] == -4 /* EINTR */ && (g[ARCH_SIG_PC] & 0xfff) >= bytes && arch_is_svc(g[ARCH_SIG_PC] - bytes, bytes);
+        return (int32_t)g[0] == -4 /* EINTR */ && (g[ARCH_SIG_PC] & 0xfff) >= bytes &&
+               arch_is_svc(g[ARCH_SIG_PC] - bytes, bytes);
 }
 
-/* The result is in the place of the first argument, which is therefore gone: no call can begin again.  Calls that wait are hooked. */
+/* The result is in the place of the first argument, which is therefore gone: no call can begin
+ * again.  Calls that wait are hooked. */
 static inline long arch_sig_call(void *context)
 {
         (void)context;
@@ -207,7 +213,8 @@ static inline void arch_sig_fail(void *context)
                 ".popsection");                                                \
         extern void name(void) __attribute__((visibility("hidden")))
 
-/* The number that the trampoline at PC gives r7: mov r7, #n; svc (ARM: and with the number in the svc, too; Thumb); 0: it is none. */
+/* The number that the trampoline at PC gives r7: mov r7, #n; svc (ARM: and with the number in the
+ * svc, too; Thumb); 0: it is none. */
 static inline uint32_t arch_sigreturn_call(uint64_t pc)
 {
         const uint16_t *p = (const uint16_t *)(uintptr_t)(pc & ~1ull);

@@ -4,8 +4,8 @@
  *
  * Room:   inside; any context.  Included through arch.h only.
  *
- * Compiled by the lint, not run yet.  A function has its return address in r14 and saves it in its caller's frame if it needs to:
- * stacks are unwound with all registers.
+ * Compiled by the lint, not run yet.  A function has its return address in r14 and saves it in its
+ * caller's frame if it needs to: stacks are unwound with all registers.
  */
 #ifndef SEEP_AGENT_ARCH_S390X_H
 #define SEEP_AGENT_ARCH_S390X_H
@@ -38,8 +38,9 @@
 #define ARCH_RETURN_AT 0
 #define ARCH_CFA_ABOVE_STACK 160
 
-/* A frame with siginfo: 160 bytes for the handler, a system call, siginfo, ucontext.  One without: 160 bytes, 16 bytes, registers.  These
- * are the psw (mask and address), r0 to r15, access and floating-point registers. */
+/* A frame with siginfo: 160 bytes for the handler, a system call, siginfo, ucontext.  One without:
+ * 160 bytes, 16 bytes, registers.  These are the psw (mask and address), r0 to r15, access and
+ * floating-point registers. */
 #define ARCH_SIG_CONTEXT 296
 #define ARCH_SIG_GREGS 40
 #define ARCH_SIG_MASK 384
@@ -140,10 +141,12 @@ static inline bool arch_sig_interrupted(void *context)
 {
         const uint64_t *g = arch_sig_registers(context);
 
-        return (long)g[ARCH_GREG_R2] == -4 /* EINTR */ && (g[ARCH_SIG_PC] & 0xfff) >= 2 && ((const uint8_t *)g[ARCH_SIG_PC])[-2] == ARCH_SVC;
+        return (long)g[ARCH_GREG_R2] == -4 /* EINTR */ && (g[ARCH_SIG_PC] & 0xfff) >= 2 &&
+               ((const uint8_t *)g[ARCH_SIG_PC])[-2] == ARCH_SVC;
 }
 
-/* The result is in the place of the first argument, which is therefore gone: no call can begin again.  Calls that wait are hooked. */
+/* The result is in the place of the first argument, which is therefore gone: no call can begin
+ * again.  Calls that wait are hooked. */
 static inline long arch_sig_call(void *context)
 {
         (void)context;
@@ -190,7 +193,8 @@ static inline bool arch_is_sigreturn(uint64_t pc)
 
 static inline uint64_t arch_sig_saved(uint64_t pc, uint64_t sp)
 {
-        return sp + (((const uint8_t *)pc)[1] == 173 ? ARCH_SIG_CONTEXT + ARCH_SIG_GREGS : ARCH_SIG_PLAIN);
+        return sp + (((const uint8_t *)pc)[1] == 173 ? ARCH_SIG_CONTEXT + ARCH_SIG_GREGS
+                                                     : ARCH_SIG_PLAIN);
 }
 
 /* There is no chain of frames to follow. */

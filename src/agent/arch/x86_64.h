@@ -19,7 +19,8 @@
 #define ARCH_SYS_FTRUNCATE SYS_ftruncate
 #define ARCH_OFFSET(at) (long)(at), 0, 0 /* an offset in a file, as arguments of a system call */
 
-#define ARCH_ACTION_BYTES 152 /* struct sigaction in glibc and musl alike; the handler is its first word */
+/* Struct sigaction in glibc and musl alike; the handler is its first word. */
+#define ARCH_ACTION_BYTES 152
 #define ARCH_ACTION_FLAGS_AT 136
 
 #define ARCH_HASH_WORD uint32_t /* entries of DT_HASH */
@@ -33,7 +34,8 @@
 #define ARCH_RETURN_AT (-8)
 #define ARCH_CFA_ABOVE_STACK 0
 
-/* rt_sigframe after the handler's return: rsp points at the ucontext; gregs start at 40 (rax rdx rcx rbx rsi rdi rbp rsp r8.. r15 rip). */
+/* rt_sigframe after the handler's return: rsp points at the ucontext; gregs start at 40 (rax rdx
+ * rcx rbx rsi rdi rbp rsp r8.. r15 rip). */
 #define ARCH_SIG_GREGS 40
 #define ARCH_SIG_ORDER { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 }
 #define ARCH_SIG_BASE 10
@@ -43,7 +45,8 @@
 
 #define ARCH_KEEPS __attribute__((no_caller_saved_registers))
 
-/* A hook with a frame pointer: [rbp] = caller's rbp, [rbp + 8] = return address, rbp + 16 = caller's rsp. */
+/* A hook with a frame pointer: [rbp] = caller's rbp, [rbp + 8] = return address,
+ * rbp + 16 = caller's rsp. */
 #define ARCH_FRAME(caller)                                                     \
         do {                                                                   \
                 const uint64_t *arch_fp = __builtin_frame_address(0);          \
@@ -54,7 +57,8 @@
 
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-        register long r10 __asm__("r10") = d; /* the 4th argument of a system call is r10, not rcx */
+        /* The 4th argument of a system call is r10, not rcx. */
+        register long r10 __asm__("r10") = d;
         register long r8 __asm__("r8") = e;
         register long r9 __asm__("r9") = f;
         long result;
@@ -139,13 +143,15 @@ static inline void arch_sig_unblock(void *context, uint64_t signals)
 
 enum { ARCH_GREG_RAX = 13, ARCH_GREG_RIP = 16 };
 
-/* Whether a system call was interrupted that is about to fail with EINTR.  (One that the kernel begins again by itself is not.) */
+/* Whether a system call was interrupted that is about to fail with EINTR.  (One that the kernel
+ * begins again by itself is not.) */
 static inline bool arch_sig_interrupted(void *context)
 {
         const uint64_t *g = arch_sig_registers(context);
         const uint8_t *p = (const uint8_t *)g[ARCH_GREG_RIP];
 
-        return (long)g[ARCH_GREG_RAX] == -4 /* EINTR */ && (g[ARCH_GREG_RIP] & 0xfff) >= 7 && p[-2] == 0x0f && p[-1] == 0x05;
+        return (long)g[ARCH_GREG_RAX] == -4 /* EINTR */ && (g[ARCH_GREG_RIP] & 0xfff) >= 7 &&
+               p[-2] == 0x0f && p[-1] == 0x05;
 }
 
 /* Its number; -1 when the code before it does not tell. */
@@ -154,7 +160,8 @@ static inline long arch_sig_call(void *context)
         const uint8_t *p = (const uint8_t *)arch_sig_registers(context)[ARCH_GREG_RIP];
 
         if (p[-7] == 0xb8) /* mov $n,%eax */
-                return (long)(p[-6] | (uint32_t)p[-5] << 8 | (uint32_t)p[-4] << 16 | (uint32_t)p[-3] << 24);
+                return (long)(p[-6] | (uint32_t)p[-5] << 8 | (uint32_t)p[-4] << 16 |
+                              (uint32_t)p[-3] << 24);
         return p[-4] == 0x31 && p[-3] == 0xc0 ? 0 : -1; /* xor %eax,%eax */
 }
 
@@ -167,7 +174,8 @@ static inline void arch_sig_restart(void *context, long number)
         g[ARCH_GREG_RIP] -= 2;
 }
 
-/* Whether the next instruction is a system call: one that begins, or that the kernel is about to begin again.  And let it fail with EINTR. */
+/* Whether the next instruction is a system call: one that begins, or that the kernel is about to
+ * begin again.  And let it fail with EINTR. */
 static inline bool arch_sig_calls_next(void *context)
 {
         const uint8_t *p = (const uint8_t *)arch_sig_registers(context)[ARCH_GREG_RIP];

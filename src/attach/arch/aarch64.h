@@ -2,8 +2,9 @@
 /*
  * aarch64.h -- the port to 64-bit ARM Linux, little endian.
  *
- * Compiled by the lint, not run yet.  A call that our stop cut short with EINTR cannot be made again: its first argument is gone from
- * the registers (the kernel still tells it in /proc/TID/syscall).
+ * Compiled by the lint, not run yet.  A call that our stop cut short with EINTR cannot
+ * be made again: its first argument is gone from the registers (the kernel still tells
+ * it in /proc/TID/syscall).
  */
 #ifndef SEEP_ATTACH_ARCH_AARCH64_H
 #define SEEP_ATTACH_ARCH_AARCH64_H
@@ -56,7 +57,8 @@ static inline bool arch_read(pid_t tid, struct arch_registers *to)
                 return false;
         if (v.iov_len != sizeof to->r)
                 errno = ENOEXEC;
-        else if (!arch_set(tid, NT_ARM_TLS, &to->tp, sizeof to->tp) || !arch_set(tid, NT_ARM_SYSTEM_CALL, &to->call, sizeof to->call))
+        else if (!arch_set(tid, NT_ARM_TLS, &to->tp, sizeof to->tp) ||
+                 !arch_set(tid, NT_ARM_SYSTEM_CALL, &to->call, sizeof to->call))
                 return false;
         return errno == 0;
 }
@@ -104,8 +106,10 @@ struct arch_context {
         ucontext_t of;
 };
 
-/* The general registers; behind them is what else the processor has, in records of which the first has the vectors. */
-#define ARCH_CONTEXT_BYTES (offsetof(ucontext_t, uc_mcontext.__reserved) + sizeof(struct fpsimd_context))
+/* The general registers; behind them is what else the processor has, in records of which
+ * the first has the vectors. */
+#define ARCH_CONTEXT_BYTES \
+        (offsetof(ucontext_t, uc_mcontext.__reserved) + sizeof(struct fpsimd_context))
 #define ARCH_STATE_BYTES 16u
 
 static inline uint64_t arch_context_vectors(const struct arch_context *c)
@@ -114,7 +118,8 @@ static inline uint64_t arch_context_vectors(const struct arch_context *c)
         return 0; /* in the context itself */
 }
 
-static inline void arch_describe_interrupted(struct freeze_thread *t, const struct arch_context *c, uint8_t *state, size_t count)
+static inline void arch_describe_interrupted(struct freeze_thread *t, const struct arch_context *c,
+                                             uint8_t *state, size_t count)
 {
         struct fpsimd_context vectors;
 
@@ -155,7 +160,8 @@ static inline void arch_jump(struct arch_registers *to, uint64_t pc, uint64_t st
         to->call = -1;
 }
 
-static inline void arch_prepare(struct arch_registers *to, uint64_t at, const struct arch_call *call)
+static inline void arch_prepare(struct arch_registers *to, uint64_t at,
+                                const struct arch_call *call)
 {
         to->r.pc = at;
         to->call = -1;
@@ -186,8 +192,10 @@ static inline long arch_result(const struct arch_registers *from)
 
 /* ---- code ---- */
 
-/* adrp x0, PAGE; add x0, x0, #OFFSET (or ldr x0, [x0, #OFFSET]); ret: behind bti, paciasp and a frame record, if there is one. */
-static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t address, bool *load)
+/* adrp x0, PAGE; add x0, x0, #OFFSET (or ldr x0, [x0, #OFFSET]); ret: behind bti, paciasp and a
+ * frame record, if there is one. */
+static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t address,
+                                     bool *load)
 {
         uint32_t words[8];
 
@@ -196,7 +204,9 @@ static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t
         memcpy(words, code, sizeof words);
         for (size_t i = 0; i + 1 < sizeof words / sizeof *words; i++) {
                 uint32_t w = words[i], next = words[i + 1];
-                int64_t pages = (int64_t)((uint64_t)((w >> 5 & 0x7ffff) << 2 | (w >> 29 & 3)) << 43) >> 43;
+                int64_t pages = (int64_t)((uint64_t)((w >> 5 & 0x7ffff) << 2 | (w >> 29 & 3))
+                                          << 43) >>
+                                43;
                 uint64_t page = ((address + 4 * i) & ~0xfffull) + (uint64_t)pages * 4096;
 
                 if ((w & 0x9f00001f) != 0x90000000) /* adrp x0 */

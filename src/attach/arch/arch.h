@@ -2,15 +2,19 @@
 /*
  * arch.h -- the port contract: what a processor must offer to those who hold a process still.
  *
- * Room:   outside; the tracer of the thread in question.  One header per processor with the same names; this file chooses.
+ * Room:   outside; the tracer of the thread in question.  One header per processor with the same
+ *         names; this file chooses.
  *
  * A port gives:
  *   struct arch_registers             the general registers of a stopped thread
- *   arch_read, arch_write             from and to the thread; false: it does not stand still, or (ENOEXEC) is of another kind
+ *   arch_read, arch_write             from and to the thread; false: it does not stand still, or
+ *                                     (ENOEXEC) is of another kind
  *   arch_describe(t, r)               the same for readers, and the vector registers
- *   struct arch_context               the registers that a signal interrupted, as the kernel saves them for its handler; ARCH_CONTEXT_BYTES: so
- *                                     many of them are needed
- *   arch_context_vectors(c)           ... and where it saves the vector registers; ARCH_STATE_BYTES: no more than so many
+ *   struct arch_context               the registers that a signal interrupted, as the
+ *                                     kernel saves them for its handler;
+ *                                     ARCH_CONTEXT_BYTES: so many of them are needed
+ *   arch_context_vectors(c)           ... and where it saves the vector registers;
+ *                                     ARCH_STATE_BYTES: no more than so many
  *   arch_describe_interrupted(t, c, state, count)
  *                                     both, for readers
  *   arch_interrupted(r)               which system call our stop cut short with EINTR; -1: none
@@ -20,7 +24,8 @@
  *   arch_pc(r), arch_set_pc(r, pc)    its program counter
  *   arch_again(r)                     have it made again
  *   ARCH_CALL, ARCH_CALL_BYTES        the instruction that makes a system call
- *   ARCH_TRAP, ARCH_TRAP_BYTES        a breakpoint; ARCH_TRAP_PAST: how far behind it the program counter is then
+ *   ARCH_TRAP, ARCH_TRAP_BYTES        a breakpoint; ARCH_TRAP_PAST: how far behind it
+ *                                     the program counter is then
  *   ARCH_CLONE(flags)                 the arguments of clone(); ARCH_SYS_MMAP: the number of mmap()
  *   arch_prepare(r, at, call)         a system call, to be made with the instruction at AT
  *   arch_jump(r, pc, stack)           a function of ours, to be run on a stack of ours
@@ -28,10 +33,12 @@
  *   ARCH_VECTOR_NOTE                  the note of core files with the vector registers
  *   arch_take_note(t, v)              ... as they are there
  *   arch_returned(code, count, at, load)
- *                                     the constant address that the function with this code at AT returns, or (LOAD) where it loads it from;
- *                                     0: that cannot be told
+ *                                     the constant address that the function with this
+ *                                     code at AT returns, or (LOAD) where it loads it
+ *                                     from; 0: that cannot be told
  *
- * attach/arch/registers.h has the numbers of registers, ledger/arch/arch.h what both sides know.  docs/PORTING.md tells how to write one.
+ * attach/arch/registers.h has the numbers of registers, ledger/arch/arch.h what both sides know.
+ * docs/PORTING.md tells how to write one.
  */
 #ifndef SEEP_ATTACH_ARCH_ARCH_H
 #define SEEP_ATTACH_ARCH_ARCH_H

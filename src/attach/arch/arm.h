@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* arm.h -- the port to 32-bit ARM Linux (EABI), little endian.  Compiled by the lint, not run yet. */
+/* arm.h -- the port to 32-bit ARM Linux (EABI), little endian.  Compiled by the lint, not run
+ * yet. */
 #ifndef SEEP_ATTACH_ARCH_ARM_H
 #define SEEP_ATTACH_ARCH_ARM_H
 
@@ -30,7 +31,12 @@
 #define ARCH_GET_THREAD_AREA 22
 #define ARCH_THUMB (1ul << 5)
 
-enum { ARCH_SP = 13, ARCH_PC = 15, ARCH_CPSR = 16, ARCH_FIRST = 17 /* argument of the system call that it is in */ };
+enum {
+        ARCH_SP = 13,
+        ARCH_PC = 15,
+        ARCH_CPSR = 16,
+        ARCH_FIRST = 17 /* argument of the system call that it is in */
+};
 
 struct arch_registers {
         struct user_regs r;
@@ -68,7 +74,8 @@ static inline uint64_t arch_thread_pointer_in(const struct arch_registers *from)
 
 static inline void arch_take_note(struct freeze_thread *t, const struct iovec *v)
 {
-        memcpy(t->vectors, v->iov_base, v->iov_len < ARCH_VECTOR_BYTES ? v->iov_len : ARCH_VECTOR_BYTES);
+        memcpy(t->vectors, v->iov_base,
+               v->iov_len < ARCH_VECTOR_BYTES ? v->iov_len : ARCH_VECTOR_BYTES);
 }
 
 static inline void arch_describe(struct freeze_thread *t, const struct arch_registers *from)
@@ -93,7 +100,8 @@ struct arch_context {
 };
 
 /* Behind it are records, of which the one with the vectors is found by its magic. */
-#define ARCH_CONTEXT_BYTES (offsetof(ucontext_t, uc_regspace) + sizeof(uint32_t[2]) + ARCH_VECTOR_BYTES)
+#define ARCH_CONTEXT_BYTES \
+        (offsetof(ucontext_t, uc_regspace) + sizeof(uint32_t[2]) + ARCH_VECTOR_BYTES)
 #define ARCH_STATE_BYTES 16u
 #define ARCH_VFP 0x56465001u
 
@@ -103,7 +111,8 @@ static inline uint64_t arch_context_vectors(const struct arch_context *c)
         return 0; /* in the context itself */
 }
 
-static inline void arch_describe_interrupted(struct freeze_thread *t, const struct arch_context *c, uint8_t *state, size_t count)
+static inline void arch_describe_interrupted(struct freeze_thread *t, const struct arch_context *c,
+                                             uint8_t *state, size_t count)
 {
         const uint8_t *more = (const uint8_t *)c->of.uc_regspace;
         uint32_t saved[FREEZE_REGISTERS + 1], magic;
@@ -131,7 +140,8 @@ static inline bool arch_is_in_call(const struct arch_registers *from)
 /* Its number is in r7. */
 static inline long arch_interrupted(const struct arch_registers *from)
 {
-        return arch_is_in_call(from) && (long)from->r.uregs[0] == -EINTR ? (long)from->r.uregs[7] : -1;
+        return arch_is_in_call(from) && (long)from->r.uregs[0] == -EINTR ? (long)from->r.uregs[7]
+                                                                         : -1;
 }
 
 static inline void arch_again(struct arch_registers *to)
@@ -149,7 +159,8 @@ static inline void arch_jump(struct arch_registers *to, uint64_t pc, uint64_t st
         to->r.uregs[ARCH_FIRST] = (unsigned long)-1;
 }
 
-static inline void arch_prepare(struct arch_registers *to, uint64_t at, const struct arch_call *call)
+static inline void arch_prepare(struct arch_registers *to, uint64_t at,
+                                const struct arch_call *call)
 {
         to->r.uregs[ARCH_PC] = (unsigned long)at;
         to->r.uregs[ARCH_CPSR] &= ~ARCH_THUMB;
@@ -181,8 +192,10 @@ static inline long arch_result(const struct arch_registers *from)
 
 /* ---- code ---- */
 
-/* ARM and Thumb build an address in too many ways to tell from a few instructions: it is not known. */
-static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t address, bool *load)
+/* ARM and Thumb build an address in too many ways to tell from a few instructions: it is not
+ * known. */
+static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t address,
+                                     bool *load)
 {
         (void)code, (void)count, (void)address;
         *load = false;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registers.h -- the registers of a stopped thread and what functions do with them, by DWARF's numbers.
+ * registers.h -- the registers of a stopped thread and what functions do with them, by DWARF's
+ * numbers.
  *
- * FREEZE_REGISTERS      general registers, from number 0 on; as many as profile/machine.h has names for
+ * FREEZE_REGISTERS      general registers, from number 0 on; as many as
+ *                       profile/machine.h has names for
  * ARCH_STACK_REGISTER   the stack pointer, among them or behind them
  * ARCH_PC_REGISTER      the program counter; 0: it has no number
  * ARCH_KEPT             those that a function must leave as they were
  * ARCH_RED_ZONE         bytes below the stack pointer that a function may use
- * ARCH_DTV_AT           from the thread pointer to the word that tells where the table of thread-local storage is: glibc's, and musl's
+ * ARCH_DTV_AT           from the thread pointer to the word that tells where the table of
+ *                       thread-local storage is: glibc's, and musl's
  */
 #ifndef SEEP_ATTACH_ARCH_REGISTERS_H
 #define SEEP_ATTACH_ARCH_REGISTERS_H
@@ -51,12 +54,14 @@
 #error "no port for this processor yet: see docs/PORTING.md"
 #endif
 
-#define FREEZE_VECTORS 256u  /* 64-bit parts of vector registers: whole ones first, then whatever makes them wider */
+/* 64-bit parts of vector registers: whole ones first, then whatever makes them wider. */
+#define FREEZE_VECTORS 256u
 
 /* A thread that stands still. */
 struct freeze_thread {
         uint32_t tid;
-        bool stopped;  /* false: it could not be stopped in time (vfork); sp and pc are what the kernel tells, 0 unknown */
+        bool stopped;  /* false: it could not be stopped in time (vfork); sp and pc are what
+                        * the kernel tells, 0 unknown */
         uint64_t pc, sp, base; /* base: the frame pointer */
         uint64_t tp;           /* thread pointer; 0 unknown */
         uint64_t registers[FREEZE_REGISTERS]; /* by DWARF's numbers; 0 unless stopped */

@@ -73,11 +73,13 @@ static inline void arch_take_note(struct freeze_thread *t, const struct iovec *v
                 memcpy(t->vectors + 2 * 16, v->iov_base, ARCH_HIGH_BYTES);
 }
 
-/* The lower sixteen: their upper halves are the floating-point registers, behind the word for fpc. */
+/* The lower sixteen: their upper halves are the floating-point registers, behind the word for
+ * fpc. */
 static inline void arch_read_vectors(struct freeze_thread *t)
 {
         uint64_t high[ARCH_HIGH_BYTES / 8], low[16], floats[17];
-        struct iovec v = { high, sizeof high }, l = { low, sizeof low }, f = { floats, sizeof floats };
+        struct iovec v = { high, sizeof high }, l = { low, sizeof low }, f = { floats,
+                                                                               sizeof floats };
 
         if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_S390_VXRS_HIGH, &v) == 0)
                 arch_take_note(t, &v);
@@ -115,7 +117,8 @@ static inline uint64_t arch_context_vectors(const struct arch_context *c)
         return 0; /* the floating-point registers are in the context itself */
 }
 
-static inline void arch_describe_interrupted(struct freeze_thread *t, const struct arch_context *c, uint8_t *state, size_t count)
+static inline void arch_describe_interrupted(struct freeze_thread *t, const struct arch_context *c,
+                                             uint8_t *state, size_t count)
 {
         (void)state, (void)count;
         memcpy(t->registers, c->of.uc_mcontext.gregs, sizeof t->registers);
@@ -155,7 +158,8 @@ static inline void arch_jump(struct arch_registers *to, uint64_t pc, uint64_t st
         to->call = 0;
 }
 
-static inline void arch_prepare(struct arch_registers *to, uint64_t at, const struct arch_call *call)
+static inline void arch_prepare(struct arch_registers *to, uint64_t at,
+                                const struct arch_call *call)
 {
         to->r.pc = at;
         to->call = 0;
@@ -187,11 +191,13 @@ static inline long arch_result(const struct arch_registers *from)
 /* ---- code ---- */
 
 /* larl %r2, X, or lgrl %r2, X; behind a front of a few instructions, if there is one. */
-static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t address, bool *load)
+static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t address,
+                                     bool *load)
 {
         *load = false;
         for (size_t i = 0; i + 6 <= count;) {
-                uint32_t halves = (uint32_t)code[i + 2] << 24 | (uint32_t)code[i + 3] << 16 | (uint32_t)code[i + 4] << 8 | code[i + 5];
+                uint32_t halves = (uint32_t)code[i + 2] << 24 | (uint32_t)code[i + 3] << 16 |
+                                  (uint32_t)code[i + 4] << 8 | code[i + 5];
 
                 *load = code[i] == 0xc4 && code[i + 1] == 0x28;
                 if (*load || (code[i] == 0xc0 && code[i + 1] == 0x20))

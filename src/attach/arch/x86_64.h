@@ -64,11 +64,13 @@ static inline uint64_t arch_thread_pointer_in(const struct arch_registers *from)
 /* ---- for readers ---- */
 
 /* In DWARF's order. */
-#define ARCH_REGISTERS(X) \
-        X(rax) X(rdx) X(rcx) X(rbx) X(rsi) X(rdi) X(rbp) X(rsp) X(r8) X(r9) X(r10) X(r11) X(r12) X(r13) X(r14) X(r15)
+#define ARCH_REGISTERS(X)                                                                        \
+        X(rax) X(rdx) X(rcx) X(rbx) X(rsi) X(rdi) X(rbp) X(rsp) X(r8) X(r9) X(r10) X(r11) X(r12) \
+        X(r13) X(r14) X(r15)
 
-/* What XSAVE has where: the 16 xmm registers, the upper halves that make them ymm, the upper halves of these that make them zmm, and 16 more.
- * A copy of memory in progress may have words nowhere else. */
+/* What XSAVE has where: the 16 xmm registers, the upper halves that make them ymm, the
+ * upper halves of these that make them zmm, and 16 more.  A copy of memory in progress may
+ * have words nowhere else. */
 #define ARCH_STATE_BYTES 16384u
 #define ARCH_XMM_AT 160u
 #define ARCH_XMM_BYTES 256u
@@ -78,7 +80,8 @@ struct arch_context {
         ucontext_t of; /* as far as the kernel's is the same */
 };
 
-#define ARCH_CONTEXT_BYTES (offsetof(ucontext_t, uc_mcontext.fpregs) + sizeof(fpregset_t)) /* that are needed */
+/* That are needed. */
+#define ARCH_CONTEXT_BYTES (offsetof(ucontext_t, uc_mcontext.fpregs) + sizeof(fpregset_t))
 
 /* What the kernel adds to the state that FXSAVE saves, in it and behind it. */
 #define ARCH_FXSAVE_BYTES 512u
@@ -86,7 +89,8 @@ struct arch_context {
 #define ARCH_EXTENDED 0x46505853u
 #define ARCH_SSE 1u
 
-static inline size_t arch_take_state(uint64_t *to, size_t room, const uint8_t *state, const struct iovec *all, uint32_t component)
+static inline size_t arch_take_state(uint64_t *to, size_t room, const uint8_t *state,
+                                     const struct iovec *all, uint32_t component)
 {
         unsigned bytes, at, c, d;
 
@@ -97,7 +101,8 @@ static inline size_t arch_take_state(uint64_t *to, size_t room, const uint8_t *s
         return bytes;
 }
 
-/* The vector registers in a saved state of V->iov_len bytes; of those parts only whose bits are in PARTS: others may be old. */
+/* The vector registers in a saved state of V->iov_len bytes; of those parts only whose bits are in
+ * PARTS: others may be old. */
 static inline void arch_take_vectors(struct freeze_thread *t, const struct iovec *v, uint64_t parts)
 {
         static const uint32_t more[] = { ARCH_STATE_YMM, ARCH_STATE_ZMM, ARCH_STATE_ZMM_MORE };
@@ -108,7 +113,8 @@ static inline void arch_take_vectors(struct freeze_thread *t, const struct iovec
                 memcpy(t->vectors, state + ARCH_XMM_AT, ARCH_XMM_BYTES);
         for (size_t i = 0; i < sizeof more / sizeof *more; i++)
                 if (parts >> more[i] & 1)
-                        used += arch_take_state(t->vectors + used / 8, sizeof t->vectors - used, state, v, more[i]);
+                        used += arch_take_state(t->vectors + used / 8, sizeof t->vectors - used,
+                                                state, v, more[i]);
 }
 
 /* The same of what the note ARCH_VECTOR_NOTE of a core file has. */
@@ -123,9 +129,11 @@ static inline void arch_read_vectors(struct freeze_thread *t)
         uint8_t state[ARCH_STATE_BYTES];
         struct iovec v = { state, sizeof state };
 
-        if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_X86_XSTATE, &v) != 0 || v.iov_len < ARCH_XMM_AT + ARCH_XMM_BYTES) {
+        if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_X86_XSTATE, &v) != 0 ||
+            v.iov_len < ARCH_XMM_AT + ARCH_XMM_BYTES) {
                 v.iov_len = sizeof state;
-                if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_PRFPREG, &v) != 0 || v.iov_len < ARCH_XMM_AT + ARCH_XMM_BYTES)
+                if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_PRFPREG, &v) != 0 ||
+                    v.iov_len < ARCH_XMM_AT + ARCH_XMM_BYTES)
                         return;
         }
         arch_take_vectors(t, &v, UINT64_MAX);
@@ -141,7 +149,8 @@ static inline uint64_t arch_context_vectors(const struct arch_context *c)
 /* How many of the COUNT bytes of STATE are a saved state, and which parts it has. */
 static inline size_t arch_saved_bytes(const uint8_t *state, size_t count, uint64_t *parts)
 {
-        uint32_t extended[4]; /* magic, bytes with what the kernel adds, and twice the half of what there may be */
+        /* Magic, bytes with what the kernel adds, and twice the half of what there may be. */
+        uint32_t extended[4];
 
         *parts = 1u << ARCH_SSE;
         if (count < ARCH_FXSAVE_BYTES)
@@ -154,10 +163,12 @@ static inline size_t arch_saved_bytes(const uint8_t *state, size_t count, uint64
 }
 
 /* STATE: COUNT bytes from arch_context_vectors() on, some of which may be anything. */
-static inline void arch_describe_interrupted(struct freeze_thread *t, const struct arch_context *c, uint8_t *state, size_t count)
+static inline void arch_describe_interrupted(struct freeze_thread *t, const struct arch_context *c,
+                                             uint8_t *state, size_t count)
 {
-        static const int order[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-                                     REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15 };
+        static const int order[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP,
+                                     REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13,
+                                     REG_R14, REG_R15 };
         uint64_t parts;
         struct iovec v = { state, arch_saved_bytes(state, count, &parts) };
 
@@ -187,10 +198,12 @@ static inline void arch_describe(struct freeze_thread *t, const struct arch_regi
 
 /* ---- system calls ---- */
 
-/* What the kernel gives for "interrupted, and not to be made again": see signal(7), where SIGSTOP and SIGCONT are told of. */
+/* What the kernel gives for "interrupted, and not to be made again": see signal(7), where SIGSTOP
+ * and SIGCONT are told of. */
 static inline long arch_interrupted(const struct arch_registers *from)
 {
-        return (long)from->r.orig_rax >= 0 && (long)from->r.rax == -EINTR ? (long)from->r.orig_rax : -1;
+        return (long)from->r.orig_rax >= 0 && (long)from->r.rax == -EINTR ? (long)from->r.orig_rax
+                                                                          : -1;
 }
 
 static inline bool arch_is_in_call(const struct arch_registers *from)
@@ -214,7 +227,8 @@ static inline void arch_jump(struct arch_registers *to, uint64_t pc, uint64_t st
         to->r.orig_rax = (unsigned long long)-1;
 }
 
-static inline void arch_prepare(struct arch_registers *to, uint64_t at, const struct arch_call *call)
+static inline void arch_prepare(struct arch_registers *to, uint64_t at,
+                                const struct arch_call *call)
 {
         to->r.rip = at;
         to->r.rax = (unsigned long long)call->number;
@@ -249,13 +263,17 @@ static inline long arch_result(const struct arch_registers *from)
 
 /* ---- code ---- */
 
-/* endbr64, push %rbp, mov %rsp,%rbp may come first; then lea X(%rip),%rax, mov X(%rip),%rax or mov $X,%eax. */
-static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t address, bool *load)
+/* endbr64, push %rbp, mov %rsp,%rbp may come first; then lea X(%rip),%rax, mov
+ * X(%rip),%rax or mov $X,%eax. */
+static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t address,
+                                     bool *load)
 {
         static const struct {
                 uint8_t bytes[4];
                 uint32_t count;
-        } fronts[] = { { { 0xf3, 0x0f, 0x1e, 0xfa }, 4 }, { { 0x55 }, 1 }, { { 0x48, 0x89, 0xe5 }, 3 } };
+        } fronts[] = { { { 0xf3, 0x0f, 0x1e, 0xfa }, 4 },
+                       { { 0x55 }, 1 },
+                       { { 0x48, 0x89, 0xe5 }, 3 } };
         uint32_t at = 0;
         int32_t value;
 
@@ -265,12 +283,14 @@ static inline uint64_t arch_returned(const uint8_t *code, size_t count, uint64_t
         for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
                 if (memcmp(code + at, fronts[i].bytes, fronts[i].count) == 0)
                         at += fronts[i].count;
-        if (code[at] == 0x48 && (code[at + 1] == 0x8d || code[at + 1] == 0x8b) && code[at + 2] == 0x05) {
+        if (code[at] == 0x48 && (code[at + 1] == 0x8d || code[at + 1] == 0x8b) &&
+            code[at + 2] == 0x05) {
                 *load = code[at + 1] == 0x8b;
                 memcpy(&value, code + at + 3, sizeof value);
                 return address + at + 7 + (uint64_t)(int64_t)value;
         }
-        if (code[at] == 0xb8 || (code[at] == 0x48 && code[at + 1] == 0xc7 && code[at + 2] == 0xc0)) {
+        if (code[at] == 0xb8 ||
+            (code[at] == 0x48 && code[at + 1] == 0xc7 && code[at + 2] == 0xc0)) {
                 memcpy(&value, code + at + (code[at] == 0xb8 ? 1 : 3), sizeof value);
                 return (uint64_t)(uint32_t)value;
         }

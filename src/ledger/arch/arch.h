@@ -7,8 +7,8 @@
 #ifndef SEEP_LEDGER_ARCH_ARCH_H
 #define SEEP_LEDGER_ARCH_ARCH_H
 
-/* LEDGER_MACHINE: e_machine of its programs.  LEDGER_ADDRESS_BITS: no block lies above; more bits, and a larger table at the start of
- * every process (book/shadow.h). */
+/* LEDGER_MACHINE: e_machine of its programs.  LEDGER_ADDRESS_BITS: no block lies above; more bits,
+ * and a larger table at the start of every process (book/shadow.h). */
 #if defined(__x86_64__) && defined(__LP64__)
 #define LEDGER_MACHINE 62u /* EM_X86_64 */
 #define LEDGER_ADDRESS_BITS 47
