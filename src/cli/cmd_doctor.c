@@ -13,7 +13,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "attach/engine.h"
 #include "attach/freeze.h"
+#include "attach/patch.h"
 #include "attach/procfs.h"
 #include "attach/program.h"
 #include "attach/refusal.h"
@@ -157,9 +159,15 @@ static void check_program(struct doctor *d, const char *name)
         struct program_user user = { geteuid(), getegid() };
         struct err e = { 0 };
         char *path = program_find(name, &e);
-        bool good = path && program_check(path, &user, &e);
+        struct engine_choice choice = { .engine = ENGINE_AUTO };
+        bool good = path && engine_choose(&choice, path, &user, &e);
+        struct str says = { 0 };
 
-        tell_needed(d, "record", good, good ? RECORD_COST : e.text);
+        str_text(&says, good ? RECORD_COST : e.text);
+        if (good && choice.why)
+                str_format(&says, "; by injection, because %s", choice.why);
+        tell_needed(d, "record", good, str_get(&says));
+        str_free(&says);
         if (good)
                 tell(d, "search", true,
                      "leaks are searched for at its end; while it runs by 'seep leaks PID'");
@@ -202,6 +210,9 @@ static void check_stop(struct doctor *d, uint32_t pid)
                 freeze_close(&f);
         }
         tell_needed(d, "leaks", good, good ? says : e.text);
+        good = good && patch_is_possible(&e);
+        snprintf(says, sizeof says, "'seep attach %" PRIu32 "' records it from now on", pid);
+        tell(d, "attach", good, good ? says : e.text);
 }
 
 static void check_again(struct doctor *d, uint32_t pid)

@@ -199,10 +199,17 @@ bool load_core(struct profile *p, const struct load_core *c, struct err *e)
 
 void load_tell_walk(const struct profile *p, bool quiet)
 {
+        struct str says = { 0 };
+
         if (quiet || !profile_is_walked(p))
                 return;
-        message("%s was not recorded, so there are no call stacks: blocks are shown by size and "
-                "content; 'seep record %s ...' records them", p->meta.program, p->meta.program);
+        str_format(&says,
+                   "%s was not recorded, so there are no call stacks: blocks are shown by size and "
+                   "content; 'seep record %s ...' records them", p->meta.program, p->meta.program);
+        if (p->scan_count && p->scans[0].when != PROFILE_SCAN_CORE)
+                str_format(&says, ", 'seep attach %u' those from now on", p->meta.pid);
+        message("%s", str_get(&says));
+        str_free(&says);
         for (uint32_t i = 0; i < p->meta.warning_count; i++)
                 message("%s", p->meta.warnings[i]);
 }

@@ -516,6 +516,11 @@ void leaks_not_scanned(const struct profile *p, struct str *out)
                 str_text(out,
                          "it was recorded with --sample, and pointers in and to unrecorded blocks "
                          "would be missed");
+        } else if (p->totals.attached) {
+                str_format(out,
+                           "blocks older than the recording may hold those that it knows; "
+                           "'seep leaks %u' searches the whole process while it runs",
+                           p->meta.pid);
         } else if (profile_without_search(p)) {
                 str_text(out, "it was recorded with --no-leak-scan, or by an old version of seep");
         } else if (p->meta.end == PROFILE_END_SIGNAL) {
