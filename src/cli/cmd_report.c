@@ -65,7 +65,8 @@ static bool load(const struct report *r, const char *file, struct profile *p, st
 
         if (!is_core && newest_is_process(file, &pid) && !ask_program(&pid, e))
                 return false;
-        if (!is_core && (!pid || family_has_agent((pid_t)pid)))
+        if (!is_core && (!pid || family_has_agent((pid_t)pid) ||
+                         (r->view != REPORT_RETAINED && load_is_recorded(pid))))
                 return load_recording(p, file, how_to_load(r), e);
         if (is_core ? !load_core(p, &core, e) : !load_search(p, &pid, flags, e))
                 return false;

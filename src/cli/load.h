@@ -40,6 +40,9 @@ bool load_read(const struct load_source *s, struct profile *p, struct err *e);
 /* All three: fill P from OPERAND. */
 bool load_recording(struct profile *p, const char *operand, unsigned how, struct err *e);
 
+/* Whether PID is being recorded, by whatever engine: the agent need not show in its maps. */
+bool load_is_recorded(uint32_t pid);
+
 /* Search *PID for leaks now (FLAGS: WIRE_SCAN_*) and fill P, the caller's to free: by whoever
  * records it, or without a recording.  *PID may be the seep that records it. */
 bool load_search(struct profile *p, uint32_t *pid, uint32_t flags, struct err *e);

@@ -148,6 +148,24 @@ def test_a_program_that_ends_is_recorded_to_its_end(compiler, tmp_path):
         assert "LEAKS" not in attachment.said()
 
 
+def test_commands_take_a_process_that_is_attached_to(compiler, tmp_path):
+    def run(*words):
+        return subprocess.run([SEEP, *words, str(t.pid)], capture_output=True, text=True,
+                              env=clean_environment(), timeout=DEADLINE)
+
+    with target(compiler, tmp_path, 1) as t:
+        attachment = Attachment(t.pid, tmp_path)
+        t.do("keep", 40)
+        shown, searched = run("report", "--cost=live"), run("leaks")
+        assert (shown.returncode, shown.stderr) == (0, "") and "40x): " in shown.stdout
+        assert "is older than its recording, so not all blocks have call stacks" in searched.stderr
+        assert "was not recorded" not in searched.stderr
+        attachment.leave()
+        assert "not searched for leaks: blocks older than the recording" in attachment.said()
+        t.do("drop")
+        assert t.end() == 0
+
+
 def test_blocks_that_are_older_are_no_error(compiler, tmp_path):
     with target(compiler, tmp_path, 1) as t:
         t.do("keep", 123)
