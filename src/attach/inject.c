@@ -13,6 +13,7 @@
 
 #include "attach/inject_parts.h"
 #include "attach/procfs.h"
+#include "attach/refusal.h"
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/page.h"
@@ -35,8 +36,7 @@ static bool inject_open(struct inject *j, pid_t pid, pid_t tid, const char *imag
                 return false;
         snprintf(path, sizeof path, "/proc/%d/task/%d/mem", (int)pid, (int)tid);
         j->memory = (struct memory){ tid, open(path, O_RDWR | O_CLOEXEC), -1 };
-        return j->memory.mem >= 0 || err_sys(e, ERR_EXIT_CANNOT_TRACE,
-                                             "cannot write to the memory of process %d", (int)pid);
+        return j->memory.mem >= 0 || refusal_explain(pid, tid, errno, e);
 }
 
 static void inject_close(struct inject *j)
@@ -79,7 +79,7 @@ static bool is_stopped_whole(const struct hold *h, struct err *e)
         for (uint32_t i = 0; i < h->count; i++)
                 if (h->threads[i].state == HOLD_ASKED)
                         return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                                       "cannot attach to process %d now: %s; try again",
+                                       "process %d does not stand still: %s; try again",
                                        (int)h->pid, REMOTE_PARTIAL);
         return true;
 }
@@ -306,7 +306,7 @@ static bool take_ledger(struct inject *j, struct err *e)
         if (!inject_read(j, j->words_at, &j->words, sizeof j->words) || j->words.ledger < 0)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "process %d cannot be recorded: its agent cannot begin (no memory, "
-                               "or filters of system calls)",
+                               "no free descriptor, or filters of system calls)",
                                (int)j->pid);
         snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", (int)j->pid, (int)j->memory.tid,
                  (int)j->words.ledger);

@@ -10,6 +10,7 @@
 
 #include "attach/inject.h"
 #include "attach/launch.h"
+#include "attach/refusal.h"
 #include "base/heap.h"
 #include "session/endpoint.h"
 #include "session/family.h"
@@ -44,6 +45,8 @@ static void tell_entered(struct session *s, pid_t pid, const struct inject_resul
 /* Whoever comes to ask about it finds us from the first moment on. */
 static bool claim(struct session *s, pid_t pid, struct err *e)
 {
+        if (!refusal_possible(pid, e))
+                return false;
         s->endpoint = endpoint_open((uint32_t)pid);
         if (s->endpoint >= 0 && !family_has_agent(pid))
                 return true;
@@ -118,11 +121,13 @@ static void leave(struct session *s, pid_t pid)
 {
         struct inject_result r;
         struct err e = { 0 };
+        bool good = inject_leave(pid, s->o.image, &r, &e);
 
-        if (!inject_leave(pid, s->o.image, &r, &e))
-                session_say(s, SESSION_TROUBLE, "%s; the agent stays in process %d", e.text,
-                            (int)pid);
-        else if (r.again)
+        if (!good && refusal_possible(pid, &(struct err){ 0 })) /* else it ended meanwhile */
+                session_say(s, SESSION_TROUBLE,
+                            "%s; the agent stays in process %d until 'seep detach %d'", e.text,
+                            (int)pid, (int)pid);
+        else if (good && r.again)
                 session_say(s, SESSION_DETAIL, "left process %d: stopped for %.2f ms", (int)pid,
                             (double)r.pause_ns / 1e6);
 }
