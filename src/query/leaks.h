@@ -42,6 +42,14 @@ struct leaks_sum {
         uint64_t blocks, bytes;
 };
 
+/* A caller of the place, and what is lost by it; all 0: there is none. */
+struct leaks_from {
+        uint32_t function; /* function.h */
+        uint32_t node, level;
+        uint64_t bytes;
+};
+enum { LEAKS_FROM = 4 };
+
 /* Blocks of one class from one stack (as the selection merges stacks). */
 struct leaks_row {
         const struct select_row *stack; /* .site is the first of its sites, .node and
@@ -56,6 +64,10 @@ struct leaks_row {
         struct growth growth;
         struct suppress_rule *rule;     /* NULL: reported */
         uint32_t variants;              /* stacks in it */
+        struct leaks_from from[LEAKS_FROM]; /* where several are one: who called the place; that of
+                                             * the stack that is shown first */
+        uint32_t from_count;
+        uint32_t from_more; /* stacks by others */
 };
 
 /* Blocks of one class from one site. */
@@ -85,6 +97,7 @@ struct leaks_options {
         bool blocks;    /* each block instead of rows */
         bool oldest_first; /* of blocks; else the largest first */
         bool verbose;   /* each stack on its own, and what was suppressed */
+        bool lines;     /* a place is what one line names: with another caller it is another one */
         int color;
         const struct suppressions *suppressions;
 };

@@ -15,6 +15,7 @@
 #include "profile/unseen.h"
 #include "report/stack.h"
 #include "report/views.h"
+#include "words/label.h"
 #include "words/shorten.h"
 #include "words/text.h"
 
@@ -216,6 +217,38 @@ static void page_class(struct leaks_page *page, size_t start, size_t indent, uin
         str_free(&name);
 }
 
+/* The other stacks of a place, and by whose calls they lead there. */
+static void page_variants(struct leaks_page *page, const struct leaks_row *row)
+{
+        struct str *out = page->out;
+
+        if (row->variants < 2)
+                return;
+        str_text(out, "      and ");
+        text_number(out, row->variants - 1);
+        str_text(out, " other stack");
+        str_text(out, row->variants == 2 ? " leads here (seep leaks -v)\n"
+                                         : "s lead here (seep leaks -v)\n");
+        for (uint32_t i = 1; i < row->from_count; i++) {
+                const struct leaks_from *from = &row->from[i];
+                const struct symbol_frame *frames;
+
+                if (!from->node)
+                        continue;
+                symbols_node(page->symbols, from->node, &frames);
+                str_text(out, "        ");
+                text_size(out, (int64_t)from->bytes);
+                str_text(out, " by ");
+                label_fit(page->p, from->node, &frames[from->level], 0, page->o->color, out);
+                str_char(out, '\n');
+        }
+        if (row->from_more) {
+                str_text(out, "        and ");
+                text_count(out, row->from_more, "stack");
+                str_text(out, " by others\n");
+        }
+}
+
 static void page_row(struct leaks_page *page, const struct leaks_row *row)
 {
         struct str *out = page->out;
@@ -244,13 +277,7 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
         page_class(page, start, 6, row->vtable);
         str_char(out, '\n');
         stack_add(&page->stacks, (struct wrapper_frame){ row->stack->node, row->stack->level });
-        if (row->variants > 1) {
-                str_text(out, "      and ");
-                text_number(out, row->variants - 1);
-                str_text(out, " other stack");
-                str_text(out, row->variants == 2 ? " leads here (seep leaks -v)\n"
-                                                 : "s lead here (seep leaks -v)\n");
-        }
+        page_variants(page, row);
         str_char(out, '\n');
         str_drain(out);
 }

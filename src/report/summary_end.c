@@ -5,10 +5,12 @@
  */
 #include "report/summary_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ledger/ledger.h"
 #include "profile/unseen.h"
+#include "report/views.h"
 #include "words/text.h"
 
 enum { SUMMARY_REASON = 2 }; /* lines that tell why there was no search */
@@ -34,16 +36,24 @@ static void summary_rank(struct summary *m, uint32_t site)
         m->top[at] = top;
 }
 
+/* Lines that name the same are one. */
+static void summary_find_lost(struct summary *m)
+{
+        const struct leaks_options options = { .show = 1u << PROFILE_LEAK_DEFINITE, .lines = true };
+        uint32_t count;
+        struct leaks_row *rows = leaks_places(&m->leaks, m->symbols, &options, &count);
+
+        for (uint32_t i = 0; i < count && i < SUMMARY_TOP; i++)
+                m->top[m->top_count++] = (struct summary_top){ rows[i].stack->site, rows[i].own,
+                                                               rows[i].hanging };
+        free(rows);
+}
+
 void summary_find_top(struct summary *m)
 {
-        const struct leaks *l = &m->leaks;
-
-        m->lost = l->sums[PROFILE_LEAK_DEFINITE].blocks != 0;
-        for (uint32_t i = 0;
-             m->lost && i < l->count && l->rows[i].leak == PROFILE_LEAK_DEFINITE && i < SUMMARY_TOP;
-             i++)
-                m->top[m->top_count++] = (struct summary_top){ l->rows[i].stack->site,
-                                                               l->rows[i].own, l->rows[i].hanging };
+        m->lost = m->leaks.sums[PROFILE_LEAK_DEFINITE].blocks != 0;
+        if (m->lost)
+                summary_find_lost(m);
         for (uint32_t i = 1; i < m->p->site_count; i++) {
                 const struct profile_site *site = &m->p->sites[i];
 

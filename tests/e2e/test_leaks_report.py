@@ -121,6 +121,12 @@ def test_a_place_is_told_once_and_ten_of_them(compiler, recorder):
     for kind, amount, blocks, function in told:
         assert (kind, amount, blocks) == ("definitely lost", size(done.truth.leaks[function]["definite"][0]), 9)
     assert text.count("      and 8 other stacks lead here (seep leaks -v)\n") == 10 and "\n2 more places: -n 0\n" in text
+    for n in range(2, 12):  # by even and odd; the first of them is in the stack
+        by = re.search(rf"place_{n} \[.*\n +(even|odd) \[(?:.*\n)*?.*lead here.*\n +(.*) by (even|odd) \[", text)
+        assert by and {by[1], by[3]} == {"even", "odd"}
+        assert by[2] == size((5 if by[3] == "even" else 4) * (1000 + 10 * n))
+    lines = re.findall(r"^ +\d\. .* 5 blocks  (place_\d+) .*<- even ", done.stderr.decode(), re.M)
+    assert lines == [f"place_{n}" for n in range(11, 6, -1)]
     assert text.count("and 144 B in 9 blocks reachable only through them\n") == 10
     assert "through those (--show indirect)\n" in text and max(map(len, text.splitlines()[1:])) <= 80
     assert len(entries(leaks("-n", "0", file_of(done)).stdout)) == 12
