@@ -161,7 +161,7 @@ def check_asan(count):
 
 
 # A build that needs nothing but libelf, libdw and zstd.
-LEFT_OUT = [f"-D{feature}=disabled" for feature in ("page", "sqlite", "top", "push", "debuginfod", "demangle")]
+LEFT_OUT = [f"-D{feature}=disabled" for feature in ("page", "sqlite", "top", "push", "debuginfod", "demangle", "inject")]
 
 
 def check_core(count):
