@@ -122,16 +122,20 @@ static void level_add_inner(struct tree *t, struct tree_level *l, uint32_t node)
 {
         const struct branches_node *nodes = t->calls.nodes.list;
         struct tree_item own = { node, true, t->sums[node].bytes, t->sums[node].count };
-        uint32_t left = nodes[node].children;
+        uint32_t room = nodes[node].children, left = room;
 
-        l->item_count = l->item_room = left;
-        l->items = heap_zero(left, sizeof *l->items);
+        l->item_room = room;
+        l->items = heap_zero(room, sizeof *l->items);
         for (uint32_t i = nodes[node].first; i; i = nodes[i].next) { /* the last one comes first */
+                if (!t->sums[i].bytes && !t->sums[i].count) /* recursion went elsewhere */
+                        continue;
                 l->items[--left] = (struct tree_item){ i, false, t->sums[i].bytes,
                                                        t->sums[i].count };
                 own.bytes -= t->sums[i].bytes;
                 own.count -= t->sums[i].count;
         }
+        l->item_count = room - left;
+        memmove(l->items, l->items + left, l->item_count * sizeof *l->items);
         if (l->item_count && select_weight(t->sel, own.bytes, own.count) > 0)
                 level_add(l, own);
 }

@@ -199,6 +199,12 @@ def test_recursion_is_no_caller(recording):
     assert text.count("walk(int)") == 1
 
 
+def test_a_line_that_recursion_left_empty_is_not_shown(compiler, recorder):
+    done = recorder.record(compiler.build("places.c"), "9")
+    text = report(done.profile.path, "--threshold=0")
+    assert "place_11" in text and "odd" in text and "(0B, 0x)" not in text
+
+
 def test_callers_by_expression(recording):
     text = report(recording, "--callers=^(leak|cac)", "--cost=live")
     assert text.startswith(f"through ^(leak|cac): {ROUNDS * LEAK + 10 * CACHE:,}B of ")
