@@ -23,6 +23,8 @@
 #define LEAVE_TIMES 40u       /* that threads are given to come out of the agent */
 #define LEAVE_NAP_US 500u
 #define LEAVE_NAP_MOST_US 100000u
+#define ENTER_TIMES 50u       /* the same, of an agent that a killed seep left */
+#define ENTER_NAP_US 10000u
 
 /* ---- opening and closing ---- */
 
@@ -365,6 +367,11 @@ static bool enter(struct inject *j, struct err *e)
         if (why)
                 return trouble(e, j->pid, why);
         if (there && !clear(j)) {
+                j->inside = j->tries > 0;
+                if (j->inside) {
+                        remote_end(&j->remote);
+                        return false;
+                }
                 j->room->given_up = 1;
                 write_room(j);
                 there = false;
@@ -425,14 +432,17 @@ bool inject_enter(pid_t pid, const struct inject_request *q, struct inject_resul
         j.hold = &h;
         j.request = q;
         j.out = out;
-        if (good && prepare(&j, e)) {
+        good = good && prepare(&j, e);
+        j.inside = good;
+        for (j.tries = ENTER_TIMES; j.inside; j.tries--) {
+                j.inside = false;
                 priority_raise(&priority, gettid());
                 good = hold_all(&h, pid, e) && is_stopped_whole(&h, e) && enter(&j, e);
                 hold_release(&h);
                 out->pause_ns = clock_now_ns() - h.since_ns;
                 priority_restore(&priority);
-        } else {
-                good = false;
+                if (j.inside)
+                        usleep(ENTER_NAP_US);
         }
         inject_close(&j);
         return good;

@@ -51,6 +51,8 @@ struct inject {
         uint64_t words_at;        /* where that is */
         const struct inject_request *request;
         struct inject_result *out;
+        uint32_t tries; /* left to threads that are inside of an older agent; INSIDE: one is */
+        bool inside;
 };
 
 /* ---- inject_place.c ---- */

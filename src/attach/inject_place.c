@@ -11,7 +11,7 @@
 #define REACH (2047ull << 20) /* of a jump, with something to spare */
 #define LOWEST 0x10000ull
 #define HIGHEST 0x7ffffffff000ull
-#define HEAP_ROOM (1ull << 30) /* that is left to grow */
+#define GROWTH (1ull << 30) /* room that is left to the heap, and to the stack below it */
 
 static bool reaches(uint64_t start, uint64_t bytes, uint64_t near)
 {
@@ -27,10 +27,10 @@ static uint64_t gap_below(const struct mappings *m, uint32_t i, uint64_t bytes)
         uint64_t end = i < m->count ? m->at[i].start : HIGHEST;
         uint64_t start = i ? m->at[i - 1].end : LOWEST;
 
-        if (i && strcmp(m->at[i - 1].path, "[heap]") == 0)
-                start += HEAP_ROOM;
+        if (i && strncmp(m->at[i - 1].path, "[heap]", 6) == 0)
+                start += GROWTH;
         if (i < m->count && strncmp(m->at[i].path, "[stack", 6) == 0)
-                return 0; /* grows down */
+                end = end > GROWTH ? end - GROWTH : 0;
         start = start < LOWEST ? LOWEST : start;
         return start + bytes + 2 * page_bytes() <= end ? end - bytes - page_bytes() : 0;
 }

@@ -376,10 +376,6 @@ static void changed(pid_t tid, int status)
 
 /* ---- orders ---- */
 
-#define TRACE_OPTIONS                                                                          \
-        (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |                    \
-         PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
-
 static void trace(pid_t pid)
 {
         struct keeper_answer answer = { .good = 1 };

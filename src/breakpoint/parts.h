@@ -58,6 +58,10 @@ struct area {
         uint32_t used; /* slots */
 };
 
+#define TRACE_OPTIONS                                                                          \
+        (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |                    \
+         PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
+
 #define SLOT_BYTES 32u
 #define AREA_BYTES (64u << 10)
 

@@ -23,6 +23,7 @@
 
 #include "attach/mappings.h"
 #include "attach/procfs.h"
+#include "attach/sandbox.h"
 #include "base/heap.h"
 
 #define INT3 0xcc
@@ -154,6 +155,14 @@ static bool to_call(struct task *t)
         return good;
 }
 
+/* Filters of system calls (seccomp) might end the program for our call.  false: they stay. */
+static bool suspend_filters(const struct task *t)
+{
+        return ptrace(PTRACE_SETOPTIONS, t->tid, 0, TRACE_OPTIONS | PTRACE_O_SUSPEND_SECCOMP) ==
+                       0 ||
+               sandbox_is_ours(t->tid);
+}
+
 /* Make T, which stands at a breakpoint, call the kernel.  Its signals wait meanwhile. */
 static bool remote_call(struct task *t, const uint64_t *arguments, uint64_t *result)
 {
@@ -161,6 +170,8 @@ static bool remote_call(struct task *t, const uint64_t *arguments, uint64_t *res
         uint64_t mask = 0, all = ~0ull;
         bool good;
 
+        if (!suspend_filters(t))
+                return false;
         ptrace(PTRACE_GETSIGMASK, t->tid, sizeof mask, &mask);
         ptrace(PTRACE_SETSIGMASK, t->tid, sizeof all, &all);
         r.rip = t->target->call;
@@ -177,6 +188,7 @@ static bool remote_call(struct task *t, const uint64_t *arguments, uint64_t *res
         *result = r.rax;
         ptrace(PTRACE_SETREGS, t->tid, 0, &t->registers);
         ptrace(PTRACE_SETSIGMASK, t->tid, sizeof mask, &mask);
+        ptrace(PTRACE_SETOPTIONS, t->tid, 0, TRACE_OPTIONS);
         return good;
 }
 

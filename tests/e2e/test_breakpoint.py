@@ -107,6 +107,14 @@ def test_signals_and_traps_are_the_programs_own(stops, recorder):
     assert (own["allocations"], own["live_blocks"]) == (5 + 6 + 1, 0)
 
 
+def test_filters_of_system_calls_do_not_meet_ours(compiler, recorder):
+    """mmap is the end of it, and we need pages near its code."""
+    program = compiler.build("late_blocks.c", flags=PLAIN)
+    bare = recorder.bare(program)
+    seen = recorder.record(program, options=ENGINE)
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status) == (b"begin\nend\n", 3)
+
+
 @pytest.mark.parametrize("how", ["-static", "-static-pie"])
 def test_static_programs(compiler, recorder, how):
     program = compiler.build("realloc_forms.c", flags=(*PLAIN, how))

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach/inject_parts.h"
 #include "attach/patch.h"
 #include "tap.h"
 
@@ -452,7 +453,28 @@ TEST(functions_of_libraries_are_moved_with_what_they_refer_to)
         try_library("/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0");
 }
 
-TAP_MAIN(functions_of_many_shapes_lead_to_the_hook_and_still_work, a_hook_may_be_anywhere,
+/* Of what grows, heap and stack, some room stays free; beyond that, gaps are used. */
+TEST(gaps_are_found_on_both_sides_but_not_where_something_grows)
+{
+        const char *text = "400000000000-500000001000 r-xp 00000000 00:00 0\n"
+                           "500000010000-500000020000 rw-p 00000000 00:00 0    [heap]\n"
+                           "5000a0000000-5000b0000000 r-xp 00000000 00:00 0    /a/library\n"
+                           "600000000000-6ffffffff000 ---s 00000000 00:00 0    /memfd:seep-ledger\n"
+                           "6ffffffff000-700000001000 r-xp 00000000 00:00 0    /another/library\n"
+                           "700100000000-700100021000 rw-p 00000000 00:00 0    [stack]\n";
+        struct mappings maps;
+        uint64_t at;
+
+        mappings_parse(&maps, text);
+        at = inject_gap(&maps, 0x500000000000, 1 << 20);
+        is_true(at > 0x500000020000 + (1ull << 30) && at < 0x5000a0000000);
+        at = inject_gap(&maps, 0x700000000000, 1 << 20);
+        is_true(at >= 0x700000001000 && at + (1 << 20) < 0x700100000000 - (1ull << 30));
+        mappings_free(&maps);
+}
+
+TAP_MAIN(gaps_are_found_on_both_sides_but_not_where_something_grows,
+         functions_of_many_shapes_lead_to_the_hook_and_still_work, a_hook_may_be_anywhere,
          what_cannot_be_patched_is_told, padding_is_used_when_it_is_certain,
          threads_inside_are_moved_there_and_back, functions_of_the_c_library_work_when_moved,
          functions_of_libraries_are_moved_with_what_they_refer_to)
