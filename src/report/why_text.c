@@ -178,7 +178,7 @@ static void write_block(const struct why *w, struct str *out)
         str_text(out, ", allocated at ");
         text_time(out, b->birth_ms);
         str_text(out, " by\n  ");
-        block_origin_write(w->p, block_origin_of(w->p, w->s, b->site), WHY_COLUMNS - 14, out);
+        block_origin_calls(w->p, w->s, b->site, WHY_COLUMNS - 14, out);
         str_format(out, " (site #%" PRIu32 ")\n", b->site);
 }
 

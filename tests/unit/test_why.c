@@ -57,7 +57,7 @@ TEST(the_path_goes_from_the_root_to_the_block)
         text = say(&p, address_of(5), 0, false, false, &held);
         is_true(held);
         is_text(text, "0x10500: 100 bytes, allocated at 50 ms by\n"
-                      "  parse [/src/a.c:10] (site #1)\n"
+                      "  parse [/src/a.c:10] <- load [/src/l.c:7] (site #1)\n"
                       "\n"
                       "data at prog+0x600010\n"
                       "  ->                100 B, parse [/src/a.c:10]                  0x10300\n"
