@@ -228,6 +228,19 @@ bool fault_release(struct thread *t, const struct ledger_block *block, uint64_t 
         return false;
 }
 
+/* Some allocators have one function for free and operator delete.  A patch at its start does not
+ * tell by which of its names it was called, so nothing can be said about that. */
+bool fault_has_names(void)
+{
+#ifdef SEEP_INJECTED
+        uintptr_t one = (uintptr_t)real.delete_, all = (uintptr_t)real.delete_array_;
+
+        return !one || (one != all && one != (uintptr_t)real.free_ && all != (uintptr_t)real.free_);
+#else
+        return true;
+#endif
+}
+
 void fault_mismatch(struct thread *t, const struct ledger_block *block, uint64_t address,
                     const struct book_release *r, struct arch_state caller)
 {
@@ -236,6 +249,6 @@ void fault_mismatch(struct thread *t, const struct ledger_block *block, uint64_t
         if (agent.head->attached && is_early(LEDGER_BLOCK_BIRTH_MS(*block)))
                 /* Of an operator new that was called before we came: only its malloc was seen. */
                 return;
-        if (f.type)
+        if (f.type && fault_has_names())
                 note(t, &f, address, caller);
 }

@@ -24,6 +24,9 @@ void fault_note(struct thread *t, enum ledger_error_type type, const struct ledg
 bool fault_release(struct thread *t, const struct ledger_block *block, uint64_t address,
                    uint32_t family, struct arch_state caller);
 
+/* Whether it is known by which function something is released. */
+bool fault_has_names(void);
+
 /* The live BLOCK at ADDRESS may not be released by R: note what does not fit, if anything. */
 void fault_mismatch(struct thread *t, const struct ledger_block *block, uint64_t address,
                     const struct book_release *r, struct arch_state caller);

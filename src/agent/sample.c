@@ -136,7 +136,7 @@ void sample_free(struct thread *t, void *address, uint32_t family, struct arch_s
         if (agent.special & SPECIAL_POOLS)
                 pool_range_gone(t, (uintptr_t)address, (uintptr_t)address + LEDGER_BLOCK_SIZE(*b),
                                 LEDGER_BLOCK_SITE(*b), caller);
-        if (book_family(book_kind(&agent_book, b)) != family)
+        if (book_family(book_kind(&agent_book, b)) != family && fault_has_names())
                 fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uintptr_t)address, family, caller);
         gone = *b;
         shadow_bury(b, agent_now_ms());

@@ -126,8 +126,14 @@ static uint64_t address_of(const struct functions *f, const struct code *c, cons
 
 static void set_entry(struct target *t, uint16_t entry, uint64_t at)
 {
+        const struct point *p;
+
         if (!at || !entry_wanted(entry, tracer.wishes->flags))
                 return;
+        p = point_find(t, at);
+        if (p && p->what == POINT_ENTRY && entries[entry].does == DOES_FREE &&
+            book_family(entries[p->entry].kind) != book_family(entries[entry].kind))
+                t->nameless = true;
         point_set(t, at, entries[entry].does >= DOES_EXIT ? POINT_EXIT : POINT_ENTRY, entry);
         if (entry == ENTRY_MALLOC && !t->book.head->allocator)
                 t->book.head->allocator = at;

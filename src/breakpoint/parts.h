@@ -89,6 +89,7 @@ struct target {
         bool recorded;  /* else breakpoints do nothing */
         bool told;      /* hello was said */
         bool glibc;
+        bool nameless; /* free and delete are one function: which was called is not known */
         uint64_t stack_start; /* of the first thread */
         struct book book;
 

@@ -293,6 +293,7 @@ struct target *target_forked(const struct target *parent, pid_t child)
         struct target *t = target_new(child);
 
         t->glibc = parent->glibc;
+        t->nameless = parent->nameless;
         t->call = parent->call;
         t->stack_start = parent->stack_start;
         if (parent->area_count) {

@@ -160,3 +160,19 @@ def test_a_static_rust_program_is_recorded(recorder, tmp_path, need):
     assert seen.status == 0 and seen.stdout == b"66016\n"
     assert engine(seen) == "inject"
     assert seen.profile.below("boxes::make")["bytes_allocated"] == 66016
+
+
+@pytest.mark.parametrize("engine", ["inject", "breakpoint"])
+@pytest.mark.parametrize("library", ["tcmalloc", "mimalloc"])
+def test_one_function_for_free_and_delete_is_no_mismatch(recorder, tmp_path, library, engine):
+    source, program = tmp_path / "deletes.cc", tmp_path / "deletes"
+    source.write_text("int main() { for (int i = 0; i < 9; i++) {\n"
+                      "int *volatile p = new int[9]; delete[] p;\n"
+                      "int *volatile q = new int; delete q; } }\n")
+    built = subprocess.run(["g++", "-O1", "-o", program, source, f"-l{library}"], timeout=DEADLINE,
+                           capture_output=True)
+    if built.returncode:
+        pytest.skip(f"lib{library} is not installed")
+    seen = recorder.record(program, options=("--engine", engine))
+    assert seen.status == 0 and seen.profile.own(program)["allocations"] == 18
+    assert seen.profile.errors == [] and seen.profile.totals["mismatched"] == 0
