@@ -93,16 +93,19 @@ __attribute__((constructor)) static void register_quick_exit(void)
                 real.cxa_at_quick_exit(leave, NULL);
 }
 
+/* First of all there is something for a second thread to find: looking takes milliseconds. */
 __attribute__((destructor)) static void register_exit(void)
 {
-        if (agent_on()) {
+        bool on = agent_on();
+        bool wanted = (agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)) != 0;
+        bool registered = wanted && real.gnu_get_libc_version && real.cxa_atexit &&
+                          real.cxa_atexit(leave, NULL, NULL) == 0;
+
+        if (on) {
                 journal_look();
                 apart_settle();
         }
         LOOK();
-        if (!(agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)))
-                return;
-        if (!real.gnu_get_libc_version || !real.cxa_atexit ||
-            real.cxa_atexit(leave, NULL, NULL) != 0)
+        if (wanted && !registered)
                 LEAVE();
 }

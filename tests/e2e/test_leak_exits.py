@@ -19,15 +19,30 @@ def program(compiler, build=BUILDS[0], tool="seep"):
     return build_for(tool, compiler, "leak_exits.c", build)
 
 
+def check_way(tool, recorder, built, way):
+    """Of two threads that call exit() at once, glibc before 2.41 may let one end the process while the other is on its
+    way to the first function that anybody could have registered.  This is said; another try must be searched."""
+    if (tool, way) == ("seep", "two_threads"):
+        for _ in range(5):
+            seen = recorder.record(built, way)
+            assert seen.status == 5
+            if seen.profile.json["leaks"]["scanned"]:
+                break
+            assert b"without going through the C library" in b" ".join(seen.stderr.split())
+        check_verdicts(tool, seep_verdicts(seen.folder / "out.seep", seen.truth.leaks), seen.truth.leaks)
+    else:
+        check(tool, recorder, built, way, status=5)
+
+
 @pytest.mark.parametrize("tool,way", CASES)
 def test_ways_to_end(compiler, recorder, tool, way):
-    check(tool, recorder, program(compiler, tool=tool), way, status=5)
+    check_way(tool, recorder, program(compiler, tool=tool), way)
 
 
 @every_build
 @pytest.mark.parametrize("way", WAYS)
 def test_ways_to_end_of_every_build(compiler, recorder, build, way):
-    check("seep", recorder, program(compiler, build), way, status=5)
+    check_way("seep", recorder, program(compiler, build), way)
 
 
 SIGNALS = {"int": "INT", "term": "TERM", "hup": "HUP", "quit": "QUIT", "abort": "ABRT", "segv": "SEGV", "bus": "BUS", "fpe": "FPE", "ill": "ILL",
