@@ -13,7 +13,8 @@ import pytest
 
 from harness import DEADLINE, SEEP, clean_environment, wait_until
 
-THREAD_DATA = (280, 296)  # bytes of what the loader gets for each thread
+# Bytes of what the loader gets for each thread, 280 or 296; in a hole that is 16 larger malloc leaves nothing over.
+THREAD_DATA = (280, 296, 312)
 
 
 @contextmanager
