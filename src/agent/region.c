@@ -90,13 +90,7 @@ static bool region_insert(const struct ledger_region *r)
                 region_lost();
                 return false;
         }
-        to->start = r->start;
-        to->ticket = r->ticket;
-        to->site = r->site;
-        to->birth_ms = r->birth_ms;
-        to->thread = r->thread;
-        to->flags = r->flags;
-        __atomic_store_n(&to->end, r->end, __ATOMIC_RELEASE);
+        count_region(to, r);
         return true;
 }
 

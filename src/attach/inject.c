@@ -88,16 +88,6 @@ static bool is_stopped_whole(const struct hold *h, struct err *e)
 
 /* ---- the image in the process ---- */
 
-static bool read_maps(struct inject *j)
-{
-        mappings_free(&j->maps);
-        j->maps_text.length = 0;
-        if (!procfs_text(j->pid, j->memory.tid, "maps", &j->maps_text))
-                return false;
-        mappings_parse(&j->maps, str_get(&j->maps_text));
-        return true;
-}
-
 /* The words and the room of the image at BASE. */
 static bool read_words(struct inject *j, uint64_t base)
 {
@@ -122,7 +112,7 @@ static bool is_ours(struct inject *j, const struct mapping *m)
 /* Of an earlier time; then its words and room are in J. */
 static bool find_image(struct inject *j)
 {
-        for (uint32_t i = 0; read_maps(j) && i < j->maps.count; i++)
+        for (uint32_t i = 0; inject_maps(j) && i < j->maps.count; i++)
                 if (is_ours(j, &j->maps.at[i])) {
                         j->image.base = j->maps.at[i].start;
                         return true;

@@ -57,6 +57,9 @@ struct inject {
 
 /* ---- inject_place.c ---- */
 
+/* Read the mappings as they are now: j->maps. */
+bool inject_maps(struct inject *j);
+
 /* A free place for BYTES from which NEAR can be reached by a jump; 0: there is none. */
 uint64_t inject_gap(const struct mappings *m, uint64_t near, uint64_t bytes);
 

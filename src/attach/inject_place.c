@@ -55,7 +55,7 @@ uint64_t inject_gap(const struct mappings *m, uint64_t near, uint64_t bytes)
         return 0;
 }
 
-static bool refresh_maps(struct inject *j)
+bool inject_maps(struct inject *j)
 {
         mappings_free(&j->maps);
         j->maps_text.length = 0;
@@ -67,7 +67,7 @@ static bool refresh_maps(struct inject *j)
 
 uint64_t inject_map(struct inject *j, struct inject_wish w, struct err *e)
 {
-        uint64_t at = refresh_maps(j) ? inject_gap(&j->maps, w.near, w.bytes) : 0;
+        uint64_t at = inject_maps(j) ? inject_gap(&j->maps, w.near, w.bytes) : 0;
         struct arch_call call = { ARCH_SYS_MMAP,
                                   { at, w.bytes, (uint64_t)w.protection,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,

@@ -67,6 +67,18 @@ static inline void count_carve(struct book *k, struct book_writer *w, struct led
         w->slot->free_bytes += (uint64_t)bytes;
 }
 
+/* R into the free place TO, which is taken for readers when its end is there. */
+static inline void count_region(struct ledger_region *to, const struct ledger_region *r)
+{
+        to->start = r->start;
+        to->ticket = r->ticket;
+        to->site = r->site;
+        to->birth_ms = r->birth_ms;
+        to->thread = r->thread;
+        to->flags = r->flags;
+        __atomic_store_n(&to->end, r->end, __ATOMIC_RELEASE);
+}
+
 /* BYTES were mapped at the site of C, or unmapped (WHOLE: to its end).  Mappings are no part of the
  * heap's maximum. */
 static inline void count_map(struct book *k, struct ledger_counter *c, uint64_t bytes)

@@ -27,7 +27,6 @@ static bool insert(struct target *t, const struct ledger_region *r)
 {
         struct ledger_head *h = t->book.head;
         uint32_t i = 0;
-        struct ledger_region *to;
 
         while (i < h->region_count && regions(t)[i].end)
                 i++;
@@ -39,14 +38,7 @@ static bool insert(struct target *t, const struct ledger_region *r)
                 }
                 h->region_count++;
         }
-        to = &regions(t)[i];
-        to->start = r->start;
-        to->ticket = r->ticket;
-        to->site = r->site;
-        to->birth_ms = r->birth_ms;
-        to->thread = r->thread;
-        to->flags = r->flags;
-        __atomic_store_n(&to->end, r->end, __ATOMIC_RELEASE);
+        count_region(&regions(t)[i], r);
         return true;
 }
 

@@ -160,6 +160,15 @@ static int exit_status(int status)
         return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Until there is nothing more to record. */
+static void observe(struct run *r, struct session *s, pid_t pid, struct session_end *end)
+{
+        r->started = true;
+        push_program(r->push, (uint32_t)pid);
+        session_run(s, pid, end);
+        r->recorded(r, end);
+}
+
 static int run(struct run *r, const struct session_options *options, const char *file)
 {
         struct spawn_request request = { .file = file, .argv = r->program_argv,
@@ -183,10 +192,7 @@ static int run(struct run *r, const struct session_options *options, const char 
                 session_close(s);
                 return message_error(&e);
         }
-        r->started = true;
-        push_program(r->push, (uint32_t)pid);
-        session_run(s, pid, &end);
-        r->recorded(r, &end);
+        observe(r, s, pid, &end);
         if (end.running)
                 session_wait(s, &end);
         session_close(s);
@@ -303,10 +309,7 @@ static int attach(struct run *r, const struct session_options *options, pid_t pi
                 session_close(s);
                 return message_error(&e);
         }
-        r->started = true;
-        push_program(r->push, (uint32_t)pid);
-        session_run(s, pid, &end);
-        r->recorded(r, &end);
+        observe(r, s, pid, &end);
         session_close(s);
         return 0;
 }
