@@ -2,7 +2,8 @@
 /*
  * thin.c -- a ledger that has little room left is written to more seldom (record --limit-ledger).
  *
- * Keeps:  a step is made by one thread: whoever comes meanwhile goes on, and the next look will do.
+ * Keeps:  a step is made by one thread, in no time: whoever comes meanwhile goes on.  Any thread
+ *         looks whether one is due, so that no one waits for a thread that was held up.
  *
  * How much memory is behind the ledger is known to the kernel, and the observer asks it now and
  * then (head->look).  What came since is at most what was opened for writing since, and at most a
@@ -187,18 +188,16 @@ static uint64_t count_present(const uint8_t *at, uint64_t bytes, bool *good)
 }
 
 /* False: the kernel cannot be asked. */
-static bool look(void)
+static bool look(struct ledger_look *now)
 {
-        struct ledger_look now = { .thin_count = LOAD(&agent.head->thin_count),
-                                   .events = event_count(), .opened = opened_bytes() };
         bool good = !agent.sandboxed && !is_swapping();
 
+        *now = (struct ledger_look){ .thin_count = LOAD(&agent.head->thin_count),
+                                     .events = event_count(), .opened = opened_bytes() };
         for (int part = 0; part < LEDGER_PARTS && good; part++)
-                now.present += SYS_PAGE * count_present(arena_at(part),
-                                                        LOAD(&agent.head->part[part].committed),
-                                                        &good);
-        if (good)
-                own = now;
+                now->present += SYS_PAGE * count_present(arena_at(part),
+                                                         LOAD(&agent.head->part[part].committed),
+                                                         &good);
         return good;
 }
 
@@ -229,22 +228,13 @@ static void begin_step(uint32_t number)
                 note_pages(); /* which takes a while, and others go on */
 }
 
-/* Whether the next step is due, by a look of our own; *PRESENT is what is known to be
- * there.  Where we cannot look, *SIZE is a bound from above: then one step for each look
- * that the observer takes. */
-static bool is_due(uint64_t *size, uint64_t *present)
+/* The observer has looked since the last time.  Where we cannot look ourselves there is one step
+ * for each look of its. */
+static bool has_news(void)
 {
         static uint64_t seen_opened, seen_events;
         const struct ledger_look *theirs = &agent.head->look;
-        uint64_t at = LOAD(&agent.head->thin_at);
 
-        *present = LOAD(&theirs->present);
-        if (size_since(&own) < at)
-                return false;
-        if (look()) {
-                *size = *present = own.present;
-                return own.present + agent.ledger_limit / LOOK_NEAR >= at;
-        }
         if (LOAD(&agent.head->thin_count) && LOAD(&theirs->opened) == seen_opened &&
             LOAD(&theirs->events) == seen_events)
                 return false;
@@ -253,19 +243,50 @@ static bool is_due(uint64_t *size, uint64_t *present)
         return true;
 }
 
-static void step(uint64_t size)
+/* Another thread may have made the step meanwhile. */
+static bool may_be_due(uint64_t size)
+{
+        uint64_t at = LOAD(&agent.head->thin_at);
+
+        return at && size >= at && !LOAD(&agent.head->thin_full) && size_since(&own) >= at;
+}
+
+/* PRESENT is what is known to be there, SIZE what there may be. */
+static void step(uint64_t size, uint64_t present)
 {
         uint32_t count = LOAD(&agent.head->thin_count);
-        uint64_t present;
 
-        if (!agent.head->thin_at || size < LOAD(&agent.head->thin_at) ||
-            LOAD(&agent.head->thin_full) || !is_due(&size, &present))
-                return;
         if (count && (present >= agent.ledger_limit || count == LEDGER_THINS))
                 STORE(&agent.head->thin_full, 1);
         else
                 begin_step(count);
         set_next(size);
+}
+
+/* By a look of our own, or, where that cannot be, by SIZE, which is a bound from above. */
+static void step_if_due(uint64_t size, const struct ledger_look *now, bool looked)
+{
+        uint32_t count = LOAD(&agent.head->thin_count);
+
+        if (!looked) {
+                if (may_be_due(size) && has_news())
+                        step(size, LOAD(&agent.head->look.present));
+                return;
+        }
+        own = *now;
+        if (now->thin_count == count && !LOAD(&agent.head->thin_full) &&
+            now->present + agent.ledger_limit / LOOK_NEAR >= LOAD(&agent.head->thin_at))
+                step(now->present, now->present);
+}
+
+static bool take_lock(void)
+{
+        return !__atomic_exchange_n(&thin_lock, 1, __ATOMIC_ACQUIRE);
+}
+
+static void give_lock(void)
+{
+        __atomic_store_n(&thin_lock, 0, __ATOMIC_RELEASE);
 }
 
 void thin_start(void)
@@ -285,15 +306,23 @@ void thin_start(void)
 void thin_check(void)
 {
         uint64_t size = agent.ledger_limit ? size_since(&agent.head->look) : 0;
+        struct ledger_look now;
+        bool wanted, looked;
 
         if (size < LOAD(&agent.head->thin_at) || !size)
                 return;
         if (!LOAD(&agent.head->thin_count) && (agent.sandboxed || is_swapping()))
                 STORE(&noted, NULL);
-        if (__atomic_exchange_n(&thin_lock, 1, __ATOMIC_ACQUIRE))
+        if (!take_lock())
                 return;
-        step(size);
-        __atomic_store_n(&thin_lock, 0, __ATOMIC_RELEASE);
+        wanted = may_be_due(size);
+        give_lock();
+        /* Looking takes a while, and a thread may be held up in it: no other waits for it. */
+        looked = wanted && look(&now);
+        if (!wanted || !take_lock())
+                return;
+        step_if_due(size, &now, looked);
+        give_lock();
 }
 
 void thin_end(enum ledger_stop reason)
@@ -305,7 +334,7 @@ void thin_end(enum ledger_stop reason)
         __atomic_compare_exchange_n(&agent.head->stop_reason, &none, reason, false,
                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         STORE(&agent.head->thin_full, 1);
-        if (__atomic_exchange_n(&thin_lock, 1, __ATOMIC_ACQUIRE))
+        if (!take_lock())
                 return; /* whoever has it makes the step, or one is made already */
         if (!LOAD(&agent.head->thin_count)) {
                 if (!agent.sample && !agent.ledger_limit)
@@ -314,7 +343,7 @@ void thin_end(enum ledger_stop reason)
                 /* Nothing is recorded, but all of it counted. */
                 STORE(&agent.head->thin[0].mean, 1);
         }
-        __atomic_store_n(&thin_lock, 0, __ATOMIC_RELEASE);
+        give_lock();
 }
 
 void thin_forked(void)
