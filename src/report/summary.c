@@ -117,13 +117,13 @@ void summary_peak(struct summary *m)
                         str_text(m->out, WHAT_IS_MORE);
         }
         str_char(m->out, '\n');
-        if (!m->peak_site)
+        if (!m->peak.site)
                 return;
         start = m->out->length;
         str_format(m->out, "%*s", SUMMARY_INDENT, "");
-        text_share(m->out, (double)m->p->sites[m->peak_site].peak_bytes, (double)t->peak_bytes);
+        text_share(m->out, (double)m->peak.left.bytes, (double)t->peak_bytes);
         str_text(m->out, " of it: ");
-        summary_stack(m, m->p->sites[m->peak_site].node, start, 0);
+        summary_stack(m, m->p->sites[m->peak.site].node, start, 0);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         str_char(m->out, '\n');
 }
@@ -371,8 +371,8 @@ void summary_modules(struct summary *m)
 
         for (uint32_t i = 0; i < m->top_count; i++)
                 summary_mark_modules(m, m->top[i].site, met);
-        if (m->peak_site)
-                summary_mark_modules(m, m->peak_site, met);
+        if (m->peak.site)
+                summary_mark_modules(m, m->peak.site, met);
         for (uint32_t i = 0; i < p->module_count; i++) {
                 const char *path = p->modules[i].path;
 

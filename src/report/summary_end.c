@@ -17,25 +17,6 @@ enum { SUMMARY_REASON = 2 }; /* lines that tell why there was no search */
 
 /* ---- which stacks ---- */
 
-/* Insert SITE into the short sorted list, if it belongs there. */
-static void summary_rank(struct summary *m, uint32_t site)
-{
-        struct summary_top top = { .site = site,
-                                   .left = { m->p->sites[site].live_blocks,
-                                             m->p->sites[site].live_bytes } };
-        uint32_t at = m->top_count;
-
-        while (at && m->top[at - 1].left.bytes < top.left.bytes)
-                at--;
-        if (at == SUMMARY_TOP)
-                return;
-        if (m->top_count < SUMMARY_TOP)
-                m->top_count++;
-        for (uint32_t i = m->top_count - 1; i > at; i--)
-                m->top[i] = m->top[i - 1];
-        m->top[at] = top;
-}
-
 /* Lines that name the same are one. */
 static void summary_find_lost(struct summary *m)
 {
@@ -51,16 +32,18 @@ static void summary_find_lost(struct summary *m)
 
 void summary_find_top(struct summary *m)
 {
+        struct summary_top peak[SUMMARY_TOP];
+
         m->lost = m->leaks.sums[PROFILE_LEAK_DEFINITE].blocks != 0;
         if (m->lost)
                 summary_find_lost(m);
+        else
+                m->top_count = summary_places(m, SUMMARY_AT_END, m->top);
+        if (summary_places(m, SUMMARY_AT_PEAK, peak) && peak[0].left.bytes)
+                m->peak = peak[0];
         for (uint32_t i = 1; i < m->p->site_count; i++) {
-                const struct profile_site *site = &m->p->sites[i];
-
-                if (!LEDGER_KIND_IS_HEAP(site->kind))
+                if (!LEDGER_KIND_IS_HEAP(m->p->sites[i].kind))
                         continue;
-                if (!m->lost && site->live_blocks)
-                        summary_rank(m, i);
                 if (growth_was_freed(m->p, i, &m->growth[i])) {
                         m->grown_more += m->grown != 0;
                         m->grown = m->grown && m->growth[m->grown].bytes_per_s >=
@@ -68,8 +51,6 @@ void summary_find_top(struct summary *m)
                                            ? m->grown
                                            : i;
                 }
-                if (site->peak_bytes > (m->peak_site ? m->p->sites[m->peak_site].peak_bytes : 0))
-                        m->peak_site = i;
         }
 }
 

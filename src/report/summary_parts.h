@@ -2,7 +2,7 @@
 /*
  * summary_parts.h -- what the parts of the summary share.
  *
- * Room:   outside.  summary.c, summary_end.c and summary_verdicts.c only.
+ * Room:   outside.  summary.c, summary_end.c, summary_places.c and summary_verdicts.c only.
  */
 #ifndef SEEP_REPORT_SUMMARY_PARTS_H
 #define SEEP_REPORT_SUMMARY_PARTS_H
@@ -16,9 +16,10 @@
 
 enum { SUMMARY_LINES = 24, SUMMARY_COLUMNS = STACK_LINE_COLUMNS, SUMMARY_TOP = 5 };
 
-/* A stack that is named: where memory was lost or, when nothing was, where it was not freed. */
+/* A place that is named: where memory was lost or, when nothing was, where it was not freed, or
+ * what the peak was made of. */
 struct summary_top {
-        uint32_t site;
+        uint32_t site; /* the stack of it that has most */
         struct leaks_sum left, hanging;
 };
 
@@ -30,7 +31,7 @@ struct summary {
         size_t start; /* where the summary begins in it */
         struct summary_top top[SUMMARY_TOP];
         uint32_t top_count;
-        uint32_t peak_site;    /* with the largest part of the peak; 0 none */
+        struct summary_top peak; /* with the largest part of the peak; site 0: none */
         struct growth *growth; /* by site */
         uint32_t grown;        /* the site that grew fastest and was freed at the end; 0 none ... */
         uint32_t grown_more;   /* ... and how many other ones */
@@ -39,6 +40,11 @@ struct summary {
         struct selection sel;  /* for the leaks */
         struct leaks leaks;
 };
+
+/* The places with most heap at the end or at the peak, the largest first; returns how many. */
+enum summary_measure { SUMMARY_AT_END, SUMMARY_AT_PEAK };
+uint32_t summary_places(struct summary *m, enum summary_measure measure,
+                        struct summary_top top[SUMMARY_TOP]);
 
 /* Find the stacks to be named. */
 void summary_find_top(struct summary *m);

@@ -153,7 +153,7 @@ static void add_all(struct summary_verdicts *v, struct summary *m)
         add_rest(v, m);
         summary_peak(m);
         add_verdict(v, m,
-                    (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_PEAK, m->peak_site,
+                    (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_PEAK, m->peak.site,
                                               NULL });
         summary_calls(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_CALLS, 0, NULL });

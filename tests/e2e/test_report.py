@@ -350,3 +350,11 @@ def test_info_tells_what_the_file_holds(recording):
     done = subprocess.run([SEEP, "info", recording], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
     assert (done.returncode, done.stderr) == (0, "")
     assert "known" in done.stdout
+
+
+def test_a_line_of_the_summary_has_all_stacks_that_it_names(compiler, recorder):
+    seen = recorder.record(compiler.build("descent.c"))
+    text = report(seen.folder / "out.seep", "--summary")
+    assert re.search(r"60 % of it: leaf descent.c:\d+ <- down descent.c:\d+", text), text
+    lines = [line for line in text.splitlines() if re.match(r" +\d\. ", line)]
+    assert [re.split(r"  +", line.strip())[1:3] for line in lines] == [["58.6 KiB", "10 blocks"], ["39.1 KiB", "1 block"]], text
