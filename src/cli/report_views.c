@@ -11,6 +11,7 @@
 #include "export/report_csv.h"
 #include "export/report_json.h"
 #include "query/leaks.h"
+#include "query/merge.h"
 #include "query/owners.h"
 #include "query/survivors.h"
 #include "query/why.h"
@@ -70,6 +71,8 @@ static bool write_flat(struct scene *c)
                 .growing_first = c->r->view == REPORT_GROWTH, .limit = c->r->limit,
                 .color = c->color, .leaks = &leaks };
 
+        if (c->sel->fold)
+                merge_shown(c->sel, c->s);
         if (!find_leaks(c, options.key, &leaks))
                 return false;
         if (c->r->csv)

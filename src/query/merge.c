@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/lookup.h"
 #include "base/order.h"
 #include "base/table.h"
+#include "query/calltree.h"
 
 static int merge_compare(const void *a, const void *b)
 {
@@ -63,6 +65,59 @@ void merge_rows(struct selection *sel)
 {
         merge_part(sel, &sel->heap);
         merge_part(sel, &sel->mapped);
+}
+
+/* Rows of PART whose stacks are shown as the same node of SHOWN become one; TAKEN has, by site,
+ * the one that took it over. */
+static void merge_same(struct selection *sel, struct select_part *part, const uint32_t *shown,
+                       uint32_t *taken)
+{
+        struct lookup first = { 0 };
+        uint32_t kept = 0;
+
+        for (uint32_t i = 0; i < part->count; i++) {
+                struct select_row *row = &part->rows[i];
+                uint32_t *at = lookup_pair(&first, row->node > 1 ? shown[i] : 0,
+                                           (uint64_t)row->kind << 1 | (row->node == 1));
+
+                if (!*at) {
+                        part->rows[kept++] = *row;
+                        *at = kept;
+                        continue;
+                }
+                taken[row->site] = part->rows[*at - 1].site;
+                merge_add(&part->rows[*at - 1], row);
+        }
+        part->count = kept;
+        lookup_free(&first);
+        for (uint32_t i = 0; i < sel->profile->site_count; i++)
+                if (taken[sel->leaders[i]])
+                        sel->leaders[i] = taken[sel->leaders[i]];
+}
+
+void merge_shown(struct selection *sel, struct symbols *s)
+{
+        uint32_t *ends = heap_zero(sel->node_count, sizeof *ends);
+        uint32_t *taken = heap_zero(sel->profile->site_count, sizeof *taken);
+        struct select_part *parts[] = { &sel->heap, &sel->mapped };
+        struct calltree calls;
+
+        calltree_start(&calls, sel->profile, s, CALLTREE_BY_LINE);
+        for (unsigned k = 0; k < 2; k++) {
+                uint32_t *shown = heap_zero(parts[k]->count, sizeof *shown);
+
+                for (uint32_t i = 0; i < parts[k]->count; i++) {
+                        struct wrapper_frame from = { parts[k]->rows[i].node,
+                                                      parts[k]->rows[i].level };
+
+                        shown[i] = calltree_add(&calls, sel, ends, from);
+                }
+                merge_same(sel, parts[k], shown, taken);
+                free(shown);
+        }
+        calltree_free(&calls);
+        free(taken);
+        free(ends);
 }
 
 /* ---- stacks that are equal in their N innermost frames, made one (--depth-merge) ---- */

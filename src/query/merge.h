@@ -10,6 +10,10 @@
 /* The row of the smallest site takes the others over and becomes their leader. */
 void merge_rows(struct selection *sel);
 
+/* Rows whose stacks look the same, line by line, where some frames are not shown (fold.h).  Before
+ * anything was made from the rows. */
+void merge_shown(struct selection *sel, struct symbols *s);
+
 /* Add the numbers of ROW to those of TO. */
 void merge_add(struct select_row *to, const struct select_row *row);
 

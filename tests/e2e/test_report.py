@@ -358,3 +358,12 @@ def test_a_line_of_the_summary_has_all_stacks_that_it_names(compiler, recorder):
     assert re.search(r"60 % of it: leaf descent.c:\d+ <- down descent.c:\d+", text), text
     lines = [line for line in text.splitlines() if re.match(r" +\d\. ", line)]
     assert [re.split(r"  +", line.strip())[1:3] for line in lines] == [["58.6 KiB", "10 blocks"], ["39.1 KiB", "1 block"]], text
+
+
+def test_stacks_that_look_the_same_are_one_entry(compiler, recorder):
+    file = recorder.record(compiler.build("descent.c")).folder / "out.seep"
+    entries = re.split(r"\n\n", report(file, "--flat").strip())[1:]
+    stacks = [re.findall(r"^ {8}(\w+)", entry, re.M) for entry in entries]
+    assert stacks == [["leaf", "down", "main"], ["single", "main"]]
+    assert "58.6 KiB" in entries[0] and "(10 stacks)" in entries[0] and "10 blocks" in entries[0]
+    assert report(file, "--flat", "--all-frames").count("leaf [") == 10
