@@ -145,7 +145,8 @@ static char *thread_name(const struct collect_input *in, uint32_t index,
                 return heap_text("unknown");
         if (index == LEDGER_THREAD_OTHERS)
                 return heap_text("other threads");
-        if (index < in->name_count && in->names[index].text[0])
+        if (index < in->name_count && in->names[index].text[0] &&
+            memcmp(in->names[index].before, t->name, sizeof t->name) == 0)
                 memcpy(name, in->names[index].text, sizeof in->names[index].text);
         else
                 memcpy(name, t->name, sizeof t->name);

@@ -19,6 +19,8 @@
 /* A thread's name as the kernel had it last; empty: never seen, the ledger's own is used. */
 struct collect_name {
         char text[16];
+        char before[16]; /* the ledger's, before the kernel was asked: where it has another one by
+                          * now, that is newer */
 };
 
 struct collect_input {

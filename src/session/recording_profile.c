@@ -34,14 +34,16 @@ void recording_read_names(struct recording *r)
         }
         for (uint32_t i = 0; i < slots && i < RECORDING_NAMES_AT_ONCE; i++) {
                 struct counters_slot slot;
-                /* Of the thread's entry: a slot that changes hands has the next one's already. */
-                uint32_t tid = 0;
+                struct ledger_thread thread;
 
                 counters_slot(&r->view, i, &slot);
-                view_read(&r->view, LEDGER_THREADS, slot.thread * sizeof(struct ledger_thread),
-                          &tid, sizeof tid);
-                if (slot.used && slot.thread < r->name_count && slot.tid == tid)
-                        process_thread_name(r->pid, slot.tid, r->names[slot.thread].text);
+                view_read(&r->view, LEDGER_THREADS, slot.thread * sizeof thread, &thread,
+                          sizeof thread);
+                /* A slot that changes hands has the next one's number already. */
+                if (!slot.used || slot.thread >= r->name_count || slot.tid != thread.tid)
+                        continue;
+                if (process_thread_name(r->pid, slot.tid, r->names[slot.thread].text))
+                        memcpy(r->names[slot.thread].before, thread.name, sizeof thread.name);
         }
 }
 
