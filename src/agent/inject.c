@@ -18,6 +18,7 @@
 #include "agent/bytes.h"
 #include "agent/real.h"
 #include "agent/sandbox.h"
+#include "agent/slot.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -49,6 +50,8 @@ struct wire_inject own_words = {
         .name_count = sizeof names / sizeof *names,
         .cells = (uintptr_t)own_cells,
         .room = (uintptr_t)room,
+        .slots = (uintptr_t)slot_table,
+        .slot_hooks = (uintptr_t)slot_hooks,
         .ledger = -1,
 };
 

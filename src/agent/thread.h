@@ -95,6 +95,7 @@ struct again {
 
 struct thread {
         uint64_t inside;
+        uint64_t pool_sp;     /* of who called the function of a pool that runs (hooks_slot.c); 0 */
         struct thread *owner; /* of a borrowed state: whom it was borrowed for */
         struct again again;   /* of top, where it is read for each allocation */
         struct check *checks; /* checks[0] never holds: comparing ends there */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "attach/custom.h"
 #include "attach/functions.h"
 #include "attach/patch.h"
 #include "attach/recognize.h"
@@ -31,20 +32,25 @@ static bool has_names(const char *file)
         return any;
 }
 
-/* A program with a loader defines malloc for itself and its libraries.  With operator new of its
- * own, which may well not call malloc, half of its blocks would be seen when they go and not when
- * they come: that is for the user to ask for. */
-static bool has_own_malloc(const char *file)
+/* A program with a loader defines malloc for itself and its libraries, or has an allocator whose
+ * functions have names of their own.  With operator new of its own, which may well not call malloc,
+ * half of its blocks would be seen when they go and not when they come: unless the allocator is one
+ * that we know, that is for the user to ask for.  NULL: neither. */
+static const char *own_allocator(const char *file)
 {
         static const char *const names[] = { "malloc", "_Znwm" };
         int fd = open(file, O_RDONLY | O_CLOEXEC);
         uint32_t found;
+        bool known;
 
         if (fd < 0)
-                return false;
+                return NULL;
         found = functions_exported(fd, names, 2);
+        known = custom_has_allocator(fd);
         close(fd);
-        return found == 1;
+        if (found == 1 || (found == 3 && known))
+                return "it defines malloc itself";
+        return !found && known ? "it uses an allocator other than malloc" : NULL;
 }
 
 /* Without a loader the functions can be found by the names in the file only. */
@@ -64,26 +70,40 @@ static bool check_static(const char *path, struct err *e)
                                           path);
 }
 
+static bool is_go(const char *file)
+{
+        int fd = open(file, O_RDONLY | O_CLOEXEC);
+        bool go = fd >= 0 && custom_is_go(fd);
+
+        if (fd >= 0)
+                close(fd);
+        return go;
+}
+
 bool engine_choose(struct engine_choice *c, const char *path, const struct program_user *user,
                    struct err *e)
 {
         struct program_image image;
         struct err unused = { 0 };
+        const char *why;
 
         c->why = NULL;
         if (!program_look(path, &image, e))
                 return false;
+        c->go = !program_is_static(&image.facts) && is_go(image.file);
         if (c->engine == ENGINE_AUTO && program_is_static(&image.facts))
                 c->why = "it is statically linked";
+        else if (c->engine == ENGINE_AUTO && c->custom)
+                c->why = "for --hook";
         else if (c->engine == ENGINE_AUTO && image.facts.is_elf && !image.facts.foreign &&
-                 has_own_malloc(image.file) && patch_is_possible(&unused))
-                c->why = "it defines malloc itself";
+                 (why = own_allocator(image.file)) && patch_is_possible(&unused))
+                c->why = why;
         if (c->engine == ENGINE_AUTO)
                 c->engine = c->why ? ENGINE_INJECT : ENGINE_PRELOAD;
         if (c->engine == ENGINE_PRELOAD)
                 return program_check(path, user, e);
         if (!program_check_written(path, user, e))
                 return false;
-        return program_is_static(&image.facts) ? check_static(image.file, e)
-                                               : patch_is_possible(e);
+        return program_is_static(&image.facts) && !c->custom ? check_static(image.file, e)
+                                                             : patch_is_possible(e);
 }

@@ -18,6 +18,8 @@ enum engine {
 
 struct engine_choice {
         enum engine engine; /* in: what is wished; out: not ENGINE_AUTO */
+        bool custom;        /* in: functions of its own are to be recorded (--hook) */
+        bool go;            /* out: it has code of Go, whose heap nobody sees */
         const char *why;    /* "it is statically linked"; NULL: the usual one, or it was wished */
 };
 

@@ -49,6 +49,7 @@ static void inject_close(struct inject *j)
         image_free(&j->image);
         free(j->entries.names);
         entries_free(&j->entries);
+        custom_functions_free(&j->custom);
         free(j->room);
 }
 
@@ -228,6 +229,9 @@ static bool tell(struct inject *j, struct err *e)
         w->glibc = is_glibc(j);
         w->fresh = j->request->fresh;
         find_allocator(j, w);
+        for (uint32_t i = 0; i < j->custom.count; i++)
+                if (!j->custom.at[i].rule) /* another allocator's blocks are among them */
+                        w->glibc = 0;
         if (strlen(j->request->session) >= sizeof w->session ||
             strlen(j->request->library) >= sizeof w->library)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
@@ -249,7 +253,8 @@ static bool protect_code(struct inject *j)
 static bool new_image(struct inject *j, struct err *e)
 {
         const struct entries_name *m = entries_get(&j->entries, "malloc");
-        struct inject_wish w = { m->address, j->image.span, PROT_READ | PROT_WRITE };
+        struct inject_wish w = { m && m->address ? m->address : j->custom.at[0].address,
+                                 j->image.span, PROT_READ | PROT_WRITE };
         uint64_t base = inject_map(j, w, e);
 
         if (!base || !image_place(&j->image, base, e))
@@ -382,10 +387,14 @@ static bool prepare(struct inject *j, struct err *e)
 {
         const struct entries_name *m;
 
-        if (!inject_find(j, e))
+        if (inject_maps(j))
+                custom_find(&j->custom, j->request->custom, j->pid, &j->maps);
+        if (j->request->touches)
+                custom_leave_known(&j->custom);
+        if (!inject_find(j, e) && !j->custom.count)
                 return false;
         m = entries_get(&j->entries, "malloc");
-        if (m && m->address)
+        if ((m && m->address) || j->custom.count)
                 return true;
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                        "process %d cannot be recorded: neither its program nor its libraries have "

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/custom.h"
 #include "attach/hold.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -29,6 +30,8 @@ struct inject_request {
         const char *session; /* as in SEEP_SESSION */
         uint32_t flags;      /* WIRE_F_* */
         bool fresh;          /* nothing was allocated before */
+        bool touches; /* blocks are filled or kept back: only malloc's own may be (--fill) */
+        const struct custom *custom; /* functions that were asked for; NULL none */
 };
 
 struct inject_result {

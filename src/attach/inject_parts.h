@@ -46,6 +46,7 @@ struct inject {
         struct remote remote;
         struct image image;
         struct entries entries;
+        struct custom_functions custom;
         struct inject_room *room; /* WIRE_INJECT_ROOM bytes: a copy */
         struct wire_inject words; /* of the image in the process; a copy */
         uint64_t words_at;        /* where that is */

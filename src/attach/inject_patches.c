@@ -70,10 +70,12 @@ static bool is_operator(const char *name)
         return strncmp(name, "_Zn", 3) == 0 || strncmp(name, "_Zd", 3) == 0;
 }
 
-/* Operators of the program's own, or linked into it, may do anything. */
+/* Operators of the program's own, or linked into it, may do anything.  Those of an allocator that
+ * is linked in need not call malloc. */
 static bool is_library_operator(const struct inject *j, const struct entries_name *n)
 {
-        return j->entries.dynamic && n->object != 0 && j->entries.plain[n->object];
+        return j->entries.dynamic &&
+               (n->object ? j->entries.plain[n->object] : j->custom.allocator);
 }
 
 static bool is_wanted(const struct inject *j, const struct entries_name *n)
@@ -122,17 +124,17 @@ static const struct patch *patch_at(const struct inject_room *r, uint64_t entry)
         return NULL;
 }
 
-static bool plan_one(struct inject *j, const struct entries_name *n, struct err *e)
+/* HOOK: 0 none. */
+static bool plan_one(struct inject *j, const struct entries_name *n, uint64_t hook, struct err *e)
 {
         uint8_t bytes[CODE_BYTES];
         struct patch_code code = { bytes, memory_read(&j->memory, n->address, bytes, sizeof bytes),
                                    n->size, n->room };
         struct patch *p = &j->room->patches[j->room->count];
-        uint64_t hook = image_symbol(&j->image, n->name);
 
-        *p = (struct patch){ .entry = n->address, .hook = j->image.base + hook };
         if (!hook || j->room->count >= INJECT_PATCHES)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no place for it");
+        *p = (struct patch){ .entry = n->address, .hook = hook };
         p->trampoline = inject_trampoline(j, n->address, e);
         if (!p->trampoline || !patch_plan(p, &code, e))
                 return false;
@@ -153,6 +155,68 @@ static bool is_vital(const char *name)
         return strcmp(name, "malloc") == 0 || strcmp(name, "free") == 0;
 }
 
+static uint64_t hook_of(const struct inject *j, const char *name)
+{
+        uint64_t at = image_symbol(&j->image, name);
+
+        return at ? j->image.base + at : 0;
+}
+
+/* The functions of custom.h: each gets a slot. */
+static void plan_custom(struct inject *j)
+{
+        struct wire_inject_slot *slots = image_at(&j->image, j->words.slots,
+                                                  WIRE_INJECT_SLOTS * sizeof *slots);
+        const uintptr_t *hooks = image_at(&j->image, j->words.slot_hooks,
+                                          WIRE_INJECT_SLOTS * sizeof *hooks);
+        uint32_t used = 0;
+
+        for (uint32_t i = 0; slots && hooks && i < j->custom.count; i++) {
+                const struct custom_function *f = &j->custom.at[i];
+                struct entries_name n = { f->name, f->address, f->size, f->room, 0, false };
+                struct err why = { 0 };
+
+                if (patch_at(j->room, f->address)) {
+                        if (f->rule)
+                                refuse(j, f->name, &(struct err){ .text = "it is recorded as the "
+                                                                          "function of the C "
+                                                                          "library that it is" });
+                        continue;
+                }
+                if (f->go)
+                        err_set(&why, ERR_EXIT_CANNOT_TRACE, CUSTOM_GO);
+                if (f->go || !plan_one(j, &n, used < WIRE_INJECT_SLOTS ? hooks[used] : 0, &why)) {
+                        refuse(j, f->name, &why);
+                        continue;
+                }
+                slots[used++] = (struct wire_inject_slot){
+                        .real = j->room->patches[j->room->count - 1].trampoline,
+                        .does = f->act.does, .size = f->act.size, .count = f->act.count,
+                        .block = f->act.block, .kind = f->act.kind, .pool = f->act.pool
+                };
+        }
+}
+
+/* What was asked for and is nowhere. */
+static void refuse_missing(struct inject *j)
+{
+        const struct custom *c = j->request->custom;
+
+        for (uint32_t r = 0; c && r < c->count; r++) {
+                struct err why = { 0 };
+                bool found = false;
+
+                for (uint32_t i = 0; i < j->custom.count && !found; i++)
+                        found = j->custom.at[i].rule == r + 1;
+                err_set(&why, ERR_EXIT_CANNOT_TRACE,
+                        c->rules[r].address ? "there is no code at this address"
+                                            : "neither the program nor a library has a function of "
+                                              "that name (stripped? then MODULE+0xADDRESS)");
+                if (!found)
+                        refuse(j, c->rules[r].text, &why);
+        }
+}
+
 /* In the order of the agent's list: of names for one function the first counts. */
 bool inject_plan(struct inject *j, struct err *e)
 {
@@ -170,7 +234,7 @@ bool inject_plan(struct inject *j, struct err *e)
                         continue;
                 *word = n->address;
                 there = patch_at(j->room, n->address);
-                if (!there && is_wanted(j, n) && plan_one(j, n, &why))
+                if (!there && is_wanted(j, n) && plan_one(j, n, hook_of(j, n->name), &why))
                         there = &j->room->patches[j->room->count - 1];
                 if (there)
                         *word = there->trampoline;
@@ -182,6 +246,8 @@ bool inject_plan(struct inject *j, struct err *e)
                                        "process %d cannot be recorded: %s: %s", (int)j->pid,
                                        n->name, why.text);
         }
+        plan_custom(j);
+        refuse_missing(j);
         return true;
 }
 
@@ -254,11 +320,11 @@ static bool is_in_area(const struct inject *j, uint64_t pc)
         return false;
 }
 
-/* The first word of a thread's state tells. */
+/* The first two words of a thread's state tell. */
 static bool is_inside(const struct inject *j, uint64_t pointer)
 {
         struct wire_inject_cell c;
-        uint64_t inside = 0;
+        uint64_t inside[2] = { 0 };
 
         for (uint32_t i = 0; i < WIRE_INJECT_WINDOW; i++) {
                 uint64_t place = (wire_inject_place(pointer) + i) % WIRE_INJECT_CELLS;
@@ -266,7 +332,8 @@ static bool is_inside(const struct inject *j, uint64_t pointer)
                 if (!inject_read(j, j->words.cells + place * sizeof c, &c, sizeof c) || !c.pointer)
                         return false;
                 if (c.pointer == pointer)
-                        return c.state && inject_read(j, c.state, &inside, sizeof inside) && inside;
+                        return c.state && inject_read(j, c.state, inside, sizeof inside) &&
+                               (inside[0] || inside[1]);
         }
         return false;
 }

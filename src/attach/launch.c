@@ -32,6 +32,7 @@ static const char *const firsts[] = {
 };
 
 #define FIRSTS (sizeof firsts / sizeof *firsts)
+#define POINTS_MOST (FIRSTS + 64u)
 
 struct point {
         uint64_t at;
@@ -41,13 +42,14 @@ struct point {
 struct launch {
         pid_t pid;
         struct memory memory;
-        struct point points[FIRSTS];
+        struct point points[POINTS_MOST];
         uint32_t count;
         struct err *e;
+        const struct custom *custom;
         bool loading; /* the one point is where the loader tells that its list has changed */
 };
 
-struct launch *launch_new(pid_t pid, struct err *e)
+struct launch *launch_new(pid_t pid, const struct custom *custom, struct err *e)
 {
         struct launch *l;
 
@@ -57,6 +59,7 @@ struct launch *launch_new(pid_t pid, struct err *e)
         }
         l = heap_zero(1, sizeof *l);
         l->pid = pid;
+        l->custom = custom;
         l->memory = MEMORY_CLOSED;
         return l;
 }
@@ -87,7 +90,7 @@ static void add_point(struct launch *l, uint64_t at)
 {
         struct point *p = &l->points[l->count];
 
-        if (l->count == FIRSTS || is_point(l, at))
+        if (l->count == POINTS_MOST || is_point(l, at))
                 return;
         p->at = at;
         if (memory_read(&l->memory, at, p->was, sizeof p->was) == sizeof p->was &&
@@ -186,6 +189,39 @@ static bool is_loaded(struct launch *l)
         return found && now.r_map && now.r_state == RT_CONSISTENT;
 }
 
+/* Functions of custom.h; those that were asked for may be all that there is. */
+static void stop_at_custom(struct launch *l)
+{
+        struct custom_functions f = { 0 };
+        struct str text = { 0 };
+        struct mappings maps;
+
+        if (procfs_text(l->pid, l->pid, "maps", &text)) {
+                mappings_parse(&maps, str_get(&text));
+                custom_find(&f, l->custom, l->pid, &maps);
+                mappings_free(&maps);
+        }
+        for (uint32_t i = 0; i < f.count; i++)
+                if (!f.at[i].go)
+                        add_point(l, f.at[i].address);
+        custom_functions_free(&f);
+        str_free(&text);
+}
+
+static bool is_go(const struct launch *l)
+{
+        char path[64];
+        bool go;
+        int fd;
+
+        snprintf(path, sizeof path, "/proc/%d/exe", (int)l->pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        go = fd >= 0 && custom_is_go(fd);
+        if (fd >= 0)
+                close(fd);
+        return go;
+}
+
 static bool stop_at_firsts(struct launch *l)
 {
         struct entries_name names[FIRSTS] = { 0 };
@@ -200,8 +236,13 @@ static bool stop_at_firsts(struct launch *l)
                         add_point(l, names[i].address);
         entries_free(&entries);
         l->loading = false;
-        return found && (l->count || err_set(l->e, ERR_EXIT_CANNOT_TRACE,
-                                             "no allocation function was found by its name"));
+        stop_at_custom(l);
+        if (l->count)
+                return true;
+        return found && err_set(l->e, ERR_EXIT_CANNOT_TRACE,
+                                is_go(l) ? "it is a Go program without C code: Go's own heap is "
+                                           "not seen, only what C code allocates"
+                                         : "no allocation function was found by its name");
 }
 
 /* ---- running ---- */

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "attach/custom.h"
 #include "attach/hold.h"
 #include "base/err.h"
 
@@ -25,8 +26,9 @@ enum launch_state {
 
 struct launch;
 
-/* PID, which becomes a program only after this, is traced from now on.  NULL: E. */
-struct launch *launch_new(pid_t pid, struct err *e);
+/* PID, which becomes a program only after this, is traced from now on.  CUSTOM: functions that it
+ * stops at, too; NULL none.  NULL: E. */
+struct launch *launch_new(pid_t pid, const struct custom *custom, struct err *e);
 
 /* It has stopped with STATUS, of waitpid().  LAUNCH_READY: H holds it, for hold_release(). */
 enum launch_state launch_step(struct launch *l, int status, struct hold *h, struct err *e);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "attach/custom.h"
 #include "attach/engine.h"
 #include "cli/option.h"
 #include "query/suppress.h"
@@ -53,6 +54,10 @@
         X(RECORD_NO_CXX, "no-cxx", 0, NULL,                                                        \
           "record new and delete as the malloc and free that they call")                           \
         RECORD_OMIT_OPTION(X, RECORD)                                                              \
+        X(RECORD_HOOK, "hook", 0, "WORDS",                                                         \
+          "also record functions of the program's own: alloc=NAME[:ARG],free=NAME (also calloc=, " \
+          "realloc=; ARG: which argument is the size, of free the block; NAME: also a pattern, " \
+          "or MODULE+0xADDRESS; may be repeated)") \
         X(RECORD_TRACK_FDS, "track-fds", 0, NULL,                                                  \
           "record file descriptors too: open, socket, dup, close, ...")                            \
         X(RECORD_FREE_STACKS, "free-stacks", 0, NULL, "record the call stack of each free too")    \
@@ -133,6 +138,7 @@ struct record {
         const char *pattern; /* NULL: not given */
         const char *user;
         enum engine engine;
+        struct custom custom; /* --hook */
         bool sample_given, wait_given;
         const char *push;     /* URL; NULL none */
         uint64_t push_every_ms;

@@ -48,6 +48,7 @@ void record_free(struct record *r)
         r->suppressions = NULL;
         free(r->push_labels);
         r->push_labels = NULL;
+        custom_free(&r->custom);
 }
 
 static int take_depth(struct session_options *o, const char *value)
@@ -223,6 +224,14 @@ static int take_engine(struct record *r, const char *value)
         return 0;
 }
 
+static int take_hook(struct record *r, const char *value)
+{
+        struct err e = { 0 };
+
+        return custom_parse(&r->custom, value, &e) ? 0
+                                                   : message_usage("record", "--hook: %s", e.text);
+}
+
 /* With one part, each new one would leave nothing. */
 static int take_parts(const char *value, uint32_t *out)
 {
@@ -249,14 +258,12 @@ static int take_value(struct record *r, int which, const char *value)
         struct session_options *o = &r->session;
 
         switch (which) {
-        case RECORD_OUTPUT:
-                r->pattern = value;
-                break;
-        case RECORD_USER:
-                r->user = value;
-                break;
+        case RECORD_OUTPUT: r->pattern = value; break;
+        case RECORD_USER: r->user = value; break;
         case RECORD_ENGINE:
                 return take_engine(r, value);
+        case RECORD_HOOK:
+                return take_hook(r, value);
         case RECORD_DEPTH:
                 return take_depth(o, value);
         case RECORD_FOLLOW:
@@ -400,6 +407,9 @@ static int settle_engine(const struct record *r)
 {
         const char *option = r->engine == ENGINE_BREAKPOINT ? needs_agent(&r->session) : NULL;
 
+        if ((r->engine == ENGINE_PRELOAD || r->engine == ENGINE_BREAKPOINT) && r->custom.count)
+                return message_usage("record", "--hook changes the code of the program, which this "
+                                               "--engine does not do; use --engine inject");
         if (!option)
                 return 0;
         return message_usage("record", "--%s needs our library in the program, which --engine "

@@ -216,6 +216,7 @@ static struct session_options make_options(struct run *r)
         o.reported = on_reported;
         o.moved = on_moved;
         o.author = (struct reports_author){ &names, record_write_report };
+        o.custom = r->wishes->custom.count ? &r->wishes->custom : NULL;
         return o;
 }
 
@@ -236,7 +237,7 @@ static char *find_program(const struct run *r, struct err *e)
 /* What is needed for the engine that suits the program. */
 static bool choose_engine(struct run *r, const char *file, struct session_options *o, struct err *e)
 {
-        struct engine_choice choice = { .engine = r->wishes->engine };
+        struct engine_choice choice = { .engine = r->wishes->engine, .custom = o->custom != NULL };
         struct program_user user;
         char note[256];
 
@@ -247,6 +248,9 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
                 return true;
         if (!engine_choose(&choice, file, &user, e) || !(o->library = spawn_find_agent(e)))
                 return false;
+        if (choice.go)
+                on_say(r, SESSION_ADVICE, "this is a Go program: what its C code allocates is "
+                                          "recorded, Go's own heap is not");
         if (choice.engine == ENGINE_PRELOAD)
                 return true;
         o->carrier = &carrier_launched;

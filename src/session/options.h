@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/custom.h"
 #include "profile/model.h"
 #include "session/carrier.h"
 #include "session/output.h"
@@ -41,6 +42,7 @@ struct session_options {
         const struct carrier *carrier;
         const char *image, *library; /* with carrier->leaves: paths of the agent
                                       * (attach/inject.h) */
+        const struct custom *custom; /* functions that --hook names; NULL none */
         const char *program; /* as typed; NULL: it was not us who started it */
         uid_t uid;           /* the program's user */
         struct output *output;

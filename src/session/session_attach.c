@@ -59,7 +59,8 @@ static bool claim(struct session *s, pid_t pid, struct err *e)
 static bool enter(struct session *s, pid_t pid, struct hold *h, struct err *e)
 {
         struct inject_request q = { s->o.image, s->o.library, s->environment, s->o.flags,
-                                    h != NULL };
+                                    h != NULL, s->o.fill || s->o.quarantine_bytes,
+                                    s->o.custom };
         struct greeting g = { .pid = (uint32_t)pid, .pidfd = -1, .uid = s->o.uid,
                               .hello = { WIRE_HELLO_MAGIC, 0, WIRE_HELLO_START, (uint32_t)pid,
                                          0 } };
@@ -90,7 +91,7 @@ bool session_launch(void *session, pid_t pid, struct err *e)
 {
         struct session *s = session;
 
-        s->launch = launch_new(pid, e);
+        s->launch = launch_new(pid, s->o.custom, e);
         s->diagnosis.launched = true;
         return s->launch;
 }

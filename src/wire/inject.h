@@ -37,8 +37,38 @@ struct wire_inject_name {
 
 struct wire_inject_cell {
         uint64_t pointer; /* the thread pointer; 0: the cell is empty */
-        uint64_t state;   /* struct thread of the agent; its first word: 0 unless it is inside */
+        uint64_t state;   /* struct thread of the agent; its first two: 0 unless it is inside */
         uint64_t check;   /* what was at TID_AT when it was filled: another thread has another */
+};
+
+/* A function of the program's own that leads to one of the agent's SLOTS (attach/hooks.h).
+ * Arguments are counted from 1; 0: there is none. */
+#define WIRE_INJECT_SLOTS 64u
+
+enum wire_slot_does {
+        WIRE_SLOT_ALLOC,   /* returns a block */
+        WIRE_SLOT_STORE,   /* ... in the place that BLOCK points to, and 0 */
+        WIRE_SLOT_REALLOC, /* returns what becomes of BLOCK */
+        WIRE_SLOT_FREE     /* BLOCK goes */
+};
+
+/* Which function it is like, for reports. */
+enum wire_slot_kind {
+        WIRE_SLOT_MALLOC,
+        WIRE_SLOT_CALLOC,
+        WIRE_SLOT_RESIZED,
+        WIRE_SLOT_ALIGNED,
+        WIRE_SLOT_STORED,
+        WIRE_SLOT_KINDS
+};
+
+struct wire_inject_slot {
+        uint64_t real; /* the way past the patch */
+        uint8_t does;
+        uint8_t size, count, block; /* which arguments: bytes, times so many, and which block */
+        uint8_t kind;               /* enum wire_slot_kind */
+        uint8_t pool; /* a block inside of memory that is the program's otherwise (SEEP_ALLOC) */
+        uint8_t reserved[2];
 };
 
 struct wire_inject {
@@ -47,6 +77,8 @@ struct wire_inject {
         uintptr_t names, name_count; /* struct wire_inject_name[] */
         uintptr_t cells;            /* struct wire_inject_cell[WIRE_INJECT_CELLS] */
         uintptr_t room;             /* WIRE_INJECT_ROOM bytes, seep's own: what it has changed */
+        uintptr_t slots;            /* struct wire_inject_slot[WIRE_INJECT_SLOTS] */
+        uintptr_t slot_hooks;       /* where calls of them go: uintptr_t[WIRE_INJECT_SLOTS] */
 
         /* For ENTER. */
         uint64_t tid_at; /* where the C library keeps the number of a thread, from its pointer */
