@@ -17,7 +17,8 @@ static int say_help(void)
                 COMMAND_attach,
                 "Record a process that is running already, from now on until it ends, Ctrl-C,\n"
                 "--duration or 'seep detach PID'; then the process goes on as before. Blocks that\n"
-                "are older than that are not known: their release is counted apart.\n\n",
+                "are older than that are in no count; the search for leaks finds them by a walk\n"
+                "through the heap (glibc).\n\n",
                 "\nExit status: 0 done, 2 usage error, 3 cannot be recorded.\n");
 }
 

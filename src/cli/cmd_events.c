@@ -112,7 +112,7 @@ static uint64_t sites_apart(const struct events_totals *t)
                 const struct profile_site *s = &t->profile->sites[i];
                 const struct ledger_counter *r = replay_site(t->replay, i);
 
-                if (LEDGER_KIND_IS_HEAP(s->kind))
+                if (PROFILE_KIND_IS_COUNTED(s->kind))
                         apart += r->allocs != s->allocs || r->alloc_bytes != s->alloc_bytes ||
                                  r->frees != s->frees;
         }

@@ -152,20 +152,18 @@ bool load_is_recorded(uint32_t pid)
         return family_has_agent((pid_t)pid) || ask_glance(pid, &status) == ASK_ANSWERED;
 }
 
-/* The heap was walked although somebody records the process, who knows only what came since. */
-static bool is_attached;
+/* The heap was walked although somebody records the process, who could not search it: why. */
+static struct err refused;
 
 bool load_search(struct profile *p, uint32_t *pid, uint32_t flags, struct err *e)
 {
         struct scan_target t = { .flags = flags, .lost = lost, .lost_count = lost_count };
-        struct err why = { 0 };
 
         if (!ask_program(pid, e))
                 return false;
         if (family_has_agent((pid_t)*pid))
                 return ask_scan(*pid, flags, p, e);
-        is_attached = load_is_recorded(*pid);
-        if (is_attached && ask_scan(*pid, flags, p, &why)) /* injected when the program started */
+        if (load_is_recorded(*pid) && ask_scan(*pid, flags, p, &refused))
                 return true;
         t.pid = (pid_t)*pid;
         *p = (struct profile){ 0 };
@@ -217,17 +215,17 @@ void load_tell_walk(const struct profile *p, bool quiet)
 
         if (quiet || !profile_is_walked(p))
                 return;
-        if (is_attached)
+        if (*refused.text)
                 str_format(&says,
-                           "%s is older than its recording, so not all blocks have call stacks: "
-                           "the whole heap is searched, and blocks are shown by size and content",
-                           p->meta.program);
+                           "%s; so its heap is searched without its recording, and blocks are "
+                           "shown by size and content, without call stacks",
+                           refused.text);
         else
                 str_format(&says,
                            "%s was not recorded, so there are no call stacks: blocks are shown by "
                            "size and content; 'seep record %s ...' records them",
                            p->meta.program, p->meta.program);
-        if (!is_attached && p->scan_count && p->scans[0].when != PROFILE_SCAN_CORE)
+        if (!*refused.text && p->scan_count && p->scans[0].when != PROFILE_SCAN_CORE)
                 str_format(&says, ", 'seep attach %u' those from now on", p->meta.pid);
         message("%s", str_get(&says));
         str_free(&says);

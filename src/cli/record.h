@@ -86,6 +86,9 @@
           "abort|enomem|snapshot")                                                                 \
         X(RECORD_HEAD_LEAKS, NULL, 0, NULL, "leaks; searched for when the program ends:")          \
         X(RECORD_NO_SCAN, "no-leak-scan", 0, NULL, "do not search for leaks")                      \
+        X(RECORD_WALK_HEAP, "walk-heap", 0, NULL,                                                  \
+          "of a process that was there before: list older blocks, too, by walking through its "    \
+          "heap (default)")                                                                        \
         X(RECORD_SUPPRESSIONS, "suppressions", 0, "FILE",                                          \
           "suppress leaks that rules in FILE match, in LSan or Valgrind syntax (may be repeated)") \
         X(RECORD_KEEP_GRAPH, "keep-graph", 0, NULL,                                                \
@@ -144,7 +147,7 @@ struct record {
         uint64_t push_every_ms;
         const char **push_labels;
         uint32_t push_label_count;
-        bool force, quiet, no_summary, action_given, exit_code;
+        bool force, quiet, no_summary, action_given, exit_code, walk_heap;
         struct suppressions *suppressions; /* NULL: none given */
         struct session_options session; /* all but the callbacks, the program and the place */
 };

@@ -327,6 +327,7 @@ int record_take(struct record *r, int which, const char *value)
         r->session.scan_flags |= which == RECORD_KEEP_GRAPH  ? WIRE_SCAN_GRAPH
                                  : which == RECORD_UNALIGNED ? WIRE_SCAN_UNALIGNED
                                                              : 0;
+        r->walk_heap = r->walk_heap || which == RECORD_WALK_HEAP;
         r->force = r->force || which == RECORD_FORCE;
         r->no_summary = r->no_summary || which == RECORD_NO_SUMMARY;
         r->quiet = r->quiet || which == RECORD_QUIET;
@@ -423,6 +424,10 @@ int record_settle(struct record *r)
                                      r->push_every_ms ? "--every" : "--label");
         if (settle_sampling(r) != 0 || settle_engine(r) != 0)
                 return ERR_EXIT_USAGE;
+        if (r->walk_heap && !(r->session.flags & WIRE_F_LEAK_SCAN))
+                return message_usage("record",
+                                     "--walk-heap is for the search for leaks, which "
+                                     "--no-leak-scan and --sample switch off");
         if (r->wait_given && r->session.wait_ms && r->session.follow == SESSION_FOLLOW_NONE)
                 return message_usage(
                         "record", "--wait: --follow=none records no other processes to wait for");

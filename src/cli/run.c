@@ -328,7 +328,6 @@ int run_attached(struct run *r, pid_t pid)
         int status = -1;
 
         options.carrier = &carrier_injected;
-        options.flags &= ~WIRE_F_LEAK_SCAN; /* what older blocks hold would pass for lost */
         options.uid = (uid_t)procfs_status(pid, pid, "Uid", 10, geteuid());
         if ((agent = spawn_find_agent(&e)) && (image = spawn_find_image(&e)) &&
             output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT,

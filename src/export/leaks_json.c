@@ -26,11 +26,11 @@ static void document_type(struct leaks_document *d, uint64_t vtable)
         json_text_field(d->out, ", \"", "type", leaks_class(d->symbols, vtable));
 }
 
-/* Nobody knows when the blocks of a process came that was not recorded. */
-static void document_age(struct leaks_document *d, const char *name, uint64_t ms)
+/* Nobody knows when the blocks of a process came that was not recorded yet. */
+static void document_age(struct leaks_document *d, const char *name, uint32_t site, uint64_t ms)
 {
         str_text(d->out, name);
-        if (profile_is_walked(d->p))
+        if (!profile_is_seen(d->p, site))
                 str_text(d->out, "null");
         else
                 str_format(d->out, "%" PRIu64, ms);
@@ -67,8 +67,8 @@ static void document_block(struct leaks_document *d, uint32_t index)
         str_format(d->out, "{\"address\": \"0x%" PRIx64 "\"", block->address);
         json_field(d->out, ", \"", "size", block->size);
         str_format(d->out, ", \"leak\": \"%s\"", profile_leak_word(verdict->leak));
-        document_age(d, ", \"birth_ms\": ", block->birth_ms);
-        document_age(d, ", \"age_ms\": ", leaks_age(d->p, block->birth_ms));
+        document_age(d, ", \"birth_ms\": ", block->site, block->birth_ms);
+        document_age(d, ", \"age_ms\": ", block->site, leaks_age(d->p, block->birth_ms));
         if (thread->tid)
                 json_field(d->out, ", \"", "tid", thread->tid);
         else
@@ -124,7 +124,7 @@ static void document_site(struct leaks_document *d, const struct leaks_row *row)
         str_format(d->out, ", \"class\": \"%s\"", profile_leak_word(row->leak));
         report_json_site_numbers(stack, sums, &known, d->out);
         document_hanging(d, &row->hanging);
-        document_age(d, ", \"age_ms\": ", leaks_age(d->p, row->birth_ms));
+        document_age(d, ", \"age_ms\": ", stack->site, leaks_age(d->p, row->birth_ms));
         str_text(d->out, ", \"growth\": ");
         json_text(d->out,
                   row->growth.class == GROWTH_UNKNOWN ? NULL : growth_word(row->growth.class));

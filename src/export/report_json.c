@@ -355,15 +355,15 @@ static int row_compare(const void *a, const void *b)
 
 static void json_sites(struct json *j)
 {
-        const struct select_part *heap = &j->sel->heap, *mapped = &j->sel->mapped;
-        const struct select_row **rows = heap_zero((size_t)heap->count + mapped->count,
+        const struct select_part *parts[] = { &j->sel->heap, &j->sel->mapped, &j->sel->older };
+        const struct select_row **rows = heap_zero((size_t)parts[0]->count + parts[1]->count +
+                                                           parts[2]->count,
                                                    sizeof *rows);
         uint32_t count = 0;
 
-        for (uint32_t i = 0; i < heap->count; i++)
-                rows[count++] = &heap->rows[i];
-        for (uint32_t i = 0; i < mapped->count; i++)
-                rows[count++] = &mapped->rows[i];
+        for (int k = 0; k < 3; k++)
+                for (uint32_t i = 0; i < parts[k]->count; i++)
+                        rows[count++] = &parts[k]->rows[i];
         qsort(rows, count, sizeof *rows, row_compare);
         str_text(j->out, " \"sites\": [");
         for (uint32_t i = 0; i < count; i++) {

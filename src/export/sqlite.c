@@ -21,11 +21,13 @@
 /* By site: whether it is part of a row. */
 static uint8_t *chosen_sites(const struct selection *sel)
 {
-        uint8_t *heap = select_sites(sel, &sel->heap), *mapped = select_sites(sel, &sel->mapped);
+        uint8_t *heap = select_sites(sel, &sel->heap), *mapped = select_sites(sel, &sel->mapped),
+                *older = select_sites(sel, &sel->older);
 
         for (uint32_t i = 0; i < sel->profile->site_count; i++)
-                heap[i] |= mapped[i];
+                heap[i] |= mapped[i] | older[i];
         free(mapped);
+        free(older);
         return heap;
 }
 

@@ -19,10 +19,10 @@ static void add_stack(struct sqlite_parts *m, const struct selection *sel, uint3
 /* All stacks that rows will name; those of wrong releases too, whatever is selected. */
 static void make_tree(struct sqlite_parts *m)
 {
-        const struct select_part *parts[] = { &m->sel->heap, &m->sel->mapped };
+        const struct select_part *parts[] = { &m->sel->heap, &m->sel->mapped, &m->sel->older };
 
         calltree_start(&m->tree, m->p, m->symbols, CALLTREE_BY_PLACE);
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < 3; k++)
                 for (uint32_t i = 0; i < parts[k]->count; i++)
                         add_stack(m, m->sel, m->ends, parts[k]->rows[i].node);
         for (uint32_t i = 0; i < m->resources->heap.count; i++)
@@ -203,6 +203,8 @@ void sqlite_put_sites(struct sqlite_parts *m)
                 else
                         put_site(m, &mapped->rows[row - heap->count], false);
         }
+        for (uint32_t i = 0; i < m->sel->older.count; i++) /* the last sites of all */
+                put_site(m, &m->sel->older.rows[i], false);
         rows_end(&m->rows);
         free(order);
         put_shares(m);

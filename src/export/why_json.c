@@ -80,7 +80,7 @@ void why_json(const struct why *w, const struct why_options *o, struct str *out)
                    profile_is_walked(w->p) ? "false" : "true");
         json_block(w, w->block, out);
         json_field(out, ", \"", "offset", w->offset);
-        if (profile_is_walked(w->p))
+        if (!profile_is_seen(w->p, w->p->blocks[w->block].site))
                 str_text(out, ", \"birth_ms\": null");
         else
                 json_field(out, ", \"", "birth_ms", w->p->blocks[w->block].birth_ms);

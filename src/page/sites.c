@@ -129,12 +129,13 @@ static int compare_sites(const void *a, const void *b)
 /* All of them, in the order of their ids; to be freed. */
 static const struct select_row **list_rows(const struct page *g, uint32_t *count)
 {
-        const struct select_part *parts[] = { &g->sel.heap, &g->sel.mapped };
-        const struct select_row **rows = heap_zero((size_t)parts[0]->count + parts[1]->count,
+        const struct select_part *parts[] = { &g->sel.heap, &g->sel.mapped, &g->sel.older };
+        const struct select_row **rows = heap_zero((size_t)parts[0]->count + parts[1]->count +
+                                                           parts[2]->count,
                                                    sizeof *rows);
 
         *count = 0;
-        for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t k = 0; k < 3; k++)
                 for (uint32_t i = 0; i < parts[k]->count; i++)
                         rows[(*count)++] = &parts[k]->rows[i];
         qsort(rows, *count, sizeof *rows, compare_sites);
@@ -152,8 +153,10 @@ static void add_numbers(const struct page *g, const struct select_row *row, int6
         int64_t *at = cells + SITES_FIRST_LEAK;
 
         leaks_of_site(&g->leaks, row->site, leak);
+        /* What is older than the recording is in no total, so only its leaks are told. */
         for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-                grid_sum(&cells[SITES_FIRST_SUM + i], numbers[i]);
+                grid_sum(&cells[SITES_FIRST_SUM + i],
+                         row->kind == PROFILE_KIND_OLDER ? 0 : numbers[i]);
         for (uint32_t i = PROFILE_LEAK_DEFINITE; i >= PROFILE_LEAK_REACHABLE; i--) {
                 grid_sum(at++, leak[i].blocks);
                 grid_sum(at++, leak[i].bytes);
@@ -228,7 +231,7 @@ static void write_kinds(struct page *g)
 {
         page_name(g, "kinds");
         str_char(g->out, '[');
-        for (uint32_t i = 0; i < LEDGER_KIND_COUNT; i++)
+        for (uint32_t i = 0; i <= PROFILE_KIND_OLDER; i++)
                 str_format(g->out, "%s\"%s\"", i ? "," : "", profile_kind_name(g->p, i));
         str_char(g->out, ']');
 }
@@ -244,6 +247,7 @@ void page_write_sites(struct page *g)
         grid_start(&t, sites_columns);
         weigh(g, &g->sel.heap, weights);
         weigh(g, &g->sel.mapped, weights);
+        weigh(g, &g->sel.older, weights);
         bar = find_bar(g, weights, rows, count);
         for (uint32_t i = 0; i < count; i++) {
                 progress_tell(g->r->progress, i, count);

@@ -313,7 +313,9 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
 FORMAT_ARRAYS(FORMAT_NUMBER_CHECK)
 
 /* Numbers that are in files. */
-_Static_assert(LEDGER_KIND_POOL == 14 && LEDGER_KIND_TYPE_FIRST == 32, "kinds are frozen");
+_Static_assert(LEDGER_KIND_POOL == 14 && LEDGER_KIND_COUNT == PROFILE_KIND_OLDER &&
+                       LEDGER_KIND_TYPE_FIRST == 32,
+               "kinds are frozen");
 _Static_assert(LEDGER_MARK_OUTSIDE == 9, "types of marks are frozen");
 _Static_assert(LEDGER_EVENT_CARVE == 16 && LEDGER_EVENT_THREAD_NAME == 17,
                "types of events are frozen");

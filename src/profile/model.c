@@ -270,5 +270,17 @@ const char *profile_kind_name(const struct profile *p, uint32_t kind)
                 return kind - LEDGER_KIND_TYPE_FIRST < p->type_count
                                ? p->types[kind - LEDGER_KIND_TYPE_FIRST]
                                : "unknown";
+        if (kind == PROFILE_KIND_OLDER)
+                return "older";
         return kind < LEDGER_KIND_COUNT ? names[kind] : "unknown";
+}
+
+bool profile_is_older(const struct profile *p, uint32_t site)
+{
+        return site < p->site_count && p->sites[site].kind == PROFILE_KIND_OLDER;
+}
+
+bool profile_is_seen(const struct profile *p, uint32_t site)
+{
+        return !profile_is_walked(p) && !profile_is_older(p, site);
 }

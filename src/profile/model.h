@@ -133,6 +133,13 @@ struct profile_node {
 
 #define PROFILE_NO_MODULE 0xffffu
 
+/* Kinds of sites are those of the ledger (enum ledger_kind), and this one: blocks that were there
+ * before the recording, found by a walk through the heap at the search for leaks.  They have no
+ * stack but a made-up frame, no age and no thread, and are in no count of the recording. */
+#define PROFILE_KIND_OLDER 15u
+#define PROFILE_KIND_IS_COUNTED(kind) (LEDGER_KIND_IS_HEAP(kind) && (kind) != PROFILE_KIND_OLDER)
+#define PROFILE_KIND_OLDER_TEXT "older than the recording"
+
 /* One call stack and kind that allocated.  Site 0 does not exist; ids start at 1 (sites[0] is all
  * zero). */
 struct profile_site {
@@ -549,6 +556,13 @@ const char *profile_leak_text(uint32_t leak);
 
 /* "malloc", or the name of a resource's type. */
 const char *profile_kind_name(const struct profile *p, uint32_t kind);
+
+/* PROFILE_KIND_OLDER. */
+bool profile_is_older(const struct profile *p, uint32_t site);
+
+/* Whether it is known when, by whom and where blocks of SITE were allocated: neither older than the
+ * recording, nor is there no recording at all. */
+bool profile_is_seen(const struct profile *p, uint32_t site);
 
 /* "tag", "snapshot", ... for the type of a mark. */
 const char *profile_mark_word(uint32_t type);

@@ -109,7 +109,8 @@ static void settle_slices(struct profile *p)
 static bool is_kind(uint32_t kind)
 {
         return LEDGER_KIND_IS_RESOURCE(kind) ? kind - LEDGER_KIND_TYPE_FIRST < LEDGER_TYPES_MAX
-                                             : kind < LEDGER_KIND_COUNT;
+                                             : kind < LEDGER_KIND_COUNT ||
+                                                       kind == PROFILE_KIND_OLDER;
 }
 
 /* A resource whose type is lost stays one: it would count as memory else. */

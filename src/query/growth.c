@@ -217,7 +217,8 @@ struct growth *growth_judge_span(const struct profile *p, const uint32_t *leader
         for (uint32_t i = 0; i < j.slice_count; i++)
                 judge_slice(&j, i);
         for (uint32_t i = 1; i < p->site_count; i++)
-                verdicts[i] = judge_course(&j, &j.courses[i]);
+                if (!profile_is_older(p, i))
+                        verdicts[i] = judge_course(&j, &j.courses[i]);
         free(j.courses);
         free(j.before);
         return verdicts;

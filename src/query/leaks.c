@@ -212,6 +212,10 @@ static void count_block(struct sorting *o, const struct packed_walk *w)
 
         l->sums[leak].blocks++;
         l->sums[leak].bytes += block->size;
+        if (is_lost(leak) && profile_is_older(o->p, block->site)) {
+                l->older.blocks++;
+                l->older.bytes += block->size;
+        }
         group->sum.blocks++;
         group->sum.bytes += block->size;
         if (leak == PROFILE_LEAK_REACHABLE && (w->verdict->flags & PROFILE_VERDICT_IDIOM)) {
@@ -384,6 +388,8 @@ static void sort_blocks(struct sorting *o)
         o->stacks = heap_zero(o->p->site_count, sizeof *o->stacks);
         for (uint32_t i = 0; i < sel->heap.count; i++)
                 o->stacks[sel->heap.rows[i].site] = &sel->heap.rows[i];
+        for (uint32_t i = 0; i < sel->older.count; i++)
+                o->stacks[sel->older.rows[i].site] = &sel->older.rows[i];
         o->l->first_group = heap_zero(o->p->site_count, sizeof *o->l->first_group);
         o->l->silent = heap_zero(o->p->block_count, 1);
         if (count_blocks(o) && !o->r->sums_only)
@@ -516,11 +522,6 @@ void leaks_not_scanned(const struct profile *p, struct str *out)
                 str_text(out,
                          "it was recorded with --sample, and pointers in and to unrecorded blocks "
                          "would be missed");
-        } else if (p->totals.attached) {
-                str_format(out,
-                           "blocks older than the recording may hold those that it knows; "
-                           "'seep leaks %u' searches the whole process while it runs",
-                           p->meta.pid);
         } else if (profile_without_search(p)) {
                 str_text(out, "it was recorded with --no-leak-scan, or by an old version of seep");
         } else if (p->meta.end == PROFILE_END_SIGNAL) {

@@ -114,6 +114,7 @@ struct leaks {
         uint32_t hidden_count;
         struct leaks_sum sums[PROFILE_LEAK_COUNT]; /* by class, without what is suppressed */
         struct leaks_sum suppressed;               /* lost blocks that are */
+        struct leaks_sum older;                    /* lost ones that are older than the recording */
         struct leaks_sum idiom;                    /* of the reachable ones, those held by
                                                     * pointers of a known idiom only */
         struct leaks_group *groups; /* as many as there are sites and classes of blocks */

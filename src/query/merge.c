@@ -65,6 +65,7 @@ void merge_rows(struct selection *sel)
 {
         merge_part(sel, &sel->heap);
         merge_part(sel, &sel->mapped);
+        merge_part(sel, &sel->older);
 }
 
 /* Rows of PART whose stacks are shown as the same node of SHOWN become one; TAKEN has, by site,
@@ -194,6 +195,8 @@ void cut_stacks(struct selection *sel, uint32_t depth)
                 sel->heap.rows[i].node = cut_stack(&t, sel->heap.rows[i].node, depth, frames);
         for (uint32_t i = 0; i < sel->mapped.count; i++)
                 sel->mapped.rows[i].node = cut_stack(&t, sel->mapped.rows[i].node, depth, frames);
+        for (uint32_t i = 0; i < sel->older.count; i++)
+                sel->older.rows[i].node = cut_stack(&t, sel->older.rows[i].node, depth, frames);
         sel->parents = t.parents;
         sel->origins = t.origins;
         sel->node_count = t.table.count;

@@ -301,13 +301,25 @@ static void part_add(struct select_part *part, const struct select_row *row)
         part->total_count += row->count;
 }
 
-static uint32_t count_mapped(const struct profile *p)
+static struct select_part *part_of(struct selection *sel, uint32_t kind)
 {
-        uint32_t count = 0;
+        return select_is_map(kind) ? &sel->mapped
+               : kind == PROFILE_KIND_OLDER ? &sel->older
+                                            : &sel->heap;
+}
 
-        for (uint32_t i = 1; i < p->site_count; i++)
-                count += select_is_map(p->sites[i].kind);
-        return count;
+/* Room for the rows of the other parts than the heap. */
+static void make_room(struct selection *sel)
+{
+        const struct profile *p = sel->profile;
+        uint32_t mapped = 0, older = 0;
+
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                mapped += select_is_map(p->sites[i].kind);
+                older += p->sites[i].kind == PROFILE_KIND_OLDER;
+        }
+        sel->mapped.rows = heap_zero(mapped, sizeof *sel->mapped.rows);
+        sel->older.rows = heap_zero(older, sizeof *sel->older.rows);
 }
 
 /* The rows of the heap stay in ROWS, which is theirs then: they only move down. */
@@ -318,7 +330,7 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
 
         sel->whole = sel->moment == SELECT_OF_RUN && !r->resources;
         sel->heap.rows = rows;
-        sel->mapped.rows = heap_zero(count_mapped(p), sizeof *rows);
+        make_room(sel);
         for (uint32_t i = 1; i < p->site_count; i++) {
                 struct select_row *row = &rows[i];
 
@@ -333,7 +345,7 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
                         sel->whole = false;
                         continue;
                 }
-                part_add(select_is_map(row->kind) ? &sel->mapped : &sel->heap, row);
+                part_add(part_of(sel, row->kind), row);
         }
         sel->heap.rows = heap_grow(rows, sel->heap.count, sizeof *rows);
 }
@@ -366,6 +378,7 @@ static void select_shorten(struct selection *sel, struct symbols *s, const struc
         if (trims) {
                 part_trim(sel, s, &sel->heap);
                 part_trim(sel, s, &sel->mapped);
+                part_trim(sel, s, &sel->older);
         }
         if (r->depth_merge)
                 cut_stacks(sel, r->depth_merge);
@@ -462,6 +475,7 @@ void select_free(struct selection *sel)
 {
         free(sel->heap.rows);
         free(sel->mapped.rows);
+        free(sel->older.rows);
         free(sel->leaders);
         free(sel->parents);
         free(sel->origins);
@@ -486,5 +500,6 @@ uint8_t *needed_nodes(const struct selection *sel)
 
         needed_part(sel, &sel->heap, needed);
         needed_part(sel, &sel->mapped, needed);
+        needed_part(sel, &sel->older, needed);
         return needed;
 }

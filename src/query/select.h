@@ -2,7 +2,8 @@
 /*
  * select.h -- which stacks with which cost: what every view of a report starts from.
  *
- * Keeps:  stacks of mmap and mremap are kept apart from those of the heap.
+ * Keeps:  stacks of mmap and mremap are kept apart from those of the heap, and so are blocks that
+ *         are older than the recording: only what goes by single blocks shows these.
  */
 #ifndef SEEP_QUERY_SELECT_H
 #define SEEP_QUERY_SELECT_H
@@ -96,7 +97,7 @@ struct selection {
         char heading[192]; /* what the chosen numbers are */
         bool survivors;    /* of a range between marks: live is what was allocated in it and
                             * is still live at its end */
-        struct select_part heap, mapped;
+        struct select_part heap, mapped, older;
         bool whole;                /* of the whole run, and no stack was filtered out */
         struct wrappers *wrappers; /* of the request */
         struct fold *fold;         /* NULL: whole stacks, but for wrappers */

@@ -34,7 +34,7 @@ static void add(struct select_row *row, uint64_t blocks, uint64_t bytes, bool li
 
 static bool is_heap(const struct profile *p, uint32_t site)
 {
-        return site && site < p->site_count && LEDGER_KIND_IS_HEAP(p->sites[site].kind);
+        return site && site < p->site_count && PROFILE_KIND_IS_COUNTED(p->sites[site].kind);
 }
 
 static void clear(struct select_row *row)

@@ -44,7 +44,7 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
                 str_text(out, ", stands for ");
                 text_number(out, (int64_t)times_of(p, block));
         }
-        if (profile_is_walked(p)) {
+        if (!profile_is_seen(p, block->site)) {
                 str_format(out, ", site #%" PRIu32 "\n", block->site);
                 return;
         }
@@ -241,10 +241,13 @@ static void blocks_part(const struct selection *sel, struct symbols *s, struct b
 }
 
 static struct blocks_found blocks_of_heap(const struct selection *sel,
+                                          const struct select_part *part,
                                           const struct blocks_options *options)
 {
-        uint8_t *chosen = select_sites(sel, &sel->heap);
-        struct blocks_found found = { .noun = "block", .what = "not freed" };
+        uint8_t *chosen = select_sites(sel, part);
+        struct blocks_found found = { .noun = "block",
+                                      .what = part == &sel->older ? PROFILE_KIND_OLDER_TEXT
+                                                                  : "not freed" };
         struct packed_walk w;
 
         packed_open(&w, sel->profile);
@@ -277,11 +280,15 @@ static struct blocks_found blocks_of_regions(const struct selection *sel,
 void blocks_write(const struct selection *sel, struct symbols *s,
                   const struct blocks_options *options, struct str *out)
 {
-        struct blocks_found found = blocks_of_heap(sel, options);
+        struct blocks_found found = blocks_of_heap(sel, &sel->heap, options);
 
         if (options->csv)
                 csv_names(out, "address,size,birth_ms,tid,thread,kind,times,stack");
         blocks_part(sel, s, &found, options, out);
+        if (sel->older.count) {
+                found = blocks_of_heap(sel, &sel->older, options);
+                blocks_part(sel, s, &found, options, out);
+        }
         if (!sel->profile->region_count || !sel->mapped.count)
                 return;
         found = blocks_of_regions(sel, options);

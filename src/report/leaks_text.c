@@ -125,6 +125,8 @@ static void page_sums(struct leaks_page *page)
                 if (bad)
                         text_plain(page->out, page->o->color);
         }
+        if (page->l->older.blocks)
+                page_sum(page, "of the lost", &page->l->older, PROFILE_KIND_OLDER_TEXT);
         if (page->l->idiom.blocks)
                 page_sum(page, " of it by idiom", &page->l->idiom, "behind a header, or the like");
         page_suppressed(page);
@@ -263,10 +265,12 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
         str_char(out, '\n');
         start = out->length;
         str_text(out, "      ");
-        if (!profile_is_walked(page->p)) {
+        if (profile_is_seen(page->p, row->stack->site)) {
                 str_format(out, "by %s, %s ", profile_kind_name(page->p, row->stack->kind),
                            row->own.blocks == 1 ? "age" : "oldest");
                 text_time(out, leaks_age(page->p, row->birth_ms));
+        } else if (profile_is_older(page->p, row->stack->site)) {
+                str_text(out, PROFILE_KIND_OLDER_TEXT);
         }
         if (row->growth.class != GROWTH_UNKNOWN) {
                 str_text(out, ", ");
@@ -391,8 +395,10 @@ static void page_block(struct leaks_page *page, uint32_t index, const struct lea
         page_hanging(out, start, 4, hanging, 1);
         str_char(out, '\n');
         start = out->length;
-        if (profile_is_walked(p)) {
-                str_format(out, "    site #%" PRIu32, block->site);
+        if (!profile_is_seen(p, block->site)) {
+                str_format(out, "    %ssite #%" PRIu32,
+                           profile_is_older(p, block->site) ? PROFILE_KIND_OLDER_TEXT ", " : "",
+                           block->site);
         } else {
                 str_format(out, "    by %s, age ",
                            profile_kind_name(p, p->sites[block->site].kind));

@@ -145,7 +145,7 @@ void memlog_write(const struct profile *p, struct symbols *s, const struct memlo
         add_slice(rows, p, range->to, 1);
         sel.heap.rows = rows;
         for (uint32_t i = 1; i < p->site_count; i++)
-                if (LEDGER_KIND_IS_HEAP(p->sites[i].kind)) {
+                if (PROFILE_KIND_IS_COUNTED(p->sites[i].kind)) {
                         rows[sel.heap.count] = rows[i]; /* at most i: nothing unread is lost */
                         rows[sel.heap.count++].node = p->sites[i].node;
                 }

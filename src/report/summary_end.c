@@ -42,7 +42,7 @@ void summary_find_top(struct summary *m)
         if (summary_places(m, SUMMARY_AT_PEAK, peak) && peak[0].left.bytes)
                 m->peak = peak[0];
         for (uint32_t i = 1; i < m->p->site_count; i++) {
-                if (!LEDGER_KIND_IS_HEAP(m->p->sites[i].kind))
+                if (!PROFILE_KIND_IS_COUNTED(m->p->sites[i].kind))
                         continue;
                 if (growth_was_freed(m->p, i, &m->growth[i])) {
                         m->grown_more += m->grown != 0;
@@ -66,8 +66,9 @@ bool summary_grows(const struct summary *m)
 
 /* ---- lines ---- */
 
-/* " (60 B/s)", " (bounded)", " (once)", " (+40.2 KiB, once)", or nothing. */
-static void summary_course(const struct summary_top *top, const struct growth *growth,
+/* " (60 B/s)", " (bounded)", " (once)", " (+40.2 KiB, once)", " (older than the recording)", or
+ * nothing. */
+static void summary_course(const struct summary_top *top, const struct growth *growth, bool older,
                            struct str *text)
 {
         struct str words = { 0 }, word = { 0 };
@@ -77,6 +78,8 @@ static void summary_course(const struct summary_top *top, const struct growth *g
                 text_size(&words, (int64_t)top->hanging.bytes);
         }
         growth_write(growth, &word);
+        if (older)
+                str_format(&words, "%s" PROFILE_KIND_OLDER_TEXT, words.length ? ", " : "");
         if (word.length)
                 str_format(&words, "%s%s", words.length ? ", " : "",
                            str_get(&word) + (growth->class == GROWTH_GROWS ? strlen("grows ") : 0));
@@ -100,7 +103,7 @@ void summary_site(struct summary *m, uint32_t number)
                    top->left.blocks == 1 ? "block" : "blocks");
         if (growth.class == GROWTH_GROWS)
                 str_text(m->out, "grows: ");
-        summary_course(top, &growth, &course);
+        summary_course(top, &growth, profile_is_older(m->p, top->site), &course);
         summary_stack(m, m->p->sites[top->site].node, start,
                       growth.class == GROWTH_GROWS || top->hanging.blocks ? course.length : 0);
         text_cut(m->out, start, SUMMARY_COLUMNS);

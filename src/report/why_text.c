@@ -171,8 +171,10 @@ static void write_block(const struct why *w, struct str *out)
         else
                 str_format(out, "0x%" PRIx64 ": ", b->address);
         text_count(out, (int64_t)b->size, "byte");
-        if (profile_is_walked(w->p)) {
-                str_format(out, ", site #%" PRIu32 "\n", b->site);
+        if (!profile_is_seen(w->p, b->site)) {
+                str_format(out, "%s, site #%" PRIu32 "\n",
+                           profile_is_older(w->p, b->site) ? ", " PROFILE_KIND_OLDER_TEXT : "",
+                           b->site);
                 return;
         }
         str_text(out, ", allocated at ");

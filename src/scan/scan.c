@@ -17,6 +17,7 @@
 #include "collect/collect.h"
 #include "leak/run.h"
 #include "leak/search.h"
+#include "scan/older.h"
 #include "scan/roots.h"
 #include "scan/scan_blocks.h"
 #include "scan/scan_origin.h"
@@ -43,6 +44,7 @@ struct scan {
         struct search_graph graph;
         struct stopped *stopped;
         struct unrecorded *unrecorded; /* NULL: it has a ledger */
+        struct older older; /* what that does not know; empty unless the recording is attached */
         uint64_t begin_ns;
 };
 
@@ -75,11 +77,46 @@ static void take_moment(struct scan *s)
                 s->waiting_sp = h->scan_sp;
                 s->waiting_context = h->scan_context;
         }
+        free(s->moving);
         s->moving_count = scan_moving(s->o->view, &s->moving);
         s->copied = copy(s);
         if (s->copied)
                 freeze_release(&s->freeze);
-        s->o->stopped(s->o->context, s->copied);
+}
+
+#define TRIES 5u /* a thread may be in the middle of malloc */
+
+/* The process was there before its ledger: what that does not know may hold what it knows. */
+static bool walk_heap(struct scan *s, bool *again, struct err *e)
+{
+        older_free(&s->older);
+        if (!older_walk(&s->older, &s->freeze, e))
+                return *again = false;
+        if (!s->older.walk.trouble[0])
+                return true;
+        if (*again)
+                freeze_close(&s->freeze);
+        else
+                err_set(e, ERR_EXIT_CANNOT_TRACE, "%s, so blocks that are older than the "
+                        "recording are not all known", s->older.walk.trouble);
+        return false;
+}
+
+static bool hold(struct scan *s, struct err *e)
+{
+        for (uint32_t tries = TRIES; tries; tries--) {
+                bool again = tries > 1;
+
+                if (s->o->keeper ? !freeze_kept(&s->freeze, s->o->pid, s->o->keeper, e)
+                                 : !freeze_stop(&s->freeze, s->o->pid, e))
+                        return false;
+                take_moment(s);
+                if (!s->o->view->head.attached || walk_heap(s, &again, e))
+                        return true;
+                if (!again)
+                        return false;
+        }
+        return false;
 }
 
 static bool stop(struct scan *s, struct err *e)
@@ -88,13 +125,18 @@ static bool stop(struct scan *s, struct err *e)
 
         if (!PROFILE_SCAN_IS_LAST(s->o->when) && view_refresh(s->o->view, &ignored))
                 scan_entries_read(&s->before, s->o->view, UINT32_MAX);
-        if (s->o->keeper ? !freeze_kept(&s->freeze, s->o->pid, s->o->keeper, e)
-                         : !freeze_stop(&s->freeze, s->o->pid, e))
+        if (!hold(s, e))
                 return false;
-        take_moment(s);
+        s->o->stopped(s->o->context, s->copied);
         view_refresh(s->o->view, &ignored);
         scan_entries_read(&s->now, s->o->view, s->copied ? s->moment_ms : UINT32_MAX);
         s->o->collect(s->o->context, s->p);
+        if (!s->o->view->head.attached)
+                return true;
+        /* The ledger names where a call of the agent's begins, which leads to malloc. */
+        s->o->view->head.allocator = s->older.walk.malloc_at;
+        older_choose(&s->older, &s->now, &s->before);
+        older_store(&s->older, &s->freeze, s->p);
         return true;
 }
 
@@ -160,6 +202,7 @@ static void leave_handler(struct scan *s)
 
 static void find_roots(struct scan *s)
 {
+        const struct heap_walk *walk = s->unrecorded ? &s->unrecorded->walk : &s->older.walk;
         struct roots_input in = {
                 .freeze = &s->freeze,
                 .view = s->o->view,
@@ -167,8 +210,8 @@ static void find_roots(struct scan *s)
                 .entries = &s->now,
                 .moving = s->moving,
                 .moving_count = s->moving_count,
-                .heaps = s->unrecorded ? s->unrecorded->own : NULL,
-                .heap_count = s->unrecorded ? s->unrecorded->own_count : 0,
+                .heaps = walk->own,
+                .heap_count = walk->own_count,
         };
 
         leave_handler(s);
@@ -376,9 +419,44 @@ void scan_trouble(struct profile *p, const char *why)
         p->scan_count = 1;
 }
 
+#define HANDS_WORDS 128u /* of a stack: what malloc and free have in hand */
+#define HANDS_CHUNK 16u  /* bytes of a chunk before its block */
+
+/* Malloc and free know blocks by their chunks.  One that a thread is just getting
+ * or releasing is not lost. */
+static void spare_in_hand(struct scan *s, const struct freeze_thread *t)
+{
+        uint64_t words[FREEZE_REGISTERS + HANDS_WORDS] = { 0 };
+
+        memcpy(words, t->registers, sizeof t->registers);
+        freeze_read(&s->freeze, t->sp, words + FREEZE_REGISTERS, HANDS_WORDS * sizeof *words);
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+                uint64_t block = words[i] + HANDS_CHUNK, k = scan_entries_find(&s->now, block);
+
+                if (k < s->now.count && s->now.at[k].address == block)
+                        s->now.at[k].flags |= SCAN_ENTRY_IGNORED;
+        }
+}
+
+static void spare_all_in_hand(struct scan *s)
+{
+        uint64_t at = s->o->view->head.allocator;
+
+        for (uint32_t i = 0; i < s->p->module_count; i++) {
+                const struct profile_module *m = &s->p->modules[i];
+
+                for (uint32_t k = 0; at >= m->start && at < m->end && k < s->freeze.thread_count;
+                     k++)
+                        if (s->freeze.threads[k].pc >= m->start && s->freeze.threads[k].pc < m->end)
+                                spare_in_hand(s, &s->freeze.threads[k]);
+        }
+}
+
 /* false: the memory went away meanwhile. */
 static bool find_all(struct scan *s, struct err *e)
 {
+        if (s->unrecorded || s->older.count)
+                spare_all_in_hand(s);
         find_blocks(s);
         find_roots(s);
         scan_entries_free(&s->now);
@@ -398,6 +476,7 @@ static void clean_up(struct scan *s)
         roots_free(&s->roots);
         scan_entries_free(&s->before);
         scan_entries_free(&s->now);
+        older_free(&s->older);
         free(s->list.at);
         free(s->list.known);
         free(s->moving);
@@ -417,8 +496,6 @@ bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
 }
 
 /* ---- without a ledger ---- */
-
-#define TRIES 5u /* a thread may be in the middle of malloc */
 
 static void say_nothing(void *context, uint64_t definite)
 {
@@ -479,57 +556,23 @@ static void warn_of_core(struct profile *p, const struct core_about *a)
                              a->other_file);
 }
 
-#define HANDS_WORDS 128u /* of a stack: what malloc and free have in hand */
-#define HANDS_CHUNK 16u  /* bytes of a chunk before its block */
-
-/* Malloc and free know blocks by their chunks.  One that a thread is just getting
- * or releasing is not lost. */
-static void spare_in_hand(struct scan *s, const struct freeze_thread *t)
-{
-        uint64_t words[FREEZE_REGISTERS + HANDS_WORDS] = { 0 };
-
-        memcpy(words, t->registers, sizeof t->registers);
-        freeze_read(&s->freeze, t->sp, words + FREEZE_REGISTERS, HANDS_WORDS * sizeof *words);
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-                uint64_t block = words[i] + HANDS_CHUNK, k = scan_entries_find(&s->now, block);
-
-                if (k < s->now.count && s->now.at[k].address == block)
-                        s->now.at[k].flags |= SCAN_ENTRY_IGNORED;
-        }
-}
-
-static void spare_all_in_hand(struct scan *s)
-{
-        uint64_t at = s->o->view->head.allocator;
-
-        for (uint32_t i = 0; i < s->p->module_count; i++) {
-                const struct profile_module *m = &s->p->modules[i];
-
-                for (uint32_t k = 0; at >= m->start && at < m->end && k < s->freeze.thread_count;
-                     k++)
-                        if (s->freeze.threads[k].pc >= m->start && s->freeze.threads[k].pc < m->end)
-                                spare_in_hand(s, &s->freeze.threads[k]);
-        }
-}
-
 static bool search_unrecorded(struct scan *s, struct err *e)
 {
         struct unrecorded *u = s->unrecorded;
         struct ledger_head *head = &s->o->view->head;
 
-        head->allocator = u->malloc_at;
+        head->allocator = u->walk.malloc_at;
         for (uint32_t i = 0; i < s->p->module_count; i++)
                 if (strstr(s->p->modules[i].path, "/libseep.so"))
                         head->own_module = i + 1;
         s->now = u->entries;
         u->entries = (struct scan_entries){ 0 };
-        spare_all_in_hand(s);
         if (!find_all(s, e))
                 return false;
         if (s->freeze.core)
                 warn_of_core(s->p, core_about(s->freeze.core));
-        if (u->trouble[0])
-                collect_warn(s->p, "%s; what lies behind it was not searched", u->trouble);
+        if (u->walk.trouble[0])
+                collect_warn(s->p, "%s; what lies behind it was not searched", u->walk.trouble);
         return true;
 }
 
@@ -546,7 +589,7 @@ bool scan_unrecorded(const struct scan_target *t, struct profile *p, struct err 
                 struct scan s = { .o = &o, .p = p, .begin_ns = clock_now_ns(), .unrecorded = &u };
 
                 good = take_unrecorded(&s, t, e);
-                again = good && u.trouble[0] && tries > 1;
+                again = good && u.walk.trouble[0] && tries > 1;
                 if (good && !again)
                         good = search_unrecorded(&s, e);
                 clean_up(&s);

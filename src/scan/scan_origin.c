@@ -72,14 +72,11 @@ static bool has_place(const struct profile *p, uint32_t site)
         return p->sites[site].live_blocks && p->sites[site].node < p->node_count;
 }
 
-/* From the innermost frame outwards.  Node 0 is no frame.  Without stacks all
- * blocks are of one wide place. */
+/* From the innermost frame outwards.  Node 0 is no frame. */
 static uint32_t place_of_stack(struct places *t, const struct profile *p, uint32_t node)
 {
         uint32_t place = 0;
 
-        if (profile_is_walked(p))
-                return place_below(t, 0, 1);
         for (uint32_t depth = 0; node && depth < DEPTH; depth++) {
                 place = place_below(t, place, p->nodes[node].pc);
                 node = p->nodes[node].parent;
@@ -98,7 +95,10 @@ static void find_places(struct scan_origin *o, const struct profile *p)
         o->wider = heap_zero(most, sizeof *o->wider);
         o->place_count = p->site_count;
         for (uint32_t i = 1; i < p->site_count; i++)
-                o->wider[i] = has_place(p, i) ? place_of_stack(&t, p, p->sites[i].node) : 0;
+                if (has_place(p, i)) /* without stacks all blocks are of one wide place */
+                        o->wider[i] = profile_is_walked(p) || profile_is_older(p, i)
+                                              ? place_below(&t, 0, 1)
+                                              : place_of_stack(&t, p, p->sites[i].node);
         table_free(&t.table);
         free(t.pcs);
 }

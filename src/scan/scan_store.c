@@ -8,6 +8,7 @@
 #include "base/heap.h"
 #include "collect/collect.h"
 #include "profile/packed.h"
+#include "scan/older.h"
 
 #define CONTENTS_MAX 65536u
 
@@ -274,8 +275,11 @@ static void move_pointers(struct profile *one, const uint32_t *map, struct profi
 
 void scan_merge(struct profile *scanned, struct profile *p)
 {
-        uint32_t *map = match_blocks(scanned, p);
+        uint32_t *map;
 
+        if (p->totals.attached)
+                older_copy(scanned, p);
+        map = match_blocks(scanned, p);
         if (scanned->verdict_count == scanned->block_count) {
                 move_verdicts(scanned, map, p);
                 p->contents = scanned->contents;

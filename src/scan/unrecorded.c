@@ -2,23 +2,18 @@
 #include "scan/unrecorded.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "allocator/glibc.h"
 #include "attach/core.h"
 #include "attach/elf.h"
 #include "attach/mappings.h"
 #include "attach/procfs.h"
 #include "base/heap.h"
 #include "base/str.h"
-#include "base/table.h"
-#include "leak/gather.h"
-#include "scan/tls.h"
+#include "scan/contents.h"
 
 #define HEADERS_MAX 64u
 #define NOTES_BYTES 4096u
@@ -257,276 +252,7 @@ void unrecorded_modules(struct profile *p, const struct freeze *f)
         take_threads(p, f);
 }
 
-/* ---- whose malloc ---- */
-
-static bool is_libc(const struct profile *p, const struct profile_module *m)
-{
-        const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
-
-        return strncmp(name, "libc.so.6", 9) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
-               strncmp(name, "libc_malloc_debug", 17) == 0 || strcmp(m->path, p->meta.exe) == 0;
-}
-
-/* Whose malloc the program at PATH has, as far as its file tells; NULL unknown. */
-static const char *file_allocator(const struct freeze *f, const char *path)
-{
-        struct elf_facts facts = { 0 };
-        char seen[4200];
-        int fd = -1;
-
-        if (snprintf(seen, sizeof seen, "%s%s", f->root, path) < (int)sizeof seen)
-                fd = open(seen, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (fd < 0)
-                return NULL;
-        if (!elf_look(fd, &facts))
-                facts.allocator = NULL;
-        close(fd);
-        if (strstr(facts.interp, "ld-musl"))
-                return "musl's malloc";
-        return facts.sanitizer ? facts.sanitizer : facts.allocator;
-}
-
-/* The module with an allocator that has a name and is not glibc's; PROFILE_NO_MODULE. */
-static uint32_t find_other(const struct freeze *f, const struct profile *p, const char **name)
-{
-        static const char *const files[] = { "jemalloc", "tcmalloc", "mimalloc", "snmalloc",
-                                             "hoard",    "scudo",    "rpmalloc" };
-
-        for (uint32_t i = 0; i < p->module_count; i++) {
-                const char *slash = strrchr(p->modules[i].path, '/');
-
-                for (size_t k = 0; k < sizeof files / sizeof *files; k++)
-                        if (slash && strstr(slash, files[k])) {
-                                *name = files[k];
-                                return i;
-                        }
-                *name = strcmp(p->modules[i].path, p->meta.exe) == 0
-                                ? file_allocator(f, p->modules[i].path)
-                                : NULL;
-                if (*name && strcmp(*name, "glibc") != 0)
-                        return i;
-        }
-        return PROFILE_NO_MODULE;
-}
-
-static bool has_libc(const struct profile *p)
-{
-        for (uint32_t i = 0; i < p->module_count; i++)
-                if (strcmp(p->modules[i].path, p->meta.exe) != 0 && is_libc(p, &p->modules[i]))
-                        return true;
-        return false;
-}
-
 /* ---- blocks ---- */
-
-struct look {
-        const struct freeze *f;
-        struct search_memory memory;
-        struct profile *p;
-        struct mappings maps;
-        struct tls tls;
-        struct search_range *data, *tls_ranges;
-        uint32_t data_count, tls_count;
-};
-
-static size_t read_memory(void *context, uint64_t address, void *to, size_t bytes)
-{
-        return freeze_read(context, address, to, bytes);
-}
-
-static uint64_t next_used(void *context, uint64_t address, uint64_t end)
-{
-        return freeze_next_used(context, address, end);
-}
-
-static void add_range(struct search_range **list, uint32_t *count, uint64_t start, uint64_t end)
-{
-        *list = heap_grow(*list, *count + 1, sizeof **list);
-        (*list)[(*count)++] = (struct search_range){ start, end };
-}
-
-/* Thread-local storage of libc in the thread at TP. */
-static void add_tls(struct look *l, uint64_t tp)
-{
-        struct tls_block *blocks;
-        uint32_t count = tls_blocks(&l->tls, tp, &blocks);
-
-        for (uint32_t i = 0; i < count; i++)
-                if (blocks[i].module < l->p->module_count &&
-                    is_libc(l->p, &l->p->modules[blocks[i].module]))
-                        add_range(&l->tls_ranges, &l->tls_count, blocks[i].start, blocks[i].end);
-        free(blocks);
-}
-
-static void look_open(struct look *l)
-{
-        mappings_parse(&l->maps, l->f->maps);
-        tls_open(&l->tls, l->f, l->p);
-        for (uint32_t i = 0; i < l->p->module_count; i++) {
-                struct tls_module m;
-
-                if (is_libc(l->p, &l->p->modules[i]) && tls_module(&l->tls, i, &m))
-                        for (uint32_t k = 0; k < m.data_count; k++)
-                                add_range(&l->data, &l->data_count, (m.data[k].start + 7) & ~7ull,
-                                          m.data[k].end);
-        }
-        for (uint32_t i = 0; i < l->f->thread_count; i++)
-                if (l->f->threads[i].tp)
-                        add_tls(l, l->f->threads[i].tp);
-}
-
-static void look_close(struct look *l)
-{
-        free(l->data);
-        free(l->tls_ranges);
-        tls_close(&l->tls);
-        mappings_free(&l->maps);
-}
-
-/* Whether its first and last page are there. */
-static bool is_readable(const struct freeze *f, const struct search_range *r)
-{
-        uint8_t byte;
-
-        return freeze_read(f, r->start, &byte, 1) == 1 && freeze_read(f, r->end - 1, &byte, 1) == 1;
-}
-
-/* No arena was found. */
-static bool refuse(const struct look *l, struct err *e)
-{
-        const struct profile *p = l->p;
-        const char *name = NULL;
-        uint32_t other = find_other(l->f, p, &name);
-
-        if (other != PROFILE_NO_MODULE)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "its memory comes from %s (%s), whose blocks cannot be listed from "
-                               "outside; only those "
-                               "of glibc's malloc can. Start it with 'seep record', which sees "
-                               "every allocation",
-                               name, p->modules[other].path);
-        if (!has_libc(p))
-                return err_set(
-                        e, ERR_EXIT_CANNOT_TRACE,
-                        "there is no glibc malloc in %s: it is statically linked with another C "
-                        "library, or has "
-                        "an allocator of its own, whose blocks cannot be listed from outside",
-                        p->meta.exe);
-        for (uint32_t i = 0; i < l->data_count; i++)
-                if (!is_readable(l->f, &l->data[i]))
-                        return err_set(
-                                e, ERR_EXIT_CANNOT_TRACE,
-                                "the data of the C library cannot be read: the blocks of malloc "
-                                "cannot be found without it");
-        return true; /* malloc was never called */
-}
-
-/* ---- what blocks are by their contents ---- */
-
-#define BATCH 256u
-#define TEXT_LEAST 4u
-
-enum content { CONTENT_OTHER, CONTENT_TEXT, CONTENT_OBJECT };
-
-struct kind {
-        uint64_t bytes, vtable;
-        uint32_t content; /* enum content */
-};
-
-struct kinds {
-        struct table table;
-        struct kind *at;
-        uint32_t count;
-};
-
-/* Printable up to a NUL, which is in WORDS or behind them. */
-static bool is_text(const uint64_t words[2])
-{
-        const uint8_t *text = (const uint8_t *)words;
-        uint32_t i = 0;
-
-        while (i < 16 && ((text[i] >= ' ' && text[i] < 127) || text[i] == '\n' || text[i] == '\t' ||
-                          text[i] >= 0xc2))
-                i++;
-        return i >= TEXT_LEAST && (i == 16 || !text[i]);
-}
-
-/* Tables of virtual functions are in memory of a module that the program cannot write. */
-static bool is_vtable(const struct look *l, uint64_t word)
-{
-        const struct mapping *m = word % 8 == 0 && word ? mappings_find(&l->maps, word) : NULL;
-
-        if (!m || m->writable || !m->readable)
-                return false;
-        for (uint32_t i = 0; i < l->p->module_count; i++)
-                if (word >= l->p->modules[i].start && word < l->p->modules[i].end)
-                        return true;
-        return false;
-}
-
-/* The bytes of an address may all be printable. */
-static struct kind kind_of(const struct look *l, uint64_t bytes, const uint64_t words[2])
-{
-        if (is_vtable(l, words[0]))
-                return (struct kind){ bytes, words[0], CONTENT_OBJECT };
-        if (is_text(words) && !mappings_find(&l->maps, words[0]))
-                return (struct kind){ bytes, 0, CONTENT_TEXT };
-        return (struct kind){ bytes, 0, CONTENT_OTHER };
-}
-
-static uint32_t number_of(struct kinds *k, struct kind one)
-{
-        uint32_t n = TABLE_NUMBER(&k->table, table_hash(one.bytes << 2 | one.content, one.vtable),
-                                  i,
-                                  k->at[i].bytes == one.bytes && k->at[i].vtable == one.vtable &&
-                                          k->at[i].content == one.content);
-
-        if (n == k->count) {
-                k->at = heap_next(k->at, k->count, sizeof *k->at);
-                k->at[k->count++] = one;
-        }
-        return n;
-}
-
-static void name_kind(const struct kind *k, struct str *out)
-{
-        static const char *const words[] = {
-                [CONTENT_OTHER] = "", [CONTENT_TEXT] = ", text", [CONTENT_OBJECT] = ", object"
-        };
-
-        str_format(out, "[%llu bytes%s]", (unsigned long long)k->bytes, words[k->content]);
-}
-
-/* A made-up frame for each kind of blocks, whose name is in the map of code that has no file. */
-static void add_sites(struct profile *p, const struct kinds *k)
-{
-        uint32_t site = p->site_count ? p->site_count : 1, node = p->node_count ? p->node_count : 2;
-
-        p->site_count = site + k->count;
-        p->node_count = node + k->count;
-        p->sites = heap_grow(p->sites, p->site_count, sizeof *p->sites);
-        p->nodes = heap_grow(p->nodes, p->node_count, sizeof *p->nodes);
-        p->jit = heap_grow(p->jit, p->jit_count + k->count + 1, sizeof *p->jit);
-        memmove(p->jit + k->count, p->jit, p->jit_count * sizeof *p->jit); /* theirs come first */
-        p->jit_count += k->count;
-        if (site == 1)
-                p->sites[0] = (struct profile_site){ 0 };
-        if (node == 2)
-                p->nodes[0] = p->nodes[1] = (struct profile_node){ .module = PROFILE_NO_MODULE };
-        for (uint32_t i = 0; i < k->count; i++) {
-                uint64_t pc = 16 * ((uint64_t)i + 1);
-                struct str name = { 0 };
-
-                name_kind(&k->at[i], &name);
-                p->jit[i] = (struct profile_jit){ pc, 16, heap_text(str_get(&name)) };
-                p->nodes[node + i] = (struct profile_node){ .pc = pc,
-                                                            .module = PROFILE_NO_MODULE,
-                                                            .exact = 1 };
-                p->sites[site + i] = (struct profile_site){ .node = node + i,
-                                                            .kind = LEDGER_KIND_MALLOC };
-                str_free(&name);
-        }
-}
 
 /* What the recording has at addresses, in order. */
 struct known {
@@ -551,49 +277,46 @@ static const struct profile_block *known_at(struct known *k, const struct search
         return more < (k->at->size < MAPPED_LEAST ? SLACK_SMALL : SLACK_MAPPED) ? k->at : NULL;
 }
 
-/* The blocks B, and what each is by its contents: a kind, in SITE until all kinds are known. */
-static struct profile_block *look_at_blocks(const struct look *l, const struct glibc_blocks *b,
-                                            struct kinds *k)
+/* The blocks of the walk W: those that P knows as they are, the others by their contents. */
+static struct profile_block *look_at_blocks(const struct heap_walk *w, const struct freeze *f,
+                                            struct profile *p)
 {
-        struct known known = { l->p->blocks, l->p->blocks + l->p->block_count };
-        struct profile_block *all = heap_zero(b->count, sizeof *all);
-        uint32_t first = l->p->site_count ? l->p->site_count : 1;
+        struct known known = { p->blocks, p->blocks + p->block_count };
+        struct profile_block *all = heap_zero(w->count, sizeof *all);
+        struct search_range *others = heap_zero(w->count, sizeof *others);
+        uint32_t *kinds = heap_zero(w->count, sizeof *kinds), first;
+        uint64_t count = 0, next = 0;
+        struct contents c;
 
-        for (uint64_t i = 0; i < b->count;) {
-                uint64_t addresses[2 * BATCH], words[2 * BATCH];
-                uint64_t n = b->count - i < BATCH ? b->count - i : BATCH;
+        for (uint64_t i = 0; i < w->count; i++) {
+                const struct profile_block *same = known_at(&known, &w->at[i]);
 
-                for (uint64_t j = 0; j < n; j++) {
-                        addresses[2 * j] = b->at[i + j].start;
-                        addresses[2 * j + 1] = b->at[i + j].start + 8;
-                }
-                gather_words(&l->memory, addresses, words, 2 * n);
-                for (uint64_t j = 0; j < n; j++, i++) {
-                        uint64_t bytes = b->at[i].end - b->at[i].start;
-                        const struct profile_block *same = known_at(&known, &b->at[i]);
-
-                        all[i] = same ? *same
-                                      : (struct profile_block){
-                                                .address = b->at[i].start,
-                                                .size = bytes,
-                                                .site = first + number_of(k, kind_of(l, bytes,
-                                                                                     words + 2 * j))
-                                        };
-                }
+                if (same)
+                        all[i] = *same;
+                else
+                        others[count++] = w->at[i];
         }
+        contents_open(&c, f, p);
+        contents_look(&c, others, count, kinds);
+        first = contents_store(&c, p, LEDGER_KIND_MALLOC);
+        for (uint64_t i = 0; i < w->count; i++)
+                if (next < count && w->at[i].start == others[next].start)
+                        all[i] = (struct profile_block){ .address = w->at[i].start,
+                                                         .size = w->at[i].end - w->at[i].start,
+                                                         .site = first + kinds[next++] };
+        contents_free(&c);
+        free(others);
+        free(kinds);
         return all;
 }
 
-static void take_blocks(const struct look *l, const struct glibc_blocks *b)
+static void take_blocks(const struct heap_walk *w, const struct freeze *f, struct profile *p)
 {
-        struct profile *p = l->p;
-        struct kinds k = { 0 };
-        struct profile_block *all = look_at_blocks(l, b, &k);
+        struct profile_block *all = look_at_blocks(w, f, p);
 
         free(p->blocks);
         p->blocks = all;
-        p->block_count = b->count;
-        add_sites(p, &k);
+        p->block_count = w->count;
         p->totals.live_blocks = p->totals.live_bytes = 0;
         for (uint32_t i = 0; i < p->site_count; i++)
                 if (!LEDGER_KIND_IS_MAPPED(p->sites[i].kind) &&
@@ -605,8 +328,6 @@ static void take_blocks(const struct look *l, const struct glibc_blocks *b)
                 p->totals.live_bytes += all[i].size;
         }
         p->totals.live_blocks = p->block_count;
-        table_free(&k.table);
-        free(k.at);
 }
 
 static void take_entries(struct unrecorded *u, const struct profile *p)
@@ -623,38 +344,16 @@ static void take_entries(struct unrecorded *u, const struct profile *p)
 bool unrecorded_blocks(struct unrecorded *u, const struct freeze *f, struct profile *p,
                        struct err *e)
 {
-        struct look l = { .f = f,
-                          .p = p,
-                          .memory = { (void *)(uintptr_t)f, read_memory, next_used } };
-        struct glibc_blocks b = { 0 };
-        bool good;
-
         *u = (struct unrecorded){ 0 };
-        look_open(&l);
-        glibc_find(&b, &(struct glibc_input){ .memory = l.memory,
-                                              .maps = &l.maps,
-                                              .data = l.data,
-                                              .data_count = l.data_count,
-                                              .tls = l.tls_ranges,
-                                              .tls_count = l.tls_count });
-        good = b.arenas || refuse(&l, e);
-        if (good) {
-                take_blocks(&l, &b);
-                take_entries(u, p);
-                u->own = b.own;
-                u->own_count = b.own_count;
-                b.own = NULL;
-                u->malloc_at = b.arena;
-                memcpy(u->trouble, b.trouble, sizeof u->trouble);
-        }
-        look_close(&l);
-        glibc_blocks_free(&b);
-        return good;
+        if (!heap_walk(&u->walk, f, p, e))
+                return false;
+        take_blocks(&u->walk, f, p);
+        take_entries(u, p);
+        return true;
 }
 
 void unrecorded_free(struct unrecorded *u)
 {
         scan_entries_free(&u->entries);
-        free(u->own);
-        *u = (struct unrecorded){ 0 };
+        heap_walk_free(&u->walk);
 }

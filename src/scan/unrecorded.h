@@ -3,9 +3,8 @@
  * unrecorded.h -- a process without a ledger, or a core file: modules, threads and blocks.
  *
  * Room:   outside, in the process that makes a search.
- * Keeps:  there are no call stacks.  Blocks of one size that look alike (a table of virtual
- *         functions, text) are a site; its stack is one made-up frame that says so in brackets.
- *         Sizes are usable sizes: what was asked for is not written anywhere.
+ * Keeps:  there are no call stacks (contents.h has what stands for them).  Sizes are usable
+ *         sizes: what was asked for is not written anywhere.
  */
 #ifndef SEEP_SCAN_UNRECORDED_H
 #define SEEP_SCAN_UNRECORDED_H
@@ -15,16 +14,13 @@
 
 #include "attach/freeze.h"
 #include "base/err.h"
-#include "leak/search.h"
 #include "profile/model.h"
+#include "scan/heap_walk.h"
 #include "scan/scan_blocks.h"
 
 struct unrecorded {
         struct scan_entries entries; /* its blocks */
-        struct search_range *own;    /* memory of the allocator's, sorted */
-        uint32_t own_count;
-        uint64_t malloc_at; /* an address in the module that has malloc */
-        char trouble[256];  /* "", or what of the heap could not be walked */
+        struct heap_walk walk;
 };
 
 /* Fill P's meta with what the kernel tells about F, or its core. */

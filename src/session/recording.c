@@ -182,18 +182,8 @@ static void serve_scans(struct recording *r)
         scanner_tell_nothing(&r->scanner, &order);
 }
 
-/* What is held by blocks that nobody knows would pass for lost. */
-#define RECORDING_OLDER                                                                         \
-        "the process was there before its recording, and blocks that are older are not known: " \
-        "what "                                                                                 \
-        "these hold would pass for lost"
-
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
 {
-        if (r->view.head.attached) {
-                listener_refuse(asker, "%s", RECORDING_OLDER);
-                return;
-        }
         if (r->view.head.sample_bytes || r->view.head.thin_count) {
                 listener_refuse(asker,
                                 "%s, and pointers in and to unrecorded blocks would be missed",

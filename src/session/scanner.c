@@ -313,7 +313,7 @@ static bool has_nothing(struct view *v)
         bool found = false;
         struct err e;
 
-        if (!view_refresh(v, &e))
+        if (!view_refresh(v, &e) || v->head.attached)
                 return false;
         shadow_walk(v,
                     &(struct shadow_visitor){ .context = &found, .take = note_live,

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "scan/heap_walk.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "allocator/glibc.h"
+#include "attach/elf.h"
+#include "attach/mappings.h"
+#include "base/heap.h"
+#include "scan/tls.h"
+
+/* ---- memory ---- */
+
+static size_t read_memory(void *context, uint64_t address, void *to, size_t bytes)
+{
+        return freeze_read(context, address, to, bytes);
+}
+
+static uint64_t next_used(void *context, uint64_t address, uint64_t end)
+{
+        return freeze_next_used(context, address, end);
+}
+
+struct search_memory heap_walk_memory(const struct freeze *f)
+{
+        return (struct search_memory){ (void *)(uintptr_t)f, read_memory, next_used };
+}
+
+/* ---- whose malloc ---- */
+
+static bool is_libc(const struct profile *p, const struct profile_module *m)
+{
+        const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
+
+        return strncmp(name, "libc.so.6", 9) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
+               strncmp(name, "libc_malloc_debug", 17) == 0 || strcmp(m->path, p->meta.exe) == 0;
+}
+
+/* Whose malloc the program at PATH has, as far as its file tells; NULL unknown. */
+static const char *file_allocator(const struct freeze *f, const char *path)
+{
+        struct elf_facts facts = { 0 };
+        char seen[4200];
+        int fd = -1;
+
+        if (snprintf(seen, sizeof seen, "%s%s", f->root, path) < (int)sizeof seen)
+                fd = open(seen, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0)
+                return NULL;
+        if (!elf_look(fd, &facts))
+                facts.allocator = NULL;
+        close(fd);
+        if (strstr(facts.interp, "ld-musl"))
+                return "musl's malloc";
+        return facts.sanitizer ? facts.sanitizer : facts.allocator;
+}
+
+/* The module with an allocator that has a name and is not glibc's; PROFILE_NO_MODULE. */
+static uint32_t find_other(const struct freeze *f, const struct profile *p, const char **name)
+{
+        static const char *const files[] = { "jemalloc", "tcmalloc", "mimalloc", "snmalloc",
+                                             "hoard",    "scudo",    "rpmalloc" };
+
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                const char *slash = strrchr(p->modules[i].path, '/');
+
+                for (size_t k = 0; k < sizeof files / sizeof *files; k++)
+                        if (slash && strstr(slash, files[k])) {
+                                *name = files[k];
+                                return i;
+                        }
+                *name = strcmp(p->modules[i].path, p->meta.exe) == 0
+                                ? file_allocator(f, p->modules[i].path)
+                                : NULL;
+                if (*name && strcmp(*name, "glibc") != 0)
+                        return i;
+        }
+        return PROFILE_NO_MODULE;
+}
+
+static bool has_libc(const struct profile *p)
+{
+        for (uint32_t i = 0; i < p->module_count; i++)
+                if (strcmp(p->modules[i].path, p->meta.exe) != 0 && is_libc(p, &p->modules[i]))
+                        return true;
+        return false;
+}
+
+/* ---- blocks ---- */
+
+struct look {
+        const struct freeze *f;
+        struct search_memory memory;
+        const struct profile *p;
+        struct mappings maps;
+        struct tls tls;
+        struct search_range *data, *tls_ranges;
+        uint32_t data_count, tls_count;
+};
+
+static void add_range(struct search_range **list, uint32_t *count, uint64_t start, uint64_t end)
+{
+        *list = heap_grow(*list, *count + 1, sizeof **list);
+        (*list)[(*count)++] = (struct search_range){ start, end };
+}
+
+/* Thread-local storage of libc in the thread at TP. */
+static void add_tls(struct look *l, uint64_t tp)
+{
+        struct tls_block *blocks;
+        uint32_t count = tls_blocks(&l->tls, tp, &blocks);
+
+        for (uint32_t i = 0; i < count; i++)
+                if (blocks[i].module < l->p->module_count &&
+                    is_libc(l->p, &l->p->modules[blocks[i].module]))
+                        add_range(&l->tls_ranges, &l->tls_count, blocks[i].start, blocks[i].end);
+        free(blocks);
+}
+
+static void look_open(struct look *l)
+{
+        mappings_parse(&l->maps, l->f->maps);
+        tls_open(&l->tls, l->f, l->p);
+        for (uint32_t i = 0; i < l->p->module_count; i++) {
+                struct tls_module m;
+
+                if (is_libc(l->p, &l->p->modules[i]) && tls_module(&l->tls, i, &m))
+                        for (uint32_t k = 0; k < m.data_count; k++)
+                                add_range(&l->data, &l->data_count, (m.data[k].start + 7) & ~7ull,
+                                          m.data[k].end);
+        }
+        for (uint32_t i = 0; i < l->f->thread_count; i++)
+                if (l->f->threads[i].tp)
+                        add_tls(l, l->f->threads[i].tp);
+}
+
+static void look_close(struct look *l)
+{
+        free(l->data);
+        free(l->tls_ranges);
+        tls_close(&l->tls);
+        mappings_free(&l->maps);
+}
+
+/* Whether its first and last page are there. */
+static bool is_readable(const struct freeze *f, const struct search_range *r)
+{
+        uint8_t byte;
+
+        return freeze_read(f, r->start, &byte, 1) == 1 && freeze_read(f, r->end - 1, &byte, 1) == 1;
+}
+
+/* No arena was found. */
+static bool refuse(const struct look *l, struct err *e)
+{
+        const struct profile *p = l->p;
+        const char *name = NULL;
+        uint32_t other = find_other(l->f, p, &name);
+
+        if (other != PROFILE_NO_MODULE)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "its memory comes from %s (%s), whose blocks cannot be listed from "
+                               "outside; only those "
+                               "of glibc's malloc can. Start it with 'seep record', which sees "
+                               "every allocation",
+                               name, p->modules[other].path);
+        if (!has_libc(p))
+                return err_set(
+                        e, ERR_EXIT_CANNOT_TRACE,
+                        "there is no glibc malloc in %s: it is statically linked with another C "
+                        "library, or has "
+                        "an allocator of its own, whose blocks cannot be listed from outside",
+                        p->meta.exe);
+        for (uint32_t i = 0; i < l->data_count; i++)
+                if (!is_readable(l->f, &l->data[i]))
+                        return err_set(
+                                e, ERR_EXIT_CANNOT_TRACE,
+                                "the data of the C library cannot be read: the blocks of malloc "
+                                "cannot be found without it");
+        return true; /* malloc was never called */
+}
+
+bool heap_walk(struct heap_walk *w, const struct freeze *f, const struct profile *p, struct err *e)
+{
+        struct look l = { .f = f, .p = p, .memory = heap_walk_memory(f) };
+        struct glibc_blocks b = { 0 };
+        bool good;
+
+        *w = (struct heap_walk){ 0 };
+        look_open(&l);
+        glibc_find(&b, &(struct glibc_input){ .memory = l.memory,
+                                              .maps = &l.maps,
+                                              .data = l.data,
+                                              .data_count = l.data_count,
+                                              .tls = l.tls_ranges,
+                                              .tls_count = l.tls_count });
+        good = b.arenas || refuse(&l, e);
+        if (good) {
+                *w = (struct heap_walk){ .at = b.at,
+                                         .count = b.count,
+                                         .own = b.own,
+                                         .own_count = b.own_count,
+                                         .malloc_at = b.arena };
+                memcpy(w->trouble, b.trouble, sizeof w->trouble);
+                b.at = b.own = NULL;
+        }
+        look_close(&l);
+        glibc_blocks_free(&b);
+        return good;
+}
+
+void heap_walk_free(struct heap_walk *w)
+{
+        free(w->at);
+        free(w->own);
+        *w = (struct heap_walk){ 0 };
+}
