@@ -25,8 +25,8 @@
 
 #define EXPORT_OPTIONS(X)                                                                        \
         X(EXPORT_TO, "to", 0, "FORMAT", "the format; list describes them all",                   \
-          "list|pprof|collapsed|speedscope|callgrind|gprof2dot|csv|json|dhat|massif|heaptrack|"  \
-          "firefox|sqlite|"                                                                      \
+          "list|pprof|collapsed|svg|speedscope|callgrind|gprof2dot|csv|json|dhat|massif|"         \
+          "heaptrack|firefox|sqlite|"                                                            \
           "valgrind-xml|sarif|junit|maps|...")                                                   \
         X(EXPORT_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                     \
         X(EXPORT_COST, "cost", 0, "COST",                                                        \
@@ -127,7 +127,7 @@ static int say_help(void)
         str_text(&more,
                  "\nexamples:\n"
                  "  seep export --to pprof -o heap.pb.gz && go tool pprof -http : heap.pb.gz\n"
-                 "  seep export --to collapsed --cost peak | flamegraph.pl >peak.svg\n"
+                 "  seep export --to svg --cost peak -o peak.svg run.seep\n"
                  "  seep export --to speedscope -o run.speedscope.json run.seep\n"
                  "  seep export --to callgrind --cost leaked-bytes -o callgrind.out.leaks\n"
                  "\nExit status: 0 success, 2 usage error, 3 the process is not recorded, 4 the "
@@ -287,7 +287,8 @@ static bool make(struct export_command *w, const struct profile *p, struct str *
 
         report_hide(r, w->form->flags & EXPORT_MARKS);
         request = r->request;
-        request.fold = false; /* other tools fold for themselves */
+        /* Other tools fold for themselves. */
+        request.fold = request.wrappers && w->form->flags & EXPORT_FOLDS;
         if (w->form->flags & EXPORT_COURSE) {
                 request.at = request.from = request.to = (struct moment){ 0 };
                 request.cost = SELECT_LIVE;

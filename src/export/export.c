@@ -16,6 +16,10 @@ const struct export_form export_forms[] = {
         { "collapsed", ".folded",
           "flamegraph.pl, inferno, speedscope, Firefox Profiler: one line per stack",
           EXPORT_FOLLOWS_ALL, export_collapsed },
+        { "svg", ".svg",
+          "browsers and everything that shows pictures: a flame graph, for an issue or a merge "
+          "request",
+          EXPORT_FOLDS | EXPORT_FOLLOWS_ALL, export_svg },
         { "speedscope", ".speedscope.json", "speedscope.app: a flame graph per cost",
           EXPORT_FOLLOWS_ALL, export_speedscope },
         { "callgrind", "callgrind.out.",

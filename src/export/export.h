@@ -59,6 +59,7 @@ struct export_reader {
 #define EXPORT_MARKS 128u /* tells which frames are wrappers instead of leaving them out */
 #define EXPORT_RESOURCES 256u /* tells of resources too */
 #define EXPORT_FINDINGS 512u /* what is wrong, whatever is selected: SEL has no rows */
+#define EXPORT_FOLDS 1024u /* for people: just the program's own code, unless all is asked for */
 #define EXPORT_FOLLOWS_ALL \
         (EXPORT_FOLLOWS_AT | EXPORT_FOLLOWS_RANGE | EXPORT_FOLLOWS_COST | EXPORT_FOLLOWS_FILTERS)
 
@@ -99,6 +100,7 @@ bool export_more(const struct export_input *in, struct str *out);
 
 bool export_pprof(const struct export_input *in, struct str *out, struct err *e);
 bool export_collapsed(const struct export_input *in, struct str *out, struct err *e);
+bool export_svg(const struct export_input *in, struct str *out, struct err *e);
 bool export_speedscope(const struct export_input *in, struct str *out, struct err *e);
 bool export_dhat(const struct export_input *in, struct str *out, struct err *e);
 bool export_massif(const struct export_input *in, struct str *out, struct err *e);

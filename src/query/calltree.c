@@ -152,16 +152,24 @@ static uint32_t without_recursion(const struct calltree *t, uint32_t parent, uin
         return parent;
 }
 
+/* Which frames of a stack are shown; fold NULL: all. */
+struct shows {
+        struct fold *fold;
+        bool whole;
+};
+
 /* The frames at FROM, of the profile, and those that they are inlined into, called by PARENT. */
-static uint32_t add_frames(struct calltree *t, struct fold *fold, uint32_t parent,
+static uint32_t add_frames(struct calltree *t, struct shows shows, uint32_t parent,
                            struct wrapper_frame from)
 {
+        struct fold *fold = shows.fold;
         const struct calltree_place place = *place_of(t, from.node);
 
         for (uint32_t i = place.count; i-- > from.level;) {
                 uint32_t *number = &t->number_of[place.first + i];
 
-                if (fold && !fold_shows(fold, from.node, i))
+                if (fold &&
+                    !fold_shows(fold, (struct wrapper_frame){ from.node, i }, shows.whole))
                         continue;
                 if (!*number)
                         *number = number_at(t, (struct wrapper_frame){ from.node, i }) + 1;
@@ -181,28 +189,42 @@ static void chain_add(struct calltree *t, uint32_t count, uint32_t node)
         t->chain[count] = node;
 }
 
+/* Whether NODE, of SEL's tree, leads to the program's own code and is not shown for that: it is
+ * where no such code follows, and then it has another end. */
+static bool is_left_out(const struct selection *sel, uint32_t node, struct shows shows)
+{
+        return !shows.whole &&
+               fold_is_outside(shows.fold, (struct wrapper_frame){ select_origin(sel, node), 0 });
+}
+
 uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t *ends,
                       struct wrapper_frame from)
 {
         static const struct symbol_frame nameless;
         uint32_t count = 0, at = from.node, inner;
+        struct shows shows = { sel->fold, true };
 
         if (at <= 1)
                 return branches_child(&t->nodes, 0, number_of(t, from, &nameless, 1));
+        if (sel->fold)
+                shows.whole = fold_is_outside(sel->fold,
+                                              (struct wrapper_frame){ select_origin(sel, at),
+                                                                      from.level });
         if (from.level) /* a part of what is at this address */
                 at = caller_of(t, sel, at);
-        for (; at > 1 && !(ends && ends[at]); at = caller_of(t, sel, at))
+        for (; at > 1 && !is_left_out(sel, at, shows) && !(ends && ends[at]);
+             at = caller_of(t, sel, at))
                 chain_add(t, count++, at);
-        inner = at > 1 ? ends[at] : 0;
+        inner = at > 1 && !is_left_out(sel, at, shows) ? ends[at] : 0;
         while (count--) {
                 struct wrapper_frame all = { select_origin(sel, t->chain[count]), 0 };
 
-                inner = add_frames(t, sel->fold, inner, all);
+                inner = add_frames(t, shows, inner, all);
                 if (ends)
                         ends[t->chain[count]] = inner;
         }
         from.node = select_origin(sel, from.node);
-        return from.level ? add_frames(t, sel->fold, inner, from) : inner;
+        return from.level ? add_frames(t, shows, inner, from) : inner;
 }
 
 uint32_t calltree_caller(const struct calltree *t, uint32_t node)

@@ -187,11 +187,14 @@ struct finding_stack findings_stack(struct findings *f, const struct findings_re
         struct wrapper_frame from = wrappers_trim(recording->wrappers, p, recording->symbols, node);
         struct walk w = walk_from(p, recording->symbols, from);
         struct finding_stack made = { .place = UINT32_MAX, .own = UINT32_MAX };
+        struct fold *fold = from.node > 1 ? recording->fold : NULL;
+        bool whole = fold && fold_is_outside(fold, from);
 
         while (walk_next(&w)) {
+                struct wrapper_frame at = { w.node, w.level };
+
                 add_frame(f, r, recording, w.node, w.frame, &made);
-                made.frames[made.count - 1].folded = recording->fold &&
-                                                     !fold_shows(recording->fold, w.node, w.level);
+                made.frames[made.count - 1].folded = fold && !fold_shows(fold, at, whole);
         }
         if (recording->fold && !recording->fold->recursion)
                 fold_recursion(&made);

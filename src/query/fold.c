@@ -184,10 +184,11 @@ static const uint8_t *kinds_of(struct fold *f, uint32_t node, const struct symbo
         return f->kinds + *known - 1;
 }
 
-/* Whether a frame of KIND is shown that is called by what left *CONTEXT; that of this one. */
-static bool is_shown(uint8_t kind, uint8_t *context)
+/* Whether a frame of KIND is shown that is called by what left *CONTEXT; that of this one.  WHOLE:
+ * no frame of the stack is the program's own. */
+static bool is_shown(uint8_t kind, uint8_t *context, bool whole)
 {
-        bool outside = *context == CONTEXT_OUTSIDE, shown = outside || kind == FOLD_OWN;
+        bool outside = *context == CONTEXT_OUTSIDE, shown = whole || kind == FOLD_OWN;
 
         if (kind == FOLD_LIBRARY && *context == CONTEXT_OWN)
                 shown = true;
@@ -198,16 +199,17 @@ static bool is_shown(uint8_t kind, uint8_t *context)
         return shown;
 }
 
-/* Through the frames at NODE down to LEVEL; whether that one is shown. */
-static bool pass(struct fold *f, uint32_t node, uint32_t level, uint8_t *context)
+/* Through the frames at NODE down to that of AT; whether that one is shown. */
+static bool pass(struct fold *f, struct wrapper_frame at, uint8_t *context, bool whole)
 {
+        uint32_t node = at.node;
         const struct symbol_frame *frames;
         uint32_t count = symbols_node(f->symbols, node, &frames);
         const uint8_t *kinds = kinds_of(f, node, frames, count);
         bool shown = true;
 
-        for (uint32_t i = count; i-- > level;)
-                shown = is_shown(kinds[i], context);
+        for (uint32_t i = count; i-- > at.level;)
+                shown = is_shown(kinds[i], context, whole);
         return shown;
 }
 
@@ -230,26 +232,38 @@ static uint8_t context_of(struct fold *f, uint32_t node)
                 if (symbols_is_start(f->symbols, path[depth]))
                         context = CONTEXT_OUTSIDE;
                 else
-                        pass(f, path[depth], 0, &context);
+                        pass(f, (struct wrapper_frame){ path[depth], 0 }, &context, false);
                 f->contexts[path[depth]] = context;
         }
         free(path);
         return context;
 }
 
-bool fold_shows(struct fold *f, uint32_t node, uint32_t level)
+bool fold_is_outside(struct fold *f, struct wrapper_frame at)
 {
-        uint8_t context = context_of(f, f->profile->nodes[node].parent);
+        uint8_t context = context_of(f, f->profile->nodes[at.node].parent);
 
-        return pass(f, node, level, &context);
+        if (!at.level)
+                return context_of(f, at.node) == CONTEXT_OUTSIDE;
+        pass(f, at, &context, false);
+        return context == CONTEXT_OUTSIDE;
+}
+
+bool fold_shows(struct fold *f, struct wrapper_frame at, bool whole)
+{
+        uint8_t context = context_of(f, f->profile->nodes[at.node].parent);
+
+        return pass(f, at, &context, whole);
 }
 
 struct wrapper_frame fold_trim(struct fold *f, uint32_t node)
 {
         struct walk w = walk_own(f->profile, f->symbols, node);
+        bool whole = fold_is_outside(f, (struct wrapper_frame){ node, 0 });
 
         while (walk_next(&w))
-                if (!wrappers_has(f->wrappers, w.frame) && fold_shows(f, w.node, w.level))
+                if (!wrappers_has(f->wrappers, w.frame) &&
+                    fold_shows(f, (struct wrapper_frame){ w.node, w.level }, whole))
                         return (struct wrapper_frame){ w.node, w.level };
         return wrappers_trim(f->wrappers, f->profile, f->symbols, node);
 }

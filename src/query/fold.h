@@ -10,13 +10,13 @@
  *      g_list_copy           libglib        g_list_copy
  *      load                  program        load         own code: always
  *      main                  program        main
+ *      std::thread::_M_run   libstdc++      -            what leads to own code: never
  *
  * Own code is that of the program's file, and of files that share its folder or prefix or came from
  * outside the system's folders; functions that headers or other packages brought into it are not.
  *
- * Keeps:  what is outside of the first own frame is shown, so that no stack is without frames.  A
- *         function that is called again by what it called is shown once (calltree.h), unless
- *         recursion was asked for.
+ * Keeps:  a stack without any own frame is shown whole.  A function that is called again by what
+ *         it called is shown once (calltree.h), unless recursion was asked for.
  * Cost:   each address is judged once, and each node of the profile.
  */
 #ifndef SEEP_QUERY_FOLD_H
@@ -54,8 +54,11 @@ struct fold {
 struct fold *fold_new(const struct profile *p, struct symbols *s, struct wrappers *w);
 void fold_free(struct fold *f); /* NULL is fine */
 
-/* Whether the frame LEVEL of those at NODE of the profile is shown. */
-bool fold_shows(struct fold *f, uint32_t node, uint32_t level);
+/* Whether no frame of the stack that ends at AT, of the profile, is the program's own. */
+bool fold_is_outside(struct fold *f, struct wrapper_frame at);
+
+/* Whether the frame AT is shown in a stack that is WHOLE: of which the above is true. */
+bool fold_shows(struct fold *f, struct wrapper_frame at, bool whole);
 
 /* The innermost frame of the stack of NODE that is shown. */
 struct wrapper_frame fold_trim(struct fold *f, uint32_t node);

@@ -114,11 +114,14 @@ static void add_sources(const struct pane_input *in, const struct selection *sel
                         struct str *out)
 {
         struct symbols *s = in->picture->symbols;
-        struct walk w = walk_from(sel->profile, s, select_trim(sel, s, node));
+        struct wrapper_frame from = select_trim(sel, s, node);
+        struct walk w = walk_from(sel->profile, s, from);
+        bool whole = !sel->fold || fold_is_outside(sel->fold, from);
         uint32_t shown = 0;
 
         while (shown < PANE_SOURCES && walk_next(&w))
-                if (!sel->fold || fold_shows(sel->fold, w.node, w.level))
+                if (!sel->fold ||
+                    fold_shows(sel->fold, (struct wrapper_frame){ w.node, w.level }, whole))
                         shown += add_source(in, w.frame, out);
         if (!shown)
                 str_text(out,

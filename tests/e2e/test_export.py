@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import subprocess
+import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from contextlib import contextmanager
 
@@ -332,3 +333,20 @@ def test_what_became_less_is_said_to_be_left_out(steps, recorder, tmp_path):
         done = export.seep("export", "--to", form, *words, export.recording)
         assert (done.returncode, done.stderr.decode()) == (0, LEFT_OUT), form
         assert "-1000" not in done.stdout.decode()
+
+
+def test_svg_is_the_tree_of_the_stacks_with_the_heaviest_at_the_left(export):
+    for words in ((), ("--all-frames",)):
+        picture = ElementTree.fromstring(export.seep("export", "--to", "svg", "--cost", "total", *words, export.recording).stdout)
+        boxes = [(int(g.get("data-d")), int(g.get("data-x")), int(g.get("data-w")), g.get("data-n"))
+                 for g in picture.iter("{http://www.w3.org/2000/svg}g")]
+        whole = boxes[0]
+        assert whole[:3] == (0, 0, 1000000)
+        for depth, left, width, name in boxes[1:]:  # each lies within one that called it
+            assert any(d == depth - 1 and x - 2 <= left and left + width <= x + w + 2 for d, x, w, _ in boxes), name
+        level = sorted(box[1:3] for box in boxes if box[0] == 1)
+        assert sum(width for _, width in level) == pytest.approx(1000000, abs=2000)
+        assert [width for _, width in level] == sorted((width for _, width in level), reverse=True)
+    stacks = folded(export.text("collapsed", "--cost", "total"))
+    share = sum(value for stack, value in stacks.items() if "host" in stack) / sum(stacks.values())
+    assert sum(width for _, _, width, name in boxes if name == "host") == pytest.approx(1e6 * share, abs=2000)

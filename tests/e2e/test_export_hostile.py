@@ -49,10 +49,10 @@ def test_json(hostile, form):
     assert found == {"main", *("".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in n) for n in as_json)}
 
 
-@pytest.mark.parametrize("form", ["dhat", "firefox", "sarif", "valgrind-xml", "junit"])
+@pytest.mark.parametrize("form", ["dhat", "firefox", "sarif", "valgrind-xml", "junit", "svg"])
 def test_others_are_well_formed(hostile, form):
     text = hostile[0].bytes(form).decode()
-    ElementTree.fromstring(text) if form in ("valgrind-xml", "junit") else json.loads(text)
+    ElementTree.fromstring(text) if form in ("valgrind-xml", "junit", "svg") else json.loads(text)
 
 
 def cell(name):

@@ -367,3 +367,13 @@ def test_stacks_that_look_the_same_are_one_entry(compiler, recorder):
     assert stacks == [["leaf", "down", "main"], ["single", "main"]]
     assert "58.6 KiB" in entries[0] and "(10 stacks)" in entries[0] and "10 blocks" in entries[0]
     assert report(file, "--flat", "--all-frames").count("leaf [") == 10
+
+
+def test_what_leads_to_the_programs_own_code_is_not_shown(compiler, recorder):
+    file = recorder.record(compiler.build("hired.cpp")).folder / "out.seep"
+    entries = [e for e in re.split(r"\n\n", report(file, "--flat").strip()) if "Worker::run" in e]
+    stacks = sorted(re.findall(r"^ {8}([^[]*) \[", entry, re.M) for entry in entries)
+    assert len(stacks) == 2 and stacks[0] == ["Worker::run()"] and stacks[1][0] == "Worker::run()" and "lambda" in stacks[1][1] and len(stacks[1]) == 2, stacks
+    tree = report(file, "--cost=live", "--threshold=0")
+    assert "_M_run" not in tree and "__invoke" not in tree, tree
+    assert "_M_run" in report(file, "--cost=live", "--threshold=0", "--all-frames")

@@ -411,20 +411,22 @@ TEST(a_slot_that_served_two_threads_is_divided_between_them)
 TEST(a_name_seen_by_the_kernel_wins_over_the_ledgers)
 {
         struct specimen f;
-        struct collect_name names[3] = { { "" }, { "worker-15-chars" }, { "" } };
-        struct collect_input in = { .names = names, .name_count = 3 };
+        struct collect_name names[4] = { { "", "" }, { "worker-15-chars", "prog" }, { "", "" }, { "prog", "prog" } };
+        struct collect_input in = { .names = names, .name_count = 4 };
         struct profile p;
         struct view v;
 
         specimen_open(&f);
         specimen_thread(&f, 10, 0, "prog");
         specimen_thread(&f, 11, 0, "prog");
+        specimen_thread(&f, 12, 0, "renamed since");
         v = specimen_view(&f);
         in.view = &v;
         collect(&in, &p);
         packed_undo(&p);
         is_text(p.threads[1].name, "worker-15-chars");
         is_text(p.threads[2].name, "prog");
+        is_text(p.threads[3].name, "renamed since");
         profile_free(&p);
         view_close(&v);
         specimen_close(&f);

@@ -153,13 +153,17 @@ export class Recording {
   get shownNodes() {
     if (this.shown) return this.shown;
     const { count, parent, frame } = this.nodes,
-      context = new Uint8Array(Math.max(count, 1)); // 0 outside of own code, 1 in it, 2 in a library that it called
+      context = new Uint8Array(Math.max(count, 1)), // 0 outside of own code, 1 in it, 2 in a library that it called
+      leads = new Uint8Array(Math.max(count, 1)); // to own code
+    const kindOf = (n) => (frame[n] >= 0 ? this.frames.kind[frame[n]] : KIND.own);
+    const isOwn = (kind) => kind !== KIND.language && kind !== KIND.library;
+    for (let n = count - 1; n > 0; n--) if (leads[n] || isOwn(kindOf(n))) leads[parent[n]] = 1;
     this.shown = new Uint8Array(Math.max(count, 1));
     for (let n = 1; n < count; n++) {
-      const kind = frame[n] >= 0 ? this.frames.kind[frame[n]] : KIND.own,
+      const kind = kindOf(n),
         outer = context[parent[n]],
-        own = kind !== KIND.language && kind !== KIND.library;
-      this.shown[n] = own || outer === 0 || (kind === KIND.library && outer === 1) ? 1 : 0;
+        own = isOwn(kind);
+      this.shown[n] = own || (outer === 0 && !leads[n]) || (kind === KIND.library && outer === 1) ? 1 : 0;
       context[n] = own ? 1 : kind === KIND.library && outer ? 2 : outer;
     }
     return this.shown;
