@@ -200,6 +200,58 @@ bool elf_look(int fd, struct elf_facts *out)
         return true;
 }
 
+/* BYTES from offset AT, and a NUL; NULL: they are not there. */
+static char *read_part(int fd, uint64_t at, uint64_t bytes)
+{
+        char *part = bytes && bytes <= ELF_STRINGS_MAX ? heap_zero(bytes + 1, 1) : NULL;
+
+        if (part && !read_all(fd, part, bytes, at)) {
+                free(part);
+                return NULL;
+        }
+        return part;
+}
+
+static uint32_t exported_in(int fd, const ElfW(Shdr) *table, const ElfW(Shdr) *text,
+                            const char *const *names, uint32_t count)
+{
+        char *symbols = read_part(fd, table->sh_offset, table->sh_size),
+             *strings = read_part(fd, text->sh_offset, text->sh_size);
+        uint64_t many = symbols && strings ? table->sh_size / sizeof(ElfW(Sym)) : 0;
+        uint32_t found = 0;
+
+        for (uint64_t i = 0; i < many; i++) {
+                ElfW(Sym) s;
+
+                memcpy(&s, symbols + i * sizeof s, sizeof s);
+                if (s.st_shndx == SHN_UNDEF || s.st_name >= text->sh_size)
+                        continue;
+                for (uint32_t n = 0; n < count; n++)
+                        if (strcmp(strings + s.st_name, names[n]) == 0)
+                                found |= 1u << n;
+        }
+        free(symbols);
+        free(strings);
+        return found;
+}
+
+uint32_t elf_exports(int fd, const char *const *names, uint32_t count)
+{
+        ElfW(Ehdr) head;
+        ElfW(Shdr) *sections;
+        uint32_t found = 0;
+
+        if (!read_all(fd, &head, sizeof head, 0) || head.e_shentsize != sizeof *sections)
+                return 0;
+        sections = (void *)read_part(fd, head.e_shoff, head.e_shnum * sizeof *sections);
+        for (uint32_t i = 0; sections && i < head.e_shnum; i++)
+                if (sections[i].sh_type == SHT_DYNSYM && sections[i].sh_link < head.e_shnum)
+                        found |= exported_in(fd, &sections[i], &sections[sections[i].sh_link],
+                                             names, count);
+        free(sections);
+        return found;
+}
+
 size_t elf_build_id(const uint8_t *notes, size_t bytes, uint8_t id[ELF_ID_BYTES])
 {
         Elf64_Nhdr h;

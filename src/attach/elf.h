@@ -27,6 +27,10 @@ struct elf_facts {
 /* Facts about the open file FD; false when it cannot be read (errno). */
 bool elf_look(int fd, struct elf_facts *out);
 
+/* Which of the COUNT NAMES other objects can call in the file FD, which is of our kind: a bit for
+ * each. */
+uint32_t elf_exports(int fd, const char *const *names, uint32_t count);
+
 /* The build id in BYTES of notes; how many bytes it has, 0: there is none. */
 #define ELF_ID_BYTES 20u
 size_t elf_build_id(const uint8_t *notes, size_t bytes, uint8_t id[ELF_ID_BYTES]);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "attach/custom.h"
+#include "attach/elf.h"
 #include "attach/functions.h"
 #include "attach/patch.h"
 #include "attach/recognize.h"
@@ -45,7 +46,7 @@ static const char *own_allocator(const char *file)
 
         if (fd < 0)
                 return NULL;
-        found = functions_exported(fd, names, 2);
+        found = elf_exports(fd, names, 2);
         known = custom_has_allocator(fd);
         close(fd);
         if (found == 1 || (found == 3 && known))

@@ -39,7 +39,4 @@ void functions_sort(struct functions *f);
 /* The first of that NAME, and how many follow with it; NULL: there is none. */
 const struct function *functions_find(const struct functions *f, const char *name, uint32_t *count);
 
-/* Which of the COUNT NAMES other objects can call in the file FD: a bit for each. */
-uint32_t functions_exported(int fd, const char *const *names, uint32_t count);
-
 #endif

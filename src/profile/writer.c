@@ -11,12 +11,14 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/heap.h"
 #include "base/io.h"
 #include "profile/file.h"
 #include "profile/image.h"
 #include "profile/parts.h"
 #include "profile/store.h"
 
+#define WRITER_PACK_LEAST 1024u /* bytes; a smaller section is not worth the making of a packer */
 #define WRITER_ZSTD_LEVEL 1 /* 3: files 5 % smaller, a fifth more time */
 
 /* What the others refer to comes first, then what is missed most when a file was cut off. */
@@ -36,7 +38,6 @@ struct writing {
         struct str body;
         struct columns_state columns;
         struct nodes_state nodes;
-        ZSTD_CCtx *zstd;
         uint32_t section_count;
         const struct profile_log *log; /* NULL: leave it out */
         size_t end; /* where in OUT the END section is; the log goes before it */
@@ -59,18 +60,32 @@ static bool pass_on(struct writing *w, size_t least)
         return true;
 }
 
+/* One for all files of this process: it takes as long to make as a small file does to compress. */
+static ZSTD_CCtx *packer(void)
+{
+        static ZSTD_CCtx *made;
+
+        if (!made)
+                made = ZSTD_createCCtx();
+        if (!made)
+                heap_none();
+        return made;
+}
+
 /* Append the body to the file, compressed if that makes it smaller. */
 static bool add_section(struct writing *w, uint32_t type)
 {
-        size_t length = w->body.length, room = ZSTD_compressBound(length), packed = length;
+        bool pack = w->packing == IMAGE_PACKED && w->body.length >= WRITER_PACK_LEAST;
+        size_t length = w->body.length, room = pack ? ZSTD_compressBound(length) : length,
+               packed = length;
         struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = (uint16_t)type,
                                        .stored_bytes = length, .raw_bytes = length };
         char *at = str_room(w->out, sizeof head + room), *stored = at + sizeof head;
 
-        if (w->packing == IMAGE_PACKED)
-                packed = ZSTD_compressCCtx(w->zstd, stored, room, str_get(&w->body), length,
+        if (pack)
+                packed = ZSTD_compressCCtx(packer(), stored, room, str_get(&w->body), length,
                                            WRITER_ZSTD_LEVEL);
-        if (ZSTD_isError(packed))
+        if (pack && ZSTD_isError(packed))
                 return err_set(w->e, ERR_EXIT_FINDINGS, "cannot compress the recording: %s",
                                ZSTD_getErrorName(packed));
         if (packed < length) {
@@ -190,26 +205,13 @@ static bool add_all(struct writing *w)
         return set_header(w) && pass_on(w, 1);
 }
 
-/* One for all files of this process: it takes as long to make as a small file does to compress. */
-static ZSTD_CCtx *packer(void)
-{
-        static ZSTD_CCtx *made;
-
-        if (!made)
-                made = ZSTD_createCCtx();
-        return made;
-}
-
 static bool write_all(struct writing *w)
 {
         bool good;
 
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 w->columns.declared[array] = format_count(w->p, array);
-        w->zstd = packer();
-        good = w->zstd ? add_all(w)
-                       : err_set(w->e, ERR_EXIT_FINDINGS,
-                                 "cannot compress the recording: no memory");
+        good = add_all(w);
         str_free(&w->body);
         columns_state_free(&w->columns);
         nodes_state_free(&w->nodes);

@@ -86,11 +86,17 @@ static void remove_if_dead(int place, const char *name)
         closedir(files);
 }
 
-static void remove_dead(const char *place)
+void listener_tidy(const struct listener *g)
 {
-        DIR *all = opendir(place);
+        const char *end = strrchr(g->directory, '/');
+        char place[sizeof g->directory];
         struct dirent *d;
+        DIR *all;
 
+        if (!end)
+                return;
+        snprintf(place, sizeof place, "%.*s", (int)(end - g->directory), g->directory);
+        all = opendir(*place ? place : "/");
         while (all && (d = readdir(all)))
                 if (strncmp(d->d_name, "seep-", 5) == 0 &&
                     strlen(d->d_name) == sizeof "seep-XXXXXX" - 1)
@@ -127,7 +133,6 @@ static bool make_directory(struct listener *g, bool borrowed, struct err *e)
                 if (length < 0 || length + LISTENER_NAME_BYTES > sizeof g->path ||
                     is_exposed(places[i]) || !mkdtemp(g->directory))
                         continue;
-                remove_dead(places[i]);
                 return true;
         }
         g->directory[0] = 0;
@@ -241,7 +246,8 @@ bool listener_has_room(void)
                 close(fds[0]);
                 return true;
         }
-        while (count < LISTENER_DESCRIPTORS && (fds[count] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+        while (count < LISTENER_DESCRIPTORS &&
+               (fds[count] = fcntl(fds[0], F_DUPFD_CLOEXEC, 0)) >= 0)
                 count++;
         for (int i = 0; i < count; i++)
                 close(fds[i]);

@@ -48,6 +48,10 @@ enum listener_answer {
 /* OWNER_UID: the user that the program will run as, who must be able to reach the socket.
  * BORROWED: as in session/carrier.h. */
 bool listener_open(struct listener *g, uid_t owner_uid, bool borrowed, struct err *e);
+
+/* Removes what sessions that were killed left beside ours.  It reads a folder that may be large, so
+ * that short sessions leave it to longer ones. */
+void listener_tidy(const struct listener *g);
 void listener_close(struct listener *g);
 
 /* Another name for FILE, for a list (LD_PRELOAD) that cannot hold its own; it lasts as long as the

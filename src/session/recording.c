@@ -21,6 +21,7 @@
 #include "wire/hello.h"
 
 #define RECORDING_NAMES_EVERY_MS 1000u
+#define RECORDING_LOOK_MS 100u          /* from the beginning to the first look at the mappings */
 #define RECORDING_RSS_DOUBT (1u << 20)  /* bytes of heap beyond what was seen to be resident */
 
 /* ---- begin and end ---- */
@@ -59,6 +60,9 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         control_init(&r->control);
         r->depth = plan->depth;
         r->snapshot_due_ms = plan->snapshot_every_ms;
+        /* The search at the end looks at the mappings anyway; a short program is spared this. */
+        if (v->head.flags & WIRE_F_LEAK_SCAN)
+                r->resident.due_ms = recording_elapsed_ms(r, clock_now_ns()) + RECORDING_LOOK_MS;
         r->snapshots.seen = v->head.served; /* marks of the process that it was forked from */
         r->cwd = process_link(pid, "cwd");
         rss_open(&r->rss, pid);

@@ -36,6 +36,7 @@
                                     * second */
 #define SESSION_EXEC_TICKS 4u      /* where a process that becomes another program gets
                                     * another observer: make room */
+#define SESSION_TIDY_TICKS 100u    /* a session that lives so long tidies up after others */
 #define SESSION_HELLO_MS 10000     /* a program that is there already says hello within a
                                     * moment, or its agent gave up */
 
@@ -222,6 +223,8 @@ static void tick(struct session *s)
                 s->endpoint = endpoint_open(s->main_id);
         if (++s->ticks % (s->o.carrier->one_program ? SESSION_EXEC_TICKS : SESSION_SLOW_TICKS) == 0)
                 session_find_execs(s);
+        if (s->ticks == SESSION_TIDY_TICKS)
+                listener_tidy(&s->listener);
         turn = s->ticks % (s->count > SESSION_SLOW_TICKS ? s->count : SESSION_SLOW_TICKS);
         if (turn < s->count)
                 filters_look(&s->recordings[turn]->view, (pid_t)s->recordings[turn]->pid);

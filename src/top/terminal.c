@@ -29,6 +29,10 @@ static const int crashing[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL };
 
 static volatile sig_atomic_t ended_by, stop_wanted, resized;
 static SCREEN *screen;
+static WINDOW *window; /* the whole terminal */
+/* The library's own one is a variable of it, and the library is loaded when it is called
+ * (lazy/lazy.h). */
+#define stdscr window
 static sigset_t waiting; /* the mask while we wait */
 static struct termios before;
 static char farewell[256]; /* what brings the screen back, for a crash */
@@ -139,6 +143,7 @@ bool terminal_open(bool color, struct err *e)
         cbreak();
         noecho();
         nonl();
+        window = newwin(0, 0, 0, 0);
         keypad(stdscr, TRUE);
         nodelay(stdscr, TRUE);
         curs_set(0);
@@ -273,7 +278,7 @@ static void take_size(void)
                 return;
         resizeterm(between(size.ws_row, TERMINAL_LEAST, TERMINAL_MOST),
                    between(size.ws_col, TERMINAL_LEAST, TERMINAL_MOST));
-        clearok(curscr, TRUE);
+        clearok(stdscr, TRUE);
 }
 
 static void let_signals_in(void)
@@ -353,7 +358,7 @@ uint32_t terminal_key(void)
         if (c == 127 || c == '\b')
                 return KEYS_BACKSPACE;
         if (c == 'L' - '@')
-                clearok(curscr, TRUE);
+                clearok(stdscr, TRUE);
         return c == 27 ? KEYS_ESCAPE : (uint32_t)c;
 }
 

@@ -46,3 +46,32 @@ def test_the_header_is_installed(prefix):
 def test_completion_is_where_the_shells_look(prefix):
     for place in ("bash-completion/completions/seep", "zsh/site-functions/_seep", "fish/vendor_completions.d/seep.fish"):
         assert (prefix / "share" / place).stat().st_size > 1000
+
+
+def linked():
+    return subprocess.run(["readelf", "-d", harness.SEEP], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif("libdw" in linked(), reason="this build links all libraries (lazy/lazy.h)")
+def test_libraries_are_loaded_by_those_who_use_them(tmp_path):
+    """Debug information, a database and the terminal have no part in recording a short program."""
+    env = harness.clean_environment({"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(tmp_path / "loaded")})
+    subprocess.run([harness.SEEP, "-q", "-o", "a.seep", "/bin/true"], cwd=tmp_path, env=env, check=True, timeout=harness.DEADLINE)
+    text = "".join(p.read_text(errors="replace") for p in tmp_path.glob("loaded.*"))
+    assert "libc.so.6" in text
+    assert not [name for name in ("libdw", "libelf", "libsqlite3", "libncurses", "libZydis") if f"/{name}" in text]
+    found = subprocess.run([harness.SEEP, "sql", "a.seep", "select 1.5 + 1"], cwd=tmp_path, env=harness.clean_environment(),
+                           capture_output=True, text=True, timeout=harness.DEADLINE)
+    assert found.returncode == 0 and "2.5" in found.stdout, found.stderr
+
+
+@pytest.mark.skipif("libdw" in linked(), reason="this build links all libraries (lazy/lazy.h)")
+def test_a_library_that_is_broken_is_named(tmp_path):
+    subprocess.run([harness.SEEP, "-q", "-o", "a.seep", "/bin/true"], cwd=tmp_path, env=harness.clean_environment(), check=True,
+                   timeout=harness.DEADLINE)
+    broken = tmp_path / "libraries"
+    broken.mkdir()
+    (broken / "libsqlite3.so.0").write_text("not a library\n")
+    done = subprocess.run([harness.SEEP, "sql", "a.seep", "select 1"], cwd=tmp_path, capture_output=True, text=True,
+                          env=harness.clean_environment({"LD_LIBRARY_PATH": str(broken)}), timeout=harness.DEADLINE)
+    assert done.returncode == 127 and "libsqlite3.so.0" in done.stderr and done.stderr.startswith("seep: "), done.stderr

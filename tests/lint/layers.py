@@ -12,6 +12,7 @@ LAYERS = [
     ("wire", "what the two sides say to each other (both sides)", ""),
     ("book", "what an event does to the ledger (both sides)", "ledger"),
     ("agent", "inside the recorded program", "book ledger wire"),
+    ("lazy", "libraries that are loaded when they are used", ""),
     ("base", "text, memory, errors, files", ""),
     ("profile", "the model of a recording, and its file", "base book ledger wire"),
     ("leak", "pointers and reachability, as pure computing", "base profile"),
@@ -38,9 +39,9 @@ LAYERS = [
 MAY_INCLUDE = {name: set(uses.split()) for name, _, uses in LAYERS}
 
 # Only cli/ prints or exits.  The places that must: memory that cannot be had, forked children, and ncurses, which wants to
-# know its terminal.
+# know its terminal, and a library that is not there.
 MAY_EXIT = {
-    "attach/spawn.c", "base/heap.c", "base/worker.c", "session/scanner.c", "top/terminal.c",
+    "attach/spawn.c", "base/heap.c", "base/worker.c", "lazy/lazy.c", "session/scanner.c", "top/terminal.c",
 }
 
 

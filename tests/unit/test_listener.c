@@ -246,7 +246,7 @@ TEST(nothing_is_left_after_closing)
 }
 
 /* Of two old directories only the one whose socket refuses is swept away. */
-TEST(the_next_session_tidies_up_after_one_that_was_killed)
+TEST(a_longer_session_tidies_up_after_one_that_was_killed)
 {
         const struct timespec old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
         struct listener killed, living, next;
@@ -260,6 +260,8 @@ TEST(the_next_session_tidies_up_after_one_that_was_killed)
         close(killed.fd);
         is_true(utimensat(AT_FDCWD, killed.directory, old, 0) == 0 && utimensat(AT_FDCWD, living.directory, old, 0) == 0);
         is_true(listener_open(&next, getuid(), false, &e));
+        is_true(stat(killed.path, &st) == 0);
+        listener_tidy(&next);
         is_true(stat(killed.directory, &st) < 0);
         is_true(stat(living.path, &st) == 0);
         listener_close(&next);
@@ -271,4 +273,4 @@ TEST(the_next_session_tidies_up_after_one_that_was_killed)
 TAP_MAIN(an_agent_is_known_by_the_kernels_word, strangers_leave_neither_trust_nor_descriptors_behind,
          more_descriptors_than_one_are_closed, one_who_does_not_speak_is_heard_later_and_one_who_died_needs_no_word,
          knocks_and_requests_are_told_apart_by_kind_and_size, a_request_of_hostile_bytes_is_harmless,
-         nothing_is_left_after_closing, the_next_session_tidies_up_after_one_that_was_killed)
+         nothing_is_left_after_closing, a_longer_session_tidies_up_after_one_that_was_killed)
