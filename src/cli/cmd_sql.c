@@ -4,6 +4,8 @@
  *
  * Keeps:  the database is made in memory for one command and is only read: no
  *         statement reaches another file.
+ * Cost:   statements are understood twice: with empty tables first, which tells the ones that they
+ *         read.  Only those get their rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +57,7 @@ struct sql {
         sqlite3 *db;
         sqlite3_stmt **statements;
         size_t statement_count;
+        struct str tables; /* that statements read, as export_input has them */
         bool refused; /* a statement would have done more than read */
 };
 
@@ -100,6 +103,8 @@ static int authorize(void *context, int action, const char *first, const char *s
 
         (void)database;
         (void)view;
+        if (action == SQLITE_READ)
+                str_format(&q->tables, "%s%s ", q->tables.length ? "" : " ", first);
         q->refused |= !good;
         return good ? SQLITE_OK : SQLITE_DENY;
 }
@@ -112,7 +117,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 
 static bool close_in(struct sql *q)
 {
-        return sqlite3_exec(q->db, SQL_MAKE_FUNCTIONS, NULL, NULL, NULL) == SQLITE_OK &&
+        return q->db && sqlite3_exec(q->db, SQL_MAKE_FUNCTIONS, NULL, NULL, NULL) == SQLITE_OK &&
                sqlite3_exec(q->db, "PRAGMA query_only = 1; PRAGMA trusted_schema = 0", NULL, NULL,
                             NULL) == SQLITE_OK &&
                sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) == SQLITE_OK &&
@@ -242,6 +247,11 @@ static int answer(struct sql *q)
 
 /* ---- the database ---- */
 
+static bool reads(const struct sql *q, const char *table)
+{
+        return strstr(str_get(&q->tables), table);
+}
+
 static bool make_database(struct sql *q, const struct profile *p, struct err *e)
 {
         struct symbols *s = symbols_new(p, &q->names.options);
@@ -250,13 +260,15 @@ static bool make_database(struct sql *q, const struct profile *p, struct err *e)
         struct selection sel, resources = { 0 };
         struct export_input in = { .profile = p, .symbols = s, .sel = &sel, .resources = &resources,
                                    .file = q->file };
-        bool good;
+        bool good, handles = reads(q, " resource ") || reads(q, " handle ") ||
+                             reads(q, " frame ") || reads(q, " stack ");
 
+        in.tables = str_get(&q->tables);
         progress_start(&line, "resolving names", q->quiet);
         request.progress = line.terminal ? &line.progress : NULL;
         good = select_make(&sel, p, s, &request, e);
         request.resources = true;
-        good = good && select_make(&resources, p, s, &request, e);
+        good = good && (!handles || select_make(&resources, p, s, &request, e));
         q->db = good ? sqlite_database(&in, e) : NULL;
         select_free(&resources);
         select_free(&sel);
@@ -265,11 +277,40 @@ static bool make_database(struct sql *q, const struct profile *p, struct err *e)
         return q->db != NULL;
 }
 
+static void close_database(struct sql *q)
+{
+        for (size_t i = 0; i < q->statement_count; i++)
+                sqlite3_finalize(q->statements[i]);
+        free(q->statements);
+        q->statements = NULL;
+        q->statement_count = 0;
+        sqlite3_close(q->db);
+        q->db = NULL;
+}
+
+/* The database for all statements, or that of no rows for the list of tables. */
+static int open_database(struct sql *q, const struct profile *p)
+{
+        struct err e = { 0 };
+        int status;
+
+        q->db = sqlite_empty();
+        if (!close_in(q))
+                return say_wrong(q, NULL);
+        status = q->schema ? 0 : prepare(q);
+        if (status || q->schema)
+                return status;
+        close_database(q);
+        if (!make_database(q, p, &e))
+                return message_error(&e);
+        return close_in(q) ? prepare(q) : say_wrong(q, NULL);
+}
+
 static int run(struct sql *q)
 {
         struct profile p = { 0 };
         struct err e = { 0 };
-        int status = 0;
+        int status;
 
         q->to.quiet = q->quiet;
         if (!deliver_prepare(&q->to, &e) || (!q->file && !newest_recording(&q->file, &e)) ||
@@ -277,22 +318,15 @@ static int run(struct sql *q)
                 deliver_drop(&q->to);
                 return message_error(&e);
         }
-        if (!make_database(q, &p, &e))
-                status = message_error(&e);
+        status = open_database(q, &p);
         profile_free(&p);
-        if (!status && !close_in(q))
-                status = say_wrong(q, NULL);
-        if (!status && !q->schema)
-                status = prepare(q);
         if (!status) {
                 q->result.color = deliver_color(&q->to, q->color);
                 q->result.columns = q->to.output ? 0 : pager_columns();
                 status = answer(q);
         }
-        for (size_t i = 0; i < q->statement_count; i++)
-                sqlite3_finalize(q->statements[i]);
-        free(q->statements);
-        sqlite3_close(q->db);
+        close_database(q);
+        str_free(&q->tables);
         deliver_drop(&q->to);
         return status;
 }

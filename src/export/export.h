@@ -37,6 +37,8 @@ struct export_input {
                                       * NULL: nobody wants to know */
         const struct select_request *request; /* its threads and, for EXPORT_COURSE, its moments;
                                                * NULL: all of them, the whole run */
+        const char *tables; /* of a database: the names of those that need rows, a space
+                             * in front of and behind each; NULL: all */
         struct export_reader *reader; /* for forms that may be longer than memory;
                                        * NULL: all stays in the text */
 };

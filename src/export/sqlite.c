@@ -42,8 +42,11 @@ static void put_all(struct sqlite_parts *m)
         m->ends = heap_zero(m->sel->node_count, sizeof *m->ends);
         m->resource_ends = heap_zero(m->resources->node_count, sizeof *m->resource_ends);
         m->whole_ends = heap_zero(m->p->node_count, sizeof *m->whole_ends);
-        m->growth = growth_judge(m->p, m->sel->leaders);
-        leaks_make_sums(&m->leaks, m->sel, m->symbols);
+        if (rows_wanted(&m->rows, "site"))
+                m->growth = growth_judge(m->p, m->sel->leaders);
+        if (rows_wanted(&m->rows, "site") || rows_wanted(&m->rows, "by_function") ||
+            rows_wanted(&m->rows, "block"))
+                leaks_make_sums(&m->leaks, m->sel, m->symbols);
         for (size_t i = 0; i < sizeof steps / sizeof *steps && !m->rows.trouble; i++)
                 steps[i](m);
         wrappers_free(&m->wrappers);
@@ -63,8 +66,7 @@ static bool run_sql(sqlite3 *db, const char *sql)
         return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* A database without rows; NULL: none. */
-static sqlite3 *make_empty(void)
+sqlite3 *sqlite_empty(void)
 {
         char *sql = sqlite3_mprintf("PRAGMA page_size = %u; PRAGMA auto_vacuum = 0; PRAGMA "
                                     "encoding = 'UTF-8'; PRAGMA user_version = %d;"
@@ -97,7 +99,8 @@ static bool fill(struct sql_pages *pages, int fd, const struct export_input *in,
                                   .resources = in->resources ? in->resources : &whole,
                                   .whole = &whole,
                                   .filter = in->request ? in->request->filter : NULL,
-                                  .rows = { .db = make_empty(), .pages = pages } };
+                                  .rows = { .db = sqlite_empty(), .pages = pages,
+                                            .wanted = in->tables } };
         sqlite3_int64 bytes = 0;
         unsigned char *empty = m.rows.db ? sqlite3_serialize(m.rows.db, "main", &bytes, 0) : NULL;
 

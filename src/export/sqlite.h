@@ -20,6 +20,9 @@
  * sqlite3_close().  NULL: E. */
 sqlite3 *sqlite_database(const struct export_input *in, struct err *e);
 
+/* One without a row, as which queries are understood before there are any; NULL: none. */
+sqlite3 *sqlite_empty(void);
+
 /* What makes the tables; what, when all rows are there, makes the indices and the views. */
 extern const char sqlite_tables[], sqlite_views[];
 

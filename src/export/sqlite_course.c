@@ -99,7 +99,8 @@ static void put_numbers(struct sqlite_parts *m)
 
 void sqlite_put_meta(struct sqlite_parts *m)
 {
-        rows_begin(&m->rows, "meta");
+        if (!rows_begin(&m->rows, "meta"))
+                return;
         put_words(m);
         put_numbers(m);
         rows_end(&m->rows);
@@ -107,7 +108,8 @@ void sqlite_put_meta(struct sqlite_parts *m)
 
 static void put_modules(struct sqlite_parts *m)
 {
-        rows_begin(&m->rows, "module");
+        if (!rows_begin(&m->rows, "module"))
+                return;
         for (uint32_t i = 0; i < m->p->module_count; i++) {
                 const struct profile_module *module = &m->p->modules[i];
                 char id[2 * sizeof module->build_id + 1] = "";
@@ -148,8 +150,9 @@ static void put_mappings(struct sqlite_parts *m)
         struct residence_part part;
         struct residence walk;
 
+        if (!rows_begin(&m->rows, "mapping"))
+                return;
         residence_start(&walk, m->p);
-        rows_begin(&m->rows, "mapping");
         for (uint32_t i = 0; residence_next(&walk, &part, &region); i++) {
                 const struct profile_mapping *mapping = &m->p->mappings[i];
                 char permissions[] = "---";
@@ -176,7 +179,8 @@ static void put_mappings(struct sqlite_parts *m)
 
 static void put_threads(struct sqlite_parts *m)
 {
-        rows_begin(&m->rows, "thread");
+        if (!rows_begin(&m->rows, "thread"))
+                return;
         for (uint32_t i = 0; i < m->p->thread_count; i++) {
                 const struct profile_thread *t = &m->p->threads[i];
 
@@ -196,7 +200,8 @@ static void put_threads(struct sqlite_parts *m)
 
 static void put_timeline(struct sqlite_parts *m)
 {
-        rows_begin(&m->rows, "timeline");
+        if (!rows_begin(&m->rows, "timeline"))
+                return;
         for (uint32_t i = 0; i < m->p->slice_count; i++) {
                 const struct profile_slice *s = &m->p->slices[i];
 
@@ -229,13 +234,15 @@ static void put_change(struct sqlite_parts *m, uint32_t slice, uint32_t site,
 static void put_changes(struct sqlite_parts *m)
 {
         const struct profile *p = m->p;
-        uint32_t *number = heap_zero(p->site_count, sizeof *number);
         struct course course;
+        uint32_t *number;
 
+        if (!rows_begin(&m->rows, "change"))
+                return;
+        number = heap_zero(p->site_count, sizeof *number);
         for (uint32_t i = 0; i < p->site_count; i++)
                 number[i] = m->chosen[i] ? m->sel->leaders[i] : COURSE_NONE;
         course_start(&course, p, number, p->site_count);
-        rows_begin(&m->rows, "change");
         for (uint32_t i = 0; i < p->slice_count; i++) {
                 course_step(&course, i);
                 for (uint32_t k = 0; k < course.changed_count; k++)
@@ -248,7 +255,8 @@ static void put_changes(struct sqlite_parts *m)
 
 static void put_marks(struct sqlite_parts *m)
 {
-        rows_begin(&m->rows, "mark");
+        if (!rows_begin(&m->rows, "mark"))
+                return;
         for (uint32_t i = 0; i < m->p->mark_count; i++) {
                 const struct profile_mark *mark = &m->p->marks[i];
 
@@ -287,7 +295,8 @@ void sqlite_put_course(struct sqlite_parts *m)
         put_timeline(m);
         put_changes(m);
         put_marks(m);
-        rows_begin(&m->rows, "histogram");
+        if (!rows_begin(&m->rows, "histogram"))
+                return;
         put_classes(m, "size", m->p->totals.sizes, LEDGER_SIZE_CLASSES);
         put_classes(m, "lifetime_ms", m->p->totals.lifetimes, LEDGER_LIFETIME_CLASSES);
         rows_end(&m->rows);

@@ -75,14 +75,16 @@ static void put_sum(struct sqlite_parts *m, const struct function_sum *sum)
 
 void sqlite_put_functions(struct sqlite_parts *m)
 {
-        struct function_sum *sums = heap_zero(m->functions.count, sizeof *sums);
+        struct function_sum *sums;
 
+        if (!rows_begin(&m->rows, "by_function"))
+                return;
+        sums = heap_zero(m->functions.count, sizeof *sums);
         for (uint32_t i = 0; i < m->functions.count; i++)
                 sums[i].name = i;
         for (uint32_t i = 0; i < m->sel->heap.count; i++)
                 add_row(m, sums, i);
         qsort(sums, m->functions.count, sizeof *sums, compare);
-        rows_begin(&m->rows, "by_function");
         for (uint32_t i = 0; i < m->functions.count; i++)
                 if (sums[i].last)
                         put_sum(m, &sums[i]);

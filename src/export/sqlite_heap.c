@@ -31,9 +31,11 @@ static void put_verdict(struct sqlite_parts *m, const struct packed_walk *w)
 /* Block i of the profile has the id i + 1. */
 static void put_blocks(struct sqlite_parts *m)
 {
+        bool wanted = rows_begin(&m->rows, "block");
         struct packed_walk w;
 
-        rows_begin(&m->rows, "block");
+        if (!wanted && !rows_wanted(&m->rows, "hold") && !rows_wanted(&m->rows, "ref"))
+                return;
         packed_open(&w, m->p);
         while (packed_next(&w)) {
                 const struct profile_block *b = w.block;
@@ -42,6 +44,8 @@ static void put_blocks(struct sqlite_parts *m)
                 if (!is_chosen(m, b->site))
                         continue;
                 m->has_block[w.index] = 1;
+                if (!wanted)
+                        continue;
                 rows_number(&m->rows, w.index + 1);
                 rows_number(&m->rows, b->address);
                 rows_number(&m->rows, b->size);
@@ -57,12 +61,14 @@ static void put_blocks(struct sqlite_parts *m)
                 rows_next(&m->rows);
         }
         packed_close(&w);
-        rows_end(&m->rows);
+        if (wanted)
+                rows_end(&m->rows);
 }
 
 static void put_regions(struct sqlite_parts *m)
 {
-        rows_begin(&m->rows, "region");
+        if (!rows_begin(&m->rows, "region"))
+                return;
         for (uint32_t i = 0; i < m->p->region_count; i++) {
                 const struct profile_region *r = &m->p->regions[i];
 
@@ -93,7 +99,8 @@ static void put_roots(struct sqlite_parts *m)
 #undef ROOT_WORD
         };
 
-        rows_begin(&m->rows, "root");
+        if (!rows_begin(&m->rows, "root"))
+                return;
         for (uint32_t i = 0; i < m->p->root_count; i++) {
                 const struct profile_root *r = &m->p->roots[i];
 
@@ -115,7 +122,8 @@ static void put_holds(struct sqlite_parts *m)
 {
         struct str owner = { 0 };
 
-        rows_begin(&m->rows, "hold");
+        if (!rows_begin(&m->rows, "hold"))
+                return;
         for (uint64_t i = 0; i < m->p->hold_count; i++) {
                 const struct profile_hold *h = &m->p->holds[i];
                 struct root_name place;
@@ -139,7 +147,8 @@ static void put_holds(struct sqlite_parts *m)
 /* An arena is no pointer: what was carved from it is told by the addresses. */
 static void put_refs(struct sqlite_parts *m)
 {
-        rows_begin(&m->rows, "ref");
+        if (!rows_begin(&m->rows, "ref"))
+                return;
         for (uint64_t i = 0; i < m->p->pointer_count; i++) {
                 const struct profile_pointer *r = &m->p->pointers[i];
 
@@ -162,7 +171,8 @@ static uint32_t whole_stack(const struct sqlite_parts *m, uint32_t node)
 
 static void put_errors(struct sqlite_parts *m)
 {
-        rows_begin(&m->rows, "error");
+        if (!rows_begin(&m->rows, "error"))
+                return;
         for (uint32_t i = 0; i < m->p->error_count; i++) {
                 const struct profile_error *error = &m->p->errors[i];
                 uint32_t origin = errors_origin(m->p, error);
@@ -186,12 +196,10 @@ static void put_resources(struct sqlite_parts *m)
 {
         const struct select_part *all = &m->resources->heap, none = { 0 };
         uint32_t *order;
-        uint8_t *chosen;
 
-        if (m->resources == m->whole)
+        if (m->resources == m->whole || !rows_begin(&m->rows, "resource"))
                 return;
         order = sqlite_by_site(all, &none);
-        rows_begin(&m->rows, "resource");
         for (uint32_t i = 0; i < all->count; i++) {
                 const struct select_row *row = &all->rows[order[i]];
 
@@ -207,8 +215,15 @@ static void put_resources(struct sqlite_parts *m)
         }
         rows_end(&m->rows);
         free(order);
+}
+
+static void put_handles(struct sqlite_parts *m)
+{
+        uint8_t *chosen;
+
+        if (m->resources == m->whole || !rows_begin(&m->rows, "handle"))
+                return;
         chosen = select_sites(m->resources, &m->resources->heap);
-        rows_begin(&m->rows, "handle");
         for (uint32_t i = 0; i < m->p->handle_count; i++) {
                 const struct profile_handle *h = &m->p->handles[i];
 
@@ -241,4 +256,5 @@ void sqlite_put_others(struct sqlite_parts *m)
 {
         put_errors(m);
         put_resources(m);
+        put_handles(m);
 }

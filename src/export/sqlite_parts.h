@@ -22,7 +22,8 @@
 
 /* ---- rows into a table of a database, value after value ----
  *
- *     rows_begin(&rows, "thread");
+ *     if (!rows_begin(&rows, "thread"))
+ *             return;
  *     for each thread:
  *             rows_number(&rows, i), rows_text(&rows, name), ..., rows_next(&rows);
  *     rows_end(&rows);
@@ -34,6 +35,7 @@ enum { SQL_COLUMNS = 32, SQL_INDICES = 4 }; /* of a table at most */
 struct sql_rows {
         sqlite3 *db;             /* with the tables, which are empty */
         struct sql_pages *pages; /* of the file */
+        const char *wanted;      /* as in export_input */
         struct sql_table table;
         struct sql_index indices[SQL_INDICES];
         uint8_t keys[SQL_INDICES][SQL_KEYS]; /* of each index: its columns */
@@ -51,7 +53,9 @@ struct sql_rows {
         const char *trouble; /* then everything is passed over */
 };
 
-void rows_begin(struct sql_rows *r, const char *table);
+/* False: nobody asks for this table, and it stays empty. */
+bool rows_begin(struct sql_rows *r, const char *table);
+bool rows_wanted(const struct sql_rows *r, const char *table);
 void rows_next(struct sql_rows *r);
 void rows_end(struct sql_rows *r);
 

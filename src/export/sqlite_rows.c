@@ -80,11 +80,24 @@ static void start_row(struct sql_rows *r)
         r->record.length = HEAD_MOST;
 }
 
-void rows_begin(struct sql_rows *r, const char *table)
+bool rows_wanted(const struct sql_rows *r, const char *table)
+{
+        size_t length = strlen(table);
+        const char *at = r->wanted;
+
+        while (at && (at = strstr(at, table)) && (at[-1] != ' ' || at[length] != ' '))
+                at += length;
+        return !r->wanted || at;
+}
+
+bool rows_begin(struct sql_rows *r, const char *table)
 {
         uint32_t root;
 
-        *r = (struct sql_rows){ .db = r->db, .pages = r->pages, .trouble = r->trouble };
+        if (!rows_wanted(r, table))
+                return false;
+        *r = (struct sql_rows){ .db = r->db, .pages = r->pages, .wanted = r->wanted,
+                                .trouble = r->trouble };
         r->columns = read_columns(r, table, &r->has_id);
         root = read_roots(r, table);
         if (!root || r->columns > SQL_COLUMNS)
@@ -92,6 +105,7 @@ void rows_begin(struct sql_rows *r, const char *table)
         sql_table_start(&r->table, r->pages, root);
         str_reserve(&r->record, HEAD_MOST + SQL_COLUMNS * 8);
         start_row(r);
+        return true;
 }
 
 /* What indices will be made of. */

@@ -36,7 +36,7 @@ static void make_tree(struct sqlite_parts *m)
         }
 }
 
-static void put_frame(struct sqlite_parts *m, uint32_t number)
+static void put_frame(struct sqlite_parts *m, uint32_t number, bool wanted)
 {
         const struct calltree_frame *f = &m->tree.frames[number];
         const struct profile_node *n = &m->p->nodes[f->node];
@@ -44,6 +44,10 @@ static void put_frame(struct sqlite_parts *m, uint32_t number)
 
         label_function(m->p, f->node, f->names, &name);
         m->names[number] = strings_number(&m->functions, str_get(&name));
+        if (!wanted) {
+                str_free(&name);
+                return;
+        }
         rows_number(&m->rows, number + 1ull);
         rows_text(&m->rows, str_get(&name));
         rows_text(&m->rows, f->names->function);
@@ -64,7 +68,8 @@ static void put_all_stacks(struct sqlite_parts *m)
 {
         const struct branches *nodes = &m->tree.nodes;
 
-        rows_begin(&m->rows, "stack");
+        if (!rows_begin(&m->rows, "stack"))
+                return;
         for (uint32_t i = 1; i < nodes->count; i++) {
                 rows_number(&m->rows, i);
                 rows_some(&m->rows, nodes->list[i].parent);
@@ -145,7 +150,8 @@ static void put_site(struct sqlite_parts *m, const struct select_row *row, bool 
 
 static void put_shares(struct sqlite_parts *m)
 {
-        rows_begin(&m->rows, "share");
+        if (!rows_begin(&m->rows, "share"))
+                return;
         for (uint32_t i = 0; i < m->p->share_count; i++) {
                 const struct profile_share *share = &m->p->shares[i];
 
@@ -166,14 +172,32 @@ static void put_shares(struct sqlite_parts *m)
         rows_end(&m->rows);
 }
 
+/* The names of all frames, which functions are summed up by too. */
+static void put_frames(struct sqlite_parts *m)
+{
+        bool wanted = rows_begin(&m->rows, "frame");
+
+        if (!wanted && !rows_wanted(&m->rows, "by_function"))
+                return;
+        m->names = heap_zero(m->tree.frame_count, sizeof *m->names);
+        for (uint32_t i = 0; i < m->tree.frame_count; i++)
+                put_frame(m, i, wanted);
+        if (wanted)
+                rows_end(&m->rows);
+}
+
+/* Tables whose rows name a stack, or a frame of one. */
 void sqlite_put_stacks(struct sqlite_parts *m)
 {
-        make_tree(m);
-        m->names = heap_zero(m->tree.frame_count, sizeof *m->names);
-        rows_begin(&m->rows, "frame");
-        for (uint32_t i = 0; i < m->tree.frame_count; i++)
-                put_frame(m, i);
-        rows_end(&m->rows);
+        static const char *const tables[] = { "frame", "stack", "site", "by_function", "error",
+                                              "resource" };
+
+        for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+                if (rows_wanted(&m->rows, tables[i])) {
+                        make_tree(m);
+                        break;
+                }
+        put_frames(m);
         put_all_stacks(m);
 }
 
@@ -189,12 +213,14 @@ uint32_t *sqlite_by_site(const struct select_part *heap, const struct select_par
         return order;
 }
 
-void sqlite_put_sites(struct sqlite_parts *m)
+static void put_all_sites(struct sqlite_parts *m)
 {
         const struct select_part *heap = &m->sel->heap, *mapped = &m->sel->mapped;
-        uint32_t *order = sqlite_by_site(heap, mapped);
+        uint32_t *order;
 
-        rows_begin(&m->rows, "site");
+        if (!rows_begin(&m->rows, "site"))
+                return;
+        order = sqlite_by_site(heap, mapped);
         for (uint32_t i = 0; i < heap->count + mapped->count; i++) {
                 uint32_t row = order[i];
 
@@ -207,5 +233,10 @@ void sqlite_put_sites(struct sqlite_parts *m)
                 put_site(m, &m->sel->older.rows[i], false);
         rows_end(&m->rows);
         free(order);
+}
+
+void sqlite_put_sites(struct sqlite_parts *m)
+{
+        put_all_sites(m);
         put_shares(m);
 }
