@@ -43,6 +43,7 @@ struct agent {
         uint32_t glibc;  /* the allocator is glibc's */
         uint32_t started; /* 0 never, 1 on the way, 2 done */
         uint32_t pid;
+        uint32_t stream; /* events are written to a journal, and nobody observes (stream.h) */
         uint32_t unfollowed; /* a forked child that is not recorded, and has not allocated yet */
         uint32_t sandboxed; /* the program may make few system calls only from now on (seccomp): so
                              * do we */

@@ -15,7 +15,9 @@
 #include "agent/bytes.h"
 #include "agent/real.h"
 #include "agent/search_request.h"
+#include "agent/stream.h"
 #include "agent/sys.h"
+#include "wire/journal.h"
 
 #include "agent/guest.h"
 
@@ -93,6 +95,7 @@ static void search(int number, void *context)
                 search_request_wait(LEDGER_SCAN_SIGNAL, (uintptr_t)__builtin_frame_address(0),
                                     context);
         attend_exit();
+        stream_end(JOURNAL_END_SIGNAL, (uint32_t)number);
         sys_restore_signals(blocked);
 }
 
@@ -206,7 +209,8 @@ static void give_once_back(uint32_t number)
 /* The first process of a container is not ended by signals that it leaves at their default. */
 void fatal_start(void)
 {
-        if (!(agent.flags & WIRE_F_LEAK_SCAN) || agent.sample || agent.sandboxed || agent.pid == 1)
+        if (!(agent.flags & WIRE_F_LEAK_SCAN || agent.stream) || agent.sample || agent.sandboxed ||
+            agent.pid == 1)
                 return;
         on = true;
         taken = FATAL & (agent.signal ? ~ACTION_BIT(agent.signal) : ~0ull);

@@ -15,6 +15,8 @@
 #include "agent/real.h"
 #include "agent/region.h"
 #include "agent/search_request.h"
+#include "agent/stream.h"
+#include "wire/journal.h"
 
 #include "agent/guest.h"
 
@@ -25,11 +27,12 @@ int hook_setname(void *thread, const char *name) HOOK("pthread_setname_np");
 
 /* The second of two threads that leave at once waits for the first one's search, which ends
  * both. */
-#define LEAVE()                                                                \
+#define LEAVE(how, status)                                                     \
         do {                                                                   \
                 apart_settle();                                                \
                 SCAN_ASK(LEDGER_SCAN_EXIT);                                    \
                 attend_exit();                                                 \
+                stream_end(how, status);                                       \
         } while (0)
 
 /* The recording of the end has the stacks that are there. */
@@ -44,21 +47,21 @@ int hook_setname(void *thread, const char *name) HOOK("pthread_setname_np");
 void hook_exit_now(int status)
 {
         LOOK();
-        LEAVE();
+        LEAVE(JOURNAL_END_EXIT, (uint32_t)status & 255);
         REAL(exit_now_)(status);
 }
 
 void hook_exit_now_c(int status)
 {
         LOOK();
-        LEAVE();
+        LEAVE(JOURNAL_END_EXIT, (uint32_t)status & 255);
         REAL(exit_now_c_)(status);
 }
 
 /* The parent ends inside of it. */
 int hook_daemon(int stay, int keep_open)
 {
-        LEAVE();
+        LEAVE(JOURNAL_END_UNKNOWN, 0);
         return REAL(daemon_)(stay, keep_open);
 }
 
@@ -69,6 +72,21 @@ int hook_setname(void *thread, const char *name)
         if ((uintptr_t)thread == arch_thread_pointer())
                 thread_renamed();
         return result;
+}
+
+/* What exit() was called with, where the C library tells; -1 not known. */
+static int exit_status = -1;
+
+static void note_status(int status, void *unused)
+{
+        (void)unused;
+        exit_status = status & 255;
+}
+
+static void leave_by_exit(void)
+{
+        LEAVE(exit_status < 0 ? JOURNAL_END_UNKNOWN : JOURNAL_END_EXIT,
+              exit_status < 0 ? 0 : (uint32_t)exit_status);
 }
 
 /* A second thread that leaves while the first one waits would end the process under the search: it
@@ -82,14 +100,18 @@ static void leave(void *unused)
                 return;
         if (real.cxa_atexit && real.gnu_get_libc_version)
                 real.cxa_atexit(leave, NULL, NULL);
-        LEAVE();
+        leave_by_exit();
         __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+}
+
+static bool waits_at_end(void)
+{
+        return agent.stream || (agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN));
 }
 
 __attribute__((constructor)) static void register_quick_exit(void)
 {
-        if (agent_on() && (agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)) &&
-            real.cxa_at_quick_exit)
+        if (agent_on() && waits_at_end() && real.cxa_at_quick_exit)
                 real.cxa_at_quick_exit(leave, NULL);
 }
 
@@ -97,7 +119,7 @@ __attribute__((constructor)) static void register_quick_exit(void)
 __attribute__((destructor)) static void register_exit(void)
 {
         bool on = agent_on();
-        bool wanted = (agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)) != 0;
+        bool wanted = waits_at_end();
         bool registered = wanted && real.gnu_get_libc_version && real.cxa_atexit &&
                           real.cxa_atexit(leave, NULL, NULL) == 0;
 
@@ -107,5 +129,7 @@ __attribute__((destructor)) static void register_exit(void)
         }
         LOOK();
         if (wanted && !registered)
-                LEAVE();
+                leave_by_exit();
+        if (registered && agent.stream && real.on_exit_)
+                real.on_exit_(note_status, NULL); /* called before what was registered before it */
 }

@@ -4,6 +4,7 @@
 #include "agent/arena.h"
 #include "agent/object.h"
 #include "agent/patience.h"
+#include "agent/stream.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -22,8 +23,10 @@ bool journal_start(void)
 {
         uint64_t size = agent.head->part[LEDGER_JOURNAL].size;
 
-        if (!(agent.flags & WIRE_F_EVENTS))
+        if (!(agent.flags & WIRE_F_EVENTS) && !agent.stream)
                 return true;
+        if (agent.stream)
+                size = STREAM_EVENTS * sizeof(struct ledger_event);
         room = size / sizeof(struct ledger_event);
         if (!arena_commit(LEDGER_JOURNAL, size))
                 return false;
@@ -88,15 +91,21 @@ void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t
         struct ledger_event *e;
         uint64_t index;
 
+        if (agent.stream) {
+                stream_tick();
+                if (!stream_has_room())
+                        return;
+        }
         if (h->journal_closed) {
                 journal_end();
                 return;
         }
         index = __atomic_fetch_add(&h->journal_reserved, 1, __ATOMIC_ACQ_REL);
         if (unlikely(index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room) &&
-            !wait_for_room(index)) {
-                journal_end();
-                return;
+            (agent.stream || !wait_for_room(index))) {
+                if (!agent.stream)
+                        journal_end();
+                return; /* the stream passes over it, and counts it */
         }
         e = (struct ledger_event *)arena_at(LEDGER_JOURNAL) + index % room;
         e->type = (uint8_t)type;

@@ -17,11 +17,13 @@
 #include "agent/region.h"
 #include "agent/rule.h"
 #include "agent/sandbox.h"
+#include "agent/stream.h"
 #include "agent/sys.h"
 #include "agent/thin.h"
 #include "agent/thread.h"
 #include "book/peak.h"
 #include "book/tree.h"
+#include "wire/journal.h"
 
 #include "agent/guest.h"
 
@@ -50,7 +52,7 @@ void life_parent(long copy, bool forked)
 /* Found out while the ledger is still the parent's, which can tell who is not recorded. */
 static bool life_can_come(bool announced)
 {
-        if (hello_reaches(agent.socket))
+        if (agent.stream || hello_reaches(agent.socket))
                 return true;
         if (announced)
                 __atomic_sub_fetch(&agent.head->forks_followed, 1, __ATOMIC_RELAXED);
@@ -93,7 +95,7 @@ static bool life_adopt(long copy)
         region_forked();
         thread_forked();
         peak_forked(&agent_book);
-        return hello_send(agent.socket, copy, WIRE_HELLO_FORK);
+        return agent.stream ? stream_forked() : hello_send(agent.socket, copy, WIRE_HELLO_FORK);
 }
 
 /* A forked child that is not recorded has its parent's ledger to tell. */
@@ -108,6 +110,8 @@ void life_leaving(bool on)
         life_starts(on);
         if (*agent.gate == GATE_ON && sys_pid() == agent.pid)
                 agent.head->leaving = on;
+        if (on)
+                stream_end(JOURNAL_END_EXEC, 0);
 }
 
 void life_allocated(void)

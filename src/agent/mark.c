@@ -62,7 +62,7 @@ bool mark_may_wait(void)
 {
         uint64_t sum = __atomic_load_n(&waited_ns, __ATOMIC_RELAXED);
 
-        if (agent.sandboxed)
+        if (agent.sandboxed || agent.stream)
                 return false;
         return sum < WAIT_FREE_NS || sum < elapsed_ns() / WAIT_SHARE;
 }
@@ -75,7 +75,7 @@ bool mark_wait_word(uint32_t *word, uint32_t passed)
         long step[2] = { 0, STEP_NS }, result = 0;
         uint32_t now;
 
-        if (agent_now_ms() == deaf_tick || agent.sandboxed)
+        if (agent_now_ms() == deaf_tick || agent.sandboxed || agent.stream)
                 return false;
         p.quiet_steps = hello_knock(agent.socket) ? DEAF_STEPS : REFUSED_STEPS;
         patience_begin(&p);
@@ -97,7 +97,7 @@ void mark_wait(uint32_t mark)
 {
         uint64_t begin;
 
-        if (mark == ERA_NO_MARK || agent.sandboxed)
+        if (mark == ERA_NO_MARK || agent.sandboxed || agent.stream)
                 return;
         begin = sys_clock_ns(SYS_CLOCK_MONO);
         mark_wait_word(&agent.head->served, mark);

@@ -21,6 +21,7 @@
         X(backtrace, "backtrace")                                              \
         X(cxa_atexit, "__cxa_atexit")                                          \
         X(cxa_at_quick_exit, "__cxa_at_quick_exit")                            \
+        X(on_exit_, "on_exit")                                                 \
         X(fileno_, "fileno")                                                   \
         X(dirfd_, "dirfd")                                                     \
         X(attr_getstack, "pthread_attr_getstack")                              \
@@ -35,6 +36,7 @@ struct real {
         int (*backtrace)(void **, int);
         int (*cxa_atexit)(void (*)(void *), void *, void *);
         int (*cxa_at_quick_exit)(void (*)(void *), void *);
+        int (*on_exit_)(void (*)(int, void *), void *);
         int (*fileno_)(void *);
         int (*dirfd_)(void *);
         int (*attr_getstack)(const void *, uint64_t *, uint64_t *);

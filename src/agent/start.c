@@ -27,6 +27,7 @@
 #include "agent/rule.h"
 #include "agent/sandbox.h"
 #include "agent/signal.h"
+#include "agent/stream.h"
 #include "agent/sys.h"
 #include "agent/thin.h"
 #include "book/shadow.h"
@@ -36,6 +37,7 @@
 #include "agent/guest.h"
 
 #define PR_SET_PTRACER 0x59616d61
+#define OPTIONS_MAX 8192
 #define AUX_PAGE 6
 #define AUX_SECURE 23
 
@@ -222,12 +224,27 @@ static bool take_session(void)
                sandbox_learn(agent.socket, agent.flags & WIRE_F_FILTERS, filters_number);
 }
 
+/* SEEP_OPTIONS names a journal: no tool is needed.  SAID: it does, but something is wrong. */
+static bool find_journal(bool *said)
+{
+        static char options[OPTIONS_MAX];
+
+        if (!read_session("SEEP_OPTIONS=", options, sizeof options) || !sandbox_is_common() ||
+            !stream_options(options, said))
+                return false;
+        agent.stream = 1;
+        agent.socket = "";
+        return sandbox_learn("", false, 0);
+}
+
 static bool find_session(uint64_t mask)
 {
-        bool named = read_session(WIRE_SESSION_ENV "=", session, sizeof session);
+        bool said = false, named = read_session(WIRE_SESSION_ENV "=", session, sizeof session);
 
         if (read_facts())
                 return false;
+        if (!named && (find_journal(&said) || said))
+                return !said;
         if (!named && (!sandbox_is_common() || !attend_start(session, sizeof session, mask)))
                 return false;
         if (!parse_session(session))
@@ -282,7 +299,9 @@ static bool start_recording(uint64_t mask)
         agent.head->special_at = (uintptr_t)&agent.special;
         thin_start();
         good = start_tables() && (gate = make_gate()) &&
-               (INJECTED ? inject_hand_over(fd) : hello_send(agent.socket, fd, WIRE_HELLO_START));
+               (INJECTED       ? inject_hand_over(fd)
+                : agent.stream ? stream_start()
+                               : hello_send(agent.socket, fd, WIRE_HELLO_START));
         if (!INJECTED || !good)
                 sys_close(fd);
         agent.head->omit = good && agent.omit[0] ? book_string(&agent_book, agent.omit) : 0;

@@ -279,7 +279,7 @@ struct thread *thread_register(void)
                 return NULL;
         }
         fatal_thread(t);
-        journal_put(t, LEDGER_EVENT_THREAD, 0, 0, tid, 0);
+        journal_put(t, LEDGER_EVENT_THREAD, 0, 0, tid, agent.stream ? t->writer.index : 0);
         thread_renamed();
         return t;
 }

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/heap.h"
 #include "cli/message.h"
 #include "cli/newest.h"
+#include "journal/incoming.h"
 #include "profile/events_log.h"
 #include "profile/file.h"
 #include "profile/packed.h"
@@ -87,13 +89,30 @@ static bool fetch(struct load_source *s, unsigned how, struct err *e)
         return true;
 }
 
+/* A journal is read into a recording in memory. */
+static bool open_journal(struct load_source *s, struct err *e)
+{
+        struct profile p = { 0 };
+        bool good;
+
+        if (!incoming_read(&p, s->name, e))
+                return false;
+        s->image.fd = memfd_create("seep-recording", MFD_CLOEXEC);
+        good = s->image.fd >= 0 ? file_put(&p, s->image.fd, e)
+                                : err_sys(e, ERR_EXIT_CANNOT_TRACE, "no memory for a recording");
+        snprintf(s->image.path, sizeof s->image.path, "/proc/self/fd/%d", s->image.fd);
+        s->path = s->image.path;
+        profile_free(&p);
+        return good;
+}
+
 bool load_open(struct load_source *s, const char *operand, unsigned how, struct err *e)
 {
         *s = (struct load_source){
                 .name = operand, .path = operand, .quiet = how & LOAD_QUIET, .image = { .fd = -1 }
         };
         if (!newest_is_process(operand, &s->pid))
-                return true;
+                return !incoming_is_file(operand) || open_journal(s, e);
         if (!ask_program(&s->pid, e) || !fetch(s, how, e))
                 return false;
         s->path = s->image.path;

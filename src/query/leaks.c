@@ -522,6 +522,10 @@ void leaks_not_scanned(const struct profile *p, struct str *out)
                 str_text(out,
                          "it was recorded with --sample, and pointers in and to unrecorded blocks "
                          "would be missed");
+        } else if (strcmp(p->meta.engine, "journal") == 0) {
+                str_text(out,
+                         "it was made from a journal, which does not have the memory of the "
+                         "program");
         } else if (profile_without_search(p)) {
                 str_text(out, "it was recorded with --no-leak-scan, or by an old version of seep");
         } else if (p->meta.end == PROFILE_END_SIGNAL) {

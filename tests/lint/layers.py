@@ -19,6 +19,8 @@ LAYERS = [
     ("attach", "starting, stopping and reading processes", "base wire"),
     ("allocator", "what allocators write: arenas, chunks, free lists", "attach base leak"),
     ("collect", "a ledger becomes a profile", "allocator attach base book ledger profile wire"),
+    ("journal", "the journal of a program elsewhere becomes a recording",
+     "base book collect profile wire"),
     ("scan", "one search for leaks, in a process held still",
      "allocator attach base collect leak ledger profile wire"),
     ("breakpoint", "a program stopped at each call, from outside", "attach base book ledger wire"),
@@ -34,7 +36,7 @@ LAYERS = [
     ("serve", "the page over HTTP; profiles pushed to a server", "base export names page profile query session"),
     ("top", "the live view in the terminal", "base names profile query report session wire words"),
     ("cli", "commands, options, messages",
-     "attach base export ledger names page profile query report scan serve session top wire words"),
+     "attach base export journal ledger names page profile query report scan serve session top wire words"),
 ]
 MAY_INCLUDE = {name: set(uses.split()) for name, _, uses in LAYERS}
 

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * apply.c -- events of a program elsewhere, put into the book.
+ *
+ * Keeps:  the same order as in the agent (agent/record.h), so that the same events come to the same
+ *         sums; what realloc has in hand goes when it has ended.
+ */
+#include "journal/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "book/count.h"
+#include "book/era.h"
+#include "book/error.h"
+#include "book/shadow.h"
+#include "book/tree.h"
+#include "collect/marks.h"
+
+#define CHUNKS_MAX 4096u /* of the shadow: 16 GiB of addresses */
+
+bool apply_start(struct incoming *in)
+{
+        struct book *k = &in->book;
+
+        k->spread = 1; /* whatever allocator there is */
+        k->head->pid = 1;
+        k->head->page_bytes = 4096;
+        return book_commit(k, LEDGER_STRINGS, 1) &&
+               book_commit(k, LEDGER_THREADS, sizeof(struct ledger_thread)) && shadow_start(k) &&
+               tree_start(k) && error_prepare(k);
+}
+
+void apply_end(struct incoming *in)
+{
+        shadow_end(&in->book);
+        tree_end(&in->book);
+}
+
+/* ---- threads ---- */
+
+static uint32_t slots_most(const struct incoming *in)
+{
+        return (uint32_t)(in->book.head->part[LEDGER_SLOTS].size / sizeof(struct ledger_slot));
+}
+
+static struct ledger_thread *thread_row(struct incoming *in, uint32_t number)
+{
+        struct ledger_head *h = in->book.head;
+
+        if (!book_commit(&in->book, LEDGER_THREADS, (number + 1ull) * sizeof(struct ledger_thread)))
+                return NULL;
+        if (number >= h->thread_count)
+                h->thread_count = number + 1;
+        return (struct ledger_thread *)book_part(&in->book, LEDGER_THREADS) + number;
+}
+
+/* The thread that had SLOT has ended. */
+static void leave_slot(struct incoming *in, struct ledger_slot *slot)
+{
+        struct ledger_thread *r = slot->used ? thread_row(in, slot->thread) : NULL;
+
+        if (r && slot->thread) {
+                r->end_ms = book_now_ms(&in->book) | 1;
+                r->last_allocs = slot->allocs;
+                r->last_alloc_bytes = slot->alloc_bytes;
+        }
+        if (slot->used && slot->thread < in->thread_count)
+                in->threads[slot->thread].known = false;
+        slot->used = 0;
+}
+
+/* Thread NUMBER begins with the slot INDEX. */
+static void begin(struct incoming *in, uint32_t number, uint32_t index, uint32_t tid)
+{
+        struct incoming_thread *t = &in->threads[number];
+        struct ledger_head *h = in->book.head;
+        struct ledger_slot *slot;
+        struct ledger_thread *r = thread_row(in, number);
+
+        index = index < slots_most(in) ? index : 0;
+        book_commit(&in->book, LEDGER_SLOTS, (index + 1ull) * sizeof *slot);
+        slot = book_slot(&in->book, index);
+        leave_slot(in, slot);
+        if (index >= h->slot_count)
+                h->slot_count = index + 1;
+        slot->used = 1;
+        slot->tid = tid;
+        slot->thread = number;
+        *t = (struct incoming_thread){ .known = true,
+                                       .writer = { .slot = slot, .index = index, .record = number,
+                                                   .span = UINT64_MAX } };
+        if (r && number)
+                *r = (struct ledger_thread){ .tid = tid, .slot = index,
+                                             .start_ms = book_now_ms(&in->book),
+                                             .base_allocs = slot->allocs,
+                                             .base_alloc_bytes = slot->alloc_bytes };
+        peak_thread_joined(&in->book);
+}
+
+static struct incoming_thread *thread_entry(struct incoming *in, uint32_t number)
+{
+        if (number >= in->thread_count) {
+                in->threads = heap_grow(in->threads, number + 1, sizeof *in->threads);
+                memset(in->threads + in->thread_count, 0,
+                       (number + 1 - in->thread_count) * sizeof *in->threads);
+                in->thread_count = number + 1;
+        }
+        return &in->threads[number];
+}
+
+struct incoming_thread *apply_thread(struct incoming *in, uint32_t number)
+{
+        struct incoming_thread *t = thread_entry(in, number);
+        uint32_t most = slots_most(in), index = 0;
+
+        if (t->known)
+                return t;
+        /* How it began is lost. */
+        while (index < in->book.head->slot_count && index + 1 < most &&
+               book_slot(&in->book, index)->used)
+                index++;
+        begin(in, number, index, 0);
+        return t;
+}
+
+static void name(struct incoming *in, const struct ledger_event *e)
+{
+        struct ledger_thread *r = e->thread ? thread_row(in, e->thread) : NULL;
+
+        for (uint32_t i = 0; r && i < sizeof r->name; i++) {
+                uint64_t word = i < 8 ? e->address : e->size;
+                uint32_t at = in->byte_order == 2 ? 7 - i % 8 : i % 8;
+
+                r->name[i] = (char)(word >> 8 * at);
+        }
+}
+
+/* ---- time ---- */
+
+void apply_time(struct incoming *in, uint32_t ms)
+{
+        struct ledger_head *h = in->book.head;
+        struct err e;
+
+        if (ms <= h->tick_ms)
+                return;
+        if (slices_due(&in->slices, ms) && view_refresh(&in->view, &e))
+                slices_cut(&in->slices, &in->view, ms, 0, false);
+        h->tick_ms = ms;
+}
+
+void apply_mark(struct incoming *in, const struct ledger_mark *m)
+{
+        uint32_t index = era_mark(&in->book, m, m->ms);
+        struct profile_mark mark;
+        struct err e;
+
+        if (index == ERA_NO_MARK || !view_refresh(&in->view, &e) ||
+            !marks_read(&in->view, index, &mark))
+                return;
+        if (mark.type == LEDGER_MARK_SNAPSHOT)
+                mark.seq = ++in->seq;
+        slices_mark(&in->slices, &in->view, mark.ms, 0, &mark, 1);
+}
+
+/* ---- allocations ---- */
+
+/* SITE has an entry; one that was never told of is known by its number only. */
+struct ledger_counter *apply_counter(struct incoming *in, struct incoming_thread *t,
+                                       uint32_t site)
+{
+        struct ledger_head *h = in->book.head;
+
+        if (!site || !incoming_may_be(in, site, LEDGER_SITES_MAX) ||
+            !book_commit(&in->book, LEDGER_SITES, (site + 1ull) * sizeof(struct ledger_site)))
+                return NULL;
+        if (!in->book.sites[site].kind) {
+                in->book.sites[site] = (struct ledger_site){ .node = LEDGER_NODE_CUT,
+                                                             .kind = LEDGER_KIND_MALLOC };
+                h->site_count = site >= h->site_count ? site + 1 : h->site_count;
+        }
+        return book_counter(&in->book, &t->writer, site);
+}
+
+static void gone(struct incoming *in, struct incoming_thread *t, struct ledger_block b,
+                 uint64_t address)
+{
+        struct ledger_counter *c = apply_counter(in, t, LEDGER_BLOCK_SITE(b));
+        uint32_t now = book_now_ms(&in->book), birth = LEDGER_BLOCK_BIRTH_MS(b);
+
+        if (in->book.head->mark_count)
+                era_death(&in->book, &b, 1);
+        if (c)
+                count_remove(&in->book, &t->writer, c,
+                             (struct count_blocks){ address, LEDGER_BLOCK_SIZE(b), 1,
+                                                    now > birth ? now - birth : 0 });
+}
+
+static bool is_pool(const struct ledger_event *e)
+{
+        return e->kind == LEDGER_KIND_POOL;
+}
+
+static struct ledger_block *entry_for(struct incoming *in, struct incoming_thread *t,
+                                      const struct ledger_event *e)
+{
+        uint32_t plane = is_pool(e) ? shadow_pool_plane(e->address) : 1 + shadow_sub(e->address);
+        struct ledger_block *b = NULL;
+
+        if (e->address >> LEDGER_ADDRESS_BITS || (!is_pool(e) && e->address % 8))
+                return NULL;
+        b = is_pool(e) ? shadow_pool_entry(&in->book, e->address)
+                       : shadow_at(&in->book, &t->writer, e->address);
+        if (!b && in->book.head->shadow_chunk_count < CHUNKS_MAX)
+                b = shadow_make(&in->book, e->address, plane);
+        return b;
+}
+
+static void allocate(struct incoming *in, struct incoming_thread *t, const struct ledger_event *e)
+{
+        struct ledger_counter *c = apply_counter(in, t, e->site);
+        struct ledger_block *b = c ? entry_for(in, t, e) : NULL, what;
+        uint64_t size = shadow_size(e->size);
+        uint32_t kind;
+
+        if (!b) {
+                in->lost_here++;
+                return;
+        }
+        if (LEDGER_BLOCK_LIVE(*b)) { /* its release was in what is lost */
+                struct ledger_block old = *b;
+
+                shadow_bury(b, book_now_ms(&in->book));
+                gone(in, t, old, e->address);
+        }
+        kind = in->book.sites[e->site].kind;
+        kind = LEDGER_KIND_IS_HEAP(LEDGER_KIND_PLAIN(kind)) ? kind : LEDGER_KIND_MALLOC;
+        if (!is_pool(e) && kind == LEDGER_KIND_POOL)
+                kind = LEDGER_KIND_MALLOC;
+        count_add(&in->book, &t->writer, c,
+                  (struct count_blocks){ is_pool(e) ? 0 : e->address, size, 1, 0 });
+        what = shadow_block(e->address, size, is_pool(e) ? LEDGER_KIND_POOL : kind, e->ms);
+        what.a |= e->site;
+        shadow_write(&in->book, &t->writer, b, what);
+}
+
+/* A realloc that told no end made nothing of its block. */
+static void settle(struct incoming *in, struct incoming_thread *t)
+{
+        if (t->moving)
+                gone(in, t, t->block, t->address);
+        t->moving = false;
+}
+
+static void release(struct incoming *in, struct incoming_thread *t, const struct ledger_event *e)
+{
+        struct ledger_block *b = is_pool(e) ? shadow_pool_entry(&in->book, e->address)
+                                            : shadow_find(&in->book, &t->writer, e->address);
+        struct ledger_block old;
+
+        if (!b || !LEDGER_BLOCK_LIVE(*b)) {
+                in->strangers++;
+                t->writer.last = 0;
+                return;
+        }
+        old = *b;
+        shadow_bury(b, book_now_ms(&in->book));
+        if (e->type == LEDGER_EVENT_TAKE) {
+                t->moving = true;
+                t->place = b;
+                t->block = old;
+                t->address = e->address;
+        } else {
+                gone(in, t, old, e->address);
+        }
+}
+
+static void put_back(struct incoming *in, struct incoming_thread *t)
+{
+        if (t->moving && !LEDGER_BLOCK_LIVE(*t->place))
+                shadow_put(&in->book, &t->writer, t->place, t->block);
+        t->moving = false;
+        t->writer.last = 0;
+}
+
+static void carve(struct incoming *in, struct incoming_thread *t, const struct ledger_event *e)
+{
+        struct ledger_counter *c = apply_counter(in, t, e->site);
+
+        if (!c)
+                return;
+        count_carve(&in->book, &t->writer, c, (int64_t)e->size);
+        peak_after_alloc(&in->book, &t->writer);
+}
+
+static void heap_event(struct incoming *in, struct incoming_thread *t, const struct ledger_event *e)
+{
+        if (t->moving && e->type != LEDGER_EVENT_PUT_BACK)
+                settle(in, t);
+        if (e->type == LEDGER_EVENT_ALLOC || e->type == LEDGER_EVENT_MOVE)
+                allocate(in, t, e);
+        else if (e->type == LEDGER_EVENT_PUT_BACK)
+                put_back(in, t);
+        else
+                release(in, t, e);
+}
+
+void apply_event(struct incoming *in, const struct ledger_event *e)
+{
+        struct incoming_thread *t;
+
+        if (e->type == LEDGER_EVENT_THREAD) {
+                thread_entry(in, e->thread);
+                begin(in, e->thread, e->size < UINT32_MAX ? (uint32_t)e->size : 0,
+                      (uint32_t)e->address);
+                return;
+        }
+        if (e->type == LEDGER_EVENT_THREAD_NAME) {
+                name(in, e);
+                return;
+        }
+        t = apply_thread(in, e->thread);
+        if (e->type <= LEDGER_EVENT_PUT_BACK) {
+                heap_event(in, t, e);
+                return;
+        }
+        t->writer.last = e->type == LEDGER_EVENT_CARVE ? t->writer.last : 0;
+        if (e->type == LEDGER_EVENT_CARVE)
+                carve(in, t, e);
+        else if (e->type == LEDGER_EVENT_MAP)
+                extents_add(in, t, e);
+        else if (e->type == LEDGER_EVENT_UNMAP)
+                extents_remove(in, t, e);
+        else if (e->type == LEDGER_EVENT_UNMAP_FAILED)
+                extents_put_back(in, t, e);
+        else if (e->type == LEDGER_EVENT_ACQUIRE)
+                extents_acquire(in, t, e);
+        else if (e->type == LEDGER_EVENT_RELEASE)
+                extents_release(in, t, e);
+}
+
+void apply_held(struct incoming *in, const struct ledger_event *e)
+{
+        struct incoming_thread *t = apply_thread(in, e->thread);
+
+        allocate(in, t, e);
+        t->writer.last = 0;
+}

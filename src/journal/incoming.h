@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * incoming.h -- the journal of a program elsewhere becomes a recording here: packets in, a ledger
+ * by the same book as inside a program, a profile out.
+ *
+ * Keeps:  no byte is trusted: what makes no sense is counted and left out, and no number in a
+ *         packet makes a table larger than the bytes that came could fill.
+ * Cost:   some 60 ns an event; memory as a ledger inside the program takes.
+ */
+#ifndef SEEP_JOURNAL_INCOMING_H
+#define SEEP_JOURNAL_INCOMING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/model.h"
+#include "wire/journal.h"
+
+struct incoming;
+
+/* What the head of a packet says. */
+struct incoming_head {
+        uint32_t bytes; /* of the body */
+        uint32_t number, sum, pid, stream;
+        uint8_t version, word_bytes, byte_order, flags;
+};
+
+/* JOURNAL_HEAD bytes at FROM.  False: they are no head of a packet that we can read; E says more
+ * when it is one of a later version. */
+bool incoming_head(const uint8_t *from, struct incoming_head *out, struct err *e);
+
+struct incoming *incoming_new(struct err *e);
+void incoming_free(struct incoming *in);
+
+/* A packet with its body.  Those that come too early wait for those before them, up to
+ * INCOMING_AHEAD. */
+#define INCOMING_AHEAD 64u
+void incoming_packet(struct incoming *in, const struct incoming_head *head, const uint8_t *body);
+
+/* COUNT bytes were no packet. */
+void incoming_damaged(struct incoming *in, uint64_t count);
+
+/* Whether the program has told its end. */
+bool incoming_is_over(const struct incoming *in);
+
+/* The process, as it was told: its name and number. */
+const char *incoming_program(const struct incoming *in);
+uint32_t incoming_pid(const struct incoming *in);
+
+/* All that came, as a profile; the caller's to free.  IN cannot be used any more but freed. */
+void incoming_profile(struct incoming *in, struct profile *p);
+
+/* ---- a journal in a file ---- */
+
+/* Whether PATH begins as one. */
+bool incoming_is_file(const char *path);
+bool incoming_read(struct profile *p, const char *path, struct err *e);
+
+#endif
