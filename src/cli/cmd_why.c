@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_why.c -- `seep why [FILE|PID] ADDRESS|#SITE`: what keeps a block alive. */
+/* cmd_why.c -- `seep why [FILE|PID] ADDRESS|#SITE|FUNCTION|FILE:LINE`: what keeps a block alive. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +51,7 @@ struct question {
         uint32_t pid;       /* 0: a file */
         const char *core, *exe; /* NULL: none */
         uint64_t address, site;
+        const char *place; /* a function or FILE:LINE; NULL: none */
         bool by_site, all, json, quiet;
         uint64_t limit;
         struct names names;
@@ -64,12 +65,13 @@ static int say_help(void)
                 "Show what keeps a block of memory alive: the shortest path of pointers to it\n"
                 "from a variable, a stack frame, a register or a mapping, and what would be\n"
                 "freed if the block went away. ADDRESS (0x...) may lie inside the block. #SITE\n"
-                "(or --site SITE) takes a typical block of a call stack. FILE is a recording\n"
-                "(the newest *.seep here) or a core file; a process is searched now, recorded\n"
-                "or not.\n",
+                "(or --site SITE) takes a typical block of a call stack, FUNCTION or FILE:LINE\n"
+                "the call stack through it that holds most. FILE is a recording (the newest\n"
+                "*.seep here) or a core file; a process is searched now, recorded or not.\n",
                 "\nexamples:\n"
                 "  seep why 0x55d0c3a0e2a0              in the newest recording here\n"
                 "  seep why run.seep '#12'              what keeps the blocks of site 12\n"
+                "  seep why run.seep parse.c:214        ... of the stack through that line\n"
                 "  seep why --all 4711 0x55d0c3a0e2a0   all that lead to it, as process 4711 runs\n"
                 "\nExit status: 0 it is held, 1 it is lost, 2 usage error or no such block, 3 the\n"
                 "program was not or cannot be searched, 4 the file cannot be read.\n");
@@ -154,17 +156,21 @@ static int take_operands(struct question *q, int count, char **words)
                 q->by_site = true;
         else if (target && !is_address(target, &q->address) && access(target, F_OK) == 0)
                 return message_usage("why",
-                                     "which block of %s? An ADDRESS (0x55d0c3a0e2a0) or a #SITE "
-                                     "(#12) is expected after it; 'seep leaks %s' and 'seep report "
-                                     "--retained=sites %s' list sites", target, target, target);
-        else if (target && !is_address(target, &q->address))
+                                     "which block of %s? An ADDRESS (0x55d0c3a0e2a0), a #SITE "
+                                     "(#12), a FUNCTION or FILE:LINE is expected after it; 'seep "
+                                     "leaks %s' and 'seep report --flat %s' list sites", target,
+                                     target, target);
+        else if (target && !is_address(target, &q->address) &&
+                 (target[0] == '#' || strncmp(target, "0x", 2) == 0))
                 return message_usage("why",
                                      "'%s' is neither an address (0x55d0c3a0e2a0) nor a site (#12)",
                                      target);
+        else if (target && !is_address(target, &q->address))
+                q->place = target;
         else if (!target && !q->by_site)
                 return message_usage("why",
-                                     "which block? An ADDRESS (0x55d0c3a0e2a0) or a #SITE is "
-                                     "expected");
+                                     "which block? An ADDRESS (0x55d0c3a0e2a0), a #SITE, a "
+                                     "FUNCTION or FILE:LINE is expected");
         if (count > 1)
                 return message_usage("why", "one recording or process at a time, not also '%s'",
                                      words[1]);
@@ -202,8 +208,9 @@ static bool answer(struct question *q, const struct profile *p, const char *from
         if (!why_possible(p, from, e))
                 return false;
         s = symbols_new(p, &q->names.options);
-        good = q->by_site ? why_site(&w, p, s, (uint32_t)q->site, e)
-                          : why_address(&w, p, s, q->address, e);
+        good = q->place     ? why_place(&w, p, s, q->place, e)
+               : q->by_site ? why_site(&w, p, s, (uint32_t)q->site, e)
+                            : why_address(&w, p, s, q->address, e);
         if (good) {
                 if (q->all)
                         why_groups(&w);

@@ -24,7 +24,8 @@
         X(top, "[OPTIONS] [PID|FILE]",                                                             \
           "show where memory is as a process runs, or replay a recording")                         \
         X(leaks, "[OPTIONS] [FILE|PID]", "show what a program leaked, and its invalid frees")      \
-        X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "show what keeps a block of memory alive")    \
+        X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE|FUNCTION|FILE:LINE",                            \
+          "show what keeps a block of memory alive")                                               \
         X(diff, "[OPTIONS] OLD NEW",                                                               \
           "show what changed between two recordings or two moments of one")                        \
         X(snapshot, "[OPTIONS] PID [LABEL]",                                                       \

@@ -63,6 +63,8 @@ struct why {
         uint64_t site_owner, site_alike;  /* of these held by the same owner as
                                            * BLOCK, and in the same way */
         struct graph_sum site_retained;
+        const char *place;       /* by which the site was found; NULL: by its number */
+        uint64_t place_sites;    /* with live blocks that it names */
 };
 
 /* Whether the recording has what it takes; false: E says why not and what to do. */
@@ -74,6 +76,9 @@ bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint
                  struct err *e);
 bool why_site(struct why *w, const struct profile *p, struct symbols *s, uint32_t site,
               struct err *e);
+/* The site with most live bytes of those whose stacks have WORD, a function or FILE:LINE. */
+bool why_place(struct why *w, const struct profile *p, struct symbols *s, const char *word,
+               struct err *e);
 void why_free(struct why *w);
 
 /* Only the path to BLOCK, and what became of it, in a graph G of P that the caller keeps: for many

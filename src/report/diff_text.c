@@ -108,8 +108,9 @@ static void write_row(const struct diff *d, const struct diff_row *row, uint32_t
         write_signed(d, &change, out);
         text_plain(out, options->color);
         text_pad(out, start, 18);
-        str_format(out, " %s, by %s\n      ", diff_change_word(diff_change_of(d, row)),
-                   profile_kind_name(w->sel->profile, row->kind));
+        str_format(out, " %s, by %s, site #%u%s\n      ", diff_change_word(diff_change_of(d, row)),
+                   profile_kind_name(w->sel->profile, row->kind), row->site,
+                   row->shown == MATCH_OLD ? " of the old one" : "");
         write_numbers(d, row->sums, &change, out);
         write_leaks(diff_row_leaks(d, row), "      ", "\n", out);
         stack_add(w, row->from);

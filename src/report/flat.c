@@ -392,6 +392,7 @@ static void flat_entry(const struct flat *f, const struct flat_entry *entry, uin
                 flat_what(f->sel, f->options->key, out);
         str_text(out, ", by ");
         str_text(out, profile_kind_name(f->sel->profile, entry->row->kind));
+        str_format(out, ", site #%u", entry->row->site);
         if (entry->row->merged > 1)
                 str_format(out, " (%u stacks)", entry->row->merged);
         str_char(out, '\n');

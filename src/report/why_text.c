@@ -186,6 +186,10 @@ static void write_block(const struct why *w, struct str *out)
 
 static void write_site(const struct why *w, struct str *out)
 {
+        if (w->place && w->place_sites > 1) {
+                text_count(out, (int64_t)w->place_sites, "site");
+                str_format(out, " with live blocks come from %s; this one has most:\n", w->place);
+        }
         str_format(out, "site #%" PRIu32 ": ", w->site);
         text_count(out, (int64_t)w->site_blocks, "live block");
         if (w->site_seen < w->site_blocks) {

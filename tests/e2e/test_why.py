@@ -194,7 +194,7 @@ def test_a_recording_without_a_search_says_so_and_what_to_do(compiler, recorder)
     assert status == 3
 
 
-@pytest.mark.parametrize("words", [(), ("#",), ("zebra",), ("0x",), ("0x1g",), ("a", "b", "0x1"), ("--site", "x"), ("--site", "1", "a", "b")])
+@pytest.mark.parametrize("words", [(), ("#",), ("0x",), ("0x1g",), ("a", "b", "0x1"), ("--site", "x"), ("--site", "1", "a", "b")])
 def test_wrong_words_are_refused(words, tmp_path):
     status, out, err = seep("why", *words, cwd=tmp_path)
     assert (status, out) == (2, "")
@@ -317,3 +317,16 @@ def test_options_that_make_no_sense_with_retained_are_refused(words, tmp_path):
     status, out, err = seep("report", "--retained", *words, tmp_path / "x.seep")
     assert (status, out) == (2, "")
     assert "--retained" in err or "--csv" in err or "--inverted" in err
+
+
+def test_a_function_or_a_line_names_the_site_that_holds_most(compiler, recorder):
+    file = recorder.record(compiler.build("descent.c")).folder / "out.seep"
+    for word, function in (("single", "single"), ("leaf", "leaf"), ("main", "single")):
+        status, answer = why(file, word)
+        assert status == 0 and answer["block"]["function"] == function, answer
+    line = why(file, "leaf")[1]["block"]["line"]
+    assert why(file, f"descent.c:{line}")[1]["block"]["function"] == "leaf"
+    text = seep("why", file, "down")[1]
+    assert text.startswith("10 sites with live blocks come from down; this one has most:\n")
+    status, out, err = seep("why", file, "nobody")
+    assert (status, out) == (2, "") and "no live block was allocated by 'nobody'" in err
