@@ -17,6 +17,8 @@
 #include "words/text.h"
 
 #define SNAPSHOT_OPTIONS(X)                                                        \
+        X(SNAPSHOT_TAG, "tag", 0, NULL,                                            \
+          "only give the moment a name, LABEL: no number, no report")              \
         X(SNAPSHOT_JSON, "json", 0, NULL, "machine-readable output")               \
         X(SNAPSHOT_QUIET, "quiet", 'q', NULL, "print only the name of the report") \
         LAST_OPTIONS(X, SNAPSHOT)
@@ -27,7 +29,7 @@ const struct option_entry snapshot_options[] = { SNAPSHOT_OPTIONS(OPTION_ENTRY) 
 struct snapshot {
         uint32_t pid;
         const char *label;
-        bool json, quiet;
+        bool tag, json, quiet;
 };
 
 static int say_help(void)
@@ -61,7 +63,10 @@ static void add_plain(struct str *out, const char *text)
 
 static void add_sentence(const struct snapshot *s, const struct wire_reply *reply, struct str *out)
 {
-        str_format(out, "snapshot %" PRIu32, reply->seq);
+        if (s->tag)
+                str_text(out, "tag");
+        else
+                str_format(out, "snapshot %" PRIu32, reply->seq);
         if (*s->label) {
                 str_text(out, " '");
                 add_plain(out, s->label);
@@ -69,7 +74,10 @@ static void add_sentence(const struct snapshot *s, const struct wire_reply *repl
         }
         str_format(out, " of PID %" PRIu32 ": ", s->pid);
         text_size(out, (int64_t)reply->live_bytes);
-        str_text(out, " live; report in ");
+        str_text(out, " live");
+        if (s->tag)
+                return;
+        str_text(out, "; report in ");
         add_plain(out, short_name(reply->text));
 }
 
@@ -81,7 +89,10 @@ static void add_json(const struct snapshot *s, const struct wire_reply *reply, s
         json_text(out, s->label);
         str_format(out, ", \"live_bytes\": %" PRIu64 ", \"live_blocks\": %" PRIu64 ", \"report\": ",
                    reply->live_bytes, reply->live_blocks);
-        json_text(out, reply->text);
+        if (s->tag)
+                str_text(out, "null");
+        else
+                json_text(out, reply->text);
         str_char(out, '}');
 }
 
@@ -105,17 +116,19 @@ static int take_snapshot(struct snapshot *s)
         struct str out = { 0 };
         struct err e = { 0 };
 
-        if (!ask_program(&s->pid, &e) || !ask_snapshot(s->pid, s->label, &reply, &e))
+        if (!ask_program(&s->pid, &e) ||
+            !(s->tag ? ask_tag : ask_snapshot)(s->pid, s->label, &reply, &e))
                 return message_error(&e);
         if (reply.status)
                 return say_refusal(&reply);
         if (s->json)
                 add_json(s, &reply, &out);
-        else if (s->quiet)
-                add_plain(&out, short_name(reply.text));
-        else
+        else if (!s->quiet)
                 add_sentence(s, &reply, &out);
-        puts(str_get(&out));
+        else if (!s->tag)
+                add_plain(&out, short_name(reply.text));
+        if (out.length)
+                puts(str_get(&out));
         str_free(&out);
         return 0;
 }
@@ -131,6 +144,7 @@ int cmd_snapshot(int argc, char **argv)
         while ((which = option_next(&parser)) >= 0) {
                 if (which == SNAPSHOT_HELP)
                         return say_help();
+                s.tag = s.tag || which == SNAPSHOT_TAG;
                 s.json = s.json || which == SNAPSHOT_JSON;
                 s.quiet = s.quiet || which == SNAPSHOT_QUIET;
         }
@@ -144,6 +158,9 @@ int cmd_snapshot(int argc, char **argv)
                 return message_usage("snapshot",
                                      "'%s' is not a process id; 'pgrep -a NAME' finds one",
                                      argv[0]);
+        if (s.tag && argc < 2)
+                return message_usage("snapshot",
+                                     "--tag: which name? seep snapshot --tag PID LABEL");
         s.pid = (uint32_t)pid;
         s.label = argc > 1 ? argv[1] : "";
         return take_snapshot(&s);

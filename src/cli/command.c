@@ -2,10 +2,18 @@
 /* command.c -- the list of commands: dispatch, help and did-you-mean are made from it. */
 #include "cli/command.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/heap.h"
+#include "cli/config.h"
+#include "cli/message.h"
 #include "cli/pager.h"
 #include "cli/suggest.h"
+#include "cli/words.h"
 
 #define COMMAND_ENTRY(name, operands, purpose) \
         { #name, operands, purpose, cmd_##name, name##_options },
@@ -53,4 +61,30 @@ const char *command_suggest(const char *typed)
         for (size_t i = 0; i < COMMAND_COUNT; i++)
                 names[i] = command_list[i].name;
         return suggest_nearest(typed, names, COMMAND_COUNT);
+}
+
+int command_run(const struct command *command, int argc, char **argv)
+{
+        int extra_count, status;
+        char **extra = config_options(command, argv, &extra_count);
+        char **all;
+
+        if (!extra)
+                return ERR_EXIT_USAGE;
+        all = heap_zero((size_t)(argc + extra_count + 1), sizeof *all);
+        all[0] = argv[0];
+        memcpy(all + 1, extra, (size_t)extra_count * sizeof *all);
+        memcpy(all + 1 + extra_count, argv + 1, (size_t)(argc - 1) * sizeof *all);
+        status = command->run(argc + extra_count, all);
+        free(all);
+        words_free(extra);
+        return status;
+}
+
+int command_close(int status)
+{
+        if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE || status != 0)
+                return status;
+        message("cannot write the result: %s", strerror(errno));
+        return ERR_EXIT_FINDINGS;
 }

@@ -33,6 +33,7 @@
         X(ps, "[OPTIONS]", "list the processes that are being recorded")                           \
         X(control, "[OPTIONS] PID start|stop|reset|depth N|status",                                \
           "switch a recording on or off, or reset it")                                             \
+        X(shell, "[OPTIONS] [PID...|FILE]", "ask many questions to one program, at a prompt")      \
         X(check, "[OPTIONS] [FILE|PID... | -- PROGRAM [ARG...]]",                                  \
           "for CI: fail when a run leaks or breaks a budget")                                      \
         X(export, "--to FORMAT [OPTIONS] [FILE|PID]",                                              \
@@ -73,6 +74,14 @@ extern const struct command command_list[COMMAND_COUNT];
 /* Print the help text of COMMAND, an index of the list: how it is called, what it does (ABOUT), its
  * options, and MORE.  Returns 0. */
 int command_help(int command, const char *about, const char *more);
+
+/* COMMAND with the options of the configuration in front of those of the command line, which
+ * therefore win. */
+int command_run(const struct command *command, int argc, char **argv);
+
+/* The last step of every command: a result that did not reach its reader (full disk) is an error; a
+ * closed pipe (`| head`) is not.  The status to exit with. */
+int command_close(int status);
 
 /* NULL: no command has that name, hidden ones included. */
 const struct command *command_find(const char *name);

@@ -6,7 +6,6 @@
  * Keeps:  a command's name wins over a program of that name; `seep -- NAME` and `seep
  *         record NAME` mean the program.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +16,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/heap.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "cli/config.h"
 #include "cli/message.h"
-#include "cli/words.h"
 
 #define MAIN_STACK (8u << 20)
 #define MAIN_STACK_LEAST (1u << 20)
@@ -180,33 +176,13 @@ static int first_operand(int argc, char **argv)
         return 0;
 }
 
-/* COMMAND with the options of the configuration in front of those of the command
- * line, which therefore win. */
-static int run_command(const struct command *command, int argc, char **argv)
-{
-        int extra_count, status;
-        char **extra = config_options(command, argv, &extra_count);
-        char **all;
-
-        if (!extra)
-                return ERR_EXIT_USAGE;
-        all = heap_zero((size_t)(argc + extra_count + 1), sizeof *all);
-        all[0] = argv[0];
-        memcpy(all + 1, extra, (size_t)extra_count * sizeof *all);
-        memcpy(all + 1 + extra_count, argv + 1, (size_t)(argc - 1) * sizeof *all);
-        status = command->run(argc + extra_count, all);
-        free(all);
-        words_free(extra);
-        return status;
-}
-
 /* ARGV[0] is replaced by the word that getopt shows in its place. */
 static int run_program(int argc, char **argv)
 {
         char name[] = "record";
 
         argv[0] = name;
-        return run_command(command_find(name), argc, argv);
+        return command_run(command_find(name), argc, argv);
 }
 
 /* `seep -q diff a b` is `seep diff -q a b`, and never a recording of the program diff: AT is where
@@ -226,7 +202,7 @@ static int run_behind_options(int argc, char **argv, int at)
         memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof *argv);
         argv[1] = name;
         return command->run == cmd_help ? cmd_help(argc - 1, argv + 1)
-                                        : run_command(command, argc - 1, argv + 1);
+                                        : command_run(command, argc - 1, argv + 1);
 }
 
 static int run_word(int argc, char **argv)
@@ -238,7 +214,7 @@ static int run_word(int argc, char **argv)
         if (command && (command->run == cmd_help || command_is_hidden(command)))
                 return command->run(argc - 1, argv + 1);
         if (command)
-                return run_command(command, argc - 1, argv + 1);
+                return command_run(command, argc - 1, argv + 1);
         status = say_misplaced_word(word);
         if (!status)
                 status = say_neighbour(word, argc > 2 ? argv[2] : NULL);
@@ -254,16 +230,6 @@ static int run_word(int argc, char **argv)
         if (word[0] == '-' || strchr(word, '/') || is_program_in_path(word))
                 return run_program(argc, argv);
         return say_unknown_word(word);
-}
-
-/* A result that did not reach its reader (full disk) is an error; a closed pipe (`| head`) is
- * not. */
-static int close_stdout(int status)
-{
-        if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE || status != 0)
-                return status;
-        message("cannot write the result: %s", strerror(errno));
-        return ERR_EXIT_FINDINGS;
 }
 
 /* The command line as a whole, where a function without parameters finds it. */
@@ -313,5 +279,5 @@ int main(int argc, char **argv)
                 run_on_own_stack();
         else
                 run_line();
-        return close_stdout(line.status);
+        return command_close(line.status);
 }

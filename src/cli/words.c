@@ -5,17 +5,14 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/str.h"
 
 static const char blanks[] = " \t\n";
 
-/* Append the word that starts at AT to WORD.  Returns where it ends, NULL when a quote stays
- * open. */
-static const char *take_word(const char *at, struct str *word)
+const char *words_take(const char *at, const char *stops, struct str *word)
 {
         char quote = 0;
 
-        for (; *at && (quote || !strchr(blanks, *at)); at++) {
+        for (; *at && (quote || !strchr(stops, *at)); at++) {
                 if (quote && *at == quote) {
                         quote = 0;
                 } else if (!quote && (*at == '\'' || *at == '"')) {
@@ -37,7 +34,7 @@ char **words_split(const char *text, int *count, struct err *e)
         for (const char *at = text + strspn(text, blanks); *at; at += strspn(at, blanks)) {
                 struct str word = {0};
 
-                at = take_word(at, &word);
+                at = words_take(at, blanks, &word);
                 if (!at) {
                         err_set(e, ERR_EXIT_USAGE, "a quote is not closed in: %s", text);
                         str_free(&word);

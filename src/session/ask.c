@@ -366,14 +366,29 @@ static bool ask(const struct wire_request *request, struct ask_answer *out, stru
         }
 }
 
-bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e)
+static bool ask_for_mark(struct wire_request request, const char *label, struct wire_reply *out,
+                         struct err *e)
 {
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT,
-                                        .pid = pid };
         struct ask_answer answer = { out, NULL };
 
         put_label(label, request.label);
         return ask(&request, &answer, e);
+}
+
+bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT,
+                                        .pid = pid };
+
+        return ask_for_mark(request, label, out, e);
+}
+
+bool ask_tag(uint32_t pid, const char *label, struct wire_reply *out, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT,
+                                        .pid = pid, .flags = WIRE_SNAPSHOT_TAG };
+
+        return ask_for_mark(request, label, out, e);
 }
 
 bool ask_leave(uint32_t pid, struct err *e)

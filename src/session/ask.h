@@ -22,6 +22,9 @@ bool ask_program(uint32_t *pid, struct err *e);
  * other than 0 its text says why. */
 bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e);
 
+/* The same, but the moment gets a name only: no number, no report. */
+bool ask_tag(uint32_t pid, const char *label, struct wire_reply *out, struct err *e);
+
 /* Have PID searched for leaks now (FLAGS: WIRE_SCAN_*) and fill P, the caller's to free,
  * with a recording of this moment.  false with E filled: PID is not recorded, nobody
  * answers, or it cannot be searched. */

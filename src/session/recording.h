@@ -23,6 +23,7 @@
 #include "session/checkpoint.h"
 #include "session/control.h"
 #include "session/looks.h"
+#include "session/options.h"
 #include "session/output.h"
 #include "session/reports.h"
 #include "session/scanner.h"
@@ -34,6 +35,7 @@ struct recording;
 /* What is the same for all recordings of a session. */
 struct recording_plan {
         uint32_t depth; /* innermost frames to keep, 0 all */
+        enum session_follow follow;
         uint64_t snapshot_every_ms, snapshot_rss_bytes; /* 0 none */
         struct journal_bound log;                       /* of the event log */
         uint32_t scan_flags; /* WIRE_SCAN_*, for all searches for leaks */
@@ -137,8 +139,9 @@ uint64_t recording_step_ms(const struct recording *r);
 /* The program says that somebody waits for a mark. */
 void recording_knock(struct recording *r, uint64_t now_ns);
 
-/* ASKER, a connection, wants a snapshot; it will be answered through plan->told. */
-void recording_ask(struct recording *r, const char *label, int asker, uint64_t now_ns);
+/* ASKER, a connection, wants the snapshot of ASK; it will be answered through plan->told, or, of a
+ * tag, at once. */
+void recording_ask(struct recording *r, const struct wire_request *ask, int asker, uint64_t now_ns);
 
 /* ASKER wants a search for leaks (FLAGS: WIRE_SCAN_*), and will be answered. */
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker);

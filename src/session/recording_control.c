@@ -16,7 +16,8 @@ bool recording_is_reset(const struct recording *r)
 static void answer(struct recording *r, int asker, uint64_t pause_ns)
 {
         struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 1 };
-        struct wire_status s = { .depth = r->depth, .pause_ns = pause_ns };
+        struct wire_status s = { .depth = r->depth, .pause_ns = pause_ns,
+                                 .follow = 1 + r->plan->follow };
         struct err e;
 
         view_refresh(&r->view, &e); /* an earlier copy of the head will do */

@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "session/control.h"
+#include "session/listener.h"
 #include "session/recording_parts.h"
 
 #define RECORDING_PATIENCE_MS 30000u /* a program that waits for its report waits no longer */
@@ -162,7 +164,19 @@ void recording_serve_marks(struct recording *r, uint64_t now_ms)
         tell_served(r, now_ms);
 }
 
-void recording_ask(struct recording *r, const char *label, int asker, uint64_t now_ns)
+/* Nothing is to be written: the answer is that there is such a mark now. */
+static void answer_tag(const struct recording *r, int asker)
+{
+        struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC };
+        struct wire_status s = { 0 };
+
+        control_status(&r->view, &s);
+        reply.live_bytes = s.live_bytes;
+        reply.live_blocks = s.live_blocks;
+        listener_reply(asker, &reply);
+}
+
+void recording_ask(struct recording *r, const struct wire_request *ask, int asker, uint64_t now_ns)
 {
         uint64_t now_ms = recording_elapsed_ms(r, now_ns);
         struct snapshots_moment now;
@@ -172,7 +186,13 @@ void recording_ask(struct recording *r, const char *label, int asker, uint64_t n
         view_refresh(&r->view, &e); /* an earlier copy of the head will do */
         rss_read(&r->rss, &r->view);
         now = moment(r, now_ms);
-        snapshots_take(&r->snapshots, &now, LEDGER_MARK_OUTSIDE, label, true, asker);
+        if (ask->flags & WIRE_SNAPSHOT_TAG) {
+                snapshots_take(&r->snapshots, &now, LEDGER_MARK_TAG, ask->label, false,
+                               SNAPSHOTS_NOBODY);
+                answer_tag(r, asker);
+                return;
+        }
+        snapshots_take(&r->snapshots, &now, LEDGER_MARK_OUTSIDE, ask->label, true, asker);
         start_reports(r, now_ms);
 }
 

@@ -131,5 +131,5 @@ void requests_serve(const struct requests_among *among, const struct wire_reques
         else if (ask->type == WIRE_REQUEST_CONTROL)
                 recording_ask_control(r, ask, fd);
         else
-                recording_ask(r, ask->label, fd, clock_now_ns());
+                recording_ask(r, ask, fd, clock_now_ns());
 }

@@ -46,6 +46,7 @@ static void make_plan(struct session *s)
 {
         s->plan = (struct recording_plan){
                 .depth = s->o.depth,
+                .follow = s->o.follow,
                 .snapshot_every_ms = s->o.snapshot_every_ms,
                 .snapshot_rss_bytes = s->o.snapshot_rss_bytes,
                 .log = { s->o.max_file_bytes, s->o.max_files },

@@ -108,10 +108,11 @@ void snapshots_look(struct snapshots *s, const struct snapshots_moment *now)
 void snapshots_take(struct snapshots *s, const struct snapshots_moment *now,
                     enum ledger_mark_type type, const char *label, bool report, int asker)
 {
-        struct profile_mark m = { .type = type, .seq = ++s->seq, .ms = now->ms,
-                                  .label = heap_text(label) };
+        struct profile_mark m = { .type = type, .ms = now->ms, .label = heap_text(label) };
         uint32_t first_due = s->due_count;
 
+        if (type != LEDGER_MARK_TAG)
+                m.seq = ++s->seq;
         if (report)
                 add_due(s, &m, asker);
         cut(s, now, &m, 1, first_due);

@@ -50,7 +50,8 @@ void snapshots_free(struct snapshots *s);
 /* New marks of the ledger get a slice and, if they are snapshots, a number. */
 void snapshots_look(struct snapshots *s, const struct snapshots_moment *now);
 
-/* A snapshot that the program does not know of.  REPORT: with a report, which ASKER waits for. */
+/* A snapshot, or tag, that the program does not know of.  REPORT: with a report, which ASKER waits
+ * for. */
 void snapshots_take(struct snapshots *s, const struct snapshots_moment *now,
                     enum ledger_mark_type type, const char *label, bool report, int asker);
 

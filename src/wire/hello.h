@@ -100,6 +100,9 @@ enum wire_request_type {
 enum wire_control { WIRE_CONTROL_START = 1, WIRE_CONTROL_STOP, WIRE_CONTROL_RESET,
                     WIRE_CONTROL_DEPTH };
 
+/* Of a snapshot. */
+#define WIRE_SNAPSHOT_TAG 1u /* the moment gets a name only: no number, no report */
+
 /* Of a look. */
 #define WIRE_LOOK_BLOCKS 1u /* each live block, too */
 #define WIRE_LOOK_EVENTS 2u /* what the numbers in its event log mean, too */
@@ -134,6 +137,8 @@ struct wire_status {
         uint64_t pause_ns;          /* how long the process stood still for what was asked */
         uint32_t off, depth; /* 1: new blocks are not recorded; frames that are kept, 0 all */
         char engine[32], program[512];
+        uint32_t follow; /* 1 + enum session_follow; 0: not told */
+        uint32_t reserved;
 };
 
 _Static_assert(sizeof(struct wire_status) <= sizeof((struct wire_reply *)0)->text, "fits");
