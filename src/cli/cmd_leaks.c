@@ -40,6 +40,9 @@
         X(LEAKS_BLOCKS, "blocks", 0, NULL,                                                       \
           "each lost block: address, size, age, thread, first bytes, stack")                     \
         X(LEAKS_NEW, "new", 0, NULL, "only what was lost since the previous search")             \
+        X(LEAKS_AT, "at", 0, "WHEN",                                                             \
+          "what an earlier search found: of a snapshot (its number or label), or the nearest to "\
+          "a time (end)")                                                                        \
         X(LEAKS_JSON, "json", 0, NULL, "JSON, with the fields of report --json")                 \
         X(LEAKS_HEAD_CORE, NULL, 0, NULL, "for a core file:")                                    \
         X(LEAKS_CORE, "core", 0, "CORE",                                                         \
@@ -103,6 +106,7 @@ struct leaks_command {
         enum suppress_form form;
         uint32_t pid; /* 0: a file */
         const char *core, *exe; /* NULL: none */
+        const char *at;         /* NULL: the end */
 };
 
 static int say_help(void)
@@ -198,6 +202,9 @@ static int take(void *to, int which, const char *value)
                 return 0;
         case LEAKS_EXE:
                 w->exe = value;
+                return 0;
+        case LEAKS_AT:
+                w->at = value;
                 return 0;
         case LEAKS_GEN:
                 w->gen = true;
@@ -376,8 +383,11 @@ static int of_file(struct leaks_command *w, const char *file)
         struct err e = { 0 };
         int status;
 
-        if (!load_recording(&p, file, w->asked.quiet ? LOAD_QUIET : 0, &e))
+        if (w->at ? !load_kept(&p, file, w->at, &e)
+                  : !load_recording(&p, file, w->asked.quiet ? LOAD_QUIET : 0, &e))
                 return message_error(&e);
+        if (!w->asked.quiet)
+                load_tell_kept(&p, file);
         if (w->options.blocks)
                 file_unpack(&p);
         status = show_all(w, &p);
@@ -532,6 +542,10 @@ static int run(struct leaks_command *w, const char *operand)
         }
         if (!status)
                 status = settle(w);
+        if (!status && w->at && (w->pid || w->core))
+                status = message_usage("leaks",
+                                       "--at: a process and a core file are searched as they are; "
+                                       "only a recording has earlier searches");
         if (status)
                 return status;
         if (w->pid)

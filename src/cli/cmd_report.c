@@ -63,6 +63,12 @@ static bool load(const struct report *r, const char *file, struct profile *p, st
                                   .quiet = r->quiet };
         bool is_core = core_is(file);
 
+        if (r->kept_word && !is_core && !newest_is_process(file, &pid))
+                return load_kept(p, file, r->kept_word, e);
+        if (r->kept_word)
+                return err_set(e, ERR_EXIT_USAGE,
+                               "--at %s: a process and a core file are searched as they are now; "
+                               "only a recording has earlier searches", r->kept_word);
         if (!is_core && newest_is_process(file, &pid) && !ask_program(&pid, e))
                 return false;
         if (!is_core && (!pid || family_has_agent((pid_t)pid) ||
@@ -117,8 +123,13 @@ static int run(struct report *r, const char *file)
 {
         struct err e = { 0 };
         char *newest = NULL;
-        int status = report_settle(r);
+        int status;
 
+        if (r->view == REPORT_BLOCKS || r->view == REPORT_RETAINED) {
+                r->kept_word = r->at_word && strcmp(r->at_word, "end") != 0 ? r->at_word : NULL;
+                r->at_word = NULL;
+        }
+        status = report_settle(r);
         if (status)
                 return status;
         if (!file && !newest_recording(&newest, &e))

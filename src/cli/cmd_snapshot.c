@@ -19,6 +19,8 @@
 #define SNAPSHOT_OPTIONS(X)                                                        \
         X(SNAPSHOT_TAG, "tag", 0, NULL,                                            \
           "only give the moment a name, LABEL: no number, no report")              \
+        X(SNAPSHOT_LEAKS, "leaks", 0, NULL,                                        \
+          "search for leaks, too; the recording keeps what is found")              \
         X(SNAPSHOT_JSON, "json", 0, NULL, "machine-readable output")               \
         X(SNAPSHOT_QUIET, "quiet", 'q', NULL, "print only the name of the report") \
         LAST_OPTIONS(X, SNAPSHOT)
@@ -29,7 +31,7 @@ const struct option_entry snapshot_options[] = { SNAPSHOT_OPTIONS(OPTION_ENTRY) 
 struct snapshot {
         uint32_t pid;
         const char *label;
-        bool tag, json, quiet;
+        bool tag, json, quiet, leaks;
 };
 
 static int say_help(void)
@@ -39,9 +41,11 @@ static int say_help(void)
                 "Take a snapshot of a process that is being recorded. It becomes part of the\n"
                 "recording, under its number and LABEL, and a report shows what changed since the\n"
                 "last one: PROGRAM-PID-N.memlog, beside the recording or where the program was\n"
-                "started. PID is that of the program, or of the seep that started it.\n\n",
-                "\nExit status: 0 done, 1 there is a snapshot but no report, 2 usage error,\n3 not "
-                "recorded.\n");
+                "started. With --leaks the process is searched for leaks as well, and 'seep leaks\n"
+                "--at N' shows later what was found. PID is that of the program, or of the seep\n"
+                "that started it.\n\n",
+                "\nExit status: 0 done, 1 there is a snapshot but no report or no search, 2 usage\n"
+                "error, 3 not recorded.\n");
 }
 
 /* As we would type it. */
@@ -110,6 +114,22 @@ static int say_refusal(const struct wire_reply *reply)
         return (int)(reply->status & 0x7f);
 }
 
+/* What it finds goes into the recording. */
+static int search(const struct snapshot *s, uint32_t seq)
+{
+        struct ask_image image = { .pid = s->pid, .search = true, .seq = seq, .fd = -1 };
+        struct err e = { 0 };
+        int status = 0;
+
+        if (!ask_for_image(&image, &e)) {
+                message("snapshot %" PRIu32 " was taken, but not searched for leaks: %s", seq,
+                        e.text);
+                status = ERR_EXIT_FINDINGS;
+        }
+        ask_image_close(&image);
+        return status;
+}
+
 static int take_snapshot(struct snapshot *s)
 {
         struct wire_reply reply;
@@ -130,7 +150,7 @@ static int take_snapshot(struct snapshot *s)
         if (out.length)
                 puts(str_get(&out));
         str_free(&out);
-        return 0;
+        return s->leaks ? search(s, reply.seq) : 0;
 }
 
 int cmd_snapshot(int argc, char **argv)
@@ -146,6 +166,7 @@ int cmd_snapshot(int argc, char **argv)
                         return say_help();
                 s.tag = s.tag || which == SNAPSHOT_TAG;
                 s.json = s.json || which == SNAPSHOT_JSON;
+                s.leaks = s.leaks || which == SNAPSHOT_LEAKS;
                 s.quiet = s.quiet || which == SNAPSHOT_QUIET;
         }
         if (which == OPTION_WRONG)
@@ -161,6 +182,8 @@ int cmd_snapshot(int argc, char **argv)
         if (s.tag && argc < 2)
                 return message_usage("snapshot",
                                      "--tag: which name? seep snapshot --tag PID LABEL");
+        if (s.tag && s.leaks)
+                return message_usage("snapshot", "--leaks is for a snapshot, not for a --tag");
         s.pid = (uint32_t)pid;
         s.label = argc > 1 ? argv[1] : "";
         return take_snapshot(&s);

@@ -29,6 +29,9 @@
         X(WHY_LIMIT, "limit", 'n', "N", "with --all: at most N of them")                           \
         X(WHY_LONG, "long", 'L', NULL,                                                             \
           "show the program or library of every frame, and full names")                            \
+        X(WHY_AT, "at", 0, "WHEN",                                                                 \
+          "in an earlier search: of a snapshot (its number or label), or the nearest to a time "   \
+          "(end)")                                                                                 \
         X(WHY_JSON, "json", 0, NULL, "the same as JSON")                                           \
         X(WHY_HEAD_CORE, NULL, 0, NULL, "for a core file:")                                        \
         X(WHY_CORE, "core", 0, "CORE",                                                             \
@@ -50,6 +53,7 @@ struct question {
         const char *source; /* FILE or PID; NULL: the newest recording */
         uint32_t pid;       /* 0: a file */
         const char *core, *exe; /* NULL: none */
+        const char *at;         /* NULL: the end */
         uint64_t address, site;
         const char *place; /* a function or FILE:LINE; NULL: none */
         bool by_site, all, json, quiet;
@@ -105,6 +109,9 @@ static int take_shape(struct question *q, int which, const char *value)
                 return 0;
         case WHY_EXE:
                 q->exe = value;
+                return 0;
+        case WHY_AT:
+                q->at = value;
                 return 0;
         case WHY_LONG:
                 label_with_objects();
@@ -188,6 +195,10 @@ static int take_operands(struct question *q, int count, char **words)
                 return message_usage("why",
                                      "--exe names the program of a core file: seep why --exe "
                                      "PROGRAM CORE ADDRESS");
+        if (q->at && (q->core || q->pid))
+                return message_usage("why",
+                                     "--at: a process and a core file are searched as they are; "
+                                     "only a recording has earlier searches");
         names_settle(&q->names, q->quiet);
         q->names.options.raw = q->how.raw;
         return 0;
@@ -246,7 +257,10 @@ static int run(struct question *q)
                 good = load_search(&p, &q->pid, WIRE_SCAN_GRAPH, &e);
         else
                 good = (q->source || newest_recording(&newest, &e)) &&
-                       file_read(&p, q->source ? q->source : newest, &e);
+                       load_kept(&p, q->source ? q->source : newest, q->at ? q->at : "end", &e);
+        file_unpack(&p);
+        if (good && !q->core && !q->pid && !q->quiet)
+                load_tell_kept(&p, q->source ? q->source : newest);
         if (good && p.truncated && !q->quiet)
                 message("the recording is cut short: only the readable part is shown");
         if (!good || !answer(q, &p,

@@ -12,11 +12,14 @@
 #include "journal/incoming.h"
 #include "profile/events_log.h"
 #include "profile/file.h"
+#include "profile/kept.h"
 #include "profile/packed.h"
+#include "query/moment.h"
 #include "scan/scan.h"
 #include "session/ask.h"
 #include "session/family.h"
 #include "wire/hello.h"
+#include "words/text.h"
 
 /* The log beside FILE, which was cut short; "" there is none.  The caller's to free(). */
 static char *log_beside(const char *file)
@@ -148,6 +151,98 @@ bool load_recording(struct profile *p, const char *operand, unsigned how, struct
         good = load_open(&s, operand, how, e) && load_read(&s, p, e);
         load_close(&s);
         return good;
+}
+
+/* ---- searches that a recording kept ---- */
+
+static void name_search(const struct kept_search *s, struct str *out)
+{
+        if (s->seq)
+                str_format(out, "%u (snapshot, at ", s->seq);
+        text_time(out, s->ms);
+        str_text(out, s->seq ? ")" : "");
+}
+
+/* "283 ms, 1 (snapshot, at 1.2 s)" */
+static void name_searches(const struct kept_list *l, struct str *out)
+{
+        for (uint32_t i = 0; i < l->count; i++) {
+                str_text(out, i ? ", " : "");
+                name_search(&l->at[i], out);
+        }
+}
+
+static bool no_search(const struct kept_list *l, const char *when, struct err *e)
+{
+        struct str known = { 0 };
+        bool good;
+
+        name_searches(l, &known);
+        good = err_set(e, ERR_EXIT_USAGE,
+                       "--at %s: there was no search for leaks then; the recording has %s%s", when,
+                       l->count ? "that of its end and those at " : "that of its end only",
+                       str_get(&known));
+        str_free(&known);
+        return good;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+        return a > b ? a - b : b - a;
+}
+
+/* The search of L that M, a moment of P, means; L->count: none. */
+static uint32_t find_search(const struct kept_list *l, const struct profile *p,
+                            const struct moment *m)
+{
+        uint32_t found = l->count;
+
+        for (uint32_t i = 0; i < l->count; i++)
+                if (m->type == MOMENT_MARK && l->at[i].seq &&
+                    l->at[i].seq == p->marks[m->mark].seq)
+                        found = i;
+                else if (m->type == MOMENT_TIME &&
+                         (found == l->count || distance(l->at[i].ms, m->ms) <
+                                                       distance(l->at[found].ms, m->ms)))
+                        found = i;
+        return found;
+}
+
+bool load_kept(struct profile *p, const char *file, const char *when, struct err *e)
+{
+        struct kept_list kept;
+        struct moment m;
+        uint32_t number;
+        bool good;
+
+        if (!load_recording(p, file, LOAD_QUIET, e) || !moment_find(p, when, &m, e))
+                return false;
+        if (m.type == MOMENT_END)
+                return true;
+        kept_find(&kept, file);
+        number = find_search(&kept, p, &m);
+        good = number < kept.count || no_search(&kept, when, e);
+        kept_free(&kept);
+        if (!good)
+                return false;
+        profile_free(p);
+        return kept_read(p, file, number, e);
+}
+
+void load_tell_kept(const struct profile *p, const char *file)
+{
+        struct kept_list kept = { 0 };
+        struct str known = { 0 };
+
+        if (profile_scanned(p))
+                return;
+        kept_find(&kept, file);
+        name_searches(&kept, &known);
+        if (kept.count)
+                message("it was searched for leaks as it ran: --at shows what was found at %s",
+                        str_get(&known));
+        str_free(&known);
+        kept_free(&kept);
 }
 
 /* What the search before found in the process: a command looks at one only. */

@@ -40,6 +40,13 @@ bool load_read(const struct load_source *s, struct profile *p, struct err *e);
 /* All three: fill P from OPERAND. */
 bool load_recording(struct profile *p, const char *operand, unsigned how, struct err *e);
 
+/* Fill P, the caller's to free, with the search for leaks that FILE kept of the moment WHEN, as
+ * --at names it: of a snapshot, or the one nearest to a time.  "end": the recording itself. */
+bool load_kept(struct profile *p, const char *file, const char *when, struct err *e);
+
+/* Unless P was searched at its end: that FILE has searches of other moments. */
+void load_tell_kept(const struct profile *p, const char *file);
+
 /* Whether PID is being recorded, by whatever engine: the agent need not show in its maps. */
 bool load_is_recorded(uint32_t pid);
 

@@ -105,6 +105,7 @@ struct report {
                 inverted, csv, abs;
         struct select_request request;
         const char *at_word, *range_word; /* NULL: not given */
+        const char *kept_word; /* --at of a view of blocks: of which search; NULL: of the end */
         struct filter filter;
         struct wrappers wrappers;
         struct str filter_words; /* as given: " -i RE --thread RE" */

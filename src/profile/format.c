@@ -387,6 +387,8 @@ const char *format_section_name(uint32_t type)
                 return "events";
         case FORMAT_EVENT_SITES:
                 return "event sites";
+        case FORMAT_SEARCH:
+                return "searches";
         case FORMAT_END:
                 return "end";
         }

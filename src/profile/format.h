@@ -39,7 +39,7 @@
 
 /* Sections that are no array. */
 enum { FORMAT_META = 1, FORMAT_TOTALS = 2, FORMAT_EVENTS = 64, FORMAT_EVENT_SITES = 65,
-       FORMAT_END = 255 };
+       FORMAT_SEARCH = 66, FORMAT_END = 255 };
 
 /* Arrays of struct profile in the order of their section numbers: name, number, member, count's
  * member. */

@@ -193,6 +193,8 @@ static bool add_all(struct writing *w)
         for (unsigned i = 0; i < FORMAT_ARRAY_COUNT; i++)
                 if (!add_array(w, writer_order[i]))
                         return false;
+        if (!add_packed(w, &w->p->kept))
+                return false;
         if (w->fd >= 0 && w->p->log.fd < 0 && w->p->log.sections) {
                 str_bytes(w->out, w->p->log.front, w->p->log.front_bytes);
                 w->section_count += w->p->log.sections;

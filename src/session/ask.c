@@ -409,7 +409,8 @@ bool ask_for_image(struct ask_image *i, struct err *e)
         struct wire_request request = { .magic = WIRE_REQUEST_MAGIC,
                                         .type = i->search ? WIRE_REQUEST_SCAN : WIRE_REQUEST_LOOK,
                                         .pid = i->pid,
-                                        .flags = i->flags };
+                                        .flags = i->flags,
+                                        .number = i->seq };
         struct wire_reply reply = { 0 };
         struct ask_answer answer = { &reply, &i->fd };
         bool good;
@@ -490,7 +491,7 @@ bool ask_control(uint32_t pid, struct ask_change change, struct wire_status *out
                                         .type = WIRE_REQUEST_CONTROL,
                                         .pid = pid,
                                         .flags = change.what,
-                                        .reserved = change.number };
+                                        .number = change.number };
 
         return ask_for_status(&request, out, e);
 }

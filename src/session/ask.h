@@ -39,6 +39,7 @@ struct ask_image {
         uint32_t pid;
         uint32_t flags; /* as ask_look() or, with SEARCH, ask_scan() has them */
         bool search;
+        uint32_t seq; /* of a search: the snapshot that it is kept with; 0 none */
         int fd;               /* -1: none */
         char path[32];        /* to read it from, while FD is open */
         char recording[1024]; /* of a look: the file that the recording will be in; "" none */

@@ -186,7 +186,7 @@ static void serve_scans(struct recording *r)
         scanner_tell_nothing(&r->scanner, &order);
 }
 
-void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
+void recording_ask_scan(struct recording *r, const struct wire_request *ask, int asker)
 {
         if (r->view.head.sample_bytes || r->view.head.thin_count) {
                 listener_refuse(asker,
@@ -195,7 +195,7 @@ void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
                                                         : "it is recorded with --sample");
                 return;
         }
-        scanner_ask(&r->scanner, asker, flags);
+        scanner_ask(&r->scanner, &(struct scanner_asker){ asker, ask->flags, ask->number });
         serve_scans(r);
 }
 
@@ -355,6 +355,7 @@ static void find_leaks(struct recording *r, const struct recording_end *end, str
 
         if (!*r->path)
                 return;
+        scanner_keep(&r->scanner, p);
         order.unlisted = r->unlisted;
         if (end->end == PROFILE_END_UNKNOWN)
                 scanner_last(&r->scanner, &order, p);

@@ -144,7 +144,7 @@ void recording_knock(struct recording *r, uint64_t now_ns);
 void recording_ask(struct recording *r, const struct wire_request *ask, int asker, uint64_t now_ns);
 
 /* ASKER wants a search for leaks (FLAGS: WIRE_SCAN_*), and will be answered. */
-void recording_ask_scan(struct recording *r, uint32_t flags, int asker);
+void recording_ask_scan(struct recording *r, const struct wire_request *ask, int asker);
 
 /* ASKER wants a recording of this moment (FLAGS: WIRE_LOOK_*), and will be answered. */
 void recording_ask_look(struct recording *r, uint32_t flags, int asker);

@@ -60,7 +60,7 @@ void recording_ask_control(struct recording *r, const struct wire_request *ask, 
                 listener_refuse(asker, "the recording of process %u cannot be changed so: %s",
                                 ask->pid, why);
         } else if (ask->flags == WIRE_CONTROL_DEPTH) {
-                r->depth = ask->reserved;
+                r->depth = ask->number;
                 answer(r, asker, 0);
         } else if (ask->flags < WIRE_CONTROL_START || ask->flags > WIRE_CONTROL_RESET) {
                 listener_refuse(asker,

@@ -123,7 +123,7 @@ void requests_serve(const struct requests_among *among, const struct wire_reques
                 listener_refuse(fd, "process %u is not among those recorded there (see --follow)",
                                 ask->pid);
         else if (ask->type == WIRE_REQUEST_SCAN)
-                recording_ask_scan(r, ask->flags, fd);
+                recording_ask_scan(r, ask, fd);
         else if (ask->type == WIRE_REQUEST_LOOK)
                 recording_ask_look(r, ask->flags, fd);
         else if (ask->type == WIRE_REQUEST_STATUS)

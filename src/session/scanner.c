@@ -54,12 +54,15 @@ void scanner_free(struct scanner *s)
         close_file(&s->lost);
         close_file(&s->last);
         close_file(&s->known);
+        for (uint32_t i = 0; i < s->kept_count; i++)
+                close(s->kept[i].fd);
+        free(s->kept);
 }
 
-void scanner_ask(struct scanner *s, int asker, uint32_t flags)
+void scanner_ask(struct scanner *s, const struct scanner_asker *asker)
 {
         s->askers = heap_grow(s->askers, s->asker_count + 1, sizeof *s->askers);
-        s->askers[s->asker_count++] = (struct scanner_asker){ asker, flags };
+        s->askers[s->asker_count++] = *asker;
 }
 
 /* ---- the worker ---- */
@@ -232,6 +235,7 @@ static bool search(void *context, int words_fd)
         snprintf(words.trouble, sizeof words.trouble, "%.1000s", e.text);
         if (!words.good)
                 tell_program(w, 0);
+        words.ms = p.scan_count ? p.scans[0].ms : 0;
         words.good = sum_up(&p, &words, s->lost.fd) && words.good && file_put(&p, s->image.fd, &e);
         end_with(w, &words);
 }
@@ -432,6 +436,47 @@ static void answer_askers(struct scanner *s, const struct scanner_words *w)
         s->served = 0;
 }
 
+/* ---- what is kept ---- */
+
+/* Besides the one at the end: those that snapshots asked for, and the last one of all others. */
+static void keep_one(struct scanner *s, const struct scanner_words *w, uint32_t seq)
+{
+        struct scanner_kept one = { .fd = dup(s->image.fd),
+                                    .search = { .ms = w->ms, .when = s->when, .seq = seq } };
+        uint32_t i = 0;
+
+        if (one.fd < 0)
+                return;
+        while (i < s->kept_count && s->kept[i].search.seq != seq)
+                i++;
+        if (i < s->kept_count) {
+                close(s->kept[i].fd);
+        } else {
+                s->kept = heap_grow(s->kept, s->kept_count + 1, sizeof *s->kept);
+                s->kept_count++;
+        }
+        s->kept[i] = one;
+}
+
+static void keep_asked(struct scanner *s, const struct scanner_words *w)
+{
+        bool plain = s->request != 0;
+
+        for (uint32_t i = 0; i < s->served; i++) {
+                plain |= !s->askers[i].seq;
+                if (s->askers[i].seq)
+                        keep_one(s, w, s->askers[i].seq);
+        }
+        if (plain)
+                keep_one(s, w, 0);
+}
+
+void scanner_keep(const struct scanner *s, struct profile *p)
+{
+        for (uint32_t i = 0; i < s->kept_count; i++)
+                kept_add(p, s->kept[i].fd, &s->kept[i].search);
+}
+
 static void keep_last(struct scanner *s, const struct scanner_words *w)
 {
         if (!w->good && s->last.fd >= 0 && s->last_when == s->when)
@@ -454,6 +499,8 @@ bool scanner_done(struct scanner *s, const struct view *v, int status, struct sc
         read_words(s, status, words);
         if (s->request) /* it told so itself, unless it was killed */
                 view_scanned(v, s->request, words->blocks[PROFILE_LEAK_DEFINITE]);
+        if (words->good && !PROFILE_SCAN_IS_LAST(s->when))
+                keep_asked(s, words);
         answer_askers(s, words);
         if (s->when != PROFILE_SCAN_ASKED && s->when != PROFILE_SCAN_API)
                 keep_last(s, words);

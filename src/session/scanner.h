@@ -14,6 +14,7 @@
 
 #include "base/worker.h"
 #include "collect/view.h"
+#include "profile/kept.h"
 #include "profile/model.h"
 #include "wire/hello.h"
 
@@ -21,12 +22,20 @@
 struct scanner_words {
         bool good;
         uint64_t blocks[PROFILE_LEAK_COUNT], bytes[PROFILE_LEAK_COUNT];
+        uint64_t ms; /* when it was */
         char trouble[1024];
 };
 
 struct scanner_asker {
         int fd; /* a connection */
         uint32_t flags; /* WIRE_SCAN_* */
+        uint32_t seq;   /* of the snapshot that wants it; 0 none */
+};
+
+/* A search that goes into the recording beside the one at the end. */
+struct scanner_kept {
+        int fd; /* in memory: the recording of its moment */
+        struct kept_search search;
 };
 
 struct scanner_file {
@@ -55,6 +64,8 @@ struct scanner {
         uint64_t over_ms;   /* since when the program only waits for the search at its end; 0: not
                              * yet ... */
         uint32_t over_when; /* ... and which end that is */
+        struct scanner_kept *kept; /* on request: those of snapshots, and the last of the others */
+        uint32_t kept_count;
         struct scanner_file known; /* struct scan_lost[]: what is known to be lost */
 };
 
@@ -76,7 +87,10 @@ void scanner_init(struct scanner *s);
 void scanner_free(struct scanner *s);
 
 /* ASKER, a connection, wants a search. */
-void scanner_ask(struct scanner *s, int asker, uint32_t flags);
+void scanner_ask(struct scanner *s, const struct scanner_asker *asker);
+
+/* Put the searches that were made on request into P. */
+void scanner_keep(const struct scanner *s, struct profile *p);
 
 /* Start what is wanted, by the program or by askers. */
 void scanner_start(struct scanner *s, const struct scanner_order *o);

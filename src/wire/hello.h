@@ -117,7 +117,9 @@ struct wire_request {
         uint64_t magic;
         uint32_t type;
         uint32_t pid; /* as the asker sees it */
-        uint32_t flags, reserved;
+        uint32_t flags;
+        uint32_t number; /* of WIRE_CONTROL_DEPTH; of a search: the snapshot that it is kept with, 0
+                          * none */
         char label[WIRE_LABEL_MAX];
 };
 
