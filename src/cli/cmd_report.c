@@ -125,8 +125,10 @@ static int run(struct report *r, const char *file)
         char *newest = NULL;
         int status;
 
-        if (r->view == REPORT_BLOCKS || r->view == REPORT_RETAINED) {
-                r->kept_word = r->at_word && strcmp(r->at_word, "end") != 0 ? r->at_word : NULL;
+        /* At another moment there is what a search kept of it, if one was made. */
+        if ((r->view == REPORT_BLOCKS || r->view == REPORT_RETAINED) && r->at_word &&
+            strcmp(r->at_word, "end") != 0 && strcmp(r->at_word, "peak") != 0) {
+                r->kept_word = r->at_word;
                 r->at_word = NULL;
         }
         status = report_settle(r);
