@@ -228,7 +228,7 @@ int hook_dlclose(void *handle)
                 release_kept();
         result = real.dlclose_(handle);
 
-        if (on) {
+        if (on && agent_on()) {
                 real_forget_cxx();
                 object_unmapped();
                 apart_closed();
@@ -249,10 +249,14 @@ int hook_fork(void)
         long copy = on ? life_before_fork() : -1;
         int result = real.fork_();
 
-        if (on && result == 0 && agent.follow == FOLLOW_ALL)
+        if (!agent.head && copy >= 0) { /* an injected agent that has left meanwhile */
+                sys_close(copy);
+                on = false;
+        } else if (on && result == 0 && agent.follow == FOLLOW_ALL) {
                 life_child(copy);
-        else
+        } else {
                 life_parent(copy, result > 0);
+        }
         if (on && result == 0 && *agent.gate != GATE_ON)
                 unrecorded_child();
         return result;

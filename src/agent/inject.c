@@ -34,6 +34,9 @@ static void inject_leave(void);
 static uint8_t stack[WIRE_INJECT_STACK] __attribute__((aligned(64)));
 static uint8_t room[WIRE_INJECT_ROOM] __attribute__((aligned(64)));
 
+/* It stays when the agent leaves: a thread may come back from a real function later. */
+static uint8_t gate[ARCH_PAGE_MOST] __attribute__((aligned(ARCH_PAGE_MOST)));
+
 #define NAME(name, symbol) { (uintptr_t)symbol, (uintptr_t)&real.name },
 #define X(name, symbol, result, parameters) NAME(name, symbol)
 static const struct wire_inject_name names[] = {
@@ -52,6 +55,8 @@ struct wire_inject own_words = {
         .room = (uintptr_t)room,
         .slots = (uintptr_t)slot_table,
         .slot_hooks = (uintptr_t)slot_hooks,
+        .gate = (uintptr_t)gate,
+        .gate_off = GATE_OFF,
         .ledger = -1,
 };
 
@@ -67,7 +72,7 @@ bool inject_hand_over(long fd)
 /* seep takes the thread away from here. */
 static __attribute__((noreturn)) void rest(void)
 {
-        own_words.done = 1;
+        own_words.done = WIRE_INJECT_OVER;
         for (;;)
                 sys_call6(SYS_ppoll, 0, 0, 0, 0, 0, 0);
 }
@@ -76,6 +81,12 @@ static __attribute__((noreturn)) void inject_enter(void)
 {
         own_tid_at = own_words.tid_at;
         agent_on();
+        if (own_words.ledger >= 0) {
+                own_words.done = WIRE_INJECT_GIVES;
+                while (!own_words.taken)
+                        sys_yield();
+                sys_close(own_words.ledger);
+        }
         rest();
 }
 
@@ -86,6 +97,7 @@ static __attribute__((noreturn)) void inject_leave(void)
         const struct ledger_range *own = head ? arena_at(LEDGER_OWN) : NULL;
         uint64_t known = head ? head->part[LEDGER_OWN].committed / sizeof *own : 0;
 
+        agent.head = NULL;
         sandbox_watch(NULL);
         for (uint64_t i = 0; head && i < head->own_count && i < known; i++)
                 if (own[i].end > own[i].start && own[i].start != (uintptr_t)__ehdr_start)

@@ -155,12 +155,16 @@ static const struct link_map *real_list_by_name(void)
  * vector. */
 static const struct link_map *real_list(void)
 {
+        static const struct r_debug *known;
         arch_word pairs[64][2], headers = 0, count = 0, bias = 0;
         const ElfW(Phdr) *h;
         const ElfW(Dyn) *d = NULL;
-        long fd = sys_open("/proc/self/auxv"), got;
         bool placed = false;
+        long fd, got;
 
+        if (known)
+                return known->r_map;
+        fd = sys_open("/proc/self/auxv");
         if (fd < 0)
                 return real_list_by_name();
         got = sys_read(fd, pairs, sizeof pairs);
@@ -181,8 +185,10 @@ static const struct link_map *real_list(void)
                 if (h[i].p_type == PT_DYNAMIC)
                         d = (const void *)(bias + h[i].p_vaddr);
         for (; d && d->d_tag != DT_NULL; d++)
-                if (d->d_tag == DT_DEBUG && d->d_un.d_ptr)
-                        return ((const struct r_debug *)d->d_un.d_ptr)->r_map;
+                if (d->d_tag == DT_DEBUG && d->d_un.d_ptr) {
+                        known = (const struct r_debug *)d->d_un.d_ptr;
+                        return known->r_map;
+                }
         return real_list_by_name();
 }
 

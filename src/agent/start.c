@@ -140,25 +140,32 @@ static bool parse_session(const char *p)
 #define STAT_STACK_START 28
 #define STAT_HEAP_START 47
 
-/* A number in /proc/self/stat; fields count from 1. */
-static uint64_t read_stat(int wanted)
+/* The numbers of /proc/self/stat that are wanted; fields count from 1. */
+static void read_stat(void)
 {
         char text[1024];
         long fd = sys_open("/proc/self/stat"), got, at = 0;
-        uint64_t value = 0;
 
         if (fd < 0)
-                return 0;
+                return;
         got = sys_read(fd, text, sizeof text);
         sys_close(fd);
         for (long i = 0; i < got; i++)
                 if (text[i] == ')')
                         at = i;
-        for (int field = 2; at < got && field < wanted; at++)
-                field += text[at] == ' ';
-        for (; at < got && text[at] >= '0' && text[at] <= '9'; at++)
-                value = value * 10 + (uint64_t)(text[at] - '0');
-        return value;
+        for (int field = 2; at < got && field <= STAT_HEAP_START; field++) {
+                uint64_t value = 0;
+
+                for (; at < got && text[at] >= '0' && text[at] <= '9'; at++)
+                        value = value * 10 + (uint64_t)(text[at] - '0');
+                if (field == STAT_STACK_START)
+                        agent.stack_start = value;
+                else if (field == STAT_HEAP_START)
+                        agent.heap_start = value;
+                while (at < got && text[at] != ' ')
+                        at++;
+                at++;
+        }
 }
 
 static void describe(struct ledger_head *head)
@@ -184,7 +191,7 @@ static void describe(struct ledger_head *head)
 /* A page that is zero in every forked child; NULL: there is none. */
 static uint32_t *make_gate(void)
 {
-        uint32_t *page = arena_private(SYS_PAGE);
+        uint32_t *page = INJECTED ? own_gate() : arena_private(SYS_PAGE);
 
         return page && !sys_failed(sys_advise(page, SYS_PAGE, MADV_WIPEONFORK)) ? page : NULL;
 }
@@ -278,8 +285,7 @@ static bool start_recording(uint64_t mask)
         if (real_has_own_operators())
                 agent.flags |= WIRE_F_NO_CXX;
         describe(agent.head);
-        agent.stack_start = read_stat(STAT_STACK_START);
-        agent.heap_start = read_stat(STAT_HEAP_START);
+        read_stat();
         real_find_loader();
         agent.glibc = real_is_glibc();
         /* The smallest block of glibc. */

@@ -60,6 +60,7 @@ void priority_restore(struct priority *h)
 #define HOLD_NAP_NS 20000
 #define HOLD_HURRY_ROUND 4
 #define HOLD_SEIZE_TIMES 3
+#define HOLD_VFORK_NS 20000000ull /* longer than programs take to start others */
 
 void hold_nap(void)
 {
@@ -213,6 +214,33 @@ static void notice_dead_leader(struct hold *h)
                         h->threads[i].state = HOLD_DEAD;
 }
 
+static bool makes_process(long call)
+{
+#ifdef SYS_vfork
+        if (call == SYS_vfork)
+                return true;
+#endif
+        return call == SYS_clone || call == SYS_clone3;
+}
+
+/* Such a thread waits where signals do not reach it, for as long as its child wants. */
+static bool waits_for_child(pid_t pid, pid_t tid)
+{
+        struct str text = { 0 };
+        bool found = procfs_state(pid, tid) == 'D' && procfs_text(pid, tid, "syscall", &text) &&
+                     makes_process(strtol(str_get(&text), NULL, 10));
+
+        str_free(&text);
+        return found;
+}
+
+static void notice_vfork(struct hold *h)
+{
+        for (uint32_t i = 0; i < h->count && !h->vforks; i++)
+                h->vforks = h->threads[i].state == HOLD_ASKED &&
+                            waits_for_child(h->pid, h->threads[i].tid);
+}
+
 /* Threads that want a processor, where there are more of them than processors. */
 static void priority_asked(struct hold *h)
 {
@@ -229,7 +257,7 @@ static void calm_asked(struct hold *h)
 
 static bool is_in_time(const struct hold *h)
 {
-        return clock_now_ns() - h->since_ns < HOLD_PATIENCE_NS;
+        return !h->vforks && clock_now_ns() - h->since_ns < HOLD_PATIENCE_NS;
 }
 
 static void threads_wait(struct hold *h)
@@ -238,8 +266,11 @@ static void threads_wait(struct hold *h)
                 hold_nap();
                 if (round == HOLD_HURRY_ROUND)
                         priority_asked(h);
-                if (round % 64 == 0)
+                if (round % 64 == 0) {
                         notice_dead_leader(h);
+                        if (clock_now_ns() - h->since_ns > HOLD_VFORK_NS)
+                                notice_vfork(h);
+                }
         }
         calm_asked(h);
 }
@@ -298,6 +329,22 @@ bool hold_all(struct hold *h, pid_t pid, struct err *e)
                         threads_wait(h);
         } while (good &&
                  ((h->count != known && is_in_time(h)) || (!threads_confirm(h) && is_in_time(h))));
+        if (good && is_whole(h, e))
+                return true;
+        hold_release(h);
+        return false;
+}
+
+bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e)
+{
+        bool good;
+
+        *h = (struct hold){ .pid = pid, .since_ns = clock_now_ns() };
+        good = thread_seize(h, tid, e);
+        do {
+                if (good)
+                        threads_wait(h);
+        } while (good && !threads_confirm(h) && is_in_time(h));
         if (good && is_whole(h, e))
                 return true;
         hold_release(h);

@@ -51,12 +51,16 @@ struct hold {
         uint32_t count;
         int64_t wait_offset; /* freeze.h; 0 none */
         uint64_t since_ns; /* CLOCK_MONOTONIC: the first thread was asked */
+        bool vforks; /* a thread does not stop because it waits for its child to start a program */
 };
 
 /* Stop all threads; those that cannot stop within HOLD_PATIENCE_NS stay HOLD_ASKED.  false: none is
  * stopped. */
 #define HOLD_PATIENCE_NS 300000000ull
 bool hold_all(struct hold *h, pid_t pid, struct err *e);
+
+/* The same of the thread TID only. */
+bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e);
 
 /* To be called by another thread of ours when hold_all takes long: it and the process
  * may wait for each other. */

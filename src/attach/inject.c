@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,15 +21,12 @@
 
 #define THREAD_BYTES 2048u    /* of a thread's descriptor in which its number is looked for */
 #define MALLOC_BYTES (64u << 10) /* more than the code of glibc's malloc has */
-#define LEAVE_TIMES 40u       /* that threads are given to come out of the agent */
-#define LEAVE_NAP_US 500u
-#define LEAVE_NAP_MOST_US 100000u
-#define ENTER_TIMES 50u       /* the same, of an agent that a killed seep left */
-#define ENTER_NAP_US 10000u
+#define TRIES_NS 10000000000ull /* for a process that waits for a child of vfork() */
+#define TRY_NAP_US 20000u
 
 /* ---- opening and closing ---- */
 
-static bool inject_open(struct inject *j, pid_t pid, pid_t tid, const char *image, struct err *e)
+bool inject_open(struct inject *j, pid_t pid, pid_t tid, const char *image, struct err *e)
 {
         char path[96];
 
@@ -41,7 +39,7 @@ static bool inject_open(struct inject *j, pid_t pid, pid_t tid, const char *imag
         return j->memory.mem >= 0 || refusal_explain(pid, tid, errno, e);
 }
 
-static void inject_close(struct inject *j)
+void inject_close(struct inject *j)
 {
         memory_close(&j->memory);
         mappings_free(&j->maps);
@@ -51,40 +49,77 @@ static void inject_close(struct inject *j)
         entries_free(&j->entries);
         custom_functions_free(&j->custom);
         free(j->room);
+        free(j->inside);
 }
 
-/* A thread that has not ended. */
-static pid_t living_thread(pid_t pid)
+/* Whether the process has the numbers of threads that we see. */
+static bool is_same_space(pid_t pid)
 {
-        char path[64], state = procfs_state(pid, pid);
+        struct stat theirs, ours;
+        char path[64];
+
+        snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+        return stat(path, &theirs) == 0 && stat("/proc/self/ns/pid", &ours) == 0 &&
+               theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev;
+}
+
+/* How well a thread in STATE makes system calls for us: one that waits does not miss the time. */
+static int fitness(char state)
+{
+        const char *order = "XZDtRTIS", *found = strchr(order, state);
+
+        return found ? (int)(found - order) : 0;
+}
+
+/* The best thread that has not ended. */
+pid_t inject_thread(pid_t pid)
+{
+        char path[64];
         struct dirent *entry;
         pid_t found = pid;
+        int best = fitness(procfs_state(pid, pid));
         DIR *list;
 
-        if (state != 'Z' && state != 'X')
-                return pid;
         snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
         list = opendir(path);
-        while (list && (entry = readdir(list))) {
+        while (list && best < fitness('S') && (entry = readdir(list))) {
                 pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+                int fit = tid > 0 ? fitness(procfs_state(pid, tid)) : 0;
 
-                state = tid > 0 ? procfs_state(pid, tid) : 'X';
-                if (state != 'Z' && state != 'X')
-                        found = tid;
+                found = fit > best ? tid : found;
+                best = fit > best ? fit : best;
         }
         if (list)
                 closedir(list);
         return found;
 }
 
-static bool is_stopped_whole(const struct hold *h, struct err *e)
+bool inject_is_whole(const struct hold *h, struct err *e)
 {
         for (uint32_t i = 0; i < h->count; i++)
                 if (h->threads[i].state == HOLD_ASKED)
                         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                        "process %d does not stand still: %s; try again",
-                                       (int)h->pid, REMOTE_PARTIAL);
+                                       (int)h->pid,
+                                       h->vforks ? "it waits for a child of vfork() to start "
+                                                   "another program"
+                                                 : REMOTE_PARTIAL);
         return true;
+}
+
+bool inject_hold_one(struct inject *j, struct hold *h, struct err *e)
+{
+        uint64_t begin = clock_now_ns();
+
+        while (hold_one(h, j->pid, inject_thread(j->pid), e)) {
+                if (inject_is_whole(h, e))
+                        return true;
+                hold_release(h);
+                if (clock_now_ns() - begin > TRIES_NS)
+                        return false;
+                usleep(TRY_NAP_US);
+        }
+        return false;
 }
 
 /* ---- the image in the process ---- */
@@ -110,8 +145,7 @@ static bool is_ours(struct inject *j, const struct mapping *m)
         return same;
 }
 
-/* Of an earlier time; then its words and room are in J. */
-static bool find_image(struct inject *j)
+bool inject_find_image(struct inject *j)
 {
         for (uint32_t i = 0; inject_maps(j) && i < j->maps.count; i++)
                 if (is_ours(j, &j->maps.at[i])) {
@@ -122,7 +156,7 @@ static bool find_image(struct inject *j)
         return false;
 }
 
-static bool write_room(struct inject *j)
+bool inject_write_room(struct inject *j)
 {
         return inject_write(j, j->words.room, j->room,
                             sizeof *j->room + j->room->count * sizeof *j->room->patches);
@@ -140,7 +174,17 @@ static bool is_done(void *context)
                done;
 }
 
-static bool run_function(struct inject *j, uint64_t function)
+static bool is_over(void *context)
+{
+        const struct inject *j = context;
+        uint32_t done = 0;
+
+        return inject_read(j, j->words_at + offsetof(struct wire_inject, done), &done,
+                           sizeof done) &&
+               done == WIRE_INJECT_OVER;
+}
+
+bool inject_run(struct inject *j, uint64_t function)
 {
         uint32_t zero = 0;
 
@@ -150,18 +194,13 @@ static bool run_function(struct inject *j, uint64_t function)
                remote_wait(&j->remote, is_done, j);
 }
 
-/* ... and the thread is where it was. */
-static const char *begin(struct inject *j)
-{
-        return remote_begin(&j->remote, j->hold, &j->maps);
-}
 
 static bool trouble(struct err *e, pid_t pid, const char *why)
 {
         return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot attach to process %d: %s", (int)pid, why);
 }
 
-/* ---- entering ---- */
+/* ---- what the agent is told ---- */
 
 /* Where the C library keeps the number of each thread: the same for all of them.  0: not found. */
 static uint64_t find_tid(const struct inject *j)
@@ -176,7 +215,9 @@ static uint64_t find_tid(const struct inject *j)
 
                 if (t->state != HOLD_STOPPED || t->foreign)
                         continue;
-                number = (uint32_t)procfs_status(j->pid, t->tid, "NSpid", 10, (uint64_t)t->tid);
+                number = j->same_ids ? (uint32_t)t->tid
+                                     : (uint32_t)procfs_status(j->pid, t->tid, "NSpid", 10,
+                                                               (uint64_t)t->tid);
                 if (!inject_read(j, arch_thread_pointer_in(&t->registers), words, sizeof words))
                         continue;
                 for (uint32_t k = 0; k < sizeof may; k++)
@@ -250,41 +291,6 @@ static bool protect_code(struct inject *j)
         return remote_call(&j->remote, &call) == 0;
 }
 
-static bool new_image(struct inject *j, struct err *e)
-{
-        const struct entries_name *m = entries_get(&j->entries, "malloc");
-        struct inject_wish w = { m && m->address ? m->address : j->custom.at[0].address,
-                                 j->image.span, PROT_READ | PROT_WRITE };
-        uint64_t base = inject_map(j, w, e);
-
-        if (!base || !image_place(&j->image, base, e))
-                return false;
-        j->words_at = base + image_symbol(&j->image, WIRE_INJECT);
-        memset(j->room, 0, WIRE_INJECT_ROOM);
-        if (inject_write(j, base, j->image.bytes, j->image.data) && protect_code(j))
-                return true;
-        return err_set(e, ERR_EXIT_CANNOT_TRACE, "the agent cannot be written into process %d",
-                       (int)j->pid);
-}
-
-/* What the agent had written is void. */
-static bool old_image(struct inject *j, struct err *e)
-{
-        uint64_t from = (j->image.zero + page_bytes() - 1) & ~(page_bytes() - 1);
-        struct arch_call call = { SYS_madvise,
-                                  { j->image.base + from, j->image.span - from, MADV_DONTNEED } };
-
-        if (!image_place(&j->image, j->image.base, e))
-                return false;
-        if (remote_call(&j->remote, &call) != 0)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "the agent in process %d cannot be woken",
-                               (int)j->pid);
-        for (uint32_t i = 0; i < j->room->area_count; i++)
-                j->room->areas[i].used = 0;
-        j->room->count = 0;
-        return true;
-}
-
 /* What can be written, up to where everything is zero anyway. */
 static bool write_data(struct inject *j)
 {
@@ -294,10 +300,62 @@ static bool write_data(struct inject *j)
                             end - j->image.data);
 }
 
+static bool cannot_write(const struct inject *j, struct err *e)
+{
+        return err_set(e, ERR_EXIT_CANNOT_TRACE, "the agent cannot be written into process %d",
+                       (int)j->pid);
+}
+
+/* Our copy is as it will be at BASE. */
+static bool place_image(struct inject *j, uint64_t base, struct err *e)
+{
+        const struct wire_inject *w;
+
+        if (!base || !image_place(&j->image, base, e))
+                return false;
+        j->words_at = base + image_symbol(&j->image, WIRE_INJECT);
+        w = image_at(&j->image, j->words_at, sizeof *w);
+        j->words = *w;
+        for (uint32_t i = 0; i < j->room->area_count; i++)
+                j->room->areas[i].used = 0;
+        j->room->magic = INJECT_MAGIC;
+        j->room->layout = sizeof(struct patch);
+        j->room->count = j->room->alive = 0;
+        j->rewrites = false;
+        return true;
+}
+
+static bool new_image(struct inject *j, struct err *e)
+{
+        const struct entries_name *m = entries_get(&j->entries, "malloc");
+        struct inject_wish w = { m && m->address ? m->address : j->custom.at[0].address,
+                                 j->image.span, PROT_READ | PROT_WRITE };
+
+        memset(j->room, 0, WIRE_INJECT_ROOM);
+        if (!place_image(j, inject_map(j, w, e), e))
+                return false;
+        return (inject_write(j, j->image.base, j->image.bytes, j->image.data) &&
+                protect_code(j) && write_data(j) && inject_write_room(j)) ||
+               cannot_write(j, e);
+}
+
+/* What the agent had written is void. */
+static bool wipe(struct inject *j, struct err *e)
+{
+        uint64_t from = (j->image.zero + page_bytes() - 1) & ~(page_bytes() - 1);
+        struct arch_call call = { SYS_madvise,
+                                  { j->image.base + from, j->image.span - from, MADV_DONTNEED } };
+
+        if (remote_call(&j->remote, &call) == 0)
+                return true;
+        return err_set(e, ERR_EXIT_CANNOT_TRACE, "the agent in process %d cannot be woken",
+                       (int)j->pid);
+}
+
 /* The agent has begun: get its ledger. */
 static bool take_ledger(struct inject *j, struct err *e)
 {
-        struct arch_call call = { SYS_close, { 0 } };
+        uint32_t taken = 1;
         char path[96];
 
         if (!inject_read(j, j->words_at, &j->words, sizeof j->words) || j->words.ledger < 0)
@@ -305,79 +363,59 @@ static bool take_ledger(struct inject *j, struct err *e)
                                "process %d cannot be recorded: its agent cannot begin (no memory, "
                                "no free descriptor, or filters of system calls)",
                                (int)j->pid);
-        snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", (int)j->pid, (int)j->memory.tid,
+        snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", (int)j->pid, (int)j->remote.tid,
                  (int)j->words.ledger);
         j->out->ledger = open(path, O_RDWR | O_CLOEXEC);
         if (j->out->ledger < 0)
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot open the ledger of process %d",
                         (int)j->pid);
-        call.arguments[0] = (uint64_t)j->words.ledger;
-        remote_call(&j->remote, &call);
-        return j->out->ledger >= 0;
+        return (inject_write(j, j->words_at + offsetof(struct wire_inject, taken), &taken,
+                             sizeof taken) &&
+                remote_wait(&j->remote, is_over, j) && j->out->ledger >= 0) ||
+               (e->text[0] == 0 && trouble(e, j->pid, REMOTE_LOST));
 }
 
-/* From a process that stands still, with a thread that is at our disposal. */
-static bool put_agent(struct inject *j, bool there, struct err *e)
-{
-        const char *why;
+/* ---- entering ---- */
 
-        if (!(there ? old_image(j, e) : new_image(j, e)) || !tell(j, e) || !inject_plan(j, e))
-                return false;
-        j->room->magic = INJECT_MAGIC;
-        j->room->layout = sizeof(struct patch);
-        j->room->alive = 1;
-        if (!write_data(j) || !write_room(j))
-                return err_sys(e, ERR_EXIT_CANNOT_TRACE,
-                               "the agent cannot be written into process %d", (int)j->pid);
-        if (!run_function(j, j->words.enter))
-                return trouble(e, j->pid, REMOTE_LOST);
-        remote_end(
-                &j->remote); /* it runs; a thread that makes calls again must be ready for that */
-        why = begin(j);
-        return why ? trouble(e, j->pid, why) : take_ledger(j, e);
-}
-
-/* The agent of an earlier time gives back what it had.  false: a thread is inside of it. */
-static bool clear(struct inject *j)
+/* Memory for it, and all plans: one thread stands still, or all. */
+static bool place(struct inject *j, struct err *e)
 {
-        if (j->room->count)
-                j->out->orphan = true;
-        inject_take_out(j);
-        if (!inject_is_at_rest(j))
-                return write_room(j) && false;
-        if (j->room->alive && run_function(j, j->words.leave)) {
-                remote_end(&j->remote);
-                if (begin(j))
-                        return false;
-        }
-        j->room->alive = 0;
-        return write_room(j);
-}
-
-static bool enter(struct inject *j, struct err *e)
-{
-        bool there = find_image(j), good;
-        const char *why = begin(j);
+        const char *why = remote_begin(&j->remote, j->hold, &j->maps);
+        bool good;
 
         if (why)
                 return trouble(e, j->pid, why);
-        if (there && !clear(j)) {
-                j->inside = j->tries > 0;
-                if (j->inside) {
-                        remote_end(&j->remote);
-                        return false;
-                }
-                j->room->given_up = 1;
-                write_room(j);
-                there = false;
-        }
-        j->out->again = there;
-        good = put_agent(j, there, e);
+        good = (j->there ? place_image(j, j->image.base, e) : new_image(j, e)) && inject_plan(j, e);
+        remote_end(&j->remote);
+        return good;
+}
+
+/* With a thread that is at our disposal. */
+static bool start_agent(struct inject *j, struct err *e)
+{
+        if ((j->there && !wipe(j, e)) || !tell(j, e))
+                return false;
+        j->room->alive = 1;
+        if (!write_data(j) || !inject_write_room(j))
+                return cannot_write(j, e);
+        return inject_run(j, j->words.enter) ? take_ledger(j, e) : trouble(e, j->pid, REMOTE_LOST);
+}
+
+/* All stand still. */
+static bool start(struct inject *j, struct err *e)
+{
+        const char *why = remote_begin(&j->remote, j->hold, &j->maps);
+        bool good;
+
+        if (why)
+                return trouble(e, j->pid, why);
+        good = start_agent(j, e);
         remote_end(&j->remote);
         if (good && !inject_put(j, e)) {
                 close(j->out->ledger);
                 good = false;
         }
+        j->out->again = j->there;
         j->out->patched = j->room->count;
         j->out->threads = j->hold->count;
         return good;
@@ -402,6 +440,24 @@ static bool prepare(struct inject *j, struct err *e)
                        (int)j->pid);
 }
 
+/* What an agent of an earlier time had is given back; where a thread never comes out of that one,
+ * it gets another. */
+static bool find_earlier(struct inject *j, struct err *e)
+{
+        j->there = inject_find_image(j);
+        if (!j->there || (!j->room->count && !j->room->alive))
+                return true;
+        j->out->orphan = j->room->count != 0;
+        if (!inject_retire(j, e))
+                return false;
+        if (j->inside_count) {
+                j->room->given_up = 1;
+                inject_write_room(j);
+                j->there = false;
+        }
+        return inject_maps(j);
+}
+
 bool inject_enter_held(struct hold *h, const struct inject_request *q, struct inject_result *out,
                        struct err *e)
 {
@@ -413,91 +469,68 @@ bool inject_enter_held(struct hold *h, const struct inject_request *q, struct in
         j.hold = h;
         j.request = q;
         j.out = out;
-        good = good && prepare(&j, e) && is_stopped_whole(h, e) && enter(&j, e);
+        good = good && prepare(&j, e) && inject_is_whole(h, e) && inject_maps(&j) &&
+               place(&j, e) && start(&j, e);
         inject_close(&j);
         return good;
+}
+
+/* A short while after all threads are asked to stop they do, or we try again. */
+static bool start_all(struct inject *j, struct err *e)
+{
+        struct priority priority = { 0 };
+        uint64_t begin = clock_now_ns();
+        struct hold h = { 0 };
+        bool good, again;
+
+        j->hold = &h;
+        do {
+                priority_raise(&priority, gettid());
+                good = hold_all(&h, j->pid, e) && inject_is_whole(&h, e) && start(j, e);
+                again = !good && h.vforks && clock_now_ns() - begin < TRIES_NS;
+                hold_release(&h);
+                if (clock_now_ns() - h.since_ns > j->out->pause_ns)
+                        j->out->pause_ns = clock_now_ns() - h.since_ns;
+                priority_restore(&priority);
+                if (again)
+                        usleep(TRY_NAP_US);
+        } while (again);
+        return good;
+}
+
+static bool place_alone(struct inject *j, struct err *e)
+{
+        struct priority priority = { 0 };
+        struct hold h = { 0 };
+        bool good;
+
+        priority_raise(&priority, gettid());
+        good = inject_hold_one(j, &h, e);
+        j->hold = &h;
+        good = good && place(j, e);
+        hold_release(&h);
+        priority_restore(&priority);
+        return good;
+}
+
+static void enter(struct inject_job *job)
+{
+        struct inject j;
+        bool good = inject_open(&j, job->pid, inject_thread(job->pid), job->image, job->e);
+
+        j.request = job->request;
+        j.out = job->out;
+        j.same_ids = is_same_space(job->pid);
+        job->good = good && prepare(&j, job->e) && find_earlier(&j, job->e) &&
+                    place_alone(&j, job->e) && start_all(&j, job->e);
+        inject_close(&j);
 }
 
 bool inject_enter(pid_t pid, const struct inject_request *q, struct inject_result *out,
                   struct err *e)
 {
-        struct priority priority = { 0 };
-        struct hold h = { 0 };
-        struct inject j;
-        bool good;
+        struct inject_job job = { pid, q, q->image, out, e, enter, false };
 
         *out = (struct inject_result){ .ledger = -1 };
-        good = inject_open(&j, pid, living_thread(pid), q->image, e);
-        j.hold = &h;
-        j.request = q;
-        j.out = out;
-        good = good && prepare(&j, e);
-        j.inside = good;
-        for (j.tries = ENTER_TIMES; j.inside; j.tries--) {
-                j.inside = false;
-                priority_raise(&priority, gettid());
-                good = hold_all(&h, pid, e) && is_stopped_whole(&h, e) && enter(&j, e);
-                hold_release(&h);
-                out->pause_ns = clock_now_ns() - h.since_ns;
-                priority_restore(&priority);
-                if (j.inside)
-                        usleep(ENTER_NAP_US);
-        }
-        inject_close(&j);
-        return good;
-}
-
-/* ---- leaving ---- */
-
-/* false: a thread is still inside. */
-static bool leave(struct inject *j)
-{
-        const char *why;
-        bool rest;
-
-        if (!find_image(j))
-                return true;
-        if (j->room->count)
-                j->out->patched = j->room->count;
-        j->out->again = true;
-        inject_take_out(j);
-        rest = inject_is_at_rest(j);
-        why = rest && j->room->alive ? begin(j) : REMOTE_LOST;
-        if (!why) {
-                if (run_function(j, j->words.leave))
-                        j->room->alive = 0;
-                remote_end(&j->remote);
-        }
-        write_room(j);
-        return rest;
-}
-
-bool inject_leave(pid_t pid, const char *image, struct inject_result *out, struct err *e)
-{
-        struct priority priority = { 0 };
-        bool good, over = false;
-        useconds_t nap = LEAVE_NAP_US;
-        struct inject j;
-
-        *out = (struct inject_result){ .ledger = -1 };
-        good = inject_open(&j, pid, living_thread(pid), image, e);
-        j.out = out;
-        for (uint32_t i = 0; good && !over && i < LEAVE_TIMES; i++) {
-                struct hold h = { 0 };
-
-                if (i)
-                        usleep(nap);
-                nap = i && nap * 2 < LEAVE_NAP_MOST_US ? nap * 2 : nap;
-                j.hold = &h;
-                priority_raise(&priority, gettid());
-                good = hold_all(&h, pid, e) && is_stopped_whole(&h, e);
-                over = good && leave(&j);
-                hold_release(&h);
-                out->pause_ns = clock_now_ns() - h.since_ns > out->pause_ns
-                                        ? clock_now_ns() - h.since_ns
-                                        : out->pause_ns;
-                priority_restore(&priority);
-        }
-        inject_close(&j);
-        return good;
+        return inject_do(&job);
 }

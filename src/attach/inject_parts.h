@@ -52,9 +52,65 @@ struct inject {
         uint64_t words_at;        /* where that is */
         const struct inject_request *request;
         struct inject_result *out;
-        uint32_t tries; /* left to threads that are inside of an older agent; INSIDE: one is */
-        bool inside;
+        bool there;    /* the image was in the process before */
+        bool rewrites; /* trampolines are not those of the last time */
+        bool same_ids; /* its numbers of threads are those that we see */
+        pid_t *inside; /* threads that are, as far as was seen */
+        uint32_t inside_count;
 };
+
+/* ---- inject.c ---- */
+
+/* TID: a thread whose files tell of the process.  To be closed also after a failure. */
+bool inject_open(struct inject *j, pid_t pid, pid_t tid, const char *image, struct err *e);
+void inject_close(struct inject *j);
+
+/* A thread that has not ended; best one that waits. */
+pid_t inject_thread(pid_t pid);
+
+/* Of an earlier time; then its words and room are in J. */
+bool inject_find_image(struct inject *j);
+bool inject_write_room(struct inject *j);
+
+/* A thread of the process, which stands still, runs FUNCTION of the agent up to its end, or until
+ * it gives its ledger. */
+bool inject_run(struct inject *j, uint64_t function);
+
+/* Stop the thread that is best for system calls of ours; more than one look may be needed. */
+bool inject_hold_one(struct inject *j, struct hold *h, struct err *e);
+
+/* false: E says why not all threads stand still. */
+bool inject_is_whole(const struct hold *h, struct err *e);
+
+/* ---- inject_leave.c ---- */
+
+/* What a thread of ours does that traces: its end lets go of what could not be stopped. */
+struct inject_job {
+        pid_t pid;
+        const struct inject_request *request;
+        const char *image;
+        struct inject_result *out;
+        struct err *e;
+        void (*run)(struct inject_job *job);
+        bool good; /* out */
+};
+
+bool inject_do(struct inject_job *job);
+
+/* With the image in J: patches out, and what the agent mapped given back.  false: E.  Threads that
+ * do not come out of it: j->inside_count. */
+bool inject_retire(struct inject *j, struct err *e);
+
+/* ---- arch/frames_x86_64.c ---- */
+
+/* Where the kernel keeps the program counter of what a signal interrupted. */
+struct inject_frame {
+        uint64_t at, pc;
+};
+
+/* Signal frames on the stacks of T, which stands still; at most ROOM.  Returns their number. */
+uint32_t inject_frames(const struct inject *j, const struct hold_thread *t,
+                       struct inject_frame *out, uint32_t room);
 
 /* ---- inject_place.c ---- */
 
@@ -83,15 +139,15 @@ bool inject_read(const struct inject *j, uint64_t at, void *to, size_t bytes);
 /* All names that the agent has: j->entries. */
 bool inject_find(struct inject *j, struct err *e);
 
-/* Plan all patches and write what does no harm: trampolines, and where the agent finds the
- * functions. */
+/* Plan all patches, and tell our copy of the image where the functions are. */
 bool inject_plan(struct inject *j, struct err *e);
 
-/* Put them in place, or take them out; threads that stand in the way are moved. */
+/* Put them in place with their trampolines, or take them out; threads that stand in the way are
+ * moved. */
 bool inject_put(struct inject *j, struct err *e);
 void inject_take_out(struct inject *j);
 
-/* Whether no thread is inside the agent, or on its way in or out. */
-bool inject_is_at_rest(const struct inject *j);
+/* Whether T, which stands still, is inside the agent, or on its way in or out. */
+bool inject_is_inside(const struct inject *j, const struct hold_thread *t);
 
 #endif

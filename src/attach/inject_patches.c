@@ -8,6 +8,7 @@
 #include "base/heap.h"
 
 #define CODE_BYTES 64u
+#define FRAMES 16u /* of signals, on one stack */
 
 /* ---- which ---- */
 
@@ -124,6 +125,22 @@ static const struct patch *patch_at(const struct inject_room *r, uint64_t entry)
         return NULL;
 }
 
+/* A thread may have been interrupted in the one that was there before: it is written over while
+ * all stand still. */
+static bool write_trampoline(struct inject *j, const struct patch *p)
+{
+        uint8_t there[PATCH_TRAMPOLINE];
+
+        if (!inject_read(j, p->trampoline, there, sizeof there))
+                return false;
+        if (memcmp(there, p->code, p->used) == 0)
+                return true;
+        if (there[0] == 0 && memcmp(there, there + 1, sizeof there - 1) == 0)
+                return inject_write(j, p->trampoline, p->code, p->used);
+        j->rewrites = true;
+        return true;
+}
+
 /* HOOK: 0 none. */
 static bool plan_one(struct inject *j, const struct entries_name *n, uint64_t hook, struct err *e)
 {
@@ -138,7 +155,7 @@ static bool plan_one(struct inject *j, const struct entries_name *n, uint64_t ho
         p->trampoline = inject_trampoline(j, n->address, e);
         if (!p->trampoline || !patch_plan(p, &code, e))
                 return false;
-        if (!inject_write(j, p->trampoline, p->code, p->used))
+        if (!write_trampoline(j, p))
                 return err_sys(e, ERR_EXIT_CANNOT_TRACE, "its trampoline cannot be written");
         j->room->count++;
         return true;
@@ -253,43 +270,70 @@ bool inject_plan(struct inject *j, struct err *e)
 
 /* ---- in place ---- */
 
-static bool move_thread(struct hold_thread *t, uint64_t to)
+static bool moved(const struct patch *p, uint64_t pc, bool in, uint64_t *to)
 {
-        arch_set_pc(&t->registers, to);
-        return arch_write(t->tid, &t->registers);
+        return in ? patch_enter(p, pc, to) : patch_leave(p, pc, to);
 }
 
-/* A thread that stands where P has changed something goes on where the same is done. */
-static void move_threads(struct inject *j, const struct patch *p, bool in)
+/* A thread that stands where a patch has changed something goes on where the same is done; and so
+ * when it comes back there from a signal handler. */
+static void move_thread(const struct inject *j, struct hold_thread *t, bool in)
 {
-        for (uint32_t i = 0; i < j->hold->count; i++) {
-                struct hold_thread *t = &j->hold->threads[i];
-                uint64_t to;
+        struct inject_frame frames[FRAMES];
+        uint32_t count = inject_frames(j, t, frames, FRAMES);
+        uint64_t to;
 
-                if (t->state == HOLD_STOPPED && (in ? patch_enter(p, arch_pc(&t->registers), &to)
-                                                    : patch_leave(p, arch_pc(&t->registers), &to)))
-                        move_thread(t, to);
+        for (uint32_t i = 0; i < j->room->count; i++) {
+                const struct patch *p = &j->room->patches[i];
+
+                if (moved(p, arch_pc(&t->registers), in, &to)) {
+                        arch_set_pc(&t->registers, to);
+                        arch_write(t->tid, &t->registers);
+                }
+                for (uint32_t k = 0; k < count; k++)
+                        if (moved(p, frames[k].pc, in, &to))
+                                inject_write(j, frames[k].at, &to, sizeof to);
         }
+}
+
+static void move_threads(const struct inject *j, bool in)
+{
+        for (uint32_t i = 0; i < j->hold->count; i++)
+                if (j->hold->threads[i].state == HOLD_STOPPED)
+                        move_thread(j, &j->hold->threads[i], in);
+}
+
+/* A library may have been unloaded since the plan was made. */
+static bool is_as_planned(const struct inject *j, const struct patch *p)
+{
+        uint8_t now[PATCH_MOST];
+
+        return p->length <= sizeof now && inject_read(j, p->entry, now, p->length) &&
+               memcmp(now, p->before, p->length) == 0;
 }
 
 bool inject_put(struct inject *j, struct err *e)
 {
-        for (uint32_t i = 0; i < j->room->count; i++) {
+        bool good = true;
+        uint32_t i;
+
+        for (i = 0; good && i < j->room->count; i++) {
                 const struct patch *p = &j->room->patches[i];
 
-                if (!inject_write(j, p->entry, p->after, p->length)) {
-                        err_sys(e, ERR_EXIT_CANNOT_TRACE,
-                                "the code of process %d cannot be changed", (int)j->pid);
-                        while (i-- > 0)
-                                inject_write(j, j->room->patches[i].entry,
-                                             j->room->patches[i].before,
-                                             j->room->patches[i].length);
-                        return false;
-                }
+                good = is_as_planned(j, p) &&
+                       (!j->rewrites || inject_write(j, p->trampoline, p->code, p->used)) &&
+                       inject_write(j, p->entry, p->after, p->length);
         }
-        for (uint32_t i = 0; i < j->room->count; i++)
-                move_threads(j, &j->room->patches[i], true);
-        return true;
+        if (good) {
+                move_threads(j, true);
+                return true;
+        }
+        for (i--; i-- > 0;)
+                inject_write(j, j->room->patches[i].entry, j->room->patches[i].before,
+                             j->room->patches[i].length);
+        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "the code of process %d cannot be changed, or has just changed; try again",
+                       (int)j->pid);
 }
 
 /* What is not as we left it is another's by now: a library may have been unloaded. */
@@ -303,8 +347,8 @@ void inject_take_out(struct inject *j)
                 if (p->length <= sizeof now && inject_read(j, p->entry, now, p->length) &&
                     memcmp(now, p->after, p->length) == 0)
                         inject_write(j, p->entry, p->before, p->length);
-                move_threads(j, p, false);
         }
+        move_threads(j, false);
         j->room->count = 0;
 }
 
@@ -321,7 +365,7 @@ static bool is_in_area(const struct inject *j, uint64_t pc)
 }
 
 /* The first two words of a thread's state tell. */
-static bool is_inside(const struct inject *j, uint64_t pointer)
+static bool is_busy(const struct inject *j, uint64_t pointer)
 {
         struct wire_inject_cell c;
         uint64_t inside[2] = { 0 };
@@ -338,15 +382,18 @@ static bool is_inside(const struct inject *j, uint64_t pointer)
         return false;
 }
 
-bool inject_is_at_rest(const struct inject *j)
+bool inject_is_inside(const struct inject *j, const struct hold_thread *t)
 {
-        for (uint32_t i = 0; i < j->hold->count; i++) {
-                const struct hold_thread *t = &j->hold->threads[i];
+        struct inject_frame frames[FRAMES];
+        uint32_t count;
 
-                if (t->state == HOLD_STOPPED && !t->foreign &&
-                    (is_in_area(j, arch_pc(&t->registers)) ||
-                     is_inside(j, arch_thread_pointer_in(&t->registers))))
-                        return false;
-        }
-        return true;
+        if (t->state != HOLD_STOPPED || t->foreign)
+                return false;
+        if (is_in_area(j, arch_pc(&t->registers)) ||
+            is_busy(j, arch_thread_pointer_in(&t->registers)))
+                return true;
+        count = inject_frames(j, t, frames, FRAMES);
+        while (count && !is_in_area(j, frames[count - 1].pc))
+                count--;
+        return count > 0;
 }

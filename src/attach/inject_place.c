@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* inject_place.c -- where things are put in another process. */
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "attach/inject_parts.h"
 #include "attach/procfs.h"
+#include "base/heap.h"
 #include "base/page.h"
 
 #define REACH (2047ull << 20) /* of a jump, with something to spare */
 #define LOWEST 0x10000ull
 #define HIGHEST 0x7ffffffff000ull
+#define MAP_TIMES 4
 #define GROWTH (1ull << 30) /* room that is left to the heap, and to the stack below it */
 
 static bool reaches(uint64_t start, uint64_t bytes, uint64_t near)
@@ -65,17 +68,35 @@ bool inject_maps(struct inject *j)
         return true;
 }
 
+/* There is something at AT now. */
+static void note_mapping(struct mappings *m, uint64_t at, uint64_t bytes)
+{
+        uint32_t i = mappings_from(m, at);
+
+        m->at = heap_grow(m->at, m->count + 1, sizeof *m->at);
+        memmove(&m->at[i + 1], &m->at[i], (m->count++ - i) * sizeof *m->at);
+        m->at[i] = (struct mapping){ .start = at, .end = at + bytes, .path = "" };
+}
+
+/* What was read of the mappings may be old, where threads go on: then it is read again. */
 uint64_t inject_map(struct inject *j, struct inject_wish w, struct err *e)
 {
-        uint64_t at = inject_maps(j) ? inject_gap(&j->maps, w.near, w.bytes) : 0;
-        struct arch_call call = { ARCH_SYS_MMAP,
-                                  { at, w.bytes, (uint64_t)w.protection,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,
-                                    0 } };
-        long result = at ? remote_call(&j->remote, &call) : 0;
+        uint64_t at = 0;
+        long result = -EEXIST;
 
-        if (result == (long)at && at)
+        for (int i = 0; i < MAP_TIMES && result == -EEXIST && (i == 0 || inject_maps(j)); i++) {
+                struct arch_call call = { ARCH_SYS_MMAP,
+                                          { 0, w.bytes, (uint64_t)w.protection,
+                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+                                            (uint64_t)-1, 0 } };
+
+                at = call.arguments[0] = inject_gap(&j->maps, w.near, w.bytes);
+                result = at ? remote_call(&j->remote, &call) : 0;
+        }
+        if (result == (long)at && at) {
+                note_mapping(&j->maps, at, w.bytes);
                 return at;
+        }
         err_set(e, ERR_EXIT_CANNOT_TRACE,
                 at ? "process %d does not get memory for the agent (%s)"
                    : "process %d has no room near its code for the agent%s",

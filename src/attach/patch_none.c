@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* patch_none.c -- functions cannot be patched: a build without Zydis, or for another processor. */
-#include "attach/patch.h"
+#include "attach/inject_parts.h"
 
 bool patch_is_possible(struct err *e)
 {
@@ -13,4 +13,14 @@ bool patch_plan(struct patch *p, const struct patch_code *c, struct err *e)
 {
         (void)p, (void)c;
         return patch_is_possible(e);
+}
+
+uint32_t inject_frames(const struct inject *j, const struct hold_thread *t,
+                       struct inject_frame *out, uint32_t room)
+{
+        (void)j;
+        (void)t;
+        (void)out;
+        (void)room;
+        return 0;
 }

@@ -105,7 +105,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         s->members.owner = o->uid;
         s->connections = (struct connections){ .context = s, .hear = session_hear };
         make_plan(s);
-        s->endpoint = s->dismissed = -1;
+        s->endpoint = -1;
         s->breakpoints = WORKER_NONE;
         s->timer = -1;
         s->listener.fd = -1;
@@ -145,6 +145,7 @@ void session_close(struct session *s)
         free(s->recordings);
         free(s->polls);
         free(s->main_path);
+        free(s->dismissed);
         launch_free(s->launch);
         free(s);
 }

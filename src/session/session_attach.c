@@ -150,9 +150,8 @@ void session_leave(struct session *s)
 
 void session_dismiss(struct session *s, int fd)
 {
-        if (s->dismissed >= 0)
-                close(s->dismissed);
-        s->dismissed = fd;
+        s->dismissed = heap_grow(s->dismissed, s->dismissed_count + 1, sizeof *s->dismissed);
+        s->dismissed[s->dismissed_count++] = fd;
         s->stop = true;
 }
 
@@ -160,7 +159,6 @@ void session_dismissed(struct session *s)
 {
         struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC };
 
-        if (s->dismissed >= 0)
-                listener_reply(s->dismissed, &reply);
-        s->dismissed = -1;
+        while (s->dismissed_count)
+                listener_reply(s->dismissed[--s->dismissed_count], &reply);
 }

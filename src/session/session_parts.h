@@ -53,7 +53,8 @@ struct session {
         uint64_t begin_ns;
         struct diagnosis diagnosis;
         struct launch *launch; /* the program on its way to its first allocation; NULL */
-        int dismissed; /* the connection of who wants us to leave; -1 nobody */
+        int *dismissed; /* connections of those who want us to leave */
+        uint32_t dismissed_count;
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
 };
 
@@ -89,7 +90,7 @@ void session_launched(struct session *s, int status);
 /* Finish all recordings, and take the agent out of the processes, which go on. */
 void session_leave(struct session *s);
 
-/* FD, a connection, wants us to end; and is told that we have. */
+/* FD, a connection, wants us to end; and all of them are told that we have. */
 void session_dismiss(struct session *s, int fd);
 void session_dismissed(struct session *s);
 

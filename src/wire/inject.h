@@ -7,7 +7,7 @@
  *         struct wire_inject, the exported symbol WIRE_INJECT.  seep fills it and the words that
  *         NAMES lists while no thread runs there, and has a thread of the process run ENTER and
  *         LEAVE, on STACK and with all signals blocked.  Both raise DONE at their end and wait to
- *         be taken away.
+ *         be taken away.  Before LEAVE it writes GATE_OFF at GATE.
  */
 #ifndef SEEP_WIRE_INJECT_H
 #define SEEP_WIRE_INJECT_H
@@ -79,6 +79,8 @@ struct wire_inject {
         uintptr_t room;             /* WIRE_INJECT_ROOM bytes, seep's own: what it has changed */
         uintptr_t slots;            /* struct wire_inject_slot[WIRE_INJECT_SLOTS] */
         uintptr_t slot_hooks;       /* where calls of them go: uintptr_t[WIRE_INJECT_SLOTS] */
+        uintptr_t gate; /* a word that lets nobody in any more when it is GATE_OFF */
+        uint32_t gate_off, reserved;
 
         /* For ENTER. */
         uint64_t tid_at; /* where the C library keeps the number of a thread, from its pointer */
@@ -90,9 +92,14 @@ struct wire_inject {
         char library[WIRE_INJECT_PATH]; /* for programs that this one becomes or starts */
 
         /* What came of it. */
-        volatile uint32_t done; /* 1: over */
-        volatile int32_t ledger; /* ENTER: its descriptor, seep's to close; negative: none */
+        volatile uint32_t done;  /* WIRE_INJECT_*, below */
+        volatile int32_t ledger; /* ENTER: its descriptor; negative: none */
+        volatile uint32_t taken; /* seep's: it has a descriptor of its own for the ledger */
 };
+
+/* Of DONE. */
+#define WIRE_INJECT_OVER 1u
+#define WIRE_INJECT_GIVES 2u /* ENTER: waits until the ledger is TAKEN */
 
 static inline uint32_t wire_inject_place(uint64_t pointer)
 {

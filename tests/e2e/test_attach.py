@@ -6,6 +6,7 @@ import signal
 import struct
 import subprocess
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -227,6 +228,116 @@ def test_what_a_killed_seep_left_is_told_and_taken_out(compiler, tmp_path):
         check_no_fault(again.leave())
         check_batch(t, Attachment(t.pid, tmp_path, "--no-leak-scan"), 200)
         assert t.end() == 0
+
+
+class Interrupted:
+    """A running attached_handler.c, in the handler of a signal that interrupted an allocation function."""
+
+    def __init__(self, program, *words):
+        self.process = subprocess.Popen([program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env=clean_environment())
+        self.pid = self.process.pid
+
+    def say(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().decode().strip()
+
+    def end(self):
+        self.process.stdin.write(b"quit\n")
+        self.process.stdin.close()
+        return self.process.wait(DEADLINE)
+
+
+
+@pytest.mark.parametrize("stack", ["same", "alternate"])
+def test_a_handler_comes_back_to_code_that_was_patched(compiler, tmp_path, stack):
+    """Attached and left while a handler has interrupted the first instructions, which are elsewhere then."""
+    t = Interrupted(compiler.build("attached_handler.c"), stack)
+    for function, steps in (("malloc", range(1, 5)), ("free", range(1, 4)), ("realloc", range(1, 4))):
+        for step in steps:
+            assert t.say(f"{function} {step}") == "in"
+            attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
+            if step % 2:
+                assert t.say("go") == "done"
+                profile = attachment.leave()
+            else:
+                profile = attachment.leave()
+                assert t.say("go") == "done"
+            check_no_fault(profile)
+    assert t.end() == 0
+
+
+def test_a_handler_comes_back_to_an_agent_that_has_left(compiler, tmp_path):
+    """It is waited for; and when it takes too long, the memory stays that it comes back to."""
+    t = Interrupted(compiler.build("attached_handler.c"), "same")
+    for step in (1, 9):
+        attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
+        assert t.say(f"malloc {step}") == "in"
+        check_no_fault(attachment.leave())
+        assert t.say("go") == "done"
+    attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
+    assert t.say("malloc 100000") == "over"
+    profile = attachment.leave()
+    check_no_fault(profile)
+    assert profile.totals["allocations"] == 2
+    assert t.end() == 0
+
+
+def waits_for_answer(pid):
+    state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    links = [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    return state == "S" and any(link.startswith("socket:") for link in links)
+
+
+def test_detached_by_several_at_once(compiler, tmp_path):
+    with target(compiler, tmp_path, 4) as t:
+        t.do("run")
+        for _ in range(3):
+            attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
+            os.kill(attachment.process.pid, signal.SIGSTOP)  # until all have asked
+            command = [SEEP, "detach", str(t.pid)]
+            asked = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=clean_environment()) for _ in range(3)]
+            for p in asked:
+                wait_until(lambda pid=p.pid: waits_for_answer(pid), "ask")
+            os.kill(attachment.process.pid, signal.SIGCONT)
+            for p in asked:
+                said = p.communicate(timeout=DEADLINE)[1]
+                assert (p.returncode, said) == (0, "")
+            check_no_fault(attachment.ended())
+        t.do("stop")
+        assert t.end() == 0
+
+
+def test_a_process_inside_vfork_is_waited_for(compiler, tmp_path):
+    process = subprocess.Popen([compiler.build("attached_vfork.c")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=clean_environment())
+
+    def say(line):
+        process.stdin.write(line + b"\n")
+        process.stdin.flush()
+
+    for _ in range(3):
+        say(b"vfork")
+        assert process.stdout.readline() == b"inside\n"
+        with open(tmp_path / "errors", "wb") as errors:
+            seep = subprocess.Popen([SEEP, "attach", "-v", "-f", "-o", str(tmp_path / "out.seep"), "--no-leak-scan",
+                                     str(process.pid)], stderr=errors, env=clean_environment())
+        with pytest.raises(subprocess.TimeoutExpired):
+            seep.wait(0.5)
+        assert " by inject, to " not in (tmp_path / "errors").read_text()
+        say(b"go")
+        assert process.stdout.readline() == b"done\n"
+        wait_until(lambda: " by inject, to " in (tmp_path / "errors").read_text(), "attach", process=seep)
+        say(b"allocate")
+        assert process.stdout.readline() == b"done\n"
+        seep.send_signal(signal.SIGTERM)
+        assert seep.wait(DEADLINE) == 0
+        profile = Profile(tmp_path / "out.seep")
+        check_no_fault(profile)
+        assert profile.totals["allocations"] == 10
+    process.stdin.close()
+    assert process.wait(DEADLINE) == 0
 
 
 def shell(tmp_path):

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* inject_leave.c -- the agent taken out of a process; and the thread of ours that does such
+ * things. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/inject_parts.h"
+#include "base/clock.h"
+#include "base/heap.h"
+
+#define TRIES_NS 3000000000ull /* that threads are given to come out of the agent */
+#define NAP_US 200u
+#define NAP_MOST_US 20000u
+#define VFORK_NS 10000000000ull /* ... and a child of vfork() to start its program */
+#define VFORK_NAP_US 20000u
+#define SOON_MS 50u
+
+/* ---- a thread of ours ---- */
+
+static void *job_main(void *context)
+{
+        struct inject_job *job = context;
+
+        job->run(job);
+        return NULL;
+}
+
+/* Whoever ends us in the middle would end the other process, too; and see hold_disentangle(). */
+bool inject_do(struct inject_job *job)
+{
+        sigset_t all, before;
+        struct timespec until;
+        pthread_t thread;
+        int error;
+
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        error = pthread_create(&thread, NULL, job_main, job);
+        while (error == 0) {
+                clock_gettime(CLOCK_REALTIME, &until);
+                until.tv_nsec += SOON_MS * 1000000;
+                until.tv_sec += until.tv_nsec / 1000000000;
+                until.tv_nsec %= 1000000000;
+                if (pthread_timedjoin_np(thread, NULL, &until) == 0)
+                        break;
+                hold_disentangle(job->pid);
+        }
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return error ? err_set(job->e, ERR_EXIT_CANNOT_TRACE, "cannot start a thread: %s",
+                               strerror(error))
+                     : job->good;
+}
+
+/* ---- out ---- */
+
+/* All stand still: nobody comes in any more.  Another seep may have been here meanwhile. */
+static bool take_out(struct inject *j)
+{
+        if (!inject_read(j, j->words_at, &j->words, sizeof j->words) ||
+            !inject_read(j, j->words.room, j->room, WIRE_INJECT_ROOM) ||
+            j->room->count > INJECT_PATCHES || j->room->area_count > INJECT_AREAS)
+                return false;
+        if (j->room->count)
+                j->out->patched = j->room->count;
+        inject_take_out(j);
+        inject_write(j, j->words.gate, &j->words.gate_off, sizeof j->words.gate_off);
+        inject_write_room(j);
+        j->inside = heap_grow(j->inside, j->hold->count + 1, sizeof *j->inside);
+        j->inside_count = 0;
+        for (uint32_t i = 0; j->room->alive && i < j->hold->count; i++)
+                if (inject_is_inside(j, &j->hold->threads[i]))
+                        j->inside[j->inside_count++] = j->hold->threads[i].tid;
+        return true;
+}
+
+static bool take_out_all(struct inject *j, struct err *e)
+{
+        struct priority priority = { 0 };
+        uint64_t begin = clock_now_ns(), pause;
+        struct hold h = { 0 };
+        bool good, again;
+
+        j->hold = &h;
+        do {
+                priority_raise(&priority, gettid());
+                good = hold_all(&h, j->pid, e) && inject_is_whole(&h, e) && take_out(j);
+                again = !good && h.vforks && clock_now_ns() - begin < VFORK_NS;
+                j->out->threads = h.count;
+                hold_release(&h);
+                pause = clock_now_ns() - h.since_ns;
+                j->out->pause_ns = pause > j->out->pause_ns ? pause : j->out->pause_ns;
+                priority_restore(&priority);
+                if (again)
+                        usleep(VFORK_NAP_US);
+        } while (again);
+        return good;
+}
+
+/* Those that were inside are looked at one by one: no other can have come. */
+static void look_inside(struct inject *j)
+{
+        uint32_t left = 0;
+
+        for (uint32_t i = 0; i < j->inside_count; i++) {
+                struct hold h = { 0 };
+                bool inside = hold_one(&h, j->pid, j->inside[i], &(struct err){ 0 }) &&
+                              (hold_is_partial(&h) || inject_is_inside(j, &h.threads[0]));
+
+                hold_release(&h);
+                if (inside)
+                        j->inside[left++] = j->inside[i];
+        }
+        j->inside_count = left;
+}
+
+/* They may be among many that want a processor. */
+static void wait_outside(struct inject *j)
+{
+        uint64_t begin = clock_now_ns();
+        useconds_t nap = NAP_US;
+
+        while (j->inside_count && clock_now_ns() - begin < TRIES_NS) {
+                struct priority *raised = heap_zero(j->inside_count, sizeof *raised);
+                uint32_t count = j->inside_count;
+
+                for (uint32_t i = 0; i < count; i++)
+                        priority_raise(&raised[i], j->inside[i]);
+                usleep(nap);
+                for (uint32_t i = 0; i < count; i++)
+                        priority_restore(&raised[i]);
+                free(raised);
+                nap = nap * 2 < NAP_MOST_US ? nap * 2 : NAP_MOST_US;
+                look_inside(j);
+        }
+}
+
+/* What the agent mapped; the others go on meanwhile. */
+static bool give_back(struct inject *j, struct err *e)
+{
+        struct hold h = { 0 };
+        bool good = inject_hold_one(j, &h, e);
+        const char *why;
+
+        j->hold = &h;
+        why = good ? remote_begin(&j->remote, &h, &j->maps) : NULL;
+        if (good && !why) {
+                if (inject_run(j, j->words.leave))
+                        j->room->alive = 0;
+                remote_end(&j->remote);
+                inject_write_room(j);
+        }
+        hold_release(&h);
+        return good && (!why || err_set(e, ERR_EXIT_CANNOT_TRACE, "process %d: %s", (int)j->pid,
+                                        why));
+}
+
+bool inject_retire(struct inject *j, struct err *e)
+{
+        if (!take_out_all(j, e))
+                return false;
+        wait_outside(j);
+        return j->inside_count || !j->room->alive || give_back(j, e);
+}
+
+static void leave(struct inject_job *job)
+{
+        struct inject j;
+
+        job->good = inject_open(&j, job->pid, inject_thread(job->pid), job->image, job->e);
+        j.out = job->out;
+        if (job->good && inject_find_image(&j)) {
+                job->out->again = true;
+                if (j.room->count || j.room->alive)
+                        job->good = inject_retire(&j, job->e);
+        }
+        inject_close(&j);
+}
+
+bool inject_leave(pid_t pid, const char *image, struct inject_result *out, struct err *e)
+{
+        struct inject_job job = { pid, NULL, image, out, e, leave, false };
+
+        *out = (struct inject_result){ .ledger = -1 };
+        return inject_do(&job);
+}
