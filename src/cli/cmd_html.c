@@ -21,6 +21,7 @@
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
+#include "cli/offer.h"
 #include "cli/option.h"
 #include "cli/pager.h"
 #include "cli/progress.h"
@@ -97,6 +98,7 @@ static void browser_file_url(const char *path, struct str *out)
           "serve the page on 127.0.0.1 until Ctrl-C: live for a process that is being recorded " \
           "(PID), or with details on demand "                                                    \
           "for a large FILE")                                                                    \
+        OFFER_OPTION(X, HTML)                                                                    \
         X(HTML_SOURCE, "source", 0, "WHICH",                                                     \
           "include the text of source files: none (default), used", "none|used")                 \
         FILTER_OPTIONS(X, HTML)                                                                  \
@@ -116,7 +118,7 @@ enum { HTML_SIDES = 2 };
 
 struct html {
         struct report asked;
-        bool open, serve;
+        bool open, serve, attach;
         enum page_source source;
         const char *operands[HTML_SIDES];
         uint32_t count; /* of recordings; 0: a process */
@@ -161,6 +163,9 @@ static int take(void *to, int which, const char *value)
         case HTML_SERVE:
                 h->serve = true;
                 return 0;
+        case HTML_ATTACH:
+                h->attach = true;
+                return 0;
         case HTML_SOURCE:
                 h->source = (enum page_source)option_choice(html_options[HTML_SOURCE].values,
                                                             value);
@@ -189,6 +194,9 @@ static int check(struct html *h)
 
         if (h->serve && r->output)
                 return message_usage("html", "--serve writes no file: leave out -o");
+        if (h->attach && !h->serve)
+                return message_usage("html", "--attach is for --serve: a page that is written at "
+                                             "once would show nothing yet");
         if (h->serve && r->filter_words.length)
                 return message_usage("html",
                                      "--serve shows everything: the page itself has filters");
@@ -380,13 +388,18 @@ static int serve_html(struct html *h)
                                          .source = h->source, .context = h, .announce = announce };
         struct err e = { 0 };
         bool good = h->count ? name_recordings(h, &e) && read_recordings(h, &e)
-                             : ask_program(&h->pid, &e);
+                             : ask_program(&h->pid, &e) &&
+                                       offer_attach(h->pid,
+                                                    (h->attach ? OFFER_WANTED : 0) | OFFER_ASKS |
+                                                            OFFER_ENDS,
+                                                    &e);
 
         request.pid = h->pid;
         progress_start(&h->line, "resolving names", h->asked.quiet);
         request.progress = h->line.terminal ? &h->line.progress : NULL;
         good = good && serve_run(&request, &e);
         progress_end(&h->line);
+        offer_end();
         return good ? 0 : message_error(&e);
 }
 

@@ -23,6 +23,7 @@
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
+#include "cli/offer.h"
 #include "cli/pager.h"
 #include "cli/report.h"
 #include "export/report_json.h"
@@ -50,6 +51,7 @@
         X(LEAKS_EXE, "exe", 0, "PROGRAM",                                                        \
           "the program of the core file, if it is not where it was")                             \
         X(LEAKS_HEAD_PROCESS, NULL, 0, NULL, "for a process, or a core file:")                   \
+        OFFER_OPTION(X, LEAKS)                                                                   \
         X(LEAKS_EVERY, "every", 0, "TIME", "search repeatedly, and show what is new each time")  \
         X(LEAKS_UNALIGNED, "unaligned", 0, NULL,                                                 \
           "look for pointers at any byte, not only at multiples of 8")                           \
@@ -107,6 +109,7 @@ struct leaks_command {
         uint32_t pid; /* 0: a file */
         const char *core, *exe; /* NULL: none */
         const char *at;         /* NULL: the end */
+        bool attach;
 };
 
 static int say_help(void)
@@ -205,6 +208,9 @@ static int take(void *to, int which, const char *value)
                 return 0;
         case LEAKS_AT:
                 w->at = value;
+                return 0;
+        case LEAKS_ATTACH:
+                w->attach = true;
                 return 0;
         case LEAKS_GEN:
                 w->gen = true;
@@ -530,6 +536,12 @@ static int find_operand(struct leaks_command *w, const char *operand)
         return 0;
 }
 
+/* Without a terminal nobody is asked, and at one neither: the heap walk answers, too. */
+static bool attach_first(const struct leaks_command *w, struct err *e)
+{
+        return offer_attach(w->pid, OFFER_WANTED | (w->asked.quiet ? OFFER_QUIET : 0), e);
+}
+
 static int run(struct leaks_command *w, const char *operand)
 {
         struct err e = { 0 };
@@ -548,6 +560,8 @@ static int run(struct leaks_command *w, const char *operand)
                                        "only a recording has earlier searches");
         if (status)
                 return status;
+        if (w->pid && w->attach && (!ask_program(&w->pid, &e) || !attach_first(w, &e)))
+                return message_error(&e);
         if (w->pid)
                 return w->every_ms ? of_process_again(w) : of_process(w);
         if (w->core)

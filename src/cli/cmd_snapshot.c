@@ -13,12 +13,14 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/offer.h"
 #include "session/ask.h"
 #include "words/text.h"
 
 #define SNAPSHOT_OPTIONS(X)                                                        \
         X(SNAPSHOT_TAG, "tag", 0, NULL,                                            \
           "only give the moment a name, LABEL: no number, no report")              \
+        OFFER_OPTION(X, SNAPSHOT)                                                  \
         X(SNAPSHOT_LEAKS, "leaks", 0, NULL,                                        \
           "search for leaks, too; the recording keeps what is found")              \
         X(SNAPSHOT_JSON, "json", 0, NULL, "machine-readable output")               \
@@ -31,7 +33,7 @@ const struct option_entry snapshot_options[] = { SNAPSHOT_OPTIONS(OPTION_ENTRY) 
 struct snapshot {
         uint32_t pid;
         const char *label;
-        bool tag, json, quiet, leaks;
+        bool tag, json, quiet, leaks, attach;
 };
 
 static int say_help(void)
@@ -132,11 +134,12 @@ static int search(const struct snapshot *s, uint32_t seq)
 
 static int take_snapshot(struct snapshot *s)
 {
+        unsigned how = OFFER_ASKS | (s->attach ? OFFER_WANTED : 0) | (s->quiet ? OFFER_QUIET : 0);
         struct wire_reply reply;
         struct str out = { 0 };
         struct err e = { 0 };
 
-        if (!ask_program(&s->pid, &e) ||
+        if (!ask_program(&s->pid, &e) || !offer_attach(s->pid, how, &e) ||
             !(s->tag ? ask_tag : ask_snapshot)(s->pid, s->label, &reply, &e))
                 return message_error(&e);
         if (reply.status)
@@ -166,6 +169,7 @@ int cmd_snapshot(int argc, char **argv)
                         return say_help();
                 s.tag = s.tag || which == SNAPSHOT_TAG;
                 s.json = s.json || which == SNAPSHOT_JSON;
+                s.attach = s.attach || which == SNAPSHOT_ATTACH;
                 s.leaks = s.leaks || which == SNAPSHOT_LEAKS;
                 s.quiet = s.quiet || which == SNAPSHOT_QUIET;
         }

@@ -20,6 +20,7 @@
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
+#include "cli/offer.h"
 #include "cli/pager.h"
 #include "cli/report.h"
 #include "session/ask.h"
@@ -30,6 +31,7 @@
         X(TOP_BATCH, "batch", 0, "N",                                                           \
           "print N screens as text and exit; for a recording: N moments, the last one its end") \
         X(TOP_HEAD_WHEN, NULL, 0, NULL, "when:")                                                \
+        OFFER_OPTION(X, TOP)                                                                    \
         X(TOP_INTERVAL, "interval", 0, "TIME", "time between two updates (1s)")                 \
         X(TOP_AT, "at", 0, "WHEN",                                                              \
           "for a recording: start at peak, end, a time, a snapshot's number, or a label",       \
@@ -65,6 +67,7 @@ struct top_command {
         struct str filter, thread; /* expressions joined: one of them has to match */
         const char *at_word;
         uint32_t batch; /* 0: in the terminal */
+        bool attach;
 };
 
 static int say_help(void)
@@ -143,6 +146,9 @@ static int take(void *to, int which, const char *value)
         case TOP_AT:
                 w->at_word = value;
                 return 0;
+        case TOP_ATTACH:
+                w->attach = true;
+                return 0;
         case TOP_INCLUDE:
                 return take_filter(w, FILTER_INCLUDE, "include", value);
         case TOP_EXCLUDE:
@@ -205,8 +211,11 @@ static int show(struct top_command *w)
 {
         struct err e = { 0 };
         int ended_by = 0;
+        bool good = w->batch ? top_batch(&w->top, w->batch, &e)
+                             : top_view(&w->top, &ended_by, &e);
 
-        if (!(w->batch ? top_batch(&w->top, w->batch, &e) : top_view(&w->top, &ended_by, &e)))
+        offer_end();
+        if (!good)
                 return message_error(&e);
         if (ended_by) { /* the terminal is as it was: end as the signal wants it */
                 signal(ended_by, SIG_DFL);
@@ -240,7 +249,13 @@ static int of_process(struct top_command *w)
         if (w->at_word)
                 return message_usage("top",
                                      "--at is for a recording: a process is shown as it is now");
-        return ask_program(&w->top.pid, &e) ? show(w) : message_error(&e);
+        return ask_program(&w->top.pid, &e) &&
+                               offer_attach(w->top.pid,
+                                            (w->attach ? OFFER_WANTED : 0) |
+                                                    (w->batch ? 0 : OFFER_ASKS) | OFFER_ENDS,
+                                            &e)
+                       ? show(w)
+                       : message_error(&e);
 }
 
 static int of_operand(struct top_command *w, int count, char **words)
