@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_attach.c -- `seep attach PID`: record a process that is running already. */
 #include <limits.h>
-#include <string.h>
 
 #include "base/quantity.h"
 #include "cli/command.h"
@@ -22,18 +21,6 @@ static int say_help(void)
                 "\nExit status: 0 done, 2 usage error, 3 cannot be recorded.\n");
 }
 
-/* The tables of both commands have the same options at different places. */
-static int record_option(int which)
-{
-        const struct option_entry *e = &attach_options[which];
-
-        for (int i = 0; record_options[i].help; i++)
-                if (record_options[i].name && e->name &&
-                    strcmp(record_options[i].name, e->name) == 0)
-                        return i;
-        return OPTION_WRONG;
-}
-
 int cmd_attach(int argc, char **argv)
 {
         struct record wishes;
@@ -45,9 +32,9 @@ int cmd_attach(int argc, char **argv)
         record_start(&wishes);
         option_start(&parser, "attach", attach_options, argc, argv);
         while ((which = option_next(&parser)) >= 0) {
-                if (record_option(which) == RECORD_HELP)
+                if (record_option(&attach_options[which]) == RECORD_HELP)
                         return say_help();
-                status = record_take(&wishes, record_option(which), parser.value);
+                status = record_take(&wishes, record_option(&attach_options[which]), parser.value);
                 if (status)
                         return status;
         }

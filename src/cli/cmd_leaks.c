@@ -448,7 +448,7 @@ static bool wait_for_next(const struct leaks_command *w)
         struct timespec step = { .tv_nsec = 50 * 1000 * 1000 };
 
         for (uint64_t waited = 0; waited < w->every_ms && !interrupted; waited += 50) {
-                if (kill((pid_t)w->pid, 0) != 0 && errno == ESRCH)
+                if (!ask_is_routed() && ask_is_gone(w->pid))
                         return false;
                 nanosleep(&step, NULL);
         }
@@ -480,7 +480,7 @@ static int one_round(struct leaks_command *w, bool first)
         w->request.only_new = w->request.only_new || !first;
         w->options.color = deliver_color(&how, w->asked.color);
         if (!load_search(&p, &w->pid, w->flags, &e)) {
-                bool gone = kill((pid_t)w->pid, 0) != 0 && errno == ESRCH;
+                bool gone = ask_is_gone(w->pid);
 
                 return gone && !first ? -1 : message_error(&e);
         }

@@ -34,6 +34,10 @@
         X(control, "[OPTIONS] PID start|stop|reset|depth N|status",                                \
           "switch a recording on or off, or reset it")                                             \
         X(shell, "[OPTIONS] [PID...|FILE]", "ask many questions to one program, at a prompt")      \
+        X(serve, "[OPTIONS] [--] PROGRAM [ARG...]",                                                \
+          "record here, for another machine to look at")                                           \
+        X(connect, "[OPTIONS] ADDR [COMMAND [ARG...]]",                                            \
+          "look at what is recorded on another machine")                                           \
         X(check, "[OPTIONS] [FILE|PID... | -- PROGRAM [ARG...]]",                                  \
           "for CI: fail when a run leaks or breaks a budget")                                      \
         X(export, "--to FORMAT [OPTIONS] [FILE|PID]",                                              \

@@ -276,6 +276,13 @@ static bool config_take_named(struct config *c, const char *path)
         return false;
 }
 
+/* Whether what follows the first operand belongs to a program or to another command. */
+static bool passes_words_on(const struct command *command)
+{
+        return command->run == cmd_record || command->run == cmd_serve ||
+               command->run == cmd_connect;
+}
+
 /* The values of --config in LINE, ended by NULL; to be freed.  NULL: LINE is wrong, which is
  * told. */
 static const char **config_named(const struct command *command, char **line)
@@ -291,9 +298,9 @@ static const char **config_named(const struct command *command, char **line)
         files = heap_zero((size_t)count + 1, sizeof *files);
         if (count)
                 memcpy(copy, line, (size_t)count * sizeof *copy);
-        (command->run == cmd_record ? option_start_program : option_start)(&parser, command->name,
-                                                                           command->options, count,
-                                                                           copy);
+        (passes_words_on(command) ? option_start_program
+                                  : option_start)(&parser, command->name, command->options, count,
+                                                  copy);
         parser.with_config = true;
         while (count && (which = option_next(&parser)) >= 0)
                 if (option_is_config(&parser, which))

@@ -80,7 +80,8 @@ static bool fetch(struct load_source *s, unsigned how, struct err *e)
         s->image.flags = how & LOAD_GRAPH ? WIRE_SCAN_GRAPH : 0;
         if (s->image.search && ask_for_image(&s->image, &why))
                 return true;
-        if (s->image.search && !(how & LOAD_QUIET) && family_has_agent((pid_t)s->pid))
+        if (s->image.search && !(how & LOAD_QUIET) &&
+            (ask_is_routed() || family_has_agent((pid_t)s->pid)))
                 message("%s", why.text);
         s->image.search = false;
         s->image.flags = how & LOAD_EVENTS  ? WIRE_LOOK_EVENTS
@@ -275,7 +276,7 @@ bool load_search(struct profile *p, uint32_t *pid, uint32_t flags, struct err *e
 
         if (!ask_program(pid, e))
                 return false;
-        if (family_has_agent((pid_t)*pid))
+        if (ask_is_routed() || family_has_agent((pid_t)*pid))
                 return ask_scan(*pid, flags, p, e);
         if (load_is_recorded(*pid) && ask_scan(*pid, flags, p, &refused))
                 return true;

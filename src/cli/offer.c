@@ -110,7 +110,7 @@ static bool start(uint32_t pid, bool ends, struct err *e)
 
 bool offer_attach(uint32_t pid, unsigned how, struct err *e)
 {
-        if (load_is_recorded(pid) || kill((pid_t)pid, 0) < 0)
+        if (ask_is_routed() || load_is_recorded(pid) || kill((pid_t)pid, 0) < 0)
                 return true;
         if (!(how & OFFER_WANTED) && !((how & OFFER_ASKS) && agrees(pid)))
                 return true;

@@ -33,18 +33,16 @@
 /* Words of --engine, in the order of enum engine. */
 #define RECORD_ENGINES "auto|preload|inject|breakpoint"
 
-/* Also of `seep attach`. */
-#define RECORD_WHAT_OPTIONS(X)                                                                     \
+#define RECORD_FIRST_OPTIONS(X)                                                                    \
         X(RECORD_OUTPUT, "output", 'o', "FILE",                                                    \
           "where to write (%p pid, %e program, %n number; PROGRAM.PID.seep)")                      \
         X(RECORD_FORCE, "force", 'f', NULL, "replace FILE if it exists")                           \
         X(RECORD_DEPTH, "depth", 'd', "N",                                                         \
           "keep the N innermost frames of each stack; 0 none (all)")                               \
         X(RECORD_FOLLOW, "follow", 0, "WHICH",                                                     \
-          "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all") \
-        X(RECORD_WAIT, "wait", 0, "WHOM",                                                          \
-          "when the program has ended, wait for processes it started: program (no), all, or at "   \
-          "most TIME (--follow=all: all, else program)")                                           \
+          "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all")
+
+#define RECORD_LAST_WHAT_OPTIONS(X)                                                                \
         X(RECORD_DURATION, "duration", 0, "TIME",                                                  \
           "stop recording after TIME; the program continues")                                      \
         X(RECORD_START_OFF, "start-off", 0, NULL,                                                  \
@@ -66,6 +64,14 @@
           "every block)")                                                                          \
         X(RECORD_LIMIT_LEDGER, "limit-ledger", 0, "SIZE",                                          \
           "limit on the memory that recording takes; near it, only a sample of blocks is recorded")
+
+/* Also of `seep attach`. */
+#define RECORD_WHAT_OPTIONS(X)                                                                     \
+        RECORD_FIRST_OPTIONS(X)                                                                    \
+        X(RECORD_WAIT, "wait", 0, "WHOM",                                                          \
+          "when the program has ended, wait for processes it started: program (no), all, or at "   \
+          "most TIME (--follow=all: all, else program)")                                           \
+        RECORD_LAST_WHAT_OPTIONS(X)
 
 #define RECORD_SNAPSHOT_HEAD(X)                 \
         X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, \
@@ -117,8 +123,8 @@
           "report forks, execs, exits, libraries; -vv: more")                                      \
         LAST_OPTIONS(X, RECORD)
 
-#define RECORD_OPTIONS(X)                                                                      \
-        RECORD_WHAT_OPTIONS(X)                                                                 \
+/* Of programs that we start. */
+#define RECORD_START_OPTIONS(X)                                                                \
         X(RECORD_ENGINE, "engine", 0, "HOW",                                                   \
           "how calls are seen: auto (what suits the program), preload, inject, or breakpoint " \
           "(slow) "                                                                            \
@@ -131,6 +137,8 @@
         X(RECORD_SIGNAL, "signal", 0, "SIG",                                                   \
           "a signal that asks for one, like USR1 (none; plain LD_PRELOAD: USR1)")              \
         RECORD_WHEN_OPTIONS(X)
+
+#define RECORD_OPTIONS(X) RECORD_WHAT_OPTIONS(X) RECORD_START_OPTIONS(X)
 
 #define ATTACH_OPTIONS(X) RECORD_WHAT_OPTIONS(X) RECORD_SNAPSHOT_HEAD(X) RECORD_WHEN_OPTIONS(X)
 
@@ -157,6 +165,9 @@ void record_start(struct record *r);
 /* What `seep check` begins with: a run that is made to show faults. */
 void record_guard(struct record *r);
 void record_free(struct record *r);
+
+/* The place in record_options of an option of another table; OPTION_WRONG: it is none of them. */
+int record_option(const struct option_entry *other);
 
 /* Take one option.  0, or, after a message, the status to exit with. */
 int record_take(struct record *r, int which, const char *value);

@@ -27,6 +27,15 @@
 
 const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTION_END };
 
+int record_option(const struct option_entry *other)
+{
+        for (int i = 0; record_options[i].help; i++)
+                if (record_options[i].name && other->name &&
+                    strcmp(record_options[i].name, other->name) == 0)
+                        return i;
+        return OPTION_WRONG;
+}
+
 void record_start(struct record *r)
 {
         *r = (struct record){ .session = { .follow = SESSION_FOLLOW_EXEC,

@@ -44,6 +44,8 @@ static void on_done(void *context, struct profile *p, const char *path, bool wri
                 message("recording %s (pid %u) took %" PRIu64 " KiB of memory, which counts as the "
                         "program's", p->meta.program, p->meta.pid, p->totals.ledger_bytes / 1024);
         push_recorded(r->push, p, written ? path : NULL);
+        if (written)
+                server_recorded(r->server, p, path, is_main);
         roster_add(&r->roster, p, path, is_main);
         r->roster.rows[r->roster.count - 1].missing = !written; /* told through on_say() */
 }
@@ -60,6 +62,7 @@ static void on_moved(void *context, const char *from, const char *to)
 {
         struct run *r = context;
 
+        server_moved(r->server, from, to);
         roster_rename(&r->roster, from, to);
 }
 
@@ -165,6 +168,8 @@ static void observe(struct run *r, struct session *s, pid_t pid, struct session_
 {
         r->started = true;
         push_program(r->push, (uint32_t)pid);
+        server_session(r->server, session_socket(s));
+        server_program(r->server, (uint32_t)pid);
         session_run(s, pid, end);
         r->recorded(r, end);
 }

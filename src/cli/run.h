@@ -7,6 +7,7 @@
 
 #include "cli/record.h"
 #include "cli/roster.h"
+#include "remote/server.h"
 #include "serve/push.h"
 #include "session/session.h"
 
@@ -14,6 +15,7 @@ struct run {
         const struct record *wishes;
         char **program_argv;
         struct push *push;    /* NULL: nothing is sent to a server */
+        struct server *server; /* NULL: no other machine looks at it */
         struct roster roster; /* filled while recording; the caller's to free */
         bool started;         /* false: the program was never there */
         int killed_by;        /* the signal that ended the program; 0: it exited */

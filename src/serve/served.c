@@ -41,8 +41,7 @@ static void look_again(struct served *x)
 
         if (!x->live || clock_now_ns() - x->looked_ns < SERVED_EVERY_MS * 1000000ull || look(x, &e))
                 return;
-        if (++x->failures >= SERVED_FAILURES_MAX ||
-            (kill((pid_t)x->request->pid, 0) < 0 && errno == ESRCH))
+        if (++x->failures >= SERVED_FAILURES_MAX || ask_is_gone(x->request->pid))
                 x->live = false;
 }
 

@@ -33,6 +33,34 @@
 #define ASK_CHILDREN_MAX 256u
 #define ASK_SESSION_FIELDS 11 /* in front of the path */
 
+/* ---- where questions go ---- */
+
+static const struct ask_route *route;
+
+static struct {
+        struct sockaddr_un address; /* "": the usual way */
+        void (*tick)(void *context);
+        void *context;
+} session;
+
+void ask_through(const struct ask_route *to)
+{
+        route = to;
+}
+
+bool ask_is_routed(void)
+{
+        return route != NULL;
+}
+
+void ask_session(const char *path, void (*tick)(void *context), void *context)
+{
+        session.address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+        snprintf(session.address.sun_path, sizeof session.address.sun_path, "%s", path);
+        session.tick = tick;
+        session.context = context;
+}
+
 static void take_nap(void)
 {
         const struct timespec nap = { .tv_nsec = ASK_NAP_MS * 1000000 };
@@ -92,6 +120,8 @@ bool ask_program(uint32_t *pid, struct err *e)
 {
         uint32_t given = *pid, count = 0;
 
+        if (route)
+                return true;
         while (is_seep(given) || is_about_to_start(given)) {
                 count = count_recorded(given, pid);
                 if (count || !may_start_soon(given))
@@ -178,8 +208,11 @@ static int try_connect(const struct sockaddr_un *address, socklen_t length)
 static int find_observer(uint32_t pid)
 {
         struct sockaddr_un address;
-        int fd = session_of(pid, &address) ? try_connect(&address, sizeof address) : -1;
+        int fd;
 
+        if (session.address.sun_path[0])
+                return try_connect(&session.address, sizeof session.address);
+        fd = session_of(pid, &address) ? try_connect(&address, sizeof address) : -1;
         for (uint32_t i = 0; fd < 0 && pid > 0 && i < ASK_ANCESTORS_MAX; i++) {
                 socklen_t length = endpoint_name(pid, &address);
 
@@ -256,17 +289,24 @@ static bool exchange(int fd, const struct wire_request *request, struct ask_answ
         int patience_s = request->type == WIRE_REQUEST_SCAN     ? ASK_SCAN_PATIENCE_S
                          : request->type == WIRE_REQUEST_STATUS ? ASK_STATUS_PATIENCE_S
                                                                 : ASK_PATIENCE_S;
-        struct timeval patience = { .tv_sec = patience_s };
+        struct timeval patience = { .tv_sec = session.tick ? ASK_TICK_S : patience_s };
         struct wire_reply *out = answer->reply;
         bool again = true;
+        int waited_s = 0;
 
         /* who refuses us may have answered and closed before: the kernel tells the
          * reset first, then the answer. */
         (void)sent;
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        do
+        for (;;) {
                 got = receive(fd, out, answer->file);
-        while (got < 0 && (errno == EINTR || (errno == ECONNRESET && again && !(again = false))));
+                if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && session.tick &&
+                    (waited_s += ASK_TICK_S) < patience_s)
+                        session.tick(session.context);
+                else if (got >= 0 || !(errno == EINTR ||
+                                       (errno == ECONNRESET && again && !(again = false))))
+                        break;
+        }
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "the seep that records process %u has not answered for %d s: it is "
@@ -342,9 +382,13 @@ static bool ask_everybody(const struct wire_request *request, struct ask_answer 
 static bool ask_once(const struct wire_request *request, struct ask_answer *out, bool *gone,
                      struct err *e)
 {
-        int fd = find_observer(request->pid);
-        bool good = fd < 0 ? explain(request->pid, e) : ask_at(fd, request, out, e);
+        int fd = route ? -1 : find_observer(request->pid);
+        bool good;
 
+        *gone = false;
+        if (route)
+                return route->ask(route->context, request, out->reply, out->file, e);
+        good = fd < 0 ? explain(request->pid, e) : ask_at(fd, request, out, e);
         *gone = fd < 0 || (good && is_unknown(out->reply));
         if (!*gone || !family_has_agent((pid_t)request->pid) || !ask_everybody(request, out))
                 return good;
@@ -364,6 +408,14 @@ static bool ask(const struct wire_request *request, struct ask_answer *out, stru
                         return good;
                 take_nap();
         }
+}
+
+bool ask_forward(const struct wire_request *request, struct wire_reply *reply, int *file,
+                 struct err *e)
+{
+        struct ask_answer answer = { reply, file };
+
+        return ask(request, &answer, e);
 }
 
 static bool ask_for_mark(struct wire_request request, const char *label, struct wire_reply *out,
@@ -513,24 +565,47 @@ enum ask_answered ask_glance(uint32_t pid, struct wire_status *out)
         return ASK_ANSWERED;
 }
 
+bool ask_is_gone(uint32_t pid)
+{
+        struct wire_status status;
+
+        return route ? ask_glance(pid, &status) == ASK_REFUSED
+                     : kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+/* The numbers in TEXT; how many. */
+static uint32_t take_numbers(const char *text, uint32_t *out, uint32_t max)
+{
+        uint32_t count = 0;
+        char *end;
+
+        for (; count < max; text = end) {
+                out[count] = (uint32_t)strtoul(text, &end, 10);
+                if (end == text)
+                        break;
+                count++;
+        }
+        return count;
+}
+
+/* An answer has room for some of them only. */
 uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e)
 {
         struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_PROCESSES,
                                         .pid = pid };
-        struct wire_reply reply;
+        struct wire_reply reply = { 0 };
         struct ask_answer answer = { &reply, NULL };
-        uint32_t count = 0;
+        uint32_t count = 0, more;
 
-        if (!ask(&request, &answer, e))
-                return 0;
-        if (reply.status)
-                err_set(e, ERR_EXIT_CANNOT_TRACE, "%s", reply.text);
-        for (char *at = reply.text, *end; !reply.status && count < max; at = end) {
-                out[count] = (uint32_t)strtoul(at, &end, 10);
-                if (end == at)
-                        break;
-                count++;
-        }
+        do {
+                request.number = count;
+                if (!ask(&request, &answer, e))
+                        return count;
+                if (reply.status)
+                        err_set(e, ERR_EXIT_CANNOT_TRACE, "%s", reply.text);
+                more = reply.status ? 0 : take_numbers(reply.text, out + count, max - count);
+                count += more;
+        } while (more && count < max && count < reply.seq);
         if (!reply.status && !count)
                 err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u is no longer being recorded", pid);
         return count;

@@ -10,6 +10,32 @@
 #include "profile/model.h"
 #include "wire/hello.h"
 
+/* ---- where questions go ---- */
+
+/* Somebody who answers for processes of another machine.  FILE: NULL, or for a descriptor that
+ * comes with the answer. */
+struct ask_route {
+        bool (*ask)(void *context, const struct wire_request *request, struct wire_reply *reply,
+                    int *file, struct err *e);
+        void *context;
+};
+
+/* From now on all questions of this process go through ROUTE, which must stay; NULL: to this
+ * machine, as usual. */
+void ask_through(const struct ask_route *route);
+bool ask_is_routed(void);
+
+/* From now on they go to the session whose socket is PATH; and while it has not answered, TICK is
+ * called every ASK_TICK_S. */
+#define ASK_TICK_S 4
+void ask_session(const char *path, void (*tick)(void *context), void *context);
+
+/* REQUEST as it is.  FILE: -1 before. */
+bool ask_forward(const struct wire_request *request, struct wire_reply *reply, int *file,
+                 struct err *e);
+
+/* ---- questions ---- */
+
 /* The path of the observer's socket in VALUE, a value of SEEP_SESSION; NULL: it is none of ours. */
 const char *ask_session_path(const char *value);
 
@@ -64,6 +90,9 @@ bool ask_control(uint32_t pid, struct ask_change change, struct wire_status *out
 /* For a list: the same as ask_status(), at once and without words. */
 enum ask_answered { ASK_NOT_RECORDED, ASK_REFUSED, ASK_SILENT, ASK_ANSWERED };
 enum ask_answered ask_glance(uint32_t pid, struct wire_status *out);
+
+/* Whether PID has ended. */
+bool ask_is_gone(uint32_t pid);
 
 /* Have whoever records PID end the recording, and wait until it is written; the program goes on.
  * false with E filled: as above. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/io.h"
 #include "base/str.h"
 #include "profile/events_log.h"
 #include "profile/file.h"
@@ -592,5 +593,31 @@ bool output_write(struct output *o, const struct profile *p, char **path, bool e
 
                 good = directory && *directory && write_elsewhere(o, p, path, directory);
         }
+        return good;
+}
+
+static bool copy_bytes(int from, int to)
+{
+        static char bytes[1 << 16];
+        ssize_t got;
+
+        for (off_t at = 0; (got = pread(from, bytes, sizeof bytes, at)) != 0; at += got)
+                if (got < 0 || !io_write(to, bytes, (size_t)got))
+                        return false;
+        return true;
+}
+
+bool output_copy(struct output *o, int from, const char *path, struct err *e)
+{
+        struct output_claim *c = find_claim(o, path);
+        struct place to = PLACE_NONE;
+        bool good = c && open_claim(o, c, &to) && place_begin(&to) >= 0 &&
+                    copy_bytes(from, to.fd) && place_end(&to);
+
+        if (good)
+                c->made = true;
+        else
+                place_refuse(path, ERR_EXIT_FINDINGS, e);
+        place_close(&to);
         return good;
 }

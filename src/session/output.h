@@ -83,6 +83,9 @@ void output_make_newest(const char *path);
 bool output_write(struct output *o, const struct profile *p, char **path, bool elsewhere,
                   struct err *why);
 
+/* Write the bytes of the file FROM, a whole recording, to PATH, which has its name from here. */
+bool output_copy(struct output *o, int from, const char *path, struct err *e);
+
 /* Another process writes PATH for us, or has done so: from now on a file of ours that
  * is there may be replaced. */
 void output_written(struct output *o, const char *path);

@@ -85,13 +85,13 @@ void answers_reply(const struct snapshots_due *due, const struct reports_result 
 
 /* ---- what commands in other processes ask of the observer ---- */
 
-/* As many as the answer has room for. */
-static void tell_processes(const struct requests_among *among, int fd)
+/* As many as the answer has room for, from the one on that was asked for. */
+static void tell_processes(const struct requests_among *among, uint32_t from, int fd)
 {
         struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .seq = among->count };
         size_t length = 0;
 
-        for (uint32_t i = 0; i < among->count && length + 12 < sizeof reply.text; i++)
+        for (uint32_t i = from; i < among->count && length + 12 < sizeof reply.text; i++)
                 length += (size_t)snprintf(reply.text + length, sizeof reply.text - length, "%u ",
                                            among->recordings[i]->pid);
         listener_reply(fd, &reply);
@@ -114,7 +114,7 @@ void requests_serve(const struct requests_among *among, const struct wire_reques
                                 "process %u is recorded by another user; only that user and root "
                                 "have access", ask->pid);
         else if (ask->type == WIRE_REQUEST_PROCESSES)
-                tell_processes(among, fd);
+                tell_processes(among, ask->number, fd);
         else if (ask->type < WIRE_REQUEST_SNAPSHOT || ask->type > WIRE_REQUEST_CONTROL)
                 listener_refuse(fd,
                                 "the seep that records process %u does not know this request: it "

@@ -174,6 +174,11 @@ const char *session_environment(const struct session *s)
         return s->environment;
 }
 
+const char *session_socket(const struct session *s)
+{
+        return s->listener.path;
+}
+
 const struct spawn_signals *session_signals(const struct session *s)
 {
         return &s->relay.before;

@@ -42,6 +42,7 @@ void session_take_over(struct session *s, pid_t pid);
 
 /* The value of SEEP_SESSION for the program, and the signals as they were before. */
 const char *session_environment(const struct session *s);
+const char *session_socket(const struct session *s); /* where it can be asked (ask.h) */
 const struct spawn_signals *session_signals(const struct session *s);
 
 /* With carrier->leaves: begin to record the process PID, which runs.  false: E, and it is as

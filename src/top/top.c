@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
+#include "session/ask.h"
 #include "top/top_parts.h"
 #include "words/text.h"
 
@@ -300,11 +301,6 @@ static void sleep_until(uint64_t ns)
                 continue;
 }
 
-static bool has_ended(uint32_t pid)
-{
-        return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
-}
-
 /* A first look goes before, so that the first screen has rates. */
 static bool batch_live(struct top *t, uint32_t count, struct err *e)
 {
@@ -316,7 +312,7 @@ static bool batch_live(struct top *t, uint32_t count, struct err *e)
                 uint64_t start = clock_now_ns();
 
                 question_now(a, QUESTION_LOOK, live_flags(&t->live, start));
-                if (!a->good && i && has_ended(a->pid))
+                if (!a->good && i && ask_is_gone(a->pid))
                         break;
                 if (!a->good)
                         *e = a->err;

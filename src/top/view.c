@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
+#include "session/ask.h"
 #include "top/terminal.h"
 #include "top/top_parts.h"
 #include "words/label.h"
@@ -57,7 +58,7 @@ static void miss_look(struct top_view *v, const struct err *why)
         struct top *t = &v->top;
 
         v->next_look_ns = clock_now_ns() + VIEW_AGAIN_NS;
-        v->gone = kill((pid_t)t->o->pid, 0) != 0 && errno == ESRCH;
+        v->gone = ask_is_gone(t->o->pid);
         if (v->gone)
                 err_set(&t->ended, 0, "the program has ended; this is the last state (q quits)");
         else

@@ -89,7 +89,8 @@ enum wire_request_type {
         WIRE_REQUEST_SNAPSHOT = 1,
         WIRE_REQUEST_SCAN = 2,
         WIRE_REQUEST_LOOK = 3,     /* a recording of this moment, without a search for leaks */
-        WIRE_REQUEST_PROCESSES = 4, /* who is recorded there: their numbers, in the text of the
+        WIRE_REQUEST_PROCESSES = 4, /* who is recorded there: their numbers from the `number`th
+                                     * on, as far as there is room in the text of the
                                      * reply */
         WIRE_REQUEST_STATUS = 5,    /* how its recording stands: a struct wire_status in the text */
         WIRE_REQUEST_CONTROL = 6,   /* change that: flags say what (enum

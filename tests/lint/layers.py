@@ -34,9 +34,10 @@ LAYERS = [
     ("export", "formats of other programs", "base ledger names profile query report words"),
     ("page", "the data of the HTML page", "base export names profile query report words"),
     ("serve", "the page over HTTP; profiles pushed to a server", "base export names page profile query session"),
+    ("remote", "targets and hosts: serve and connect over a wire", "base profile session wire"),
     ("top", "the live view in the terminal", "base names profile query report session wire words"),
     ("cli", "commands, options, messages",
-     "attach base export journal ledger names page profile query report scan serve session top wire words"),
+     "attach base export journal ledger names page profile query remote report scan serve session top wire words"),
 ]
 MAY_INCLUDE = {name: set(uses.split()) for name, _, uses in LAYERS}
 

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_serve.c -- `seep serve`: record here, and let another machine look at it. */
+#include <dirent.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/quantity.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/record.h"
+#include "cli/run.h"
+#include "remote/bridge.h"
+#include "remote/server.h"
+
+#define SERVE_HOLD_MS 60000u
+
+#define SERVE_OWN_OPTIONS(X)                                                                       \
+        X(SERVE_LISTEN, "listen", 0, "ADDR",                                                       \
+          "where hosts connect: HOST:PORT, a path with a slash, or . (your own socket) (.)")       \
+        X(SERVE_PID, "pid", 'p', "PID", "record a process that is running already")                \
+        X(SERVE_TOKEN, "token-file", 0, "FILE",                                                    \
+          "hosts must have the token in FILE, too; needed for addresses of other machines")        \
+        X(SERVE_HOLD, "hold", 0, "TIME",                                                           \
+          "at the end, wait at most TIME for a host that fetches the recordings (60s)")            \
+        X(SERVE_STDIO, "stdio", 0, NULL,                                                           \
+          "join stdin and stdout with what is served at ADDR already: for seep connect ssh:HOST")  \
+        X(SERVE_HEAD_RECORD, NULL, 0, NULL, "as of seep record:")
+
+#define SERVE_OPTIONS(X)                                                                           \
+        SERVE_OWN_OPTIONS(X)                                                                       \
+        RECORD_FIRST_OPTIONS(X)                                                                    \
+        X(SERVE_WAIT, "wait", 0, "[WHOM]",                                                         \
+          "start the program when a host has connected; with program, all or a time: whom to "     \
+          "wait for when it has ended, as of seep record")                                         \
+        RECORD_LAST_WHAT_OPTIONS(X)                                                                \
+        RECORD_START_OPTIONS(X)
+
+enum { SERVE_OWN_OPTIONS(OPTION_ENUM) SERVE_OWN_COUNT };
+const struct option_entry serve_options[] = { SERVE_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+struct serve {
+        const char *listen, *token_file;
+        uint64_t hold_ms;
+        pid_t pid; /* 0: a program is started */
+        bool wait, stdio;
+        struct record wishes;
+        struct run run;
+        char folder[400]; /* of recordings that are kept only until they are fetched; "" none */
+        struct str pattern;
+};
+
+static int say_help(void)
+{
+        return command_help(COMMAND_serve,
+                "Record PROGRAM, or the process PID, as 'seep record' and 'seep attach' do, and\n"
+                "let 'seep connect ADDR' on another machine look at it while it runs. The\n"
+                "program waits for nobody, and goes on when a host leaves. Recordings that are\n"
+                "finished are kept until a host has fetched them; with -o FILE they stay here.\n\n",
+                "\nExit status: the program's own (128+N when signal N killed it), 2 usage error,\n"
+                "3 cannot be recorded, 126 not executable, 127 not found.\n");
+}
+
+/* ---- words ---- */
+
+static int take_pid(struct serve *s, const char *value)
+{
+        uint64_t pid;
+
+        if (!quantity_number(value, &pid) || pid == 0 || pid > INT_MAX)
+                return message_usage("serve", "'%s' is not a process id; 'pgrep -a NAME' finds one",
+                                     value);
+        s->pid = (pid_t)pid;
+        return 0;
+}
+
+static int take_hold(struct serve *s, const char *value)
+{
+        if (strcmp(value, "0") == 0 || quantity_time(value, &s->hold_ms)) {
+                s->hold_ms = strcmp(value, "0") == 0 ? 0 : s->hold_ms;
+                return 0;
+        }
+        return message_usage("serve", "--hold needs a time like 60s, not '%s'", value);
+}
+
+static int take(struct serve *s, int which, const char *value)
+{
+        int record = record_option(&serve_options[which]);
+
+        switch (which) {
+        case SERVE_LISTEN:
+                s->listen = value;
+                return 0;
+        case SERVE_TOKEN:
+                s->token_file = value;
+                return 0;
+        case SERVE_PID:
+                return take_pid(s, value);
+        case SERVE_HOLD:
+                return take_hold(s, value);
+        case SERVE_STDIO:
+                s->stdio = true;
+                return 0;
+        }
+        if (record == RECORD_WAIT && !value) {
+                s->wait = true;
+                return 0;
+        }
+        return record_take(&s->wishes, record, value);
+}
+
+/* 0, or the status after a message. */
+static int check_words(const struct serve *s, bool program)
+{
+        if (s->stdio && (program || s->pid || s->token_file))
+                return message_usage("serve", "--stdio joins what is served already: it takes "
+                                              "--listen only");
+        if (!s->stdio && !program && !s->pid)
+                return message_usage("serve", "which program? seep serve [--listen ADDR] -- "
+                                              "PROGRAM [ARG...], or -p PID");
+        if (program && s->pid)
+                return message_usage("serve", "a program, or -p PID: not both");
+        return 0;
+}
+
+/* ---- the work ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+        interrupted = number;
+}
+
+static void say(const char *text)
+{
+        message_sentence(text);
+}
+
+static bool make_folder(struct serve *s, struct err *e)
+{
+        const char *place = getenv("TMPDIR");
+
+        snprintf(s->folder, sizeof s->folder, "%s/seep-serve-XXXXXX",
+                 place && *place == '/' && strlen(place) < 360 ? place : "/tmp");
+        if (!mkdtemp(s->folder)) {
+                err_sys(e, ERR_EXIT_USAGE,
+                        "no directory for recordings can be made in %s (-o FILE chooses a place)",
+                        place ? place : "/tmp");
+                s->folder[0] = 0;
+                return false;
+        }
+        for (const char *at = s->folder; *at; at++) {
+                if (*at == '%')
+                        str_char(&s->pattern, '%');
+                str_char(&s->pattern, *at);
+        }
+        str_text(&s->pattern, "/%e.%p.seep");
+        s->wishes.pattern = str_get(&s->pattern);
+        return true;
+}
+
+/* Until a host is there, or (END) has all recordings; at most PATIENCE_MS, 0 for ever. */
+static void await_host(const struct server *server, bool end, uint64_t patience_ms)
+{
+        struct sigaction action = { .sa_handler = on_signal }, before[3];
+        static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+        const struct timespec nap = { .tv_nsec = 20000000 };
+        uint64_t end_ns = clock_now_ns() + patience_ms * 1000000u;
+
+        for (int i = 0; i < 3; i++)
+                sigaction(numbers[i], &action, &before[i]);
+        while (!interrupted && (end ? server_left(server) > 0 : server_clients(server) == 0) &&
+               ((!end && !patience_ms) || clock_now_ns() < end_ns))
+                nanosleep(&nap, NULL);
+        for (int i = 0; i < 3; i++)
+                sigaction(numbers[i], &before[i], NULL);
+}
+
+static void say_where(const struct serve *s, const struct server *server)
+{
+        if (server_is_far(server))
+                message("what goes to hosts is not encrypted: on networks that others can read, "
+                        "listen at localhost and use ssh -L, or 'seep connect ssh:HOST'");
+        if (!s->wishes.quiet)
+                message("serving: 'seep connect %s%s' on the host", server_where(server),
+                        s->token_file ? " --token-file FILE" : "");
+}
+
+/* What hosts have is removed; what nobody has stays, and is told. */
+static void tidy_up(struct serve *s, const struct server *server)
+{
+        uint32_t left = server ? server_left(server) : 0;
+        const char *file;
+        bool stored;
+
+        for (uint32_t i = 0; server && s->folder[0] && (file = server_file(server, i, &stored));
+             i++)
+                if (stored)
+                        unlink(file);
+        if (left)
+                message("no host has fetched %u recording%s: see %s", left, left == 1 ? "" : "s",
+                        s->folder[0] ? s->folder : s->wishes.pattern);
+        else if (s->folder[0] && rmdir(s->folder) != 0)
+                message("reports of snapshots are in %s", s->folder);
+}
+
+static int serve(struct serve *s, struct server *server)
+{
+        int status;
+
+        say_where(s, server);
+        if (s->wait)
+                await_host(server, false, 0);
+        if (interrupted)
+                return 128 + interrupted;
+        s->run.server = server;
+        status = s->pid ? run_attached(&s->run, s->pid) : run_program(&s->run);
+        server_ended(server, status);
+        if (server_left(server) && s->hold_ms && !s->wishes.quiet)
+                message("the recording is finished; waiting for a host to fetch it (at most %u s; "
+                        "Ctrl-C ends this)", (unsigned)(s->hold_ms / 1000));
+        await_host(server, true, s->hold_ms);
+        return status;
+}
+
+static int open_and_serve(struct serve *s)
+{
+        struct server_wishes wishes = { .listen = s->listen ? s->listen : ".",
+                                        .token_file = s->token_file, .say = say };
+        struct server *server = NULL;
+        struct err e = { 0 };
+        int status;
+
+        s->wishes.no_summary = true; /* names need files that hosts have */
+        if (!s->wishes.pattern && !make_folder(s, &e))
+                return message_error(&e);
+        wishes.folder = s->folder[0] ? s->folder : NULL;
+        server = server_open(&wishes, &e);
+        status = server ? serve(s, server) : message_error(&e);
+        if (server)
+                tidy_up(s, server);
+        else if (s->folder[0])
+                rmdir(s->folder);
+        server_close(server);
+        return status;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+        struct serve s = { .hold_ms = SERVE_HOLD_MS };
+        struct option_parser parser;
+        struct err e = { 0 };
+        int which, status = 0;
+
+        record_start(&s.wishes);
+        s.run = (struct run){ .wishes = &s.wishes, .recorded = run_conclude };
+        option_start_program(&parser, "serve", serve_options, argc, argv);
+        while (!status && (which = option_next(&parser)) >= 0) {
+                if (record_option(&serve_options[which]) == RECORD_HELP)
+                        return say_help();
+                status = take(&s, which, parser.value);
+        }
+        if (status || which == OPTION_WRONG)
+                return status ? status : ERR_EXIT_USAGE;
+        status = check_words(&s, parser.first_operand < argc);
+        if (!status && s.stdio)
+                return bridge_run(s.listen ? s.listen : ".", &e) ? 0 : message_error(&e);
+        if (!status)
+                status = record_settle(&s.wishes);
+        if (status)
+                return status;
+        s.run.program_argv = s.pid ? NULL : argv + parser.first_operand;
+        status = open_and_serve(&s);
+        roster_free(&s.run.roster);
+        record_free(&s.wishes);
+        str_free(&s.pattern);
+        return status;
+}

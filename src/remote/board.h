@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * board.h -- what the processes of `seep serve` know of each other: memory that the observer, the
+ * process that listens and those that talk to hosts share.
+ *
+ * Keeps:  the observer writes (all but `clients`, `stored` and `serial`), the others read; nobody
+ *         waits for anybody.  An entry is filled before `count` says that it is there.
+ */
+#ifndef SEEP_REMOTE_BOARD_H
+#define SEEP_REMOTE_BOARD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "remote/protocol.h"
+
+#define BOARD_ENDED_MAX 4096u
+#define BOARD_PATH_MAX 1024
+
+/* A recording that is finished. */
+struct board_ended {
+        uint32_t pid;
+        uint32_t is_main;
+        _Atomic uint32_t stored; /* a host has it */
+        char program[PROTOCOL_NAME_MAX];
+        char path[BOARD_PATH_MAX];
+};
+
+struct board {
+        _Atomic uint32_t serial;  /* rises with each change */
+        _Atomic uint32_t clients; /* hosts that were welcomed, ever */
+        _Atomic uint32_t state;   /* enum protocol_state */
+        _Atomic uint32_t exit;    /* of the program, once it has ended: as a shell has it */
+        _Atomic uint32_t closing;
+        _Atomic uint32_t has_session;
+        _Atomic uint32_t main_pid;
+        _Atomic uint32_t count;
+        _Atomic uint32_t refused; /* hosts, ever */
+        char session[128]; /* the socket of the observer */
+        char folder[512];  /* where recordings are only kept until they are sent; "" none */
+        struct board_ended ended[BOARD_ENDED_MAX];
+};
+
+#endif

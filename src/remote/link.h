@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * link.h -- the host's side: the processes of a target, as if they were recorded here.
+ *
+ * Keeps:  a question is a connection of its own (threads and forked processes may ask, and a link
+ *         that was down for a while is not noticed by the next one); link_connect() is for those
+ *         who ask more.  After link_route() all of session/ask.h is answered by the target, whose
+ *         numbers of processes count.
+ */
+#ifndef SEEP_REMOTE_LINK_H
+#define SEEP_REMOTE_LINK_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "remote/address.h"
+#include "remote/channel.h"
+#include "remote/proof.h"
+#include "session/ask.h"
+
+struct link {
+        struct address address;
+        struct proof_token token;
+        struct ask_route route;
+};
+
+/* ADDRESS as in address.h; TOKEN_FILE may be NULL.  Nothing is connected yet.  L must not move
+ * while it is the route. */
+bool link_open(struct link *l, const char *address, const char *token_file, struct err *e);
+void link_route(struct link *l);
+
+struct link_connection {
+        struct channel channel;
+        struct protocol_greeting greeting; /* of the target: its machine, word and byte order */
+        pid_t helper; /* ssh; 0 none */
+};
+
+/* link_disconnect() is due after success. */
+bool link_connect(const struct link *l, struct link_connection *c, struct err *e);
+void link_disconnect(struct link_connection *c);
+
+/* The processes of a target: those that run, and the recordings of those that have ended. */
+struct link_list {
+        struct protocol_list head;
+        struct protocol_process *at;
+        uint32_t count;
+};
+
+/* STOP: wait until something has ended since the list that is in OUT, some seconds at most, or
+ * until STOP is not 0 (false with an empty E, and the connection is of no use any more); NULL:
+ * the list at once.  OUT changes only where that succeeds. */
+bool link_list(struct link_connection *c, struct link_list *out, const volatile sig_atomic_t *stop,
+               struct err *e);
+void link_list_free(struct link_list *l);
+
+/* The process that commands are about when none is named: the only one, or the one that was
+ * started; the last of its recordings when it has ended.  NULL: there is none. */
+const struct protocol_process *link_main(const struct link_list *l);
+
+/* The recording NUMBER of a process that has ended, as a file in memory; -1: E.  link_stored()
+ * tells the target that it need not be kept there. */
+int link_fetch(struct link_connection *c, uint32_t number, struct err *e);
+bool link_stored(struct link_connection *c, uint32_t number, struct err *e);
+
+struct link_range {
+        uint32_t pid;
+        uint64_t address;
+        uint32_t bytes; /* at most PROTOCOL_MEMORY_MAX */
+};
+
+/* Append the memory R of a process that runs; false: it cannot be read. */
+bool link_memory(struct link_connection *c, const struct link_range *r, struct str *out,
+                 struct err *e);
+
+#endif

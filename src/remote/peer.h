@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * peer.h -- one host, as a target serves it: in a process of its own, so that what it breaks or
+ * holds up is its own.
+ */
+#ifndef SEEP_REMOTE_PEER_H
+#define SEEP_REMOTE_PEER_H
+
+#include "base/err.h"
+#include "remote/board.h"
+#include "remote/proof.h"
+
+#define PEER_IDLE_MS 120000u /* a host that asks nothing for so long may come again */
+
+struct peer {
+        struct board *board;
+        const struct proof_token *token;
+        int fd;
+};
+
+/* Greet, and answer until the host goes.  false with E: it is no host of ours. */
+bool peer_serve(const struct peer *p, struct err *e);
+
+#endif
