@@ -50,9 +50,9 @@
         X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                       \
         X(REPORT_COST, "cost", 0, "COST",                                                          \
           "peak (default), live (not freed), total (all bytes ever), allocs (calls), "             \
-          "temporary; with --range also "                                                          \
+          "temporary, leaked; with --range also "                                                  \
           "change (how much more is live)",                                                        \
-          "peak|live|total|allocs|temporary|change|...")                                           \
+          "peak|live|total|allocs|temporary|leaked|change|...")                                    \
         X(REPORT_AT, "at", 0, "WHEN",                                                              \
           "the moment: peak, end, a time like 1.5s, a snapshot's number, or a label (LABEL:2 "     \
           "is its second)",                                                                        \
@@ -102,7 +102,7 @@ struct report {
         const char *view_value; /* of --callers, --source and --retained */
         bool json; /* another view than --json, for programs */
         bool view_set, cost_set, all_frames, recursion, by_stack, sort_set, force, no_pager, quiet,
-                inverted, csv, abs;
+                inverted, csv, abs, leaked; /* --cost leaked */
         struct select_request request;
         const char *at_word, *range_word; /* NULL: not given */
         const char *kept_word; /* --at of a view of blocks: of which search; NULL: of the end */

@@ -41,9 +41,12 @@ static int take_cost(struct report *r, const char *value)
         r->cost_set = true;
         r->request.cost = SELECT_LIVE;
         r->request.change = strcmp(value, "change") == 0;
-        if (!r->request.change && !cost_named(value, &r->request.cost))
+        r->leaked = strcmp(r->command, "report") == 0 &&
+                    (strcmp(value, "leaked") == 0 || strcmp(value, "leaked-bytes") == 0);
+        if (!r->request.change && !r->leaked && !cost_named(value, &r->request.cost))
                 return wrong(r, "cost", value,
-                             "one of peak, live, total, allocs, temporary, change is expected");
+                             "one of peak, live, total, allocs, temporary, leaked, change is "
+                             "expected");
         return 0;
 }
 

@@ -62,6 +62,12 @@ static int check_group(const struct report *r)
         return 0;
 }
 
+/* Views with one cost, of which --sort is another name. */
+static bool of_one_cost(const struct report *r)
+{
+        return r->view == REPORT_TREE || r->view == REPORT_CALLERS || r->view == REPORT_SOURCE;
+}
+
 static int check_view(const struct report *r)
 {
         const char *view = report_view_name(r), *option = not_followed(r);
@@ -75,6 +81,11 @@ static int check_view(const struct report *r)
                                      "--at and --range contradict each other: give one of them");
         if (r->request.change && !r->range_word)
                 return message_usage(r->command, "--cost change needs --range A..B");
+        if (r->leaked && (r->at_word || r->range_word || r->group != GROUP_STACK ||
+                          !(of_one_cost(r) || r->view == REPORT_FLAT)))
+                return message_usage(r->command,
+                                     "--cost leaked is for --tree, --flat, --callers and --source "
+                                     "of the whole run");
         if (r->csv && r->group == GROUP_STACK && r->view != REPORT_FLAT &&
             r->view != REPORT_GROWTH && r->view != REPORT_BLOCKS && r->view != REPORT_THREADS)
                 return message_usage(r->command,
@@ -89,12 +100,6 @@ static int check_view(const struct report *r)
         if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
                 return message_usage(r->command, "--inverted is for the tree only");
         return check_group(r);
-}
-
-/* Views with one cost, of which --sort is another name. */
-static bool of_one_cost(const struct report *r)
-{
-        return r->view == REPORT_TREE || r->view == REPORT_CALLERS || r->view == REPORT_SOURCE;
 }
 
 static bool can_sort(const struct report *r)

@@ -2,6 +2,7 @@
 /* report_views.c -- the views of `seep report`: which room of report/ writes which. */
 #include "cli/report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -57,17 +58,45 @@ static bool find_leaks(struct scene *c, enum sort_key key, struct leaks *l)
         leaks_free(l);
         leaks_not_scanned(c->p, &why);
         err_set(c->e, ERR_EXIT_USAGE,
-                "cannot sort by leaks: the recording was not searched for them: %s; live-bytes "
-                "orders by what was not freed", str_get(&why));
+                "leaks are not known: the recording was not searched for them: %s; --cost live "
+                "shows what was not freed", str_get(&why));
         str_free(&why);
         return false;
+}
+
+/* --cost leaked: what was lost, definitely or indirectly, is what counts. */
+static bool count_leaks(struct scene *c)
+{
+        struct select_part *heap = &c->sel->heap;
+        struct leaks l;
+
+        if (!find_leaks(c, SORT_LEAKED_BYTES, &l))
+                return false;
+        heap->total_bytes = heap->total_count = 0;
+        for (uint32_t i = 0; i < heap->count; i++) {
+                struct leaks_sum of[PROFILE_LEAK_COUNT];
+
+                leaks_of_site(&l, heap->rows[i].site, of);
+                heap->rows[i].bytes = of[PROFILE_LEAK_DEFINITE].bytes +
+                                      of[PROFILE_LEAK_INDIRECT].bytes;
+                heap->rows[i].count = of[PROFILE_LEAK_DEFINITE].blocks +
+                                      of[PROFILE_LEAK_INDIRECT].blocks;
+                heap->total_bytes += heap->rows[i].bytes;
+                heap->total_count += heap->rows[i].count;
+        }
+        c->sel->mapped.count = 0;
+        snprintf(c->sel->heading, sizeof c->sel->heading, "leaked");
+        leaks_free(&l);
+        return true;
 }
 
 static bool write_flat(struct scene *c)
 {
         struct leaks leaks;
         struct flat_options options = {
-                .key = c->r->sort_set ? c->r->sort : sort_key_of(c->r->request.cost),
+                .key = c->r->sort_set ? c->r->sort
+                       : c->r->leaked ? SORT_LEAKED_BYTES
+                                      : sort_key_of(c->r->request.cost),
                 .growing_first = c->r->view == REPORT_GROWTH, .limit = c->r->limit,
                 .color = c->color, .leaks = &leaks };
 
@@ -337,7 +366,7 @@ bool report_view_write(struct report *r, const struct profile *p, const char *fi
         good = select_make(&sel, p, c.s, &r->request, e);
         if (good) {
                 report_remark(r, &sel);
-                good = write_selected(&c);
+                good = (!r->leaked || count_leaks(&c)) && write_selected(&c);
         }
         progress_end(&line);
         select_free(&sel);

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import DEADLINE, SEEP, clean_environment, end_process, wait_until
+from harness import DEADLINE, SEEP, clean_environment, end_process, run, wait_until
 from leaks import LOST, leaks_json, told_verdicts
 from plain import child_of, start_recorded
 
@@ -377,3 +377,17 @@ def test_again_and_again_until_interrupted(shop, tmp_path):
         assert watch.process.wait(DEADLINE) == 1
     finally:
         end_process(watch.process)
+
+
+def test_the_tree_of_leaks_has_the_sums_of_leaks(recording):
+    seen = recording
+    sums = seen.profile.json["leaks"]
+    lost = sum(sums[kind]["bytes"] for kind in ("definite", "indirect"))
+    tree = run([SEEP, "report", "--cost=leaked", seen.folder / "out.seep"], cwd=seen.folder).stdout.decode()
+    assert lost and tree.splitlines()[0] == f"leaked: {lost:,}B"
+    shares = re.findall(r"^  -> [\d.]+% \(([\d,]+)B", tree, re.M)
+    assert sum(int(s.replace(",", "")) for s in shares) == lost
+    flat = run([SEEP, "report", "--cost=leaked", "--flat", seen.folder / "out.seep"], cwd=seen.folder).stdout.decode()
+    assert re.search(r"^   1\. .* lost, by ", flat, re.M), flat
+    wrong = run([SEEP, "report", "--cost=leaked", "--at=peak", seen.folder / "out.seep"], cwd=seen.folder)
+    assert wrong.status == 2 and b"of the whole run" in wrong.stderr
