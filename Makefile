@@ -55,6 +55,12 @@ install: product          ## install below PREFIX (/usr/local), into DESTDIR if 
 	@ninja -C $(BUILD) product
 	@meson install -C $(BUILD) --no-rebuild
 
+agents: product           ## agents for programs of other processors, which qemu runs: NAMES= for some of them
+	@packaging/agents $(BUILD) $(NAMES)
+
+check-agents: deps-agents product   ## the tests of recording with programs of other processors, under qemu: NAMES= for some of them
+	@SEEP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/agents.py $(NAMES)
+
 portable: deps-build      ## seep that needs nothing but a C library as new as this machine's, in build-portable/
 	@[ -e build-portable/build.ninja ] || meson setup build-portable -Dprefer_static=true -Dtests=false
 	@ninja -C build-portable product
@@ -73,6 +79,8 @@ deps-package:
 	@packaging/install-deps build package
 deps-bench:
 	@packaging/install-deps build demo test bench
+deps-agents:
+	@packaging/install-deps build test agents
 deps-transparent:
 	@packaging/install-deps build demo test transparent
 
@@ -80,6 +88,6 @@ clean:                    ## remove all build directories
 	rm -rf build build-*
 
 help:                     ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all product build demo check asan lint fuzz soak stress transparent bench install portable deb dist deps-build deps-test deps-package deps-bench deps-transparent clean help
+.PHONY: all product build demo check asan lint fuzz soak stress transparent bench agents check-agents install portable deb dist deps-build deps-test deps-package deps-bench deps-agents deps-transparent clean help

@@ -61,6 +61,8 @@ struct agent {
         uint64_t loader, loader_bytes; /* glibc's loader: where its code is; 0 none */
         const char *socket;
         char omit[REGEX_MAX + 1]; /* objects whose path matches are left out; "" none */
+        bool emulated; /* by qemu: memory that is reserved is not free, nothing is wiped in a child,
+                        * and signals that end the program are better left alone */
 };
 
 extern struct agent agent;

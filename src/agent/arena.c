@@ -24,6 +24,7 @@
 #define ARENA_LIMIT_DATA 2
 #define ARENA_LIMIT_SPACE 9
 #define ARENA_DATA_LEAST (4ul << 20) /* with less, what we need of it would be too much of it */
+#define ARENA_EMULATED_MOST (16ull << 30)
 #define ARENA_BESIDES (9ul << 20) /* address space that we take besides the ledger, about */
 
 static bool unsure;  /* the ledger is in a file system that can be full: touching a page that it has
@@ -151,6 +152,9 @@ long arena_create(void)
         allowance = arena_allowance();
         if (allowance > ARCH_LEDGER_MOST)
                 allowance = ARCH_LEDGER_MOST;
+        /* qemu keeps some bytes for each page that is reserved. */
+        if (agent.emulated && allowance > ARENA_EMULATED_MOST)
+                allowance = ARENA_EMULATED_MOST;
         fd = arena_memfd();
         if (fd < 0)
                 return fd;

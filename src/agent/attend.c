@@ -21,7 +21,7 @@
 #define ANSWER_MS 10000
 
 enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, CLONE_VM = 0x100, CLONE_VFORK = 0x4000,
-       WAIT_CLONE = (int)0x80000000, SET_FD_FLAGS = 2, MAY_EXECUTE = 1, POLL_IN = 1 };
+       WAIT_ALL = 0x40000000, SIGNAL_CHILD = 17, SET_FD_FLAGS = 2, MAY_EXECUTE = 1, POLL_IN = 1 };
 
 struct tool {
         char path[PATH_BYTES];
@@ -69,11 +69,12 @@ static bool is_program(char *path)
         return !is_folder;
 }
 
-/* Beside the library: in the build tree, or installed below lib/seep, lib/TRIPLET/seep or lib. */
+/* Beside the library: in the build tree, or installed below lib/seep, lib/seep/PROCESSOR,
+ * lib/TRIPLET/seep or lib. */
 static bool find_tool(struct tool *t)
 {
-        static const char *const places[] = { "../seep", "../../bin/seep", "../../../bin/seep",
-                                              "../bin/seep", "seep" };
+        static const char *const places[] = { "../seep", "../../seep", "../../bin/seep",
+                                              "../../../bin/seep", "../bin/seep", "seep" };
         const char *library = real_library();
         size_t length = library ? strlen(library) : PATH_BYTES;
 
@@ -126,9 +127,15 @@ static void write_number(char *out, long value)
 
 /* ---- starting it ---- */
 
+/* An emulator (qemu) knows processes that end with SIGCHLD only, and then makes a real one. */
 static inline __attribute__((always_inline)) long clone_here(void)
 {
-        return sys_call6(SYS_clone, CLONE_VM | CLONE_VFORK, 0, 0, 0, 0, 0);
+        long pid = sys_call6(SYS_clone, ARCH_CLONE(CLONE_VM | CLONE_VFORK), 0, 0, 0, 0);
+
+        return pid == -SYS_EINVAL && ARCH_EMULATION
+                       ? sys_call6(SYS_clone, ARCH_CLONE(CLONE_VM | CLONE_VFORK | SIGNAL_CHILD), 0,
+                                   0, 0, 0)
+                       : pid;
 }
 
 static void become_tool(const struct tool *t)
@@ -152,7 +159,7 @@ static __attribute__((noinline)) void start_tool(const struct tool *t)
                 sys_call3(SYS_exit, 0, 0, 0);
         }
         if (between > 0)
-                sys_call6(SYS_wait4, between, 0, WAIT_CLONE, 0, 0, 0);
+                sys_call6(SYS_wait4, between, 0, WAIT_ALL, 0, 0, 0);
 }
 
 static bool read_answer(long fd, char *out, size_t room)

@@ -407,7 +407,7 @@ bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w)
                 return false;
         w->initial = w->row;
         r.location = e.start;
-        /* else nothing leads back. */
+        /* Else nothing leads back, unless it is in a register. */
         return run_program(&r, e.fde_program, pc) &&
-               w->row.registers[ARCH_REG_RETURN].how != CFI_SAME;
+               (!ARCH_RETURN_AT || w->row.registers[ARCH_REG_RETURN].how != CFI_SAME);
 }

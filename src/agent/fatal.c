@@ -210,7 +210,7 @@ static void give_once_back(uint32_t number)
 void fatal_start(void)
 {
         if (!(agent.flags & WIRE_F_LEAK_SCAN || agent.stream) || agent.sample || agent.sandboxed ||
-            agent.pid == 1)
+            agent.pid == 1 || agent.emulated)
                 return;
         on = true;
         taken = FATAL & (agent.signal ? ~ACTION_BIT(agent.signal) : ~0ull);

@@ -25,6 +25,7 @@
         X(fileno_, "fileno")                                                   \
         X(dirfd_, "dirfd")                                                     \
         X(attr_getstack, "pthread_attr_getstack")                              \
+        X(register_atfork, "__register_atfork")                                \
         X(gnu_get_libc_version, "gnu_get_libc_version")
 
 struct real {
@@ -40,6 +41,7 @@ struct real {
         int (*fileno_)(void *);
         int (*dirfd_)(void *);
         int (*attr_getstack)(const void *, uint64_t *, uint64_t *);
+        int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
         const char *(*gnu_get_libc_version)(void);
 };
 

@@ -217,10 +217,22 @@ static uint64_t rule_from_row(const struct cfi_row *row, uint64_t pc, uint32_t o
                (uint64_t)((uint32_t)cfa_offset << 8) | base << 2 | cfa;
 }
 
+uint32_t rule_object(uint64_t pc, bool exact)
+{
+        uint32_t number = object_find(exact ? pc : pc - 1);
+        const struct object *o;
+
+        if (likely(number != OBJECT_NONE) || exact)
+                return number;
+        number = object_find(pc);
+        o = object_open(number);
+        return o && object_shows(o, pc, pc + 16) && arch_is_sigreturn(pc) ? number : OBJECT_NONE;
+}
+
 static uint64_t rule_compile(struct thread *t, uint64_t pc, uint64_t *load)
 {
         uint64_t code = pc & ~FRAME_EXACT, at = pc & FRAME_EXACT ? code : code - 1;
-        uint32_t number = object_find(at);
+        uint32_t number = rule_object(code, pc & FRAME_EXACT);
         const struct object *o = object_open(number);
 
         if (!o)

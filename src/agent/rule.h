@@ -43,6 +43,10 @@ enum { RULE_END = 0, RULE_SIGNAL = 1, RULE_GENERIC = 2, RULE_NO_CFI = 3 };
          RULE_BASE(r) == RULE_BASE_AT_BASE ||                               \
          (RULE_CFA(r) == RULE_CFA_SPECIAL && RULE_SPECIAL(r) == RULE_NO_CFI))
 
+/* Whose code a frame at PC is: that of the call in front of it, unless PC is EXACT.  Nobody calls
+ * what a signal handler returns to, and it may be the first of its memory. */
+uint32_t rule_object(uint64_t pc, bool exact);
+
 /* The rule for PC (with FRAME_EXACT), from the table of all threads or from the unwind tables. */
 uint64_t rule_find(struct thread *t, uint64_t pc);
 

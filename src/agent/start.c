@@ -260,6 +260,21 @@ static bool find_session(uint64_t mask)
         return sandbox_learn(agent.socket, agent.flags & WIRE_F_FILTERS, filters_number);
 }
 
+/* qemu-user says at /proc/self/exe what the program is, and does not know the other name for that,
+ * where the kernel says what qemu is. */
+static bool is_emulated(void)
+{
+        char told[256] = { 0 }, seen[256] = { 0 };
+
+        if (!ARCH_EMULATION)
+                return false;
+        sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)"/proc/self/exe", (long)told, sizeof told, 0,
+                  0);
+        sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)"/proc/thread-self/exe", (long)seen,
+                  sizeof seen, 0, 0);
+        return memcmp(told, seen, sizeof told) != 0;
+}
+
 static bool start_tables(void)
 {
         return arena_commit(LEDGER_STRINGS, 1) &&
@@ -279,6 +294,7 @@ static bool start_recording(uint64_t mask)
         if (!INJECTED && agent.follow == FOLLOW_NONE && !(agent.flags & WIRE_F_ATTENDED) &&
             !hello_is_main(agent.socket))
                 return false;
+        agent.emulated = is_emulated();
         fd = arena_create();
         if (fd < 0)
                 return false;
@@ -382,6 +398,13 @@ void agent_stop(enum ledger_stop reason)
         *agent.gate = GATE_OFF;
 }
 
+/* In a child, where the kernel would have wiped the gate. */
+static void wipe_gate(void)
+{
+        if (*agent.gate == GATE_ON)
+                *agent.gate = GATE_ASLEEP;
+}
+
 /* glibc tells constructors what it will tell main(); in musl the environment is
  * where the program finds it. */
 __attribute__((constructor)) static void agent_constructor(int argc, char **argv, char **env)
@@ -389,6 +412,8 @@ __attribute__((constructor)) static void agent_constructor(int argc, char **argv
         (void)argc;
         (void)argv;
         agent_on();
+        if (agent.emulated && real.register_atfork)
+                real.register_atfork(NULL, NULL, wipe_gate, NULL);
         if (!real.gnu_get_libc_version)
                 env = environment_now();
         if (invited && env)

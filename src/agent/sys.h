@@ -29,6 +29,7 @@
 #define SYS_EACCES 13
 #define SYS_EFAULT 14
 #define SYS_ENOMEM 12
+#define SYS_EINVAL 22
 #define SYS_ENOSYS 38
 #define SYS_PAGE_LEAST 4096ul /* on any processor */
 #define SYS_PAGE (ARCH_PAGE ? ARCH_PAGE : sys_page_bytes)
@@ -122,9 +123,10 @@ static inline long sys_unmap(void *at, size_t size)
         return sys_call3(SYS_munmap, (long)at, (long)size, 0);
 }
 
+/* Nothing at all is as it should be; an emulator (qemu) would refuse it. */
 static inline long sys_protect(void *at, size_t size, int protection)
 {
-        return sys_call3(SYS_mprotect, (long)at, (long)size, protection);
+        return size ? sys_call3(SYS_mprotect, (long)at, (long)size, protection) : 0;
 }
 
 static inline long sys_advise(void *at, size_t size, int advice)

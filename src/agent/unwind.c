@@ -127,14 +127,20 @@ static bool step_by_any(struct thread *t, struct place *at)
         const struct object *o;
 
         at->cut = false;
-        at->object = object_find(code);
+        at->object = rule_object(pc, at->exact);
         o = object_open(at->object);
         if (!o)
                 at->object = OBJECT_NONE;
         if (o && object_shows(o, pc, pc + 16) && arch_is_sigreturn(pc))
                 return step_by_signal(t, at);
-        if (o && cfi_find(o, code, t->work))
+        /* What called another function has its own return address no longer in the register. */
+        if (o && cfi_find(o, code, t->work) &&
+            (at->exact || t->work->row.registers[ARCH_REG_RETURN].how != CFI_SAME))
                 return step_by_row(t, at);
+        /* Nobody called what returns to where a function begins: this is the end of a stack that
+         * was made so (makecontext). */
+        if (!ARCH_FAST_CAPTURE && o && !at->exact && cfi_find(o, pc, t->work))
+                return false;
         return step_by_base(t, at);
 }
 

@@ -51,6 +51,7 @@ static void verify_backtrace(struct thread *t, uint32_t frames, struct arch_stat
         static void **pcs;
         static uint32_t lock;
         uint64_t inside = t->inside;
+        bool cut;
         int count;
 
         if (!real.backtrace || __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
@@ -61,6 +62,8 @@ static void verify_backtrace(struct thread *t, uint32_t frames, struct arch_stat
                 t->inside = caller.sp; /* what backtrace() allocates is no event */
                 count = real.backtrace(pcs, BACKTRACE_MAX);
                 t->inside = inside;
+                if (!ARCH_FAST_CAPTURE) /* what it allocated was unwound, in the same room */
+                        frames = unwind_full(t, caller, &cut);
                 __atomic_add_fetch(&agent.head->verify_backtraces, 1, __ATOMIC_RELAXED);
                 if (!same_as_backtrace(pcs, count, t, frames))
                         __atomic_add_fetch(&agent.head->verify_backtrace_differences, 1,

@@ -169,26 +169,57 @@ static bool own_header(ElfW(Ehdr) *own)
         return good;
 }
 
+static uint64_t number(const uint8_t *p, unsigned bytes, bool big)
+{
+        uint64_t value = 0;
+
+        for (unsigned i = 0; i < bytes; i++)
+                value |= (uint64_t)p[i] << 8 * (big ? bytes - 1 - i : i);
+        return value;
+}
+
+/* The loader that a program of whatever processor names.  HEAD: its first bytes. */
+static void look_for_loader(int fd, const uint8_t *head, struct elf_facts *out)
+{
+        bool big = out->order == ELFDATA2MSB, wide = out->class_ == ELFCLASS64;
+        unsigned word = wide ? 8 : 4, size = wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+        uint64_t at = number(head + (wide ? 32 : 28), word, big), bytes;
+        uint64_t count = number(head + (wide ? 56 : 44), 2, big);
+        uint8_t p[sizeof(Elf64_Phdr)];
+
+        for (uint64_t i = 0; i < count && i < ELF_PHDRS_MAX && !out->has_interp; i++) {
+                if (!read_all(fd, p, size, at + i * size))
+                        return;
+                out->has_interp = number(p, 4, big) == PT_INTERP;
+                bytes = number(p + (wide ? 32 : 16), word, big);
+                if (out->has_interp && bytes < sizeof out->interp &&
+                    !read_all(fd, out->interp, bytes, number(p + (wide ? 8 : 4), word, big)))
+                        out->interp[0] = 0;
+        }
+}
+
 bool elf_look(int fd, struct elf_facts *out)
 {
         ElfW(Ehdr) head, own;
+        uint8_t first[sizeof(Elf64_Ehdr)] = { 0 };
         struct file f = { .fd = fd };
-        ssize_t got = pread(fd, &head, sizeof head, 0);
+        ssize_t got = pread(fd, first, sizeof first, 0);
 
         *out = (struct elf_facts){ 0 };
         if (got < 0)
                 return false;
+        memcpy(&head, first, sizeof head);
         if (got < EI_NIDENT + 4 || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
                 return true;
         out->is_elf = true;
         out->class_ = head.e_ident[EI_CLASS];
         out->order = head.e_ident[EI_DATA];
-        out->machine = out->order == ELFDATA2MSB
-                               ? (uint16_t)(((uint8_t *)&head)[18] << 8 | ((uint8_t *)&head)[19])
-                               : (uint16_t)(((uint8_t *)&head)[19] << 8 | ((uint8_t *)&head)[18]);
+        out->machine = (uint16_t)number(first + 18, 2, out->order == ELFDATA2MSB);
         out->foreign = own_header(&own) &&
                        (own.e_ident[EI_CLASS] != out->class_ ||
                         own.e_ident[EI_DATA] != out->order || own.e_machine != out->machine);
+        if (out->foreign)
+                look_for_loader(fd, first, out);
         if (out->foreign || got < (ssize_t)sizeof head || head.e_phentsize != sizeof *f.phdr)
                 return true;
         f.phdr_count = head.e_phnum < ELF_PHDRS_MAX ? head.e_phnum : ELF_PHDRS_MAX;

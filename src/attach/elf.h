@@ -13,10 +13,11 @@
 
 struct elf_facts {
         bool is_elf;
-        bool foreign; /* other class, byte order or machine than ours: nothing below is known */
+        bool foreign; /* other class, byte order or machine than ours: of what is below, its loader
+                       * is known */
         bool has_interp;   /* dynamically linked: a loader starts it */
         bool is_loader;    /* it is such a loader itself */
-        char interp[256];
+        char interp[256]; /* "" not known */
         const char *sanitizer; /* "AddressSanitizer", ...; NULL none */
         const char *allocator; /* whose malloc it may have: "glibc", "jemalloc", ...; NULL not
                                 * known */

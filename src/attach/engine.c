@@ -89,8 +89,13 @@ bool engine_choose(struct engine_choice *c, const char *path, const struct progr
         const char *why;
 
         c->why = NULL;
+        c->emulation = (struct emulation){ 0 };
         if (!program_look(path, &image, e))
                 return false;
+        if (image.facts.foreign && c->engine <= ENGINE_PRELOAD && !c->custom) {
+                c->engine = ENGINE_PRELOAD;
+                return emulator_find(&c->emulation, path, &image, e);
+        }
         c->go = !program_is_static(&image.facts) && is_go(image.file);
         if (c->engine == ENGINE_AUTO && program_is_static(&image.facts))
                 c->why = "it is statically linked";

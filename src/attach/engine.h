@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "attach/emulator.h"
 #include "attach/program.h"
 #include "base/err.h"
 
@@ -20,6 +21,8 @@ struct engine_choice {
         enum engine engine; /* in: what is wished; out: not ENGINE_AUTO */
         bool custom;        /* in: functions of its own are to be recorded (--hook) */
         bool go;            /* out: it has code of Go, whose heap nobody sees */
+        struct emulation emulation; /* out: how a program of another processor is run; to be
+                                     * freed */
         const char *why;    /* "it is statically linked"; NULL: the usual one, or it was wished */
 };
 

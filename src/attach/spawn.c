@@ -65,6 +65,17 @@ static char *find_library(const char *name, struct err *e)
         return agent;
 }
 
+char *spawn_find_foreign(const char *processor, struct err *e)
+{
+        struct str name = { 0 };
+        char *agent;
+
+        str_format(&name, "%s/" SPAWN_AGENT, processor);
+        agent = find_library(str_get(&name), e);
+        str_free(&name);
+        return agent;
+}
+
 char *spawn_find_agent(struct err *e)
 {
         return find_library(SPAWN_AGENT, e);
@@ -134,9 +145,10 @@ static char **make_environment(const struct spawn_request *r, const struct passw
                 count++;
         env = heap_zero(count + 8, sizeof *env);
         memcpy(env, environ, count * sizeof *env);
-        if (r->agent) {
+        if (r->agent && !r->emulated)
                 put_variable(env, &count, assignment("LD_PRELOAD", r->agent, preload),
                              "LD_PRELOAD");
+        if (r->agent) {
                 put_variable(env, &count, assignment(WIRE_SESSION_ENV, r->session, NULL),
                              WIRE_SESSION_ENV);
         }

@@ -27,6 +27,7 @@ struct spawn_request {
         const char *file;     /* from program_find() */
         char **argv;
         const char *agent;    /* from spawn_find_agent(); NULL: none is preloaded */
+        bool emulated;        /* FILE is an emulator, and ARGV tells it of the agent (emulator.h) */
         const char *session;  /* value of SEEP_SESSION */
         const char *user;     /* run as this user; NULL as ourselves */
         const struct spawn_signals *signals;
@@ -39,6 +40,9 @@ struct spawn_request {
 /* The agent's file: $SEEP_AGENT_DIR, beside this program (installed or in the build
  * tree).  The caller's to free(). */
 char *spawn_find_agent(struct err *e);
+
+/* The same for a program of another processor (emulator.h). */
+char *spawn_find_foreign(const char *processor, struct err *e);
 
 /* The same for what is written into processes that run: libseep-inject.so (inject.h). */
 char *spawn_find_image(struct err *e);

@@ -13,12 +13,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "attach/emulator.h"
 #include "attach/engine.h"
 #include "attach/freeze.h"
 #include "attach/patch.h"
 #include "attach/procfs.h"
 #include "attach/program.h"
 #include "attach/refusal.h"
+#include "attach/spawn.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/room.h"
@@ -163,7 +165,11 @@ static void check_program(struct doctor *d, const char *name)
         bool good = path && engine_choose(&choice, path, &user, &e);
         struct str says = { 0 };
 
-        str_text(&says, good ? RECORD_COST : e.text);
+        if (good && choice.emulation.by)
+                str_format(&says, "'seep record' works: it is a program of %s, which %s runs",
+                           choice.emulation.by->name, choice.emulation.runner);
+        else
+                str_text(&says, good ? RECORD_COST : e.text);
         if (good && choice.why)
                 str_format(&says, "; by injection, because %s", choice.why);
         tell_needed(d, "record", good, str_get(&says));
@@ -171,7 +177,35 @@ static void check_program(struct doctor *d, const char *name)
         if (good)
                 tell(d, "search", true,
                      "leaks are searched for at its end; while it runs by 'seep leaks PID'");
+        emulator_free(&choice.emulation);
         free(path);
+}
+
+/* ---- other processors ---- */
+
+static void check_agents(struct doctor *d)
+{
+        struct str says = { 0 };
+        struct err e = { 0 };
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < emulator_count; i++) {
+                char *agent = spawn_find_foreign(emulators[i].name, &e);
+                char *runner = agent ? program_find(emulators[i].runner, &e) : NULL;
+
+                if (agent)
+                        str_format(&says, "%s%s%s", count++ ? ", " : "", emulators[i].name,
+                                   runner ? "" : " (without qemu-user, which would run them)");
+                free(runner);
+                free(agent);
+        }
+        if (count)
+                str_text(&says, ": programs of other processors that can be recorded");
+        else
+                str_text(&says, "none for programs of other processors ('make agents' "
+                                "builds them)");
+        tell(d, "agents", true, str_get(&says));
+        str_free(&says);
 }
 
 /* ---- a process ---- */
@@ -260,6 +294,8 @@ static int examine(struct doctor *d, const char *operand)
         } else {
                 if (operand)
                         check_program(d, operand);
+                else
+                        check_agents(d);
                 check_disk(d);
                 check_memory(d, 0);
                 check_limits(d);

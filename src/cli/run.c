@@ -13,6 +13,7 @@
 #include "attach/engine.h"
 #include "attach/program.h"
 #include "attach/spawn.h"
+#include "base/heap.h"
 #include "base/io.h"
 #include "base/plain.h"
 #include "base/quantity.h"
@@ -177,7 +178,9 @@ static void observe(struct run *r, struct session *s, pid_t pid, struct session_
 static int run(struct run *r, const struct session_options *options, const char *file)
 {
         struct spawn_request request = { .file = file, .argv = r->program_argv,
-                                         .user = r->wishes->user };
+                                         .user = r->wishes->user,
+                                         .emulated = r->emulation.by };
+        char **emulated_argv = NULL;
         bool preloaded = options->carrier == &carrier_preload;
         struct session_end end;
         struct err e = { 0 };
@@ -192,7 +195,13 @@ static int run(struct run *r, const struct session_options *options, const char 
         if (!preloaded)
                 request.born = options->carrier->breakpoints ? session_trace : session_launch;
         request.context = s;
+        if (request.emulated && request.agent) {
+                emulated_argv = emulator_argv(&r->emulation, request.agent, file, request.argv);
+                request.file = r->emulation.runner;
+                request.argv = emulated_argv;
+        }
         pid = request.agent || !preloaded ? spawn_start(&request, &e) : -1;
+        free(emulated_argv);
         if (pid < 0) {
                 session_close(s);
                 return message_error(&e);
@@ -251,7 +260,17 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
         o->uid = user.uid;
         if (o->carrier->breakpoints)
                 return true;
-        if (!engine_choose(&choice, file, &user, e) || !(o->library = spawn_find_agent(e)))
+        if (!engine_choose(&choice, file, &user, e))
+                return false;
+        if (choice.emulation.by) {
+                r->emulation = choice.emulation;
+                o->library = heap_text(choice.emulation.agent);
+                snprintf(note, sizeof note, "a program of %s: run by %s", r->emulation.by->name,
+                         r->emulation.runner);
+                on_say(r, SESSION_DETAIL, note);
+                return true;
+        }
+        if (!(o->library = spawn_find_agent(e)))
                 return false;
         if (choice.go)
                 on_say(r, SESSION_ADVICE, "this is a Go program: what its C code allocates is "
@@ -300,6 +319,7 @@ int run_program(struct run *r)
         output_free(&output);
         free((char *)options.library);
         free((char *)options.image);
+        emulator_free(&r->emulation);
         free(file);
         return status;
 }

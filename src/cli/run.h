@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "attach/emulator.h"
 #include "cli/record.h"
 #include "cli/roster.h"
 #include "remote/server.h"
@@ -14,6 +15,7 @@
 struct run {
         const struct record *wishes;
         char **program_argv;
+        struct emulation emulation; /* how it is run if it is of another processor */
         struct push *push;    /* NULL: nothing is sent to a server */
         struct server *server; /* NULL: no other machine looks at it */
         struct roster roster; /* filled while recording; the caller's to free */

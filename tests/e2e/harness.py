@@ -13,6 +13,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
 BUILD = Path(os.environ.get("SEEP_BUILD", ROOT / "build"))
@@ -35,16 +37,42 @@ def clean_environment(extra=None):
     return env
 
 
+class Machine:
+    """A processor that programs are built for: its compilers, and what runs its programs here."""
+
+    def __init__(self, name, triplet, qemu, told=None):
+        self.name, self.gcc, self.gxx, self.qemu = name, f"{triplet}-gcc", f"{triplet}-g++", qemu
+        self.root, self.told = f"/usr/{triplet}", told or name
+
+    def compiler(self, cc):
+        if cc not in ("gcc", "g++"):
+            pytest.skip(f"no {cc} for {self.name}")
+        return self.gcc if cc == "gcc" else self.gxx
+
+    def runner(self, argv):
+        return [self.qemu, "-L", self.root, *map(str, argv)]
+
+
+MACHINES = {m.name: m for m in [
+    Machine("aarch64", "aarch64-linux-gnu", "qemu-aarch64"),
+    Machine("armhf", "arm-linux-gnueabihf", "qemu-arm", "arm"),
+    Machine("s390x", "s390x-linux-gnu", "qemu-s390x"),
+]}
+# make check-agents: the programs of all tests are those of this machine.  None: of the one that we run on.
+MACHINE = MACHINES.get(os.environ.get("SEEP_TEST_MACHINE"))
+
+
 class Compiler:
     """Builds programs once per session; a variant is named by its flags."""
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, folder, machine=MACHINE):
+        self.folder, self.machine = Path(folder), machine
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def build(self, source, *, cc=None, flags=PLAIN, more=(), libs=(), name=None):
         sources = [PROGRAMS / s for s in (source, *more)]
         cc = cc or ("g++" if source.endswith(".cpp") else "gcc")
+        cc = self.machine.compiler(cc) if self.machine else cc
         standard = "-std=c++17" if source.endswith(".cpp") else "-std=gnu11"
         command = [cc, standard, "-Wall", "-Wextra", f"-I{ROOT / 'include'}", *flags, *map(str, sources), "-pthread", *libs]
         heads = (*PROGRAMS.glob("*.h"), ROOT / "include" / "seep.h", ROOT / "src" / "ledger" / "ledger.h")
@@ -244,8 +272,8 @@ class Recording(Run):
 class Recorder:
     """Runs programs under the tool, each recording in a folder of its own."""
 
-    def __init__(self, folder):
-        self.base, self.count = Path(folder), 0
+    def __init__(self, folder, machine=MACHINE):
+        self.base, self.count, self.machine = Path(folder), 0, machine
 
     def folder(self):
         self.count += 1
@@ -254,6 +282,7 @@ class Recorder:
         return made
 
     def bare(self, *argv, **how):
+        argv = self.machine.runner(argv) if self.machine else argv
         return run(argv, folder=self.folder(), **how)
 
     def record(self, *argv, options=(), **how):

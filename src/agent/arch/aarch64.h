@@ -4,9 +4,9 @@
  *
  * Room:   inside; any context.  Included through arch.h only.
  *
- * Compiled by the lint, not run yet.  A function has its return address in x30 and saves it
- * anywhere in its frame: stacks are unwound with all registers.  Memory order: what x86-64 gives
- * for nothing (stores seen in order by other threads) has to be stated here.
+ * A function has its return address in x30 and saves it anywhere in its frame: stacks are unwound
+ * with all registers.  Memory order: what x86-64 gives for nothing (stores seen in order by other
+ * threads) has to be stated.
  */
 #ifndef SEEP_AGENT_ARCH_AARCH64_H
 #define SEEP_AGENT_ARCH_AARCH64_H
@@ -20,10 +20,12 @@
 #define ARCH_CODE_MAX 0xffffffffffffull
 #define ARCH_PAGE 0 /* 4, 16 or 64 KiB */
 #define ARCH_PAGE_MOST 65536ul
+#define ARCH_EMULATION 1
 
 #define ARCH_SYS_MMAP SYS_mmap
 #define ARCH_SYS_FTRUNCATE SYS_ftruncate
 #define ARCH_OFFSET(at) (long)(at), 0, 0
+#define ARCH_CLONE(flags) (flags), 0 /* flags and stack, in their order */
 
 #define ARCH_ACTION_BYTES 152
 #define ARCH_ACTION_FLAGS_AT 136

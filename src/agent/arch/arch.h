@@ -11,7 +11,8 @@
  *   ARCH_CODE_MAX              no code lies above this address
  *   ARCH_PAGE                  bytes of a page; 0: the kernel decides (sys_page_bytes).
  *                              ARCH_PAGE_MOST: no page is larger
- *   ARCH_SYS_*, ARCH_OFFSET    system calls whose names or arguments differ
+ *   ARCH_EMULATION             1: its programs may run on another processor, by qemu
+ *   ARCH_SYS_*, _OFFSET, _CLONE system calls whose names or arguments differ
  *   ARCH_ACTION_*              the C library's struct sigaction
  *   ARCH_HASH_WORD             the type of the words of DT_HASH
  *

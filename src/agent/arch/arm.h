@@ -20,11 +20,13 @@
 #define ARCH_CODE_MAX 0xffffefffull
 #define ARCH_PAGE 4096ul
 #define ARCH_PAGE_MOST 4096ul
+#define ARCH_EMULATION 1
 
 /* An offset takes two registers, the first of them an even one. */
 #define ARCH_SYS_MMAP SYS_mmap2
 #define ARCH_SYS_FTRUNCATE SYS_ftruncate64
 #define ARCH_OFFSET(at) 0, (long)(uint32_t)(at), (long)((uint64_t)(at) >> 32)
+#define ARCH_CLONE(flags) (flags), 0 /* flags and stack, in their order */
 
 #define ARCH_ACTION_BYTES 140
 #define ARCH_ACTION_FLAGS_AT 132

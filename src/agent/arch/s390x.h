@@ -19,10 +19,12 @@
 #define ARCH_CODE_MAX 0x7fffffffffffull
 #define ARCH_PAGE 4096ul
 #define ARCH_PAGE_MOST 4096ul
+#define ARCH_EMULATION 1
 
 #define ARCH_SYS_MMAP SYS_mmap
 #define ARCH_SYS_FTRUNCATE SYS_ftruncate
 #define ARCH_OFFSET(at) (long)(at), 0, 0
+#define ARCH_CLONE(flags) 0, (flags) /* flags and stack, in their order */
 
 #define ARCH_ACTION_BYTES 152
 #define ARCH_ACTION_FLAGS_AT 12 /* glibc's; musl has them at 136, as everywhere */

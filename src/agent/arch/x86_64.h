@@ -14,10 +14,12 @@
 #define ARCH_CODE_MAX 0x7fffffffffffull
 #define ARCH_PAGE 4096ul
 #define ARCH_PAGE_MOST 4096ul
+#define ARCH_EMULATION 0
 
 #define ARCH_SYS_MMAP SYS_mmap
 #define ARCH_SYS_FTRUNCATE SYS_ftruncate
 #define ARCH_OFFSET(at) (long)(at), 0, 0 /* an offset in a file, as arguments of a system call */
+#define ARCH_CLONE(flags) (flags), 0 /* flags and stack, in their order */
 
 /* Struct sigaction in glibc and musl alike; the handler is its first word. */
 #define ARCH_ACTION_BYTES 152

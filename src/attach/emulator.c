@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/emulator.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach/elf.h"
+#include "attach/spawn.h"
+#include "base/heap.h"
+#include "base/str.h"
+
+const struct emulator emulators[] = {
+        { EM_AARCH64, ELFCLASS64, ELFDATA2LSB, "aarch64", "qemu-aarch64", "/usr/aarch64-linux-gnu",
+          "arm64" },
+};
+const uint32_t emulator_count = sizeof emulators / sizeof *emulators;
+
+const struct emulator *emulator_of(const struct elf_facts *facts)
+{
+        for (uint32_t i = 0; i < emulator_count; i++)
+                if (emulators[i].machine == facts->machine &&
+                    emulators[i].class_ == facts->class_ && emulators[i].order == facts->order)
+                        return &emulators[i];
+        return NULL;
+}
+
+/* Below which root the loader is: that which the user named, this machine's, or that of the
+ * packages for cross compilers. */
+static bool find_root(struct emulation *m, const char *path, const char *loader, struct err *e)
+{
+        const char *named = getenv("QEMU_LD_PREFIX");
+        struct str there = { 0 };
+        bool good;
+
+        if (!loader[0])
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s is a statically linked program of %s: preloading has no effect "
+                               "on it, and nothing else works there", path, m->by->name);
+        if ((named && *named) || access(loader, F_OK) == 0)
+                return true;
+        str_format(&there, "%s%s", m->by->root, loader);
+        good = access(str_get(&there), F_OK) == 0;
+        str_free(&there);
+        m->root = m->by->root;
+        return good || err_set(e, ERR_EXIT_NOT_FOUND,
+                               "%s needs the loader %s of %s, which is neither there nor below %s: "
+                               "install libc6-%s-cross, or name the root of its system in "
+                               "QEMU_LD_PREFIX", path, loader, m->by->name, m->by->root,
+                               m->by->system);
+}
+
+bool emulator_find(struct emulation *out, const char *path, const struct program_image *image,
+                   struct err *e)
+{
+        const struct emulator *by = emulator_of(&image->facts);
+        struct err unused = { 0 };
+
+        *out = (struct emulation){ .by = by };
+        if (!by)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s is %s, and there is no agent for that processor", path,
+                               elf_kind_name(&image->facts));
+        if (strcmp(image->file, path) != 0)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s is a script for %s, which is %s: record that with the script as "
+                               "its argument", path, image->file, elf_kind_name(&image->facts));
+        if (!(out->agent = spawn_find_foreign(by->name, &unused)))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s is %s, and the agent for that is not installed: install the "
+                               "package seep-agent-%s, or build it with 'make agents'",
+                               path, elf_kind_name(&image->facts), by->system);
+        if (!(out->runner = program_find(by->runner, &unused)))
+                err_set(e, ERR_EXIT_CANNOT_TRACE,
+                        "%s is %s: to run it here, install the package qemu-user (%s is not in "
+                        "PATH)", path, elf_kind_name(&image->facts), by->runner);
+        if (out->runner && find_root(out, path, image->facts.interp, e))
+                return true;
+        emulator_free(out);
+        return false;
+}
+
+void emulator_free(struct emulation *m)
+{
+        free(m->runner);
+        free(m->agent);
+        free(m->preload);
+        *m = (struct emulation){ 0 };
+}
+
+char **emulator_argv(struct emulation *m, const char *agent, const char *file, char **argv)
+{
+        const char *own = getenv("LD_PRELOAD");
+        struct str preload = { 0 };
+        size_t count = 0, at = 0;
+        char **all;
+
+        str_format(&preload, "LD_PRELOAD=%s%s%s", agent, own ? ":" : "", own ? own : "");
+        m->preload = preload.data;
+        while (argv[count])
+                count++;
+        all = heap_zero(count + 8, sizeof *all);
+        all[at++] = m->runner;
+        all[at++] = "-0";
+        all[at++] = argv[0];
+        all[at++] = "-E";
+        all[at++] = m->preload;
+        if (m->root) {
+                all[at++] = "-L";
+                all[at++] = (char *)m->root;
+        }
+        all[at++] = (char *)file;
+        memcpy(all + at, argv + 1, (count - 1) * sizeof *all);
+        return all;
+}

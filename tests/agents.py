@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""make check-agents: tests of recording, each with programs of another processor that qemu runs.
+
+usage: agents.py [NAME...]     SEEP_BUILD names the build that has the tool
+"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+from harness import BUILD, MACHINES  # noqa: E402
+
+# What is about this machine: programs that a shell of this machine starts (the kernel would have to know qemu), limits and numbers of
+# a process that is qemu, too, children that the C library does not know of (qemu wipes nothing), and programs that run for minutes
+# there.
+LEFT_OUT = {
+    "entry_points": "clang",
+    "lifetimes": "same_address or limits or without_standard or under_stress",
+    "processes": "executed or named_pipe or system or shells or raw-clone or behind_the or exec_in_place or last_program or next_program or "
+                 "summary or others_are or helpers or loses_memory or resident",
+    "ledger": "none",
+    "invalid": "none",
+}
+
+
+def check(name):
+    print(f"== {name}", flush=True)
+    if subprocess.run([ROOT / "packaging" / "agents", BUILD, name]).returncode:
+        return False
+    good = True
+    for file, left_out in LEFT_OUT.items():
+        good &= subprocess.run([sys.executable, "-m", "pytest", "-q", ROOT / "tests" / "e2e" / f"test_{file}.py", "-k", f"not ({left_out})"],
+                               env={**os.environ, "SEEP_TEST_MACHINE": name}).returncode == 0
+    return good
+
+
+def main(names):
+    unknown = [name for name in names if name not in MACHINES]
+    if unknown:
+        sys.exit(f"agents.py: no such processor: {' '.join(unknown)} (there are {' '.join(MACHINES)})")
+    wrong = [name for name in names or MACHINES if not check(name)]
+    print(f"wrong: {' '.join(wrong)}" if wrong else "all as on this machine")
+    return 1 if wrong else 0
+
+
+sys.exit(main(sys.argv[1:]))

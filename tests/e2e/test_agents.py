@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Programs of other processors, run by qemu with the agent that is made for them: their recordings are as exact as those of this
+machine, and read here.  `make check-agents` runs more of the other tests with such programs."""
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness import (BUILD, DEADLINE, MACHINES, PLAIN, ROOT, SEEP, Compiler, Recorder, check_clean, check_sites, check_total,
+                     clean_environment, wait_until)
+from plain import seep
+
+NAMES = ["aarch64"]
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def machine(request):
+    found = MACHINES[request.param]
+    missing = [tool for tool in (found.gcc, found.gxx, found.qemu) if not shutil.which(tool)]
+    if missing:
+        pytest.skip(f"{' '.join(missing)} not installed (packaging/install-deps test agents)")
+    made = subprocess.run([ROOT / "packaging" / "agents", BUILD, found.name], capture_output=True, text=True, timeout=3 * DEADLINE)
+    assert made.returncode == 0, made.stderr
+    return found
+
+
+@pytest.fixture(scope="module")
+def compiler(machine, tmp_path_factory):
+    return Compiler(tmp_path_factory.mktemp(machine.name), machine)
+
+
+@pytest.fixture
+def recorder(machine, tmp_path):
+    return Recorder(tmp_path, machine)
+
+
+@pytest.fixture(scope="module")
+def plugs(compiler):
+    return [compiler.library("plug.c", flags=(*PLAIN, f"-DPLUG={x}"), name=f"libplug_{x}.so") for x in "ab"]
+
+
+@pytest.mark.parametrize("source", ["entry_points.c", "operators.cpp"])
+def test_every_function_is_counted_with_its_kind_for_its_caller(compiler, recorder, source):
+    program = compiler.build(source)
+    bare, seen = recorder.bare(program), recorder.record(program)
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
+    check_sites(seen.truth, seen.profile)
+    check_total(seen.truth, seen.profile.own(program))
+    assert seen.truth.kinds
+    assert {f: seen.profile.kinds_of(f) for f in seen.truth.kinds} == {f: {k} for f, k in seen.truth.kinds.items()}
+    check_clean(seen.profile)
+
+
+def test_every_stack_equals_that_of_backtrace(compiler, recorder, plugs):
+    """Threads, exceptions, jumps, signals on both stacks, coroutines, libraries that come and go."""
+    program = compiler.build("stress.cpp", flags=("-O2", "-g"))
+    seen = recorder.record(program, 800, 2, *plugs, env={"SEEP_TEST_VERIFY": "1"})
+    totals = seen.profile.totals
+    assert (seen.stdout, seen.status) == (b"done\n", 0)
+    assert (totals["verify_differences"], totals["verify_backtrace_differences"], totals["lost_events"]) == (0, 0, 0)
+    assert totals["verify_captures"] > 1000 and totals["verify_backtraces"] > 10
+    assert totals["truncated_stacks"] == 0
+
+
+def test_what_signal_handlers_do_is_exact(compiler, recorder):
+    seen = recorder.record(compiler.build("signals.c"))
+    assert seen.status == 0
+    check_sites(seen.truth, seen.profile, peak=False, temporary=False)
+    made = [s for s in seen.profile.json["sites"] if s["kind"] == "mmap" and "handler_mapping" in seen.profile.names(s["stack"])]
+    assert sum(s["live_bytes"] for s in made) == seen.truth.facts["mapped"]
+    assert all(seen.profile.names(s["stack"])[-1] == "_start" for s in made)
+    check_clean(seen.profile)
+
+
+@pytest.mark.parametrize("follow", ["exec", "all"])
+def test_a_forked_child_is_left_alone_or_has_a_recording_of_its_own(compiler, recorder, follow):
+    seen = recorder.record(compiler.build("children.c"), "fork", options=[f"--follow={follow}"])
+    check_sites(seen.truth, seen.profile)
+    check_clean(seen.profile)
+    found = {p.json["pid"] for p in seen.profiles()}
+    assert found == {seen.profile.json["pid"], *({c["pid"] for c in seen.truth.children} if follow == "all" else ())}
+
+
+@pytest.mark.parametrize("way", ["kill", "segv", "thread_exit"])
+def test_however_it_ends_the_recording_is_complete(compiler, recorder, way):
+    program = compiler.build("endings.c")
+    bare, seen = recorder.bare(program, way), recorder.record(program, way)
+    assert seen.status == bare.status
+    check_sites(seen.truth, seen.profile)
+
+
+def test_the_recording_tells_its_machine_and_its_words(compiler, machine, recorder):
+    seen = recorder.record(compiler.build("realloc_forms.c"))
+    says = seep("info", seen.folder / "out.seep").stdout.decode()
+    assert re.search(rf"^  process .*, {machine.told}$", says, re.M), says
+
+
+def test_the_library_alone_writes_its_report(compiler, machine, recorder):
+    """As a user of qemu would do it, without seep record."""
+    program, folder = compiler.build("depth8.c"), recorder.folder()
+    agent = BUILD / "src" / "agent" / machine.name / "libseep.so"
+    done = subprocess.run([machine.qemu, "-L", machine.root, "-E", f"LD_PRELOAD={agent}", program, "64"], cwd=folder, timeout=DEADLINE,
+                          env=clean_environment(), capture_output=True)
+    assert done.returncode == 0, done.stderr
+    (log,) = wait_until(lambda: list(folder.glob("*.memlog")), "a report")
+    assert re.search(r"depth8\.c:\d+", log.read_text())
+
+
+def test_doctor_knows_the_agent(machine, compiler):
+    done = seep("doctor", "--json", compiler.build("realloc_forms.c"))
+    checks = {c["check"]: c for c in json.loads(done.stdout)["checks"]}
+    assert checks["record"]["good"] and machine.qemu in checks["record"]["says"]
+    checks = {c["check"]: c for c in json.loads(seep("doctor", "--json").stdout)["checks"]}
+    assert machine.name in checks["agents"]["says"]
+
+
+def test_what_is_missing_is_named(machine, compiler, tmp_path):
+    program = compiler.build("realloc_forms.c")
+    env = clean_environment()
+    (tmp_path / "libseep.so").symlink_to(BUILD / "src" / "agent" / "libseep.so")
+    none = subprocess.run([SEEP, "record", program], env={**env, "SEEP_AGENT_DIR": str(tmp_path)}, capture_output=True, text=True)
+    assert none.returncode == 3 and "package seep-agent-" in none.stderr
+    none = subprocess.run([SEEP, "record", program], env={**env, "PATH": str(tmp_path)}, capture_output=True, text=True)
+    assert none.returncode == 3 and "package qemu-user" in none.stderr
