@@ -22,6 +22,7 @@
         X(sampling, "recording a sample of blocks: for production, and for servers") \
         X(symbols, "where names and lines come from, and what to do without")        \
         X(formats, "the files and what reads them")                                  \
+        X(recipes, "services, containers, cron jobs, gdb and perf")                  \
         X(config, "default options in files")
 
 struct topic {
