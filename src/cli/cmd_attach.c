@@ -17,7 +17,7 @@ static int say_help(void)
                 "Record a process that is running already, from now on until it ends, Ctrl-C,\n"
                 "--duration or 'seep detach PID'; then the process goes on as before. Blocks that\n"
                 "are older than that are in no count; the search for leaks finds them by a walk\n"
-                "through the heap (glibc).\n\n",
+                "through the heap (glibc, musl).\n\n",
                 "\nExit status: 0 done, 2 usage error, 3 cannot be recorded.\n");
 }
 

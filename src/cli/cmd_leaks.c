@@ -119,8 +119,8 @@ static int say_help(void)
                 "stack, largest first, and its invalid frees. FILE is a recording (the newest\n"
                 "*.seep here), searched when its program ended. A process that is being recorded\n"
                 "is searched now; PID is its own, or that of the seep that started it. Of any\n"
-                "other process the blocks that glibc's malloc has are searched, without stacks,\n"
-                "and so are core files.\n",
+                "other process the blocks that malloc of glibc or musl has are searched, without\n"
+                "stacks, and so are core files.\n",
                 "\nexamples:\n"
                 "  seep leaks                               the newest recording here\n"
                 "  seep leaks --blocks -n 5 run.seep        five blocks, with their first bytes\n"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "allocator/glibc.h"
+#include "allocator/musl.h"
 #include "attach/elf.h"
 #include "attach/mappings.h"
 #include "base/heap.h"
@@ -37,7 +38,8 @@ static bool is_libc(const struct profile *p, const struct profile_module *m)
         const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
 
         return strncmp(name, "libc.so.6", 9) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
-               strncmp(name, "libc_malloc_debug", 17) == 0 || strcmp(m->path, p->meta.exe) == 0;
+               strncmp(name, "libc_malloc_debug", 17) == 0 || strcmp(name, "libc.so") == 0 ||
+               strncmp(name, "ld-musl", 7) == 0 || strcmp(m->path, p->meta.exe) == 0;
 }
 
 /* Whose malloc the program at PATH has, as far as its file tells; NULL unknown. */
@@ -54,8 +56,6 @@ static const char *file_allocator(const struct freeze *f, const char *path)
         if (!elf_look(fd, &facts))
                 facts.allocator = NULL;
         close(fd);
-        if (strstr(facts.interp, "ld-musl"))
-                return "musl's malloc";
         return facts.sanitizer ? facts.sanitizer : facts.allocator;
 }
 
@@ -165,15 +165,15 @@ static bool refuse(const struct look *l, struct err *e)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "its memory comes from %s (%s), whose blocks cannot be listed from "
                                "outside; only those "
-                               "of glibc's malloc can. Start it with 'seep record', which sees "
+                               "of malloc of glibc and musl can. Start it with 'seep record', which sees "
                                "every allocation",
                                name, p->modules[other].path);
         if (!has_libc(p))
                 return err_set(
                         e, ERR_EXIT_CANNOT_TRACE,
-                        "there is no glibc malloc in %s: it is statically linked with another C "
-                        "library, or has "
-                        "an allocator of its own, whose blocks cannot be listed from outside",
+                        "there is no malloc of glibc or musl in %s: it is statically linked with "
+                        "another C library, or has an allocator of its own, whose blocks cannot "
+                        "be listed from outside",
                         p->meta.exe);
         for (uint32_t i = 0; i < l->data_count; i++)
                 if (!is_readable(l->f, &l->data[i]))
@@ -184,32 +184,53 @@ static bool refuse(const struct look *l, struct err *e)
         return true; /* malloc was never called */
 }
 
+/* false: malloc is not glibc's, or was never called. */
+static bool walk_glibc(struct heap_walk *w, const struct look *l)
+{
+        struct glibc_blocks b = { 0 };
+        bool found;
+
+        glibc_find(&b, &(struct glibc_input){ .memory = l->memory,
+                                              .maps = &l->maps,
+                                              .data = l->data,
+                                              .data_count = l->data_count,
+                                              .tls = l->tls_ranges,
+                                              .tls_count = l->tls_count });
+        found = b.arenas != 0;
+        if (found) {
+                *w = (struct heap_walk){ b.at, b.count, b.own, b.own_count, b.arena, "" };
+                memcpy(w->trouble, b.trouble, sizeof w->trouble);
+                b.at = b.own = NULL;
+        }
+        glibc_blocks_free(&b);
+        return found;
+}
+
+static bool walk_musl(struct heap_walk *w, const struct look *l)
+{
+        struct musl_blocks b = { 0 };
+        bool found;
+
+        musl_find(&b, &(struct musl_input){ l->memory, l->data, l->data_count });
+        found = b.context != 0;
+        if (found) {
+                *w = (struct heap_walk){ b.at, b.count, b.own, b.own_count, b.context, "" };
+                memcpy(w->trouble, b.trouble, sizeof w->trouble);
+                b.at = b.own = NULL;
+        }
+        musl_blocks_free(&b);
+        return found;
+}
+
 bool heap_walk(struct heap_walk *w, const struct freeze *f, const struct profile *p, struct err *e)
 {
         struct look l = { .f = f, .p = p, .memory = heap_walk_memory(f) };
-        struct glibc_blocks b = { 0 };
         bool good;
 
         *w = (struct heap_walk){ 0 };
         look_open(&l);
-        glibc_find(&b, &(struct glibc_input){ .memory = l.memory,
-                                              .maps = &l.maps,
-                                              .data = l.data,
-                                              .data_count = l.data_count,
-                                              .tls = l.tls_ranges,
-                                              .tls_count = l.tls_count });
-        good = b.arenas || refuse(&l, e);
-        if (good) {
-                *w = (struct heap_walk){ .at = b.at,
-                                         .count = b.count,
-                                         .own = b.own,
-                                         .own_count = b.own_count,
-                                         .malloc_at = b.arena };
-                memcpy(w->trouble, b.trouble, sizeof w->trouble);
-                b.at = b.own = NULL;
-        }
+        good = walk_glibc(w, &l) || walk_musl(w, &l) || refuse(&l, e);
         look_close(&l);
-        glibc_blocks_free(&b);
         return good;
 }
 

@@ -22,8 +22,8 @@ bool older_walk(struct older *o, const struct freeze *f, struct err *e)
 /* Whether a list has a block in R; pools are carved from blocks. */
 static bool has_block(const struct scan_entries *e, const struct search_range *r)
 {
-        for (uint64_t i = scan_entries_find(e, r->start); i < e->count && e->at[i].address < r->end;
-             i++)
+        for (uint64_t i = scan_entries_find(e, r->start);
+             i < e->count && (e->at[i].address < r->end || e->at[i].address == r->start); i++)
                 if (!(e->at[i].flags & SCAN_ENTRY_POOL))
                         return true;
         return false;

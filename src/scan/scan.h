@@ -60,7 +60,7 @@ struct scan_target {
         uint64_t lost_count;
 };
 
-/* The same of T: its blocks are those that glibc's malloc has (allocator/glibc.h).  P is
+/* The same of T: its blocks are those that its malloc has (scan/heap_walk.h).  P is
  * empty; or, with a core, what was recorded of that process: blocks at the same
  * addresses keep their stacks. */
 bool scan_unrecorded(const struct scan_target *t, struct profile *p, struct err *e);

@@ -153,7 +153,9 @@ static void holes(void)
         end = (char *)(((uintptr_t)end + 4095) & ~(uintptr_t)4095);
         mmap(end, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         plain(3000, 60000);
+#ifdef M_TOP_PAD /* musl has none of these */
         mallopt(M_TOP_PAD, 0);
+#endif
         plain(2000, 60000);
 }
 
@@ -162,9 +164,13 @@ static void trim(void)
         plain(2000, 20000);
         for (int i = count; i > 100; i--)
                 drop(i - 1);
+#ifdef M_MXFAST
         malloc_trim(0);
+#endif
         plain(300, 2000);
+#ifdef M_MXFAST
         mallopt(M_MXFAST, 160);
+#endif
         plain(500, 300);
 }
 

@@ -79,6 +79,7 @@ int main(int argc, char **argv)
         count = argc > 1 ? atoi(argv[1]) / 4 * 4 : 0;
         if (count <= 0 || count > MOST)
                 truth_die("older: how many?\n");
+        free(leak_blank(malloc(64), 64)); /* static musl has another malloc for who never frees */
         table = leak_blank(malloc(sizeof *table), sizeof *table);
         get_all(0);
         keep_old(1);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "allocator/musl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+#define PAGE 4096u
+#define UNIT 16u            /* sizes and places of slots are multiples of it */
+#define SLOT_END 4u         /* bytes at the end of a slot that are the next one's */
+#define DATA_MOST (64u << 20) /* of a static program, too */
+#define AREAS_MOST 65536u
+#define METAS_MOST ((PAGE - 24u) / 40u)
+
+/* As they are in memory, on 64-bit processors. */
+struct meta {
+        uint64_t previous, next, group;
+        uint32_t available, freed; /* by slot: bits */
+        uint64_t word; /* last slot: 5 bits, freeable: 1, class: 6, pages of a mapping: the rest */
+};
+struct area {
+        uint64_t check, next;
+        int32_t count, padding;
+        struct meta metas[METAS_MOST];
+};
+
+#define META_LAST(m) ((uint32_t)((m)->word & 31u))
+#define META_CLASS(m) ((uint32_t)((m)->word >> 6 & 63u))
+#define META_PAGES(m) ((m)->word >> 12)
+
+/* In units, by class. */
+static const uint16_t classes[48] = {
+        1,   2,   3,   4,   5,    6,    7,    8,    9,    10,   12,   15,   18,   20,   25,   31,
+        36,  42,  50,  63,  72,   84,   102,  127,  146,  170,  204,  255,  292,  340,  409,  511,
+        584, 682, 818, 1023, 1169, 1364, 1637, 2047, 2340, 2730, 3276, 4095, 4680, 5460, 6552, 8191
+};
+
+struct walk {
+        const struct musl_input *in;
+        struct musl_blocks *out;
+};
+
+static bool read_at(const struct walk *w, uint64_t at, void *to, size_t bytes)
+{
+        return w->in->memory.read(w->in->memory.context, at, to, bytes) == bytes;
+}
+
+static void add(struct search_range **list, uint64_t count, uint64_t start, uint64_t end)
+{
+        *list = heap_next(*list, count, sizeof **list);
+        (*list)[count] = (struct search_range){ start, end };
+}
+
+static void trouble(const struct walk *w, uint64_t at, const char *what)
+{
+        if (!w->out->trouble[0])
+                snprintf(w->out->trouble, sizeof w->out->trouble,
+                         "the heap cannot be walked to its end: 0x%llx is no %s of malloc",
+                         (unsigned long long)at, what);
+}
+
+/* ---- slots ---- */
+
+/* The slot from START to END: the block in it, unless it holds a group. */
+static void take_slot(const struct walk *w, uint64_t start, uint64_t end)
+{
+        uint8_t head[4], tail[4];
+        uint64_t block = start, size;
+        uint32_t spare, far;
+
+        if (!read_at(w, start - 4, head, sizeof head)) {
+                trouble(w, start, "slot");
+                return;
+        }
+        if (head[1] >> 5 == 7) { /* it begins further inside */
+                block += UNIT * (uint64_t)(head[2] | head[3] << 8);
+                if (block >= end || !read_at(w, block - 4, head, sizeof head)) {
+                        trouble(w, start, "slot");
+                        return;
+                }
+        }
+        spare = head[1] >> 5;
+        if (spare == 6)
+                return;
+        if (spare == 5 && read_at(w, end - 4, tail, sizeof tail)) {
+                memcpy(&far, tail, sizeof far);
+                spare = far;
+        }
+        size = end - block;
+        if (spare > size) {
+                trouble(w, block, "block");
+                return;
+        }
+        add(&w->out->at, w->out->count, block, end - spare);
+        w->out->count++;
+}
+
+/* ---- groups ---- */
+
+static void take_group(const struct walk *w, uint64_t at, const struct meta *m)
+{
+        uint64_t back, pages = META_PAGES(m), storage = m->group + UNIT;
+        bool mapped = !META_LAST(m) && pages;
+        uint64_t stride = mapped                      ? pages * PAGE - UNIT
+                          : META_CLASS(m) < 48 ? UNIT * (uint64_t)classes[META_CLASS(m)]
+                                                      : 0;
+
+        if (!read_at(w, m->group, &back, sizeof back) || back != at || !stride ||
+            m->group % UNIT || pages > UINT64_MAX / PAGE / 2) {
+                trouble(w, m->group, "group");
+                return;
+        }
+        add(&w->out->own, w->out->own_count, m->group,
+            pages ? m->group + pages * PAGE : storage + stride * (META_LAST(m) + 1ull));
+        w->out->own_count++;
+        for (uint32_t i = 0; i <= META_LAST(m); i++)
+                if (!((m->available | m->freed) >> i & 1))
+                        take_slot(w, storage + stride * i, storage + stride * (i + 1) - SLOT_END);
+}
+
+static void walk_areas(struct walk *w, uint64_t secret, uint64_t at)
+{
+        struct area *a = heap_zero(1, sizeof *a);
+
+        for (uint32_t steps = 0; at && steps < AREAS_MOST; steps++, at = a->next) {
+                if (at % PAGE || !read_at(w, at, a, sizeof *a) || a->check != secret ||
+                    a->count < 0 || (uint32_t)a->count > METAS_MOST) {
+                        trouble(w, at, "page of descriptors");
+                        break;
+                }
+                add(&w->out->own, w->out->own_count, at, at + PAGE);
+                w->out->own_count++;
+                for (int32_t i = 0; i < a->count; i++)
+                        if (a->metas[i].group)
+                                take_group(w, at + 24 + 40ull * (uint32_t)i, &a->metas[i]);
+        }
+        free(a);
+}
+
+/* ---- the context ---- */
+
+/* Words from the secret to the pointer to the first area, without and with a page size. */
+static const uint32_t heads[] = { 7, 8 };
+
+/* Where in WORDS a context may begin: the secret that it has is where it says that the first area
+ * is. */
+static bool is_context(const struct walk *w, const uint64_t *words, uint64_t *area)
+{
+        for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+                uint64_t check;
+
+                *area = words[heads[i]];
+                if (words[0] && *area && *area % PAGE == 0 &&
+                    read_at(w, *area, &check, sizeof check) && check == words[0])
+                        return true;
+        }
+        return false;
+}
+
+static void find_context(struct walk *w, const struct search_range *data)
+{
+        uint64_t bytes = data->end - data->start, area;
+        uint64_t *words;
+        size_t count;
+
+        if (bytes > DATA_MOST)
+                return;
+        words = heap_zero(bytes / 8 + 1, sizeof *words);
+        count = w->in->memory.read(w->in->memory.context, data->start, words, bytes) / 8;
+        for (size_t i = 0; i + 10 < count && !w->out->context; i++)
+                if (is_context(w, words + i, &area)) {
+                        w->out->context = data->start + 8 * i;
+                        walk_areas(w, words[i], area);
+                }
+        free(words);
+}
+
+/* ---- all of it ---- */
+
+static int by_start(const void *a, const void *b)
+{
+        const struct search_range *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
+void musl_find(struct musl_blocks *b, const struct musl_input *in)
+{
+        struct walk w = { in, b };
+
+        *b = (struct musl_blocks){ 0 };
+        for (uint32_t i = 0; i < in->data_count && !b->context; i++)
+                find_context(&w, &in->data[i]);
+        if (b->count)
+                qsort(b->at, b->count, sizeof *b->at, by_start);
+        if (b->own_count)
+                qsort(b->own, b->own_count, sizeof *b->own, by_start);
+}
+
+void musl_blocks_free(struct musl_blocks *b)
+{
+        free(b->at);
+        free(b->own);
+        *b = (struct musl_blocks){ 0 };
+}
