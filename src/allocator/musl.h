@@ -8,8 +8,8 @@
  *
  * What it writes, and how it is found:
  *
- *     context     in the data of libc: a secret, and where the first meta area is, which begins with
- *                 the same secret.
+ *     context     in the data of libc: a secret, and where the first meta area is, which begins
+ *                 with the same secret.
  *     meta areas  pages of their own, a list: each has descriptors of groups.
  *     groups      slots of one size behind each other, or one slot that is a mapping.  Bits of the
  *                 descriptor say which are free.  A group may lie in a slot of a larger one, which

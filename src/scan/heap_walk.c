@@ -164,9 +164,8 @@ static bool refuse(const struct look *l, struct err *e)
         if (other != PROFILE_NO_MODULE)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "its memory comes from %s (%s), whose blocks cannot be listed from "
-                               "outside; only those "
-                               "of malloc of glibc and musl can. Start it with 'seep record', which sees "
-                               "every allocation",
+                               "outside; only those of malloc of glibc and musl can. Start it with "
+                               "'seep record', which sees every allocation",
                                name, p->modules[other].path);
         if (!has_libc(p))
                 return err_set(
