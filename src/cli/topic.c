@@ -403,7 +403,7 @@ static const char signal_text[] =
         "  SEEP_OPTIONS=\"--signal=RTMIN+3\"   another signal\n"
         "  SEEP_OPTIONS=\"--signal=none\"      none\n"
         "  SEEP_OPTIONS=\"--follow=all\"       forked children too, such as a daemon\n"
-        "  SEEP_OPTIONS=\"-o run.seep\"        a recording as well, as 'seep record' makes it\n"
+        "  SEEP_OPTIONS=\"-o run.seep\"        a recording as well\n"
         "\n"
         "A daemon that forks and lets its parent exit is such a child: without\n"
         "--follow=all only the parent is recorded, and the signal has its usual effect on\n"
