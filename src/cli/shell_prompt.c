@@ -65,10 +65,12 @@ enum shell_edited shell_edit_wait(void)
         }
 }
 
-static void do_line(struct shell *s, struct shell_editor *editor, const struct str *line)
+static void do_line(struct shell *s, struct shell_editor *editor, struct str *line)
 {
         bool worked;
 
+        while (line->length && strchr(" \t", line->data[line->length - 1]))
+                line->data[--line->length] = 0; /* a completed word has a space behind it */
         if (line->length >= SHELL_LINE_MAX || memchr(str_get(line), 0, line->length)) {
                 message("that is no command: %s", line->length >= SHELL_LINE_MAX
                                                           ? "it is longer than 1 MiB"
