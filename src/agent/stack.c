@@ -37,7 +37,8 @@
  *
  * Two shortcuts lie before the walk.  stack_again() (stack.h): the same place as the last time, all
  * words compared.  Segments: the fresh frames of a stack seen before, with their words and the kept
- * frame that they join; after two stacks the forecast says which segment will probably come next.
+ * frame that they join; after two stacks and for a caller at this place the forecast says which
+ * segment it will probably be.
  * A walk asks again on its way: after two frames for the segment that these two led to the last
  * time, after five for the one that these five did.  A shortcut only chooses what is compared
  * first; a wrong guess costs time, never truth.
@@ -403,7 +404,7 @@ static inline void segment_follow(struct thread *t, struct segment *g)
 {
         uint32_t number = (uint32_t)(g - t->segments);
 
-        t->forecast[t->history] = (uint16_t)number;
+        *t->expected = (uint16_t)number;
         t->history = (t->history << 5 ^ number * 37) & ((1u << FORECAST_BITS) - 1);
         t->segment = g;
 }
@@ -561,10 +562,13 @@ static inline void prepare(struct thread *t)
 
 uint64_t stack_capture(struct thread *t, const struct arch_state *caller)
 {
-        struct segment *g = &t->segments[t->forecast[t->history]];
         struct asked asked = { NULL, NULL };
+        struct segment *g;
         uint64_t hash;
 
+        t->expected = &t->forecast[t->history ^ rule_hash((caller->sp << 7) + caller->pc,
+                                                          FORECAST_BITS)];
+        g = &t->segments[*t->expected];
         prepare(t);
         if (g->pc == caller->pc && segment_matches(t, g, caller))
                 return segment_take(t, g);

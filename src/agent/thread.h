@@ -45,8 +45,8 @@ struct memo {
 
 /* The inner end of a stack seen before: the words that lead from its innermost frame to a
  * frame that was kept then.  When they are unchanged and that frame is still kept, nothing
- * needs unwinding.  328 bytes. */
-#define SEGMENT_CHECKS 15
+ * needs unwinding.  584 bytes, of which mostly the first few are used. */
+#define SEGMENT_CHECKS 31
 
 struct segment {
         uint64_t pc, sp, base; /* the innermost frame */
@@ -63,7 +63,8 @@ struct segment {
 
 #define SEGMENT_BITS 9
 
-/* Which segment came after the last two, the last time: programs repeat themselves. */
+/* Which segment came after the last two for a caller at this place, with this stack pointer, the
+ * last time: programs repeat themselves. */
 #define FORECAST_BITS 11
 
 /* Which segment a walk ended in whose two innermost frames were these, the last time. */
@@ -125,6 +126,7 @@ struct thread {
         struct recent *recent;
         struct segment *segments;
         uint16_t *forecast, *near;
+        uint16_t *expected; /* of the forecast, for the capture that is under way */
         uint32_t history; /* the last two segments, mixed */
         struct cfi_work *work;
         uint64_t reach_low, reach_high; /* the stack that is readable for sure, around
