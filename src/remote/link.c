@@ -20,6 +20,7 @@
 #define LINK_BYTES_MAX (4ull << 30) /* of one recording */
 #define LINK_PROCESSES_MAX 16384u
 #define LINK_STEP_MS 100
+#define LINK_LIST_MS 12000u
 #define LINK_NAMES_MAX 100 /* for a report whose name is taken */
 
 /* ---- the link ---- */
@@ -209,10 +210,13 @@ bool link_memory(struct link_connection *c, const struct link_range *range, stru
 
 /* ---- the list ---- */
 
-/* false: STOP. */
+/* A target answers after some seconds, whether there is news or not.  false: STOP. */
 static bool await_list(struct link_connection *c, const volatile sig_atomic_t *stop)
 {
-        while (stop && !*stop && channel_poll(&c->channel, LINK_STEP_MS) == 0)
+        uint64_t end_ns = clock_now_ns() + LINK_LIST_MS * 1000000ull;
+
+        while (stop && !*stop && clock_now_ns() < end_ns &&
+               channel_poll(&c->channel, LINK_STEP_MS) == 0)
                 ;
         return !stop || !*stop;
 }

@@ -94,10 +94,10 @@ def dial(where):
 class Target(Started):
     """`seep serve` with a program; WHERE it says that it listens."""
 
-    def __init__(self, folder, *argv, listen=None, options=(), env=None):
+    def __init__(self, folder, *argv, listen=None, options=(), within=()):
         (folder / "tmp").mkdir(exist_ok=True)
-        super().__init__(folder, SEEP, "serve", "--listen", listen or folder / "s", *options, *(("--", *argv) if argv else ()), library=None,
-                         env={"TMPDIR": str(folder / "tmp"), **(env or {})})
+        super().__init__(folder, *within, SEEP, "serve", "--listen", listen or folder / "s", *options, *(("--", *argv) if argv else ()), library=None,
+                         env={"TMPDIR": str(folder / "tmp")})
         said = wait_until(lambda: b"serving: " in self.stderr() and self.stderr(), "it serves", process=self.process).decode()
         self.where = said.split("serving: 'seep connect ")[1].split("'")[0].split()[0]
 
@@ -692,10 +692,63 @@ def test_when_the_target_is_killed_the_host_says_so(steps, recorder):
         program = target.program()
         target.process.kill()
         target.process.wait()
+        assert b"trying again" in host.stderr.readline()
+        host.send_signal(signal.SIGINT)  # no need to wait for the end of its patience
         said = host.communicate(timeout=DEADLINE)[1].decode()
-        assert host.returncode == 3 and "trying again" in said and "nobody can be reached" in said
+        assert host.returncode == 3 and "nobody can be reached" in said
         assert not (folder / "far.seep").exists() or not (folder / "far.seep").stat().st_size
         os.kill(program, signal.SIGKILL)
+
+
+@pytest.fixture
+def two_machines():
+    """Two network namespaces with a link between them, as words in front of a command each, and a way to switch the link."""
+    names = [f"seep-{os.getpid()}-{i}" for i in (1, 2)]
+
+    def ip(*words):
+        return subprocess.run(["ip", *words], capture_output=True, text=True)
+    if os.geteuid() != 0 or not shutil.which("ip"):
+        pytest.skip("network namespaces need root, and ip of iproute2")
+    try:
+        steps = [["netns", "add", n] for n in names]
+        steps.append(["-n", names[0], "link", "add", "v0", "type", "veth", "peer", "name", "v0", "netns", names[1]])
+        for i, n in enumerate(names):
+            steps += [["-n", n, "addr", "add", f"10.77.0.{i + 1}/24", "dev", "v0"], ["-n", n, "link", "set", "v0", "up"],
+                      ["-n", n, "link", "set", "lo", "up"]]
+        for words in steps:
+            done = ip(*words)
+            if done.returncode:
+                pytest.skip(f"no network namespace can be made here: {done.stderr.strip()}")
+        yield [["ip", "netns", "exec", n] for n in names], lambda state: ip("-n", names[0], "link", "set", "v0", state)
+    finally:
+        for n in names:
+            ip("netns", "del", n)
+
+
+def test_a_link_that_was_down_loses_nothing(steps, recorder, token, two_machines):
+    """The host notices, both go on, and the host comes back by itself."""
+    (there, here), link = two_machines
+    folder = recorder.folder()
+    with Target(folder, steps, "+red:5:100", "ready", "wait", "+green:7:10", "ready", "wait", within=there, listen="10.77.0.1:0",
+                options=("--token-file", token)) as target:
+        target.said(b"ready\n")
+        with open(folder / "host", "wb") as out:
+            host = subprocess.Popen([*here, SEEP, "connect", target.where, "--token-file", token, "-o", folder / "far.seep"],
+                                    env=clean_environment(), stderr=out)
+        said = folder / "host"
+        wait_until(lambda: "connected to" in said.read_text(), "it is connected", process=host)
+        link("down")
+        target.say()
+        target.said(b"ready\n", 2)
+        wait_until(lambda: "trying again" in said.read_text(), "the host notices", process=host)
+        link("up")
+        wait_until(lambda: "connected to 10.77.0.1" in said.read_text().split("trying again")[1], "it is back", process=host)
+        target.say()
+        assert host.wait(DEADLINE) == 0, said.read_text()
+        done = target.finish()
+    profile = Profile(folder / "far.seep")
+    check_clean(profile)
+    check_sites(done.truth, profile)
 
 
 def test_real_programs(recorder, need):
