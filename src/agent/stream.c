@@ -10,6 +10,7 @@
 
 #define CLOCK_COARSE 6 /* to some milliseconds, and cheap */
 #define PATIENCE_MS 10000u /* nobody takes anything for so long: nobody will */
+#define PATIENCE_SHORT_MS 2000u /* ... at the end, with --overflow=drop */
 #define STUCK_MS 50u
 #define LOCK_TRIES 5000u /* of 20 ms at most in all, the other one has patience too */
 #define WORD_MAX 4096u
@@ -17,6 +18,7 @@
 static struct {
         uint32_t lock; /* whoever writes out */
         uint32_t flushed_ms;
+        uint32_t refused_ms; /* 1 + when nothing more could be sent; 0: all could */
         bool drop;    /* --overflow=drop */
         bool patient; /* packets that cannot be sent at once are waited for */
         uint64_t stuck; /* 1 + an event that was begun and not written, ... */
@@ -167,7 +169,7 @@ static void drain(bool last)
                 }
                 __atomic_store_n(&h->journal_read, ++index, __ATOMIC_RELEASE);
         }
-        stream_close_packet();
+        stream.refused_ms = stream_close_packet() ? 0 : stream.refused_ms;
 }
 
 static void flush(void)
@@ -178,6 +180,7 @@ static void flush(void)
                 return;
         mask = sys_block_signals(~0ull);
         stream.flushed_ms = now_ms();
+        stream.refused_ms = stream.flushed_ms + 1; /* until it turns out that it is not so */
         drain(false);
         unlock();
         sys_restore_signals(mask);
@@ -187,7 +190,8 @@ void stream_tick(void)
 {
         uint32_t now = now_ms();
 
-        if (unlikely(waiting() >= STREAM_FLUSH || now - stream.flushed_ms >= STREAM_FLUSH_MS))
+        if (unlikely(waiting() >= STREAM_FLUSH || now - stream.flushed_ms >= STREAM_FLUSH_MS) &&
+            now + 1 != stream.refused_ms)
                 flush();
 }
 
@@ -224,7 +228,8 @@ bool stream_start(void)
 
 bool stream_waits(uint32_t since_ms)
 {
-        return stream.patient && now_ms() - since_ms < PATIENCE_MS;
+        return stream.patient &&
+               now_ms() - since_ms < (stream.drop ? PATIENCE_SHORT_MS : PATIENCE_MS);
 }
 
 uint32_t stream_now_ms(void)

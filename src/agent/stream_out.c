@@ -13,11 +13,13 @@
 #include "agent/guest.h"
 
 enum { FAMILY_4 = 2, FAMILY_6 = 10, SOCKET_STREAM = 1, SOCKET_DATAGRAM = 2, NO_SIGNAL = 0x4000,
-       NOT_WAITING = 0x40, POLL_OUT = 4, LEVEL_SOCKET = 1, SOCKET_ERROR = 4 };
+       NOT_WAITING = 0x40, POLL_OUT = 4, LEVEL_SOCKET = 1, SOCKET_ERROR = 4,
+       SOCKET_SEND_BUFFER = 7 };
 
 #define DEFAULT_PORT 4576u
 #define NAME_MAX_ 4096u
 #define CONNECT_MS 5000u
+#define SEND_BYTES (256 << 10) /* that the kernel keeps for us, at most */
 #define WAIT_NS 20000000l
 #define SYS_EEXIST 17
 #define SYS_EINPROGRESS 115
@@ -254,11 +256,14 @@ static bool is_connected(long fd)
 static bool make_socket(void)
 {
         long size = out.to.family == FAMILY_4 ? 16 : 28, result;
+        int32_t room = SEND_BYTES;
         long fd = sys_call3(SYS_socket, out.to.family,
                             out.kind | SYS_O_CLOEXEC | SYS_O_NONBLOCK, 0);
 
         if (sys_failed(fd))
                 return false;
+        sys_call6(SYS_setsockopt, fd, LEVEL_SOCKET, SOCKET_SEND_BUFFER, (long)&room, sizeof room,
+                  0);
         result = sys_call3(SYS_connect, fd, (long)&out.to, size);
         if (result != 0 && (result != -SYS_EINPROGRESS || !is_connected(fd))) {
                 sys_close(fd);

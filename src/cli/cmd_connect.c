@@ -16,6 +16,7 @@
 #include "cli/fetch.h"
 #include "cli/message.h"
 #include "cli/names.h"
+#include "cli/receive.h"
 #include "cli/suggest.h"
 #include "remote/link.h"
 #include "words/text.h"
@@ -28,6 +29,10 @@
         X(CONNECT_OUTPUT, "output", 'o', "FILE",                                                   \
           "where to write recordings (%p pid, %e program, %n number; PROGRAM.PID.seep)")           \
         X(CONNECT_FORCE, "force", 'f', NULL, "replace FILE if it exists")                          \
+        X(CONNECT_RECEIVE, "receive", 0, NULL,                                                     \
+          "ADDR is where to listen for journals, or the file of one ('seep help journal')")        \
+        X(CONNECT_ONCE, "once", 0, NULL,                                                           \
+          "with --receive: until all journals that came are over, instead of Ctrl-C")              \
         X(CONNECT_NO_SUMMARY, "no-summary", 0, NULL, "no summary at the end")                      \
         X(CONNECT_QUIET, "quiet", 'q', NULL, "print errors only")                                  \
         NAMES_OPTIONS(X, CONNECT)                                                                  \
@@ -41,6 +46,7 @@ enum { CONNECT_PASSED_MAX = 2 * NAMES_DEBUG_PATHS + 4 };
 struct connect {
         const char *address, *token_file;
         uint32_t pid; /* 0: not given */
+        bool receive, once;
         struct fetch fetch;
         struct names names;
         struct link link;
@@ -103,6 +109,8 @@ static int take(struct connect *c, int which, const char *value)
                 c->pid = (uint32_t)pid;
                 break;
         }
+        c->receive |= which == CONNECT_RECEIVE;
+        c->once |= which == CONNECT_ONCE;
         c->fetch.force |= which == CONNECT_FORCE;
         c->fetch.quiet |= which == CONNECT_QUIET;
         c->fetch.no_summary |= which == CONNECT_NO_SUMMARY;
@@ -275,6 +283,15 @@ static int run_command(struct connect *c, int count, char **words)
                              near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
+/* Journals, which programs without 'seep serve' beside them send. */
+static int receive(const struct connect *c, bool more)
+{
+        if (more || c->pid || c->token_file)
+                return message_usage("connect", "--receive takes ADDR, -o, -f, -q and --once only");
+        return receive_journals(&(struct receive_job){ c->address, c->fetch.pattern, c->fetch.force,
+                                                       c->fetch.quiet, c->once });
+}
+
 int cmd_connect(int argc, char **argv)
 {
         struct connect *c = heap_zero(1, sizeof *c);
@@ -294,6 +311,8 @@ int cmd_connect(int argc, char **argv)
         else if (status == OPTION_DONE && !c->address)
                 status = message_usage("connect", "where? seep connect HOST:PORT, or the path of a "
                                                   "socket");
+        else if (status == OPTION_DONE && c->receive)
+                status = receive(c, at < argc);
         else if (status == OPTION_DONE && !link_open(&c->link, c->address, c->token_file, &e))
                 status = message_error(&e);
         else if (status == OPTION_DONE && at < argc)

@@ -413,6 +413,29 @@ static const char signal_text[] =
         "and that signal then writes no reports: choose another one, or use 'seep\n"
         "snapshot PID'.\n";
 
+static const char journal_text[] =
+        "JOURNAL\n"
+        "\n"
+        "On a target with little room only libseep.so is needed. It writes what happens\n"
+        "to a file or a network address, in two or three bytes per event, and seep on\n"
+        "another machine, with the unstripped files, makes recordings of it:\n"
+        "\n"
+        "  SEEP_OPTIONS=--journal=FILE LD_PRELOAD=/lib/libseep.so ./program\n"
+        "  SEEP_OPTIONS=--journal=tcp:10.0.0.1:4576 ...   (or udp:10.0.0.1:4576)\n"
+        "\n"
+        "  seep report FILE                             any command takes such a file\n"
+        "  seep connect --receive FILE -o OUT           as a recording\n"
+        "  seep connect --receive 10.0.0.1:4576         what is sent there, until Ctrl-C\n"
+        "\n"
+        "Numbers, stacks, threads and marks are those of a local recording. Which blocks\n"
+        "are lost is not known: that is in the memory of the program. Addresses are\n"
+        "numbers or localhost. Programs that are started, and with --follow=all forked\n"
+        "children, have journals of their own (FILE.PID).\n"
+        "\n"
+        "A killed program loses at most its last 4,096 events. When the receiver is too\n"
+        "slow the program waits, ten seconds at most; with --overflow=drop it does not,\n"
+        "and what is lost is counted. Datagrams that get lost are counted, too.\n";
+
 static const char tags_text[] =
         "TAGS\n"
         "\n"

@@ -16,6 +16,7 @@
         X(growth, "how stacks that keep growing are found")                          \
         X(snapshots, "named moments: how to make them, what to do with them")        \
         X(signal, "reports from a running program, also with plain LD_PRELOAD")      \
+        X(journal, "programs on small targets, where no seep runs")                  \
         X(tags, "what a program can tell seep itself, with seep.h")                  \
         X(log, "every single allocation and free, in order")                         \
         X(filters, "how to select a part of a recording")                            \

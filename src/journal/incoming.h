@@ -39,6 +39,9 @@ void incoming_free(struct incoming *in);
 #define INCOMING_AHEAD 64u
 void incoming_packet(struct incoming *in, const struct incoming_head *head, const uint8_t *body);
 
+/* What is missing will not come any more: those that wait for it are taken. */
+void incoming_give_up(struct incoming *in);
+
 /* COUNT bytes were no packet. */
 void incoming_damaged(struct incoming *in, uint64_t count);
 

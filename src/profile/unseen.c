@@ -4,6 +4,7 @@
 #include "profile/unseen.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/json.h"
 
@@ -42,8 +43,11 @@ static void say_lost(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.lost_events;
 
-        str_format(out, "%" PRIu64 " event%s could not be recorded: the ledger had no room for %s",
-                   count, count == 1 ? "" : "s", count == 1 ? "it" : "them");
+        bool journal = strcmp(p->meta.engine ? p->meta.engine : "", "journal") == 0;
+
+        str_format(out, "%" PRIu64 " event%s could not be recorded: the %s had no room for %s",
+                   count, count == 1 ? "" : "s", journal ? "journal" : "ledger",
+                   count == 1 ? "it" : "them");
 }
 
 static void say_forks(const struct profile *p, struct str *out)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The journal: the library alone beside the program, and a reader elsewhere that comes to the same report as a local recording."""
-import os
 import signal
+import socket
 import subprocess
-from pathlib import Path
+import threading
 
 import pytest
 
-from harness import DEADLINE, PLAIN, SEEP, Profile, check_sites, check_total, clean_environment, run
-from plain import run_plain
+from harness import DEADLINE, SEEP, Profile, check_sites, clean_environment, wait_until
+from plain import Started, run_plain
 
 KEYS = ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "peak_blocks", "temporary",
         "unknown_frees", "double_frees", "mismatched", "mmap_calls", "mmap_bytes", "mmap_live_bytes", "truncated_stacks",
@@ -163,3 +163,175 @@ def test_a_journal_of_another_version_is_refused_with_both_numbers(program, reco
     done = subprocess.run([SEEP, "report", folder / "later"], capture_output=True, text=True, env=clean_environment(),
                           timeout=DEADLINE)
     assert done.returncode == 4 and "version 7" in done.stderr and "version 1" in done.stderr
+
+
+# ---- over a connection, with a peer of our own ----
+
+class Sink(threading.Thread):
+    """Takes one connection and keeps what comes, as HOW says: small pieces, only when told to, or a first piece and no more."""
+
+    def __init__(self, folder, how="all"):
+        super().__init__(daemon=True)
+        self.file, self.how, self.go = folder / "sink.journal", how, threading.Event()
+        self.listener = socket.socket()
+        self.listener.settimeout(DEADLINE)
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen()
+        self.option = f"--journal=tcp:127.0.0.1:{self.listener.getsockname()[1]}"
+        self.start()
+
+    def run(self):
+        peer, _ = self.listener.accept()
+        if self.how == "told":
+            self.go.wait(DEADLINE)
+        with peer, self.file.open("wb", buffering=0) as out:
+            while piece := peer.recv(512 if self.how == "slow" else 65536):
+                out.write(piece)
+                if self.how == "first":
+                    break
+        self.listener.close()
+
+
+PAIRS = 300000
+
+
+@pytest.mark.parametrize("how", ["all", "slow"])
+def test_a_connection_gets_every_event_also_when_the_peer_is_slow(program, recorder, how):
+    folder = recorder.folder()
+    sink = Sink(folder, how)
+    done = run_plain(folder, program, "exit", 2 * PAIRS, env={"SEEP_OPTIONS": sink.option})
+    sink.join(DEADLINE)
+    only = Profile(sink.file)
+    assert done.status == 9 and done.stderr == b"" and only.json["complete"] is True
+    assert (only.by_function()["churn"]["allocations"], only.by_function()["churn"]["frees"]) == (PAIRS, PAIRS)
+    check_sites(done.truth, only)
+
+
+def test_what_does_not_fit_is_dropped_and_counted_when_so_asked(program, recorder):
+    folder = recorder.folder()
+    sink = Sink(folder, "told")
+    env = {"SEEP_OPTIONS": f"{sink.option} --overflow=drop"}
+    with Started(folder, program, "pause", 2 * PAIRS, env=env) as target:
+        target.said(b"worked")  # nobody has read anything yet
+        sink.go.set()
+        wait_until(lambda: sink.file.exists() and sink.file.stat().st_size > 200000, "the connection is in use again")
+        target.signal(signal.SIGTERM)
+        target.process.wait(DEADLINE)
+        sink.join(DEADLINE)
+    only = Profile(sink.file)
+    assert "events could not be recorded: the journal had no room" in only.json["warnings"][0]
+    assert only.totals["lost_events"] > 0 and only.json["complete"] is False
+    assert only.json["exit"] == {"code": None, "signal": signal.SIGTERM}
+    assert only.by_function()["churn"]["allocations"] < PAIRS
+    assert only.by_function()["made_by_parent"]["live_blocks"] == 50
+
+
+@pytest.mark.parametrize("overflow", ["block", "drop"])
+def test_a_peer_that_goes_away_does_no_harm(program, recorder, overflow):
+    folder = recorder.folder()
+    sink = Sink(folder, "first")
+    done = run_plain(folder, program, "exit", 2 * PAIRS, env={"SEEP_OPTIONS": f"{sink.option} --overflow={overflow}"})
+    assert (done.status, done.stdout, done.stderr) == (9, b"worked\n", b"")
+
+
+def test_nobody_at_the_address_is_told_and_the_program_runs(program, recorder):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, and nobody listens
+        option = f"--journal=tcp:127.0.0.1:{taken.getsockname()[1]}"
+        done = run_plain(recorder.folder(), program, "exit", env={"SEEP_OPTIONS": option})
+    assert done.status == 9 and b"cannot reach the receiver" in done.stderr and b"nothing is recorded" in done.stderr
+
+
+# ---- the receiver ----
+
+class Receiver:
+    """`seep connect --receive` at a port that the kernel chose; it ends when all that came is over."""
+
+    def __init__(self, folder, way, *options):
+        self.folder, self.log = folder, folder / "receiver.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen([SEEP, "connect", "--receive", f"{way}127.0.0.1:0", "-o", folder / "%e.%p.seep", *options],
+                                            stderr=log, env=clean_environment())
+        wait_until(lambda: b"receiving at" in self.log.read_bytes(), "it listens", process=self.process)
+        self.port = int(self.log.read_text().split("port ")[1].split(";")[0].split()[0])
+
+    def finish(self):
+        assert self.process.wait(DEADLINE) == 0, self.log.read_text()
+        return [Profile(p) for p in sorted(self.folder.glob("*.seep"))]
+
+
+@pytest.mark.parametrize("way", ["tcp", "udp"])
+@pytest.mark.parametrize("source", ["known.c", "operators.cpp"])
+def test_what_is_received_comes_to_the_report_of_a_local_recording(compiler, recorder, source, way):
+    program = compiler.build(source)
+    local = recorder.record(program, options=["--no-leak-scan"])
+    folder = recorder.folder()
+    receiver = Receiver(folder, f"{way}:", "--once")
+    done = run_plain(folder, program, env={"SEEP_OPTIONS": f"--journal={way}:127.0.0.1:{receiver.port}"})
+    (remote,) = receiver.finish()
+    assert done.status == local.status and done.stderr == b""
+    check_same(local.profile, remote)
+    assert remote.json["complete"] is True and remote.json["warnings"] == local.profile.json["warnings"]
+
+
+def test_several_processes_and_both_ways_at_one_port(program, recorder):
+    folder = recorder.folder()
+    receiver = Receiver(folder, "")
+    for way in ("tcp", "udp"):
+        run_plain(folder, program, "fork", env={"SEEP_OPTIONS": f"--journal={way}:127.0.0.1:{receiver.port} --follow=all"})
+    wait_until(lambda: len(list(folder.glob("*.seep"))) == 4, "four recordings", process=receiver.process)
+    receiver.process.send_signal(signal.SIGINT)
+    found = receiver.finish()
+    assert [p.json["complete"] for p in found] == [True] * 4
+    assert sorted(p.json["exit"]["code"] for p in found) == [7, 7, 7, 7]
+
+
+def test_a_lost_datagram_is_counted_and_the_rest_is_there(program, recorder):
+    """A relay that loses the third of all datagrams."""
+    folder = recorder.folder()
+    receiver = Receiver(folder, "udp:", "--once")
+    relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    relay.bind(("127.0.0.1", 0))
+    relay.settimeout(0.05)
+    with Started(folder, program, "exit", 20000, env={"SEEP_OPTIONS": f"--journal=udp:127.0.0.1:{relay.getsockname()[1]}"}) as target:
+        count, quiet = 0, 0
+        while quiet < 3:
+            try:
+                packet = relay.recv(65536)
+            except TimeoutError:
+                quiet += target.process.poll() is not None
+                continue
+            count += 1
+            if count != 3:
+                relay.sendto(packet, ("127.0.0.1", receiver.port))
+    relay.close()
+    (only,) = receiver.finish()
+    assert only.json["complete"] is False and "1 packets of the journal were lost" in only.json["warnings"][0]
+    assert 0 < only.by_function()["churn"]["allocations"] <= 10000
+
+
+def test_garbage_does_not_hurt_the_receiver(program, recorder):
+    folder = recorder.folder()
+    receiver = Receiver(folder, "")
+    with socket.create_connection(("127.0.0.1", receiver.port)) as peer:
+        peer.sendall(b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n" * 4)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+        for size in (0, 1, 31, 32, 1000):
+            peer.sendto(b"\x89SJRN\r\n\x1a" * (size // 8) + b"x" * (size % 8), ("127.0.0.1", receiver.port))
+    silent = socket.create_connection(("127.0.0.1", receiver.port))
+    run_plain(folder, program, "exit", env={"SEEP_OPTIONS": f"--journal=tcp:127.0.0.1:{receiver.port}"})
+    wait_until(lambda: list(folder.glob("*.seep")), "the recording", process=receiver.process)
+    silent.close()
+    receiver.process.send_signal(signal.SIGTERM)
+    (only,) = receiver.finish()
+    assert only.by_function()["made_by_parent"]["live_blocks"] == 50 and "no journal of seep" in receiver.log.read_text()
+
+
+def test_a_journal_in_a_file_becomes_a_recording(program, recorder):
+    folder = recorder.folder()
+    journalled(folder, program, "exit")
+    done = subprocess.run([SEEP, "connect", "--receive", folder / "out.journal", "-o", folder / "made.seep"], capture_output=True,
+                          text=True, env=clean_environment(), timeout=DEADLINE)
+    assert done.returncode == 0 and "made.seep" in done.stderr
+    assert Profile(folder / "made.seep").totals == Profile(folder / "out.journal").totals
