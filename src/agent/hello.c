@@ -38,6 +38,8 @@ struct control {
 enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1,
        PEER_CREDENTIALS = 17, NO_SIGNAL = 0x4000 };
 
+#define READABLE 1
+#define LAUNCH_S 2
 #define HELLO_TRIES 2000 /* a millisecond apart */
 #define HELLO_AGAIN 5    /* who was stopped between connecting and speaking finds the connection
                           * closed */
@@ -68,17 +70,24 @@ static bool hello_connect(long s, const char *path, int tries)
         return false;
 }
 
-static bool hello_message(long s, long fd, uint32_t reason)
+/* BYTES of WORDS, with the descriptor FD. */
+static bool send_with(long s, void *words, size_t bytes, long fd)
 {
-        struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, reason, sys_pid(),
-                                    (uint32_t)sys_call3(SYS_getppid, 0, 0, 0) };
-        struct vector v = { &hello, sizeof hello };
+        struct vector v = { words, bytes };
         struct control c = { offsetof(struct control, fd) + sizeof c.fd, LEVEL_SOCKET,
                              CONTROL_RIGHTS, (int32_t)fd };
         struct message m = { .vectors = &v, .vector_count = 1, .control = &c,
                              .control_length = sizeof c };
 
-        return sys_call3(SYS_sendmsg, s, (long)&m, NO_SIGNAL) == sizeof hello;
+        return sys_call3(SYS_sendmsg, s, (long)&m, NO_SIGNAL) == (long)bytes;
+}
+
+static bool hello_message(long s, long fd, uint32_t reason)
+{
+        struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, reason, sys_pid(),
+                                    (uint32_t)sys_call3(SYS_getppid, 0, 0, 0) };
+
+        return send_with(s, &hello, sizeof hello, fd);
 }
 
 static long hello_socket(void)
@@ -128,6 +137,38 @@ bool hello_knock(const char *path)
                                                       NO_SIGNAL, 0, 0) == sizeof knock;
         sys_close(s);
         return good;
+}
+
+void hello_stay(const char *path)
+{
+        struct wire_launch words = { .magic = WIRE_LAUNCH_MAGIC, .pid = sys_pid(),
+                                     .tid = (uint32_t)sys_call3(SYS_gettid, 0, 0, 0), .spawn = 2 };
+        long s = hello_socket();
+
+        if (s < 0)
+                return;
+        if (hello_connect(s, path, HELLO_TRIES))
+                sys_call6(SYS_sendto, s, (long)&words, sizeof words, NO_SIGNAL, 0, 0);
+        sys_close(s);
+}
+
+bool hello_launch(const char *path, long fd, bool spawn)
+{
+        struct wire_launch words = { .magic = WIRE_LAUNCH_MAGIC, .pid = sys_pid(),
+                                     .tid = (uint32_t)sys_call3(SYS_gettid, 0, 0, 0),
+                                     .spawn = spawn };
+        struct { int32_t fd; int16_t events, revents; } wait = { .events = READABLE };
+        long time[2] = { LAUNCH_S, 0 }, s = hello_socket();
+        uint8_t answer = 0;
+
+        if (s < 0)
+                return false;
+        wait.fd = (int32_t)s;
+        if (hello_connect(s, path, HELLO_TRIES) && send_with(s, &words, sizeof words, fd) &&
+            sys_call6(SYS_ppoll, (long)&wait, 1, (long)time, 0, 0, 0) > 0)
+                sys_call6(SYS_recvfrom, s, (long)&answer, sizeof answer, 0, 0, 0);
+        sys_close(s);
+        return answer == 1;
 }
 
 bool hello_send(const char *path, long fd, uint32_t reason)

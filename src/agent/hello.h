@@ -22,6 +22,13 @@ bool hello_reaches(const char *path);
  * that this started in turn. */
 bool hello_is_main(const char *path);
 
+/* We are about to become (SPAWN: to start) the program of the file FD, which cannot have our
+ * library.  True: an agent will be written into it.  Waits at most two seconds. */
+bool hello_launch(const char *path, long fd, bool spawn);
+
+/* After that: it did not work, and we go on as we were. */
+void hello_stay(const char *path);
+
 /* Ask the observer to look at the ledger now.  False: it could not be reached; when it is only too
  * busy, it will look at its next tick anyway. */
 bool hello_knock(const char *path);

@@ -56,6 +56,7 @@ static bool is_there(const char *path)
  * for space_lower().  REFUSES: it cannot have our library. */
 #define BECOME(file, searched, env, REFUSES, CALL)                             \
         struct space_limit limit;                                              \
+        enum target_how how = environment_leads_on(env) ? TARGET_EXEC : TARGET_ALONE; \
         bool lowered, refuses;                                                 \
         int result;                                                            \
                                                                                \
@@ -64,6 +65,8 @@ static bool is_there(const char *path)
         refuses = REFUSES;                                                     \
         lowered = (refuses || !environment_leads_on(env)) && space_lower(&limit, file, searched); \
         result = CALL;                                                         \
+        if (refuses && how != TARGET_ALONE)                                    \
+                target_stays();                                                \
         if (lowered)                                                           \
                 space_raise(&limit);                                           \
         life_leaving(false);                                                   \
@@ -72,7 +75,8 @@ static bool is_there(const char *path)
 int hook_execve(const char *path, char *const *argv, char *const *env)
 {
         LEAVE(is_there(path));
-        BECOME(path, false, env, target_refuses(path), REAL(execve_)(path, argv, FOR_EXEC(env)));
+        BECOME(path, false, env, target_refuses(path, how),
+               REAL(execve_)(path, argv, FOR_EXEC(env)));
 }
 
 int hook_execv(const char *path, char *const *argv)
@@ -84,7 +88,7 @@ int hook_execv(const char *path, char *const *argv)
 int hook_execvpe(const char *file, char *const *argv, char *const *env)
 {
         LEAVE(!bytes_find(file, '/') || is_there(file));
-        BECOME(file, true, env, target_refuses_name(file),
+        BECOME(file, true, env, target_refuses_name(file, how),
                REAL(execvpe_)(file, argv, FOR_EXEC(env)));
 }
 
@@ -96,14 +100,14 @@ int hook_execvp(const char *file, char *const *argv)
 int hook_fexecve(int fd, char *const *argv, char *const *env)
 {
         LEAVE(fd >= 0);
-        BECOME(NULL, false, env, target_refuses_at(fd, ""),
+        BECOME(NULL, false, env, target_refuses_at(fd, "", how),
                REAL(fexecve_)(fd, argv, FOR_EXEC(env)));
 }
 
 int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags)
 {
         LEAVE(true);
-        BECOME(NULL, false, env, target_refuses_at(fd, path),
+        BECOME(NULL, false, env, target_refuses_at(fd, path, how),
                REAL(execveat_)(fd, path, argv, FOR_EXEC(env), flags));
 }
 
@@ -177,6 +181,8 @@ int hook_execle(const char *path, const char *word, ...)
         int hook_##NAME SPAWN_PARAMETERS HOOK(#NAME);                                  \
         int hook_##NAME SPAWN_PARAMETERS                                               \
         {                                                                              \
+                enum target_how to = environment_bytes(env, ENVIRONMENT_CHILD) ? TARGET_SPAWN  \
+                                                                               : TARGET_ALONE; \
                 int result;                                                            \
                                                                                        \
                 if (!real.NAME##_)                                                     \
@@ -184,7 +190,7 @@ int hook_execle(const char *path, const char *word, ...)
                 if (!real.NAME##_)                                                     \
                         return SYS_ENOSYS;                                             \
                 result = real.NAME##_(out, file, actions, how, argv,                   \
-                                      REFUSES(file) ? (char **)env                     \
+                                      REFUSES(file, to) ? (char **)env                 \
                                                     : ENVIRONMENT_FOR(ENVIRONMENT_CHILD, env)); \
                 if (!result)                                                           \
                         life_starts(true);                                             \

@@ -9,8 +9,10 @@
 #include <elf.h>
 #include <link.h>
 
+#include "agent/agent.h"
 #include "agent/bytes.h"
 #include "agent/environment.h"
+#include "agent/hello.h"
 #include "agent/real.h"
 #include "agent/sys.h"
 
@@ -60,14 +62,6 @@ static bool read_headers(struct target *t, const ElfW(Ehdr) *e)
         t->count = e->e_phnum < HEADERS_MAX ? e->e_phnum : HEADERS_MAX;
         return e->e_phentsize == sizeof *t->headers &&
                read_at(t, e->e_phoff, t->headers, t->count * sizeof *t->headers);
-}
-
-static const ElfW(Phdr) *dynamic_part(const struct target *t)
-{
-        for (uint32_t i = 0; i < t->count; i++)
-                if (t->headers[i].p_type == PT_DYNAMIC)
-                        return &t->headers[i];
-        return NULL;
 }
 
 /* Where ADDRESS is in the file; 0 when it is not. */
@@ -129,7 +123,22 @@ static bool any_entry(struct target *t, const ElfW(Phdr) *part, see_entry *see)
         return false;
 }
 
-static bool refuses(long fd)
+static const ElfW(Phdr) *part_of(const struct target *t, uint32_t type)
+{
+        for (uint32_t i = 0; i < t->count; i++)
+                if (t->headers[i].p_type == type)
+                        return &t->headers[i];
+        return NULL;
+}
+
+/* Nobody would map our library. */
+static bool has_no_loader(const struct target *t)
+{
+        return t->count && !part_of(t, PT_INTERP);
+}
+
+/* ALONE: it has no loader. */
+static bool refuses(long fd, bool *alone)
 {
         struct target t = { .fd = fd };
         const ElfW(Phdr) *part;
@@ -139,8 +148,24 @@ static bool refuses(long fd)
                 return false;
         if (is_foreign(&e))
                 return true;
-        part = read_headers(&t, &e) ? dynamic_part(&t) : NULL;
+        part = read_headers(&t, &e) ? part_of(&t, PT_DYNAMIC) : NULL;
+        *alone = has_no_loader(&t);
         return part && any_entry(&t, part, see_names) && any_entry(&t, part, see_library);
+}
+
+static bool can_tell(void)
+{
+        return agent.socket && agent.socket[0] && !agent.sandboxed;
+}
+
+/* The program of FD is not to have our library. */
+static bool is_apart(long fd, enum target_how how)
+{
+        bool alone = false, refused = refuses(fd, &alone);
+
+        if ((refused || alone) && how != TARGET_ALONE && can_tell())
+                return hello_launch(agent.socket, fd, how == TARGET_SPAWN) || refused;
+        return refused;
 }
 
 /* What may not be executed is not opened either: to open a device may mean something.  A pipe with
@@ -161,7 +186,7 @@ static bool is_library_gone(void)
         return there == -SYS_ENOENT || there == -SYS_EACCES;
 }
 
-bool target_refuses_at(long fd, const char *path)
+bool target_refuses_at(long fd, const char *path, enum target_how how)
 {
         bool refused;
         long file;
@@ -170,15 +195,21 @@ bool target_refuses_at(long fd, const char *path)
                 return true;
         file = target_open(fd, path);
         if (sys_failed(file))
-                return fd >= 0 && refuses(fd);
-        refused = refuses(file);
+                return fd >= 0 && is_apart(fd, how);
+        refused = is_apart(file, how);
         sys_close(file);
         return refused;
 }
 
-bool target_refuses(const char *path)
+bool target_refuses(const char *path, enum target_how how)
 {
-        return target_refuses_at(SYS_AT_HERE, path);
+        return target_refuses_at(SYS_AT_HERE, path, how);
+}
+
+void target_stays(void)
+{
+        if (can_tell())
+                hello_stay(agent.socket);
 }
 
 /* ---- names ---- */
@@ -215,11 +246,11 @@ bool target_find(const char *file, char path[TARGET_PATH])
         return false;
 }
 
-bool target_refuses_name(const char *file)
+bool target_refuses_name(const char *file, enum target_how how)
 {
         char path[TARGET_PATH];
 
         if (bytes_find(file, '/'))
-                return target_refuses(file);
-        return target_find(file, path) && target_refuses(path);
+                return target_refuses(file, how);
+        return target_find(file, path) && target_refuses(path, how);
 }

@@ -71,7 +71,7 @@ static bool check_static(const char *path, struct err *e)
                                           path);
 }
 
-static bool is_go(const char *file)
+bool engine_is_go(const char *file)
 {
         int fd = open(file, O_RDONLY | O_CLOEXEC);
         bool go = fd >= 0 && custom_is_go(fd);
@@ -96,7 +96,7 @@ bool engine_choose(struct engine_choice *c, const char *path, const struct progr
                 c->engine = ENGINE_PRELOAD;
                 return emulator_find(&c->emulation, path, &image, e);
         }
-        c->go = !program_is_static(&image.facts) && is_go(image.file);
+        c->go = !program_is_static(&image.facts) && engine_is_go(image.file);
         if (c->engine == ENGINE_AUTO && program_is_static(&image.facts))
                 c->why = "it is statically linked";
         else if (c->engine == ENGINE_AUTO && c->custom)

@@ -26,6 +26,9 @@ struct engine_choice {
         const char *why;    /* "it is statically linked"; NULL: the usual one, or it was wished */
 };
 
+/* Whether FILE has code of Go. */
+bool engine_is_go(const char *file);
+
 /* What the program PATH is to be recorded by.  false: it cannot be, E says why. */
 bool engine_choose(struct engine_choice *c, const char *path, const struct program_user *user,
                    struct err *e);

@@ -40,12 +40,16 @@ struct point {
 };
 
 struct launch {
-        pid_t pid;
+        pid_t pid, group; /* a thread, and its process if that is another one */
         struct memory memory;
         struct point points[POINTS_MOST];
         uint32_t count;
         struct err *e;
         const struct custom *custom;
+        bool spawn;   /* PID is the thread that starts it */
+        bool later;   /* it is something else yet, and has no loader when it comes */
+        bool cancelled;
+        pid_t early;  /* a child that has stopped already; 0 */
         bool loading; /* the one point is where the loader tells that its list has changed */
 };
 
@@ -62,6 +66,45 @@ struct launch *launch_new(pid_t pid, const struct custom *custom, struct err *e)
         l->custom = custom;
         l->memory = MEMORY_CLOSED;
         return l;
+}
+
+struct launch *launch_later(const struct launch_later *q, const struct custom *custom,
+                            struct err *e)
+{
+        unsigned births = PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
+        unsigned options = q->spawn ? births : PTRACE_O_TRACEEXEC;
+        struct launch *l;
+
+        if (ptrace(PTRACE_SEIZE, q->tid, 0, options) != 0) {
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "it cannot be traced");
+                return NULL;
+        }
+        l = heap_zero(1, sizeof *l);
+        *l = (struct launch){ .pid = q->tid, .group = q->pid, .memory = MEMORY_CLOSED,
+                              .custom = custom, .spawn = q->spawn, .later = true };
+        return l;
+}
+
+void launch_cancel(struct launch *l)
+{
+        l->cancelled = true;
+        ptrace(PTRACE_INTERRUPT, l->pid, 0, 0);
+}
+
+/* Who becomes another program has the number of its first thread from then on. */
+bool launch_is(struct launch *l, pid_t pid, int status)
+{
+        if (!l->spawn && pid == l->group && status >> 16 == PTRACE_EVENT_EXEC)
+                l->pid = pid;
+        return pid == l->pid;
+}
+
+bool launch_early(struct launch *l, pid_t pid)
+{
+        if (!l->spawn || l->early)
+                return false;
+        l->early = pid;
+        return true;
 }
 
 void launch_free(struct launch *l)
@@ -260,6 +303,8 @@ static bool begin_program(struct launch *l)
                 return err_sys(l->e, ERR_EXIT_CANNOT_TRACE, "cannot write to the program's memory");
         l->count = 0;
         base = find_loader(l);
+        if (base && l->later)
+                return err_set(l->e, ERR_EXIT_CANNOT_TRACE, "it has a loader");
         return base ? stop_in_loader(l, base) : stop_at_firsts(l);
 }
 
@@ -307,12 +352,41 @@ static enum launch_state reach_point(struct launch *l, struct arch_registers *r)
         return LAUNCH_RUNS;
 }
 
+static bool is_birth(int event)
+{
+        return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
+               event == PTRACE_EVENT_CLONE;
+}
+
+/* The thread that we traced for this has a child: that one is it. */
+static enum launch_state child_born(struct launch *l)
+{
+        unsigned long child = 0;
+        pid_t parent = l->pid;
+        int status;
+
+        if (ptrace(PTRACE_GETEVENTMSG, parent, 0, &child) != 0)
+                return LAUNCH_RUNS;
+        l->spawn = false;
+        l->pid = l->group = (pid_t)child;
+        ptrace(PTRACE_DETACH, parent, 0, 0);
+        if ((l->early == l->pid || wait_stop(l, &status)) &&
+            ptrace(PTRACE_SETOPTIONS, l->pid, 0, PTRACE_O_TRACEEXEC) == 0)
+                return LAUNCH_RUNS;
+        err_set(l->e, ERR_EXIT_CANNOT_TRACE, "it ended at once");
+        return LAUNCH_UNFIT;
+}
+
 /* What the stop STATUS means.  SIGNAL: what is to be delivered. */
 static enum launch_state look(struct launch *l, int status, struct arch_registers *r, int *signal)
 {
         *signal = 0;
+        if (l->spawn && is_birth(status >> 16))
+                return child_born(l);
         if (status >> 16 == PTRACE_EVENT_EXEC)
                 return begin_program(l) ? LAUNCH_RUNS : LAUNCH_UNFIT;
+        if (status >> 16 == PTRACE_EVENT_STOP && l->cancelled)
+                return LAUNCH_UNFIT;
         if (status >> 16 == PTRACE_EVENT_STOP)
                 return WSTOPSIG(status) == SIGTRAP ? LAUNCH_RUNS : LAUNCH_STOPPED;
         if (WSTOPSIG(status) == SIGTRAP && arch_read(l->pid, r) &&

@@ -30,6 +30,25 @@ struct launch;
  * stops at, too; NULL none.  NULL: E. */
 struct launch *launch_new(pid_t pid, const struct custom *custom, struct err *e);
 
+/* The same of a thread that runs: it is about to become a program without a loader. */
+struct launch_later {
+        pid_t tid, pid; /* it, and its process */
+        bool spawn;     /* it is about to start one */
+};
+
+struct launch *launch_later(const struct launch_later *q, const struct custom *custom,
+                            struct err *e);
+
+/* It has not become one: it goes on, and is traced no more as soon as it has stopped for that. */
+void launch_cancel(struct launch *l);
+
+/* Whether PID, which has changed its state to STATUS, is what it is about. */
+bool launch_is(struct launch *l, pid_t pid, int status);
+
+/* PID, a stranger, has stopped for the first time: a child whose parent's stop is still to be seen.
+ * false: there is no such parent. */
+bool launch_early(struct launch *l, pid_t pid);
+
 /* It has stopped with STATUS, of waitpid().  LAUNCH_READY: H holds it, for hold_release(). */
 enum launch_state launch_step(struct launch *l, int status, struct hold *h, struct err *e);
 

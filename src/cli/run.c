@@ -253,6 +253,7 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
 {
         struct engine_choice choice = { .engine = r->wishes->engine, .custom = o->custom != NULL };
         struct program_user user;
+        struct err unused = { 0 };
         char note[256];
 
         if (!spawn_user(r->wishes->user, &user, e))
@@ -275,8 +276,10 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
         if (choice.go)
                 on_say(r, SESSION_ADVICE, "this is a Go program: what its C code allocates is "
                                           "recorded, Go's own heap is not");
-        if (choice.engine == ENGINE_PRELOAD)
+        if (choice.engine == ENGINE_PRELOAD) {
+                o->image = spawn_find_image(&unused); /* for programs that it starts */
                 return true;
+        }
         o->carrier = &carrier_launched;
         o->image = spawn_find_image(e);
         if (choice.why) {

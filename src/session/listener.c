@@ -356,6 +356,7 @@ union listener_words {
         uint64_t magic;
         struct wire_hello hello;
         struct wire_knock knock;
+        struct wire_launch launch;
         struct wire_request request;
         char room[sizeof(struct wire_request) + 1];
 };
@@ -369,6 +370,10 @@ static enum listener_answer understand(const union listener_words *words, size_t
         }
         if (bytes == sizeof words->knock && words->magic == WIRE_KNOCK_MAGIC)
                 return LISTENER_KNOCKED;
+        if (bytes == sizeof words->launch && words->magic == WIRE_LAUNCH_MAGIC) {
+                out->launch = words->launch;
+                return LISTENER_LAUNCHES;
+        }
         if (bytes == sizeof words->request && words->magic == WIRE_REQUEST_MAGIC) {
                 out->request = words->request;
                 out->request.label[sizeof out->request.label - 1] = 0;
@@ -401,9 +406,13 @@ enum listener_answer listener_receive(int fd, struct greeting *out, struct err *
                 out->pidfd = process_of(fd, out->pid);
                 return LISTENER_COME;
         }
+        if (answer == LISTENER_LAUNCHES && (ledger >= 0 || out->launch.spawn == 2)) {
+                out->file = ledger;
+                return answer;
+        }
         if (ledger >= 0)
                 close(ledger);
-        if (answer != LISTENER_COME && answer != LISTENER_WRONG)
+        if (answer != LISTENER_LAUNCHES && answer != LISTENER_COME && answer != LISTENER_WRONG)
                 return answer;
         err_set(e, ERR_EXIT_CANNOT_TRACE,
                 "something that is not an agent connected to the session's socket");

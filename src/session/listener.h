@@ -35,11 +35,16 @@ struct greeting {
         uint32_t pid; /* as we see the sender; 0 when it is in a world we do not see */
         uid_t uid;
         int pidfd; /* LISTENER_COME; -1 none */
+        struct wire_launch launch; /* LISTENER_LAUNCHES */
+        int file;                  /* LISTENER_LAUNCHES: of the program; the receiver's to close */
+        bool injected;             /* its agent was written into it */
 };
 
 enum listener_answer {
         LISTENER_COME,    /* an agent, with its ledger */
         LISTENER_KNOCKED, /* an agent whose ledger has a new mark */
+        LISTENER_LAUNCHES, /* an agent whose program starts one that cannot be preloaded; the
+                            * connection waits for a byte */
         LISTENER_ASKED,   /* a command; the connection waits for a struct wire_reply */
         LISTENER_LATER,   /* nothing has come yet */
         LISTENER_WRONG /* none of these; E says why (or is not filled, when that needs no word) */

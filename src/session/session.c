@@ -147,6 +147,12 @@ void session_close(struct session *s)
         free(s->main_path);
         free(s->dismissed);
         launch_free(s->launch);
+        for (uint32_t i = 0; i < s->launch_count; i++)
+                launch_free(s->launches[i]);
+        for (uint32_t i = 0; i < s->unfit_count; i++)
+                free(s->unfit[i]);
+        free(s->launches);
+        free(s->unfit);
         free(s);
 }
 
@@ -244,6 +250,8 @@ static void tick(struct session *s)
 
 static void main_changed(struct session *s, int status)
 {
+        if (session_other_changed(s, s->main_pid, status) && WIFSTOPPED(status))
+                return; /* it starts a program, or becomes one */
         if (WIFSTOPPED(status) && s->launch) {
                 session_launched(s, status);
                 return;
@@ -296,7 +304,7 @@ static void reap(struct session *s)
                 s->main_rss_bytes = alone ? (uint64_t)use.ru_maxrss * 1024 : 0;
                 if (pid == s->main_pid)
                         main_changed(s, status);
-                else if (!WIFSTOPPED(status))
+                else if (!session_other_changed(s, pid, status) && !WIFSTOPPED(status))
                         writer_ended(s, pid, status, &use);
         }
 }
@@ -425,7 +433,7 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
                 s->endpoint = endpoint_open(s->main_id);
         connections_raise_limit();
         run_loop(s);
-        if (s->o.carrier->leaves && s->stop)
+        if ((s->o.carrier->leaves || s->injected_plan.carrier) && s->stop)
                 session_leave(s);
         do {
                 session_take_hellos(s, true);

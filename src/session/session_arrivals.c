@@ -3,6 +3,7 @@
  * commands that ask. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +48,7 @@ static char *recording_name(struct session *s, const char *program, uint32_t pid
 
 static void welcome(struct session *s, struct greeting *g)
 {
+        const struct recording_plan *plan;
         bool is_main, first;
         const char *program;
         struct recording *r;
@@ -65,13 +67,19 @@ static void welcome(struct session *s, struct greeting *g)
         s->children_come += g->hello.reason == WIRE_HELLO_FORK;
         s->main_programs += is_main;
         s->diagnosis.left = s->diagnosis.left && !is_main;
+        plan = &s->plan;
+        if (g->injected && !s->o.carrier->leaves) {
+                s->injected_plan = s->plan;
+                s->injected_plan.carrier = &carrier_launched;
+                plan = &s->injected_plan;
+        }
         r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program),
-                          recording_name(s, program, g->pid, is_main), &s->plan);
+                          recording_name(s, program, g->pid, is_main), plan);
         s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
         s->recordings[s->count++] = r;
         s->plan.recordings = s->count;
         session_say(s, first && !s->o.carrier->borrowed ? SESSION_NOTE : SESSION_DETAIL,
-                    "recording %s (pid %u) by %s, to %s", program, g->pid, s->o.carrier->engine,
+                    "recording %s (pid %u) by %s, to %s", program, g->pid, plan->carrier->engine,
                     *r->path ? r->path : "reports only");
         verbose_begin(&s->o, r, g->hello.reason == WIRE_HELLO_FORK);
         recording_tick(r, clock_now_ns());
@@ -125,10 +133,22 @@ static void name_spoken_for(const struct session *s, struct greeting *g)
                 fcntl(g->pidfd, F_SETFD, FD_CLOEXEC);
 }
 
+/* Whoever asks waits for it. */
+static void answer_launch(struct session *s, const struct greeting *g, int fd)
+{
+        uint8_t answer = members_know(&s->members, g->uid) && session_launch_other(s, g);
+
+        if (g->file < 0)
+                return; /* it says that it stays what it is */
+        close(g->file);
+        if (send(fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+                session_say(s, SESSION_DETAIL, "a process that was to be recorded has gone on");
+}
+
 bool session_hear(void *context, int fd)
 {
         struct session *s = context;
-        struct greeting g = { .pidfd = -1 };
+        struct greeting g = { .pidfd = -1, .file = -1 };
         struct err e = { 0 };
 
         switch (listener_receive(fd, &g, &e)) {
@@ -141,6 +161,9 @@ bool session_hear(void *context, int fd)
         case LISTENER_KNOCKED:
                 name_spoken_for(s, &g);
                 serve_knock(s, g.pid, g.uid);
+                break;
+        case LISTENER_LAUNCHES:
+                answer_launch(s, &g, fd);
                 break;
         case LISTENER_ASKED:
                 if (members_may_ask(&s->members, g.uid))

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/engine.h"
 #include "attach/inject.h"
 #include "attach/launch.h"
 #include "attach/refusal.h"
@@ -61,7 +62,7 @@ static bool enter(struct session *s, pid_t pid, struct hold *h, struct err *e)
         struct inject_request q = { s->o.image, s->o.library, s->environment, s->o.flags,
                                     h != NULL, s->o.fill || s->o.quarantine_bytes,
                                     s->o.custom };
-        struct greeting g = { .pid = (uint32_t)pid, .pidfd = -1, .uid = s->o.uid,
+        struct greeting g = { .pid = (uint32_t)pid, .pidfd = -1, .uid = s->o.uid, .injected = true,
                               .hello = { WIRE_HELLO_MAGIC, 0, WIRE_HELLO_START, (uint32_t)pid,
                                          0 } };
         struct inject_result r = { .ledger = -1 };
@@ -72,7 +73,8 @@ static bool enter(struct session *s, pid_t pid, struct hold *h, struct err *e)
                 hold_release(h);
         if (good) {
                 tell_entered(s, pid, &r);
-                s->main_id = (uint32_t)pid;
+                if (!h || pid == s->main_pid)
+                        s->main_id = (uint32_t)pid;
                 g.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
                 good = view_open(&g.view, r.ledger, e);
         }
@@ -118,6 +120,127 @@ void session_launched(struct session *s, int status)
         s->launch = NULL;
 }
 
+/* ---- programs that it starts ---- */
+
+/* Why the program NAME is not recorded: once for each. */
+static void tell_unfit(struct session *s, const char *name, uint32_t pid, const char *why)
+{
+        for (uint32_t i = 0; i < s->unfit_count; i++)
+                if (strcmp(s->unfit[i], name) == 0)
+                        return;
+        s->unfit = heap_grow(s->unfit, s->unfit_count + 1, sizeof *s->unfit);
+        s->unfit[s->unfit_count++] = heap_text(name);
+        session_say(s, SESSION_ADVICE, "not recorded, started by process %u: %s", pid, why);
+}
+
+/* Whether an agent can be written into the program NAME.  false: E, or "" where nothing is wrong
+ * with that. */
+static bool is_fit(const struct session *s, const char *name, uid_t uid, struct err *e)
+{
+        struct engine_choice choice = { .engine = ENGINE_INJECT, .custom = s->o.custom != NULL };
+        struct program_user user = { uid, getgid() };
+        struct program_image image;
+
+        if (!engine_choose(&choice, name, &user, e) || !program_look(name, &image, e))
+                return false;
+        if (!program_is_static(&image.facts))
+                return false; /* a loader, which is given the program as an argument */
+        if (engine_is_go(name))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "%s is a statically linked Go program, "
+                               "whose own heap is not seen", name);
+        return s->o.image || err_set(e, ERR_EXIT_CANNOT_TRACE, "%s is statically linked", name);
+}
+
+/* The thread TID did not become the program. */
+static void launch_stays(struct session *s, pid_t tid)
+{
+        for (uint32_t i = 0; i < s->launch_count; i++)
+                if (launch_is(s->launches[i], tid, 0))
+                        launch_cancel(s->launches[i]);
+}
+
+bool session_launch_other(struct session *s, const struct greeting *g)
+{
+        bool same = g->launch.pid == g->pid; /* its numbers are ours */
+        struct launch_later q = { (pid_t)(same ? g->launch.tid : g->pid), (pid_t)g->pid,
+                                  g->launch.spawn != 0 };
+        char link[64], name[4096];
+        struct launch *l = NULL;
+        struct err e = { 0 };
+        ssize_t length;
+
+        if (g->file < 0) {
+                launch_stays(s, q.tid);
+                return false;
+        }
+        snprintf(link, sizeof link, "/proc/self/fd/%d", g->file);
+        length = readlink(link, name, sizeof name - 1);
+        name[length > 0 ? length : 0] = 0;
+        if (access(name, R_OK) != 0) /* of another world */
+                snprintf(name, sizeof name, "%s", link);
+        if (is_fit(s, name, g->uid, &e))
+                l = launch_later(&q, s->o.custom, &e);
+        if (!l && e.text[0])
+                tell_unfit(s, name, g->pid, e.text);
+        if (l) {
+                s->launches = heap_grow(s->launches, s->launch_count + 1, sizeof *s->launches);
+                s->launches[s->launch_count++] = l;
+        }
+        return l;
+}
+
+static void launch_over(struct session *s, uint32_t i)
+{
+        launch_free(s->launches[i]);
+        s->launches[i] = s->launches[--s->launch_count];
+}
+
+static void other_stopped(struct session *s, uint32_t i, pid_t pid, int status)
+{
+        char link[64], name[4096];
+        struct err e = { 0 };
+        ssize_t length;
+        struct hold h;
+
+        switch (launch_step(s->launches[i], status, &h, &e)) {
+        case LAUNCH_RUNS:
+                return;
+        case LAUNCH_STOPPED:
+                if (pid == s->main_pid)
+                        relay_stopped(pid, WSTOPSIG(status));
+                return;
+        case LAUNCH_READY:
+                enter(s, pid, &h, &e);
+                break;
+        case LAUNCH_UNFIT:
+                break;
+        }
+        launch_over(s, i);
+        snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+        length = readlink(link, name, sizeof name - 1);
+        name[length > 0 ? length : 0] = 0;
+        if (e.text[0] && length > 0)
+                tell_unfit(s, name, (uint32_t)pid, e.text);
+}
+
+bool session_other_changed(struct session *s, pid_t pid, int status)
+{
+        for (uint32_t i = 0; i < s->launch_count; i++)
+                if (launch_is(s->launches[i], pid, status)) {
+                        if (WIFSTOPPED(status))
+                                other_stopped(s, i, pid, status);
+                        else
+                                launch_over(s, i);
+                        return true;
+                }
+        for (uint32_t i = 0; status >> 16 && pid != s->main_pid && i < s->launch_count; i++)
+                if (launch_early(s->launches[i], pid))
+                        return true;
+        return false;
+}
+
+/* ---- the end ---- */
+
 static void leave(struct session *s, pid_t pid)
 {
         struct inject_result r;
@@ -140,7 +263,9 @@ void session_leave(struct session *s)
         pid_t *pids = heap_zero(count, sizeof *pids);
 
         for (uint32_t i = 0; i < count; i++)
-                pids[i] = recording_is_gone(s->recordings[i]) ? 0 : (pid_t)s->recordings[i]->pid;
+                if (!recording_is_gone(s->recordings[i]) &&
+                    (s->o.carrier->leaves || s->recordings[i]->plan == &s->injected_plan))
+                        pids[i] = (pid_t)s->recordings[i]->pid;
         session_finish_all(s);
         for (uint32_t i = 0; i < count; i++)
                 if (pids[i])

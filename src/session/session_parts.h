@@ -23,6 +23,7 @@
 struct session {
         struct session_options o;
         struct recording_plan plan;
+        struct recording_plan injected_plan; /* of children that an agent was written into */
         struct listener listener;
         int endpoint; /* for commands that know the main process only; -1 */
         struct relay relay;
@@ -55,6 +56,10 @@ struct session {
         struct launch *launch; /* the program on its way to its first allocation; NULL */
         int *dismissed; /* connections of those who want us to leave */
         uint32_t dismissed_count;
+        struct launch **launches; /* programs that it starts and that cannot be preloaded */
+        uint32_t launch_count;
+        char **unfit; /* those of them that cannot be recorded at all: which were told of */
+        uint32_t unfit_count;
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
 };
 
@@ -86,6 +91,13 @@ void session_finish_departed(struct session *s, bool all);
 
 /* The program stopped with STATUS on its way to its first allocation. */
 void session_launched(struct session *s, int status);
+
+/* G is about to become or to start the program G->file.  true: it is traced, and will be
+ * recorded. */
+bool session_launch_other(struct session *s, const struct greeting *g);
+
+/* PID has changed its state to STATUS.  false: that has nothing to do with those. */
+bool session_other_changed(struct session *s, pid_t pid, int status);
 
 /* Finish all recordings, and take the agent out of the processes, which go on. */
 void session_leave(struct session *s);

@@ -27,6 +27,11 @@
  * answers through it with one message, the value that SEEP_SESSION would have had, and closes it; a
  * message that begins with '-' means that there is nothing to do.
  *
+ * Before it becomes a program, or starts one, that our library cannot be preloaded into, an agent
+ * sends a struct wire_launch with that program's file attached, and waits for a byte: 1 means that
+ * the observer traces it and will write an agent into the program, whose environment is to have
+ * nothing of ours; 0 that it goes its own way.
+ *
  * Later an agent may connect to the same socket and send a struct wire_knock: its ledger has a mark
  * that somebody waits for.  Commands (seep snapshot) connect to it too, send a struct wire_request
  * and get a struct wire_reply; that to a scan carries a descriptor (SCM_RIGHTS) of a file in
@@ -80,6 +85,16 @@ struct wire_hello {
 struct wire_knock {
         uint64_t magic;
         uint32_t pid, reserved;
+};
+
+#define WIRE_LAUNCH_MAGIC 0x68636e75614cull /* "Launch" */
+
+struct wire_launch {
+        uint64_t magic;
+        uint32_t pid, tid; /* of who calls, as the program sees it */
+        uint32_t spawn; /* 0: it becomes the program itself; 1: its next child does; 2: it did not
+                         * (no file, and no answer) */
+        uint32_t reserved;
 };
 
 #define WIRE_REQUEST_MAGIC 0x6b7341ull /* "Ask" */
@@ -147,5 +162,6 @@ struct wire_status {
 _Static_assert(sizeof(struct wire_status) <= sizeof((struct wire_reply *)0)->text, "fits");
 _Static_assert(sizeof(struct wire_knock) == 16, "frozen");
 _Static_assert(sizeof(struct wire_hello) == 24, "frozen");
+_Static_assert(sizeof(struct wire_launch) == 24, "frozen");
 
 #endif

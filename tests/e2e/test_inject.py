@@ -174,3 +174,68 @@ def test_one_function_for_free_and_delete_is_no_mismatch(recorder, tmp_path, lib
     seen = recorder.record(program, options=("--engine", engine))
     assert seen.status == 0 and seen.profile.own(program)["allocations"] == 18
     assert seen.profile.errors == [] and seen.profile.totals["mismatched"] == 0
+
+
+# ---- static programs that a recorded program starts ----
+
+
+def recorded(seen, name):
+    """The one recording of the program NAME."""
+    found = [p for p in seen.profiles() if Path(p.json["program"]).name == name]
+    assert len(found) == 1, (name, [p.json["program"] for p in seen.profiles()], seen.stderr)
+    return found[0]
+
+
+def check_child(seen, name="own_pools"):
+    functions = recorded(seen, name).by_function()
+    assert [functions["pool_get"][f] for f in ("allocations", "frees", "bytes_allocated")] == [1, 0, 4096]
+    assert [functions["long_call"][f] for f in ("allocations", "frees", "bytes_allocated")] == [1, 1, 100]
+
+
+@pytest.mark.parametrize("how", ["spawn", "spawnp", "vfork", "fork", "become", "thread"])
+def test_a_static_child_is_recorded(compiler, recorder, how):
+    child = compiler.build("own_pools.c", flags=(*PLAIN, "-static"))
+    seen = recorder.record(compiler.build("starter.c"), how, child)
+    assert (seen.status, seen.stdout) == (0, b"136\n"), seen.stderr
+    check_child(seen)
+
+
+def test_static_children_of_a_shell(compiler, recorder):
+    child = compiler.build("own_pools.c", flags=(*PLAIN, "-static-pie"), name="several")
+    seen = recorder.record("sh", "-c", f"for i in 1 2 3; do {child} & done; wait; exec {child}")
+    assert (seen.status, seen.stdout) == (0, b"136\n" * 4), seen.stderr
+    found = [p for p in seen.profiles() if Path(p.json["program"]).name == "several"]
+    assert len(found) == 4
+    assert all(p.by_function()["pool_get"]["bytes_allocated"] == 4096 for p in found)
+
+
+@pytest.mark.parametrize("how", ["spawn", "fork"])
+def test_what_a_static_child_starts_is_recorded(compiler, recorder, how):
+    static = compiler.build("starter.c", flags=(*PLAIN, "-static"), name="between")
+    child = compiler.build("own_pools.c")
+    seen = recorder.record(compiler.build("starter.c"), how, static, how, child)
+    assert (seen.status, seen.stdout) == (0, b"136\n"), seen.stderr
+    recorded(seen, "between")
+    check_child(seen)
+
+
+def test_a_program_whose_exec_fails_goes_on(compiler, recorder):
+    """Nothing of the preparations is left: its leaks are searched for as ever."""
+    child = compiler.build("own_pools.c", flags=(*PLAIN, "-static"))
+    seen = recorder.record(compiler.build("starter.c"), "fail", child)
+    assert (seen.status, seen.stdout) == (0, b"goes on\n"), seen.stderr
+    info = json.loads(run([SEEP, "info", "--json", seen.folder / "out.seep"], cwd=seen.folder).stdout)
+    assert info["leak_search"]["trouble"] is None
+
+
+@pytest.mark.parametrize("how", ["spawn", "vfork"])
+def test_what_cannot_be_recorded_is_told_by_name(compiler, recorder, need, tmp_path, how):
+    need("strip")
+    child = tmp_path / "nameless"
+    subprocess.run(["gcc", "-static", "-nostdlib", "-O1", "-xc", "-", "-o", str(child)], check=True, timeout=DEADLINE,
+                   input=b"void _start(void) { __asm__(\"xor %edi, %edi; mov $60, %eax; syscall\"); }")
+    subprocess.run(["strip", str(child)], check=True, timeout=DEADLINE)
+    seen = recorder.record("sh", "-c", f"{compiler.build('starter.c')} {how} {child}; {child}")
+    said = seen.stderr.decode()
+    assert seen.status == 0 and said.count("not recorded, started by process") == 1, said
+    assert str(child) in said and "statically linked and stripped" in said

@@ -15,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "agent/environment.h"
+#include "agent/hello.h"
 #include "agent/real.h"
 
 /* A small program: headers, the dynamic section with one library, and its name. */
@@ -41,6 +43,24 @@ const char *real_library(void)
 char **environment_now(void)
 {
         return environment;
+}
+
+/* The observer. */
+static int asked, asked_to_spawn, stayed;
+static bool granted;
+
+bool hello_launch(const char *path, long fd, bool spawn)
+{
+        is_true(strcmp(path, "/socket") == 0 && fd >= 0);
+        asked++;
+        asked_to_spawn += spawn;
+        return granted;
+}
+
+void hello_stay(const char *path)
+{
+        (void)path;
+        stayed++;
 }
 
 static void make(const char *library)
@@ -76,7 +96,7 @@ static void put(const char *name, const void *bytes, size_t count, mode_t mode)
 static bool refused(void)
 {
         put("file", &program, sizeof program, 0755);
-        return target_refuses("file");
+        return target_refuses("file", TARGET_ALONE);
 }
 
 static void begin(void)
@@ -108,7 +128,33 @@ TEST(the_runtime_of_a_sanitizer_refuses_us)
         is_true(!refused());
         make("libc.so.6");
         is_true(!refused());
-        is_true(!target_refuses("/bin/sh"));
+        is_true(!target_refuses("/bin/sh", TARGET_ALONE));
+        end();
+}
+
+TEST(the_observer_is_told_of_what_has_no_loader_or_refuses)
+{
+        begin();
+        make("libc.so.6");
+        is_true(!refused() && asked == 0);
+        is_true(!target_refuses("file", TARGET_EXEC) && asked == 0); /* nobody listens */
+        agent.socket = "/socket";
+        is_true(!target_refuses("file", TARGET_EXEC) && asked == 1 && asked_to_spawn == 0);
+        granted = true;
+        is_true(target_refuses("file", TARGET_SPAWN) && asked == 2 && asked_to_spawn == 1);
+        program.headers[0].p_type = PT_INTERP;
+        is_true(!refused() && !target_refuses("file", TARGET_EXEC) && asked == 2);
+        granted = false;
+        make("libasan.so.8");
+        is_true(refused() && target_refuses("file", TARGET_EXEC) && asked == 3);
+        agent.sandboxed = 1;
+        is_true(target_refuses("file", TARGET_EXEC) && asked == 3);
+        target_stays();
+        is_true(stayed == 0);
+        agent.sandboxed = 0;
+        target_stays();
+        is_true(stayed == 1);
+        agent.socket = NULL;
         end();
 }
 
@@ -127,16 +173,18 @@ TEST(so_do_programs_for_other_machines)
 TEST(what_cannot_be_read_or_run_does_not)
 {
         begin();
-        is_true(!target_refuses("file") && !target_refuses("") && !target_refuses("/"));
-        is_true(!target_refuses((const char *)8));
+        is_true(!target_refuses("file", TARGET_ALONE) && !target_refuses("", TARGET_ALONE));
+        is_true(!target_refuses("/", TARGET_ALONE));
+        is_true(!target_refuses((const char *)8, TARGET_ALONE));
         put("file", "#!/bin/sh\n", 10, 0755);
-        is_true(!target_refuses("file"));
+        is_true(!target_refuses("file", TARGET_ALONE));
         make("libasan.so.8");
         put("file", &program, sizeof program.e - 1, 0755);
-        is_true(!target_refuses("file"));
+        is_true(!target_refuses("file", TARGET_ALONE));
         put("file", &program, sizeof program, 0644);
-        is_true(!target_refuses("file"));
-        is_true(!target_refuses_at(-1, "") && !target_refuses_at(12345, "file"));
+        is_true(!target_refuses("file", TARGET_ALONE));
+        is_true(!target_refuses_at(-1, "", TARGET_ALONE));
+        is_true(!target_refuses_at(12345, "file", TARGET_ALONE));
         end();
 }
 
@@ -180,23 +228,24 @@ TEST(a_name_is_looked_for_as_the_c_library_does)
         begin();
         is_true(mkdir("inner", 0755) == 0);
         make("libasan.so.8");
-        is_true(refused() && target_refuses_name("file") && target_refuses_name("./file"));
-        is_true(!target_refuses_name("") && !target_refuses_name("other"));
+        is_true(refused() && target_refuses_name("file", TARGET_ALONE) && target_refuses_name("./file", TARGET_ALONE));
+        is_true(!target_refuses_name("", TARGET_ALONE) && !target_refuses_name("other", TARGET_ALONE));
         make("libc.so.6");
         put("inner/file", &program, sizeof program, 0644); /* passed over: it may not be executed */
-        is_true(target_refuses_name("file"));
+        is_true(target_refuses_name("file", TARGET_ALONE));
         put("inner/file", &program, sizeof program, 0755);
-        is_true(!target_refuses_name("file"));
+        is_true(!target_refuses_name("file", TARGET_ALONE));
         here = open("file", O_RDONLY | O_CLOEXEC);
-        is_true(target_refuses_at(here, ""));
+        is_true(target_refuses_at(here, "", TARGET_ALONE));
         close(here);
         here = open(".", O_RDONLY | O_CLOEXEC);
-        is_true(target_refuses_at(here, "file"));
-        is_true(!target_refuses_at(here, "inner/file") && !target_refuses_at(here, ""));
+        is_true(target_refuses_at(here, "file", TARGET_ALONE));
+        is_true(!target_refuses_at(here, "inner/file", TARGET_ALONE) && !target_refuses_at(here, "", TARGET_ALONE));
         close(here);
         end();
 }
 
 TAP_MAIN(the_runtime_of_a_sanitizer_refuses_us, so_do_programs_for_other_machines,
+         the_observer_is_told_of_what_has_no_loader_or_refuses,
          what_cannot_be_read_or_run_does_not, without_our_library_nothing_is_preloaded,
          headers_that_lie_lead_nowhere, a_name_is_looked_for_as_the_c_library_does)
