@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_attach.c -- `seep attach PID`: record a process that is running already. */
-#include <limits.h>
-
-#include "base/quantity.h"
+/* cmd_attach.c -- `seep attach PID...`: record processes that are running already. */
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/record.h"
 #include "cli/run.h"
+#include "cli/targets.h"
 
 const struct option_entry attach_options[] = { ATTACH_OPTIONS(OPTION_ENTRY) OPTION_END };
 
@@ -17,7 +15,8 @@ static int say_help(void)
                 "Record a process that is running already, from now on until it ends, Ctrl-C,\n"
                 "--duration or 'seep detach PID'; then the process goes on as before. Blocks that\n"
                 "are older than that are in no count; the search for leaks finds them by a walk\n"
-                "through the heap (glibc, musl).\n\n",
+                "through the heap (glibc, musl). A NAME will do for PID when only one process\n"
+                "has it; several get a recording each.\n\n",
                 "\nExit status: 0 done, 2 usage error, 3 cannot be recorded.\n");
 }
 
@@ -26,7 +25,7 @@ int cmd_attach(int argc, char **argv)
         struct record wishes;
         struct run r = { .wishes = &wishes, .recorded = run_conclude };
         struct option_parser parser;
-        uint64_t pid;
+        struct targets targets = { 0 };
         int which, status;
 
         record_start(&wishes);
@@ -40,16 +39,19 @@ int cmd_attach(int argc, char **argv)
         }
         if (which == OPTION_WRONG)
                 return ERR_EXIT_USAGE;
-        if (parser.first_operand + 1 != argc)
-                return message_usage("attach", "which process? seep attach PID");
-        if (!quantity_number(argv[parser.first_operand], &pid) || pid == 0 || pid > INT_MAX)
-                return message_usage("attach",
-                                     "'%s' is not a process id; 'pgrep -a NAME' finds one",
-                                     argv[parser.first_operand]);
+        if (parser.first_operand >= argc)
+                return message_usage("attach", "which process? seep attach PID...");
+        for (int i = parser.first_operand; i < argc; i++)
+                if ((status = targets_add(&targets, "attach", argv[i])))
+                        return status;
         status = record_settle(&wishes);
+        if (!status)
+                status = targets_check(targets.count, "attach", wishes.pattern);
         if (status)
                 return status;
-        status = run_attached(&r, (pid_t)pid);
+        status = targets.count == 1 ? run_attached(&r, targets.pids[0])
+                                    : targets_record(&r, &targets);
+        targets_free(&targets);
         roster_free(&r.roster);
         record_free(&wishes);
         return status;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_detach.c -- `seep detach PID`: end the recording of a process that goes on. */
-#include <limits.h>
 #include <stdlib.h>
 
 #include "attach/inject.h"
 #include "attach/spawn.h"
-#include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/targets.h"
 #include "session/ask.h"
 
 #define DETACH_OPTIONS(X) LAST_OPTIONS(X, DETACH)
@@ -42,13 +41,20 @@ static bool take_out(pid_t pid, struct err *why)
         return good || why->text[0] == 0;
 }
 
+static int detach(uint32_t pid)
+{
+        struct err e = { 0 };
+
+        if (!ask_program(&pid, &e) || (!ask_leave(pid, &e) && !take_out((pid_t)pid, &e)))
+                return message_error(&e);
+        return 0;
+}
+
 int cmd_detach(int argc, char **argv)
 {
+        struct targets targets = { 0 };
         struct option_parser parser;
-        struct err e = { 0 };
-        uint64_t number;
-        uint32_t pid;
-        int which;
+        int which, status = 0;
 
         option_start(&parser, "detach", detach_options, argc, argv);
         while ((which = option_next(&parser)) >= 0)
@@ -56,15 +62,16 @@ int cmd_detach(int argc, char **argv)
                         return say_help();
         if (which == OPTION_WRONG)
                 return ERR_EXIT_USAGE;
-        if (parser.first_operand + 1 != argc)
-                return message_usage("detach", "which process? seep detach PID");
-        if (!quantity_number(argv[parser.first_operand], &number) || number == 0 ||
-            number > INT_MAX)
-                return message_usage("detach",
-                                     "'%s' is not a process id; 'pgrep -a NAME' finds one",
-                                     argv[parser.first_operand]);
-        pid = (uint32_t)number;
-        if (!ask_program(&pid, &e) || (!ask_leave(pid, &e) && !take_out((pid_t)pid, &e)))
-                return message_error(&e);
-        return 0;
+        if (parser.first_operand >= argc)
+                return message_usage("detach", "which process? seep detach PID...");
+        for (int i = parser.first_operand; i < argc; i++)
+                if ((status = targets_add(&targets, "detach", argv[i])))
+                        return status;
+        for (uint32_t i = 0; i < targets.count; i++) {
+                int one = detach((uint32_t)targets.pids[i]);
+
+                status = status ? status : one;
+        }
+        targets_free(&targets);
+        return status;
 }

@@ -14,6 +14,7 @@
 #include "cli/record.h"
 #include "cli/roster.h"
 #include "cli/run.h"
+#include "cli/targets.h"
 
 static int say_help(void)
 {
@@ -45,6 +46,23 @@ static void end_by(int number)
         sigprocmask(SIG_UNBLOCK, &only, NULL);
 }
 
+/* --pid */
+static int run_with_others(struct run *r)
+{
+        struct targets targets = { 0 };
+        int status = 0;
+
+        for (uint32_t i = 0; i < r->wishes->process_count && !status; i++)
+                status = targets_add(&targets, "record", r->wishes->processes[i]);
+        if (!status)
+                status = targets_check(targets.count + (r->program_argv != NULL), "record",
+                                       r->wishes->pattern);
+        if (!status)
+                status = targets_record(r, &targets);
+        targets_free(&targets);
+        return status;
+}
+
 int cmd_record(int argc, char **argv)
 {
         struct record wishes;
@@ -63,13 +81,13 @@ int cmd_record(int argc, char **argv)
         }
         if (which == OPTION_WRONG)
                 return ERR_EXIT_USAGE;
-        if (parser.first_operand >= argc)
+        if (parser.first_operand >= argc && !wishes.process_count)
                 return message_usage("record", "which program? seep record PROGRAM [ARG...]");
         status = record_settle(&wishes);
         if (status)
                 return status;
-        r.program_argv = argv + parser.first_operand;
-        status = run_program(&r);
+        r.program_argv = parser.first_operand < argc ? argv + parser.first_operand : NULL;
+        status = wishes.process_count ? run_with_others(&r) : run_program(&r);
         roster_free(&r.roster);
         record_free(&wishes);
         if (r.killed_by && !wishes.exit_code)

@@ -16,8 +16,8 @@
  */
 #define COMMAND_LIST(X)                                                                            \
         X(record, "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory")        \
-        X(attach, "[OPTIONS] PID", "record a process that is running already")                     \
-        X(detach, "[OPTIONS] PID", "end the recording of a process; the process goes on")          \
+        X(attach, "[OPTIONS] PID...", "record processes that are running already")                 \
+        X(detach, "[OPTIONS] PID...", "end the recording of a process; the process goes on")       \
         X(report, "[OPTIONS] [FILE|PID]", "show where the memory of a recorded program went")      \
         X(html, "[OPTIONS] [FILE | OLD NEW | PID]",                                                \
           "show a recording in a browser: one page, or served live")                               \

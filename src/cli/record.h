@@ -130,6 +130,9 @@
           "(slow) "                                                                            \
           "(auto)",                                                                            \
           RECORD_ENGINES)                                                                      \
+        X(RECORD_PID, "pid", 'p', "PID",                                                       \
+          "record this process, which runs already; also a NAME, and together with a program "  \
+          "(may be repeated)")                                                                 \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")           \
         X(RECORD_EXIT_CODE, "exit-code", 0, NULL,                                              \
           "if signal N killed the program, exit with 128+N instead of dying by N")             \
@@ -151,6 +154,8 @@ struct record {
         enum engine engine;
         struct custom custom; /* --hook */
         bool sample_given, wait_given;
+        const char **processes; /* --pid */
+        uint32_t process_count;
         const char *push;     /* URL; NULL none */
         uint64_t push_every_ms;
         const char **push_labels;

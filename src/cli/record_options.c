@@ -55,6 +55,8 @@ void record_free(struct record *r)
                 suppress_free(r->suppressions);
         free(r->suppressions);
         r->suppressions = NULL;
+        free(r->processes);
+        r->processes = NULL;
         free(r->push_labels);
         r->push_labels = NULL;
         custom_free(&r->custom);
@@ -262,6 +264,12 @@ static int take_follow(struct session_options *o, const char *value)
         return 0;
 }
 
+static void take_process(struct record *r, const char *value)
+{
+        r->processes = heap_grow(r->processes, r->process_count + 1, sizeof *r->processes);
+        r->processes[r->process_count++] = value;
+}
+
 static int take_value(struct record *r, int which, const char *value)
 {
         struct session_options *o = &r->session;
@@ -269,6 +277,7 @@ static int take_value(struct record *r, int which, const char *value)
         switch (which) {
         case RECORD_OUTPUT: r->pattern = value; break;
         case RECORD_USER: r->user = value; break;
+        case RECORD_PID: take_process(r, value); break;
         case RECORD_ENGINE:
                 return take_engine(r, value);
         case RECORD_HOOK:
