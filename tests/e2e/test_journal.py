@@ -261,13 +261,28 @@ class Receiver:
         return [Profile(p) for p in sorted(self.folder.glob("*.seep"))]
 
 
+@pytest.fixture
+def receive():
+    """None of them outlives its test."""
+    started = []
+
+    def start(*how):
+        started.append(Receiver(*how))
+        return started[-1]
+    yield start
+    for receiver in started:
+        if receiver.process.poll() is None:
+            receiver.process.kill()
+            receiver.process.wait(DEADLINE)
+
+
 @pytest.mark.parametrize("way", ["tcp", "udp"])
 @pytest.mark.parametrize("source", ["known.c", "operators.cpp"])
-def test_what_is_received_comes_to_the_report_of_a_local_recording(compiler, recorder, source, way):
+def test_what_is_received_comes_to_the_report_of_a_local_recording(compiler, recorder, receive, source, way):
     program = compiler.build(source)
     local = recorder.record(program, options=["--no-leak-scan"])
     folder = recorder.folder()
-    receiver = Receiver(folder, f"{way}:", "--once")
+    receiver = receive(folder, f"{way}:", "--once")
     done = run_plain(folder, program, env={"SEEP_OPTIONS": f"--journal={way}:127.0.0.1:{receiver.port}"})
     (remote,) = receiver.finish()
     assert done.status == local.status and done.stderr == b""
@@ -275,9 +290,9 @@ def test_what_is_received_comes_to_the_report_of_a_local_recording(compiler, rec
     assert remote.json["complete"] is True and remote.json["warnings"] == local.profile.json["warnings"]
 
 
-def test_several_processes_and_both_ways_at_one_port(program, recorder):
+def test_several_processes_and_both_ways_at_one_port(program, recorder, receive):
     folder = recorder.folder()
-    receiver = Receiver(folder, "")
+    receiver = receive(folder, "")
     for way in ("tcp", "udp"):
         run_plain(folder, program, "fork", env={"SEEP_OPTIONS": f"--journal={way}:127.0.0.1:{receiver.port} --follow=all"})
     wait_until(lambda: len(list(folder.glob("*.seep"))) == 4, "four recordings", process=receiver.process)
@@ -287,10 +302,10 @@ def test_several_processes_and_both_ways_at_one_port(program, recorder):
     assert sorted(p.json["exit"]["code"] for p in found) == [7, 7, 7, 7]
 
 
-def test_a_lost_datagram_is_counted_and_the_rest_is_there(program, recorder):
+def test_a_lost_datagram_is_counted_and_the_rest_is_there(program, recorder, receive):
     """A relay that loses the third of all datagrams."""
     folder = recorder.folder()
-    receiver = Receiver(folder, "udp:", "--once")
+    receiver = receive(folder, "udp:", "--once")
     relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     relay.bind(("127.0.0.1", 0))
     relay.settimeout(0.05)
@@ -311,9 +326,9 @@ def test_a_lost_datagram_is_counted_and_the_rest_is_there(program, recorder):
     assert 0 < only.by_function()["churn"]["allocations"] <= 10000
 
 
-def test_garbage_does_not_hurt_the_receiver(program, recorder):
+def test_garbage_does_not_hurt_the_receiver(program, recorder, receive):
     folder = recorder.folder()
-    receiver = Receiver(folder, "")
+    receiver = receive(folder, "")
     with socket.create_connection(("127.0.0.1", receiver.port)) as peer:
         peer.sendall(b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n" * 4)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
