@@ -54,6 +54,8 @@ install: product          ## install below PREFIX (/usr/local), into DESTDIR if 
 	@meson configure $(BUILD) --prefix $(PREFIX)
 	@ninja -C $(BUILD) product
 	@meson install -C $(BUILD) --no-rebuild
+	@for agent in build-agents/*/build.ninja; do [ ! -e "$$agent" ] || { meson configure "$${agent%/*}" --prefix $(PREFIX); \
+		ninja -C "$${agent%/*}" && meson install -C "$${agent%/*}" --no-rebuild; } || exit 1; done
 
 agents: product           ## agents for programs of other processors, which qemu runs: NAMES= for some of them
 	@packaging/agents $(BUILD) $(NAMES)
@@ -64,6 +66,9 @@ check-agents: deps-agents product   ## the tests of recording with programs of o
 portable: deps-build      ## seep that needs nothing but a C library as new as this machine's, in build-portable/
 	@[ -e build-portable/build.ninja ] || meson setup build-portable -Dprefer_static=true -Dtests=false
 	@ninja -C build-portable product
+
+deb-agents: deps-package agents   ## a Debian package for each agent of another processor, in build-deb/
+	@packaging/deb-agents
 
 deb: deps-package         ## a Debian package in build-deb/
 	@packaging/deb
@@ -80,7 +85,7 @@ deps-package:
 deps-bench:
 	@packaging/install-deps build demo test bench
 deps-agents:
-	@packaging/install-deps build test agents
+	@packaging/install-deps build demo test
 deps-transparent:
 	@packaging/install-deps build demo test transparent
 
@@ -90,4 +95,4 @@ clean:                    ## remove all build directories
 help:                     ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all product build demo check asan lint fuzz soak stress transparent bench agents check-agents install portable deb dist deps-build deps-test deps-package deps-bench deps-agents deps-transparent clean help
+.PHONY: all product build demo check asan lint fuzz soak stress transparent bench agents check-agents install portable deb deb-agents dist deps-build deps-test deps-package deps-bench deps-agents deps-transparent clean help

@@ -21,8 +21,6 @@ LEFT_OUT = {
     "lifetimes": "same_address or limits or without_standard or under_stress",
     "processes": "executed or named_pipe or system or shells or raw-clone or behind_the or exec_in_place or last_program or next_program or "
                  "summary or others_are or helpers or loses_memory or resident",
-    "ledger": "none",
-    "invalid": "none",
 }
 
 

@@ -20,7 +20,7 @@ def machine(request):
     found = MACHINES[request.param]
     missing = [tool for tool in (found.gcc, found.gxx, found.qemu) if not shutil.which(tool)]
     if missing:
-        pytest.skip(f"{' '.join(missing)} not installed (packaging/install-deps test agents)")
+        pytest.skip(f"{' '.join(missing)} not installed (packaging/install-deps test)")
     made = subprocess.run([ROOT / "packaging" / "agents", BUILD, found.name], capture_output=True, text=True, timeout=3 * DEADLINE)
     assert made.returncode == 0, made.stderr
     return found
@@ -94,7 +94,7 @@ def test_however_it_ends_the_recording_is_complete(compiler, recorder, way):
 def test_the_recording_tells_its_machine_and_its_words(compiler, machine, recorder):
     seen = recorder.record(compiler.build("realloc_forms.c"))
     says = seep("info", seen.folder / "out.seep").stdout.decode()
-    assert re.search(rf"^  process .*, {machine.told}$", says, re.M), says
+    assert re.search(rf"^  process .*, {machine.name}$", says, re.M), says
 
 
 def test_the_library_alone_writes_its_report(compiler, machine, recorder):
@@ -121,6 +121,15 @@ def test_what_is_missing_is_named(machine, compiler, tmp_path):
     env = clean_environment()
     (tmp_path / "libseep.so").symlink_to(BUILD / "src" / "agent" / "libseep.so")
     none = subprocess.run([SEEP, "record", program], env={**env, "SEEP_AGENT_DIR": str(tmp_path)}, capture_output=True, text=True)
-    assert none.returncode == 3 and "package seep-agent-" in none.stderr
+    assert none.returncode == 3 and f"package seep-agent-{machine.system}," in none.stderr
     none = subprocess.run([SEEP, "record", program], env={**env, "PATH": str(tmp_path)}, capture_output=True, text=True)
     assert none.returncode == 3 and "package qemu-user" in none.stderr
+
+
+def test_the_package_that_is_named_has_the_agent(machine, tmp_path, need):
+    need("dpkg-deb")
+    made = subprocess.run([ROOT / "packaging" / "deb-agents", tmp_path], capture_output=True, text=True, timeout=DEADLINE)
+    assert made.returncode == 0, made.stderr
+    (package,) = tmp_path.glob(f"seep-agent-{machine.system}_*_all.deb")
+    files = subprocess.run(["dpkg-deb", "-c", package], capture_output=True, text=True, check=True).stdout
+    assert f"./usr/lib/seep/{machine.name}/libseep.so" in files
