@@ -486,8 +486,9 @@ static bool start_all(struct inject *j, struct err *e)
         j->hold = &h;
         do {
                 priority_raise(&priority, gettid());
-                good = hold_all(&h, j->pid, e) && inject_is_whole(&h, e) && start(j, e);
-                again = !good && h.vforks && clock_now_ns() - begin < TRIES_NS;
+                good = hold_all(&h, j->pid, e);
+                again = good && !inject_is_whole(&h, e) && clock_now_ns() - begin < TRIES_NS;
+                good = good && !again && inject_is_whole(&h, e) && start(j, e);
                 hold_release(&h);
                 if (clock_now_ns() - h.since_ns > j->out->pause_ns)
                         j->out->pause_ns = clock_now_ns() - h.since_ns;

@@ -88,8 +88,9 @@ static bool take_out_all(struct inject *j, struct err *e)
         j->hold = &h;
         do {
                 priority_raise(&priority, gettid());
-                good = hold_all(&h, j->pid, e) && inject_is_whole(&h, e) && take_out(j);
-                again = !good && h.vforks && clock_now_ns() - begin < VFORK_NS;
+                good = hold_all(&h, j->pid, e);
+                again = good && !inject_is_whole(&h, e) && clock_now_ns() - begin < VFORK_NS;
+                good = good && !again && inject_is_whole(&h, e) && take_out(j);
                 j->out->threads = h.count;
                 hold_release(&h);
                 pause = clock_now_ns() - h.since_ns;
