@@ -75,7 +75,7 @@ class Attachment:
     def leave(self):
         done = subprocess.run([SEEP, "detach", str(self.pid)], capture_output=True, text=True, env=clean_environment(),
                               timeout=DEADLINE)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, ""), self.said()
         return self.ended()
 
 
