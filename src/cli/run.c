@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +38,23 @@ static void on_say(void *context, enum session_level level, const char *text)
                 message_sentence(text);
 }
 
+static int news = -1;
+
+void run_tell(int fd)
+{
+        news = fd;
+}
+
+/* Nobody need be there to hear it. */
+static void tell_news(uint32_t pid, const char *path)
+{
+        struct run_news n = { .pid = pid };
+
+        snprintf(n.path, sizeof n.path, "%s", path);
+        if (news >= 0)
+                send(news, &n, sizeof n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static void on_done(void *context, struct profile *p, const char *path, bool written, bool is_main)
 {
         struct run *r = context;
@@ -45,6 +63,8 @@ static void on_done(void *context, struct profile *p, const char *path, bool wri
                 message("recording %s (pid %u) took %" PRIu64 " KiB of memory, which counts as the "
                         "program's", p->meta.program, p->meta.pid, p->totals.ledger_bytes / 1024);
         push_recorded(r->push, p, written ? path : NULL);
+        if (written)
+                tell_news(p->meta.pid, path);
         if (written)
                 server_recorded(r->server, p, path, is_main);
         roster_add(&r->roster, p, path, is_main);
@@ -168,6 +188,7 @@ static int exit_status(int status)
 static void observe(struct run *r, struct session *s, pid_t pid, struct session_end *end)
 {
         r->started = true;
+        tell_news((uint32_t)pid, "");
         push_program(r->push, (uint32_t)pid);
         server_session(r->server, session_socket(s));
         server_program(r->server, (uint32_t)pid);

@@ -34,6 +34,15 @@ int run_program(struct run *r);
  * after a message the reason as a status of ours. */
 int run_attached(struct run *r, pid_t pid);
 
+/* What whoever started a process of ours to run a program hears of it. */
+struct run_news {
+        uint32_t pid;
+        char path[1024]; /* its recording, which is written; "": it was started */
+};
+
+/* From now on send struct run_news to FD, a socket. */
+void run_tell(int fd);
+
 /* The words at the end of a recording: for `recorded`. */
 void run_conclude(struct run *r, const struct session_end *end);
 

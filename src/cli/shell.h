@@ -129,7 +129,7 @@ bool shell_is_pid(const char *word);
 
 typedef int shell_doer(struct shell *s, const struct shell_line *line);
 shell_doer shell_help, shell_proclist, shell_scan, shell_show, shell_status;
-shell_doer shell_quit, shell_set, shell_source, shell_start;
+shell_doer shell_quit, shell_set, shell_source;
 
 /* ---- running them (shell_run.c) ---- */
 
@@ -151,8 +151,15 @@ int shell_do_file(struct shell *s, int fd);
 
 /* ---- a program that we start (shell_start.c) ---- */
 
-bool shell_start_program(struct shell *s, char **argv, struct err *e);
-void shell_start_tell(struct shell *s); /* before we leave */
+/* Run `seep record ARGV` beside us, and wait until it is recorded.  0, or the status after a
+ * message. */
+int shell_start_program(struct shell *s, char **argv);
+
+/* The process of T has ended: wait until its recording is written, and learn where. */
+void shell_start_ended(struct shell *s, struct shell_target *t);
+
+/* Before we leave: what goes on. */
+void shell_start_tell(const struct shell *s);
 
 /* ---- a terminal (shell_prompt.c) ---- */
 

@@ -111,6 +111,12 @@ struct shell_target *shell_target_named(struct shell *s, const char *word, struc
         for (uint32_t i = 0; i < s->count; i++)
                 if (!s->targets[i]->pid && strcmp(s->targets[i]->name, word) == 0)
                         return s->targets[i];
+        if (strchr(word, ':') && access(word, F_OK) != 0) {
+                err_set(e, ERR_EXIT_USAGE,
+                        "'%s': the shell is for programs and recordings of this machine; 'seep "
+                        "connect %s COMMAND' asks one that is recorded elsewhere", word, word);
+                return NULL;
+        }
         if (access(word, R_OK) != 0) {
                 err_sys(e, ERR_EXIT_USAGE, "'%s' is neither a process nor a recording", word);
                 return NULL;
@@ -238,8 +244,10 @@ void shell_target_watch(struct shell *s)
                 struct pollfd end = { .fd = t->pidfd, .events = POLLIN };
 
                 if (t->pid && !t->ended &&
-                    (t->pidfd >= 0 ? poll(&end, 1, 0) > 0 : !is_there(t->pid)))
+                    (t->pidfd >= 0 ? poll(&end, 1, 0) > 0 : !is_there(t->pid))) {
+                        shell_start_ended(s, t);
                         tell_end(t);
+                }
         }
 }
 

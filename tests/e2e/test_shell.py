@@ -329,6 +329,7 @@ HOSTILE = {
     b"set depth": b"how many frames",
     b"set depth 5": b"is a recording",
     b"set searchpath /nonexistent": b"is not a folder",
+    b"set process other.example:4576": b"seep connect other.example:4576",
     b"set process /nonexistent": b"neither a process nor a recording",
     b"show": b"is expected",
     b"status 4194304": b"there is no process",
@@ -452,6 +453,62 @@ def test_several_processes(binary, recorder):
         assert f"*{first} + ".encode() in done.stdout and f" {second} + ".encode() in done.stdout
         # the number of the seep that records it stands for the process
         assert b"bytes used: 22" in shell(both[1].it.pid, "-c", "status").stdout
+
+
+# ---- a program that the shell starts ----
+
+def fifo_for(folder):
+    """A pipe that the program reads its lines from, and its end for us."""
+    os.mkfifo(folder / "lines")
+    return os.open(folder / "lines", os.O_RDWR)
+
+
+def test_a_program_is_started_and_goes_on_behind_the_shell(binary, tmp_path):
+    lines = fifo_for(tmp_path)
+    with Prompt("--", binary, tmp_path / "lines", folder=tmp_path) as prompt:
+        prompt.shows(PROMPT)
+        os.write(lines, b"keep 3 1000\nlose 2 10\n")
+        prompt.shows("done", 2)
+        prompt.type(b"\x03")  # at the prompt, and for nobody else
+        prompt.shows(PROMPT)
+        seen = prompt.ask("status")
+        assert "open allocations: 5" in seen and "status: running" in seen
+        pid = int(re.search(r"process (\d+) ", seen)[1])
+        assert "leaks reported: 2" in prompt.ask("scan")
+        prompt.type("quit\n")
+        assert f"(pid {pid}) goes on and is recorded" in prompt.shows("ends the recording")
+        assert prompt.ends() == 0
+    assert b"bytes used: 3020" in shell(pid, "-c", "status").stdout
+    os.write(lines, b"end 5\n")
+    file = tmp_path / f"shelled.{pid}.seep"
+    wait_until(lambda: file.exists() and b"whole" in subprocess.run([SEEP, "info", file], capture_output=True, timeout=DEADLINE,
+                                                                    env=environment()).stdout and not os.path.exists(f"/proc/{pid}"), "its end")
+    assert b"number of leaks: 2" in shell(file, "-c", "status").stdout
+    os.close(lines)
+
+
+def test_the_end_of_a_started_program_is_told(binary, tmp_path):
+    lines = fifo_for(tmp_path)
+    with Prompt("--", binary, tmp_path / "lines", folder=tmp_path) as prompt:
+        prompt.shows(PROMPT)
+        os.write(lines, b"lose 2 10\nend 5\n")
+        prompt.shows("done")
+        pid = int(re.search(r"shelled\.(\d+)\.seep", prompt.ask("show info"))[1])
+        wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "its end")
+        seen = prompt.ask("status")
+        assert "status: exited" in seen and "number of leaks: 2" in seen
+        prompt.type(b"\x04")
+        assert prompt.ends() == 0
+    os.close(lines)
+
+
+def test_a_program_that_is_over_at_once_has_its_recording(tmp_path):
+    done = shell("-c", "status; info", "--", "/bin/true", cwd=tmp_path)
+    assert done.returncode == 0 and b"status: " in done.stdout, done
+    assert b"program      /bin/true" in done.stdout
+    done = shell("-c", "status", "--", "/nonexistent", cwd=tmp_path)
+    assert done.returncode == 127 and done.stderr.count(b"\n") == 1, done
+    assert shell("-c", "status", "--", cwd=tmp_path).returncode == 2
 
 
 # ---- libedit ----
