@@ -13,6 +13,7 @@
 #include "agent/arena.h"
 #include "agent/attend.h"
 #include "agent/bytes.h"
+#include "agent/object.h"
 #include "agent/real.h"
 #include "agent/search_request.h"
 #include "agent/stream.h"
@@ -347,8 +348,26 @@ bool fatal_is_stripped(int number)
         return __atomic_load_n(&stripped, __ATOMIC_ACQUIRE) & ACTION_BIT(number);
 }
 
-bool fatal_strips(void)
+/* Go's runtime sets its stacks by system calls of its own, and takes ours for one that the thread
+ * came with: its handlers must run there. */
+static bool is_of_go(const void *handler)
 {
+        const struct object *o = object_open(object_find((uintptr_t)handler));
+
+        return o && o->is_go;
+}
+
+bool fatal_strips(const void *handler)
+{
+        const struct thread *t = thread_of_its_own();
+        struct fatal_stack now = { 0, STACK_OFF, 0 };
+
+        if (program_has_stack || sys_pid() != agent.pid)
+                return !program_has_stack;
+        sys_call3(SYS_sigaltstack, 0, (long)&now, 0);
+        program_has_stack = is_of_go(handler) ||
+                            (!(now.flags & STACK_OFF) &&
+                             now.base != (t ? (uintptr_t)t->signal_stack : 0));
         return !program_has_stack;
 }
 

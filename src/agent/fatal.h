@@ -15,7 +15,8 @@
  *
  * A stack that overflowed has no room for a handler: each thread has a stack for that as long as
  * the program uses no such stacks itself.  Handlers of the program must not run there: until it has
- * a stack of its own, they are installed without SA_ONSTACK.
+ * a stack of its own, they are installed without SA_ONSTACK.  It may set that stack by a system call
+ * that nobody sees, as Go's runtime does.
  */
 #ifndef SEEP_AGENT_FATAL_H
 #define SEEP_AGENT_FATAL_H
@@ -59,7 +60,7 @@ const void *fatal_once(int number);
 /* Whether the program's handler of signal NUMBER was installed without the SA_ONSTACK that it
  * wants, and whether a new one must be. */
 bool fatal_is_stripped(int number);
-bool fatal_strips(void);
+bool fatal_strips(const void *handler);
 
 /* The action that the program believes to be that of NUMBER, whose handler is ours. */
 void fatal_describe(int number, void *libc_action);

@@ -74,7 +74,7 @@ static int change_watched(int number, const void *action, void *old)
         uint8_t copy[ARCH_ACTION_BYTES];
         int result;
 
-        if (handler > IGNORED && fatal_strips()) {
+        if (handler > IGNORED && fatal_strips(handler)) {
                 memcpy(copy, action, sizeof copy);
                 strips = *flags_of(copy) & ACTION_ON_STACK;
                 *flags_of(copy) &= ~(int)ACTION_ON_STACK;

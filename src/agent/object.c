@@ -167,7 +167,11 @@ static void object_unlock(void)
         __atomic_store_n(&table.lock, 0, __ATOMIC_RELEASE);
 }
 
-static void object_build_id(struct ledger_module *m, const uint8_t *note, uint64_t size)
+#define NOTE_GO_BUILD_ID 4
+
+/* The notes of O: its build id, and whether it has Go's runtime. */
+static void object_take_notes(struct object *o, struct ledger_module *m, const uint8_t *note,
+                              uint64_t size)
 {
         while (size >= sizeof(ElfW(Nhdr))) {
                 const ElfW(Nhdr) *h = (const void *)note;
@@ -175,11 +179,14 @@ static void object_build_id(struct ledger_module *m, const uint8_t *note, uint64
 
                 if (sizeof *h + name + data > size)
                         return;
-                if (h->n_type == NT_GNU_BUILD_ID && h->n_namesz == 4) {
+                if (h->n_type == NOTE_GO_BUILD_ID && h->n_namesz == 4 &&
+                    memcmp(note + sizeof *h, "Go\0", 4) == 0)
+                        o->is_go = true;
+                if (h->n_type == NT_GNU_BUILD_ID && h->n_namesz == 4 &&
+                    memcmp(note + sizeof *h, "GNU", 4) == 0 && !m->build_id_bytes) {
                         m->build_id_bytes = h->n_descsz < sizeof m->build_id ? h->n_descsz
                                                                              : sizeof m->build_id;
                         memcpy(m->build_id, note + sizeof *h + name, m->build_id_bytes);
-                        return;
                 }
                 note += sizeof *h + name + data;
                 size -= sizeof *h + name + data;
@@ -207,9 +214,9 @@ static void object_take_segment(struct object *o, struct ledger_module *m, const
 
         if (a && h->p_type == PT_GNU_EH_FRAME)
                 o->eh_hdr = (const uint8_t *)(uintptr_t)at;
-        if (a && h->p_type == PT_NOTE && !m->build_id_bytes)
-                object_build_id(m, (const uint8_t *)(uintptr_t)at,
-                                h->p_memsz < a->high - at ? h->p_memsz : a->high - at);
+        if (a && h->p_type == PT_NOTE)
+                object_take_notes(o, m, (const uint8_t *)(uintptr_t)at,
+                                  h->p_memsz < a->high - at ? h->p_memsz : a->high - at);
 }
 
 /* Bias, unwind table, build id and extent of O from its program headers.  False: unreadable. */

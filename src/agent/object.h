@@ -44,6 +44,7 @@ struct object {
         struct object_area areas[OBJECT_AREAS];
         bool anonymous;        /* of no file */
         bool omitted;          /* its allocations are not recorded */
+        bool is_go;            /* has Go's runtime: known from object_open() on */
 };
 
 /* By number: what is to be added to an address of the object to get what stack nodes have

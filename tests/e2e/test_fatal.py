@@ -215,3 +215,10 @@ def caught(pid):
 def stable(output):
     """Without what differs from run to run: the log of a server."""
     return b"" if b"Redis" in output else output
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="its system call is written for x86-64")
+def test_a_stack_that_was_set_behind_our_back_is_the_handlers(compiler, recorder):
+    program = compiler.build("raw_stack.c")
+    assert run([program]).stdout == b"1 1\n"
+    assert recorder.record(program).stdout == b"1 1\n"

@@ -196,11 +196,22 @@ def test_rust(recorder, tmp_path, need, own):
 GO = {"go": "package main\nfunc main() { println(len(make([]byte, 1000))) }\n", "cgo": """package main
 // #include <stdlib.h>
 import "C"
+import ("runtime"; "time")
+func work(done chan int) {
+    sum := 0
+    for start := time.Now(); time.Since(start) < 100 * time.Millisecond; {
+        for i := 0; i < 1000000; i++ { sum += i % 7 }
+    }
+    done <- sum
+}
 func main() {
     for i := 0; i < 100; i++ {
         p := C.malloc(64)
         if i < 90 { C.free(p) }
     }
+    done := make(chan int)
+    for i := 0; i < 8; i++ { go work(done) }
+    for i := 0; i < 8; i++ { <-done; runtime.GC() } // signals stop the others
 }
 """}
 
@@ -215,8 +226,7 @@ def test_go(recorder, tmp_path, need, kind):
     env = {"GOCACHE": str(tmp_path / "cache"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "GO111MODULE": "off",
            "CGO_ENABLED": "1" if kind == "cgo" else "0"}
     subprocess.run([go, "build", "-o", "main", "main.go"], check=True, timeout=DEADLINE, cwd=tmp_path, env=env)
-    seen = recorder.record(tmp_path / "main", options=() if kind == "cgo" else hooks("alloc=runtime.mallocgc"),
-                           env={"GODEBUG": "asyncpreemptoff=1"})  # its signals between threads are another matter
+    seen = recorder.record(tmp_path / "main", options=() if kind == "cgo" else hooks("alloc=runtime.mallocgc"))
     assert seen.status == 0
     assert "Go's own heap is not" in seen.stderr.decode()
     if kind == "cgo":
