@@ -220,5 +220,5 @@ def stable(output):
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="its system call is written for x86-64")
 def test_a_stack_that_was_set_behind_our_back_is_the_handlers(compiler, recorder):
     program = compiler.build("raw_stack.c")
-    assert run([program]).stdout == b"1 1\n"
+    assert subprocess.run([program], capture_output=True, timeout=DEADLINE).stdout == b"1 1\n"
     assert recorder.record(program).stdout == b"1 1\n"
