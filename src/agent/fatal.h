@@ -15,8 +15,8 @@
  *
  * A stack that overflowed has no room for a handler: each thread has a stack for that as long as
  * the program uses no such stacks itself.  Handlers of the program must not run there: until it has
- * a stack of its own, they are installed without SA_ONSTACK.  It may set that stack by a system call
- * that nobody sees, as Go's runtime does.
+ * a stack of its own, they are installed without SA_ONSTACK.  It may set that stack by a system
+ * call that nobody sees, as Go's runtime does.
  */
 #ifndef SEEP_AGENT_FATAL_H
 #define SEEP_AGENT_FATAL_H
