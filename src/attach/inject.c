@@ -475,11 +475,10 @@ bool inject_enter_held(struct hold *h, const struct inject_request *q, struct in
         return good;
 }
 
-/* A short while after all threads are asked to stop they do, or we try again. */
-static bool start_all(struct inject *j, struct err *e)
+bool inject_with_all(struct inject *j, bool (*what)(struct inject *, struct err *), struct err *e)
 {
         struct priority priority = { 0 };
-        uint64_t begin = clock_now_ns();
+        uint64_t begin = clock_now_ns(), pause;
         struct hold h = { 0 };
         bool good, again;
 
@@ -488,10 +487,11 @@ static bool start_all(struct inject *j, struct err *e)
                 priority_raise(&priority, gettid());
                 good = hold_all(&h, j->pid, e);
                 again = good && !inject_is_whole(&h, e) && clock_now_ns() - begin < TRIES_NS;
-                good = good && !again && inject_is_whole(&h, e) && start(j, e);
+                good = good && !again && inject_is_whole(&h, e) && what(j, e);
+                j->out->threads = h.count;
                 hold_release(&h);
-                if (clock_now_ns() - h.since_ns > j->out->pause_ns)
-                        j->out->pause_ns = clock_now_ns() - h.since_ns;
+                pause = clock_now_ns() - h.since_ns;
+                j->out->pause_ns = pause > j->out->pause_ns ? pause : j->out->pause_ns;
                 priority_restore(&priority);
                 if (again)
                         usleep(TRY_NAP_US);
@@ -523,7 +523,7 @@ static void enter(struct inject_job *job)
         j.out = job->out;
         j.same_ids = is_same_space(job->pid);
         job->good = good && prepare(&j, job->e) && find_earlier(&j, job->e) &&
-                    place_alone(&j, job->e) && start_all(&j, job->e);
+                    place_alone(&j, job->e) && inject_with_all(&j, start, job->e);
         inject_close(&j);
 }
 

@@ -16,8 +16,6 @@
 #define TRIES_NS 3000000000ull /* that threads are given to come out of the agent */
 #define NAP_US 200u
 #define NAP_MOST_US 20000u
-#define VFORK_NS 10000000000ull /* ... and a child of vfork() to start its program */
-#define VFORK_NAP_US 20000u
 #define SOON_MS 50u
 
 /* ---- a thread of ours ---- */
@@ -59,8 +57,9 @@ bool inject_do(struct inject_job *job)
 /* ---- out ---- */
 
 /* All stand still: nobody comes in any more.  Another seep may have been here meanwhile. */
-static bool take_out(struct inject *j)
+static bool take_out(struct inject *j, struct err *e)
 {
+        (void)e;
         if (!inject_read(j, j->words_at, &j->words, sizeof j->words) ||
             !inject_read(j, j->words.room, j->room, WIRE_INJECT_ROOM) ||
             j->room->count > INJECT_PATCHES || j->room->area_count > INJECT_AREAS)
@@ -76,30 +75,6 @@ static bool take_out(struct inject *j)
                 if (inject_is_inside(j, &j->hold->threads[i]))
                         j->inside[j->inside_count++] = j->hold->threads[i].tid;
         return true;
-}
-
-static bool take_out_all(struct inject *j, struct err *e)
-{
-        struct priority priority = { 0 };
-        uint64_t begin = clock_now_ns(), pause;
-        struct hold h = { 0 };
-        bool good, again;
-
-        j->hold = &h;
-        do {
-                priority_raise(&priority, gettid());
-                good = hold_all(&h, j->pid, e);
-                again = good && !inject_is_whole(&h, e) && clock_now_ns() - begin < VFORK_NS;
-                good = good && !again && inject_is_whole(&h, e) && take_out(j);
-                j->out->threads = h.count;
-                hold_release(&h);
-                pause = clock_now_ns() - h.since_ns;
-                j->out->pause_ns = pause > j->out->pause_ns ? pause : j->out->pause_ns;
-                priority_restore(&priority);
-                if (again)
-                        usleep(VFORK_NAP_US);
-        } while (again);
-        return good;
 }
 
 /* Those that were inside are looked at one by one: no other can have come. */
@@ -162,7 +137,7 @@ static bool give_back(struct inject *j, struct err *e)
 
 bool inject_retire(struct inject *j, struct err *e)
 {
-        if (!take_out_all(j, e))
+        if (!inject_with_all(j, take_out, e))
                 return false;
         wait_outside(j);
         return j->inside_count || !j->room->alive || give_back(j, e);

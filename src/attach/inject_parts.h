@@ -97,6 +97,10 @@ struct inject_job {
 
 bool inject_do(struct inject_job *job);
 
+/* WHAT, while all threads stand still.  A process that waits for a child of vfork(), or a thread
+ * that gets no processor to stop on, is tried again for a while. */
+bool inject_with_all(struct inject *j, bool (*what)(struct inject *, struct err *), struct err *e);
+
 /* With the image in J: patches out, and what the agent mapped given back.  false: E.  Threads that
  * do not come out of it: j->inside_count. */
 bool inject_retire(struct inject *j, struct err *e);

@@ -522,7 +522,7 @@ void leaks_not_scanned(const struct profile *p, struct str *out)
                 str_text(out,
                          "it was recorded with --sample, and pointers in and to unrecorded blocks "
                          "would be missed");
-        } else if (strcmp(p->meta.engine, "journal") == 0) {
+        } else if (p->meta.engine && strcmp(p->meta.engine, "journal") == 0) {
                 str_text(out,
                          "it was made from a journal, which does not have the memory of the "
                          "program");

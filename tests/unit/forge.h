@@ -121,6 +121,17 @@ static inline void forge_death(struct profile *p, uint32_t site, uint32_t birth,
         p->deaths[p->death_count++] = (struct profile_death){ site, birth, death, 0, blocks, bytes };
 }
 
+/* TEXT of a list without the numbers of its sites. */
+static inline void forge_without_sites(char *text)
+{
+        for (char *at = text; (at = strstr(at, ", site #")) != NULL;) {
+                char *end = at + strlen(", site #");
+
+                end += strspn(end, "0123456789");
+                memmove(at, end, strlen(end) + 1);
+        }
+}
+
 static inline struct symbols *forge_symbols(const struct profile *p)
 {
         static const struct symbol_options options = { .no_cache = true, .no_debuginfod = true };

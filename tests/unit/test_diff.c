@@ -175,11 +175,13 @@ TEST(the_text_begins_with_the_totals_and_lists_the_largest_change_first)
         program(&q.p[MATCH_NEW], &rebuilt, "new_only", 500);
         compare(&q, 0);
         diff_text(&q.d, &(struct diff_options){ .names = { "a", "b" } }, &out);
+        has_text(str_get(&out), " of the old one\n");
+        forge_without_sites(out.data);
         has_text(str_get(&out), "from a to b\nheap: +400 B, 203 B to 603 B live, 0 blocks, 0 calls\n"
                                 "stacks: 1 new, 1 gone, 1 grown, 0 shrunk, 1 unchanged\n\n   1. +400 B");
         has_text(str_get(&out), "new, by calloc\n      0 B to 33 B live, +1 block, +1 call\n        new_only [/src/p.c:32]\n"
                                 "        main [/src/p.c:3]\n");
-        has_text(str_get(&out), "gone, by calloc\n      33 B to 0 B live, -1 block, -1 call\n        old_only [/src/p.c:31]\n");
+        has_text(str_get(&out), "gone, by calloc of the old one\n      33 B to 0 B live, -1 block, -1 call\n        old_only [/src/p.c:31]\n");
         is_true(!strstr(str_get(&out), "keep"));
         str_clear(&out);
         diff_text(&q.d, &(struct diff_options){ .names = { "a", "b" }, .limit = 1 }, &out);

@@ -269,6 +269,7 @@ TEST(the_list_begins_with_what_grows)
         s = forge_symbols(&p);
         is_true(select_make(&sel, &p, s, &request, &e));
         flat_write(&sel, s, &options, &out);
+        forge_without_sites(out.data);
         has_text(out.data, "growth: 1 stack that grows 9.8 KiB/s in all; 1 bounded, 1 once\n\n"
                            "   1. 9.8 KiB/s    grows, by calloc\n      not freed 100 B in 1 block, in all 100 B by 1 call, 0 freed\n"
                            "        parse [/src/a.c:20]\n");
@@ -298,6 +299,7 @@ TEST(what_grew_until_it_was_freed_at_the_end_is_listed)
         s = forge_symbols(&p);
         is_true(select_make(&sel, &p, s, &request, &e));
         flat_write(&sel, s, &options, &out);
+        forge_without_sites(out.data);
         has_text(out.data, "   1. 9.8 KiB/s    grows, by malloc\n      not freed 0 B in 0 blocks");
         has_text(out.data, "freed\n        parse [/src/a.c:10]\n");
         str_free(&out);

@@ -120,7 +120,8 @@ TEST(every_kind_has_its_name_and_others_are_unknown)
         is_text(profile_kind_name(&p, LEDGER_KIND_MALLOC), "malloc");
         is_text(profile_kind_name(&p, LEDGER_KIND_NEW_ARRAY), "new[]");
         is_text(profile_kind_name(&p, LEDGER_KIND_MREMAP), "mremap");
-        is_text(profile_kind_name(&p, LEDGER_KIND_COUNT), "unknown");
+        is_text(profile_kind_name(&p, PROFILE_KIND_OLDER), "older");
+        is_text(profile_kind_name(&p, PROFILE_KIND_OLDER + 1), "unknown");
         is_text(profile_kind_name(&p, UINT32_MAX), "unknown");
 }
 

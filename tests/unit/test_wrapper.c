@@ -133,6 +133,7 @@ static char *shown(const struct profile *p, struct wrappers *w, int inverted, bo
         is_equal(sel.heap.total_bytes, 1050);
         select_free(&sel);
         symbols_free(s);
+        forge_without_sites(out.data);
         return out.data;
 }
 
