@@ -21,6 +21,9 @@ enum image_packing { IMAGE_PACKED, IMAGE_PLAIN };
 bool image_write(const struct profile *p, enum image_packing packing, struct str *out,
                  struct err *e);
 
+/* Have all that writing takes.  Without this a library that is missing shows when it is needed. */
+void image_prepare(void);
+
 /* As file_read(); NAME is used in messages. */
 bool image_read(struct profile *p, const void *data, size_t size, const char *name, struct err *e);
 

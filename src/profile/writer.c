@@ -72,6 +72,11 @@ static ZSTD_CCtx *packer(void)
         return made;
 }
 
+void image_prepare(void)
+{
+        packer();
+}
+
 /* Append the body to the file, compressed if that makes it smaller. */
 static bool add_section(struct writing *w, uint32_t type)
 {

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/room.h"
+#include "profile/image.h"
 #include "session/endpoint.h"
 #include "session/filters.h"
 #include "session/verbose.h"
@@ -98,6 +99,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
 {
         struct session *s = heap_zero(1, sizeof *s);
 
+        image_prepare(); /* a recording that cannot be written must not be made */
         s->o = *o;
         s->o.flags |= o->carrier->flags;
         s->lingering.wait_ms = o->wait_ms;

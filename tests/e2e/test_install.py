@@ -75,3 +75,22 @@ def test_a_library_that_is_broken_is_named(tmp_path):
     done = subprocess.run([harness.SEEP, "sql", "a.seep", "select 1"], cwd=tmp_path, capture_output=True, text=True,
                           env=harness.clean_environment({"LD_LIBRARY_PATH": str(broken)}), timeout=harness.DEADLINE)
     assert done.returncode == 127 and "libsqlite3.so.0" in done.stderr and done.stderr.startswith("seep: "), done.stderr
+
+
+@pytest.mark.skipif("libdw" in linked(), reason="this build links all libraries (lazy/lazy.h)")
+@pytest.mark.parametrize("name", ["libzstd.so.1", "libZydis.so.4.0"])
+def test_a_library_that_is_broken_is_found_before_a_process_is_touched(tmp_path, name):
+    """A program that ran for nothing, or a process with half of an agent in it, is worse than none."""
+    (tmp_path / name).write_text("not a library\n")
+    env = harness.clean_environment({"LD_LIBRARY_PATH": str(tmp_path)})
+    process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        for command in (["attach", "-o", "a.seep", str(process.pid)],
+                        ["record", "--engine=inject", "-o", "a.seep", "touch", "ran"]):
+            done = subprocess.run([harness.SEEP, *command], cwd=tmp_path, capture_output=True, text=True, env=env,
+                                  timeout=harness.DEADLINE)
+            assert done.returncode == 127 and name in done.stderr, done.stderr
+    finally:
+        out, _ = process.communicate(b"still there", timeout=harness.DEADLINE)
+    assert out == b"still there" and process.returncode == 0
+    assert not (tmp_path / "ran").exists() and not (tmp_path / "a.seep").exists()
