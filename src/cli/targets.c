@@ -57,7 +57,9 @@ static bool is_called(pid_t pid, const char *name)
 
         free(exe);
         str_free(&words);
-        return found && pid != getpid();
+        /* Of a zombie with threads only the first one has ended. */
+        return found && pid != getpid() &&
+               (process_state((uint32_t)pid) != 'Z' || process_threads((uint32_t)pid) > 1);
 }
 
 static void find_called(struct targets *t, const char *name)

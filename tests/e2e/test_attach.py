@@ -2,6 +2,7 @@
 """`seep attach`: what a process does while it is recorded is seen exactly, and it never notices."""
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -498,6 +499,10 @@ def test_names_that_are_not_one_process(compiler, tmp_path):
             assert f" {one.pid} " in said and f" {other.pid} " in said
             assert "%p" in refused("-o", str(tmp_path / "x.seep"), str(one.pid), str(other.pid))
     assert "neither a process id nor the name of a process" in refused("no-such-process-anywhere")
+    gone = shutil.copy(shutil.which("true"), tmp_path / "attached-gone")
+    with subprocess.Popen([gone]) as zombie:
+        os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+        assert "neither a process id nor the name of a process" in refused(gone.name)
 
 
 def test_what_cannot_be_attached_to_is_refused(compiler, tmp_path):
