@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "collect/counters.h"
 #include "collect/shadow_walk.h"
+#include "ledger/arch/arch.h"
 
 static void free_mappings(struct profile_mapping *mappings, uint32_t count)
 {
@@ -158,6 +159,19 @@ static void read_live(struct resident *r, const struct view *v)
         r->live_bytes = (int64_t)bytes < 0 ? 0 : bytes;
 }
 
+/* A program of another processor is run by an emulator: what grows by brk() is the emulator's, and
+ * the heap of the program lies in mappings like others. */
+static void tell_emulator(const struct view *v, struct profile_mapping *mappings, uint32_t count)
+{
+        if (!v || v->head.machine == LEDGER_MACHINE)
+                return;
+        for (uint32_t i = 0; i < count; i++)
+                if (strcmp(mappings[i].name, "[heap]") == 0) {
+                        free(mappings[i].name);
+                        mappings[i].name = heap_text("[heap of the emulator]");
+                }
+}
+
 void resident_look(struct resident *r, struct keepers_process of, uint64_t now_ms)
 {
         uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -169,6 +183,8 @@ void resident_look(struct resident *r, struct keepers_process of, uint64_t now_m
 
         if (fd >= 0)
                 close(fd);
+        if (count)
+                tell_emulator(of.view, mappings, count);
         if (count && keepers_find(&r->keepers, of, mappings, count)) {
                 free_mappings(r->mappings, r->count);
                 r->mappings = mappings;

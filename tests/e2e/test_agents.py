@@ -97,6 +97,12 @@ def test_the_recording_tells_its_machine_and_its_words(compiler, machine, record
     assert re.search(rf"^  process .*, {machine.name}$", says, re.M), says
 
 
+def test_the_heap_of_the_emulator_is_not_the_program_s(compiler, recorder):
+    seen = recorder.record(compiler.build("realloc_forms.c"))
+    maps = seep("export", "--to", "maps", seen.folder / "out.seep").stdout.decode()
+    assert "[heap of the emulator]" in maps and "[heap]" not in maps, maps
+
+
 def test_the_library_alone_writes_its_report(compiler, machine, recorder):
     """As a user of qemu would do it, without seep record."""
     program, folder = compiler.build("depth8.c"), recorder.folder()
