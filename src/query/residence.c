@@ -338,6 +338,13 @@ static void divide(struct residence_part *out, const struct content *c)
         out->whole_bytes = least(c->whole > missing ? c->whole - missing : 0, out->free_bytes);
 }
 
+/* Of a process that was there before, what is no recorded block may be an older one. */
+static void doubt_free(struct residence_part *out)
+{
+        out->unrecorded_bytes += out->free_bytes;
+        out->free_bytes = out->whole_bytes = 0;
+}
+
 bool residence_next(struct residence *r, struct residence_part *out,
                     const struct profile_region **region)
 {
@@ -360,6 +367,8 @@ bool residence_next(struct residence *r, struct residence_part *out,
         if (out->keeper && r->guessed)
                 share_out(r, out, &c);
         divide(out, &c);
+        if (p->totals.attached)
+                doubt_free(out);
         return true;
 }
 

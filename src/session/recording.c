@@ -389,7 +389,7 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
                 journal_give(r->journal, &r->ids, p);
         if (end->end == PROFILE_END_UNKNOWN && recording_is_gone(r))
                 p->meta.end = PROFILE_END_GONE; /* it ended in the very moment in which we did */
-        else if (end->end == PROFILE_END_UNKNOWN)
+        else if (end->end == PROFILE_END_UNKNOWN && !p->totals.attached)
                 collect_warn(p, "the program was still running when the recording ended");
         recording_write_last(r, p, now_ms);
         if (end->end == PROFILE_END_UNKNOWN)

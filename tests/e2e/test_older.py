@@ -182,3 +182,18 @@ def test_the_words_of_the_option(compiler, tmp_path):
         program.go_on(40)
         run("detach", program.pid)
         assert program.end() == 0
+
+
+def test_older_memory_is_not_called_free(compiler, tmp_path):
+    with subprocess.Popen([compiler.build("hoard.c")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment()) as program:
+        assert program.stdout.readline() == b"ready\n"
+        with attached(program.pid, tmp_path, "--duration=0.2s"):
+            pass
+        program.stdin.close()
+        assert program.wait(DEADLINE) == 0
+    said = json.loads(run("report", "--json", tmp_path / "out.seep").stdout)
+    kept = said["resident"]["allocator"]
+    assert sum(part.get("unrecorded_bytes", 0) for part in kept) > 1 << 20
+    assert said["resident"]["free_bytes"] == sum(part["free_bytes"] for part in kept) == 0
+    assert said["warnings"] == []
+    assert " free in " not in run("report", "--summary", tmp_path / "out.seep").stdout
