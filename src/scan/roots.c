@@ -313,6 +313,15 @@ static bool has_libc_malloc(const struct work *w, uint32_t module)
         return at >= m->start && at < m->end;
 }
 
+/* Where the agent was written into the process, its way to malloc is in no file. */
+static bool may_have_libc_malloc(const struct work *w, uint32_t module)
+{
+        for (uint32_t i = 0; i < w->in->p->module_count; i++)
+                if (w->in->p->modules[i].path[0] == '/' && has_libc_malloc(w, i))
+                        return i == module;
+        return true;
+}
+
 /* The module that malloc is in, unless that is the C library with all else that it keeps. */
 static uint32_t find_allocator(const struct work *w)
 {
@@ -352,7 +361,7 @@ static void put_modules(struct work *w)
                                                                   .end = m.data[k].end,
                                                                   .kind = PROFILE_ROOT_DATA,
                                                                   .module = i });
-                if (has_libc_malloc(w, i))
+                if (may_have_libc_malloc(w, i))
                         erase_main_arena(w, &m);
         }
 }

@@ -239,3 +239,9 @@ def test_what_cannot_be_recorded_is_told_by_name(compiler, recorder, need, tmp_p
     said = seen.stderr.decode()
     assert seen.status == 0 and said.count("not recorded, started by process") == 1, said
     assert str(child) in said and "statically linked and stripped" in said
+
+
+@pytest.mark.parametrize("flags", [(), ("-static",), ("-static-pie",)])
+def test_what_mallocs_own_pointers_lead_to_is_lost(compiler, recorder, flags):
+    seen = recorder.record(compiler.build("last_lost.c", flags=("-O1", "-g", *flags)))
+    assert seen.profile.json["leaks"]["definite"] == {"blocks": 1, "bytes": 5000}, seen.profile.json["leaks"]
