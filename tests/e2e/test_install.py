@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What `make install` puts below a prefix works from there, without the build tree."""
+import re
 import subprocess
 
 import harness
@@ -41,6 +42,12 @@ def test_the_manual_is_installed(prefix):
 
 def test_the_header_is_installed(prefix):
     assert (prefix / "include" / "seep.h").read_bytes() == (harness.ROOT / "include" / "seep.h").read_bytes()
+
+
+def test_documents_that_installed_ones_name_are_installed(prefix):
+    there = list((prefix / "share" / "doc" / "seep").iterdir())
+    named = {name for path in there for name in re.findall(r"\b[A-Z][A-Z-]*\.md\b", path.read_text(encoding="utf-8"))}
+    assert named - {path.name for path in there} == {"CONTRIBUTING.md"}  # which is about the sources
 
 
 def test_completion_is_where_the_shells_look(prefix):
