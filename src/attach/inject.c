@@ -434,7 +434,9 @@ static bool prepare(struct inject *j, struct err *e)
         m = entries_get(&j->entries, "malloc");
         if ((m && m->address) || j->custom.count)
                 return true;
-        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+        /* It may have ended meanwhile, and has neither. */
+        return refusal_possible(j->pid, e) &&
+               err_set(e, ERR_EXIT_CANNOT_TRACE,
                        "process %d cannot be recorded: neither its program nor its libraries have "
                        "a malloc",
                        (int)j->pid);
