@@ -424,18 +424,18 @@ static bool start(struct inject *j, struct err *e)
 static bool prepare(struct inject *j, struct err *e)
 {
         const struct entries_name *m;
+        bool found;
 
         if (inject_maps(j))
                 custom_find(&j->custom, j->request->custom, j->pid, &j->maps);
         if (j->request->touches)
                 custom_leave_known(&j->custom);
-        if (!inject_find(j, e) && !j->custom.count)
-                return false;
+        found = inject_find(j, e);
         m = entries_get(&j->entries, "malloc");
-        if ((m && m->address) || j->custom.count)
+        if ((found && m && m->address) || j->custom.count)
                 return true;
-        /* It may have ended meanwhile, and has neither. */
-        return refusal_possible(j->pid, e) &&
+        /* It may have ended meanwhile: then that is why. */
+        return refusal_possible(j->pid, e) && found &&
                err_set(e, ERR_EXIT_CANNOT_TRACE,
                        "process %d cannot be recorded: neither its program nor its libraries have "
                        "a malloc",
