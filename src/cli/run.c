@@ -298,7 +298,8 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
                 on_say(r, SESSION_ADVICE, "this is a Go program: what its C code allocates is "
                                           "recorded, Go's own heap is not");
         if (choice.engine == ENGINE_PRELOAD) {
-                o->image = spawn_find_image(&unused); /* for programs that it starts */
+                if (r->wishes->engine != ENGINE_PRELOAD)
+                        o->image = spawn_find_image(&unused); /* for programs that it starts */
                 return true;
         }
         o->carrier = &carrier_launched;

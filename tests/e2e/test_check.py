@@ -228,10 +228,10 @@ def test_a_program_that_cannot_be_recorded_is_no_success(compiler, check):
 def test_a_program_that_was_not_recorded_is_not_judged_by_its_children(compiler, check):
     static = compiler.build("budgets.c", flags=("-O0", "-static"), name="budgets-static")
     child = {"BUDGETS_CHILD": str(check.program)}
-    done = check("--", "env", static, "run", "keep:1", env=child)
+    done = check("--engine=preload", "--", "env", static, "run", "keep:1", env=child)
     assert done.status == 3 and b"the last program that env ran was not recorded" in done.stderr
-    assert check("--process", "budgets$", "--", "env", static, "run", "keep:1", env=child).status == 0
-    assert check("--process", "budgets$", "--", "env", static, "run", "lose:1:1", env=child).status == 1
+    assert check("--engine=preload", "--process", "budgets$", "--", "env", static, "run", "keep:1", env=child).status == 0
+    assert check("--engine=preload", "--process", "budgets$", "--", "env", static, "run", "lose:1:1", env=child).status == 1
 
 
 # ---- children ----
@@ -248,7 +248,8 @@ def test_a_child_that_leaks_is_named(check):
 
 def test_a_child_that_became_what_is_not_recorded_is_told(compiler, check):
     static = compiler.build("budgets.c", flags=("-O0", "-static"), name="budgets-static")
-    done = check("--", "sh", "-c", f"env {static} lose:1:1; true")
+    assert check("--", "sh", "-c", f"env {static} lose:1:1; true").status == 1
+    done = check("--engine=preload", "--", "sh", "-c", f"env {static} lose:1:1; true")
     assert done.status == 0 and re.search(rb"^seep: .*env \(pid \d+\) became a program that was not recorded", done.stderr, flags=re.M)
     assert b"became" not in check("--", "sh", "-c", f"env A=1 {check.program} keep:1; true").stderr
 
