@@ -307,6 +307,10 @@ def test_a_lost_datagram_is_counted_and_the_rest_is_there(program, recorder, rec
     folder = recorder.folder()
     receiver = receive(folder, "udp:", "--once")
     relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        relay.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)  # SO_RCVBUFFORCE: nothing else is lost when we are held up
+    except PermissionError:
+        relay.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
     relay.bind(("127.0.0.1", 0))
     relay.settimeout(0.05)
     with Started(folder, program, "exit", 20000, env={"SEEP_OPTIONS": f"--journal=udp:127.0.0.1:{relay.getsockname()[1]}"}) as target:
