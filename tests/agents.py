@@ -17,11 +17,14 @@ from harness import BUILD, MACHINES  # noqa: E402
 # a process that is qemu, too, children that the C library does not know of (qemu wipes nothing), and programs that run for minutes
 # there.
 LEFT_OUT = {
+    "agents": None,
     "entry_points": "clang",
     "lifetimes": "same_address or limits or without_standard or under_stress",
     "processes": "executed or named_pipe or system or shells or raw-clone or behind_the or exec_in_place or last_program or next_program or "
                  "summary or others_are or helpers or loses_memory or resident",
 }
+# ... and, where the C library has no unwind tables, stacks that lead through it.
+THROUGH_LIBC = {"entry_points": "sample_of_every"}
 
 
 def check(name):
@@ -30,7 +33,10 @@ def check(name):
         return False
     good = True
     for file, left_out in LEFT_OUT.items():
-        good &= subprocess.run([sys.executable, "-m", "pytest", "-q", ROOT / "tests" / "e2e" / f"test_{file}.py", "-k", f"not ({left_out})"],
+        if file in THROUGH_LIBC and not MACHINES[name].tables:
+            left_out += f" or {THROUGH_LIBC[file]}"
+        good &= subprocess.run([sys.executable, "-m", "pytest", "-q", ROOT / "tests" / "e2e" / f"test_{file}.py",
+                                *(["-k", f"not ({left_out})"] if left_out else [])],
                                env={**os.environ, "SEEP_TEST_MACHINE": name}).returncode == 0
     return good
 

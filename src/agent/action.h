@@ -30,9 +30,27 @@ struct action {
 /* What handlers of ours return to (signal.c). */
 extern void signal_return(void) __attribute__((visibility("hidden")));
 
+/* As it is where handlers return to the vdso. */
+struct action_short {
+        arch_word handler, flags;
+        uint64_t mask;
+};
+
 static inline long action_set(uint32_t number, const struct action *a, struct action *old)
 {
-        return sys_call6(SYS_rt_sigaction, number, (long)a, (long)old, sizeof a->mask, 0, 0);
+        struct action_short new, before;
+        long result;
+
+        if (ARCH_ACTION_RESTORER)
+                return sys_call6(SYS_rt_sigaction, number, (long)a, (long)old, sizeof a->mask, 0,
+                                 0);
+        if (a)
+                new = (struct action_short){ a->handler, a->flags & ~ACTION_RESTORER, a->mask };
+        result = sys_call6(SYS_rt_sigaction, number, a ? (long)&new : 0, old ? (long)&before : 0,
+                           sizeof new.mask, 0, 0);
+        if (old && result == 0)
+                *old = (struct action){ before.handler, before.flags, 0, before.mask };
+        return result;
 }
 
 static inline struct action action_of(uint32_t number)

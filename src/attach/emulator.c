@@ -14,6 +14,8 @@
 const struct emulator emulators[] = {
         { EM_AARCH64, ELFCLASS64, ELFDATA2LSB, "aarch64", "qemu-aarch64", "/usr/aarch64-linux-gnu",
           "arm64" },
+        { EM_RISCV, ELFCLASS64, ELFDATA2LSB, "riscv64", "qemu-riscv64", "/usr/riscv64-linux-gnu",
+          "riscv64" },
 };
 const uint32_t emulator_count = sizeof emulators / sizeof *emulators;
 

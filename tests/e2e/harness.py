@@ -40,9 +40,10 @@ def clean_environment(extra=None):
 class Machine:
     """A processor that programs are built for: its compilers, and what runs its programs here."""
 
-    def __init__(self, name, triplet, qemu, system):
+    def __init__(self, name, triplet, qemu, system, flags=(), tables=True):
         self.name, self.gcc, self.gxx, self.qemu = name, f"{triplet}-gcc", f"{triplet}-g++", qemu
-        self.root, self.system = f"/usr/{triplet}", system
+        self.root, self.system, self.flags = f"/usr/{triplet}", system, flags
+        self.tables = tables  # whether its C library has unwind tables for all functions
 
     def compiler(self, cc):
         if cc not in ("gcc", "g++"):
@@ -55,6 +56,8 @@ class Machine:
 
 MACHINES = {m.name: m for m in [
     Machine("aarch64", "aarch64-linux-gnu", "qemu-aarch64", "arm64"),
+    # Its compiler makes no unwind tables by itself, and was used so for the C library.
+    Machine("riscv64", "riscv64-linux-gnu", "qemu-riscv64", "riscv64", ("-fasynchronous-unwind-tables",), tables=False),
 ]}
 # make check-agents: the programs of all tests are those of this machine.  None: of the one that we run on.
 MACHINE = MACHINES.get(os.environ.get("SEEP_TEST_MACHINE"))
@@ -71,6 +74,7 @@ class Compiler:
         sources = [PROGRAMS / s for s in (source, *more)]
         cc = cc or ("g++" if source.endswith(".cpp") else "gcc")
         cc = self.machine.compiler(cc) if self.machine else cc
+        flags = (*flags, *(self.machine.flags if self.machine else ()))
         standard = "-std=c++17" if source.endswith(".cpp") else "-std=gnu11"
         command = [cc, standard, "-Wall", "-Wextra", f"-I{ROOT / 'include'}", *flags, *map(str, sources), "-pthread", *libs]
         heads = (*PROGRAMS.glob("*.h"), ROOT / "include" / "seep.h", ROOT / "src" / "ledger" / "ledger.h")

@@ -8,11 +8,13 @@ import subprocess
 
 import pytest
 
-from harness import (BUILD, DEADLINE, MACHINES, PLAIN, ROOT, SEEP, Compiler, Recorder, check_clean, check_sites, check_total,
+from harness import (BUILD, DEADLINE, MACHINE, MACHINES, PLAIN, ROOT, SEEP, Compiler, Recorder, check_clean, check_sites, check_total,
                      clean_environment, wait_until)
 from plain import seep
 
-NAMES = ["aarch64"]
+# In make check some tests are for one of them only; make check-agents runs each with all.
+NAMES = [MACHINE.name] if MACHINE else list(MACHINES)
+once = pytest.mark.parametrize("machine", NAMES[:1], indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -53,27 +55,30 @@ def test_every_function_is_counted_with_its_kind_for_its_caller(compiler, record
     check_clean(seen.profile)
 
 
-def test_every_stack_equals_that_of_backtrace(compiler, recorder, plugs):
+def test_every_stack_equals_that_of_backtrace(compiler, recorder, plugs, machine):
     """Threads, exceptions, jumps, signals on both stacks, coroutines, libraries that come and go."""
     program = compiler.build("stress.cpp", flags=("-O2", "-g"))
-    seen = recorder.record(program, 800, 2, *plugs, env={"SEEP_TEST_VERIFY": "1"})
+    rounds = 800 if machine.name == NAMES[0] else 200
+    seen = recorder.record(program, rounds, 2, *plugs, env={"SEEP_TEST_VERIFY": "1"})
     totals = seen.profile.totals
     assert (seen.stdout, seen.status) == (b"done\n", 0)
     assert (totals["verify_differences"], totals["verify_backtrace_differences"], totals["lost_events"]) == (0, 0, 0)
-    assert totals["verify_captures"] > 1000 and totals["verify_backtraces"] > 10
-    assert totals["truncated_stacks"] <= totals["verify_captures"] // 200  # where a signal came between two instructions
+    assert totals["verify_captures"] > rounds and totals["verify_backtraces"] > rounds // 80
+    assert not machine.tables or totals["truncated_stacks"] <= totals["verify_captures"] // 200  # where a signal came between two instructions
 
 
-def test_what_signal_handlers_do_is_exact(compiler, recorder):
+def test_what_signal_handlers_do_is_exact(compiler, recorder, machine):
     seen = recorder.record(compiler.build("signals.c"))
     assert seen.status == 0
     check_sites(seen.truth, seen.profile, peak=False, temporary=False)
     made = [s for s in seen.profile.json["sites"] if s["kind"] == "mmap" and "handler_mapping" in seen.profile.names(s["stack"])]
     assert sum(s["live_bytes"] for s in made) == seen.truth.facts["mapped"]
-    assert all(seen.profile.names(s["stack"])[-1] == "_start" for s in made)
+    ends = [seen.profile.names(s["stack"])[-1] == "_start" for s in made]
+    assert all(ends) if machine.tables else any(ends)  # a signal may come anywhere in the C library
     check_clean(seen.profile)
 
 
+@once
 @pytest.mark.parametrize("follow", ["exec", "all"])
 def test_a_forked_child_is_left_alone_or_has_a_recording_of_its_own(compiler, recorder, follow):
     seen = recorder.record(compiler.build("children.c"), "fork", options=[f"--follow={follow}"])
@@ -83,6 +88,7 @@ def test_a_forked_child_is_left_alone_or_has_a_recording_of_its_own(compiler, re
     assert found == {seen.profile.json["pid"], *({c["pid"] for c in seen.truth.children} if follow == "all" else ())}
 
 
+@once
 @pytest.mark.parametrize("way", ["kill", "segv", "thread_exit"])
 def test_however_it_ends_the_recording_is_complete(compiler, recorder, way):
     program = compiler.build("endings.c")
@@ -97,12 +103,14 @@ def test_the_recording_tells_its_machine_and_its_words(compiler, machine, record
     assert re.search(rf"^  process .*, {machine.name}$", says, re.M), says
 
 
+@once
 def test_the_heap_of_the_emulator_is_not_the_program_s(compiler, recorder):
     seen = recorder.record(compiler.build("realloc_forms.c"))
     maps = seep("export", "--to", "maps", seen.folder / "out.seep").stdout.decode()
     assert "[heap of the emulator]" in maps and "[heap]" not in maps, maps
 
 
+@once
 def test_the_library_alone_writes_its_report(compiler, machine, recorder):
     """As a user of qemu would do it, without seep record."""
     program, folder = compiler.build("depth8.c"), recorder.folder()
@@ -122,6 +130,7 @@ def test_doctor_knows_the_agent(machine, compiler):
     assert machine.name in checks["agents"]["says"]
 
 
+@once
 def test_what_is_missing_is_named(machine, compiler, tmp_path):
     program = compiler.build("realloc_forms.c")
     env = clean_environment()

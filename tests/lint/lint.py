@@ -16,7 +16,7 @@ def project_files():
                             if f not in (".git", "__pycache__", ".pytest_cache", ".cache")
                             and not (Path(folder) == ROOT and re.match(r"build(-|$)", f)))
         for name in sorted(names):
-            if not name.endswith((".seep", ".pyc", ".o", ".swp")):
+            if name != ".git" and not name.endswith((".seep", ".pyc", ".o", ".swp")):
                 yield Path(folder) / name
 
 

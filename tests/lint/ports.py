@@ -12,6 +12,7 @@ PORTS = {  # the header of the port, and the compiler that packaging/install-dep
     "x86_64": None,
     "aarch64": "aarch64-linux-gnu-gcc",
     "arm": "arm-linux-gnueabihf-gcc",
+    "riscv64": "riscv64-linux-gnu-gcc",
     "s390x": "s390x-linux-gnu-gcc",
 }
 # Not type-limits: with 32 bits some sizes are always below a limit.

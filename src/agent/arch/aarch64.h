@@ -29,6 +29,7 @@
 
 #define ARCH_ACTION_BYTES 152
 #define ARCH_ACTION_FLAGS_AT 136
+#define ARCH_ACTION_RESTORER 1
 
 #define ARCH_HASH_WORD uint32_t /* entries of DT_HASH */
 

@@ -13,7 +13,8 @@
  *                              ARCH_PAGE_MOST: no page is larger
  *   ARCH_EMULATION             1: its programs may run on another processor, by qemu
  *   ARCH_SYS_*, _OFFSET, _CLONE system calls whose names or arguments differ
- *   ARCH_ACTION_*              the C library's struct sigaction
+ *   ARCH_ACTION_*              the C library's struct sigaction; _RESTORER: whether the kernel's
+ *                              says what a handler returns to
  *   ARCH_HASH_WORD             the type of the words of DT_HASH
  *
  * the frames of functions:
@@ -79,6 +80,8 @@ struct arch_state {
 #include "agent/arch/aarch64.h"
 #elif defined(__arm__) && defined(__ARM_EABI__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #include "agent/arch/arm.h"
+#elif defined(__riscv) && __riscv_xlen == 64
+#include "agent/arch/riscv64.h"
 #elif defined(__s390x__)
 #include "agent/arch/s390x.h"
 #else

@@ -30,6 +30,7 @@
 
 #define ARCH_ACTION_BYTES 140
 #define ARCH_ACTION_FLAGS_AT 132
+#define ARCH_ACTION_RESTORER 1
 
 #define ARCH_HASH_WORD uint32_t /* entries of DT_HASH */
 

@@ -28,6 +28,7 @@
 
 #define ARCH_ACTION_BYTES 152
 #define ARCH_ACTION_FLAGS_AT 12 /* glibc's; musl has them at 136, as everywhere */
+#define ARCH_ACTION_RESTORER 1
 
 #define ARCH_HASH_WORD uint64_t /* entries of DT_HASH: twice as long as elsewhere */
 

@@ -49,6 +49,8 @@
 #include "attach/arch/aarch64.h"
 #elif defined(__arm__)
 #include "attach/arch/arm.h"
+#elif defined(__riscv) && __riscv_xlen == 64
+#include "attach/arch/riscv64.h"
 #elif defined(__s390x__)
 #include "attach/arch/s390x.h"
 #else

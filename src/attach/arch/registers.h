@@ -42,6 +42,14 @@
 #define ARCH_RED_ZONE 0u
 #define ARCH_DTV_AT 0
 #define ARCH_DTV_AT_MUSL (-4)
+#elif defined(__riscv) && __riscv_xlen == 64
+#define FREEZE_REGISTERS 32u /* x0 (always 0) ... x31 */
+#define ARCH_STACK_REGISTER 2u
+#define ARCH_PC_REGISTER 0u
+#define ARCH_KEPT { 8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27 }
+#define ARCH_RED_ZONE 0u
+#define ARCH_DTV_AT (-16)
+#define ARCH_DTV_AT_MUSL (-8)
 #elif defined(__s390x__)
 #define FREEZE_REGISTERS 16u /* r0 ... r15 */
 #define ARCH_STACK_REGISTER 15u

@@ -18,6 +18,9 @@
 #elif defined(__arm__)
 #define LEDGER_MACHINE 40u /* EM_ARM */
 #define LEDGER_ADDRESS_BITS 32
+#elif defined(__riscv) && __riscv_xlen == 64
+#define LEDGER_MACHINE 243u    /* EM_RISCV */
+#define LEDGER_ADDRESS_BITS 47 /* 56 only for who asks for it with a hint */
 #elif defined(__s390x__)
 #define LEDGER_MACHINE 22u     /* EM_S390 */
 #define LEDGER_ADDRESS_BITS 47 /* 42, and more only for who asks for it with a hint */
