@@ -53,7 +53,7 @@ static void look_for_names(struct info *info, bool raw)
                         continue;
                 n->asked++;
                 if (symbols_node(symbols, i, &frames))
-                        n->named += frames[0].function != NULL;
+                        n->named += symbol_name(&frames[0]) != NULL;
         }
         for (uint32_t i = 0; i < p->module_count; i++)
                 info->names[i].lines = symbols_has_lines(symbols, i);

@@ -50,7 +50,7 @@ static void put_frame(struct sqlite_parts *m, uint32_t number, bool wanted)
         }
         rows_number(&m->rows, number + 1ull);
         rows_text(&m->rows, str_get(&name));
-        rows_text(&m->rows, f->names->function);
+        rows_text(&m->rows, symbol_name(f->names));
         rows_text(&m->rows, f->names->file);
         rows_some(&m->rows, f->names->line);
         if (n->module < m->p->module_count)

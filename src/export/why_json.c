@@ -17,7 +17,7 @@ static void json_block(const struct why *w, uint32_t block, struct str *out)
         str_format(out, "\"address\": \"0x%" PRIx64 "\"", b->address);
         json_field(out, ", \"", "size", b->size);
         json_field(out, ", \"", "site", b->site);
-        json_text_field(out, ", \"", "function", block_origin.frame->function);
+        json_text_field(out, ", \"", "function", symbol_name(block_origin.frame));
         json_place(out, block_origin.frame->file, block_origin.frame->line);
 }
 

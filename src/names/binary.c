@@ -3,7 +3,6 @@
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -258,14 +257,20 @@ int binary_open(const char *path)
 
 Elf_Data *binary_section(Elf *elf, const char *name)
 {
-        Elf_Scn *section = NULL;
         GElf_Shdr head;
 
+        return binary_section_head(elf, name, &head);
+}
+
+Elf_Data *binary_section_head(Elf *elf, const char *name, GElf_Shdr *head)
+{
+        Elf_Scn *section = NULL;
+
         while ((section = elf_nextscn(elf, section))) {
-                if (strcmp(binary_section_name(elf, section, &head), name) != 0 ||
-                    head.sh_type == SHT_NOBITS)
+                if (strcmp(binary_section_name(elf, section, head), name) != 0 ||
+                    head->sh_type == SHT_NOBITS)
                         continue;
-                if ((head.sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0)
+                if ((head->sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0)
                         return NULL;
                 return elf_getdata(section, NULL);
         }

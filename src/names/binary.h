@@ -6,6 +6,7 @@
 #ifndef SEEP_NAMES_BINARY_H
 #define SEEP_NAMES_BINARY_H
 
+#include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +35,8 @@ int binary_open(const char *path);
 
 /* The section of ELF called NAME, unpacked; NULL when there is none.  The data belongs to ELF. */
 Elf_Data *binary_section(Elf *elf, const char *name);
+
+/* The same with its HEAD. */
+Elf_Data *binary_section_head(Elf *elf, const char *name, GElf_Shdr *head);
 
 #endif

@@ -48,8 +48,8 @@ struct cache_head {
 
 _Static_assert(sizeof(struct cache_head) % 8 == 0, "entries follow aligned");
 
-/* To be counted up whenever names are written in another way (names/demangle.c). */
-static const char cache_magic[8] = "SEEPSYM6";
+/* To be counted up whenever names are written in another way (names/demangle.c, extent.c). */
+static const char cache_magic[8] = "SEEPSYM7";
 
 static uint64_t cache_mix(uint64_t hash, const void *bytes, size_t count)
 {
@@ -308,9 +308,10 @@ static void draft_old(struct cache_draft *d, const struct cache *c, const struct
         draft_entry(d, entry->address, entry->count);
         for (uint32_t i = 0; i < entry->count; i++) {
                 const struct cache_frame *old = &c->frames[entry->first + i];
-                struct symbol_frame frame = { old->function ? c->text + old->function : NULL,
-                                              old->file ? c->text + old->file : NULL, old->line,
-                                              old->inlined };
+                struct symbol_frame frame = {
+                        .function = old->function ? c->text + old->function : NULL,
+                        .file = old->file ? c->text + old->file : NULL, .line = old->line,
+                        .inlined = old->inlined };
 
                 draft_frame(d, &frame);
         }

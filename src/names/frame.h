@@ -4,6 +4,7 @@
 #define SEEP_NAMES_FRAME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct symbol_frame {
@@ -11,7 +12,15 @@ struct symbol_frame {
         const char *file;     /* source path; NULL unknown */
         uint32_t line;        /* 0 unknown */
         bool inlined;         /* inlined into the next frame of the same address */
+        uint64_t start;       /* not 0: FUNCTION is no name, it tells a function apart by where it
+                               * begins in its file (extent.h): "libsqlite3.so.0+f_a7480" */
 };
+
+/* What somebody has named the function; NULL unknown. */
+static inline const char *symbol_name(const struct symbol_frame *frame)
+{
+        return frame->start ? NULL : frame->function;
+}
 
 enum symbol_fetch { SYMBOL_FETCH_BEGIN, SYMBOL_FETCH_GOING, SYMBOL_FETCH_END };
 

@@ -169,6 +169,16 @@ void module_open(struct module *m, const struct profile_module *recorded, struct
         symtab_read(&m->table, m->dwfl_module, SYMTAB_CODE);
 }
 
+uint64_t module_extent(struct module *m, uint64_t address)
+{
+        if (!m->dwfl)
+                return 0;
+        if (!m->has_extents)
+                extents_read(&m->extents, m->dwfl_module);
+        m->has_extents = true;
+        return extents_find(&m->extents, address);
+}
+
 bool module_lacking(const struct module *m)
 {
         return m->no_supplement || (m->debug && debug_lacking(m->debug));
@@ -180,6 +190,7 @@ void module_close(struct module *m)
         splits_free(m->splits);
         free(m->path);
         symtab_free(&m->table);
+        extents_free(&m->extents);
         if (m->dwfl)
                 dwfl_end(m->dwfl);
         if (m->supplement) {

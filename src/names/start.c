@@ -119,7 +119,7 @@ static bool is_runtime(struct symbols *s, uint32_t node)
         bool rust = false;
 
         for (uint32_t i = 0; i < count; i++) {
-                const char *name = frames[i].function;
+                const char *name = symbol_name(&frames[i]);
 
                 if (!name || !(names_runtime(name) || (rust && strcmp(name, "main") == 0)))
                         return false;
@@ -133,7 +133,7 @@ static const char *outer_name(struct symbols *s, uint32_t node)
         const struct symbol_frame *frames;
         uint32_t count = symbols_node(s, node, &frames);
 
-        return frames[count - 1].function;
+        return symbol_name(&frames[count - 1]);
 }
 
 enum { START_CALLS_LIBC = 2 }; /* noted in the first pass */

@@ -20,6 +20,7 @@
 #include "names/cache.h"
 #include "names/debug.h"
 #include "names/demangle.h"
+#include "names/extent.h"
 #include "names/module.h"
 #include "names/string_pool.h"
 #include "names/resolver.h"
@@ -186,10 +187,30 @@ const char *symbols_name(struct symbols *s, const char *raw)
         return symbols_shown(s, raw, demangle_name);
 }
 
-/* A function's name that was kept somewhere. */
-static const char *symbols_kept_name(struct symbols *s, const char *name)
+/* What a function without a name is called that begins at START of MODULE. */
+static const char *symbols_extent(struct symbols *s, uint32_t module, uint64_t start)
 {
-        return name ? string_pool_text(&s->pool, demangle_spoken(name)) : NULL;
+        struct str name = { 0 };
+        const char *kept;
+
+        extent_name(&name, s->profile->modules[module].path, start);
+        kept = string_pool_text(&s->pool, str_get(&name));
+        str_free(&name);
+        return kept;
+}
+
+/* A frame of MODULE that was kept somewhere, by build id maybe: there the file had another name. */
+static struct symbol_frame symbols_kept(struct symbols *s, uint32_t module, const char *function,
+                                        const char *file)
+{
+        struct symbol_frame frame = { .file = string_pool_text(&s->pool, file) };
+
+        if (function && module < s->profile->module_count && s->profile->modules[module].path &&
+            extent_parse(function, &frame.start))
+                frame.function = symbols_extent(s, module, frame.start);
+        else if (function)
+                frame.function = string_pool_text(&s->pool, demangle_spoken(function));
+        return frame;
 }
 
 const char *symbols_path(struct symbols *s, const char *raw)
@@ -220,9 +241,10 @@ static const char *symbols_outer_name(const struct debug_frame *frame,
         return frame->function;
 }
 
-static uint32_t symbols_from_file(struct symbols *s, struct module *file, uint64_t address,
+static uint32_t symbols_from_file(struct symbols *s, uint32_t module, uint64_t address,
                                   struct symbol_frame **out)
 {
+        struct module *file = symbols_open_module(s, module);
         struct debug_frame found[DEBUG_FRAMES] = { { 0 } };
         uint32_t count = file->debug ? debug_find(file->debug, address, found) : 0;
         const struct symtab_entry *entry = file->dwfl ? symtab_find(&file->table, address) : NULL;
@@ -237,14 +259,30 @@ static uint32_t symbols_from_file(struct symbols *s, struct module *file, uint64
         for (uint32_t i = 0; i < count; i++)
                 frames[i] = (struct symbol_frame){ symbols_name(s, found[i].function),
                                                    symbols_path(s, found[i].file), found[i].line,
-                                                   i + 1 < count };
+                                                   i + 1 < count, 0 };
+        if (!frames[count - 1].function)
+                frames[count - 1].start = module_extent(file, address);
+        if (frames[count - 1].start)
+                frames[count - 1].function = symbols_extent(s, module, frames[count - 1].start);
         *out = frames;
         return count;
 }
 
-static uint32_t symbols_from_cache(struct symbols *s, const struct cache *c, uint64_t address,
+static struct symbol_module *symbols_cached_module(struct symbols *s, uint32_t index)
+{
+        struct symbol_module *m = &s->modules[index];
+
+        if (!m->cache_tried) {
+                m->cache_tried = true;
+                cache_open(&m->cache, &s->profile->modules[index], &s->search);
+        }
+        return m;
+}
+
+static uint32_t symbols_from_cache(struct symbols *s, uint32_t module, uint64_t address,
                                    struct symbol_frame **out)
 {
+        const struct cache *c = &symbols_cached_module(s, module)->cache;
         const struct cache_entry *entry = c->map ? cache_find(c, address) : NULL;
         struct symbol_frame *frames;
 
@@ -254,10 +292,11 @@ static uint32_t symbols_from_cache(struct symbols *s, const struct cache *c, uin
         for (uint32_t i = 0; i < entry->count; i++) {
                 const struct cache_frame *kept = &c->frames[entry->first + i];
 
-                frames[i] = (struct symbol_frame){
-                        kept->function ? symbols_kept_name(s, c->text + kept->function) : NULL,
-                        kept->file ? string_pool_text(&s->pool, c->text + kept->file) : NULL,
-                        kept->line, kept->inlined != 0 };
+                frames[i] = symbols_kept(s, module,
+                                         kept->function ? c->text + kept->function : NULL,
+                                         kept->file ? c->text + kept->file : NULL);
+                frames[i].line = kept->line;
+                frames[i].inlined = kept->inlined != 0;
         }
         *out = frames;
         return entry->count;
@@ -276,23 +315,12 @@ static uint32_t symbols_from_recording(struct symbols *s, uint32_t module, uint6
         for (uint32_t i = 0; i < count; i++) {
                 const struct profile_symbol *stored = &p->symbols[first + i];
 
-                frames[i] = (struct symbol_frame){ symbols_kept_name(s, stored->function),
-                                                   string_pool_text(&s->pool, stored->file),
-                                                   stored->line, i + 1 < count };
+                frames[i] = symbols_kept(s, module, stored->function, stored->file);
+                frames[i].line = stored->line;
+                frames[i].inlined = i + 1 < count;
         }
         *out = frames;
         return count;
-}
-
-static struct symbol_module *symbols_cached_module(struct symbols *s, uint32_t index)
-{
-        struct symbol_module *m = &s->modules[index];
-
-        if (!m->cache_tried) {
-                m->cache_tried = true;
-                cache_open(&m->cache, &s->profile->modules[index], &s->search);
-        }
-        return m;
 }
 
 struct module *symbols_open_module(struct symbols *s, uint32_t index)
@@ -340,14 +368,14 @@ static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, 
                 count = stored_count;
         } else {
                 m = symbols_cached_module(s, module);
-                count = symbols_from_cache(s, &m->cache, address, &frames);
+                count = symbols_from_cache(s, module, address, &frames);
                 if (!count) {
-                        count = symbols_from_file(s, symbols_open_module(s, module), address,
-                                                  &frames);
+                        count = symbols_from_file(s, module, address, &frames);
                         answer.fresh = m->file.dwfl != NULL;
                         m->fresh_count += answer.fresh;
                 }
-                if (stored_count && !frames[0].line) {
+                if (stored_count && !frames[0].line &&
+                    (symbol_name(stored) || !symbol_name(frames))) {
                         frames = stored;
                         count = stored_count;
                         m->fresh_count -= answer.fresh;
@@ -455,7 +483,8 @@ struct symbol_tally *symbols_tally(const struct symbols *s)
                 if (answer->module >= s->profile->module_count)
                         continue;
                 tally[answer->module].asked++;
-                tally[answer->module].named += answer->frames[answer->count - 1].function != NULL;
+                if (symbol_name(&answer->frames[answer->count - 1]))
+                        tally[answer->module].named++;
                 tally[answer->module].lined += answer->frames[0].line != 0;
         }
         return tally;

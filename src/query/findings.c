@@ -146,7 +146,7 @@ static void add_frame(struct findings *f, const struct findings_request *r,
 
         label_short(p, node, frame, &name);
         made.function = findings_keep(f, &name);
-        made.signature = frame->function ? string_pool_text(&f->texts, frame->function) : NULL;
+        made.signature = string_pool_text(&f->texts, symbol_name(frame));
         made.file = string_pool_text(&f->texts, frame->file);
         made.path = path_of(f, r, made.file);
         made.module = string_pool_text(&f->texts, module);

@@ -142,7 +142,7 @@ static uint32_t match_node(struct match *m, const struct match_recording *r,
                                                       node->exact });
         count = symbols_node(r->symbols, origin, &frames);
         while (count > at.level) {
-                const char *name = string_pool_text(&m->texts, frames[--count].function);
+                const char *name = string_pool_text(&m->texts, symbol_name(&frames[--count]));
                 struct match_place at_name = { NULL, (uint64_t)(uintptr_t)name };
 
                 if (!name)

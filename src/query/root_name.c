@@ -135,7 +135,8 @@ static void add_function(const struct profile *p, const struct root_name *h, str
 
         if (h->function->function) {
                 str_text(out, h->function->function);
-                out->length = start + label_length(out->data + start);
+                if (symbol_name(h->function))
+                        out->length = start + label_length(out->data + start);
                 out->data[out->length] = 0;
         } else if (module_name(p, h->stopped->module)) {
                 str_format(out, "%s+0x%" PRIx64, module_name(p, h->stopped->module),
@@ -322,7 +323,7 @@ void root_name_json(const struct profile *p, const struct root_name *h, struct s
                 json_variable(h, out);
         if (h->stopped) {
                 json_field(out, ", \"", "frame", h->frame);
-                json_text_field(out, ", \"", "function", h->function->function);
+                json_text_field(out, ", \"", "function", symbol_name(h->function));
                 json_place(out, h->function->file, h->function->line);
                 str_text(out, ", \"module\": ");
                 json_text(out, h->stopped->module < p->module_count

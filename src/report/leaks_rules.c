@@ -75,7 +75,7 @@ static bool choose_name(const struct rules_page *page, uint32_t node,
 
         if (!c->module && module < page->p->module_count)
                 c->module = page->p->modules[module].path;
-        if (!frame->function)
+        if (!symbol_name(frame))
                 return false;
         others = *lookup_pointer(c->met, frame->function) - 1;
         if (!c->name || others < c->others || (others == c->others && c->library && !library)) {
@@ -137,7 +137,7 @@ static void lsan_count(const struct rules_page *page, struct choice *c)
                 struct walk w = rules_walk(page, &page->l->rows[i]);
 
                 while (rules_wanted(page, &page->l->rows[i]) && walk_next(&w)) {
-                        const char *name = w.frame->function;
+                        const char *name = symbol_name(w.frame);
 
                         if (!name || *lookup_pointer(c->last, name) == i + 1)
                                 continue;
@@ -200,11 +200,11 @@ static void valgrind_line(const struct rules_page *page, uint32_t node,
 {
         uint32_t module = page->p->nodes[node].module;
         const char *raw = frame->inlined ? NULL : symbols_raw_name(page->symbols, node);
-        const char *plain = frame->function ? frame->function : "";
+        const char *plain = symbol_name(frame);
 
-        if (!frame->function && module < page->p->module_count)
+        if (!plain && module < page->p->module_count)
                 str_format(out, "   obj:%s\n", page->p->modules[module].path);
-        else if (!frame->function)
+        else if (!plain)
                 str_text(out, "   obj:*\n");
         else if (raw)
                 str_format(out, "   fun:%.*s\n", (int)strcspn(raw, "@"), raw);

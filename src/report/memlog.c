@@ -29,7 +29,7 @@ static void memlog_line(const struct stack_writer *w, uint32_t node,
         const char *path = module_path(p, node);
 
         str_char(w->out, '\t');
-        if (frame->function) {
+        if (symbol_name(frame)) {
                 str_text(w->out, frame->function);
                 str_text(w->out, "\t(");
                 str_text(w->out, path ? path : "unknown");
@@ -39,7 +39,7 @@ static void memlog_line(const struct stack_writer *w, uint32_t node,
         } else {
                 label_function(p, node, frame, w->out);
         }
-        if (frame->function && frame->file && frame->line)
+        if (symbol_name(frame) && frame->file && frame->line)
                 str_format(w->out, "\t%s:%" PRIu32, frame->file, frame->line);
         str_char(w->out, '\n');
 }

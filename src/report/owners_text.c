@@ -261,7 +261,7 @@ static void sites_json(const struct owners *w, const struct owners_site *list, u
                 struct block_origin block_origin = block_origin_of(w->p, w->s, list[i].site);
 
                 json_field(w->out, i ? ",\n  {\"" : "\n  {\"", "id", list[i].site);
-                json_text_field(w->out, ", \"", "function", block_origin.frame->function);
+                json_text_field(w->out, ", \"", "function", symbol_name(block_origin.frame));
                 json_place(w->out, block_origin.frame->file, block_origin.frame->line);
                 owners_json_sum(w, ", ", "live", list[i].live);
                 owners_json_sum(w, ", ", "retained", list[i].kept);

@@ -49,7 +49,7 @@ static void stack_line_frame(struct stack_line *b, uint32_t node, const struct s
         if (caller) {
                 stack_line_caller(b, &name, &place, start);
         } else {
-                if (frame->function)
+                if (symbol_name(frame))
                         shorten_name(&name, left > place.length + STACK_LINE_NAME
                                                     ? left - place.length
                                                     : STACK_LINE_NAME);
@@ -114,7 +114,7 @@ static uint32_t stack_line_any(const struct stack_line *b, uint32_t node,
 
         while (shown < STACK_LINE_PLACES && walk_next(&w)) {
                 last = (struct wrapper_frame){ w.node, w.level };
-                if (w.frame->function && stack_line_kind(b, &w) != FOLD_LANGUAGE)
+                if (symbol_name(w.frame) && stack_line_kind(b, &w) != FOLD_LANGUAGE)
                         places[shown++] = (struct stack_line_place){ w.node, w.level, false };
         }
         if (!shown && last.node)

@@ -83,7 +83,7 @@ void label_short(const struct profile *p, uint32_t node, const struct symbol_fra
         size_t start = out->length;
 
         label_function(p, node, frame, out);
-        if (!frame->function)
+        if (!symbol_name(frame))
                 return;
         out->length = start + label_length(out->data + start);
         out->data[out->length] = 0;
@@ -146,11 +146,11 @@ static void label_shorten(const struct symbol_frame *frame, size_t columns, stru
 {
         struct str whole = { 0 };
 
-        if (!label_fits(name, place, columns) && frame->function)
+        if (!label_fits(name, place, columns) && symbol_name(frame))
                 shorten_arguments(name, columns > place->length ? columns - place->length : 0);
         if (!label_fits(name, place, columns))
                 label_base_place(frame, place);
-        if (label_fits(name, place, columns) || !frame->function)
+        if (label_fits(name, place, columns) || !symbol_name(frame))
                 return;
         str_text(&whole, str_get(name));
         if (columns > place->length && shorten_name(name, columns - place->length)) {

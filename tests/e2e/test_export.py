@@ -311,7 +311,7 @@ def test_stacks_without_names(compiler, recorder, tmp_path):
     stacks = folded(subprocess.run([SEEP, "export", "-q", "--to", "collapsed", "--cost", "live-bytes", export.recording], capture_output=True, text=True,
                                    env=clean_environment(), timeout=DEADLINE).stdout)
     assert sum(stacks.values()) == export.totals()["live-bytes"]
-    assert any(name.startswith("stripped+0x") for stack in stacks for name in stack)
+    assert any(name.startswith("stripped+f_") for stack in stacks for name in stack)
 
 
 def test_recordings_without_stacks(compiler, recorder, tmp_path):

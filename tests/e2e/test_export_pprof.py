@@ -153,7 +153,7 @@ def test_stacks_without_names_and_no_stacks(compiler, recorder, pprof, tmp_path)
     out = tmp_path / "stripped.pb.gz"
     assert export.seep("export", "-q", "--to", "pprof", "-o", out, export.recording).returncode == 0
     told = pprof("-top", *everything("live-bytes"), out)
-    assert total(told) == export.totals()["live-bytes"] and "stripped+0x" in told
+    assert total(told) == export.totals()["live-bytes"] and "stripped+f_" in told
     none = Exporter(recorder.record(stripped, options=["--depth", "0"]).folder / "out.seep", tmp_path)
     assert "[no stack recorded]" in pprof("-top", none.file("pprof"))
 

@@ -100,7 +100,7 @@ def function(line):
 
 def bare(name):
     """"void std::f<int>(long) const" as "std::f", "libc.so.6+0x123" as "libc.so.6+": what all outputs tell of a function."""
-    name, before = re.sub(r"\+0x\w+$|\+$", "+", name.replace("operator()", "operator_call")), None
+    name, before = re.sub(r"\+(0x|f_)\w+$|\+$", "+", name.replace("operator()", "operator_call")), None
     while before != name:
         before, name = name, re.sub(r"<[^<>]*>|\([^()]*\)| const$", "", name)
     return name.split()[-1]

@@ -185,7 +185,7 @@ static void answer(struct symbols *s, uint32_t node, struct str *out)
 
         str_clear(out);
         for (uint32_t i = 0; i < count; i++) {
-                str_format(out, "%s%s:%u", i ? " " : "", frames[i].function ? frames[i].function : "?", frames[i].line);
+                str_format(out, "%s%s:%u", i ? " " : "", symbol_name(&frames[i]) ? frames[i].function : "?", frames[i].line);
                 is_equal(frames[i].inlined, i + 1 < count);
                 if (frames[i].line)
                         is_true(frames[i].file && strcmp(strrchr(frames[i].file, '/'), "/p.c") == 0);
