@@ -73,8 +73,8 @@ def test_what_signal_handlers_do_is_exact(compiler, recorder, machine):
     check_sites(seen.truth, seen.profile, peak=False, temporary=False)
     made = [s for s in seen.profile.json["sites"] if s["kind"] == "mmap" and "handler_mapping" in seen.profile.names(s["stack"])]
     assert sum(s["live_bytes"] for s in made) == seen.truth.facts["mapped"]
-    ends = [seen.profile.names(s["stack"])[-1] == "_start" for s in made]
-    assert all(ends) if machine.tables else any(ends)  # a signal may come anywhere in the C library
+    if machine.tables:  # else a signal may come where no stack leads out of the C library
+        assert all(seen.profile.names(s["stack"])[-1] == "_start" for s in made)
     check_clean(seen.profile)
 
 
