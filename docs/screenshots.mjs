@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path';
 import { install, startBrowser, ROOT } from '../tests/web/browser.mjs';
 
 /** Name of the picture, the view that it shows, and how much of it. */
-const VIEWS = [['summary', '#summary', 800], ['timeline', '#timeline', 640], ['flame', '#flame?colour=function', 480], ['leaks', '#leaks', 800]];
+const VIEWS = [['summary', '#summary', 800], ['timeline', '#timeline', 640], ['flame', '#flame', 480], ['leaks', '#leaks', 800]];
 
 /** The page of a recording of the shop, in FOLDER. */
 function pageOfShop(build, folder) {

@@ -104,7 +104,61 @@ using('the table can be taken along as CSV', 'one', '#table?table=function&cost=
   assert.equal(Number(line[1]), one.truth.second_phase.live_bytes);
 });
 
+using('the timeline is made of layers with the names and the bytes of the functions', 'one', '#timeline', async (page) => {
+  const legend = await page.$eval('main .u-legend', (one) => [...one.querySelectorAll('.u-series')].map((row) => row.textContent.trim()));
+  for (const name of ['first_phase', 'second_phase', 'descend', 'work']) {
+    assert.ok(legend.some((text) => text.startsWith(name) && text.endsWith(bytes(one.truth[name].live_bytes))), `${name}: ${legend}`);
+  }
+  assert.match(await textOf(page, 'main .rises'), /second_phase|first_phase/);
+});
+
+using('two recordings begin with old and new side by side', 'both', '', async (page) => {
+  const rows = await page.$$eval('main > table:first-child tbody tr', (all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+  const row = (name) => rows.find(([first]) => first === name), lost = bytes(one.truth.lost_bytes);
+  assert.deepEqual(row('Definitely lost'), ['Definitely lost', lost, lost, '0 B', '']);
+  assert.equal(row('Peak heap').length, 5);
+  const more = two.truth.second_phase.live_blocks - one.truth.second_phase.live_blocks + 1; // and that of only_here
+  assert.equal(row('Blocks at the end')[3], `+${more}`);
+});
+
 /* ---- what is chosen is chosen everywhere */
+
+using('heap, mmap or both is chosen for all pages that have stacks', 'one', '#table?table=function&cost=live', async (page) => {
+  const pressed = () => textOf(page, 'nav .memory [aria-pressed=true]');
+  assert.equal(await pressed(), 'Heap');
+  assert.ok(await rowNamed(page, 'first_phase'));
+  await page.click('nav .memory button:nth-child(2)');
+  await until(page, () => /mapped=1/.test(window.location.hash));
+  assert.equal(await rowNamed(page, 'first_phase'), undefined);
+  await go(page, 'flame');
+  assert.equal(await pressed(), 'mmap');
+  await page.click('nav .memory button:nth-child(3)');
+  await until(page, () => /mapped=both/.test(window.location.hash));
+  await go(page, 'table');
+  assert.equal((await rowNamed(page, 'first_phase'))[1], bytes(one.truth.first_phase.live_bytes));
+});
+
+using('the key / finds: in the search box of the page, or in the table', 'one', '#flame', async (page) => {
+  await page.keyboard.press('/');
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Search functions');
+  await page.evaluate(() => document.activeElement.blur());
+  await go(page, 'timeline');
+  await page.keyboard.press('/');
+  await until(page, () => document.querySelector('main').classList.contains('page-table') && document.activeElement.id === 'filter');
+});
+
+using('Ctrl and the wheel zoom into the flame graph, and a button takes back', 'one', '#flame', async (page) => {
+  const box = await (await page.$('.flame-scroll')).boundingBox(), hidden = (is) => until(page, (wanted) =>
+    [...document.querySelectorAll('main button')].find((one) => one.textContent === 'Reset zoom').hidden === wanted, is);
+  await hidden(true);
+  await page.mouse.move(box.x + 20, box.y + 30);
+  await page.keyboard.down('Control');
+  await page.mouse.wheel({ deltaY: -400 });
+  await page.keyboard.up('Control');
+  await hidden(false);
+  await press(page, 'Reset zoom');
+  await hidden(true);
+});
 
 using('a tag chosen on the timeline is what Summary and the flame graph are of', 'one', '#timeline', async (page) => {
   await page.$$eval('main .table tbody tr', (rows) => rows.find((row) => /between/.test(row.textContent)).querySelector('button').click());

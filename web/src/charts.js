@@ -25,16 +25,17 @@ const FORMS = { bytes, count: short, rate: (n) => `${short(n)}/s`, byterate: (n)
 /** Axis steps in whole powers of two, so that sizes are round. */
 const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
-function drawMarks(u, marks) {
+/** Lines with their letters, and with the names that tags and snapshots were given, as far as there is room before the next one. */
+function drawMarks(u, marks, named) {
   const { ctx, bbox } = u,
-    ratio = devicePixelRatio;
+    ratio = devicePixelRatio,
+    end = bbox.left + bbox.width;
   ctx.save();
   ctx.font = `${10 * ratio}px system-ui, sans-serif`;
-  ctx.textAlign = 'center';
+  ctx.textAlign = 'left';
   let lastX = -Infinity;
-  for (const mark of marks) {
-    const x = u.valToPos(mark.ms / 1000, 'x', true);
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+  const seen = marks.map((mark) => ({ mark, x: u.valToPos(mark.ms / 1000, 'x', true) })).filter(({ x }) => x >= bbox.left && x <= end);
+  for (const [i, { mark, x }] of seen.entries()) {
     const kind = markKind(mark.type);
     ctx.strokeStyle = ctx.fillStyle = color(kind.color);
     ctx.setLineDash([2 * ratio, 3 * ratio]);
@@ -42,10 +43,82 @@ function drawMarks(u, marks) {
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    if (x - lastX > 10 * ratio) ctx.fillText(kind.letter, x, bbox.top - 4 * ratio);
-    if (x - lastX > 10 * ratio) lastX = x;
+    if (x - lastX <= 10 * ratio) continue;
+    const next = seen.slice(i + 1).find((one) => one.x - x > 10 * ratio)?.x ?? end + 40 * ratio;
+    const text = named && mark.name ? fitted(ctx, `${kind.letter} ${mark.name}`, next - x - 6 * ratio) : kind.letter;
+    ctx.fillText(text || kind.letter, x - ctx.measureText(kind.letter).width / 2, bbox.top - 4 * ratio);
+    lastX = x;
   }
   ctx.restore();
+}
+
+/** TEXT, or its beginning, in so many pixels; '' where not even a few letters have room. */
+export function fitted(ctx, text, room) {
+  if (ctx.measureText(text).width <= room) return text;
+  for (let length = text.length - 1; length > 3; length--) {
+    const cut = `${text.slice(0, length).trimEnd()}…`;
+    if (ctx.measureText(cut).width <= room) return cut;
+  }
+  return '';
+}
+
+const NAME_STEP = 4,
+  NAME_HEIGHT = 13;
+
+/** Where layer I lies at each step of pixels, from top to bottom: [[from, to], ...]. */
+function layerEdges(u, i, pixels) {
+  const times = u.data[0],
+    below = u.series[i].below,
+    edges = [];
+  for (let x = 0, at = 0; x <= pixels; x += NAME_STEP) {
+    const second = u.posToVal(u.bbox.left + x, 'x', true);
+    while (at + 1 < times.length && times[at + 1] <= second) at++;
+    const part = at + 1 < times.length && second > times[at] ? (second - times[at]) / (times[at + 1] - times[at]) : 0;
+    const value = (column) => (column ? column[at] + part * ((column[at + 1] ?? column[at]) - column[at]) : 0);
+    edges.push([u.valToPos(value(u.data[i]), 'y', true), u.valToPos(value(below), 'y', true)]);
+  }
+  return edges;
+}
+
+/** The names of layers inside them, each where it has the most room. */
+function drawNames(u, series) {
+  const { ctx, bbox } = u,
+    ratio = devicePixelRatio;
+  ctx.save();
+  ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+  ctx.textBaseline = 'middle';
+  ctx.textAlign = 'center';
+  ctx.fillStyle = color('frame-text');
+  series.forEach((one, k) => {
+    if (!one.layer || !u.series[k + 1].show) return;
+    u.series[k + 1].below = series[k - 1]?.layer ? u.data[k] : null;
+    const edges = layerEdges(u, k + 1, bbox.width);
+    for (const text of new Set([one.label, one.label.replace(/^.*::(?=[^:]+$)/, '')])) {
+      const best = roomiest(edges, Math.ceil((ctx.measureText(text).width + 6 * ratio) / NAME_STEP), NAME_HEIGHT * ratio);
+      if (!best) continue;
+      ctx.fillText(text, bbox.left + best.x * NAME_STEP, best.y);
+      break;
+    }
+  });
+  ctx.restore();
+}
+
+/** Where a text of WIDE steps and HIGH pixels has the most room between EDGES: its middle, { x (steps), y }; null: nowhere. */
+function roomiest(edges, wide, high) {
+  let best = null,
+    room = high;
+  for (let from = 0; from + wide < edges.length; from += 2) {
+    let top = -Infinity,
+      bottom = Infinity;
+    for (let at = from; at <= from + wide && bottom - top >= room; at++) {
+      top = Math.max(top, edges[at][0]);
+      bottom = Math.min(bottom, edges[at][1]);
+    }
+    if (bottom - top <= room) continue;
+    room = bottom - top;
+    best = { x: from + wide / 2, y: (top + bottom) / 2 };
+  }
+  return best;
 }
 
 /** The chosen moment as a line, the chosen range as a band with borders. */
@@ -75,12 +148,12 @@ function seriesOf(series) {
     label: series.label,
     scale: 'y',
     stroke: color(series.color),
-    width: 1.5,
+    width: series.layer ? 0.5 : 1.5,
     dash: series.dash ?? [],
-    fill: series.fill ? color(`${series.color}-fill`) : undefined,
+    fill: series.fill ? color(`${series.color}-fill`) : series.layer ? color(series.color) : undefined,
     paths: series.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
     points: { show: false },
-    value: (_, n) => (n === null || n === undefined ? '–' : form(n)),
+    value: (_, n, i, at) => (n === null || n === undefined ? '–' : form(series.own && at !== null ? series.own[at] : n)),
   };
 }
 
@@ -109,7 +182,7 @@ function axes(form, small) {
       font,
       values: (_, values) => values.map((n) => FORMS[form](n).replace('.0 ', ' ')),
       size: 72,
-      space: small ? 24 : 32,
+      space: (_u, _axis, _low, _high, pixels) => (pixels > 180 ? 44 : small ? 24 : 32),
       ...(form.startsWith('byte') ? { incrs: BINARY_STEPS } : {}),
     },
   ];
@@ -120,15 +193,17 @@ function axes(form, small) {
  *
  * label      what it shows, for the heading and screen readers
  * ms         times; series: [{label, values, color (name of a variable), form: bytes|count|rate|byterate, steps, dash, fill}]
- * marks      [{ms, type, label}]; chosen: [from, to] in ms or null
+ *            layer: a series that stands on the one before it; values are where it ends, own what it is by itself
+ * marks      [{ms, type, label, name}]; name: what stands beside its letter; chosen: [from, to] in ms or null
  * onmoment(ms), onrange(from, to): what the user chose with the mouse; without them the chart only shows
- * height     in pixels; small: no legend
+ * onzoom(from, to): the user turned the wheel with Ctrl, or pinched
+ * height     in pixels; small: no legend; fills: as high as the box it is in, and at least height
  *
- * Returns {element, plot, setChosen, setData(ms, columns, marks), destroy}.
+ * Returns {element, plot, setChosen, destroy}.
  */
 export function timeChart(options) {
   const { ms, series, height = 160, small = false } = options;
-  const root = h('div', { class: `chart${small ? ' small' : ''}`, role: 'img', 'aria-label': options.label });
+  const root = h('div', { class: `chart${small ? ' small' : ''}${options.fills ? ' fills' : ''}`, role: 'img', 'aria-label': options.label });
   let chosen = options.chosen ?? null,
     dragged = false;
   const seconds = Array.from(ms, (n) => n / 1000);
@@ -152,11 +227,12 @@ export function timeChart(options) {
       select: { show: Boolean(options.onrange) },
       scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
       series: [{ label: 'time', value: (_, s) => (s === null || s === undefined ? '–' : momentText(s * 1000)) }, ...series.map(seriesOf)],
+      bands: series.flatMap((one, i) => (one.layer && series[i - 1]?.layer ? [{ series: [i + 1, i], fill: color(one.color) }] : [])),
       axes: axes(series[0]?.form ?? 'bytes', small),
       hooks: {
         ready: [(u) => rest(u)],
         setCursor: [(u) => u.cursor.left < 0 && rest(u)],
-        draw: [(u) => drawMarks(u, options.marks ?? []), (u) => drawChosen(u, chosen)],
+        draw: [(u) => drawNames(u, series), (u) => drawMarks(u, options.marks ?? [], options.named), (u) => drawChosen(u, chosen)],
         setSelect: [
           (u) => {
             if (!options.onrange || u.select.width < 4) return;
@@ -178,9 +254,12 @@ export function timeChart(options) {
   plot.over.addEventListener('click', () => {
     if (options.onmoment && !dragged && plot.cursor.left >= 0) options.onmoment(Math.max(0, Math.round(plot.posToVal(plot.cursor.left, 'x') * 1000)));
   });
-  const observer = new ResizeObserver(
-    () => root.clientWidth && Math.abs(root.clientWidth - plot.width) > 1 && plot.setSize({ width: root.clientWidth, height }),
-  );
+  if (options.onzoom) plot.over.addEventListener('wheel', (event) => wheelZoom(plot, event, options.onzoom), { passive: false });
+  const observer = new ResizeObserver(() => {
+    const high = options.fills ? Math.max(height, root.clientHeight) : height,
+      wide = root.clientWidth;
+    if (wide && (Math.abs(wide - plot.width) > 1 || Math.abs(high - plot.height) > 1)) plot.setSize({ width: wide, height: high });
+  });
   observer.observe(root);
   return {
     element: root,
@@ -190,15 +269,24 @@ export function timeChart(options) {
       plot.redraw(false, false);
       rest(plot);
     },
-    setData(times, columns, marks = []) {
-      options.marks = marks;
-      plot.setData([Array.from(times, (n) => n / 1000), ...columns.map((values) => Array.from(values))]);
-    },
     destroy() {
       observer.disconnect();
       plot.destroy();
     },
   };
+}
+
+/** Around where the pointer is, at most as wide as the run. */
+function wheelZoom(plot, event, onzoom) {
+  if (!event.ctrlKey) return; // without it the wheel scrolls the page
+  event.preventDefault();
+  const { min, max } = plot.scales.x,
+    times = plot.data[0],
+    at = plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, 'x'),
+    factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY * 0.004)));
+  const from = Math.max(times[0], at - (at - min) * factor),
+    to = Math.min(times.at(-1), at + (max - at) * factor);
+  if (to - from > 0.002) onzoom(Math.floor(from * 1000), Math.ceil(to * 1000));
 }
 
 /** A small line without axes: values over their index, or over TIMES. */
@@ -221,13 +309,13 @@ export function sparkline(values, { times = null, width = 120, height = 24, labe
   );
 }
 
-/** A share as a bar with its text: for table cells. */
+/** A share as a bar with its text beside it: for table cells. */
 export function meter(part, whole, text) {
   const percent = whole > 0 ? Math.max(0, Math.min(100, (100 * part) / whole)) : 0;
   return h(
     'span',
     { class: 'meter' },
-    h('span', { class: 'fill', style: { width: `${percent}%` }, 'aria-hidden': 'true' }),
+    h('span', { class: 'track', 'aria-hidden': 'true' }, h('span', { class: 'fill', style: { width: `${percent}%` } })),
     h('span', { class: 'value' }, text),
   );
 }

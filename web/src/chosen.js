@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // chosen.js -- the bar below the navigation: the filter box, and what else narrows all pages, each with a button to clear it.
-import { fill, h } from './dom.js';
+import { choice, fill, h } from './dom.js';
 import { bytes, moment as momentText, time } from './format.js';
 import { momentOf, parseRange } from './moments.js';
+import { hasMapped } from './view.js';
 
 export class Chosen {
   constructor(state) {
@@ -79,7 +80,7 @@ export function chosenChips(recording, state) {
     moment = momentOf(recording, state);
   if (moment.of === 'range') chips.push({ text: `From ${moment.text} (${time(moment.to - moment.from)})`, clear: { range: '' } });
   else if (moment.of !== 'run') chips.push({ text: `At ${moment.text}`, clear: { at: '' } });
-  if (state.get('thread') !== '') chips.push({ text: `Thread ${recording.threadName(Number(state.get('thread')))}`, clear: { thread: '' } });
+  if (state.get('thread') !== '') chips.push({ text: `Thread ${recording.threadLabel(Number(state.get('thread')))}`, clear: { thread: '' } });
   const brush = (key, words, form) => {
     const range = parseRange(state.get(key));
     if (!range) return;
@@ -91,6 +92,24 @@ export function chosenChips(recording, state) {
   };
   brush('size', 'Average size', bytes);
   brush('life', 'Average lifetime', momentText);
-  if (state.get('mapped') === '1') chips.push({ text: 'Mapped memory instead of the heap', clear: { mapped: '' } });
   return chips;
 }
+
+/** Which memory the page is about; null where there are no mappings to choose. */
+export function memoryChooser(recording, state, page) {
+  if (page.memory === false || !hasMapped(recording)) return null;
+  const options = [
+      { value: '', label: 'Heap', title: 'Blocks of malloc and its relatives' },
+      { value: '1', label: 'mmap', title: 'Memory that the program mapped itself, by mmap and its relatives' },
+      { value: 'both', label: 'Both', title: 'The sum of heap and mmap' },
+    ],
+    value = state.get('mapped');
+  return h(
+    'div',
+    { class: 'memory' },
+    choice('Memory', options, options.some((one) => one.value === value) ? value : '', (mapped) => state.set({ mapped, zoom: '' })),
+  );
+}
+
+/** In words, for headings. */
+export const memoryWord = (state) => ({ 1: 'mapped memory', both: 'heap and mapped memory' })[state.get('mapped')] ?? 'heap';

@@ -3,7 +3,13 @@
 import { meter } from './charts.js';
 import { valueText } from './controls.js';
 import { averageBytes, averageLife } from './explain.js';
-import { bytes, number, share, time } from './format.js';
+import { h } from './dom.js';
+import { bytes, middle, number, share, time } from './format.js';
+
+const PLACE_COLUMNS = 22;
+
+/** A file and its line, which is always seen: what is too long loses its middle. */
+export const placeCell = (place) => h('span', { title: place }, middle(place ?? '', PLACE_COLUMNS));
 
 const known = (value, form) => (Number.isNaN(value) ? '' : form(value));
 
@@ -23,7 +29,7 @@ export function costColumns({ cost }, total, first) {
       id: 'average_lifetime_ms', label: 'Average lifetime', title: 'Of the blocks that were freed, over the whole run',
       numeric, value: averageLife, cell: (row) => known(averageLife(row), time),
     },
-    { id: 'place', label: 'Place', class: 'place', value: (row) => row.place },
+    { id: 'place', label: 'Place', class: 'place', value: (row) => row.place, cell: (row) => placeCell(row.place) },
   ];
 }
 

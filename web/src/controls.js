@@ -2,9 +2,10 @@
 // controls.js -- what several pages have in common: the chooser of costs, links to a site, a whole stack.
 import { costsOf } from './costs.js';
 import { choice, h } from './dom.js';
-import { bytes, folded, number } from './format.js';
+import { bytes, folded, middle, number } from './format.js';
 
 const SITE_COLUMNS = 24; // beside which a file and a line are still seen
+const PLACE_COLUMNS = 28;
 
 /** Buttons of the costs that are known at the chosen moment. */
 export function costChooser({ recording, state, view }) {
@@ -37,7 +38,7 @@ export function siteLink({ recording, state }, site, changes = {}) {
     { class: 'site', href: state.link({ page: 'table', site, ...changes }), title: recording.functionFullName(frame) },
     h('code', null, folded(name, SITE_COLUMNS)),
     ' ',
-    name.startsWith(`${place}+`) ? null : h('span', { class: 'place' }, place), // "libfoo.so+0x12" says it
+    name.startsWith(`${place}+`) ? null : h('span', { class: 'place' }, middle(place, PLACE_COLUMNS)), // "libfoo.so+0x12" says it
   );
 }
 

@@ -177,6 +177,18 @@ export class Recording {
     return n > 0 ? n : node;
   }
 
+  /** By text of a file: 1 where some frame of the program's own code is in it. */
+  get ownFiles() {
+    if (this.filesOfOwn) return this.filesOfOwn;
+    const { frames, functions } = this;
+    this.filesOfOwn = new Uint8Array(this.strings.length);
+    for (let frame = 0; frame < frames.count; frame++) {
+      const file = frames.function[frame] >= 0 ? functions.file[frames.function[frame]] : -1;
+      if (file >= 0 && !frames.library[frame] && frames.kind[frame] !== KIND.language && frames.kind[frame] !== KIND.library) this.filesOfOwn[file] = 1;
+    }
+    return this.filesOfOwn;
+  }
+
   /** Whether a frame is of the program's own code. */
   isOwn(frame) {
     const { wrapper, library, kind } = this.frames;
@@ -204,6 +216,12 @@ export class Recording {
   threadName(thread) {
     const name = thread >= 0 && thread < this.threads.count ? this.text(this.threads.name[thread]) : '';
     return name || (thread > 0 ? `thread ${this.threads.tid[thread] ?? thread}` : 'unknown');
+  }
+
+  /** The name and the number: several threads may have the same name. */
+  threadLabel(thread) {
+    const name = thread >= 0 && thread < this.threads.count ? this.text(this.threads.name[thread]) : '';
+    return name && this.threads.tid[thread] > 0 ? `${name} (${this.threads.tid[thread]})` : this.threadName(thread);
   }
 
   /** The last slice that is not later than MS; -1 when there is none. */

@@ -99,7 +99,7 @@ export function temporaryVerdict(part, seconds) {
 
 // ---- threads ----
 
-/** Threads that did something: { thread, tid, name, start, end, allocs, bytes, frees, freedBytes, live, liveBlocks }. */
+/** Threads that did something: { thread, tid, name, label, start, end, allocs, bytes, frees, freedBytes, live, liveBlocks }. */
 export function threadRows(recording) {
   const { threads, shares } = recording,
     frees = new Float64Array(threads.count),
@@ -116,6 +116,7 @@ export function threadRows(recording) {
       thread,
       tid: threads.tid[thread],
       name: recording.threadName(thread),
+      label: recording.threadLabel(thread),
       start: threads.start_ms[thread],
       end: threads.end_ms[thread],
       allocs: threads.allocations[thread],
@@ -135,9 +136,9 @@ export function handOvers(rows) {
   for (const row of rows) {
     if (row.allocs < 100 && row.frees < 100) continue;
     if (row.frees > 2 * row.allocs)
-      out.push(`${row.name} frees ${number(row.frees)} blocks and allocates ${number(row.allocs)}: it frees what others allocate.`);
+      out.push(`${row.label} frees ${number(row.frees)} blocks and allocates ${number(row.allocs)}: it frees what others allocate.`);
     else if (row.allocs - row.liveBlocks > 2 * row.frees && row.allocs > 2 * row.liveBlocks)
-      out.push(`${row.name} allocates ${number(row.allocs)} blocks and frees ${number(row.frees)}: others free most of them.`);
+      out.push(`${row.label} allocates ${number(row.allocs)} blocks and frees ${number(row.frees)}: others free most of them.`);
   }
   return out;
 }

@@ -16,8 +16,9 @@ const FONT = '12px system-ui, sans-serif';
 /** How many groups have a colour of their own. */
 export const GROUPS = 12;
 
-/** Colours (variables of flame.css) that tell groups apart; the first is for what belongs to none. */
-export const GROUP_PALETTE = Array.from({ length: GROUPS + 1 }, (_, i) => ({ fill: `group-${i}` }));
+/** Colours (variables of flame.css) that tell groups apart, the first for what belongs to none; then the same ones paler, for library code. */
+export const GROUP_PALETTE = ['group', 'pale'].flatMap((kind) => Array.from({ length: GROUPS + 1 }, (_, i) => ({ fill: `${kind}-${i}` })));
+export const PALER = GROUPS + 1;
 
 /** Colours of a change, from much less (0) over no change (3) to much more (6); each side has its own pattern too. */
 export const CHANGE_PALETTE = [-3, -2, -1, 0, 1, 2, 3].map((degree) => ({

@@ -37,6 +37,12 @@ export function drawCrumbs(element, { tree, node, name, zoom }) {
   refill(element, steps.map((step, i) => [i > 0 && h('span', { 'aria-hidden': 'true' }, ' › '), step]));
 }
 
+/** { element, follow(zoomed) }: takes a graph back to the whole; there while it does not show it. */
+export function resetButton(reset) {
+  const element = h('button', { type: 'button', hidden: true, title: 'Show the whole again (key 0 in the graph)', onclick: () => reset() }, 'Reset zoom');
+  return { element, follow: (zoomed) => { element.hidden = !zoomed; } };
+}
+
 /** ENTRIES: [class of the swatch, words]. */
 export const legendItems = (entries) => entries.map(([name, words]) =>
   h('li', null, h('span', { class: `swatch ${name}`, 'aria-hidden': 'true' }), words));

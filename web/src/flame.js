@@ -25,6 +25,7 @@ export function flameGraph(options) {
     element: graph.element,
     show: (model, view) => graph.show(model, view),
     picture: () => graph.picture(),
+    reset: () => graph.zoom(0, true),
     destroy: () => graph.destroy(),
   };
 }
@@ -62,6 +63,7 @@ class FlameGraph {
     on('pointerleave', () => this.leave());
     on('click', (event) => this.click(event));
     on('contextmenu', (event) => this.contextMenu(event));
+    this.scroller.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
     this.onPrint = (event) => this.resize(event.type === 'beforeprint');
     for (const type of ['beforeprint', 'afterprint']) addEventListener(type, this.onPrint);
     this.observer = new ResizeObserver(() => this.resize());
@@ -121,8 +123,25 @@ class FlameGraph {
       this.moving = null;
     }
     this.redraw();
+    this.options.moved?.(at > 0);
     if (tell) this.options.zoomed?.(this.places.node[at]);
     return undefined;
+  }
+
+  /** With Ctrl (and two fingers that pinch): zooms around the pointer; with Shift: moves; else the rows scroll. */
+  wheel(event) {
+    if (!(event.ctrlKey || event.shiftKey) || !this.places.count) return;
+    event.preventDefault();
+    const whole = this.places.width[0], span = this.window.right - this.window.left;
+    const at = (event.clientX - this.space.getBoundingClientRect().left) / this.scroller.clientWidth;
+    const wide = event.ctrlKey ? Math.min(whole, Math.max(whole / 1e6, span * Math.exp(Math.max(-1, Math.min(1, event.deltaY * 0.004))))) : span;
+    const moved = event.ctrlKey ? (span - wide) * at : (event.deltaY || event.deltaX) / this.scroller.clientWidth * span;
+    const left = Math.max(0, Math.min(whole - wide, this.window.left + moved));
+    this.window = this.aim = { left, right: left + wide };
+    this.moving = null;
+    this.leave();
+    this.redraw();
+    this.options.moved?.(wide < whole);
   }
 
   /** The next step of a zoom that is under way. */
@@ -272,6 +291,7 @@ class FlameGraph {
     if (direction) this.moveFocus(neighbour(this.places, this.focused, direction, this.aim));
     else if (event.key === 'Home') this.moveFocus(0);
     else if (event.key === 'Enter') this.zoom(this.focused, true);
+    else if (event.key === '0') this.zoom(0, true);
     else if ((event.key === 'Escape' || event.key === 'Backspace') && this.zoomed > 0) this.zoom(this.places.parent[this.zoomed], true);
     else return;
     event.preventDefault();

@@ -121,6 +121,13 @@ export function base(path) {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
+/** TEXT in at most COLUMNS letters, without its middle: what a file is called and its line stand at the end. */
+export function middle(text, columns) {
+  if (text.length <= columns) return text;
+  const end = Math.ceil(((columns - 1) * 2) / 3);
+  return `${text.slice(0, columns - 1 - end)}…${text.slice(-end)}`;
+}
+
 /** A C++ name of more than COLUMNS letters without what stands between < and >: "Cache<…>::put". */
 export function folded(name, columns) {
   if (name.length <= columns || /operator\s*[<>-]/.test(name)) return name;

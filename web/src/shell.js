@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // shell.js -- head, navigation, warnings, keyboard; and which page is shown.
-import { Chosen } from './chosen.js';
+import { Chosen, memoryChooser } from './chosen.js';
 import { announce, fill, h, hideTip } from './dom.js';
-import { bytes, date, time } from './format.js';
+import { bytes, count, date, time } from './format.js';
 import { Feed } from './feed.js';
 import { PAGES } from './pages.js';
 import { keepPlace } from './place.js';
 import { showShortcuts } from './shortcuts.js';
 import { Theme } from './theme.js';
-import { view } from './view.js';
+import { hasMapped, view } from './view.js';
 
 export class Shell {
   #page = null;
@@ -86,6 +86,7 @@ export class Shell {
     keepPlace(turned ? this.nav : this.root, () => {
       this.chosen.draw(this.context(), this.#current());
       this.#drawNav();
+      if (turned) this.#drawNotices();
       this.#drawPage();
     });
     if (turned) {
@@ -164,6 +165,7 @@ export class Shell {
       h(
         'div',
         { class: 'tools' },
+        this.#notedLink(),
         this.#recordingChooser(),
         this.feed.control(),
         this.theme.button(),
@@ -201,7 +203,7 @@ export class Shell {
 
   #drawNav() {
     const current = this.#current(),
-      shown = `${current.id} ${this.state.link({})}`;
+      shown = `${current.id} ${hasMapped(this.feed.recording())} ${this.state.link({})}`;
     if (shown === this.#shown) return;
     this.#shown = shown;
     const focused = this.nav.contains(document.activeElement);
@@ -225,19 +227,30 @@ export class Shell {
           ),
         ),
       ),
+      memoryChooser(this.feed.recording(), this.state, current),
     );
     if (focused) this.nav.querySelector('[aria-current]')?.focus();
+  }
+
+  /** What the recording lacks is said in full on the first page; on the others a mark in the head leads there. */
+  #notedLink() {
+    const { warnings, cut } = this.feed.recording(),
+      words = [warnings.length && count(warnings.length, 'warning'), cut.length && `${cut.length} left out`].filter(Boolean).join(', ');
+    this.noted = h('a', { class: 'noted', href: this.state.link({ page: 'summary' }), title: [...warnings, ...cut].join('\n'), hidden: true }, `⚠ ${words}`);
+    return this.noted;
   }
 
   #drawNotices() {
     const { warnings, cut } = this.feed.recording();
     const notice = (kind, words, text) => h('p', { class: `notice ${kind}` }, h('strong', null, words), ' ', text);
+    const all = this.#current().id === 'summary';
     fill(
       this.bars,
-      warnings.map((text) => notice('warn', '⚠ Warning:', text)),
-      cut.map((text) => notice('info', '✂ Left out:', text)),
+      all && warnings.map((text) => notice('warn', '⚠ Warning:', text)),
+      all && cut.map((text) => notice('info', '✂ Left out:', text)),
       this.feed.trouble && notice('warn', '⚠ Warning:', this.feed.trouble),
     );
+    this.noted.hidden = all || !(warnings.length + cut.length);
   }
 
   // ---- keyboard ----
@@ -252,6 +265,14 @@ export class Shell {
     action();
   }
 
+  /** The search box of the page, or the filter; a page without either has nothing to be found in: Table has. */
+  #find() {
+    const box = () => this.main.querySelector('input[type=search]') ?? document.getElementById('filter');
+    if (!box()) this.state.set({ page: 'table' });
+    box()?.focus();
+    box()?.select();
+  }
+
   #shortcut(key) {
     const step = (by) => () => this.state.set({ page: PAGES[(PAGES.indexOf(this.#current()) + by + PAGES.length) % PAGES.length].id });
     const page = PAGES.find((one) => one.key === key);
@@ -261,6 +282,7 @@ export class Shell {
       '[': step(-1),
       ']': step(1),
       f: () => document.getElementById('filter')?.focus(),
+      '/': () => this.#find(),
       x: () => this.state.set({ at: '', range: '', filter: '', thread: '', size: '', life: '' }),
       p: this.feed.live ? () => this.feed.toggle() : null,
     }[key];

@@ -6,10 +6,12 @@ import { PAGES } from './pages.js';
 const KEYS = [
   ['?', 'this list'],
   ['[ and ]', 'page before, page after'],
+  ['/', 'find: the search box of the page, or the filter'],
   ['f', 'the filter box'],
   ['x', 'clear moment, range, filter and brushes'],
   ['p', 'pause and resume live updates'],
   ['Escape', 'close a tooltip, a menu, a box'],
+  ['Ctrl and the wheel', 'zoom in the flame graph and the timeline; 0 or Reset zoom takes back'],
   ['Arrow keys, Enter', 'in tables, trees, charts and the flame graph: move and open'],
 ];
 

@@ -4,7 +4,7 @@
 /** Values that are not written.  Pages may use keys of their own; their default is ''. */
 const DEFAULTS = { page: 'summary', cost: 'peak', recording: '' };
 /** A change of one of these is a step back in the browser; others are not worth one. */
-const STEPS = ['page', 'zoom', 'at', 'range', 'cost', 'thread', 'recording'];
+const STEPS = ['page', 'zoom', 'at', 'range', 'cost', 'thread', 'recording', 'mapped'];
 const WRITE_AFTER_MS = 150;
 
 export function parseHash(hash) {

@@ -142,12 +142,20 @@ function brush(mask, state, columns) {
   }
 }
 
+/** By site: 1 where it is of the kind of memory that is wanted.  MAPPED, as in the state: '' the heap, '1' mappings, 'both'. */
+export function wantedSites({ sites }, mapped) {
+  return Uint8Array.from({ length: sites.count }, (_, s) => mapped === 'both' || Boolean(sites.heap[s]) === (mapped !== '1'));
+}
+
+/** Whether there are mappings to be chosen. */
+export const hasMapped = ({ sites }) => sites.heap.some((heap, s) => !heap && sites.allocs[s] > 0);
+
 function select(recording, state, moment, columns, terms, cost) {
   const { sites } = recording,
     mask = sitesNamed(recording, terms),
     run = columnsOfRun(recording);
-  const mapped = state.get('mapped') === '1';
-  for (let s = 0; s < sites.count; s++) if (Boolean(sites.heap[s]) === mapped) mask[s] = 0;
+  const wanted = wantedSites(recording, state.get('mapped'));
+  for (let s = 0; s < sites.count; s++) if (!wanted[s]) mask[s] = 0;
   brush(mask, state, run);
   sitesNumbered(mask, terms, (s) => ({
     size: cost.bytes ? columns[cost.bytes][s] : 0,

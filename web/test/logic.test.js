@@ -407,8 +407,8 @@ test('threads have the releases that they made, and an idle unknown thread is no
 test('threads that free what others allocate are told of', () => {
   const notes = handOvers(threadRows(busy()));
   assert.equal(notes.length, 2);
-  assert.match(notes[0], /^main allocates 310 blocks and frees 0: others/);
-  assert.match(notes[1], /^odd frees 290/);
+  assert.match(notes[0], /^main \(7\) allocates 310 blocks and frees 0: others/);
+  assert.match(notes[1], /^odd \(8\) frees 290/);
 });
 
 const owners = (rows, texts) =>

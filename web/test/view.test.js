@@ -114,6 +114,13 @@ test('mapped memory is shown only when asked for', () => {
   assert.deepEqual([...viewOf({ mapped: '1', cost: 'live' }).order], [json.sites.heap.indexOf(0)]);
 });
 
+test('both is the sum of the heap and of mapped memory', () => {
+  const values = (mapped) => viewOf({ mapped, cost: 'total' }).totals.value;
+  assert.equal(values('both'), sum(json.sites.alloc_bytes));
+  assert.equal(values(''), sum(heapSites.map((s) => json.sites.alloc_bytes[s])));
+  assert.ok(values('1') > 0);
+});
+
 test('the order is by value, and the top is its beginning', () => {
   const v = viewOf({ cost: 'allocs' }),
     values = [...v.order].map((s) => v.value[s]);

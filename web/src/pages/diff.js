@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // diff.js -- the page that compares two moments of a recording, or two recordings: red and blue flame graph, and rows.
-import { comparing } from '../columns.js';
+import { comparing, placeCell } from '../columns.js';
 import { valueText } from '../controls.js';
 import { toCsv } from '../csv.js';
 import { Table, checkbox, choice, download, fill, h, refill } from '../dom.js';
 import { changeOf, changedStacks, degreeOf, frameOf, mergeTrees } from '../differ.js';
 import { flameGraph } from '../flame.js';
 import { CHANGE_PALETTE } from '../flame-paint.js';
-import { drawCrumbs, legendItems, nodeByPath, searchBox } from '../flame-tools.js';
-import { number, signed } from '../format.js';
+import { drawCrumbs, legendItems, nodeByPath, resetButton, searchBox } from '../flame-tools.js';
+import { bytes, middle, number, signed, time } from '../format.js';
 import { commonCosts, momentsToChoose, sidesOf, textOfSide, viewOfSide } from '../sides.js';
 import { pathTo } from '../tree.js';
 
@@ -17,6 +17,37 @@ const STATUS = { new: '✚ new', gone: '✖ gone', more: '▲ more', less: '▼ 
 const LEGEND = [
   ['less-3', '− less'], ['less-1', '− a little less'], ['group-0', '= the same'], ['more-1', '+ a little more'], ['more-3', '+ more'],
 ];
+
+/* ---- the recordings as a whole */
+
+/** What is compared first: name, its value in a recording (undefined: nobody knows), and how it is written. */
+const WHOLE = [
+  ['Peak heap', ({ totals }) => totals.peak_bytes, bytes],
+  ['Heap at the end', ({ totals }) => totals.live_bytes, bytes],
+  ['Blocks at the end', ({ totals }) => totals.live_blocks, number],
+  ['Allocations', ({ totals }) => totals.allocations, number],
+  ['Bytes allocated', ({ totals }) => totals.bytes_allocated, bytes],
+  ['Peak RSS', ({ totals }) => totals.rss_peak_bytes || undefined, bytes],
+  ['Definitely lost', ({ leaks }) => (leaks.scanned ? leaks.definite.bytes : undefined), bytes],
+  ['Duration', ({ meta }) => meta.duration_ms, time],
+];
+
+/** Old and new side by side, of both runs from begin to end; null where two moments of one are compared. */
+function wholeTable(recordings) {
+  if (recordings.length < 2) return null;
+  const [old, now] = recordings, names = recordings.map(({ meta }) => meta.file ?? meta.program ?? '');
+  const row = ([label, of, form]) => {
+    const before = of(old), after = of(now), change = after - before, known = before !== undefined && after !== undefined;
+    const percent = known && before > 0 && change ? `${signed(Math.round((100 * change) / before), number)} %` : '';
+    return h('tr', null, h('th', { scope: 'row' }, label),
+      [before, after].map((value) => h('td', { class: 'num' }, value === undefined ? 'not known' : form(value))),
+      h('td', { class: 'num' }, known ? `${change > 0 ? '+' : change < 0 ? '-' : ''}${form(Math.abs(change))}` : ''), h('td', { class: 'num' }, percent));
+  };
+  return h('table', { class: 'old-new' }, h('caption', null, 'The whole runs'),
+    h('thead', null, h('tr', null, h('th', { scope: 'col' }, ''), ['Old', 'New'].map((word, i) => h('th', { scope: 'col', class: 'num', title: names[i] }, `${word}: `, h('code', null, middle(names[i], 24)))),
+      ['Change', ''].map((word) => h('th', { scope: 'col', class: 'num' }, word || h('span', { class: 'unseen' }, 'Percent'))))),
+    h('tbody', null, WHOLE.map(row)));
+}
 
 /* ---- nodes in words */
 
@@ -70,7 +101,7 @@ function columnsOf(tree, cost) {
     { id: 'before', label: 'Before', numeric, value: (row) => row.before, cell: (row) => text(row.before) },
     { id: 'after', label: 'After', numeric, value: (row) => row.after, cell: (row) => text(row.after) },
     { id: 'count', label: 'Count', numeric, value: (row) => row.calls, order: sizeOf('calls'), cell: (row) => signed(row.calls, number) },
-    { id: 'place', label: 'Place', class: 'place', value: (row) => placeOf(tree, row.node) },
+    { id: 'place', label: 'Place', class: 'place', value: (row) => placeOf(tree, row.node), cell: (row) => placeCell(placeOf(tree, row.node)) },
     { id: 'called_from', label: 'Called from', class: 'place', value: caller },
   ];
 }
@@ -78,7 +109,9 @@ function columnsOf(tree, cost) {
 class DiffPage {
   constructor(root, context) {
     this.search = searchBox(context.state);
-    this.graph = flameGraph({ label: LABEL, zoomed: (node) => this.zoom(node), found: (result) => this.search.tell(result) });
+    this.reset = resetButton(() => this.graph.reset());
+    this.graph = flameGraph({ label: LABEL, zoomed: (node) => this.zoom(node), found: (result) => this.search.tell(result),
+      moved: (zoomed) => this.reset.follow(zoomed) });
     this.sides = h('div', { class: 'toolbar' });
     this.paper = h('p', { class: 'printed' });
     this.controls = h('div', { class: 'toolbar' });
@@ -87,7 +120,7 @@ class DiffPage {
     this.chooser = h('div', { class: 'toolbar' });
     this.place = h('div');
     root.append(
-      this.sides, this.controls, this.paper, this.sum, h('div', { class: 'toolbar' }, ...this.search.element, this.crumbs), this.graph.element,
+      ...[wholeTable(context.recordings)].filter(Boolean), this.sides, this.controls, this.paper, this.sum, h('div', { class: 'toolbar' }, ...this.search.element, this.reset.element, this.crumbs), this.graph.element,
       h('p', { class: 'axis' }, '← share of bytes or calls, not time → (width: the larger of both sides)'),
       h('ul', { class: 'legend', 'aria-label': 'Colours and patterns' }, legendItems(LEGEND)),
       h('h2', null, 'Stacks that differ'), this.chooser, this.place,

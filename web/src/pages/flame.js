@@ -4,8 +4,8 @@ import { costChooser } from '../controls.js';
 import { checkbox, choice, copy, download, fill, h, menu, refill } from '../dom.js';
 import { describeNode, functionTerm, nodeStackText } from '../explain.js';
 import { flameGraph } from '../flame.js';
-import { GROUPS, GROUP_PALETTE } from '../flame-paint.js';
-import { drawCrumbs, legendItems, nodeByPath, searchBox } from '../flame-tools.js';
+import { GROUPS, GROUP_PALETTE, PALER } from '../flame-paint.js';
+import { drawCrumbs, legendItems, nodeByPath, resetButton, searchBox } from '../flame-tools.js';
 import { count } from '../format.js';
 import { nameOf, pathTo, treeOf, treeOptions } from '../tree.js';
 
@@ -26,14 +26,25 @@ function moduleColours(recording) {
   return colours;
 }
 
+/** By function: a colour that follows from its name, so that it is the same in every recording. */
+function functionColours(recording) {
+  const { functions } = recording;
+  return Int32Array.from({ length: functions.count }, (_, f) => {
+    let hash = 0x811c9dc5;
+    for (const letter of recording.text(functions.short[f])) hash = Math.imul(hash ^ letter.codePointAt(0), 0x01000193);
+    return 1 + ((hash ^ (hash >>> 15)) >>> 0) % GROUPS;
+  });
+}
+
 /** By way of colouring: from a tree to the colour of a node. */
 const PAINTERS = {
   module({ recording, function: functionOf }) {
     const colours = moduleColours(recording), { module } = recording.functions;
     return (node) => (functionOf[node] >= 0 && colours.get(module[functionOf[node]])) || 0;
   },
-  function({ function: functionOf }) {
-    return (node) => (functionOf[node] >= 0 ? 1 + (Math.imul(functionOf[node] + 1, 0x9e3779b1) >>> 8) % GROUPS : 0);
+  function({ recording, function: functionOf, frame }) {
+    const colours = functionColours(recording);
+    return (node) => (functionOf[node] < 0 ? 0 : colours[functionOf[node]] + (recording.isOwn(frame[node]) ? 0 : PALER));
   },
 };
 
@@ -53,11 +64,13 @@ const modelOf = (tree, colour) => ({
 class FlamePage {
   constructor(root, context) {
     this.search = searchBox(context.state);
+    this.reset = resetButton(() => this.graph.reset());
     this.graph = flameGraph({
       label: LABEL,
       zoomed: (node) => this.zoom(node),
       menu: (node, x, y) => this.menu(node, x, y),
       found: (result) => this.search.tell(result),
+      moved: (zoomed) => this.reset.follow(zoomed),
     });
     this.controls = h('div', { class: 'toolbar' });
     this.crumbs = h('nav', { class: 'crumbs', 'aria-label': 'Zoom' });
@@ -66,7 +79,8 @@ class FlamePage {
     this.legend = h('ul', { class: 'legend', 'aria-label': 'Colours' });
     root.append(
       this.controls,
-      h('div', { class: 'toolbar' }, ...this.search.element, this.crumbs),
+      h('div', { class: 'toolbar' }, ...this.search.element, this.reset.element, this.crumbs,
+        h('button', { type: 'button', class: 'last', onclick: () => this.save() }, 'Save picture')),
       this.notes, this.graph.element, this.axis, this.legend,
     );
     this.update(context);
@@ -74,7 +88,7 @@ class FlamePage {
 
   update(context) {
     this.context = context;
-    const { state, view } = context, colour = state.get('colour') === 'function' ? 'function' : 'module';
+    const { state, view } = context, colour = state.get('colour') === 'module' ? 'module' : 'function';
     const tree = treeOf(view, treeOptions(state)), zoom = zoomNode(tree, state.get('zoom'));
     if (this.tree !== tree || this.colour !== colour) this.model = modelOf(tree, colour);
     Object.assign(this, { tree, colour });
@@ -100,27 +114,26 @@ class FlamePage {
         { value: '1', label: 'Flame', title: 'main at the bottom' },
       ], state.get('upwards'), (upwards) => state.set({ upwards })),
       choice('Colours', [
-        { value: '', label: 'By module' },
-        { value: 'function', label: 'By function' },
-      ], state.get('colour'), (value) => state.set({ colour: value })),
+        { value: '', label: 'By function', title: 'Each function has its colour; library code is paler' },
+        { value: 'module', label: 'By module' },
+      ], this.colour === 'module' ? 'module' : '', (value) => state.set({ colour: value })),
       checkbox('Inverted', on('inverted'), (inverted) => state.set({ inverted, zoom: '' }),
         'From the allocating function to those that call it'),
       checkbox('Merge recursion', !on('again'), (merged) => state.set({ again: !merged, zoom: '' }),
         'A function that calls itself is one frame'),
       checkbox('Just my code', !on('wrappers'), (hidden) => state.set({ wrappers: !hidden, zoom: '' }),
         'Of libraries only what your code calls; nothing of the C++ and Rust libraries, xmalloc and the like'),
-      h('button', { type: 'button', onclick: () => this.save() }, 'Save picture'),
     );
   }
 
   drawWords() {
     const { tree, context: { view } } = this, { cost } = view, { recording } = tree;
     const of = cost.label === 'calls' ? 'all' : cost.label, cut = tree.cut ? `; ${count(tree.cut, 'small frame')} not opened` : '';
-    this.axis.textContent = `← share of ${cost.unit === 'bytes' ? 'bytes' : 'calls'}, not time → (${of}${cut})`;
+    this.axis.textContent = `← share of ${cost.unit === 'bytes' ? 'bytes' : 'calls'}, not time → (${of}${cut}) · Ctrl and the wheel zoom, a click opens a frame`;
     this.notes.textContent = [...view.notes, tree.total[0] > 0 ? '' : `Nothing ${cost.label} in this choice.`].join(' ');
-    this.legend.hidden = this.colour !== 'module';
     const named = [...moduleColours(recording)].map(([module, colour]) => [`group-${colour}`, recording.text(recording.modules.short[module])]);
-    fill(this.legend, legendItems([...named, ['group-0', 'others']]));
+    const byModule = [...named, ['group-0', 'others']], byFunction = [['group-1', 'your code, a colour for each function'], ['pale-1', 'libraries, paler']];
+    fill(this.legend, legendItems(this.colour === 'module' ? byModule : byFunction));
   }
 
   menu(node, x, y) {

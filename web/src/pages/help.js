@@ -19,7 +19,7 @@ const QUESTIONS = [
   [
     'flame',
     'How do I read the flame graph?',
-    'The width is a share of bytes (or of calls), not time. A box stands on the function that called it, or hangs below it; wide boxes without anything next to them are where memory was asked for. The order from left to right means nothing but size.',
+    'Each function has its colour, and library code is paler. The width is a share of bytes (or of calls), not time. A box stands on the function that called it, or hangs below it; wide boxes without anything next to them are where memory was asked for. The order from left to right means nothing but size.',
   ],
   [
     'summary',
@@ -29,7 +29,7 @@ const QUESTIONS = [
   [
     'timeline',
     'How do I look at one phase of the run?',
-    'Drag over it on the timeline, or take two moments from its list: all pages then show that range. A click chooses one moment. The bar at the top shows what is chosen, × clears it.',
+    'The layers of the timeline have the names of what holds the memory, and the largest rises stand below. Drag over a phase, or take two moments from its list: all pages then show that range. A click chooses one moment. The bar at the top shows what is chosen, × clears it.',
   ],
   [
     'table',
@@ -96,6 +96,7 @@ export default {
   id: 'help',
   title: 'Help',
   filter: false,
+  memory: false,
   render(root, { state, recording }) {
     root.append(
       h(

@@ -246,7 +246,7 @@ function wrongDetail(context, i) {
       null,
       `${number(errors.times[i])} ${errors.times[i] === 1 ? 'time' : 'times'}, first at ${moment(errors.first_ms[i])}, address ${recording.text(errors.address[i]) || 'unknown'}`,
       errors.size[i] ? `, ${bytes(errors.size[i])}` : '',
-      errors.thread[i] > 0 ? `, in thread ${recording.threadName(errors.thread[i])}` : '',
+      errors.thread[i] > 0 ? `, in thread ${recording.threadLabel(errors.thread[i])}` : '',
       '. ',
       wrongRelease(recording.text(errors.type[i])).todo,
     ),

@@ -171,4 +171,4 @@ function draw(context, keep) {
   ];
 }
 
-export default drawnPage('mappings', 'Mappings', draw, { filter: false });
+export default drawnPage('mappings', 'Mappings', draw, { filter: false, memory: false });

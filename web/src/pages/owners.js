@@ -144,4 +144,4 @@ function draw(context, keep) {
   ];
 }
 
-export default drawnPage('owners', 'Owners', draw, { filter: false });
+export default drawnPage('owners', 'Owners', draw, { filter: false, memory: false });

@@ -2,12 +2,13 @@
 // source.js -- the page of source files: what each line costs, with its text where that is there.
 import { meter } from '../charts.js';
 import { costChooser, valueText } from '../controls.js';
-import { fill, h } from '../dom.js';
+import { checkbox, fill, h } from '../dom.js';
 import { listing } from '../findings.js';
-import { base, bytes, count, number, share } from '../format.js';
+import { base, bytes, count, middle, number, share } from '../format.js';
 import { fileCosts } from '../lines.js';
 import { command, drawnPage, emptyState, fileArgument, keptTable, lead, notice, section } from '../parts.js';
 
+const PATH_COLUMNS = 72;
 const costs = new WeakMap();
 const fetched = new Map(); // "recording file": { lines, first_line } | { trouble } | null while it is on its way
 
@@ -83,7 +84,7 @@ function fileTable({ recording, state, view }, files, chosen) {
         id: 'path',
         label: 'Path',
         value: (entry) => recording.text(entry.file),
-        cell: (entry) => h('span', { class: 'place', title: recording.text(entry.file) }, recording.text(entry.file)),
+        cell: (entry) => h('span', { class: 'place', title: recording.text(entry.file) }, middle(recording.text(entry.file), PATH_COLUMNS)),
       },
     ],
   });
@@ -217,16 +218,33 @@ function nothing({ recording, view }) {
   );
 }
 
+const notOwn = (others) =>
+  emptyState(
+    'No source lines of your code are known.',
+    `The program has no debug information, or it was not found. ${count(others, 'file')} of libraries are hidden.`,
+    'Build with -g; or see the libraries: take away Just my code.',
+  );
+
 function draw(context, keep) {
   const { recording, state, view } = context,
-    { files, unknown } = costsOfView(view);
+    { files: all, unknown } = costsOfView(view),
+    own = all.filter((one) => recording.ownFiles[one.file]),
+    folds = own.length < all.length,
+    files = folds && state.get('wrappers') !== '1' ? own : all;
   const head = [
     lead('Which lines of the source allocate: the cost of each line, and of all that is called from it.'),
-    h('div', { class: 'toolbar' }, costChooser(context)),
+    h(
+      'div',
+      { class: 'toolbar' },
+      costChooser(context),
+      folds &&
+        checkbox('Just my code', files === own, (hidden) => state.set({ wrappers: !hidden }), 'Without the files of libraries and of the language'),
+      files !== all && h('span', { class: 'muted' }, `${count(all.length - own.length, 'file')} of libraries hidden`),
+    ),
   ];
-  if (!files.length) return [...head, nothing(context)];
+  if (!files.length) return [...head, all.length ? notOwn(all.length) : nothing(context)];
   const chosen = state.get('file') || recording.text(files.reduce((most, one) => (one.own > most.own ? one : most)).file),
-    entry = files.find((one) => recording.text(one.file) === chosen);
+    entry = all.find((one) => recording.text(one.file) === chosen);
   const unit = view.cost.unit === 'bytes' ? bytes : number;
   return [
     ...head,

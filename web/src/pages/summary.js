@@ -6,10 +6,12 @@ import { meter, timeChart } from '../charts.js';
 import { h } from '../dom.js';
 import { bytes, count, number, share, signed, time } from '../format.js';
 import { term } from '../glossary.js';
-import { chosenChips } from '../chosen.js';
+import { chosenChips, memoryWord } from '../chosen.js';
+import { slicesOf } from '../stacked.js';
 import { viewOfCost } from '../view.js';
 
 const TOP = 5;
+const upper = (text) => text[0].toUpperCase() + text.slice(1);
 const LEVELS = { bad: '✖ Error', warn: '⚠ Look at this', good: '✔ Good', info: 'ℹ Note' };
 
 function figure(label, value, about, href) {
@@ -157,17 +159,19 @@ export default {
   filter: false,
   render(root, context) {
     const { recording, state, view } = context,
-      { slices } = recording;
+      slices = slicesOf(recording, state.get('mapped')),
+      what = memoryWord(state);
     const chart =
       slices.count > 1
         ? timeChart({
-            label: 'Heap and RSS over the run',
+            label: `${upper(what)} and RSS over the run`,
             ms: slices.ms,
             height: 150,
             small: true,
+            fills: true,
             chosen: view.moment.of === 'run' || view.moment.of === 'threads' ? null : [view.moment.of === 'range' ? view.moment.from : view.moment.to, view.moment.to],
             series: [
-              { label: 'heap', values: slices.live_bytes, color: 'heap', fill: true },
+              { label: what, values: slices.live_bytes, color: 'heap', fill: true },
               { label: 'RSS', values: slices.rss_bytes, color: 'rss', dash: [4, 3] },
             ],
           })
@@ -184,7 +188,7 @@ export default {
             h(
               'h2',
               null,
-              h('a', { href: state.link({ page: 'timeline' }) }, 'Heap over time'),
+              h('a', { href: state.link({ page: 'timeline' }) }, `${upper(what)} over time`),
               h('span', { class: 'muted' }, slices.rss_bytes.some((n) => n > 0) ? ' and RSS (dashed)' : ''),
             ),
             chart.element,

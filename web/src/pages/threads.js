@@ -67,7 +67,7 @@ function places(context, rows) {
     .sort((a, b) => size[b] - size[a] || a - b);
   const all = sites.reduce((sum, s) => sum + size[s], 0);
   return section(
-    `What ${row.name} allocates`,
+    `What ${row.label} allocates`,
     view.moment.of === 'threads' ? null : h('p', { class: 'follow' }, view.notes.at(-1)),
     sites.length
       ? h(

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // timeline.js -- heap, RSS, blocks and rates over the run; what is chosen here, every other page follows.
 import { MARKS, markKind, timeChart } from '../charts.js';
-import { Table, announce, fill, h } from '../dom.js';
+import { memoryWord } from '../chosen.js';
+import { Table, announce, choice, fill, h } from '../dom.js';
 import { bytes, moment as momentText, number, parseTime, signed, time } from '../format.js';
 import { momentOf, parseRange, textOfMark } from '../moments.js';
+import { namedRises } from '../rises.js';
+import { layersOf, slicesOf } from '../stacked.js';
 
 /** What was live at a mark or event. */
 const heapAt = (recording, { ms, slice = -1 }) => recording.slices.live_bytes[slice >= 0 ? slice : recording.sliceAt(ms)] ?? 0;
@@ -24,6 +27,7 @@ function marksOf(recording) {
       slice: marks.slice[i],
       type: recording.text(marks.type[i]),
       label: [seq ? `no. ${seq}` : '', recording.text(marks.label[i])].filter(Boolean).join(', '),
+      name: recording.text(marks.label[i]),
     });
   }
   for (let i = 0; i < events.count; i++) list.push({ ms: events.ms[i], type: recording.text(events.type[i]), label: recording.text(events.text[i]) });
@@ -47,8 +51,9 @@ function rateOf(slices, key) {
 const CHARTS = [
   {
     title: 'Memory',
-    label: 'Heap and RSS over the run',
-    height: 210,
+    label: 'Memory and RSS over the run',
+    height: 260,
+    named: true,
     series: [
       { label: 'heap', values: (slices) => slices.live_bytes, color: 'heap', fill: true },
       { label: 'RSS', values: (slices) => slices.rss_bytes.map((n) => n || NaN), color: 'rss', dash: [5, 3] },
@@ -76,6 +81,33 @@ const CHARTS = [
     series: [{ label: 'allocated', values: (slices) => rateOf(slices, 'alloc_bytes'), color: 'heap', form: 'byterate' }],
   },
 ];
+
+const STACKS = [
+  { value: '', label: 'places', title: 'Functions of your code that allocate' },
+  { value: 'module', label: 'modules', title: 'Programs and libraries' },
+  { value: 'thread', label: 'threads', title: 'Threads; stacks in which several allocate are one layer' },
+  { value: 'none', label: 'nothing', title: 'One line' },
+];
+
+/** Each layer ends where the one below it ends, and so much above it. */
+function layerSeries(layers) {
+  let below = null;
+  return layers.map((layer, i) => {
+    const values = layer.values.map((n, slice) => n + (below ? below[slice] : 0));
+    below = values;
+    return { label: layer.name, values: () => values, own: layer.values, layer: true, color: layer.rest ? 'group-0' : `group-${i + 1}` };
+  });
+}
+
+/** The charts of a recording as the state wants them: memory in layers, if it tells of them. */
+function chartsFor(recording, state) {
+  const mapped = state.get('mapped'),
+    layers = layersOf(recording, state.get('stack') || 'place', mapped),
+    [memory, ...others] = CHARTS,
+    [live, rss] = memory.series;
+  const whole = { ...live, label: memoryWord(state), fill: !layers.length };
+  return [{ ...memory, stacked: layers.length > 0, series: [...layerSeries(layers), whole, rss] }, ...others];
+}
 
 /** uPlot leaves a gap where nothing is known. */
 const columnsOf = (chart, slices) => chart.series.map((one) => Array.from(one.values(slices), (n) => (Number.isNaN(n) ? null : n)));
@@ -124,8 +156,9 @@ class Timeline {
 
   #build() {
     const { recording, state } = this.context,
-      { slices } = recording;
+      slices = slicesOf(recording, state.get('mapped'));
     this.destroy();
+    this.built = state.key('mapped', 'stack');
     this.marks = marksOf(recording);
     fill(this.area);
     this.line.hidden = slices.count < 2;
@@ -142,17 +175,48 @@ class Timeline {
       width: this.area.clientWidth,
       onmoment: (ms) => state.set({ at: ms, range: '' }),
       onrange: (from, to) => state.set({ range: `${from}..${to}`, at: '' }),
+      onzoom: (from, to) => state.set({ zoomed: from <= slices.ms[0] && to >= slices.ms[slices.count - 1] ? '' : `${from}..${to}` }),
     };
-    this.charts = CHARTS.map((spec) => {
+    this.charts = chartsFor(recording, state).map((spec) => {
       const columns = columnsOf(spec, slices);
       const chart = timeChart({ ...common, ...spec, series: spec.series.map((one, i) => ({ ...one, values: columns[i] })) });
-      this.area.append(h('section', null, h('h2', null, spec.title), chart.element));
+      this.area.append(h('section', null, h('h2', null, spec.title, spec.named ? this.#stackChooser() : null), chart.element, spec.named ? this.#risesLine(slices) : null));
       return chart;
     });
     this.letters = h('p', { class: 'muted letters' });
     this.area.append(this.letters);
     this.#drawList();
     this.#drawData();
+  }
+
+  /** By what the memory is divided; null where the recording does not tell what each stack held over time. */
+  #stackChooser() {
+    const { recording, state } = this.context;
+    if (!recording.changes.count) return null;
+    return [h('span', { class: 'muted' }, ' by '), choice('Stacked by', STACKS, state.get('stack'), (stack) => state.set({ stack }))];
+  }
+
+  /** The largest rises by the place that grew the most; a click chooses the range. */
+  #risesLine(slices) {
+    const { recording, state } = this.context,
+      rises = namedRises(recording, slices.live_bytes, state.get('mapped'));
+    const ms = (slice) => (slice < 0 ? 0 : slices.ms[slice]);
+    if (!rises.length) return null;
+    return h(
+      'p',
+      { class: 'rises' },
+      h('strong', null, rises.length > 1 ? 'Largest rises: ' : 'Largest rise: '),
+      rises.map((rise, i) => [
+        i ? ' · ' : '',
+        h(
+          'button',
+          { type: 'button', class: 'plain', title: 'Choose this range', onclick: () => state.set({ range: `${rise.from < 0 ? '' : ms(rise.from)}..${ms(rise.to)}`, at: '' }) },
+          `${momentText(ms(rise.from))} to ${momentText(ms(rise.to))}`,
+        ),
+        ` ${signed(rise.more)}`,
+        rise.name ? [', ', h('code', null, rise.name), ` ${signed(rise.part)}`] : '',
+      ]),
+    );
   }
 
   /** What follows from the recording, below the charts and around them. */
@@ -183,18 +247,13 @@ class Timeline {
     const { slices } = context.recording,
       newer = slices !== this.context.recording.slices;
     this.context = context;
-    if (newer && (!this.charts.length || slices.count < 2)) {
+    if (newer || this.built !== context.state.key('mapped', 'stack')) {
       this.#build();
       return;
     }
-    if (newer) {
-      this.marks = marksOf(context.recording);
-      this.charts.forEach((chart, i) => chart.setData(slices.ms, columnsOf(CHARTS[i], slices), this.marks));
-    }
     const chosen = chosenOf(context.recording, context.state);
     for (const chart of this.charts) chart.setChosen(chosen);
-    if (newer) this.#drawData();
-    else if (this.charts.length) this.#follow();
+    if (this.charts.length) this.#follow();
   }
 
   /** What the letters above the lines mean. */
@@ -233,7 +292,7 @@ class Timeline {
       h('button', { type: 'button', onclick: () => state.set({ at: 'peak', range: '' }) }, 'Peak'),
       chosen ? h('button', { type: 'button', onclick: () => state.set({ at: '', range: '' }) }, 'Whole run') : null,
       moment.of === 'range' ? h('button', { type: 'button', onclick: () => state.set({ zoomed: `${moment.from}..${moment.to}` }) }, 'Zoom in') : null,
-      zoomed ? h('button', { type: 'button', onclick: () => state.set({ zoomed: '' }) }, 'Zoom out') : null,
+      zoomed ? h('button', { type: 'button', onclick: () => state.set({ zoomed: '' }) }, 'Reset zoom') : null,
       h('span', { class: 'error', role: 'alert' }),
     );
   }
@@ -340,7 +399,7 @@ class Timeline {
         h(
           'span',
           { class: 'hint' },
-          'Drag over a chart to choose a range, click to choose a moment: all pages follow. Or type times, or take one from the list below.',
+          'Drag over a chart to choose a range, click to choose a moment: all pages follow. Ctrl and the wheel zoom. Or type times, or take one from the list below.',
         ),
       );
     else if (moment.of === 'range') {
