@@ -28,6 +28,7 @@ static int say_help(void)
                 "  seep report --flat -s allocs -n 10   the ten stacks that allocate most often\n"
                 "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
                 "  seep report --growth -n 5            the five stacks that grow fastest\n"
+                "  seep report --types                  which C, C++ and Rust types it is\n"
                 "  seep report --timeline               how much was live when\n"
                 "\nExit status: 0 success, 2 usage error, 3 not recorded, or --retained without a\n"
                 "leak search, 4 the file cannot be read.\n");
@@ -51,7 +52,7 @@ static unsigned how_to_load(const struct report *r)
         bool leaks = r->view == REPORT_JSON || r->sort == SORT_LEAKED_BYTES ||
                      r->sort == SORT_LEAKED_BLOCKS;
 
-        if (r->view == REPORT_RETAINED)
+        if (r->view == REPORT_RETAINED || r->view == REPORT_TYPES)
                 return quiet | LOAD_GRAPH;
         return quiet | (leaks ? LOAD_SEARCHED : r->view == REPORT_BLOCKS ? 0 : LOAD_COUNTS);
 }
@@ -102,7 +103,7 @@ static int show(struct report *r, const char *file)
                 deliver_drop(&how);
                 return message_error(&e);
         }
-        if (r->view == REPORT_RETAINED)
+        if (r->view == REPORT_RETAINED || r->view == REPORT_TYPES)
                 file_unpack(&p);
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE,

@@ -45,6 +45,8 @@
         X(REPORT_RETAINED, "retained", 0, "[BY]",                                                  \
           "the heap by what keeps it alive: owners (variables, stacks, ...), or by call stack: "   \
           "sites", "owners|sites")                                                                 \
+        X(REPORT_TYPES, "types", 0, "[TYPE]",                                                      \
+          "bytes and blocks by C, C++ and Rust type; of one TYPE: its call stacks")                \
         X(REPORT_SUMMARY, "summary", 0, NULL, "the summary printed after a recording")             \
         X(REPORT_JSON, "json", 0, NULL, "everything, as JSON")                                     \
         X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                       \
@@ -99,7 +101,7 @@ enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };
 struct report {
         const char *command; /* for messages: "report", "diff", "export" */
         int view; /* REPORT_TREE ... REPORT_JSON */
-        const char *view_value; /* of --callers, --source and --retained */
+        const char *view_value; /* of --callers, --source, --types, --retained */
         bool json; /* another view than --json, for programs */
         bool view_set, cost_set, all_frames, recursion, by_stack, sort_set, force, no_pager, quiet,
                 inverted, csv, abs, leaked; /* --cost leaked */

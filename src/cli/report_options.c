@@ -174,11 +174,17 @@ int report_option(const char *name)
         return which;
 }
 
-/* --json alone is a view; --retained has its own form for programs. */
+/* Views that have a form of their own for programs. */
+static bool has_json(int view)
+{
+        return view == REPORT_RETAINED || view == REPORT_TYPES;
+}
+
+/* --json alone is a view. */
 static bool take_json(struct report *r, int which)
 {
-        if (!r->view_set || !((which == REPORT_JSON && r->view == REPORT_RETAINED) ||
-                              (which == REPORT_RETAINED && r->view == REPORT_JSON)))
+        if (!r->view_set || !((which == REPORT_JSON && has_json(r->view)) ||
+                              (has_json(which) && r->view == REPORT_JSON)))
                 return false;
         r->json = true;
         return true;

@@ -189,7 +189,7 @@ int report_settle(struct report *r)
         if (r->group == GROUP_SIZE && r->request.cost != SELECT_LIVE)
                 return message_usage(
                         r->command, "--group-by size knows only blocks not freed: use --cost live");
-        r->request.each_site = r->view == REPORT_BLOCKS;
+        r->request.each_site = r->view == REPORT_BLOCKS || r->view == REPORT_TYPES;
         r->request.resources = r->view == REPORT_RESOURCES;
         r->request.filter = &r->filter;
         report_hide(r, keeps_wrappers(r));

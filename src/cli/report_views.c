@@ -199,6 +199,21 @@ static bool write_retained(struct scene *c)
         return true;
 }
 
+static bool write_types(struct scene *c)
+{
+        struct types_options options = { c->r->view_value, c->r->limit, c->color, c->columns };
+        struct types t;
+        bool good = true;
+
+        types_make(&t, c->sel, c->s, &c->r->names.options);
+        if (c->r->json)
+                types_json(&t, c->out);
+        else
+                good = types_write(&t, c->s, &options, c->out, c->e);
+        types_free(&t);
+        return good;
+}
+
 static bool write_summary(struct scene *c)
 {
         summary_write(c->p, c->s, &(struct summary_options){ .file = c->file, .color = c->color },
@@ -247,6 +262,8 @@ static const struct {
         { REPORT_RESOURCES, FOLLOWS_ALL, true, write_resources },
         { REPORT_ERRORS, 0, true, write_errors },
         { REPORT_RETAINED, 0, true, write_retained },
+        { REPORT_TYPES, FOLLOWS_STACKS | REPORT_FOLLOWS_AT | REPORT_FOLLOWS_RANGE, true,
+          write_types },
         { REPORT_SUMMARY, 0, true, write_summary },
         { REPORT_JSON, FOLLOWS_ALL, false, write_json },
 };

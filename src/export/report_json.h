@@ -10,6 +10,7 @@
 #include "query/findings.h"
 #include "query/leaks.h"
 #include "query/select.h"
+#include "query/types.h"
 #include "query/why.h"
 
 /* Append the report: the totals of the recording at SEL's moment, the sites of SEL and of RESOURCES
@@ -18,11 +19,12 @@
 void report_json_write(const struct selection *sel, const struct selection *resources,
                        struct symbols *s, struct str *out);
 
-/* What only `leaks`, `diff`, `why` and `check` have. */
+/* What only `leaks`, `diff`, `why`, `report --types` and `check` have. */
 void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_options *o,
                 struct str *out);
 void diff_json(const struct diff *d, const struct diff_options *options, struct str *out);
 void why_json(const struct why *w, const struct why_options *o, struct str *out);
+void types_json(const struct types *t, struct str *out);
 void findings_json(const struct findings *f, struct str *out);
 
 /* Parts that several of them have. */

@@ -96,6 +96,11 @@ bool select_counts(enum select_cost cost)
         return select_costs[cost].counts;
 }
 
+const char *select_cost_word(enum select_cost cost)
+{
+        return select_costs[cost].word;
+}
+
 bool select_cost_named(const char *word, enum select_cost *cost)
 {
         for (int i = 0; i < SELECT_COST_COUNT; i++)

@@ -136,6 +136,7 @@ struct select_known select_known(const struct selection *sel);
 /* By site of the profile: 1 where it is part of a row of PART.  To be freed. */
 uint8_t *select_sites(const struct selection *sel, const struct select_part *part);
 
+const char *select_cost_word(enum select_cost cost);
 bool select_cost_named(const char *word, enum select_cost *cost);
 
 static inline uint32_t select_parent(const struct selection *sel, uint32_t node)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/source.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/heap.h"
-#include "base/io.h"
 #include "query/select.h"
 #include "base/lookup.h"
 #include "words/text.h"
@@ -17,7 +13,6 @@
 enum {
         SOURCE_CONTEXT = 3,          /* lines shown around one with a cost */
         SOURCE_LINES_MAX = 10000000, /* a larger number is damage, not a line */
-        SOURCE_BYTES_MAX = 64 << 20,
         SOURCE_OTHER = 1, /* verdicts: another file; from 2 on: file + 2 */
         SOURCE_FIRST = 2
 };
@@ -147,47 +142,6 @@ static void source_count_row(struct source *c, const struct select_row *row)
 }
 
 /* ---- the text ---- */
-
-/* Only what is a file: a path in damaged or hostile debug information may name anything. */
-static bool source_load(const char *path, struct str *text, time_t *changed)
-{
-        struct stat st;
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        bool good;
-
-        if (fd < 0)
-                return false;
-        good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= SOURCE_BYTES_MAX &&
-               io_read(fd, text);
-        close(fd);
-        if (good)
-                *changed = st.st_mtime;
-        return good && text->length;
-}
-
-static bool source_below(const char *folder, const char *path, struct str *text, time_t *changed)
-{
-        struct str full = { 0 };
-        bool good;
-
-        str_format(&full, "%s%s%s", folder, path[0] == '/' ? "" : "/", path);
-        good = source_load(str_get(&full), text, changed);
-        str_free(&full);
-        return good;
-}
-
-/* Below a debug path also with leading folders of the recorded path left out, one by one. */
-bool source_read(const struct symbol_options *names, const char *path, struct str *text,
-                 time_t *changed)
-{
-        if (names->sysroot && source_below(names->sysroot, path, text, changed))
-                return true;
-        for (uint32_t i = 0; i < names->debug_path_count; i++)
-                for (const char *rest = path; rest; rest = strchr(rest + 1, '/'))
-                        if (source_below(names->debug_paths[i], rest, text, changed))
-                                return true;
-        return source_load(path, text, changed);
-}
 
 /* ---- the listing ---- */
 

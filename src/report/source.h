@@ -8,18 +8,12 @@
 #define SEEP_REPORT_SOURCE_H
 
 #include <stdbool.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "base/str.h"
+#include "names/source.h"
 #include "names/symbol.h"
 #include "query/select.h"
-
-/* Fill TEXT with the source file PATH: from below the sysroot, from below a debug path with leading
- * folders left out, or as it is.  *CHANGED is when it was written last.  false: it is not there, or
- * no text of reasonable size. */
-bool source_read(const struct symbol_options *names, const char *path, struct str *text,
-                 time_t *changed);
 
 /* Append each source file whose path ends in FILE ("a.c", "src/a.c"): per line what it allocates
  * itself and what passes through it, each stack once.  Without the text (source_read) there are

@@ -16,6 +16,7 @@
 #include "query/leaks.h"
 #include "query/owners.h"
 #include "query/select.h"
+#include "query/types.h"
 #include "query/suppress.h"
 #include "query/why.h"
 
@@ -81,6 +82,19 @@ struct blocks_options {
  * not be of merged stacks. */
 void blocks_write(const struct selection *sel, struct symbols *s,
                   const struct blocks_options *options, struct str *out);
+
+/* ---- the heap by type ---- */
+
+struct types_options {
+        const char *wanted; /* part of a type's name: its call stacks; NULL: all types */
+        uint32_t limit;     /* 0: a screenful */
+        int color;
+        uint32_t columns;   /* of the terminal, for which names are shortened; 0: whole names */
+};
+
+/* Append the table, the largest first.  false: no type is named so (exit code 2). */
+bool types_write(const struct types *t, struct symbols *s, const struct types_options *o,
+                 struct str *out, struct err *e);
 
 /* ---- sizes and lifetimes in classes of powers of two, drawn as bars ----
  *

@@ -134,6 +134,7 @@ struct globals_walk {
         struct globals *globals;
         uint32_t unit;
         GElf_Phdr thread;     /* the module's thread-local storage */
+        uint32_t in_types;    /* how many types around */
         struct lookup entered; /* units that others share, by address: 1 */
 };
 
@@ -227,7 +228,9 @@ static void walk_type(struct globals_walk *w, Dwarf_Die *die, bool in_function, 
 
         if (name && !dwarf_hasattr(die, DW_AT_declaration))
                 names_add(&w->globals->types, name, die);
+        w->in_types++;
         walk_children(w, die, in_function, depth);
+        w->in_types--;
 }
 
 /* What dwz found in several units, it put into one that they import.  (Its file may serve other
@@ -251,6 +254,11 @@ static void walk_die(struct globals_walk *w, Dwarf_Die *die, bool in_function, i
         case DW_TAG_class_type:
         case DW_TAG_union_type:
                 walk_type(w, die, in_function, depth);
+                break;
+        case DW_TAG_typedef:
+        case DW_TAG_base_type:
+                if (!in_function && !w->in_types && dwarf_diename(die))
+                        names_add(&w->globals->words, dwarf_diename(die), die);
                 break;
         case DW_TAG_imported_unit:
                 walk_imported(w, die, depth);
@@ -336,6 +344,7 @@ void globals_read(struct globals *g, struct debug *d)
         list_sort(&g->data);
         list_sort(&g->thread);
         names_sort(&g->types);
+        names_sort(&g->words);
         names_sort(&g->declared);
 }
 
@@ -344,6 +353,7 @@ void globals_free(struct globals *g)
         free(g->data.all);
         free(g->thread.all);
         free(g->types.all);
+        free(g->words.all);
         free(g->declared.all);
         *g = (struct globals){ 0 };
 }

@@ -42,6 +42,7 @@ struct globals {
         struct global_list data, thread; /* addresses as DWARF has them; offsets in thread-local
                                           * storage */
         struct global_names types;       /* structures, classes and unions, without their scopes */
+        struct global_names words;       /* int, size_t and other typedefs outside of types */
         struct global_names declared;    /* by linkage name, or name where there is none */
         bool in_c;                       /* some of the module is written in C */
 };
