@@ -8,7 +8,7 @@
 
 bool maps_open(struct maps *m)
 {
-        m->fd = sys_open("/proc/self/maps");
+        m->fd = sys_open(SYS_OWN("maps"));
         m->at = m->end = m->lines = 0;
         m->finished = m->failed = false;
         return m->fd >= 0;

@@ -164,7 +164,7 @@ static const struct link_map *real_list(void)
 
         if (known)
                 return known->r_map;
-        fd = sys_open("/proc/self/auxv");
+        fd = sys_open(SYS_OWN("auxv"));
         if (fd < 0)
                 return real_list_by_name();
         got = sys_read(fd, pairs, sizeof pairs);

@@ -144,7 +144,7 @@ static bool parse_session(const char *p)
 static void read_stat(void)
 {
         char text[1024];
-        long fd = sys_open("/proc/self/stat"), got, at = 0;
+        long fd = sys_open(SYS_OWN("stat")), got, at = 0;
 
         if (fd < 0)
                 return;
@@ -177,9 +177,9 @@ static void describe(struct ledger_head *head)
         head->flags = agent.flags;
         head->start_realtime_ns = sys_clock_ns(SYS_CLOCK_REAL);
         head->start_monotonic_ns = sys_clock_ns(SYS_CLOCK_MONO);
-        sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)"/proc/self/exe", (long)head->exe,
+        sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)SYS_OWN("exe"), (long)head->exe,
                   sizeof head->exe - 1, 0, 0);
-        fd = sys_open("/proc/self/cmdline");
+        fd = sys_open(SYS_OWN("cmdline"));
         if (fd >= 0) {
                 long got = sys_read(fd, head->command, sizeof head->command - 1);
 
@@ -203,7 +203,7 @@ static uint32_t *make_gate(void)
 static bool read_facts(void)
 {
         struct { unsigned long kind, value; } facts[64];
-        long fd = sys_open("/proc/self/auxv"), got = 0;
+        long fd = sys_open(SYS_OWN("auxv")), got = 0;
         bool raised = false;
 
         if (fd >= 0) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "attach/functions.h"
+#include "attach/procfs.h"
 #include "base/heap.h"
 #include "wire/inject.h"
 
@@ -508,6 +509,7 @@ void custom_find(struct custom_functions *f, const struct custom *rules, int pid
         char exe[4096] = "", path[4200], name[64];
         ssize_t length;
 
+        pid = (int)procfs_living(pid);
         snprintf(name, sizeof name, "/proc/%d/exe", pid);
         length = readlink(name, exe, sizeof exe - 1);
         exe[length > 0 ? length : 0] = 0;

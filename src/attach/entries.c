@@ -345,7 +345,7 @@ static bool take_file(struct entries *e, pid_t pid, uint64_t bias)
         char path[64];
         bool found = false;
 
-        snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+        snprintf(path, sizeof path, "/proc/%d/exe", (int)procfs_living(pid));
         if (io_read_file(path, &file) && (h = in_file(&file, 0, sizeof *h)) &&
             memcmp(h->e_ident, ELFMAG, SELFMAG) == 0)
                 for (uint32_t i = 0; i < h->e_shnum && !found; i++) {

@@ -227,7 +227,8 @@ static bool end_copy_job(struct freeze *f, struct err *e)
 /* Of the copy, which may be there when the process is not. */
 static void find_root(struct freeze *f)
 {
-        snprintf(f->root, sizeof f->root, "/proc/%d/root", (int)(f->copy ? f->copy : f->pid));
+        snprintf(f->root, sizeof f->root, "/proc/%d/root",
+                 (int)(f->copy ? f->copy : procfs_living(f->pid)));
 }
 
 bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)

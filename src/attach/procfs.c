@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/procfs.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,11 +77,33 @@ const char *procfs_name(pid_t pid, char out[PROCFS_NAME_BYTES])
         return *out ? out : strcpy(out, "?");
 }
 
+pid_t procfs_living(pid_t pid)
+{
+        pid_t found = 0;
+        struct dirent *entry;
+        char path[64];
+        DIR *list;
+
+        if (procfs_state(pid, pid) != 'Z')
+                return pid;
+        snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+        list = opendir(path);
+        while (list && !found && (entry = readdir(list))) {
+                pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+                char state = tid > 0 && tid != pid ? procfs_state(pid, tid) : 'X';
+
+                found = state != 'X' && state != 'Z' ? tid : 0;
+        }
+        if (list)
+                closedir(list);
+        return found ? found : pid;
+}
+
 /* ---- a process as a whole ---- */
 
 static void make_name(uint32_t pid, const char *file, char *out, size_t room)
 {
-        snprintf(out, room, "/proc/%u/%s", pid, file);
+        snprintf(out, room, "/proc/%u/%s", (unsigned)procfs_living((pid_t)pid), file);
 }
 
 int process_open(uint32_t pid, const char *file)
@@ -88,6 +111,15 @@ int process_open(uint32_t pid, const char *file)
         char name[64];
 
         make_name(pid, file, name, sizeof name);
+        return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+/* The state of a process is that of its first thread. */
+static int open_first(uint32_t pid, const char *file)
+{
+        char name[64];
+
+        snprintf(name, sizeof name, "/proc/%u/%s", pid, file);
         return open(name, O_RDONLY | O_CLOEXEC);
 }
 
@@ -126,7 +158,7 @@ bool process_exe(uint32_t pid, uint64_t *dev, uint64_t *ino)
 /* The start of /proc/PID/FILE. */
 static bool read_start(uint32_t pid, const char *file, char *out, size_t room)
 {
-        int fd = process_open(pid, file);
+        int fd = open_first(pid, file);
         ssize_t n = fd < 0 ? -1 : read(fd, out, room - 1);
 
         if (fd >= 0)
@@ -161,6 +193,7 @@ uint64_t process_stack(uint32_t pid)
 {
         unsigned long long stack = 0;
 
+        pid = (uint32_t)procfs_living((pid_t)pid);
         return read_stat_number(pid, 25, &stack) ? stack : 0;
 }
 
@@ -198,7 +231,7 @@ uint32_t process_threads(uint32_t pid)
         char name[64];
         struct stat st;
 
-        make_name(pid, "task", name, sizeof name);
+        snprintf(name, sizeof name, "/proc/%u/task", pid);
         return stat(name, &st) == 0 && st.st_nlink > 2 ? (uint32_t)st.st_nlink - 2 : 0;
 }
 
@@ -252,6 +285,7 @@ uint64_t process_anonymous(uint32_t pid)
         char text[4096], *at;
         unsigned long long kib = 0;
 
+        pid = (uint32_t)procfs_living((pid_t)pid);
         at = read_start(pid, "status", text, sizeof text) ? strstr(text, "RssAnon:") : NULL;
         return at && sscanf(at, "RssAnon: %llu", &kib) == 1 ? kib * 1024 : 0;
 }
@@ -261,6 +295,7 @@ uint64_t process_peak_rss(uint32_t pid)
         char text[4096], *at;
         unsigned long long kib = 0;
 
+        pid = (uint32_t)procfs_living((pid_t)pid);
         at = read_start(pid, "status", text, sizeof text) ? strstr(text, "VmHWM:") : NULL;
         return at && sscanf(at, "VmHWM: %llu", &kib) == 1 ? kib * 1024 : 0;
 }

@@ -28,6 +28,10 @@ char procfs_state(pid_t pid, pid_t tid);
 #define PROCFS_NAME_BYTES 64u
 const char *procfs_name(pid_t pid, char out[PROCFS_NAME_BYTES]);
 
+/* PID; where its first thread has ended before the others, one of these: the kernel tells of memory
+ * and files through a thread that has them, and takes its number for the process's. */
+pid_t procfs_living(pid_t pid);
+
 /* ---- a process as a whole ----
  *
  * One that is gone, or may not be looked at, gives the answer "unknown": 0, "" or false.

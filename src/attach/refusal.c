@@ -36,7 +36,7 @@ static bool is_undumpable(pid_t pid, uid_t uid)
         char path[64];
         struct stat s;
 
-        snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+        snprintf(path, sizeof path, "/proc/%d/environ", (int)procfs_living(pid));
         return stat(path, &s) == 0 && s.st_uid != uid;
 }
 

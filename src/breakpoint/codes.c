@@ -70,13 +70,13 @@ static int open_file(const struct target *t, const struct code *c)
         int fd;
         struct stat st;
 
-        snprintf(path, sizeof path, "/proc/%d/root%s", (int)t->pid, c->path);
+        snprintf(path, sizeof path, "/proc/%d/root%s", (int)t->reader, c->path);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == c->ino)
                 return fd;
         if (fd >= 0)
                 close(fd);
-        snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", (int)t->pid,
+        snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", (int)t->reader,
                  (unsigned long long)c->start, (unsigned long long)c->end);
         return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -349,7 +349,7 @@ void codes_look(struct target *t)
         struct mappings maps;
         struct str text = { 0 };
 
-        if (!procfs_text(t->pid, t->pid, "maps", &text))
+        if (!procfs_text(t->reader, t->reader, "maps", &text))
                 return;
         mappings_parse(&maps, str_get(&text));
         for (uint32_t i = 0; i < t->code_count; i++)

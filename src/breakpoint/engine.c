@@ -81,6 +81,12 @@ void task_end(struct task *t)
         free(t);
 }
 
+bool task_runs(struct task *t)
+{
+        t->ended = !t->stopped && t->tid == t->target->pid && procfs_state(t->tid, t->tid) == 'Z';
+        return !t->stopped && !t->ended;
+}
+
 void task_continue(struct task *t, int signal)
 {
         t->stopped = false;
@@ -190,6 +196,7 @@ static bool hit(struct task *t)
 
         if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->registers) != 0)
                 return true; /* killed meanwhile */
+        t->target->reader = t->tid;
         at = t->registers.rip - 1;
         p = point_find(t->target, at);
         if (!p || !is_trap(t, p))
@@ -478,10 +485,11 @@ static bool stop_more(void)
         int status;
 
         for (struct task *t = tracer.tasks; t; t = t->next)
-                if (!t->stopped)
+                if (task_runs(t))
                         ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
         for (struct task *t = tracer.tasks; t; t = t->next) {
-                if (t->stopped || !hold_wait(t->tid, &status, LEAVE_NS) || !WIFSTOPPED(status))
+                if (t->stopped || t->ended || !hold_wait(t->tid, &status, LEAVE_NS) ||
+                    !WIFSTOPPED(status))
                         continue;
                 t->stopped = true;
                 t->held_status = status;

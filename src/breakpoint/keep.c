@@ -39,13 +39,13 @@ static void stop_all(struct target *g)
         int status;
 
         for (struct task *t = tracer.tasks; t; t = t->next)
-                if (t->target == g && !t->stopped) {
+                if (t->target == g && task_runs(t)) {
                         t->asked = true;
                         ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
                 }
         for (struct task *t = tracer.tasks; t; t = next) {
                 next = t->next;
-                if (t->target != g || t->stopped ||
+                if (t->target != g || t->stopped || t->ended ||
                     !hold_wait(t->tid, &status, HOLD_PATIENCE_NS))
                         continue;
                 if (WIFSTOPPED(status)) {
@@ -62,7 +62,7 @@ static uint32_t count_threads(const struct target *g)
         uint32_t count = 0;
 
         for (const struct task *t = tracer.tasks; t; t = t->next)
-                count += t->target == g && !t->vforked;
+                count += t->target == g && !t->vforked && !t->ended;
         return count;
 }
 
@@ -88,7 +88,7 @@ static bool tell(const struct target *g, int fd)
         bool good = io_write(fd, &answer, sizeof answer);
 
         for (const struct task *t = tracer.tasks; good && t; t = t->next)
-                if (t->target == g && t->tid == g->pid && !t->vforked)
+                if (t->target == g && t->tid == g->pid && !t->vforked && !t->ended)
                         good = tell_thread(t, fd);
         for (const struct task *t = tracer.tasks; good && t; t = t->next)
                 if (t->target == g && t->tid != g->pid && !t->vforked)

@@ -83,6 +83,7 @@ struct rule {
 /* One address space with its ledger.  A child of vfork shares it. */
 struct target {
         pid_t pid;
+        pid_t reader;   /* a thread that has its memory: the last that stopped */
         uint32_t users; /* threads and children of vfork that run in it */
         int memory;     /* /proc/PID/mem */
         int ledger;     /* its file */
@@ -125,6 +126,7 @@ struct task {
         bool vforked; /* a child of vfork: its target is its parent's */
         bool fresh;   /* its first stop is to come */
         bool asked;   /* PTRACE_INTERRUPT was sent for a hold */
+        bool ended;   /* the first thread, before the others: the kernel does not tell yet */
         int held_status; /* what it stopped with during a hold, to be looked at later; 0 nothing */
         uint32_t asked_scan;
         int ending; /* the signal that ends it when the search is over */
@@ -154,6 +156,9 @@ extern struct tracer tracer;
 /* ---- engine.c ---- */
 
 struct task *task_find(pid_t tid);
+
+/* Whether T runs, and can be stopped. */
+bool task_runs(struct task *t);
 struct task *task_new(pid_t tid, struct target *t);
 void task_end(struct task *t);
 

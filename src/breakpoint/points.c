@@ -40,7 +40,7 @@ bool target_read(const struct target *t, uint64_t at, void *to, size_t bytes)
 {
         struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)at, bytes };
 
-        if (process_vm_readv(t->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes)
+        if (process_vm_readv(t->reader, &here, 1, &there, 1, 0) == (ssize_t)bytes)
                 return true;
         return pread(t->memory, to, bytes, (off_t)at) == (ssize_t)bytes;
 }

@@ -246,7 +246,7 @@ struct target *target_new(pid_t pid)
 {
         struct target *t = heap_zero(1, sizeof *t);
 
-        t->pid = pid;
+        t->pid = t->reader = pid;
         t->memory = t->ledger = -1;
         t->next = tracer.targets;
         tracer.targets = t;

@@ -60,7 +60,7 @@ static void piece_fill(const struct target *t, uint64_t at, size_t bytes)
                 piece.room = bytes;
         }
         here = (struct iovec){ piece.data, bytes };
-        got = process_vm_readv(t->pid, &here, 1, &there, 1, 0);
+        got = process_vm_readv(t->reader, &here, 1, &there, 1, 0);
         piece.of = t;
         piece.at = at;
         piece.bytes = got > 0 ? (size_t)got : 0;

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/procfs.h"
 #include "base/find.h"
 #include "base/heap.h"
 #include "base/io.h"
@@ -126,7 +127,7 @@ void jit_look(struct jit *j)
 
         if (j->fd >= 0)
                 return;
-        snprintf(root, sizeof root, "/proc/%u/root", j->pid);
+        snprintf(root, sizeof root, "/proc/%u/root", (unsigned)procfs_living((pid_t)j->pid));
         j->fd = open_below(j, root);
         if (j->fd < 0 && j->inner_pid == j->pid)
                 j->fd = open_below(j, "/");

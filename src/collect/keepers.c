@@ -19,6 +19,7 @@
 #include "allocator/glibc.h"
 #include "attach/elf.h"
 #include "attach/memory.h"
+#include "attach/procfs.h"
 #include "base/find.h"
 #include "base/heap.h"
 #include "base/order.h"
@@ -100,7 +101,8 @@ static const char *allocator_of(uint32_t pid, const char *path)
         char seen[4200];
         int fd = -1;
 
-        if (snprintf(seen, sizeof seen, "/proc/%u/root%s", pid, path) < (int)sizeof seen)
+        if (snprintf(seen, sizeof seen, "/proc/%u/root%s", (unsigned)procfs_living((pid_t)pid),
+                     path) < (int)sizeof seen)
                 fd = open(seen, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (fd >= 0) {
                 allocator = allocator_in(fd);

@@ -14,8 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/page.h"
 #include "attach/elf.h"
+#include "attach/procfs.h"
+#include "base/page.h"
 #include "ledger/ledger.h"
 
 #define MODULE_NOTES 4096u /* bytes of notes that are looked at */
@@ -39,7 +40,8 @@ static int open_file(const char *path, struct module_file file)
         int fd = -1;
 
         if (file.pid &&
-            snprintf(seen, sizeof seen, "/proc/%u/root%s", file.pid, path) < (int)sizeof seen)
+            snprintf(seen, sizeof seen, "/proc/%u/root%s", (unsigned)procfs_living((pid_t)file.pid),
+                     path) < (int)sizeof seen)
                 fd = open_same(seen, file.inode);
         return fd >= 0 ? fd : open_same(path, file.inode);
 }

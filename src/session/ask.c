@@ -165,7 +165,7 @@ static bool read_process_file(uint32_t pid, const char *file, struct str *out)
 {
         char name[64];
 
-        snprintf(name, sizeof name, "/proc/%u/%s", pid, file);
+        snprintf(name, sizeof name, "/proc/%u/%s", (unsigned)procfs_living((pid_t)pid), file);
         return io_read_file(name, out);
 }
 

@@ -21,7 +21,7 @@ static bool file_mentions(pid_t pid, const char *file, const char *text)
         char name[64];
         bool found;
 
-        snprintf(name, sizeof name, "/proc/%d/%s", (int)pid, file);
+        snprintf(name, sizeof name, "/proc/%d/%s", (int)procfs_living(pid), file);
         found = io_read_file(name, &content) && content.length &&
                 memmem(content.data, content.length, text, strlen(text));
         str_free(&content);

@@ -173,7 +173,7 @@ static bool is_elsewhere(pid_t pid)
         struct stat theirs, ours;
         char path[64];
 
-        snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+        snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)procfs_living(pid));
         return stat(path, &theirs) != 0 || stat("/proc/self/ns/pid", &ours) != 0 ||
                theirs.st_ino != ours.st_ino;
 }

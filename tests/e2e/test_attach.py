@@ -341,6 +341,25 @@ def test_a_process_inside_vfork_is_waited_for(compiler, tmp_path):
     assert process.wait(DEADLINE) == 0
 
 
+def test_a_process_whose_first_thread_has_ended(compiler, tmp_path):
+    """Its program, its call stacks and what it lost are found through another thread."""
+    program = compiler.build("headless.c", libs=("-ldl",))
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment()) as process:
+        assert process.stdout.readline() == b"ready\n"
+        for _ in range(2):
+            attachment = Attachment(process.pid, tmp_path)
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"done\n"
+            profile = attachment.leave()
+            check_no_fault(profile)
+            made = profile.by_function()["make"]
+            assert (made["allocations"], made["frees"], made["bytes_allocated"]) == (10, 7, 10 * 321)
+            assert profile.json["program"] == str(program)
+        process.stdin.close()
+        assert process.wait(DEADLINE) == 0
+
+
 def shell(tmp_path):
     return subprocess.Popen(["/bin/sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                             cwd=tmp_path, env=clean_environment())

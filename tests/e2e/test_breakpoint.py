@@ -123,6 +123,17 @@ def test_static_programs(compiler, recorder, how):
     check_total(seen.truth, seen.profile.below("main"))
 
 
+@pytest.mark.parametrize("engine", ["breakpoint", "preload", "inject"])
+def test_a_program_whose_first_thread_ends_before_the_others(compiler, recorder, engine):
+    program = compiler.build("headless.c", libs=("-ldl",))
+    seen = recorder.record(program, options=("--engine", engine), stdin=b"xx")
+    assert (seen.status, seen.stdout) == (0, b"ready\ndone\ndone\n")
+    made = seen.profile.by_function()["make"]
+    assert (made["allocations"], made["frees"], made["live_blocks"]) == (20, 14, 6)
+    found = json.loads(run([SEEP, "leaks", "--json", seen.files()[0]], cwd=recorder.folder()).stdout)
+    assert "make" in {found["frames"][s["stack"][0]]["function"] for s in found["sites"]}
+
+
 def test_libraries_that_come_and_go(compiler, recorder):
     library = compiler.library("plug.c", flags=(*PLAIN, "-DPLUG=a"), name="libreload_stops.so")
     program = compiler.build("reloads.c", libs=["-ldl"])
