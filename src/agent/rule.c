@@ -10,6 +10,7 @@
  */
 #include "agent/rule.h"
 
+#include "agent/arch/trampoline.h"
 #include "agent/arena.h"
 #include "agent/object.h"
 #include "agent/reach.h"
@@ -229,6 +230,21 @@ uint32_t rule_object(uint64_t pc, bool exact)
         return o && object_shows(o, pc, pc + 16) && arch_is_sigreturn(pc) ? number : OBJECT_NONE;
 }
 
+bool rule_is_trampoline(const struct object *o, uint64_t pc)
+{
+        return o->anonymous &&
+               object_shows(o, pc - TRAMPOLINE_BEFORE, pc + TRAMPOLINE_BEHIND) &&
+               trampoline_is(pc);
+}
+
+static uint64_t rule_without_cfi(const struct object *o, uint64_t pc, uint32_t number)
+{
+        if ((pc & FRAME_EXACT) || !rule_is_trampoline(o, pc))
+                return rule_special(RULE_NO_CFI, number);
+        return RULE_VALID | (uint64_t)number << 48 | TRAMPOLINE_FRAME << 8 | RULE_BASE_SAME << 2 |
+               RULE_CFA_STACK;
+}
+
 static uint64_t rule_compile(struct thread *t, uint64_t pc, uint64_t *load)
 {
         uint64_t code = pc & ~FRAME_EXACT, at = pc & FRAME_EXACT ? code : code - 1;
@@ -241,7 +257,7 @@ static uint64_t rule_compile(struct thread *t, uint64_t pc, uint64_t *load)
         if (object_shows(o, code, code + 16) && arch_is_sigreturn(code))
                 return rule_special(RULE_SIGNAL, number);
         if (!cfi_find(o, at, t->work))
-                return rule_special(RULE_NO_CFI, number);
+                return rule_without_cfi(o, pc, number);
         return rule_from_row(&t->work->row, at, number);
 }
 

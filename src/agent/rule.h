@@ -47,6 +47,11 @@ enum { RULE_END = 0, RULE_SIGNAL = 1, RULE_GENERIC = 2, RULE_NO_CFI = 3 };
  * what a signal handler returns to, and it may be the first of its memory. */
 uint32_t rule_object(uint64_t pc, bool exact);
 
+/* Whether PC, a return address in the code of O, is that of a trampoline whose frame is known
+ * without unwind tables: TRAMPOLINE_FRAME bytes (arch/trampoline.h).  Python makes one for each
+ * function, and nothing else in their place. */
+bool rule_is_trampoline(const struct object *o, uint64_t pc);
+
 /* The rule for PC (with FRAME_EXACT), from the table of all threads or from the unwind tables. */
 uint64_t rule_find(struct thread *t, uint64_t pc);
 

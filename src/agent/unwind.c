@@ -9,6 +9,7 @@
  */
 #include "agent/unwind.h"
 
+#include "agent/arch/trampoline.h"
 #include "agent/bytes.h"
 #include "agent/object.h"
 #include "agent/reach.h"
@@ -121,6 +122,19 @@ static bool step_by_base(struct thread *t, struct place *at)
         return true;
 }
 
+static bool step_by_trampoline(struct thread *t, struct place *at)
+{
+        uint64_t outer = at->registers[ARCH_REG_STACK] + TRAMPOLINE_FRAME;
+
+        at->cut = true;
+        if (!reach_word(t, outer - sizeof(arch_word), &at->pc))
+                return false;
+        at->cut = false;
+        at->registers[ARCH_REG_RETURN] = at->pc;
+        at->registers[ARCH_REG_STACK] = outer;
+        return at->pc != 0;
+}
+
 static bool step_by_any(struct thread *t, struct place *at)
 {
         uint64_t pc = at->pc, code = at->exact ? pc : pc - 1;
@@ -141,6 +155,8 @@ static bool step_by_any(struct thread *t, struct place *at)
          * was made so (makecontext). */
         if (!ARCH_FAST_CAPTURE && o && !at->exact && cfi_find(o, pc, t->work))
                 return false;
+        if (o && !at->exact && rule_is_trampoline(o, pc))
+                return step_by_trampoline(t, at);
         return step_by_base(t, at);
 }
 

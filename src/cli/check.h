@@ -76,6 +76,7 @@
         X(CHECK_ENGINE, "engine", 0, "HOW",                                                       \
           "how calls are seen: auto (what suits the program), preload or inject (auto)",          \
           RECORD_ENGINES)                                                                         \
+        RECORD_PYTHON_OPTION(X, CHECK)                                                            \
         X(CHECK_USER, "user", 0, "NAME", "run the program as this user (for root)")               \
         X(CHECK_HEAD_GUARD, NULL, 0, NULL, "on in a check, off in 'seep record':")                \
         RECORD_GUARD_OPTIONS(X, CHECK)                                                            \

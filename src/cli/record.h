@@ -30,6 +30,11 @@
           "ignore allocations made by programs and libraries whose path matches, like libfoo " \
           "(may be repeated)")
 
+#define RECORD_PYTHON_OPTION(X, prefix)                                                    \
+        X(prefix##_PYTHON, "python", 0, NULL,                                              \
+          "name functions of Python (3.12 or later): sets PYTHONPERFSUPPORT=1 and "         \
+          "PYTHONMALLOC=malloc for the program")
+
 /* Words of --engine, in the order of enum engine. */
 #define RECORD_ENGINES "auto|preload|inject|breakpoint"
 
@@ -136,6 +141,7 @@
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")           \
         X(RECORD_EXIT_CODE, "exit-code", 0, NULL,                                              \
           "if signal N killed the program, exit with 128+N instead of dying by N")             \
+        RECORD_PYTHON_OPTION(X, RECORD)                                                        \
         RECORD_SNAPSHOT_HEAD(X)                                                                \
         X(RECORD_SIGNAL, "signal", 0, "SIG",                                                   \
           "a signal that asks for one, like USR1 (none; plain LD_PRELOAD: USR1)")              \
@@ -160,7 +166,7 @@ struct record {
         uint64_t push_every_ms;
         const char **push_labels;
         uint32_t push_label_count;
-        bool force, quiet, no_summary, action_given, exit_code, walk_heap;
+        bool force, quiet, no_summary, action_given, exit_code, walk_heap, python;
         struct suppressions *suppressions; /* NULL: none given */
         struct session_options session; /* all but the callbacks, the program and the place */
 };

@@ -350,6 +350,7 @@ int record_take(struct record *r, int which, const char *value)
         r->no_summary = r->no_summary || which == RECORD_NO_SUMMARY;
         r->quiet = r->quiet || which == RECORD_QUIET;
         r->exit_code = r->exit_code || which == RECORD_EXIT_CODE;
+        r->python = r->python || which == RECORD_PYTHON;
         r->session.verbose += which == RECORD_VERBOSE;
         return 0;
 }

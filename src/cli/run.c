@@ -213,6 +213,10 @@ static int run(struct run *r, const struct session_options *options, const char 
         request.agent = preloaded ? session_agent(s, options->library, &e) : NULL;
         request.session = session_environment(s);
         request.signals = session_signals(s);
+        if (r->wishes->python) { /* each object is a block, each function has code of its own */
+                setenv("PYTHONPERFSUPPORT", "1", 1);
+                setenv("PYTHONMALLOC", "malloc", 1);
+        }
         if (!preloaded)
                 request.born = options->carrier->breakpoints ? session_trace : session_launch;
         request.context = s;

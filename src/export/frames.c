@@ -95,7 +95,7 @@ static void frame_write(const struct frames *f, uint32_t node, const struct symb
         json_text_field(out, "{\"", "function", symbol_name(frame));
         if (frame->start)
                 str_format(out, ", \"function_start\": \"0x%" PRIx64 "\"", frame->start);
-        json_place(out, frame->file, frame->line);
+        json_place(out, frame->file ? frame->file : frame->script, frame->line);
         str_text(out, ", \"module\": ");
         json_text(out, n->module < f->profile->module_count ? f->profile->modules[n->module].path
                                                             : NULL);

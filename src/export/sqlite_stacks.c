@@ -51,7 +51,7 @@ static void put_frame(struct sqlite_parts *m, uint32_t number, bool wanted)
         rows_number(&m->rows, number + 1ull);
         rows_text(&m->rows, str_get(&name));
         rows_text(&m->rows, symbol_name(f->names));
-        rows_text(&m->rows, f->names->file);
+        rows_text(&m->rows, f->names->file ? f->names->file : f->names->script);
         rows_some(&m->rows, f->names->line);
         if (n->module < m->p->module_count)
                 rows_number(&m->rows, n->module);

@@ -14,6 +14,8 @@ struct symbol_frame {
         bool inlined;         /* inlined into the next frame of the same address */
         uint64_t start;       /* not 0: FUNCTION is no name, it tells a function apart by where it
                                * begins in its file (extent.h): "libsqlite3.so.0+f_a7480" */
+        const char *script;   /* path of the script that the function is of, whose last part is in
+                               * FUNCTION: "leak (p.py)" (perfmap.h); NULL none */
 };
 
 /* What somebody has named the function; NULL unknown. */

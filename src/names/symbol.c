@@ -22,6 +22,7 @@
 #include "names/demangle.h"
 #include "names/extent.h"
 #include "names/module.h"
+#include "names/perfmap.h"
 #include "names/string_pool.h"
 #include "names/resolver.h"
 #include "names/start.h"
@@ -259,7 +260,7 @@ static uint32_t symbols_from_file(struct symbols *s, uint32_t module, uint64_t a
         for (uint32_t i = 0; i < count; i++)
                 frames[i] = (struct symbol_frame){ symbols_name(s, found[i].function),
                                                    symbols_path(s, found[i].file), found[i].line,
-                                                   i + 1 < count, 0 };
+                                                   i + 1 < count, 0, NULL };
         if (!frames[count - 1].function)
                 frames[count - 1].start = module_extent(file, address);
         if (frames[count - 1].start)
@@ -341,8 +342,15 @@ static uint32_t symbols_from_map(struct symbols *s, uint64_t pc, struct symbol_f
         uint32_t low = (uint32_t)FIND_FIRST(p->jit_count, i, p->jit[i].start <= pc);
 
         *out = symbols_frames(s, 1);
-        if (low && pc - p->jit[low - 1].start < p->jit[low - 1].bytes)
-                (*out)->function = string_pool_text(&s->pool, p->jit[low - 1].name);
+        if (low && pc - p->jit[low - 1].start < p->jit[low - 1].bytes) {
+                struct str function = { 0 }, script = { 0 };
+
+                perfmap_read(p->jit[low - 1].name, &function, &script);
+                (*out)->function = string_pool_text(&s->pool, str_get(&function));
+                (*out)->script = script.length ? string_pool_text(&s->pool, script.data) : NULL;
+                str_free(&function);
+                str_free(&script);
+        }
         return 1;
 }
 

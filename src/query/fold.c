@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "names/perfmap.h"
 #include "query/location.h"
 #include "query/walk.h"
 #include "words/label.h"
@@ -58,6 +59,27 @@ static bool is_elsewhere(const char *path)
         return location_is_system(path);
 }
 
+/* An interpreter is to functions of scripts, where these have names, what C++'s library is to those
+ * of C++. */
+static bool is_named_interpreter(const struct profile *p, const char *path)
+{
+        enum interpreter which = interpreter_of(path);
+
+        return which != INTERPRETER_NONE && interpreter_is_named(p, which);
+}
+
+/* Whether PATH is of a library of a script language, by the folders that these have everywhere. */
+static bool is_package(const char *path)
+{
+        static const char *const folders[] = { "/site-packages/", "/dist-packages/",
+                                               "/node_modules/", "/lib-dynload/", "/lib/python3." };
+
+        for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+                if (strstr(path, folders[i]))
+                        return true;
+        return strncmp(path, "<frozen ", 8) == 0 || strncmp(path, "node:", 5) == 0;
+}
+
 static enum fold_kind module_kind(const struct profile *p, uint32_t module)
 {
         const char *path = module < p->module_count ? p->modules[module].path : NULL,
@@ -66,6 +88,10 @@ static enum fold_kind module_kind(const struct profile *p, uint32_t module)
 
         if (!path || path[0] != '/') /* code that was made while the program ran */
                 return FOLD_OWN;
+        if (is_named_interpreter(p, path))
+                return FOLD_LANGUAGE;
+        if (exe && is_named_interpreter(p, exe) && is_package(path))
+                return FOLD_LIBRARY;
         if (exe ? strcmp(path, exe) == 0 : !strstr(label_base(path), ".so"))
                 return FOLD_OWN;
         if (is_language(label_base(path)))
@@ -84,8 +110,7 @@ static enum fold_kind file_kind(const char *file)
         static const char *const language[] = { "/include/c++/", "/rustc/", "library/std/src/",
                                                 "library/core/src/", "library/alloc/src/",
                                                 "/libstdc++-v3/" };
-        static const char *const packages[] = { "/.cargo/registry/", "/.cargo/git/",
-                                                "/site-packages/", "/node_modules/" };
+        static const char *const packages[] = { "/.cargo/registry/", "/.cargo/git/" };
 
         for (size_t i = 0; i < sizeof language / sizeof *language; i++)
                 if (strstr(file, language[i]))
@@ -93,6 +118,8 @@ static enum fold_kind file_kind(const char *file)
         for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
                 if (strstr(file, packages[i]))
                         return FOLD_LIBRARY;
+        if (is_package(file))
+                return FOLD_LIBRARY;
         return file[0] == '/' && location_is_system(file) ? FOLD_LIBRARY : 0;
 }
 
@@ -105,7 +132,8 @@ static bool is_implementation(const struct symbol_frame *frame)
 static enum fold_kind kind_of(enum fold_kind module, const struct symbol_frame *frame,
                               bool machinery)
 {
-        enum fold_kind by_file = frame->file ? file_kind(frame->file) : 0;
+        const char *file = frame->file ? frame->file : frame->script;
+        enum fold_kind by_file = file ? file_kind(file) : 0;
 
         if (frame->function && machinery && !is_implementation(frame))
                 return FOLD_LANGUAGE;

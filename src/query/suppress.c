@@ -10,10 +10,15 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "names/perfmap.h"
+#include "names/start.h"
 #include "words/label.h"
 
 #define LEAK(name) (1u << PROFILE_LEAK_##name)
 #define LEAK_LOST (LEAK(DEFINITE) | LEAK(INDIRECT) | LEAK(POSSIBLE))
+
+static const char built_in_python[] =
+        "Python's interpreter keeps strings, types and caches for good";
 
 /* Our own, in Valgrind's form.  Only what hands no memory to its caller: what strdup or getline
  * returned is never covered.  What is still reachable is no error and needs no rule. */
@@ -53,6 +58,7 @@ static const struct {
           { "...", "fun:g_type_add_interface_*" } },
         { "the table of names of GLib is never freed", LEAK_LOST, { "...", "fun:g_quark_from_*" } },
         { "the table of names of GLib is never freed", LEAK_LOST, { "...", "fun:g_intern_*" } },
+        { built_in_python, LEAK_LOST, { "fun:*", "obj:*/*python*" } },
 };
 
 /* One frame as rules see it. */
@@ -66,6 +72,8 @@ struct frame {
 };
 
 struct rule_view {
+        const struct profile *profile;
+        uint32_t node; /* of the stack */
         struct suppress_memo *memo;
         struct symbols *names;
         struct frame *frames;
@@ -84,6 +92,8 @@ void suppress_add_built_in(struct suppressions *s)
                 *rule = (struct suppress_rule){ .source = SUPPRESS_BUILT_IN,
                                                 .about = SUPPRESS_LEAK,
                                                 .leaks = built_in[i].leaks,
+                                                .interpreter = built_in[i].reason ==
+                                                               built_in_python,
                                                 .name = heap_text(built_in[i].reason) };
                 for (size_t k = 0; k < sizeof built_in[i].lines / sizeof *built_in[i].lines &&
                                    built_in[i].lines[k];
@@ -379,7 +389,8 @@ static struct rule_view view_make(struct suppressions *s, const struct profile *
                                   struct symbols *names, uint32_t node,
                                   const char *const *innermost)
 {
-        struct rule_view v = { .memo = memo_of(s, names), .names = names };
+        struct rule_view v = { .profile = p, .node = node, .memo = memo_of(s, names),
+                               .names = names };
 
         view_add(&v, s, (struct frame){ .names = innermost }, innermost);
         for (; node > 1; node = p->nodes[node].parent) {
@@ -422,8 +433,29 @@ static bool lines_fit(const struct rule_view *v, const struct suppress_rule *rul
         return true;
 }
 
+/* Whether all frames up to the first function of a script, or to the outer end, are of a Python
+ * interpreter, its own modules and the C library: what a module of others lost is lost. */
+static bool is_interpreters(const struct rule_view *v)
+{
+        const struct profile *p = v->profile;
+
+        for (uint32_t node = v->node; node > 1; node = p->nodes[node].parent) {
+                uint32_t module = p->nodes[node].module;
+                const char *path = module < p->module_count ? p->modules[module].path : NULL;
+
+                if (!path || path[0] != '/')
+                        return true;
+                if (interpreter_of(path) != INTERPRETER_PYTHON && !start_is_libc(path) &&
+                    !strstr(path, "/lib-dynload/"))
+                        return false;
+        }
+        return true;
+}
+
 static bool rule_fits(const struct rule_view *v, const struct suppress_rule *rule, uint32_t first)
 {
+        if (rule->interpreter && !is_interpreters(v))
+                return false;
         if (rule->lines[0].match != SUPPRESS_ANY)
                 return lines_fit(v, rule, first);
         for (uint32_t i = 0; i < v->count; i++)

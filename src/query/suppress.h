@@ -56,6 +56,8 @@ struct suppress_rule {
         uint32_t at;       /* line there */
         struct suppress_line *lines;
         uint32_t line_count;
+        bool interpreter;  /* and nothing but the interpreter stands between the allocation and
+                            * the function of a script that led to it */
         uint64_t times, blocks, bytes; /* what it covered so far, by the caller of
                                         * suppress_leak(); times: stacks */
 };

@@ -8,12 +8,14 @@
 #include "report/summary_parts.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "base/signals.h"
 #include "ledger/ledger.h"
+#include "names/perfmap.h"
 #include "query/residence.h"
 #include "report/views.h"
 #include "words/label.h"
@@ -395,6 +397,42 @@ void summary_modules(struct summary *m)
         str_free(&names);
 }
 
+/* The version of Python that the file at PATH is of: 312 is 3.12; 0 not told. */
+static unsigned summary_python(const char *path)
+{
+        unsigned major, minor;
+
+        return sscanf(strstr(label_base(path), "python"), "python%u.%u", &major, &minor) == 2
+                       ? major * 100 + minor
+                       : 0;
+}
+
+void summary_scripts(struct summary *m)
+{
+        enum interpreter which = INTERPRETER_NONE;
+        const char *path = NULL;
+        unsigned version;
+
+        for (uint32_t i = 0; i < m->p->module_count && !which; i++) {
+                path = m->p->modules[i].path;
+                which = interpreter_of(path);
+        }
+        if (!which || interpreter_is_named(m->p, which))
+                return;
+        if (which == INTERPRETER_NODE) {
+                str_text(m->out, "  JavaScript functions have no names: node --perf-basic-prof\n");
+        } else if (which == INTERPRETER_JAVA) {
+                str_text(m->out, "  Java methods have no names: perf-map-agent writes them down\n");
+        } else {
+                version = summary_python(path);
+                if (version && version < 312)
+                        str_format(m->out, "  Python %u.%u cannot name its functions: 3.12 and "
+                                   "later can (seep --python)\n", version / 100, version % 100);
+                else
+                        str_text(m->out, "  Python functions have no names: seep --python\n");
+        }
+}
+
 void summary_fold(struct summary *m, const char *first, const char *text, uint32_t lines)
 {
         const size_t indent = strlen(first), room = SUMMARY_COLUMNS - indent;
@@ -611,6 +649,7 @@ void summary_write(const struct profile *p, struct symbols *s,
         summary_find_top(&m);
         summary_numbers(&m);
         summary_modules(&m);
+        summary_scripts(&m);
         summary_warnings(&m);
         summary_end(&m, summary_below(&m));
         summary_errors(&m);

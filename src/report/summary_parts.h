@@ -69,6 +69,7 @@ void summary_rss(struct summary *m);
 void summary_free(struct summary *m, uint32_t lines);
 
 void summary_modules(struct summary *m);
+void summary_scripts(struct summary *m); /* functions of Python, JavaScript, Java without names */
 void summary_errors(struct summary *m);
 void summary_lost(struct summary *m);
 

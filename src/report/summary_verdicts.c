@@ -163,6 +163,8 @@ static void add_all(struct summary_verdicts *v, struct summary *m)
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_RSS, 0, NULL });
         summary_modules(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_NAMES, 0, NULL });
+        summary_scripts(m);
+        add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_NAMES, 0, NULL });
 }
 
 /* Those of one level stay in their order. */

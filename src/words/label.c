@@ -74,6 +74,8 @@ size_t label_length(const char *name)
                 if (!depth)
                         break;
         }
+        if (c > name && c[-1] == ' ') /* "leak (p.py)": the script, no parameters */
+                return strlen(name);
         return c > name && !label_is_operator(name, c) ? (size_t)(c - name) : strlen(name);
 }
 

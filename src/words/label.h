@@ -41,7 +41,7 @@ void label_short(const struct profile *p, uint32_t node, const struct symbol_fra
                  struct str *out);
 
 /* Length of NAME without the parameters at its end: "f(int) const" is f,
- * "operator()(int)" is operator(). */
+ * "operator()(int)" is operator(), "leak (p.py)" stays. */
 size_t label_length(const char *name);
 
 /* The last part of a path. */

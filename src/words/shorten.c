@@ -50,6 +50,20 @@ static const char *shorten_inside(const char *inside, size_t length)
         return length ? "..." : "";
 }
 
+/* Whether TEXT ends with its first ")". */
+static bool shorten_ends(const char *text)
+{
+        const char *close = strchr(text, ')');
+
+        return close && !close[1];
+}
+
+/* Whether "(p.py)" at AT is the script that a function is of: the last word, behind a space. */
+static bool shorten_is_script(const struct str *name, size_t at)
+{
+        return at && strncmp(name->data + at - 1, " (", 2) == 0 && shorten_ends(name->data + at);
+}
+
 /* Replace what is between the outermost pairs of OPEN and CLOSE by "...". */
 static void shorten_fold(struct str *name, char open, char close)
 {
@@ -60,7 +74,8 @@ static void shorten_fold(struct str *name, char open, char close)
                 size_t sign = shorten_operator(name->data, at);
 
                 step = sign ? sign : 1;
-                if (!sign && name->data[at] == open && depth++ == 0) {
+                if (!sign && name->data[at] == open && !shorten_is_script(name, at) &&
+                    depth++ == 0) {
                         inside = at + 1;
                         str_char(&folded, open);
                 } else if (!sign && depth && shorten_closes(name->data, at, close) &&
@@ -94,7 +109,7 @@ static bool shorten_is_qualifier(const char *text)
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
                 if (strncmp(text, words[i], strlen(words[i])) == 0)
                         return true;
-        return false;
+        return strncmp(text, " (", 2) == 0 && shorten_ends(text);
 }
 
 struct shorten_parts {

@@ -57,6 +57,23 @@ TEST(a_line_names_its_addresses_and_no_others)
         check("ffffffffffffff00 ff near the end\n", UINT64_MAX, NULL);
 }
 
+TEST(functions_of_scripts_are_called_as_people_call_them)
+{
+        check("1000 20 py::leak:/srv/me/p.py\n", 0x1000, "leak (p.py)");
+        check("1000 20 py::Tree.walk.<locals>.<lambda>:p.py\n", 0x1000, "Tree.walk.<locals>.<lambda> (p.py)");
+        check("1000 20 py::_load:<frozen importlib._bootstrap>\n", 0x1000, "_load (<frozen importlib._bootstrap>)");
+        check("1000 20 py::\n", 0x1000, "py::");
+        check("1000 20 LazyCompile:*grow /srv/me/my files/grow.js:10:15\n", 0x1000, "grow (grow.js)");
+        check("1000 20 JS:~get size node:internal/util:52:36\n", 0x1000, "get size (util)");
+        check("1000 20 JS:^ file:///srv/me/a.mjs:7:3\n", 0x1000, "<anonymous:7> (a.mjs)");
+        check("1000 20 Script:~ /srv/me/grow.js:1:1\n", 0x1000, "<script> (grow.js)");
+        check("1000 20 LazyCompile:~f file.js:1\n", 0x1000, "f (file.js)");
+        check("1000 20 Builtin:ArrayPush\n", 0x1000, "Builtin:ArrayPush");
+        check("1000 20 JS:*\n", 0x1000, "JS:*");
+        check("1000 20 Lcom/acme/Main;::leak\n", 0x1000, "com.acme.Main.leak");
+        check("1000 20 L;::\n", 0x1000, "L;::");
+}
+
 TEST(the_last_line_for_an_address_counts)
 {
         const char map[] = "1000 1000 old\n1010 10 new\n";
@@ -116,5 +133,5 @@ TEST(overlapping_lines_agree_with_a_plain_search)
         }
 }
 
-TAP_MAIN(a_line_names_its_addresses_and_no_others, the_last_line_for_an_address_counts, nonsense_is_passed_over,
+TAP_MAIN(a_line_names_its_addresses_and_no_others, functions_of_scripts_are_called_as_people_call_them, the_last_line_for_an_address_counts, nonsense_is_passed_over,
          overlapping_lines_agree_with_a_plain_search)

@@ -55,6 +55,8 @@ TEST(names_inside_functions_and_nameless_namespaces_stay_readable)
 
 TEST(what_is_not_a_name_is_cut)
 {
+        is_text(shortened("leak_a_great_deal (script.py)", 29), "leak_a_great_deal (script.py)");
+        is_text(shortened("leak_a_great_deal (script.py)", 24), "leak_a_great_deal (sc...");
         is_text(shortened("a<b(c", 4), "a...");
         is_text(shortened("", 4), "");
         is_text(shortened("a_function_of_c_with_a_long_name", 16), "a_function_of...");
