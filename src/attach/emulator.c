@@ -16,6 +16,8 @@ const struct emulator emulators[] = {
           "arm64" },
         { EM_RISCV, ELFCLASS64, ELFDATA2LSB, "riscv64", "qemu-riscv64", "/usr/riscv64-linux-gnu",
           "riscv64" },
+        { EM_S390, ELFCLASS64, ELFDATA2MSB, "s390x", "qemu-s390x", "/usr/s390x-linux-gnu",
+          "s390x" },
 };
 const uint32_t emulator_count = sizeof emulators / sizeof *emulators;
 

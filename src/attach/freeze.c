@@ -445,6 +445,15 @@ static uint64_t next_used_in(const struct freeze *f, const struct mapping *m, ui
                          : memory_next_page(memory, address, end);
 }
 
+size_t freeze_words(const struct freeze *f, uint64_t address, uint64_t *to, size_t count)
+{
+        size_t got = freeze_read(f, address, to, count * sizeof *to) / sizeof *to;
+
+        for (size_t i = 0; f->turned && i < got; i++)
+                to[i] = __builtin_bswap64(to[i]);
+        return got;
+}
+
 uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end)
 {
         const struct mappings *all = f->core ? NULL : &f->state->mappings;

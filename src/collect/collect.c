@@ -541,8 +541,7 @@ static void read_meta(const struct collect_input *in, struct profile *p)
         m->flags = h->flags;
         m->word_bytes = h->word_bytes;
         m->machine = h->machine;
-        /* Or its ledger could not be read. */
-        m->byte_order = LEDGER_BIG_ENDIAN ? ELFDATA2MSB : ELFDATA2LSB;
+        m->byte_order = LEDGER_BIG_ENDIAN != in->view->turned ? ELFDATA2MSB : ELFDATA2LSB;
         m->page_bytes = h->page_bytes;
         m->depth = in->depth;
         m->stop_reason = h->stop_reason;

@@ -28,6 +28,7 @@
 #include "base/io.h"
 #include "base/place.h"
 #include "collect/collect.h"
+#include "collect/turn.h"
 
 #define JOURNAL_STEP 8192u /* events taken before the program is told that there is room */
 #define JOURNAL_BATCH_LEAST 64u      /* events, when the log is almost as long as it may be */
@@ -56,6 +57,7 @@ struct part {
 
 struct journal {
         struct ledger_head *head;        /* shared with the program */
+        bool turned;                     /* ... which has the other byte order */
         const struct ledger_event *ring; /* the same; NULL: there is none */
         uint64_t room, first, next; /* entries, and the numbers of the first and the next event */
         uint64_t missed;                 /* entries that were never finished */
@@ -96,6 +98,34 @@ static uint64_t now_ms(void)
         return clock_now_ns() / 1000000u;
 }
 
+/* ---- words that both sides write ---- */
+
+static uint64_t load_long(const struct journal *j, const uint64_t *word)
+{
+        return turn_64(j->turned, __atomic_load_n(word, __ATOMIC_ACQUIRE));
+}
+
+static bool somebody_waits(const struct journal *j)
+{
+        return __atomic_load_n(&j->head->journal_waiting, __ATOMIC_SEQ_CST) != 0;
+}
+
+static void close_ring(const struct journal *j)
+{
+        __atomic_store_n(&j->head->journal_closed, turn_32(j->turned, 1), __ATOMIC_RELEASE);
+}
+
+static void wake(const struct journal *j)
+{
+        uint32_t *word = &j->head->journal_wake, was = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+        while (!__atomic_compare_exchange_n(word, &was,
+                                            turn_32(j->turned, turn_32(j->turned, was) + 1), true,
+                                            __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+                ;
+        syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 /* ---- the file ---- */
 
 /* The log stops here, and the program need not go on. */
@@ -105,9 +135,8 @@ static void end_log(struct journal *j, enum events_end end, int failure)
         j->failure = failure;
         if (!j->head)
                 return;
-        __atomic_store_n(&j->head->journal_closed, 1, __ATOMIC_RELEASE);
-        __atomic_add_fetch(&j->head->journal_wake, 1, __ATOMIC_SEQ_CST);
-        syscall(SYS_futex, &j->head->journal_wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        close_ring(j);
+        wake(j);
 }
 
 /* A new log.  As long as it is locked nobody takes it for a leftover; somebody may have done so
@@ -273,7 +302,7 @@ static void thread_ends(struct journal *j, uint32_t index)
 {
         struct running *r = &j->running[index];
         struct ledger_event e = { .type = LEDGER_EVENT_THREAD_END, .thread = r->thread,
-                                  .address = r->tid, .ms = j->head->tick_ms };
+                                  .address = r->tid, .ms = turn_32(j->turned, j->head->tick_ms) };
 
         encode(j, &e, 1);
         *r = j->running[--j->running_count];
@@ -319,8 +348,18 @@ static bool map_ring(struct journal *j, const struct view *v)
         if (at == MAP_FAILED)
                 return false;
         j->ring = at;
-        j->first = j->next = __atomic_load_n(&j->head->journal_read, __ATOMIC_ACQUIRE);
+        j->first = j->next = load_long(j, &j->head->journal_read);
         return true;
+}
+
+/* A name is bytes in the place of numbers. */
+static void turn_event(struct ledger_event *e)
+{
+        turn_part(LEDGER_JOURNAL, 0, e, sizeof *e);
+        if (e->type == LEDGER_EVENT_THREAD_NAME) {
+                e->address = turn_64(true, e->address);
+                e->size = turn_64(true, e->size);
+        }
 }
 
 /* Copy the finished entries from NEXT on, up to END and JOURNAL_STEP of them. */
@@ -332,9 +371,13 @@ static uint32_t copy_step(const struct journal *j, uint64_t end)
         while (count < JOURNAL_STEP && j->next + count < end) {
                 const struct ledger_event *e = &j->ring[place];
 
-                if (__atomic_load_n(&e->stamp, __ATOMIC_ACQUIRE) != (uint32_t)(j->next + count + 1))
+                if (turn_32(j->turned, __atomic_load_n(&e->stamp, __ATOMIC_ACQUIRE)) !=
+                    (uint32_t)(j->next + count + 1))
                         break;
-                j->step[count++] = *e;
+                j->step[count] = *e;
+                if (j->turned)
+                        turn_event(&j->step[count]);
+                count++;
                 place = place + 1 < j->room ? place + 1 : 0;
         }
         return count;
@@ -343,16 +386,14 @@ static uint32_t copy_step(const struct journal *j, uint64_t end)
 /* Entries before NEXT may be used again: tell those who wait for that. */
 static void tell_read(const struct journal *j)
 {
-        __atomic_store_n(&j->head->journal_read, j->next, __ATOMIC_SEQ_CST);
-        if (!__atomic_load_n(&j->head->journal_waiting, __ATOMIC_SEQ_CST))
-                return;
-        __atomic_add_fetch(&j->head->journal_wake, 1, __ATOMIC_SEQ_CST);
-        syscall(SYS_futex, &j->head->journal_wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        __atomic_store_n(&j->head->journal_read, turn_64(j->turned, j->next), __ATOMIC_SEQ_CST);
+        if (somebody_waits(j))
+                wake(j);
 }
 
 static uint64_t ring_end(const struct journal *j)
 {
-        uint64_t reserved = __atomic_load_n(&j->head->journal_reserved, __ATOMIC_ACQUIRE);
+        uint64_t reserved = load_long(j, &j->head->journal_reserved);
 
         return reserved < j->next + j->room ? reserved : j->next + j->room;
 }
@@ -390,7 +431,7 @@ static uint32_t drain(struct journal *j)
  * matters only when others have to wait for it. */
 static void look_at_stuck(struct journal *j)
 {
-        if (ring_end(j) <= j->next || !__atomic_load_n(&j->head->journal_waiting, __ATOMIC_ACQUIRE))
+        if (ring_end(j) <= j->next || !somebody_waits(j))
                 j->stuck_ms = 0;
         else if (!j->stuck_ms)
                 j->stuck_ms = now_ms();
@@ -500,6 +541,7 @@ struct journal *journal_open(const struct view *v, uint32_t pid, struct journal_
 
         j->fd = -1;
         j->head = view_shared(v);
+        j->turned = v->turned;
         j->pid = pid;
         j->bound = bound;
         open_file(j, place);
@@ -518,7 +560,7 @@ void journal_finish(struct journal *j, bool ended)
         if (!j->has_thread)
                 return;
         if (!ended) /* the program goes on without us: no more events */
-                __atomic_store_n(&j->head->journal_closed, 1, __ATOMIC_RELEASE);
+                close_ring(j);
         pthread_mutex_lock(&j->lock);
         j->ended = ended;
         j->stop = true;

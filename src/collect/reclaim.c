@@ -59,39 +59,36 @@ static void punch(struct work *w, const struct ledger_reclaim *range, uint32_t *
         uint64_t at = w->view->head.part[LEDGER_SHADOW].offset +
                       (uint64_t)range->first * LEDGER_RECLAIM_PAGE;
         uint64_t bytes = (uint64_t)(range->end - range->first) * LEDGER_RECLAIM_PAGE;
-        uint32_t was = LEDGER_RECLAIM_WANTED;
 
-        if (!__atomic_compare_exchange_n(state, &was, LEDGER_RECLAIM_TAKEN, false, __ATOMIC_SEQ_CST,
-                                         __ATOMIC_RELAXED))
+        if (!view_change(w->view, state, LEDGER_RECLAIM_WANTED, LEDGER_RECLAIM_TAKEN))
                 return;
         if (fallocate(w->view->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
                       (off_t)bytes) == 0)
                 w->bytes += bytes;
-        __atomic_store_n(state, LEDGER_RECLAIM_GONE, __ATOMIC_SEQ_CST);
+        view_store(w->view, state, LEDGER_RECLAIM_GONE);
 }
 
 /* Only the program's words about the ranges are believed, and only its "no": where
  * they lie we know ourselves. */
 static void take_ranges(struct work *w)
 {
-        uint32_t reclaims = __atomic_load_n(&w->shared->reclaims, __ATOMIC_RELAXED) & ~1u;
+        uint32_t reclaims = view_load(w->view, &w->shared->reclaims) & ~1u;
 
         for (uint32_t i = 0; i < LEDGER_RECLAIMS; i++) {
                 struct ledger_reclaim *shared = &w->shared->reclaim[i];
                 bool wanted = i < w->count;
 
-                __atomic_store_n(&shared->first, wanted ? w->ranges[i].first : 0, __ATOMIC_RELAXED);
-                __atomic_store_n(&shared->end, wanted ? w->ranges[i].end : 0, __ATOMIC_RELAXED);
-                __atomic_store_n(&shared->state,
-                                 wanted ? LEDGER_RECLAIM_WANTED : LEDGER_RECLAIM_NONE,
-                                 __ATOMIC_RELAXED);
+                view_store(w->view, &shared->first, wanted ? w->ranges[i].first : 0);
+                view_store(w->view, &shared->end, wanted ? w->ranges[i].end : 0);
+                view_store(w->view, &shared->state,
+                           wanted ? LEDGER_RECLAIM_WANTED : LEDGER_RECLAIM_NONE);
         }
-        __atomic_store_n(&w->shared->reclaims, reclaims + 1, __ATOMIC_SEQ_CST);
+        view_store(w->view, &w->shared->reclaims, reclaims + 1);
         if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
                 for (uint32_t i = 0; i < w->count; i++)
                         if (is_still_old(w, &w->ranges[i]))
                                 punch(w, &w->ranges[i], &w->shared->reclaim[i].state);
-        __atomic_store_n(&w->shared->reclaims, reclaims + 2, __ATOMIC_SEQ_CST);
+        view_store(w->view, &w->shared->reclaims, reclaims + 2);
         w->count = 0;
 }
 
@@ -219,8 +216,8 @@ void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms)
 
         worker_reaped(&r->worker);
         /* Killed in the middle. */
-        if (shared && __atomic_load_n(&shared->reclaims, __ATOMIC_RELAXED) & 1)
-                __atomic_add_fetch(&shared->reclaims, 1, __ATOMIC_SEQ_CST);
+        if (shared && view_load(v, &shared->reclaims) & 1)
+                view_add(v, &shared->reclaims, 1);
         view_refresh(v, &e);
         if (v->present_bytes < r->before_bytes - r->before_bytes / RECLAIM_WORTH)
                 r->wait_ms = RECLAIM_EVERY_MS;
@@ -233,7 +230,6 @@ void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms)
  * (record --limit-ledger) ---- */
 
 #define SLOTS_MAX 1024u /* more would take too long at each tick: then what was opened counts */
-#define PUT(place, value) __atomic_store_n(place, value, __ATOMIC_RELAXED)
 
 static uint64_t count_events(const struct view *v)
 {
@@ -266,13 +262,13 @@ void share_tick(struct view *v, bool calm)
         /* last: what came meanwhile may count twice, but is not missed. */
         if (fstat(v->fd, &st) < 0)
                 return;
-        PUT(&shared->look.present, (uint64_t)st.st_blocks * 512);
-        PUT(&shared->look.events, events);
-        PUT(&shared->look.thin_count, v->head.thin_count);
-        PUT(&shared->look.opened, opened);
+        view_store_long(v, &shared->look.present, (uint64_t)st.st_blocks * 512);
+        view_store_long(v, &shared->look.events, events);
+        view_store_long(v, &shared->look.thin_count, v->head.thin_count);
+        view_store_long(v, &shared->look.opened, opened);
         /* It may have become full in places that were opened long ago: each thread looks when
          * it next records a block. */
         if (calm && v->present_bytes >= v->head.thin_at && !v->head.thin_full &&
             !(v->head.reclaims & 1))
-                __atomic_add_fetch(&shared->reclaims, 2, __ATOMIC_RELEASE);
+                view_add(v, &shared->reclaims, 2);
 }

@@ -26,8 +26,7 @@ static void put(struct reset *r, enum ledger_part part, uint64_t at, const void 
 
         if (at > x->size || bytes > x->size - at)
                 return;
-        r->good = r->good &&
-                  pwrite(r->view->fd, from, bytes, (off_t)(x->offset + at)) == (ssize_t)bytes;
+        r->good = r->good && view_write(r->view, part, at, from, bytes);
 }
 
 bool reset_must_wait(const struct view *v)

@@ -13,7 +13,6 @@
 #include "base/str.h"
 #include "collect/counters.h"
 #include "collect/shadow_walk.h"
-#include "ledger/arch/arch.h"
 
 static void free_mappings(struct profile_mapping *mappings, uint32_t count)
 {
@@ -163,7 +162,7 @@ static void read_live(struct resident *r, const struct view *v)
  * the heap of the program lies in mappings like others. */
 static void tell_emulator(const struct view *v, struct profile_mapping *mappings, uint32_t count)
 {
-        if (!v || v->head.machine == LEDGER_MACHINE)
+        if (!v || !view_is_emulated(v))
                 return;
         for (uint32_t i = 0; i < count; i++)
                 if (strcmp(mappings[i].name, "[heap]") == 0) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/view.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/magic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,6 +16,8 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "collect/turn.h"
+#include "ledger/arch/arch.h"
 
 /* Tables have no holes of their own, but the last page may be touched a little later than the
  * count. */
@@ -48,12 +52,16 @@ bool view_refresh(struct view *v, struct err *e)
 {
         struct ledger_head fresh, *h = &fresh;
         struct stat st;
+        bool turned;
 
         if (fstat(v->fd, &st) < 0)
                 return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot read the ledger");
         if (st.st_size < (off_t)sizeof *h || view_pread(v->fd, h, sizeof *h, 0) != sizeof *h)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "the ledger is too short (%lld bytes)",
                                (long long)st.st_size);
+        turned = h->magic == __builtin_bswap64(LEDGER_MAGIC);
+        if (turned)
+                turn_part(LEDGER_HEAD, 0, h, sizeof *h);
         if (h->magic != LEDGER_MAGIC)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "what the program sent is not a ledger");
         if (h->version != LEDGER_VERSION)
@@ -70,6 +78,7 @@ bool view_refresh(struct view *v, struct err *e)
         if (h->command_bytes > sizeof h->command)
                 h->command_bytes = sizeof h->command;
         v->head = fresh;
+        v->turned = turned;
         return true;
 }
 
@@ -130,7 +139,26 @@ bool view_read(const struct view *v, enum ledger_part part, uint64_t at, void *t
         uint64_t did = view_pread(v->fd, to, may < bytes ? may : bytes, x->offset + at);
 
         memset((char *)to + did, 0, bytes - did);
+        if (v->turned)
+                turn_part(part, at, to, bytes);
         return did == bytes;
+}
+
+bool view_write(const struct view *v, enum ledger_part part, uint64_t at, const void *from,
+                size_t bytes)
+{
+        uint64_t place = v->head.part[part].offset + at;
+        uint8_t *turned = NULL;
+        bool good;
+
+        if (v->turned) {
+                turned = heap_grow(NULL, bytes, 1);
+                memcpy(turned, from, bytes);
+                turn_part(part, at, turned, bytes);
+        }
+        good = pwrite(v->fd, turned ? turned : from, bytes, (off_t)place) == (ssize_t)bytes;
+        free(turned);
+        return good;
 }
 
 void *view_table(const struct view *v, enum ledger_part part, uint32_t *count, size_t entry_bytes)
@@ -180,38 +208,83 @@ struct ledger_head *view_shared(const struct view *v)
         return v->shared;
 }
 
+uint32_t view_load(const struct view *v, const uint32_t *word)
+{
+        return turn_32(v->turned, __atomic_load_n(word, __ATOMIC_SEQ_CST));
+}
+
+uint64_t view_load_long(const struct view *v, const uint64_t *word)
+{
+        return turn_64(v->turned, __atomic_load_n(word, __ATOMIC_SEQ_CST));
+}
+
+void view_store(const struct view *v, uint32_t *word, uint32_t value)
+{
+        __atomic_store_n(word, turn_32(v->turned, value), __ATOMIC_SEQ_CST);
+}
+
+void view_store_long(const struct view *v, uint64_t *word, uint64_t value)
+{
+        __atomic_store_n(word, turn_64(v->turned, value), __ATOMIC_SEQ_CST);
+}
+
+bool view_change(const struct view *v, uint32_t *word, uint32_t from, uint32_t to)
+{
+        uint32_t was = turn_32(v->turned, from);
+
+        return __atomic_compare_exchange_n(word, &was, turn_32(v->turned, to), false,
+                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+uint32_t view_add(const struct view *v, uint32_t *word, uint32_t more)
+{
+        uint32_t was;
+
+        do
+                was = view_load(v, word);
+        while (!view_change(v, word, was, was + more));
+        return was + more;
+}
+
 /* A head that cannot be written has been sealed by the program: its clock stands still, nothing
  * else. */
 static void view_put(const struct view *v, size_t at, uint32_t value)
 {
+        uint32_t turned = turn_32(v->turned, value);
         ssize_t n = 0;
 
         if (v->shared)
-                __atomic_store_n((uint32_t *)(void *)((char *)v->shared + at), value,
-                                 __ATOMIC_SEQ_CST);
+                view_store(v, (uint32_t *)(void *)((char *)v->shared + at), value);
         else
-                n = pwrite(v->fd, &value, sizeof value, (off_t)at);
+                n = pwrite(v->fd, &turned, sizeof turned, (off_t)at);
         (void)n;
+}
+
+/* The word at AT of the head; 0: it cannot be read. */
+static uint32_t view_get(const struct view *v, size_t at)
+{
+        uint32_t word;
+
+        if (view_pread(v->fd, &word, sizeof word, at) != sizeof word)
+                return 0;
+        return turn_32(v->turned, word);
 }
 
 /* The program raises it too, at a mark. */
 void view_tick(const struct view *v, uint64_t now_ms, bool working)
 {
         size_t at = offsetof(struct ledger_head, tick_ms);
-        uint32_t now = 0, tick_ms = now_ms < UINT32_MAX ? (uint32_t)now_ms : UINT32_MAX;
+        uint32_t now, tick_ms = now_ms < UINT32_MAX ? (uint32_t)now_ms : UINT32_MAX;
 
         if (working)
                 view_put(v, offsetof(struct ledger_head, working), tick_ms);
         if (v->shared) {
-                now = __atomic_load_n(&v->shared->tick_ms, __ATOMIC_RELAXED);
-                while (now < tick_ms &&
-                       !__atomic_compare_exchange_n(&v->shared->tick_ms, &now, tick_ms, true,
-                                                    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-                        ;
-                return;
-        }
-        if (view_pread(v->fd, &now, sizeof now, at) == sizeof now && now < tick_ms)
+                do
+                        now = view_load(v, &v->shared->tick_ms);
+                while (now < tick_ms && !view_change(v, &v->shared->tick_ms, now, tick_ms));
+        } else if (view_get(v, at) < tick_ms) {
                 view_put(v, at, tick_ms);
+        }
 }
 
 void view_observer(const struct view *v, uint32_t pid)
@@ -219,13 +292,17 @@ void view_observer(const struct view *v, uint32_t pid)
         view_put(v, offsetof(struct ledger_head, observer), pid);
 }
 
+bool view_is_emulated(const struct view *v)
+{
+        uint32_t machine = v->head.machine;
+
+        return machine && machine != LEDGER_MACHINE &&
+               !(machine == EM_386 && LEDGER_MACHINE == EM_X86_64); /* the kernel runs these */
+}
+
 bool view_is_leaving(const struct view *v)
 {
-        uint32_t leaving = 0;
-
-        return view_pread(v->fd, &leaving, sizeof leaving, offsetof(struct ledger_head, leaving)) ==
-                       sizeof leaving &&
-               leaving == 1;
+        return view_get(v, offsetof(struct ledger_head, leaving)) == 1;
 }
 
 void view_filters(const struct view *v, uint32_t count)
@@ -253,20 +330,20 @@ void view_refuse(const struct view *v)
 
 uint32_t view_moment(const struct view *v)
 {
-        uint32_t now = 0;
+        uint32_t now;
 
         if (v->shared)
-                return __atomic_add_fetch(&v->shared->tick_ms, 1, __ATOMIC_SEQ_CST);
-        view_pread(v->fd, &now, sizeof now, offsetof(struct ledger_head, tick_ms));
-        view_put(v, offsetof(struct ledger_head, tick_ms), now + 1);
-        return now + 1;
+                return view_add(v, &v->shared->tick_ms, 1);
+        now = view_get(v, offsetof(struct ledger_head, tick_ms)) + 1;
+        view_put(v, offsetof(struct ledger_head, tick_ms), now);
+        return now;
 }
 
 void view_scanned(const struct view *v, uint32_t asked, uint64_t definite)
 {
         if (!v->shared)
                 return;
-        __atomic_store_n(&v->shared->scan_definite, definite, __ATOMIC_SEQ_CST);
+        view_store_long(v, &v->shared->scan_definite, definite);
         view_put(v, offsetof(struct ledger_head, scan_done), asked);
         syscall(SYS_futex, &v->shared->scan_done, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }

@@ -21,6 +21,8 @@
 
 struct view {
         int fd;
+        bool turned; /* the program has the other byte order (turn.h): of all that is read here,
+                      * but for what is behind SHARED */
         uint64_t present_bytes;  /* memory behind the file; holes do not count */
         uint64_t most_bytes;     /* the most that was seen of it */
         struct ledger_head head; /* a checked copy: extents lie inside the file, texts end */
@@ -51,9 +53,20 @@ uint64_t view_data(const struct view *v, enum ledger_part part, uint64_t *at, ui
 /* Where in [AT, END) of PART the first data are; END: there are none. */
 uint64_t view_next(const struct view *v, enum ledger_part part, uint64_t at, uint64_t end);
 
+/* BYTES to AT of PART; false: they cannot be written there. */
+bool view_write(const struct view *v, enum ledger_part part, uint64_t at, const void *from,
+                size_t bytes);
+
 /* The head as the program has it, for words that both sides write; NULL when it is not safe to map.
- * Anything may be in it at any time: one atomic load or store per word, nothing else. */
+ * Anything may be in it at any time: one atomic load or store per word, nothing else, and through
+ * view_load and the like, which know its byte order. */
 struct ledger_head *view_shared(const struct view *v);
+uint32_t view_load(const struct view *v, const uint32_t *word);
+uint64_t view_load_long(const struct view *v, const uint64_t *word);
+void view_store(const struct view *v, uint32_t *word, uint32_t value);
+void view_store_long(const struct view *v, uint64_t *word, uint64_t value);
+uint32_t view_add(const struct view *v, uint32_t *word, uint32_t more); /* gives the sum */
+bool view_change(const struct view *v, uint32_t *word, uint32_t from, uint32_t to);
 
 /* Tell the program what time it is (never turned back), and who watches (0: nobody any more).
  * WORKING: a search or a report is under way, and whoever waits for it waits on. */
@@ -70,6 +83,10 @@ void view_scanned(const struct view *v, uint32_t asked, uint64_t definite);
 
 /* Marks [0, SERVED) are done with: wake whoever waits for that. */
 void view_served(const struct view *v, uint32_t served);
+
+/* Whether an emulator runs the program: its threads, registers and thread pointers are not what the
+ * kernel shows. */
+bool view_is_emulated(const struct view *v);
 
 /* Whether the process was about to become another program when it was last heard of. */
 bool view_is_leaving(const struct view *v);

@@ -57,10 +57,13 @@ static bool is_length(uint64_t byte, uint64_t size)
 }
 
 /* May what is in front of OFFSET be a header?  In counts, sizes, flags and
- * addresses the last byte is small. */
-static bool is_header(const uint8_t *bytes, uint32_t offset, uint64_t size)
+ * addresses the highest byte is small: the last one, or (TURNED) the first. */
+static bool is_header(const uint8_t *bytes, uint32_t offset, uint64_t size, bool turned)
 {
-        return offset == 1 ? is_length(bytes[0], size) : bytes[offset - 1] < SMALL;
+        uint32_t width = offset % 8 == 0 ? 8 : offset % 4 == 0 ? 4 : offset % 2 == 0 ? 2 : 1;
+
+        return offset == 1 ? is_length(bytes[0], size)
+                           : bytes[offset - (turned ? width : 1)] < SMALL;
 }
 
 static void judge(struct fronts *f, uint64_t block, const uint8_t *bytes)
@@ -69,6 +72,8 @@ static void judge(struct fronts *f, uint64_t block, const uint8_t *bytes)
         uint64_t words[2] = { 0 };
 
         memcpy(words, bytes, b->size < sizeof words ? b->size : sizeof words);
+        words[0] = search_word(&f->in->memory, words[0]);
+        words[1] = search_word(&f->in->memory, words[1]);
         if (b->address % 8 == 0) { /* words of blocks are looked at where words are */
                 if (f->at[block].offsets[0] & 1u << 7 && is_counted(words[0], b->size))
                         f->known[block] |= FRONTS_AT_8;
@@ -79,7 +84,8 @@ static void judge(struct fronts *f, uint64_t block, const uint8_t *bytes)
                 for (uint64_t left = f->at[block].offsets[half]; left; left &= left - 1) {
                         uint32_t bit = (uint32_t)__builtin_ctzll(left);
 
-                        if (!is_header(bytes, 64 * half + bit + 1, b->size))
+                        if (!is_header(bytes, 64 * half + bit + 1, b->size,
+                                       f->in->memory.turned))
                                 f->at[block].offsets[half] &= ~(UINT64_C(1) << bit);
                 }
 }

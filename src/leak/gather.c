@@ -44,8 +44,10 @@ void gather_words(const struct search_memory *m, const uint64_t *addresses, uint
                         last = next;
                 }
                 gather_bytes(m, start, piece, last - start + WORD);
-                for (size_t k = i; k < end; k++)
+                for (size_t k = i; k < end; k++) {
                         memcpy(&words[order[k]], piece + (addresses[order[k]] - start), WORD);
+                        words[order[k]] = search_word(m, words[order[k]]);
+                }
         }
         free(piece);
         free(order);

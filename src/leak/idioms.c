@@ -58,6 +58,7 @@ static bool idioms_read_table(const struct idioms *x, uint64_t table)
                 count++;
         gather_bytes(&x->in->memory, table, words, count * sizeof *words);
         for (uint32_t i = 0; i < count && functions < VTABLE_ENTRIES; i++) {
+                words[i] = search_word(&x->in->memory, words[i]);
                 if (words[i] && !code_has(x->in, words[i]))
                         return false;
                 functions += words[i] != 0;
@@ -120,7 +121,7 @@ static uint64_t idioms_table_of(const struct idioms *x, uint32_t block)
         uint64_t word = x->g->vtables[block];
 
         if (!word && x->nested && block + 1 < x->g->block_count && b[1].address == b->address)
-                gather_bytes(&x->in->memory, b->address, &word, sizeof word);
+                gather_words(&x->in->memory, &b->address, &word, 1);
         return word && b->address % 8 == 0 ? word : 0;
 }
 

@@ -23,7 +23,7 @@ struct pass {
         struct span_supply supply;
         struct span ahead; /* the next span, or what is left of it */
         bool more;         /* there is one */
-        bool root;
+        bool root, turned;
         uint64_t done, all; /* bytes, for whoever wants to know how far it is */
 };
 
@@ -101,14 +101,17 @@ static void pass_piece(struct pass *p)
         sift_piece(p->sift,
                    &(struct piece){ .bytes = p->buffer, .address = start, .size = end - start,
                                     .step = p->sift->in->unaligned ? 1 : 8, .spans = p->spans,
-                                    .span_count = count, .root = p->root });
+                                    .span_count = count, .root = p->root,
+                                    .turned = p->turned });
         progress_tell(p->sift->in->progress, p->done & ~UINT64_C(15), p->all);
 }
 
-static void pass_supply(struct pass *p, struct span_supply supply, bool root)
+/* ROOT: what it is of; NULL: blocks. */
+static void pass_supply(struct pass *p, struct span_supply supply, const struct search_root *root)
 {
         p->supply = supply;
         p->root = root;
+        p->turned = p->memory->turned && !(root && root->flags & SEARCH_ROOT_HOST);
         p->more = false;
         pass_advance(p);
         while (p->more) {
@@ -155,9 +158,9 @@ void pass_run(struct sift *s)
                 if (in->roots[i].words)
                         pass_words(&p, &in->roots[i], i);
                 else if (in->roots[i].start < in->roots[i].end)
-                        pass_supply(&p, span_root(s->index, &in->roots[i], i), true);
+                        pass_supply(&p, span_root(s->index, &in->roots[i], i), &in->roots[i]);
         }
-        pass_supply(&p, span_blocks(s->index), false);
+        pass_supply(&p, span_blocks(s->index), NULL);
         free(p.spans);
         free(p.buffer);
 }

@@ -27,7 +27,14 @@ struct search_memory {
         /* The first address >= ADDRESS and < END in a page that was ever used; END when there
          * is none.  NULL: all are. */
         uint64_t (*next)(void *context, uint64_t address, uint64_t end);
+        bool turned; /* its words have the other byte order than ours */
 };
+
+/* A word as it was read. */
+static inline uint64_t search_word(const struct search_memory *m, uint64_t word)
+{
+        return m->turned ? __builtin_bswap64(word) : word;
+}
 
 #define SEARCH_BLOCK_IGNORED 1u  /* counts as reachable, with all it points to (SEEP_IGNORE) */
 #define SEARCH_BLOCK_PASSAGE 2u  /* memory that may have been a block, or several: pointers anywhere
@@ -49,6 +56,7 @@ struct search_block {
 /* Pointers anywhere into a block count as pointers to its start (libc's own: thread
  * descriptors). */
 #define SEARCH_ROOT_WHOLE 1u
+#define SEARCH_ROOT_HOST 2u /* memory of the emulator that runs the program: never turned */
 
 /* A range of memory, or (WORDS not NULL) words that are in no memory: registers.  start is then 8
  * times the number of the first.  Roots may overlap blocks (a mapping with the program's own pool

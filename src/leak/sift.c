@@ -23,24 +23,24 @@ struct sift_word {
         const struct span *span;
 };
 
-static inline uint64_t sift_load(const uint8_t *bytes)
+static inline uint64_t sift_load(const uint8_t *bytes, bool turned)
 {
         uint64_t word;
 
         memcpy(&word, bytes, sizeof word);
-        return word;
+        return turned ? __builtin_bswap64(word) : word;
 }
 
 /* Offsets from BYTES of likely words, of COUNT at distances of STEP.  Without a branch: every
  * tenth word may be a pointer. */
 static inline size_t sift_likely(const struct index *x, const uint8_t *bytes, size_t count,
-                                 size_t step, uint32_t *offsets)
+                                 size_t step, bool turned, uint32_t *offsets)
 {
         size_t found = 0;
 
         for (size_t i = 0; i < count; i++) {
                 offsets[found] = (uint32_t)(i * step);
-                found += index_likely(x, sift_load(bytes + i * step));
+                found += index_likely(x, sift_load(bytes + i * step, turned));
         }
         return found;
 }
@@ -153,7 +153,8 @@ static void sift_vtables(struct sift *s, const struct piece *p)
                 const struct span *span = &p->spans[i];
 
                 if (span->start == span->base && span->end - span->start >= 8) {
-                        uint64_t word = sift_load(p->bytes + (span->start - p->address));
+                        uint64_t word = sift_load(p->bytes + (span->start - p->address),
+                                                  p->turned);
 
                         if (code_has(s->in, word))
                                 s->g->vtables[span->owner] = word;
@@ -171,7 +172,9 @@ void sift_piece(struct sift *s, const struct piece *p)
         for (size_t done = 0; done < all; done += SIFT_WORDS) {
                 const uint8_t *bytes = p->bytes + done * step;
                 size_t count = all - done < SIFT_WORDS ? all - done : SIFT_WORDS, owned = 0;
-                size_t likely = sift_likely(s->index, bytes, count, step, offsets);
+                size_t likely = p->turned
+                                        ? sift_likely(s->index, bytes, count, step, true, offsets)
+                                        : sift_likely(s->index, bytes, count, step, false, offsets);
 
                 for (size_t i = 0; i < likely; i++) {
                         uint64_t at = p->address + done * step + offsets[i];
@@ -180,8 +183,9 @@ void sift_piece(struct sift *s, const struct piece *p)
                                 span++;
                         if (span == end)
                                 break;
-                        words[owned] = (struct sift_word){ .word = sift_load(bytes + offsets[i]),
-                                                           .at = at, .span = span };
+                        words[owned] = (struct sift_word){
+                                .word = sift_load(bytes + offsets[i], p->turned),
+                                .at = at, .span = span };
                         owned += span->start <= at;
                 }
                 sift_reserve(s, p->root);

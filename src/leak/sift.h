@@ -31,6 +31,7 @@ struct piece {
         const struct span *spans; /* sorted, disjoint */
         size_t span_count;
         bool root; /* spans are of roots, not of blocks */
+        bool turned; /* words have the other byte order */
 };
 
 void sift_piece(struct sift *s, const struct piece *p);

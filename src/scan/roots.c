@@ -24,6 +24,7 @@
 #define ROOTS_BINS_BYTES (254u * 8)
 #define ROOTS_BEFORE_BINS 112u              /* lock, fast bins, top, last remainder */
 #define ROOTS_BEHIND_BINS 64u
+#define ROOTS_EMULATOR_THREADS 2u           /* the program's only one, and one of qemu's own */
 #define ROOTS_WORDS (FREEZE_REGISTERS + FREEZE_VECTORS)
 _Static_assert(FREEZE_VECTORS == MACHINE_VECTOR_WORDS, "machine_register() knows them");
 
@@ -76,10 +77,14 @@ static bool starts_with(const char *text, const char *front)
         return strncmp(text, front, strlen(front)) == 0;
 }
 
-static bool is_memory(const struct mapping *l)
+/* The heap of an emulator has the registers of the program's threads; those of a single one that
+ * waits for us are nothing but ours. */
+static bool is_memory(const struct work *w, const struct mapping *l)
 {
-        if (!l->readable || !l->writable || starts_with(l->path, "[heap]") ||
-            starts_with(l->path, "[v"))
+        if (starts_with(l->path, "[heap]"))
+                return w->in->emulated && (!w->in->stack_sp ||
+                                           w->in->freeze->thread_count > ROOTS_EMULATOR_THREADS);
+        if (!l->readable || !l->writable || starts_with(l->path, "[v"))
                 return false;
         if (starts_with(l->path, "/dev/"))
                 return starts_with(l->path, "/dev/zero") || starts_with(l->path, "/dev/shm/");
@@ -163,7 +168,7 @@ static void put_descriptor(struct work *w, const struct mapping *l)
         uint64_t low = l->end - l->start > ROOTS_DESCRIPTOR_ROOM ? l->end - ROOTS_DESCRIPTOR_ROOM
                                                                  : l->start;
         uint64_t *words = heap_zero(ROOTS_DESCRIPTOR_ROOM / 8, sizeof *words);
-        size_t count = freeze_read(w->in->freeze, low, words, l->end - low) / 8;
+        size_t count = freeze_words(w->in->freeze, low, words, (l->end - low) / 8);
 
         for (size_t i = 0; i + 2 < count; i++) {
                 uint64_t at = low + 8 * i;
@@ -220,7 +225,7 @@ static void put_unknown(struct work *w, uint32_t line)
                         keep_loaders(w, l);
                 return;
         }
-        if (is_old_stack(w, line)) {
+        if (!w->in->emulated && is_old_stack(w, line)) {
                 segments_erase(&w->segments, l->start, l->end);
                 put_descriptor(w, l);
         } else if (l->start % ROOTS_ARENA == 0 && ever_had_blocks(w, l)) {
@@ -278,7 +283,8 @@ static void put_regions(struct work *w)
 static uint64_t last_bin(const struct work *w, const struct search_range *data)
 {
         uint64_t *words = heap_zero((data->end - data->start) / 8 + 2, 8), found = 0, bins = 0;
-        size_t count = freeze_read(w->in->freeze, data->start, words, data->end - data->start) / 8;
+        size_t count = freeze_words(w->in->freeze, data->start, words,
+                                    (data->end - data->start) / 8);
 
         for (size_t i = 0; i + 1 < count; i++)
                 if (words[i] == data->start + 8 * i - 16 && words[i + 1] == words[i]) {
@@ -432,10 +438,18 @@ static bool is_thread_stack(const struct work *w, const struct mapping *l)
         return l && l->anonymous && l > w->maps.at && l[-1].end == l->start && !l[-1].readable;
 }
 
+/* Of an emulated program only the thread that waits for us is known: other stacks count whole, as
+ * any memory does. */
 static void put_stacks(struct work *w)
 {
         const struct freeze *f = w->in->freeze;
 
+        if (w->in->emulated) {
+                if (w->in->stack_sp)
+                        put_stack(w, &(struct freeze_thread){ .tid = (uint32_t)f->pid,
+                                                              .sp = w->in->stack_sp });
+                return;
+        }
         for (uint32_t i = 0; i < f->thread_count; i++) {
                 const struct freeze_thread *t = &f->threads[i];
                 const struct mapping *l = t->tid == (uint32_t)f->pid
@@ -547,7 +561,7 @@ static void add_registers(struct work *w)
         const struct freeze *f = w->in->freeze;
         struct roots *r = w->out;
 
-        for (uint32_t i = 0; i < f->thread_count; i++) {
+        for (uint32_t i = 0; i < f->thread_count && !w->in->emulated; i++) {
                 const struct freeze_thread *t = &f->threads[i];
 
                 if (!t->stopped)
@@ -572,6 +586,13 @@ static const struct freeze_thread *thread_of(const struct freeze *f, uint32_t ti
         return NULL;
 }
 
+static uint32_t emulators(const struct work *w, const struct profile_root *p)
+{
+        const struct mapping *l = w->in->emulated ? mappings_find(&w->maps, p->start) : NULL;
+
+        return l && starts_with(l->path, "[heap]") ? SEARCH_ROOT_HOST : 0;
+}
+
 /* WORDS: where the registers of one root go. */
 static struct search_root to_search(const struct work *w, const struct profile_root *p,
                                     uint64_t *words)
@@ -581,8 +602,7 @@ static struct search_root to_search(const struct work *w, const struct profile_r
                                                 ? thread_of(w->in->freeze, p->tid)
                                                 : NULL;
 
-        if (p->kind == PROFILE_ROOT_THREAD)
-                s.flags = SEARCH_ROOT_WHOLE;
+        s.flags = p->kind == PROFILE_ROOT_THREAD ? SEARCH_ROOT_WHOLE : emulators(w, p);
         if (!t)
                 return s;
         s.words = words;
@@ -649,13 +669,13 @@ void roots_find(struct roots *r, const struct roots_input *in)
         tls_open(&w.tls, in->freeze, in->p);
         r->allocator = find_allocator(&w);
         for (uint32_t i = 0; i < w.maps.count; i++)
-                if (is_memory(&w.maps.at[i]))
+                if (is_memory(&w, &w.maps.at[i]))
                         put_unknown(&w, i);
         put_regions(&w);
         put_modules(&w);
         erase_heaps(&w);
         put_stacks(&w);
-        for (uint32_t i = 0; i < in->freeze->thread_count; i++)
+        for (uint32_t i = 0; i < in->freeze->thread_count && !in->emulated; i++)
                 if (in->freeze->threads[i].tp)
                         put_thread_local(&w, &in->freeze->threads[i]);
         put_told(&w);

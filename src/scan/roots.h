@@ -40,6 +40,9 @@
 
 struct roots_input {
         const struct freeze *freeze;
+        bool emulated;     /* threads and registers are those of an emulator that runs it; ... */
+        uint64_t stack_sp; /* ... the stack from here on is that of its thread that waits for us; 0
+                            * none does */
         const struct view *view;  /* refreshed at the stop */
         const struct profile *p;  /* modules and regions */
         const struct scan_entries *entries;

@@ -72,7 +72,8 @@ static void take_moment(struct scan *s)
 
         s->moment_ms = view_moment(s->o->view);
         view_refresh(s->o->view, &e);
-        s->freeze.wait_offset = h->wait_offset;
+        s->freeze.wait_offset = view_is_emulated(s->o->view) ? 0 : h->wait_offset;
+        s->freeze.turned = s->o->view->turned;
         if (h->scan_asked != h->scan_done) {
                 s->waiting_sp = h->scan_sp;
                 s->waiting_context = h->scan_context;
@@ -205,6 +206,8 @@ static void find_roots(struct scan *s)
         const struct heap_walk *walk = s->unrecorded ? &s->unrecorded->walk : &s->older.walk;
         struct roots_input in = {
                 .freeze = &s->freeze,
+                .emulated = view_is_emulated(s->o->view),
+                .stack_sp = s->waiting_sp,
                 .view = s->o->view,
                 .p = s->p,
                 .entries = &s->now,
@@ -214,12 +217,14 @@ static void find_roots(struct scan *s)
                 .heap_count = walk->own_count,
         };
 
-        leave_handler(s);
-        s->stopped = stopped_open(&s->freeze, s->p, s->o->view);
-        if (keeps_graph(s))
-                stopped_frames(s->stopped, s->p);
-        leave_waiting(s);
-        stopped_close(s->stopped);
+        if (!in.emulated) {
+                leave_handler(s);
+                s->stopped = stopped_open(&s->freeze, s->p, s->o->view);
+                if (keeps_graph(s))
+                        stopped_frames(s->stopped, s->p);
+                leave_waiting(s);
+                stopped_close(s->stopped);
+        }
         roots_find(&s->roots, &in);
 }
 
@@ -338,7 +343,7 @@ static void find_origin(struct scan *s, struct search_input *in)
 static void search(struct scan *s)
 {
         struct search_input in = {
-                .memory = { &s->freeze, read_memory, next_used },
+                .memory = { &s->freeze, read_memory, next_used, s->freeze.turned },
                 .blocks = s->list.at,
                 .block_count = s->list.count,
                 .roots = s->roots.search,

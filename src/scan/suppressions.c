@@ -72,9 +72,9 @@ static uint64_t find_in_file(const struct freeze *f, const struct profile_module
 
 static uint64_t pointer_at(const struct freeze *f, uint64_t address)
 {
-        uintptr_t pointer = 0;
+        uint64_t pointer = 0;
 
-        return freeze_read(f, address, &pointer, sizeof pointer) == sizeof pointer ? pointer : 0;
+        return freeze_words(f, address, &pointer, 1) ? pointer : 0;
 }
 
 /* By pages: what lies behind the text may not be there. */

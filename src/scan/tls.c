@@ -15,6 +15,29 @@
 
 /* ---- headers ---- */
 
+#define TURN(field)                                                                   \
+        (field = sizeof(field) == 8   ? __builtin_bswap64(field)                      \
+                 : sizeof(field) == 4 ? __builtin_bswap32((uint32_t)(field))          \
+                                      : __builtin_bswap16((uint16_t)(field)))
+
+/* To our byte order: what is read of them here. */
+static void turn_head(ElfW(Ehdr) *h)
+{
+        TURN(h->e_phoff);
+        TURN(h->e_phentsize);
+        TURN(h->e_phnum);
+}
+
+static void turn_header(ElfW(Phdr) *h)
+{
+        TURN(h->p_type);
+        TURN(h->p_flags);
+        TURN(h->p_offset);
+        TURN(h->p_vaddr);
+        TURN(h->p_memsz);
+        TURN(h->p_align);
+}
+
 static void read_header(const ElfW(Phdr) *h, uint64_t bias, struct tls_module *out)
 {
         if (h->p_type == PT_TLS) {
@@ -46,12 +69,17 @@ static bool read_headers(const struct tls *t, uint64_t start, struct tls_module 
 
         *out = (struct tls_module){ 0 };
         if (freeze_read(t->freeze, start, &head, sizeof head) != sizeof head ||
-            memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-            head.e_ident[EI_CLASS] != (TLS_WORD == 8 ? ELFCLASS64 : ELFCLASS32) ||
+            memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+                return false;
+        if (t->freeze->turned)
+                turn_head(&head);
+        if (head.e_ident[EI_CLASS] != (TLS_WORD == 8 ? ELFCLASS64 : ELFCLASS32) ||
             head.e_phentsize != sizeof *headers || head.e_phnum > TLS_HEADERS_MAX ||
             freeze_read(t->freeze, start + head.e_phoff, headers, head.e_phnum * sizeof *headers) !=
                     head.e_phnum * sizeof *headers)
                 return false;
+        for (uint32_t i = 0; t->freeze->turned && i < head.e_phnum; i++)
+                turn_header(&headers[i]);
         out->readable = true;
         for (uint32_t i = 0; i < head.e_phnum; i++)
                 read_header(&headers[i], find_bias(headers, head.e_phnum, start), out);
@@ -68,22 +96,21 @@ bool tls_module(const struct tls *t, uint32_t index, struct tls_module *out)
 
 static uint64_t word_at(const struct tls *t, uint64_t address)
 {
-        uintptr_t word = 0;
+        uint64_t word = 0;
 
-        return freeze_read(t->freeze, address, &word, sizeof word) == sizeof word ? word : 0;
+        return freeze_words(t->freeze, address, &word, 1) ? word : 0;
 }
 
 /* The value of DT_DEBUG: struct r_debug. */
 static uint64_t find_debug(const struct tls *t, uint64_t dynamic)
 {
         for (uint32_t i = 0; i < TLS_DYNAMIC_MAX; i++) {
-                ElfW(Dyn) d;
+                uint64_t d[2]; /* tag and value */
 
-                if (freeze_read(t->freeze, dynamic + i * sizeof d, &d, sizeof d) != sizeof d ||
-                    d.d_tag == DT_NULL)
+                if (freeze_words(t->freeze, dynamic + i * sizeof d, d, 2) != 2 || d[0] == DT_NULL)
                         return 0;
-                if (d.d_tag == DT_DEBUG)
-                        return d.d_un.d_ptr;
+                if (d[0] == DT_DEBUG)
+                        return d[1];
         }
         return 0;
 }
@@ -100,13 +127,13 @@ static uint32_t module_with(const struct tls *t, uint64_t dynamic)
  * ours (there is none) has a number, too. */
 static void read_list(struct tls *t, uint64_t map)
 {
-        uintptr_t link[4];
+        uint64_t link[4];
 
         for (uint32_t steps = 0; map && steps < TLS_MODULES_MAX; steps++, map = link[3]) {
                 struct tls_module m = { 0 };
                 uint32_t index;
 
-                if (freeze_read(t->freeze, map, link, sizeof link) != sizeof link)
+                if (freeze_words(t->freeze, map, link, 4) != 4)
                         return;
                 index = module_with(t, link[2]);
                 if ((index != PROFILE_NO_MODULE ? tls_module(t, index, &m)

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "collect/counters.h"
 #include "collect/reset.h"
+#include "collect/turn.h"
 #include "session/listener.h"
 
 #define CONTROL_TRIES 200u
@@ -64,11 +65,11 @@ static bool turn(const struct work *k, bool on, struct err *e)
 {
         uint64_t at = k->view->head.special_at;
         int mem = process_open_memory(k->pid);
-        uint32_t word = 0;
+        uint32_t word = 0, bit = turn_32(k->view->turned, LEDGER_SPECIAL_OFF);
         bool good = at && mem >= 0 &&
                     pread(mem, &word, sizeof word, (off_t)at) == (ssize_t)sizeof word;
 
-        word = on ? word & ~LEDGER_SPECIAL_OFF : word | LEDGER_SPECIAL_OFF;
+        word = on ? word & ~bit : word | bit;
         good = good && pwrite(mem, &word, sizeof word, (off_t)at) == (ssize_t)sizeof word;
         if (!good)
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "its memory cannot be written");
@@ -86,9 +87,13 @@ static bool try_once(const struct work *k, bool *busy, struct answer *out)
         bool good;
 
         *busy = false;
+        if (k->what == WIRE_CONTROL_RESET && view_is_emulated(k->view))
+                return err_set(&out->err, ERR_EXIT_CANNOT_TRACE,
+                               "an emulator runs it: whether one of its threads is in the middle "
+                               "of an allocation cannot be seen, so its recording cannot be reset");
         if (!freeze_stop(&f, (pid_t)k->pid, &out->err))
                 return false;
-        f.wait_offset = k->view->head.wait_offset;
+        f.wait_offset = view_is_emulated(k->view) ? 0 : k->view->head.wait_offset;
         good = view_refresh(k->view, &out->err);
         *busy = good && k->what == WIRE_CONTROL_RESET &&
                 (is_in_agent(k->view, &f) || reset_must_wait(k->view));

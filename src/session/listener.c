@@ -361,6 +361,26 @@ union listener_words {
         char room[sizeof(struct wire_request) + 1];
 };
 
+/* An agent of the other byte order says the same with its numbers turned: a long one and short
+ * ones. */
+static void turn_words(union listener_words *words, size_t bytes)
+{
+        uint32_t *word = (uint32_t *)(void *)words;
+
+        words->magic = __builtin_bswap64(words->magic);
+        for (size_t i = sizeof words->magic / sizeof *word; i < bytes / sizeof *word; i++)
+                word[i] = __builtin_bswap32(word[i]);
+}
+
+static bool is_turned(const union listener_words *words, size_t bytes)
+{
+        uint64_t magic = __builtin_bswap64(words->magic);
+
+        return (bytes == sizeof words->hello && magic == WIRE_HELLO_MAGIC) ||
+               (bytes == sizeof words->knock && magic == WIRE_KNOCK_MAGIC) ||
+               (bytes == sizeof words->launch && magic == WIRE_LAUNCH_MAGIC);
+}
+
 static enum listener_answer understand(const union listener_words *words, size_t bytes,
                                        struct greeting *out)
 {
@@ -399,6 +419,8 @@ enum listener_answer listener_receive(int fd, struct greeting *out, struct err *
         if (got <= 0 && ledger < 0)
                 return LISTENER_WRONG; /* it died before it spoke */
         identify(fd, out);
+        if (got > 0 && is_turned(&words, (size_t)got))
+                turn_words(&words, (size_t)got);
         answer = understand(&words, (size_t)(got > 0 ? got : 0), out);
         if (answer == LISTENER_COME && ledger >= 0) {
                 if (!view_open(&out->view, ledger, e))

@@ -145,8 +145,7 @@ static bool has_new_marks(const struct recording *r)
 {
         const struct ledger_head *shared = view_shared(&r->view);
 
-        return !shared ||
-               __atomic_load_n(&shared->mark_count, __ATOMIC_ACQUIRE) != r->snapshots.seen;
+        return !shared || view_load(&r->view, &shared->mark_count) != r->snapshots.seen;
 }
 
 void recording_serve_marks(struct recording *r, uint64_t now_ms)

@@ -260,11 +260,11 @@ static uint32_t reason_when(uint32_t reason)
 static uint32_t program_wants(const struct view *v, uint32_t *when)
 {
         const struct ledger_head *h = view_shared(v);
-        uint32_t asked = h ? __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) : 0;
+        uint32_t asked = h ? view_load(v, &h->scan_asked) : 0;
 
-        if (!h || asked == __atomic_load_n(&h->scan_done, __ATOMIC_RELAXED))
+        if (!h || asked == view_load(v, &h->scan_done))
                 return 0;
-        *when = reason_when(__atomic_load_n(&h->scan_reason, __ATOMIC_RELAXED));
+        *when = reason_when(view_load(v, &h->scan_reason));
         return asked;
 }
 

@@ -58,6 +58,7 @@ MACHINES = {m.name: m for m in [
     Machine("aarch64", "aarch64-linux-gnu", "qemu-aarch64", "arm64"),
     # Its compiler makes no unwind tables by itself, and was used so for the C library.
     Machine("riscv64", "riscv64-linux-gnu", "qemu-riscv64", "riscv64", ("-fasynchronous-unwind-tables",), tables=False),
+    Machine("s390x", "s390x-linux-gnu", "qemu-s390x", "s390x"),
 ]}
 # make check-agents: the programs of all tests are those of this machine.  None: of the one that we run on.
 MACHINE = MACHINES.get(os.environ.get("SEEP_TEST_MACHINE"))

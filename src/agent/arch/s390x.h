@@ -4,8 +4,8 @@
  *
  * Room:   inside; any context.  Included through arch.h only.
  *
- * Compiled by the lint, not run yet.  A function has its return address in r14 and saves it in its
- * caller's frame if it needs to: stacks are unwound with all registers.
+ * A function has its return address in r14 and saves it in its caller's frame if it needs to:
+ * stacks are unwound with all registers.
  */
 #ifndef SEEP_AGENT_ARCH_S390X_H
 #define SEEP_AGENT_ARCH_S390X_H
