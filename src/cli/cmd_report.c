@@ -30,8 +30,8 @@ static int say_help(void)
                 "  seep report --growth -n 5            the five stacks that grow fastest\n"
                 "  seep report --types                  which C, C++ and Rust types it is\n"
                 "  seep report --timeline               how much was live when\n"
-                "\nExit status: 0 success, 2 usage error, 3 not recorded, or --retained without a\n"
-                "leak search, 4 the file cannot be read.\n");
+                "\nExit status: 0 success, 2 usage error, 3 not recorded, or --retained or\n"
+                "--fragmentation without a leak search, 4 the file cannot be read.\n");
 }
 
 /* What a process that is not recorded can show. */
@@ -49,8 +49,8 @@ static bool may_show(const struct report *r, const struct profile *p, struct err
 static unsigned how_to_load(const struct report *r)
 {
         unsigned quiet = r->quiet ? LOAD_QUIET : 0;
-        bool leaks = r->view == REPORT_JSON || r->sort == SORT_LEAKED_BYTES ||
-                     r->sort == SORT_LEAKED_BLOCKS;
+        bool leaks = r->view == REPORT_JSON || r->view == REPORT_FRAGMENTATION ||
+                     r->sort == SORT_LEAKED_BYTES || r->sort == SORT_LEAKED_BLOCKS;
 
         if (r->view == REPORT_RETAINED || r->view == REPORT_TYPES)
                 return quiet | LOAD_GRAPH;
@@ -103,7 +103,8 @@ static int show(struct report *r, const char *file)
                 deliver_drop(&how);
                 return message_error(&e);
         }
-        if (r->view == REPORT_RETAINED || r->view == REPORT_TYPES)
+        if (r->view == REPORT_RETAINED || r->view == REPORT_TYPES ||
+            r->view == REPORT_FRAGMENTATION)
                 file_unpack(&p);
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE,

@@ -47,6 +47,8 @@
           "sites", "owners|sites")                                                                 \
         X(REPORT_TYPES, "types", 0, "[TYPE]",                                                      \
           "bytes and blocks by C, C++ and Rust type; of one TYPE: its call stacks")                \
+        X(REPORT_FRAGMENTATION, "fragmentation", 0, NULL,                                          \
+          "the heap as a map: blocks, holes, and what keeps free memory from the system")          \
         X(REPORT_SUMMARY, "summary", 0, NULL, "the summary printed after a recording")             \
         X(REPORT_JSON, "json", 0, NULL, "everything, as JSON")                                     \
         X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                       \

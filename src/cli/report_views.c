@@ -214,6 +214,21 @@ static bool write_types(struct scene *c)
         return good;
 }
 
+static bool write_fragmentation(struct scene *c)
+{
+        struct fragmentation_options options = { c->r->limit, c->columns };
+        struct fragmentation f;
+
+        if (!fragmentation_make(&f, c->p, c->e))
+                return false;
+        if (c->r->json)
+                fragmentation_json(&f, c->s, c->r->limit, c->out);
+        else
+                fragmentation_write(&f, c->s, &options, c->out);
+        fragmentation_free(&f);
+        return true;
+}
+
 static bool write_summary(struct scene *c)
 {
         summary_write(c->p, c->s, &(struct summary_options){ .file = c->file, .color = c->color },
@@ -264,6 +279,7 @@ static const struct {
         { REPORT_RETAINED, 0, true, write_retained },
         { REPORT_TYPES, FOLLOWS_STACKS | REPORT_FOLLOWS_AT | REPORT_FOLLOWS_RANGE, true,
           write_types },
+        { REPORT_FRAGMENTATION, 0, true, write_fragmentation },
         { REPORT_SUMMARY, 0, true, write_summary },
         { REPORT_JSON, FOLLOWS_ALL, false, write_json },
 };

@@ -107,7 +107,8 @@ static const char rss_text[] =
         "             MIMALLOC_DECOMMIT_DELAY=0)\n"
         "\n"
         "Free memory between live blocks is fragmentation: only freeing those blocks\n"
-        "returns it. 'seep html' (page Mappings), 'seep report --json' (resident) and\n"
+        "returns it. 'seep report --fragmentation' shows which ones those are, in glibc's\n"
+        "heaps. 'seep html' (page Mappings), 'seep report --json' (resident) and\n"
         "'seep sql' (table mapping) have the numbers of each kind.\n";
 
 static const char symbols_text[] =

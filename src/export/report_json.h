@@ -8,6 +8,7 @@
 #include "names/symbol.h"
 #include "query/diff.h"
 #include "query/findings.h"
+#include "query/fragmentation.h"
 #include "query/leaks.h"
 #include "query/select.h"
 #include "query/types.h"
@@ -25,6 +26,8 @@ void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_opt
 void diff_json(const struct diff *d, const struct diff_options *options, struct str *out);
 void why_json(const struct why *w, const struct why_options *o, struct str *out);
 void types_json(const struct types *t, struct str *out);
+void fragmentation_json(const struct fragmentation *f, struct symbols *s, uint64_t limit,
+                        struct str *out);
 void findings_json(const struct findings *f, struct str *out);
 
 /* Parts that several of them have. */

@@ -15,6 +15,7 @@
 #include "query/findings.h"
 #include "query/leaks.h"
 #include "query/owners.h"
+#include "query/fragmentation.h"
 #include "query/select.h"
 #include "query/types.h"
 #include "query/suppress.h"
@@ -95,6 +96,17 @@ struct types_options {
 /* Append the table, the largest first.  false: no type is named so (exit code 2). */
 bool types_write(const struct types *t, struct symbols *s, const struct types_options *o,
                  struct str *out, struct err *e);
+
+/* ---- the heap as a map ---- */
+
+struct fragmentation_options {
+        uint32_t limit; /* of each list; 0: a few */
+        uint32_t columns; /* of the terminal, for which names are shortened; 0: whole names */
+};
+
+/* Append sums, heaps, holes, call stacks and sizes, the largest of each first. */
+void fragmentation_write(const struct fragmentation *f, struct symbols *s,
+                         const struct fragmentation_options *o, struct str *out);
 
 /* ---- sizes and lifetimes in classes of powers of two, drawn as bars ----
  *

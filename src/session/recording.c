@@ -137,12 +137,16 @@ uint64_t recording_elapsed_ms(const struct recording *r, uint64_t now_ns)
 
 /* ---- searches for leaks ---- */
 
-/* In the scanning process. */
+/* In the scanning process.  Where the heap is now belongs to where its blocks are.  (At the end it
+ * was looked at, and may be gone already.) */
 static void collect_for_scan(void *context, struct profile *p)
 {
         struct recording *r = context;
+        uint64_t now_ms = recording_elapsed_ms(r, clock_now_ns());
 
-        recording_fill(r, NULL, FOR_SEARCH, recording_elapsed_ms(r, clock_now_ns()), p);
+        if (!PROFILE_SCAN_IS_LAST(r->scanner.when))
+                recording_look_at_mappings(r, now_ms);
+        recording_fill(r, NULL, FOR_SEARCH, now_ms, p);
 }
 
 static void look_before_end(void *context)
