@@ -43,6 +43,9 @@ static const struct {
 } real_names[] = {
 #define X(name, symbol, result, parameters) { symbol, offsetof(struct real, name) },
 #include "agent/hooks.def"
+#ifdef SEEP_GPU
+#include "agent/hooks_gpu.def"
+#endif
 #undef X
 #define X(name, symbol) { symbol, offsetof(struct real, name) },
         REAL_READ(X)

@@ -28,9 +28,22 @@
         X(register_atfork, "__register_atfork")                                \
         X(gnu_get_libc_version, "gnu_get_libc_version")
 
+/* As cudaMalloc3D() and hipMalloc3D() have them. */
+struct gpu_pitched {
+        uint64_t pointer;
+        size_t pitch, width, height;
+};
+
+struct gpu_extent {
+        size_t width, height, depth;
+};
+
 struct real {
 #define X(name, symbol, result, parameters) result(*name) parameters;
 #include "agent/hooks.def"
+#ifdef SEEP_GPU
+#include "agent/hooks_gpu.def"
+#endif
 #undef X
         int *(*errno_location)(void);
         size_t (*malloc_usable_size)(void *);

@@ -81,6 +81,11 @@ char *spawn_find_agent(struct err *e)
         return find_library(SPAWN_AGENT, e);
 }
 
+char *spawn_find_gpu_agent(struct err *e)
+{
+        return find_library("gpu/" SPAWN_AGENT, e);
+}
+
 char *spawn_find_image(struct err *e)
 {
         return find_library(SPAWN_IMAGE, e);

@@ -44,6 +44,9 @@ char *spawn_find_agent(struct err *e);
 /* The same for a program of another processor (emulator.h). */
 char *spawn_find_foreign(const char *processor, struct err *e);
 
+/* The same with the functions of graphics processors (record --track-gpu). */
+char *spawn_find_gpu_agent(struct err *e);
+
 /* The same for what is written into processes that run: libseep-inject.so (inject.h). */
 char *spawn_find_image(struct err *e);
 

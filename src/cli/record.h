@@ -142,6 +142,8 @@
         X(RECORD_EXIT_CODE, "exit-code", 0, NULL,                                              \
           "if signal N killed the program, exit with 128+N instead of dying by N")             \
         RECORD_PYTHON_OPTION(X, RECORD)                                                        \
+        X(RECORD_TRACK_GPU, "track-gpu", 0, NULL,                                              \
+          "record memory of graphics processors too: cudaMalloc, hipMalloc, cuMemAlloc, ...")  \
         RECORD_SNAPSHOT_HEAD(X)                                                                \
         X(RECORD_SIGNAL, "signal", 0, "SIG",                                                   \
           "a signal that asks for one, like USR1 (none; plain LD_PRELOAD: USR1)")              \
@@ -166,7 +168,7 @@ struct record {
         uint64_t push_every_ms;
         const char **push_labels;
         uint32_t push_label_count;
-        bool force, quiet, no_summary, action_given, exit_code, walk_heap, python;
+        bool force, quiet, no_summary, action_given, exit_code, walk_heap, python, gpu;
         struct suppressions *suppressions; /* NULL: none given */
         struct session_options session; /* all but the callbacks, the program and the place */
 };

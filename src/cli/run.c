@@ -296,7 +296,7 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
                 on_say(r, SESSION_DETAIL, note);
                 return true;
         }
-        if (!(o->library = spawn_find_agent(e)))
+        if (!(o->library = r->wishes->gpu ? spawn_find_gpu_agent(e) : spawn_find_agent(e)))
                 return false;
         if (choice.go)
                 on_say(r, SESSION_ADVICE, "this is a Go program: what its C code allocates is "
@@ -306,6 +306,9 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
                         o->image = spawn_find_image(&unused); /* for programs that it starts */
                 return true;
         }
+        if (r->wishes->gpu)
+                on_say(r, SESSION_ADVICE, "--track-gpu sees calls of a preloaded program only: no "
+                                          "memory of graphics processors is recorded");
         o->carrier = &carrier_launched;
         o->image = spawn_find_image(e);
         if (choice.why) {

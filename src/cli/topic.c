@@ -469,7 +469,8 @@ static const char tags_text[] =
         "\n"
         "Resources are listed by type and call stack; their amounts are never added to\n"
         "bytes of memory. 'seep record --track-fds' records file descriptors this way,\n"
-        "without any change to the program.\n";
+        "--track-gpu memory of graphics processors (CUDA, HIP), without any change to\n"
+        "the program.\n";
 
 static const char log_text[] =
         "LOG\n"

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
@@ -74,9 +75,17 @@ static struct resources_type *types_of(const struct select_part *part, uint32_t 
         return types;
 }
 
+/* Amounts of what --track-gpu records are bytes (agent/hooks_gpu.c). */
+static bool is_memory(const struct profile *p, uint32_t kind)
+{
+        const char *name = profile_kind_name(p, kind);
+
+        return strcmp(name, "gpu") == 0 || strncmp(name, "gpu-", 4) == 0;
+}
+
 /* "3 not released, amount 12, 10 acquired, 7 released"; an amount that is the count itself tells
  * nothing. */
-static void write_numbers(const struct selection *sel, const struct select_row *row,
+static void write_numbers(const struct selection *sel, const struct select_row *row, bool memory,
                           struct str *out)
 {
         static const char *const held[] = { [SELECT_OF_RUN] = "not released",
@@ -89,7 +98,10 @@ static void write_numbers(const struct selection *sel, const struct select_row *
         str_format(out, " %s", held[sel->moment]);
         if (row->live_bytes && row->live_bytes != row->live_blocks) {
                 str_text(out, ", amount ");
-                text_number(out, (int64_t)row->live_bytes);
+                if (memory)
+                        text_size(out, (int64_t)row->live_bytes);
+                else
+                        text_number(out, (int64_t)row->live_bytes);
         }
         str_text(out, ", ");
         text_number(out, (int64_t)row->allocs);
@@ -123,6 +135,7 @@ static void write_type(const struct selection *sel, struct symbols *s,
                        const struct resources_type *type, uint32_t limit, struct str *out)
 {
         const struct select_row **rows = heap_zero(sel->heap.count, sizeof *rows);
+        bool memory = is_memory(sel->profile, type->kind);
         uint32_t count = 0;
 
         for (uint32_t i = 0; i < sel->heap.count; i++)
@@ -130,10 +143,10 @@ static void write_type(const struct selection *sel, struct symbols *s,
                         rows[count++] = &sel->heap.rows[i];
         qsort(rows, count, sizeof *rows, row_compare);
         str_format(out, "%s: ", profile_kind_name(sel->profile, type->kind));
-        write_numbers(sel, &type->sums, out);
+        write_numbers(sel, &type->sums, memory, out);
         for (uint32_t i = 0; i < count && (!limit || i < limit); i++) {
                 str_format(out, "\n%4u. ", i + 1);
-                write_numbers(sel, rows[i], out);
+                write_numbers(sel, rows[i], memory, out);
                 write_handles(sel, rows[i], out);
                 stack_write(sel, s, (struct wrapper_frame){ rows[i]->node, rows[i]->level },
                             "        ", out);
@@ -153,7 +166,7 @@ void resources_write(const struct selection *sel, struct symbols *s, uint32_t li
         if (!count)
                 str_text(out,
                          "no resources: the program did not use SEEP_RESOURCE_ACQUIRE and was not "
-                         "recorded with --track-fds\n");
+                         "recorded with --track-fds or --track-gpu\n");
         for (uint32_t i = 0; i < count; i++) {
                 str_text(out, i ? "\n" : "");
                 write_type(sel, s, &types[i], limit, out);
@@ -166,11 +179,13 @@ bool resources_held(const struct profile *p, struct str *out)
         uint32_t told = 0, more = 0;
 
         for (uint32_t type = 0; type < p->type_count; type++) {
-                uint64_t count = 0;
+                uint64_t count = 0, amount = 0;
 
                 for (uint32_t i = 1; i < p->site_count; i++)
-                        if (p->sites[i].kind == LEDGER_KIND_TYPE_FIRST + type)
+                        if (p->sites[i].kind == LEDGER_KIND_TYPE_FIRST + type) {
                                 count += p->sites[i].live_blocks;
+                                amount += p->sites[i].live_bytes;
+                        }
                 if (!count || told == RESOURCES_TOLD) {
                         more += count != 0;
                         continue;
@@ -178,10 +193,61 @@ bool resources_held(const struct profile *p, struct str *out)
                 str_text(out, told++ ? ", " : "");
                 text_number(out, (int64_t)count);
                 str_format(out, " %s", profile_kind_name(p, LEDGER_KIND_TYPE_FIRST + type));
+                if (is_memory(p, LEDGER_KIND_TYPE_FIRST + type)) {
+                        str_text(out, " (");
+                        text_size(out, (int64_t)amount);
+                        str_char(out, ')');
+                }
         }
         if (more) {
                 str_text(out, ", ");
                 text_count(out, more, "more type");
         }
         return told != 0;
+}
+
+/* Slices have the sites that changed: what all of them held then is carried along. */
+static void most_over_time(const struct profile *p, const uint8_t *counts,
+                           struct resources_memory *out)
+{
+        uint64_t *held = heap_zero(p->site_count, sizeof *held), sum = 0;
+
+        for (uint32_t i = 0; i < p->slice_count; i++) {
+                const struct profile_slice *slice = &p->slices[i];
+
+                for (uint32_t k = 0; k < slice->change_count; k++) {
+                        const struct profile_change *c = &p->changes[slice->change_first + k];
+
+                        if (c->site >= p->site_count || !counts[c->site])
+                                continue;
+                        sum += c->live_bytes - held[c->site];
+                        held[c->site] = c->live_bytes;
+                }
+                if (sum > out->most_bytes) {
+                        out->most_bytes = sum;
+                        out->most_ms = slice->ms;
+                }
+        }
+        free(held);
+}
+
+bool resources_memory(const struct profile *p, struct resources_memory *out)
+{
+        uint8_t *counts = heap_zero(p->site_count, 1); /* by site */
+
+        *out = (struct resources_memory){ 0 };
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                const struct profile_site *site = &p->sites[i];
+
+                if (!LEDGER_KIND_IS_RESOURCE(site->kind) || !is_memory(p, site->kind) ||
+                    strcmp(profile_kind_name(p, site->kind), "gpu-host") == 0)
+                        continue;
+                counts[i] = 1;
+                out->live_bytes += site->live_bytes;
+                out->live_blocks += site->live_blocks;
+                out->allocs += site->allocs;
+        }
+        most_over_time(p, counts, out);
+        free(counts);
+        return out->allocs > 0;
 }

@@ -283,6 +283,26 @@ static void summary_quarantine(struct summary *m)
         str_char(m->out, '\n');
 }
 
+static void summary_gpu(struct summary *m)
+{
+        struct resources_memory gpu;
+
+        if (!resources_memory(m->p, &gpu))
+                return;
+        summary_size(m, "gpu memory", gpu.live_bytes);
+        str_text(m->out, "  in ");
+        text_count(m->out, (int64_t)gpu.live_blocks, "piece");
+        str_text(m->out, " at the end, ");
+        text_count(m->out, (int64_t)gpu.allocs, "call");
+        if (gpu.most_bytes > gpu.live_bytes) {
+                str_text(m->out, "; ");
+                text_size(m->out, (int64_t)gpu.most_bytes);
+                str_text(m->out, " at ");
+                text_time(m->out, gpu.most_ms);
+        }
+        str_char(m->out, '\n');
+}
+
 static void summary_numbers(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
@@ -296,6 +316,7 @@ static void summary_numbers(struct summary *m)
         summary_rss(m);
         summary_free(m, m->p->meta.warning_count > 1 ? 1 : 3);
         summary_quarantine(m);
+        summary_gpu(m);
 }
 
 static void summary_error(struct str *out, uint64_t count, const char *one, const char *many)

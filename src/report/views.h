@@ -156,6 +156,15 @@ void resources_write(const struct selection *sel, struct symbols *s, uint32_t li
  * resources. */
 bool resources_held(const struct profile *p, struct str *out);
 
+/* Memory of graphics processors (record --track-gpu), without the host's part: what was not
+ * released, and the most that there was at a moment of the recording. */
+struct resources_memory {
+        uint64_t live_bytes, live_blocks, allocs, most_bytes, most_ms;
+};
+
+/* false: none was recorded. */
+bool resources_memory(const struct profile *p, struct resources_memory *out);
+
 /* ---- a table of the threads that allocated ---- */
 
 struct threads_options {

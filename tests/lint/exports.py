@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The agent exports its hooks and nothing else but seep_ names and those that older tools answered to.  usage: exports.py LIBSEEP.SO"""
+"""The agent exports its hooks and nothing else but seep_ names and those that older tools answered to.  usage: exports.py LIBSEEP.SO [LIST...]"""
 import re
 import subprocess
 import sys
 
 from lint import SRC, Tap, text_of
 
-listed = set(re.findall(r'^X\(\w+,\s*"([^"]+)"', text_of(SRC / "agent" / "hooks.def"), flags=re.M))
+lists = [SRC / "agent" / name for name in ("hooks.def", *sys.argv[2:])]
+listed = {symbol for file in lists for symbol in re.findall(r'^X\(\w+,\s*"([^"]+)"', text_of(file), flags=re.M)}
 output = subprocess.run(["nm", "-D", "--defined-only", sys.argv[1]], check=True, capture_output=True, text=True).stdout
 exported = {line.split()[-1] for line in output.splitlines()}
 
