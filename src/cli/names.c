@@ -128,7 +128,8 @@ bool names_take(struct names *n, const char *command, const char *option, const 
         return true;
 }
 
-/* Modules with most of their functions unnamed, "libx.so (build id 3f2a...), ...". */
+/* Modules with most of their functions unnamed, "libx.so (build id 3f2a...), ...".  Where all
+ * answers are those of an earlier command, that one has said so. */
 static uint32_t list_nameless(const struct symbol_tally *tally, const struct profile *p,
                               struct str *out)
 {
@@ -138,7 +139,7 @@ static uint32_t list_nameless(const struct symbol_tally *tally, const struct pro
                 const struct profile_module *m = &p->modules[i];
 
                 if ((tally[i].asked - tally[i].named) * 2 <= tally[i].asked ||
-                    (m->flags & LEDGER_MODULE_ANONYMOUS))
+                    tally[i].cached == tally[i].asked || (m->flags & LEDGER_MODULE_ANONYMOUS))
                         continue;
                 if (++count > NAMES_HINT_MODULES)
                         continue;

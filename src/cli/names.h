@@ -42,8 +42,8 @@ void names_settle(struct names *n, bool quiet);
 bool names_take(struct names *n, const char *command, const char *option, const char *value,
                 int *status);
 
-/* When many functions that S was asked for have no name: say which files to find.
- * After the last question. */
+/* When many functions that S was asked for have no name: say which files to find, once as long as
+ * the cache of names remembers it.  After the last question. */
 void names_hint(struct symbols *s, const struct profile *p);
 
 #endif

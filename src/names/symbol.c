@@ -37,7 +37,8 @@ struct symbol_answer {
         const struct symbol_frame *frames;
         uint32_t module;
         uint16_t count;
-        uint16_t fresh; /* not from the cache: to be saved */
+        uint8_t fresh;  /* not from the cache: to be saved */
+        uint8_t cached; /* from the cache */
 };
 
 struct symbol_module {
@@ -377,6 +378,7 @@ static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, 
         } else {
                 m = symbols_cached_module(s, module);
                 count = symbols_from_cache(s, module, address, &frames);
+                answer.cached = count != 0;
                 if (!count) {
                         count = symbols_from_file(s, module, address, &frames);
                         answer.fresh = m->file.dwfl != NULL;
@@ -491,6 +493,7 @@ struct symbol_tally *symbols_tally(const struct symbols *s)
                 if (answer->module >= s->profile->module_count)
                         continue;
                 tally[answer->module].asked++;
+                tally[answer->module].cached += answer->cached;
                 if (symbol_name(&answer->frames[answer->count - 1]))
                         tally[answer->module].named++;
                 tally[answer->module].lined += answer->frames[0].line != 0;

@@ -59,9 +59,9 @@ const char *symbols_raw_name(struct symbols *s, uint32_t node);
 bool symbols_has_lines(struct symbols *s, uint32_t module);
 
 /* Of the addresses in one module that were asked for so far, how many have a function, and
- * how many of these a line. */
+ * how many of these a line; how many were known from an earlier command. */
 struct symbol_tally {
-        uint32_t asked, named, lined;
+        uint32_t asked, named, lined, cached;
 };
 
 /* One for each module of the profile; the caller's to free. */

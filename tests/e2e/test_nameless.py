@@ -88,3 +88,12 @@ def test_names_that_are_kept_stay_behind_those_that_are_found(nameless, compiler
         assert "first" in done.stdout and "+f_" not in done.stdout
     finally:
         shutil.move(moved, folder / "plain")
+
+
+def test_missing_names_are_told_once(nameless, tmp_path):
+    """The second command has its answers from the cache: the first one has said it."""
+    folder, _ = nameless
+    env = clean_environment({"XDG_CACHE_HOME": str(tmp_path)})
+    told = [subprocess.run([SEEP, "report", "--tree", folder / "1.seep"], capture_output=True, text=True, env=env, timeout=DEADLINE).stderr
+            for _ in range(3)]
+    assert "functions have no name, in plain (build id " in told[0] and told[1:] == ["", ""]
