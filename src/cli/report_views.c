@@ -205,7 +205,7 @@ static bool write_types(struct scene *c)
         struct types t;
         bool good = true;
 
-        types_make(&t, c->sel, c->s, &c->r->names.options);
+        types_make(&t, c->sel, c->s);
         if (c->r->json)
                 types_json(&t, c->out);
         else

@@ -35,7 +35,7 @@ static void put_all(struct sqlite_parts *m)
 {
         static void (*const steps[])(struct sqlite_parts *) = {
                 sqlite_put_meta,      sqlite_put_course, sqlite_put_stacks, sqlite_put_sites,
-                sqlite_put_functions, sqlite_put_heap,   sqlite_put_others,
+                sqlite_put_functions, sqlite_put_heap,   sqlite_put_types,  sqlite_put_others,
         };
 
         m->chosen = chosen_sites(m->sel);

@@ -108,6 +108,9 @@ uint32_t *sqlite_by_site(const struct select_part *heap, const struct select_par
 /* sqlite_functions.c: what functions did; when stacks are there. */
 void sqlite_put_functions(struct sqlite_parts *m);
 
+/* sqlite_types.c: of what type blocks are, and all blocks of a site. */
+void sqlite_put_types(struct sqlite_parts *m);
+
 /* sqlite_heap.c: what is alive, and what holds it; wrong releases; resources. */
 void sqlite_put_heap(struct sqlite_parts *m);
 void sqlite_put_others(struct sqlite_parts *m);

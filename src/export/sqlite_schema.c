@@ -43,6 +43,10 @@ const char sqlite_tables[] =
         " site INTEGER REFERENCES site, thread INTEGER REFERENCES thread, birth_ms INTEGER,"
         " class TEXT, head INTEGER REFERENCES block, is_new INTEGER, suppressed INTEGER,"
         " content BLOB);"
+        "CREATE TABLE site_type(site INTEGER PRIMARY KEY REFERENCES site, type TEXT,"
+        " known_by TEXT);"
+        "CREATE TABLE block_type(block INTEGER PRIMARY KEY REFERENCES block, type TEXT,"
+        " known_by TEXT);"
         "CREATE TABLE region(id INTEGER PRIMARY KEY, start INTEGER, stop INTEGER,"
         " site INTEGER REFERENCES site, thread INTEGER REFERENCES thread, birth_ms INTEGER,"
         " stack INTEGER);"
@@ -151,6 +155,15 @@ const char sqlite_views[] =
         "CREATE VIEW snapshot AS SELECT m.seq, m.label, m.ms, t.live_bytes, t.live_blocks,"
         " t.allocations, t.rss_bytes, m.slice FROM mark m LEFT JOIN timeline t ON t.slice = m.slice"
         " WHERE m.seq IS NOT NULL ORDER BY m.seq;"
+
+        "CREATE VIEW types AS SELECT t.type, count(*) AS blocks, sum(b.size) AS bytes,"
+        " count(DISTINCT b.site) AS sites FROM block b LEFT JOIN block_type t ON t.block = b.id"
+        " GROUP BY t.type ORDER BY bytes DESC, t.type;"
+
+        "CREATE VIEW types_peak AS SELECT t.type, sum(s.peak_blocks) AS blocks,"
+        " sum(s.peak_bytes) AS bytes, count(*) AS sites FROM site s"
+        " LEFT JOIN site_type t ON t.site = s.id WHERE s.heap AND s.peak_blocks > 0"
+        " GROUP BY t.type ORDER BY bytes DESC, t.type;"
 
         "CREATE VIEW holders AS SELECT h.owner, h.kind, count(*) AS blocks, sum(b.size) AS bytes"
         " FROM (SELECT DISTINCT hold.owner, root.kind, hold.to_block FROM hold"

@@ -523,6 +523,11 @@ static void symbols_save_module(struct symbols *s, uint32_t index)
         free(fresh);
 }
 
+const struct symbol_options *symbols_options(const struct symbols *s)
+{
+        return &s->search.options;
+}
+
 void symbols_free(struct symbols *s)
 {
         if (!s)

@@ -24,6 +24,9 @@ struct symbols; /* the resolver of one profile */
 struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options);
 void symbols_free(struct symbols *s);
 
+/* As symbols_new() was given them. */
+const struct symbol_options *symbols_options(const struct symbols *s);
+
 /* From now on S is about P, a later recording of the same process or one of another that has
  * the same modules, forked from it most likely; what was found so far is kept.  false: P does
  * not go on where the recording of S was (a module is another one, or variables were asked

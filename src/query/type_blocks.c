@@ -91,7 +91,9 @@ static struct type_known ask_site(struct type_blocks *t, struct type_lines *line
 
 static struct type_known ask_object(struct type_blocks *t, uint64_t block)
 {
-        uint64_t vtable = block < t->p->verdict_count ? t->p->verdicts[block].vtable : 0;
+        uint64_t vtable = t->p->verdicts && block < t->p->verdict_count
+                                  ? t->p->verdicts[block].vtable
+                                  : 0;
         struct type_known known = { .way = TYPES_VTABLE };
         const char *class = vtable ? variable_class(t->s, vtable, &known.type) : NULL;
         struct str name = { 0 };
@@ -258,9 +260,9 @@ static void ask_blocks(struct type_blocks *t)
 }
 
 void type_blocks_make(struct type_blocks *t, const struct profile *p, struct symbols *s,
-                      const struct symbol_options *options, const uint8_t *wanted)
+                      const uint8_t *wanted)
 {
-        struct type_lines lines = { .p = p, .s = s, .options = options };
+        struct type_lines lines = { .p = p, .s = s, .options = symbols_options(s) };
 
         *t = (struct type_blocks){ .p = p, .s = s };
         t->sites = heap_zero(p->site_count, sizeof *t->sites);
@@ -272,7 +274,7 @@ void type_blocks_make(struct type_blocks *t, const struct profile *p, struct sym
                                 t->sites[i] = ask_site(t, &lines, i);
                 }
         type_lines_free(&lines);
-        if (p->block_count)
+        if (p->blocks) /* they may be packed (profile/packed.h): there are too many then */
                 ask_blocks(t);
 }
 

@@ -45,7 +45,7 @@ struct type_blocks {
 
 /* WANTED by site: 1 where its type is asked for. */
 void type_blocks_make(struct type_blocks *t, const struct profile *p, struct symbols *s,
-                      const struct symbol_options *options, const uint8_t *wanted);
+                      const uint8_t *wanted);
 void type_blocks_free(struct type_blocks *t);
 
 #endif

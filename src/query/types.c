@@ -181,18 +181,17 @@ static void add_rows(struct types_list *l, const struct select_part *part)
         }
 }
 
-void types_make(struct types *t, const struct selection *sel, struct symbols *s,
-                const struct symbol_options *options)
+void types_make(struct types *t, const struct selection *sel, struct symbols *s)
 {
         struct types_list l = { .t = t };
         uint8_t *wanted = select_sites(sel, &sel->heap), *older = select_sites(sel, &sel->older);
 
         *t = (struct types){ .sel = sel };
-        t->blocks = sel->profile->block_count && sel->cost == SELECT_LIVE &&
+        t->blocks = sel->profile->blocks && sel->cost == SELECT_LIVE &&
                     sel->moment == SELECT_OF_RUN;
         for (uint32_t i = 0; i < sel->profile->site_count; i++)
                 wanted[i] |= older[i];
-        type_blocks_make(&l.found, sel->profile, s, options, wanted);
+        type_blocks_make(&l.found, sel->profile, s, wanted);
         if (t->blocks)
                 add_blocks(&l, wanted);
         else

@@ -73,8 +73,7 @@ struct types {
 };
 
 /* SEL must be of single sites (each_site).  T is the caller's to types_free(). */
-void types_make(struct types *t, const struct selection *sel, struct symbols *s,
-                const struct symbol_options *options);
+void types_make(struct types *t, const struct selection *sel, struct symbols *s);
 void types_free(struct types *t);
 
 const char *types_way_word(enum types_way way);

@@ -81,6 +81,16 @@ fn main() {
 """
 
 
+def test_sql(recorder, compiler):
+    recording = recorder.record(compiler.build("types.c", flags=("-g", "-fno-builtin")))
+    file = recording.folder / "out.seep"
+    for view, moment in (("types", "end"), ("types_peak", "peak")):
+        done = subprocess.run([SEEP, "sql", "--json", file, f"SELECT * FROM {view}"], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+        assert done.returncode == 0, done.stderr
+        found = {r["type"] or "unknown": (r["bytes"], r["blocks"]) for r in json.loads(done.stdout)}
+        assert found == {k: v for k, v in told_by(recording, moment).items() if v[0]}
+
+
 @pytest.mark.parametrize("level", ["0", "2"])
 def test_rust(recorder, need, tmp_path, level):
     need("rustc")

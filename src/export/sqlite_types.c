@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* sqlite_types.c -- of what type blocks are, and all blocks of a site, as rows. */
+#include "export/sqlite_parts.h"
+#include "query/type_blocks.h"
+
+static void put_type(struct sqlite_parts *m, const struct type_blocks *t, uint64_t id,
+                     const struct type_known *known)
+{
+        if (!known->name)
+                return;
+        rows_number(&m->rows, id);
+        rows_text(&m->rows, t->names[known->name - 1]);
+        rows_text(&m->rows, types_way_word((enum types_way)known->way));
+        rows_next(&m->rows);
+}
+
+void sqlite_put_types(struct sqlite_parts *m)
+{
+        struct type_blocks t;
+
+        if (!rows_wanted(&m->rows, "site_type") && !rows_wanted(&m->rows, "block_type"))
+                return;
+        type_blocks_make(&t, m->p, m->symbols, m->chosen);
+        if (rows_begin(&m->rows, "site_type")) {
+                for (uint32_t i = 1; i < m->p->site_count; i++)
+                        if (m->chosen[i] && m->sel->leaders[i] == i)
+                                put_type(m, &t, i, &t.sites[i]);
+                rows_end(&m->rows);
+        }
+        if (rows_begin(&m->rows, "block_type")) {
+                for (uint64_t i = 0; t.blocks && i < m->p->block_count; i++)
+                        if (m->p->blocks[i].site < m->p->site_count &&
+                            m->chosen[m->p->blocks[i].site])
+                                put_type(m, &t, i + 1, &t.blocks[i]);
+                rows_end(&m->rows);
+        }
+        type_blocks_free(&t);
+}
