@@ -133,7 +133,7 @@ static bool write_timeline(struct scene *c)
                                             .columns = c->columns,
                                             .color = c->color };
 
-        timeline_write(c->sel, &options, c->out);
+        timeline_write(c->sel, c->s, &options, c->out);
         return true;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "report/rises.h"
 #include "words/text.h"
 
 enum {
@@ -355,8 +356,27 @@ static bool timeline_start(struct timeline *t)
         return true;
 }
 
-void timeline_write(const struct selection *sel, const struct timeline_options *options,
-                    struct str *out)
+/* The rises of the part that is shown, with names. */
+static void timeline_rises(const struct timeline *t, const struct selection *sel,
+                           struct symbols *s, const struct curve *heap)
+{
+        uint32_t count = t->p->slice_count, first = 0, last = count;
+        uint64_t *ms = heap_zero(count, sizeof *ms);
+
+        for (uint32_t i = 0; i < count; i++)
+                ms[i] = t->p->slices[i].ms;
+        while (first < count && ms[first] < t->from_ms)
+                first++;
+        while (last > first && ms[last - 1] > t->to_ms)
+                last--;
+        if (last > first && t->p->change_count)
+                rises_write(sel, s, &(struct rises_curve){ heap->values, ms, first, last - 1 },
+                            t->width + TIMELINE_AXIS, t->out);
+        free(ms);
+}
+
+void timeline_write(const struct selection *sel, struct symbols *s,
+                    const struct timeline_options *options, struct str *out)
 {
         struct timeline t = { .p = sel->profile, .options = options, .out = out };
         struct curve heap = { 0 }, rss = { 0 };
@@ -378,6 +398,7 @@ void timeline_write(const struct selection *sel, const struct timeline_options *
                 str_char(out, '\n');
                 plot_draw(&t, &rss, "RSS", TIMELINE_RSS_ROWS);
         }
+        timeline_rises(&t, sel, s, &heap);
         marks_list(&t, &heap);
         free(heap.values);
         free(rss.values);

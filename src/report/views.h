@@ -140,9 +140,10 @@ struct timeline_options {
         int color;
 };
 
-/* Append the plot of the heap of SEL's stacks, that of RSS, and the list of tags and snapshots. */
-void timeline_write(const struct selection *sel, const struct timeline_options *options,
-                    struct str *out);
+/* Append the plot of the heap of SEL's stacks, that of RSS, the largest rises with the places that
+ * they are made of, and the list of tags and snapshots. */
+void timeline_write(const struct selection *sel, struct symbols *s,
+                    const struct timeline_options *options, struct str *out);
 
 /* ---- things with a handle that the program acquired and released: file
  * descriptors, textures, locks ---- */

@@ -25,6 +25,7 @@ static const struct {
         { '>', KEYS_DO_SORT, KEYS_ALWAYS },
         { '?', KEYS_DO_HELP, KEYS_ALWAYS },
         { 'Q', KEYS_DO_QUIT, KEYS_ALWAYS },
+        { KEYS_ESCAPE, KEYS_DO_CANCEL, KEYS_LIVE },
         { '=', KEYS_DO_FASTER, KEYS_REPLAY },
         { '-', KEYS_DO_SLOWER, KEYS_REPLAY },
         { KEYS_RIGHT, KEYS_DO_FORTH, KEYS_REPLAY },

@@ -56,7 +56,7 @@ enum { KEYS_LIVE = 1, KEYS_REPLAY = 2, KEYS_ALWAYS = 3 };
         X(PAUSE, 'p', "p", "pause", "freeze the display (not the program)", KEYS_LIVE)             \
         X(MOVE, KEYS_UP, "Up Down", "", "choose a line (also PgUp, PgDn, Home, End)", KEYS_ALWAYS) \
         X(HELP, 'h', "h ?", "help", "this list", KEYS_ALWAYS)                                      \
-        X(QUIT, 'q', "q", "quit", "leave", KEYS_ALWAYS)
+        X(QUIT, 'q', "q", "quit", "leave; a search is cancelled first (also Escape)", KEYS_ALWAYS)
 
 enum keys_action {
         KEYS_NOTHING,
@@ -69,6 +69,7 @@ enum keys_action {
         KEYS_DO_FORTH,
         KEYS_DO_MARK_BACK,
         KEYS_DO_END,
+        KEYS_DO_CANCEL, /* the search that is under way */
         KEYS_DO_TYPED_FILTER, /* state.typed is a new filter ... */
         KEYS_DO_TYPED_THREAD  /* ... or thread */
 };

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -35,13 +37,24 @@ static void ask_question(struct question *e)
         e->cost_ns = clock_now_ns() - start;
 }
 
+static void forget(struct question *e)
+{
+        profile_free(&e->profile);
+        close(e->done[0]);
+        close(e->done[1]);
+        free(e);
+}
+
 static void *run(void *question)
 {
         struct question *e = question;
         char byte = 0;
 
         ask_question(e);
-        io_write(e->done[1], &byte, 1);
+        if (atomic_exchange(&e->fate, QUESTION_ANSWERED) == QUESTION_ABANDONED)
+                forget(e);
+        else
+                io_write(e->done[1], &byte, 1);
         return NULL;
 }
 
@@ -52,12 +65,15 @@ void question_start(struct question *e, enum question_kind kind, uint32_t flags)
 
         e->kind = kind;
         e->flags = flags;
+        e->profile = (struct profile){ 0 }; /* that of the last answer is the caller's */
+        atomic_store(&e->fate, QUESTION_ASKED);
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         if (pthread_create(&e->thread, NULL, run, e) != 0) {
                 e->good = err_set(&e->err, ERR_EXIT_FINDINGS, "cannot create a thread");
                 io_write(e->done[1], "", 1);
                 e->thread = pthread_self();
+                atomic_store(&e->fate, QUESTION_ANSWERED);
         }
         pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -73,6 +89,19 @@ void question_finish(struct question *e)
 
         if (read(e->done[0], &byte, 1) == 1 && !pthread_equal(e->thread, pthread_self()))
                 pthread_join(e->thread, NULL);
+}
+
+void question_abandon(struct question *e)
+{
+        pthread_t thread = e->thread; /* which may free E from now on */
+
+        if (atomic_exchange(&e->fate, QUESTION_ABANDONED) != QUESTION_ANSWERED) {
+                pthread_detach(thread);
+                return;
+        }
+        if (!pthread_equal(thread, pthread_self()))
+                pthread_join(thread, NULL);
+        forget(e);
 }
 
 void question_now(struct question *e, enum question_kind kind, uint32_t flags)

@@ -19,6 +19,8 @@
 enum question_kind { QUESTION_NONE, QUESTION_LOOK, QUESTION_LEAKS, QUESTION_WHY,
                      QUESTION_SNAPSHOT };
 
+enum question_fate { QUESTION_ASKED, QUESTION_ABANDONED, QUESTION_ANSWERED };
+
 struct question {
         enum question_kind kind; /* of the question that is under way, or answered */
         uint32_t pid, flags;
@@ -30,6 +32,7 @@ struct question {
         uint64_t cost_ns;
         pthread_t thread;
         int done[2]; /* a pipe: readable when there is an answer */
+        _Atomic int fate; /* enum question_fate: who of both sides frees it */
 };
 
 bool question_open(struct question *e, uint32_t pid, struct err *err);
@@ -41,6 +44,9 @@ void question_start(struct question *e, enum question_kind kind, uint32_t flags)
  * QUESTION_NONE when it was taken. */
 int question_fd(const struct question *e);
 void question_finish(struct question *e);
+
+/* Nobody wants the answer any more: E, which is on the heap, is freed now or when it has come. */
+void question_abandon(struct question *e);
 
 /* Ask and wait. */
 void question_now(struct question *e, enum question_kind kind, uint32_t flags);

@@ -190,6 +190,31 @@ static void search(struct top_view *v, enum question_kind kind)
                 show_search(v, kind, v->top.o->recording);
 }
 
+/* What was searched for is not wanted any more; false: nothing is. */
+static bool cancel_search(struct top_view *v)
+{
+        enum question_kind kind = v->wanted != QUESTION_NONE ? v->wanted : v->question->kind;
+        struct question *next;
+        struct err e = { 0 };
+
+        if (kind != QUESTION_LEAKS && kind != QUESTION_WHY)
+                return false;
+        if (v->wanted == QUESTION_NONE) {
+                next = heap_zero(1, sizeof *next);
+                if (!question_open(next, v->top.o->pid, &e)) {
+                        free(next);
+                        say(v, e.text);
+                        return true;
+                }
+                question_abandon(v->question);
+                v->question = next;
+        }
+        v->wanted = QUESTION_NONE;
+        v->next_look_ns = 0;
+        say(v, "the search is cancelled");
+        return true;
+}
+
 /* ---- time of a replay ---- */
 
 static void go(struct top_view *v, uint32_t at)
@@ -396,8 +421,11 @@ static void act(struct top_view *v, enum keys_action action)
         case KEYS_DO_HELP:
                 show_help(v);
                 break;
+        case KEYS_DO_CANCEL:
+                cancel_search(v);
+                break;
         case KEYS_DO_QUIT:
-                v->left = true;
+                v->left = !cancel_search(v);
                 break;
         default:
                 move_in_time(v, action);

@@ -364,6 +364,12 @@ def test_keys_work_while_whoever_records_is_silent(steps, recorder, terminal):
             t.press("s")
             t.shows("▼±")
             t.press("q")
+            t.shows("the search is cancelled")
+            t.press("l")
+            t.shows("searching the memory")
+            t.press("Escape")
+            t.shows("the search is cancelled")
+            t.press("q")
             t.shows("status=0")
         finally:
             program.signal(signal.SIGCONT)

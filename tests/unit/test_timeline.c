@@ -2,6 +2,7 @@
 #include "tap.h"
 
 #include "forge.h"
+#include "report/rises.h"
 #include "report/views.h"
 
 enum { SLICES = 11, STEP_MS = 1000 };
@@ -41,7 +42,7 @@ static char *drawn(const struct profile *p, const char *include, struct timeline
 
         is_true(!include || filter_add(&f, FILTER_INCLUDE, include, &e));
         is_true(select_make(&sel, p, s, &request, &e));
-        timeline_write(&sel, &options, &out);
+        timeline_write(&sel, s, &options, &out);
         select_free(&sel);
         filter_free(&f);
         symbols_free(s);
@@ -86,6 +87,53 @@ TEST(the_peak_is_the_exact_one_and_marked)
         is_equal(column_of(text, 1, 'P'), column_of(text, 2, '#'));
         is_equal(column_of(text, 1, 'P'), 12 + 67 / 2);
         fits(text, 80);
+        free(text);
+        profile_free(&p);
+}
+
+/* The largest rises of VALUES, one each 10 ms, as FROM TO MORE. */
+static void rises_are(const uint64_t *values, uint32_t count, const int64_t (*expected)[3], uint32_t expected_count)
+{
+        uint64_t ms[32];
+        struct rise found[RISES_MOST];
+
+        for (uint32_t i = 0; i < count; i++)
+                ms[i] = 10 * i;
+        is_equal(rises_find(&(struct rises_curve){ values, ms, 0, count - 1 }, found), expected_count);
+        for (uint32_t i = 0; i < expected_count; i++) {
+                is_equal(found[i].from, expected[i][0]);
+                is_equal(found[i].to, expected[i][1]);
+                is_equal((int64_t)found[i].more, expected[i][2]);
+        }
+}
+
+TEST(a_rise_goes_from_a_minimum_to_the_maximum_behind_it)
+{
+        rises_are((uint64_t[]){ 0, 40, 100, 60, 20, 50, 90, 10 }, 8, (int64_t[][3]){ { -1, 2, 100 }, { 4, 6, 70 } }, 2);
+        rises_are((uint64_t[]){ 0, 30, 28, 60, 58, 100 }, 6, (int64_t[][3]){ { -1, 5, 100 } }, 1);
+        rises_are((uint64_t[]){ 10, 0, 20, 0, 30, 0, 40, 0 }, 8, (int64_t[][3]){ { 5, 6, 40 }, { 3, 4, 30 }, { 1, 2, 20 } }, 3);
+        rises_are((uint64_t[]){ 0, 0, 0 }, 3, NULL, 0);
+}
+
+TEST(a_level_stretch_parts_two_rises)
+{
+        const uint64_t values[] = { 0, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 80, 110 };
+
+        rises_are(values, 14, (int64_t[][3]){ { 10, 13, 60 }, { -1, 1, 50 } }, 2);
+}
+
+TEST(the_largest_rise_has_the_name_of_what_grew)
+{
+        struct profile p;
+        char *text;
+
+        forge_course(&p);
+        text = drawn(&p, NULL, (struct timeline_options){ .whole = true, .to_ms = UINT64_MAX });
+        has_text(text, "\nlargest rise:\n    +9.8 KiB  0 ms to 10.0 s      +4.9 KiB parse");
+        fits(text, 80);
+        free(text);
+        text = drawn(&p, NULL, (struct timeline_options){ .whole = true, .from_ms = 2000, .to_ms = 6000 });
+        has_text(text, "\nlargest rise:\n    +3.9 KiB  2.0 s to 6.0 s      +2.0 KiB parse");
         free(text);
         profile_free(&p);
 }
@@ -171,5 +219,6 @@ TEST(without_slices_the_reason_is_told)
         profile_free(&p);
 }
 
-TAP_MAIN(the_peak_is_the_exact_one_and_marked, time_runs_from_left_to_right, chosen_stacks_have_their_own_curve,
+TAP_MAIN(the_peak_is_the_exact_one_and_marked, a_rise_goes_from_a_minimum_to_the_maximum_behind_it,
+         a_level_stretch_parts_two_rises, the_largest_rise_has_the_name_of_what_grew, time_runs_from_left_to_right, chosen_stacks_have_their_own_curve,
          marks_stand_below_their_moment_and_in_a_list, a_part_of_the_time_can_be_shown, without_slices_the_reason_is_told)

@@ -26,7 +26,7 @@ static void look_further(const struct selection *sel, struct symbols *s, struct 
         for (int whole = 0; whole < 2; whole++) {
                 struct timeline_options options = { whole, whole ? 0 : 700000, whole ? UINT64_MAX : 900000, whole ? 0 : 33, 0 };
 
-                timeline_write(sel, &options, out);
+                timeline_write(sel, s, &options, out);
                 histogram_sizes(sel, &(struct histogram_options){ .whole = whole }, out);
                 histogram_lifetimes(sel, &(struct histogram_options){ .whole = whole, .columns = 20 }, out);
         }

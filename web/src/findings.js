@@ -21,7 +21,7 @@ export function callerOf(recording, site) {
 
 // ---- owners ----
 
-const BARS = 12;
+const TILES = 40;
 
 /** Rows that are no owner: what several keep together, what nobody keeps, ... */
 const SUMS = {
@@ -39,20 +39,28 @@ export function ownerRows(recording) {
   return { rows: rows.filter((i) => !isSum(i)), sums: rows.filter(isSum), whole: rows.reduce((sum, i) => sum + owners.retained_bytes[i], 0) };
 }
 
-/** The largest as bars, and all the rest, so that the bars add up to the whole. */
-export function ownerBars(recording) {
+/** The largest, all the smaller ones together, and what is no owner, largest first, so that they add up to the whole; row: of "owners", or -1. */
+export function ownerTiles(recording) {
   const { owners } = recording,
     { rows, sums, whole } = ownerRows(recording);
-  const bar = (i) => ({
+  const tile = (i) => ({
     name: recording.text(owners.name[i]) || '(no name)',
-    about: SUMS[recording.text(owners.kind[i])] ?? recording.text(owners.kind[i]),
+    kind: recording.text(owners.kind[i]),
+    about: SUMS[recording.text(owners.kind[i])] ?? [recording.text(owners.kind[i]), recording.text(owners.where[i])].filter(Boolean).join(', '),
     bytes: owners.retained_bytes[i],
+    row: i,
   });
-  const small = rows.slice(BARS),
-    bars = rows.slice(0, BARS).map(bar);
+  const small = rows.slice(TILES),
+    tiles = [...rows.slice(0, TILES), ...sums].map(tile);
   if (small.length)
-    bars.push({ name: count(small.length, 'more owner'), about: 'together', bytes: small.reduce((sum, i) => sum + owners.retained_bytes[i], 0) });
-  return { bars: [...bars, ...sums.map(bar)], whole };
+    tiles.push({
+      name: count(small.length, 'more owner'),
+      kind: 'others',
+      about: 'together',
+      bytes: small.reduce((sum, i) => sum + owners.retained_bytes[i], 0),
+      row: -1,
+    });
+  return { tiles: tiles.sort((a, b) => b.bytes - a.bytes), whole };
 }
 
 // ---- temporaries ----

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the pages leaks, sizes, temporaries and source work out before they draw.
+import { squares } from '../src/treemap.js';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { advice, innerNames } from '../src/advice.js';
@@ -11,7 +12,7 @@ import {
   mappingClasses,
   mappingVerdict,
   seepResident,
-  ownerBars,
+  ownerTiles,
   temporaryKinds,
   temporaryRows,
   temporaryVerdict,
@@ -422,18 +423,30 @@ const owners = (rows, texts) =>
     changes: { count: 0 },
   });
 
-test('bars of owners add up to all, small owners are summed, and what is no owner comes last', () => {
-  const rows = Array.from({ length: 15 }, (_, i) => ({ name: 0, kind: 1, retained_bytes: 100 - i, retained_blocks: 1 }));
-  const { bars, whole } = ownerBars(
+test('tiles of owners add up to all, largest first, and small owners are summed', () => {
+  const rows = Array.from({ length: 43 }, (_, i) => ({ name: 0, kind: 1, retained_bytes: 100 - i, retained_blocks: 1 }));
+  const { tiles, whole } = ownerTiles(
     owners([{ name: 2, kind: 3, retained_bytes: 500, retained_blocks: 9 }, ...rows], ['table', 'global', 'lost: kept by nothing', 'lost']),
   );
-  assert.equal(bars.length, 14);
+  assert.equal(tiles.length, 42);
   assert.equal(
-    bars.reduce((sum, bar) => sum + bar.bytes, 0),
+    tiles.reduce((sum, tile) => sum + tile.bytes, 0),
     whole,
   );
-  assert.deepEqual(bars[12], { name: '3 more owners', about: 'together', bytes: 88 + 87 + 86 });
-  assert.equal(bars[13].name, 'lost: kept by nothing');
+  assert.deepEqual([tiles[0].name, tiles[0].kind, tiles[0].bytes], ['lost: kept by nothing', 'lost', 500]);
+  const small = tiles.find((tile) => tile.row < 0);
+  assert.deepEqual([small.name, small.bytes], ['3 more owners', 60 + 59 + 58]);
+});
+
+test('the rectangles of a treemap have the areas of their values and fill the box', () => {
+  const values = [600, 300, 250, 100, 40, 8, 2],
+    places = squares(values, 130, 100);
+  places.forEach((one, i) => assert.ok(Math.abs(one.width * one.height - (values[i] / 1300) * 13000) < 1e-6, String(i)));
+  for (const one of places) assert.ok(one.x >= -1e-9 && one.y >= -1e-9 && one.x + one.width <= 130 + 1e-9 && one.y + one.height <= 100 + 1e-9);
+  const overlap = (a, b) =>
+    Math.max(0, Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x)) * Math.max(0, Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y));
+  places.forEach((a, i) => places.slice(i + 1).forEach((b) => assert.ok(overlap(a, b) < 1e-6)));
+  assert.ok(places.every((one) => Math.max(one.width / one.height, one.height / one.width) < 4));
 });
 
 const mapped = (rows) =>

@@ -2,44 +2,31 @@
 // owners.js -- the page of who holds the memory: what would be freed if a variable, a thread's stack, a mapping let go.
 import { meter } from '../charts.js';
 import { h } from '../dom.js';
-import { ownerBars, ownerRows } from '../findings.js';
+import { ownerRows, ownerTiles } from '../findings.js';
 import { bytes, number, share } from '../format.js';
-import { command, drawnPage, emptyState, fileArgument, keptTable, lead } from '../parts.js';
+import { command, drawnPage, emptyState, fileArgument, keptTable, lead, section } from '../parts.js';
+import { treemap } from '../treemap.js';
 
-function picture(recording) {
-  const { bars, whole } = ownerBars(recording),
-    most = Math.max(...bars.map((bar) => bar.bytes), 1);
-  return h(
-    'table',
-    { class: 'long-bars' },
-    h('caption', null, `${bytes(whole)} by owner`),
-    h(
-      'thead',
-      { class: 'unseen' },
-      h(
-        'tr',
-        null,
-        ['Owner', 'Retained', 'Share'].map((label) => h('th', { scope: 'col' }, label)),
-      ),
-    ),
-    h(
-      'tbody',
-      null,
-      bars.map((bar) =>
-        h(
-          'tr',
-          null,
-          h('th', { scope: 'row' }, h('code', null, bar.name), ' ', h('span', { class: 'place' }, bar.about)),
-          h(
-            'td',
-            { class: 'long' },
-            h('span', { class: 'long-fill', 'aria-hidden': 'true', style: { width: `${(100 * bar.bytes) / most}%` } }),
-            h('span', null, bytes(bar.bytes)),
-          ),
-          h('td', { class: 'num' }, share(bar.bytes, whole)),
-        ),
-      ),
-    ),
+/** Colours by kind of owner; what is no owner has none. */
+const KIND_COLOURS = { global: 1, static: 7, 'thread-local': 5, stack: 2, thread: 3, mapping: 8, lost: 4 };
+
+function picture({ recording, state }) {
+  const { tiles, whole } = ownerTiles(recording),
+    chosen = state.get('owner');
+  return section(
+    `${bytes(whole)} by owner`,
+    treemap({
+      label: 'Owners by what they retain; the table below has the same in rows',
+      tiles: tiles.map((tile) => ({
+        ...tile,
+        text: `${bytes(tile.bytes)}, ${share(tile.bytes, whole)}`,
+        value: tile.bytes,
+        group: KIND_COLOURS[tile.kind] ?? 0,
+        chosen: tile.row >= 0 && String(tile.row) === chosen,
+      })),
+      onopen: (tile) =>
+        tile.kind === 'lost' ? state.set({ page: 'leaks' }) : state.set({ owner: tile.row < 0 || String(tile.row) === chosen ? '' : tile.row }),
+    }),
   );
 }
 
@@ -52,6 +39,8 @@ function list({ recording, state }) {
     rows,
     height: rows.length > 20 ? 'min(60vh, 560px)' : null,
     sort: { id: 'retained', descending: true },
+    onopen: (i) => state.set({ owner: String(i) === state.get('owner') ? '' : i }),
+    selected: (i) => String(i) === state.get('owner'),
     columns: [
       { id: 'name', label: 'Owner', value: text('name'), cell: (i) => h('code', null, text('name')(i) || '(no name)') },
       {
@@ -131,8 +120,8 @@ function draw(context, keep) {
   return [
     sentence,
     h('p', null, `As the search (${leaks.when || 'at exit'}) saw it. Filters and moments do not change this page: it knows blocks, not stacks.`),
-    picture(recording),
-    h('section', null, h('h2', null, 'All owners'), keep(list(context)).element),
+    picture(context),
+    section('All owners', keep(list(context)).element),
     h(
       'p',
       null,
