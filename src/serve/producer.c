@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "serve/inquiry.h"
 
 /* In front of an answer. */
 struct producer_head {
@@ -32,13 +33,24 @@ static bool is_order(const char *order, const char *word, struct request_text *q
 static bool fulfil(struct served *x, const char *order, struct producer_head *head, struct str *out,
                    struct err *e)
 {
+        static const struct {
+                const char *word;
+                enum reply_type type;
+                bool (*make)(struct served *, struct request_text, struct str *, struct err *);
+        } orders[] = { { "data", REPLY_DATA, served_data },
+                       { "source", REPLY_JSON, served_source },
+                       { "search", REPLY_DATA, inquiry_search },
+                       { "snapshot", REPLY_JSON, inquiry_snapshot },
+                       { "sql", REPLY_JSON, inquiry_sql },
+                       { "why", REPLY_JSON, inquiry_why } };
         struct request_text query;
 
-        head->type = REPLY_JSON;
-        if (is_order(order, "source", &query))
-                return served_source(x, query, out, e);
-        head->type = REPLY_DATA;
-        return is_order(order, "data", &query) && served_data(x, query, out, e);
+        for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+                if (is_order(order, orders[i].word, &query)) {
+                        head->type = orders[i].type;
+                        return orders[i].make(x, query, out, e);
+                }
+        return err_set(e, ERR_EXIT_USAGE, "no such page");
 }
 
 static struct reply_body *answer(struct served *x, const char *order, struct producer_head *head)

@@ -26,8 +26,8 @@ struct producer {
 void producer_init(struct producer *d, struct served *x);
 void producer_close(struct producer *d);
 
-/* ORDER is "data?QUERY" or "source?QUERY".  Only when there is no other.  false:
- * there can be no process now. */
+/* ORDER is "data?QUERY", "source?QUERY", or an inquiry: "search?", "sql?QUERY" ...  Only when
+ * there is no other.  false: there can be no process now. */
 bool producer_start(struct producer *d, const char *order);
 
 /* What has come of the answer, when the descriptor is readable.  NULL: more will come.  LIVE:

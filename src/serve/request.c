@@ -74,6 +74,7 @@ static bool parse_first(struct request *r, struct request_text line)
                 return false;
         r->method = request_is(&method, "GET")    ? REQUEST_GET
                     : request_is(&method, "HEAD") ? REQUEST_HEAD
+                    : request_is(&method, "POST") ? REQUEST_POST
                                                   : REQUEST_OTHER;
         r->close = request_is(&line, "HTTP/1.0");
         if (split(&target, '?', &r->path))
@@ -130,8 +131,11 @@ static bool parse_header(struct request *r, struct request_text line)
                 return keep(&r->if_none_match, &line);
         if (is_named(&name, "Connection"))
                 r->close = r->close || has_word(line, "close");
-        if (is_named(&name, "Content-Length") && !request_is(&line, "0"))
+        if (is_named(&name, "Content-Length") && !request_is(&line, "0")) {
                 r->close = true; /* a body: it is not read, so nothing behind it can be */
+                if (r->method == REQUEST_POST)
+                        r->method = REQUEST_OTHER;
+        }
         return !is_named(&name, "Transfer-Encoding");
 }
 

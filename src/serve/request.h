@@ -24,7 +24,8 @@ struct request_text {
         size_t length;
 };
 
-enum request_method { REQUEST_GET, REQUEST_HEAD, REQUEST_OTHER };
+/* POST: without a body; with one it is another. */
+enum request_method { REQUEST_GET, REQUEST_HEAD, REQUEST_POST, REQUEST_OTHER };
 
 struct request {
         enum request_method method;

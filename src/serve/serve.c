@@ -160,26 +160,53 @@ static bool is_own_name(const struct serve *s, const struct request_text *host)
         return false;
 }
 
-static void answer_or_wait(struct serve *s, struct client *c, const struct request *r,
-                           const char *what)
+/* Below the token: what changes nothing, and may be told again; and what is done each time. */
+static const char *const questions[] = { "data", "source", "sql", "why", NULL };
+static const char *const deeds[] = { "search", "snapshot", NULL };
+
+/* The one of WORDS that TEXT is; NULL: none. */
+static const char *word_of(const struct request_text *text, const char *const *words)
+{
+        while (*words && !request_is(text, *words))
+                words++;
+        return *words;
+}
+
+/* For the producer; to be freed. */
+static char *order_of(const struct request *r, const char *what)
 {
         struct str order = { 0 };
-        struct reply_body *body;
 
         str_format(&order, "%s?", what);
         str_bytes(&order, r->query.at ? r->query.at : "", r->query.length);
-        body = recent_find(&s->recent, str_get(&order), clock_now_ns());
+        return order.data;
+}
+
+static void answer_or_wait(struct serve *s, struct client *c, const struct request *r,
+                           const char *what)
+{
+        char *order = order_of(r, what);
+        struct reply_body *body = recent_find(&s->recent, order, clock_now_ns());
+
         if (!body) {
-                client_wait(c, order.data);
+                client_wait(c, order);
                 return;
         }
         client_answer(c, body);
-        str_free(&order);
+        free(order);
+}
+
+static bool is_deed(const char *order)
+{
+        struct request_text word = { order, strcspn(order, "?") };
+
+        return word_of(&word, deeds) != NULL;
 }
 
 static void answer(struct serve *s, struct client *c, const struct request *r)
 {
         struct request_text below;
+        const char *word;
 
         if (!is_own_name(s, &r->host) || !knows_token(s, &r->path)) {
                 answer_error(c, REPLY_FORBIDDEN, "access denied");
@@ -187,14 +214,14 @@ static void answer(struct serve *s, struct client *c, const struct request *r)
         }
         below = (struct request_text){ r->path.at + strlen(s->token) + 2,
                                        r->path.length - strlen(s->token) - 2 };
-        if (r->method == REQUEST_OTHER)
+        if (r->method == REQUEST_POST && (word = word_of(&below, deeds)))
+                client_wait(c, order_of(r, word));
+        else if (r->method == REQUEST_OTHER || r->method == REQUEST_POST)
                 answer_error(c, REPLY_METHOD, "only GET and HEAD");
         else if (below.length == 0)
                 client_answer(c, page(s));
-        else if (request_is(&below, "data"))
-                answer_or_wait(s, c, r, "data");
-        else if (request_is(&below, "source"))
-                answer_or_wait(s, c, r, "source");
+        else if ((word = word_of(&below, questions)))
+                answer_or_wait(s, c, r, word);
         else
                 answer_error(c, REPLY_UNKNOWN, "no such page");
 }
@@ -240,8 +267,9 @@ static void take_work(struct serve *s)
         if (body && body->status == REPLY_OK) {
                 if (!live)
                         recent_end(&s->recent);
-                recent_put(&s->recent, order, body,
-                           live ? now_ns + SERVED_EVERY_MS * 1000000ull : UINT64_MAX);
+                if (!is_deed(order))
+                        recent_put(&s->recent, order, body,
+                                   live ? now_ns + SERVED_EVERY_MS * 1000000ull : UINT64_MAX);
                 if (strcmp(order, SERVE_DATA) == 0)
                         note_data(s, body);
         }

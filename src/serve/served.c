@@ -19,6 +19,15 @@
 
 /* ---- a running process ---- */
 
+void served_take(struct served *x, struct profile *now)
+{
+        latest_take(&x->latest, now, x->request->names);
+        x->recording = (struct page_recording){ .profile = x->latest.profile,
+                                                .symbols = x->latest.symbols };
+        x->failures = 0;
+        x->looked_ns = clock_now_ns();
+}
+
 static bool look(struct served *x, struct err *e)
 {
         struct profile *now = heap_zero(1, sizeof *now);
@@ -28,10 +37,7 @@ static bool look(struct served *x, struct err *e)
                 free(now);
                 return false;
         }
-        latest_take(&x->latest, now, x->request->names);
-        x->recording = (struct page_recording){ .profile = x->latest.profile,
-                                                .symbols = x->latest.symbols };
-        x->failures = 0;
+        served_take(x, now);
         return true;
 }
 
@@ -116,10 +122,9 @@ static bool take_parameter(void *into, const char *name, const char *value, stru
                        "exclude, module, thread", name);
 }
 
-/* Every parameter of QUERY to TAKE, with INTO. */
-static bool take_all(struct request_text query,
-                     bool (*take)(void *, const char *, const char *, struct err *), void *into,
-                     struct err *e)
+bool served_parameters(struct request_text query,
+                       bool (*take)(void *, const char *, const char *, struct err *), void *into,
+                       struct err *e)
 {
         struct str name = { 0 }, value = { 0 };
         bool good = true;
@@ -165,7 +170,7 @@ static bool make_data(struct served *x, struct served_view *v, struct str *out, 
 bool served_data(struct served *x, struct request_text query, struct str *out, struct err *e)
 {
         struct served_view v = { 0 };
-        bool good = take_all(query, take_parameter, &v, e);
+        bool good = served_parameters(query, take_parameter, &v, e);
 
         if (good) {
                 look_again(x);
@@ -233,7 +238,7 @@ static bool write_source(struct served *x, const struct view_options *w, struct 
 bool served_source(struct served *x, struct request_text query, struct str *out, struct err *e)
 {
         struct view_options w = { 0 };
-        bool good = take_all(query, take_wish, &w, e) && write_source(x, &w, out, e);
+        bool good = served_parameters(query, take_wish, &w, e) && write_source(x, &w, out, e);
 
         free(w.file);
         return good;

@@ -34,6 +34,14 @@ struct served {
 bool served_open(struct served *x, const struct serve_request *r, struct err *e);
 void served_close(struct served *x);
 
+/* NOW, which is ours from now on, is the newest that is known of the process. */
+void served_take(struct served *x, struct profile *now);
+
+/* Every parameter of QUERY to TAKE, with INTO. */
+bool served_parameters(struct request_text query,
+                       bool (*take)(void *, const char *, const char *, struct err *), void *into,
+                       struct err *e);
+
 /* Append the data of the view that QUERY asks for.  false with E filled: exit code 2, the query is
  * wrong. */
 bool served_data(struct served *x, struct request_text query, struct str *out, struct err *e);

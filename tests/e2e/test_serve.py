@@ -404,6 +404,49 @@ def test_a_process_is_looked_at_every_two_seconds_at_most(running):
         assert len(tags) <= (time.monotonic() - begin) / 2 + 2
 
 
+# ---- questions of the page ----
+
+def test_sql_of_a_recording_is_answered_and_only_reads(served):
+    rows = served.ask("sql?" + urlencode({"query": "SELECT function, allocations, bytes_allocated FROM top"})).json
+    assert {row["function"].split("(")[0]: (row["allocations"], row["bytes_allocated"]) for row in rows}.items() >= \
+        {"red": (13, 1300), "green": (5, 5000), "blue": (2, 100)}.items()
+    for query, words in (("DELETE FROM meta", ""), ("SELECT * FROM nowhere", "nowhere"), ("-v", ""), ("", "missing")):
+        refused = served.ask("sql?" + urlencode({"query": query}))
+        assert refused.status == 400 and words in refused.json["error"], (query, refused.body)
+    assert served.ask("sql?other=1").status == 400
+
+
+def test_what_is_done_needs_a_post_and_a_process_that_runs(served):
+    for word in ("search", "snapshot"):
+        assert served.ask(word).status == 404
+        assert served.ask(word, method="POST", token="0" * 32).status == 403
+        refused = served.ask(word, method="POST")
+        assert refused.status == 400 and "running" in refused.json["error"]
+        assert served.ask(word, method="POST", body=b"x", headers={"Content-Length": "1"}).status == 405
+
+
+def test_a_process_is_searched_asked_and_kept_from_its_page(running):
+    def marks(data):
+        recording = data["recordings"][0]
+        return [recording["strings"][label] for label in recording["marks"]["label"] if label >= 0] if recording["marks"]["count"] else []
+
+    with Served(running.folder, running.pid) as s:
+        assert s.ask("data").data["recordings"][0]["leaks"]["scanned"] is False
+        found = s.ask("search", method="POST").data["recordings"][0]
+        assert found["leaks"]["scanned"] is True and found["owners"] is not None
+        assert sum(found["sites"]["reachable_bytes"]) >= 1000
+        assert found["leaks"]["reachable"]["bytes"] + found["leaks"]["definite"]["bytes"] + found["leaks"]["indirect"]["bytes"] + \
+            found["leaks"]["possible"]["bytes"] == found["totals"]["live_bytes"]
+        why = s.ask("why?what=red")
+        assert why.status == 200 and "red" in why.json["text"], why.body
+        assert s.ask("why?what=no_such_function").status == 400
+        kept = s.ask("snapshot?label=from%20the%20page", method="POST")
+        assert kept.status == 200 and kept.json["seq"] == 1 and kept.json["live_bytes"] >= 1000, kept.body
+        wait_until(lambda: "from the page" in marks(s.ask("data").data), "the snapshot is among the marks")
+        rows = s.ask("sql?" + urlencode({"query": "SELECT live_bytes FROM top WHERE function LIKE 'red%'"})).json
+        assert [row["live_bytes"] for row in rows] == [1000]
+
+
 def test_what_is_not_recorded_cannot_be_served(tmp_path):
     done = subprocess.run([SEEP, "html", "--serve", str(os.getpid())], capture_output=True, env=clean_environment(), cwd=tmp_path, timeout=DEADLINE)
     assert done.returncode == 3 and done.stdout == b"" and str(os.getpid()).encode() in done.stderr

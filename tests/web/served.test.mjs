@@ -51,6 +51,29 @@ function programOf(seep) {
   return readFileSync(`/proc/${seep.pid}/task/${seep.pid}/children`, 'utf8').trim().split(' ')[0];
 }
 
+test('the page of a running process searches it, takes a snapshot and asks in SQL', { skip }, async () => {
+  const steps = pages.compile('steps');
+  const recorder = pages.start('record', '-q', '-o', `${pages.folder}/asked.seep`, steps, '+red:10:1000', 'ready', 'wait');
+  assert.equal(await recorder.lineOf(), 'ready');
+  const url = await pages.start('html', '--serve', programOf(recorder)).lineOf();
+  const page = await browser.open(url, '#ask');
+  const said = (pattern) => page.waitForFunction((text) => new RegExp(text).test(document.querySelector('main').textContent), {}, pattern);
+  const press = (label) => page.$$eval('main button', (all, text) => all.find((one) => one.textContent === text).click(), label);
+  await press('Take a snapshot');
+  await said('Snapshot 1: .* live');
+  await page.$eval('main textarea', (box) => { box.value = "SELECT live_blocks AS n FROM top WHERE function LIKE 'red%'"; });
+  await press('Run');
+  await page.waitForFunction(() => document.querySelector('main .answer tbody td')?.textContent === '10');
+  await press('Search for leaks');
+  await said('Searched\\.');
+  await page.click('nav a[href^="#leaks"]');
+  await page.waitForFunction(() => document.querySelector('main').className === 'page-leaks' && /still reachable/.test(document.querySelector('main').textContent));
+  await fine(page, url);
+  recorder.stdin.write('\n');
+  await new Promise((done) => recorder.once('exit', done));
+  await page.close();
+});
+
 test('the page of a running process follows what it does', { skip }, async () => {
   const steps = pages.compile('steps');
   const what = ['+red:10:1000', 'ready', 'wait', '+blue:20:3000', 'ready', 'wait'];

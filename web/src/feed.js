@@ -51,6 +51,30 @@ export class Feed {
     this.#onchange();
   }
 
+  /** What the server answers to WHAT ("sql", "why", "snapshot") with the PARAMETERS. */
+  async ask(what, parameters = {}, method = 'GET') {
+    const answer = await fetch(`${this.data.path.replace(/data$/, what)}?${new URLSearchParams(parameters)}`, { method, cache: 'no-store' });
+    const said = await answer.json().catch(() => ({}));
+    if (!answer.ok) throw new Error(said.error ?? `the server answered ${answer.status}`);
+    return said;
+  }
+
+  /** Has the process searched for leaks.  The page shows it as it was then, and live updates wait. */
+  async search() {
+    const answer = await fetch(this.data.path.replace(/data$/, 'search'), { method: 'POST', cache: 'no-store' });
+    if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).error ?? `the server answered ${answer.status}`);
+    const { recordings } = decode(await unpack(await answer.arrayBuffer()));
+    this.#paused = true;
+    Object.assign(this.data, { recordings });
+    this.#special = null;
+    this.#onchange();
+  }
+
+  /** Newer data at once. */
+  now() {
+    if (this.live) this.#ask();
+  }
+
   /** The mark in the head; null where nothing is live. */
   control() {
     if (!this.live) return null;
@@ -78,7 +102,7 @@ export class Feed {
     if (this.#paused || !this.live) return;
     try {
       const answer = await fetch(this.data.path, { headers: this.#etag ? { 'If-None-Match': this.#etag } : {}, cache: 'no-store' });
-      if (answer.status === 200) {
+      if (answer.status === 200 && !this.#paused) {
         this.#etag = answer.headers.get('ETag') ?? '';
         const { recordings, live } = decode(await unpack(await answer.arrayBuffer()));
         Object.assign(this.data, { recordings, live });
@@ -86,7 +110,7 @@ export class Feed {
         this.trouble = '';
         this.#onchange();
         this.wanted();
-      } else if (answer.status !== 304) throw new Error(`the server answered ${answer.status}`);
+      } else if (answer.status !== 304 && answer.status !== 200) throw new Error(`the server answered ${answer.status}`);
     } catch (error) {
       this.#tell(`No newer data: ${error.message}. The page shows the last that came and keeps asking.`);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // pages.js -- the pages, in the order of the navigation.
+import ask from './pages/ask.js';
 import diff from './pages/diff.js';
 import flame from './pages/flame.js';
 import help from './pages/help.js';
@@ -14,4 +15,7 @@ import timeline from './pages/timeline.js';
 import temporaries from './pages/temporaries.js';
 import threads from './pages/threads.js';
 
-export const PAGES = [summary, timeline, flame, table, leaks, owners, sizes, temporaries, threads, mappings, diff, source, help];
+export const PAGES = [summary, timeline, flame, table, leaks, owners, sizes, temporaries, threads, mappings, diff, source, ask, help];
+
+/** Those that there are: some need a server. */
+export const pagesOf = ({ path, recordings }) => PAGES.filter((page) => !page.served || (path && recordings.length === 1));

@@ -4,7 +4,7 @@ import { Chosen, memoryChooser } from './chosen.js';
 import { announce, fill, h, hideTip } from './dom.js';
 import { bytes, count, date, time } from './format.js';
 import { Feed } from './feed.js';
-import { PAGES } from './pages.js';
+import { pagesOf } from './pages.js';
 import { keepPlace } from './place.js';
 import { showShortcuts } from './shortcuts.js';
 import { Theme } from './theme.js';
@@ -18,6 +18,7 @@ export class Shell {
   constructor(root, data, state) {
     this.root = root;
     this.data = data;
+    this.pages = pagesOf(data);
     this.state = state;
     this.feed = new Feed(data, state, () => this.#refresh());
     this.nav = h('nav', { 'aria-label': 'Pages' });
@@ -75,7 +76,7 @@ export class Shell {
   }
 
   #current() {
-    return PAGES.find((page) => page.id === this.state.get('page')) ?? PAGES[0];
+    return this.pages.find((page) => page.id === this.state.get('page')) ?? this.pages[0];
   }
 
   #changed(keys) {
@@ -212,7 +213,7 @@ export class Shell {
       h(
         'ul',
         null,
-        PAGES.map((page) =>
+        this.pages.map((page) =>
           h(
             'li',
             null,
@@ -274,8 +275,8 @@ export class Shell {
   }
 
   #shortcut(key) {
-    const step = (by) => () => this.state.set({ page: PAGES[(PAGES.indexOf(this.#current()) + by + PAGES.length) % PAGES.length].id });
-    const page = PAGES.find((one) => one.key === key);
+    const step = (by) => () => this.state.set({ page: this.pages[(this.pages.indexOf(this.#current()) + by + this.pages.length) % this.pages.length].id });
+    const page = this.pages.find((one) => one.key === key);
     if (page) return () => this.state.set({ page: page.id });
     return {
       '?': () => showShortcuts(),

@@ -129,7 +129,8 @@ class FlamePage {
   drawWords() {
     const { tree, context: { view } } = this, { cost } = view, { recording } = tree;
     const of = cost.label === 'calls' ? 'all' : cost.label, cut = tree.cut ? `; ${count(tree.cut, 'small frame')} not opened` : '';
-    this.axis.textContent = `← share of ${cost.unit === 'bytes' ? 'bytes' : 'calls'}, not time → (${of}${cut}) · Ctrl and the wheel zoom, a click opens a frame`;
+    fill(this.axis, `← share of ${cost.unit === 'bytes' ? 'bytes' : 'calls'}, not time → (${of}${cut})`,
+      h('span', { class: 'hint' }, ' · Ctrl and the wheel zoom, a click opens a frame'));
     this.notes.textContent = [...view.notes, tree.total[0] > 0 ? '' : `Nothing ${cost.label} in this choice.`].join(' ');
     const named = [...moduleColours(recording)].map(([module, colour]) => [`group-${colour}`, recording.text(recording.modules.short[module])]);
     const byModule = [...named, ['group-0', 'others']], byFunction = [['group-1', 'your code, a colour for each function'], ['pale-1', 'libraries, paler']];

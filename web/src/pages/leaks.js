@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // leaks.js -- the page of what was not given back: lost memory, memory that grows, invalid frees, resources that are still held.
+import { searchButton } from './ask.js';
 import { stackText } from '../controls.js';
 import { toCsv } from '../csv.js';
 import { download, h } from '../dom.js';
@@ -171,7 +172,21 @@ function emptyRows({ recording }, shown) {
 }
 
 /** No search: this must not look like "no leaks". */
-function notSearched({ recording, state }) {
+function searchNow(context) {
+  const said = h('span', { role: 'status' });
+  return h(
+    'p',
+    null,
+    searchButton(context, (text) => {
+      said.textContent = text;
+    }),
+    ' The program goes on meanwhile. ',
+    said,
+  );
+}
+
+function notSearched(context) {
+  const { recording, state } = context;
   const why = (recording.leaks.why_not || 'no search was made').replace(/\.$/, '');
   return [
     notice(
@@ -179,16 +194,18 @@ function notSearched({ recording, state }) {
       'Not searched for leaks.',
       `${why[0].toUpperCase()}${why.slice(1)}. So it is not known whether something is lost: this does not mean that nothing is.`,
     ),
-    recording.meta.running
-      ? h('p', null, 'Search it now, in a terminal; the program goes on meanwhile: ', command(`seep leaks ${recording.meta.pid ?? 'PID'}`))
-      : h(
-          'p',
-          null,
-          'What to do: record it without ',
-          h('code', null, '--no-leak-scan'),
-          ' and let the program end by itself (exit, or a return from main); or, while it is being recorded, ask for a search: ',
-          command('seep leaks PID'),
-        ),
+    recording.meta.running && context.feed?.live
+      ? searchNow(context)
+      : recording.meta.running
+        ? h('p', null, 'Search it now, in a terminal; the program goes on meanwhile: ', command(`seep leaks ${recording.meta.pid ?? 'PID'}`))
+        : h(
+            'p',
+            null,
+            'What to do: record it without ',
+            h('code', null, '--no-leak-scan'),
+            ' and let the program end by itself (exit, or a return from main); or, while it is being recorded, ask for a search: ',
+            command('seep leaks PID'),
+          ),
     h(
       'p',
       null,
