@@ -55,6 +55,7 @@ struct wire_inject own_words = {
         .room = (uintptr_t)room,
         .slots = (uintptr_t)slot_table,
         .slot_hooks = (uintptr_t)slot_hooks,
+        .filter_code = (uintptr_t)sandbox_code,
         .gate = (uintptr_t)gate,
         .gate_off = GATE_OFF,
         .ledger = -1,
@@ -86,6 +87,7 @@ static __attribute__((noreturn)) void inject_enter(void)
                 while (!own_words.taken)
                         sys_yield();
                 sys_close(own_words.ledger);
+                sandbox_heed();
         }
         rest();
 }
@@ -99,6 +101,8 @@ static __attribute__((noreturn)) void inject_leave(void)
 
         agent.head = NULL;
         sandbox_watch(NULL);
+        if (own_filter_count())
+                sandbox_lift();
         for (uint64_t i = 0; head && i < head->own_count && i < known; i++)
                 if (own[i].end > own[i].start && own[i].start != (uintptr_t)__ehdr_start)
                         sys_unmap((void *)(uintptr_t)own[i].start, own[i].end - own[i].start);

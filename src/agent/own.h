@@ -27,6 +27,9 @@ struct thread;
 extern struct wire_inject own_words __asm__(WIRE_INJECT) __attribute__((visibility("default")));
 
 #define own_session() own_words.session
+#define own_filter_count() own_words.filter_count
+#define own_filters() sandbox_told(own_words.filter_depth, own_words.filter_sizes,               \
+                                   own_words.filter_count)
 #define own_library() own_words.library
 #define own_is_glibc() (own_words.glibc != 0)
 #define own_gate() ((uint32_t *)own_words.gate)
@@ -67,6 +70,8 @@ void own_forked(void);
 #define INJECTED 0
 
 #define own_session() ""
+#define own_filter_count() 0
+#define own_filters() false
 #define own_library() NULL
 #define own_is_glibc() false
 #define own_gate() NULL

@@ -52,8 +52,10 @@ static struct {
         bool refused_memory;
         const volatile uint32_t *seen; /* filters that the observer saw; NULL nobody looks */
         struct filter filters[FILTERS_MAX];
-        struct wire_instruction code[WIRE_FILTERS_ROOM];
 } sandbox;
+
+/* seep writes here, too. */
+struct wire_instruction sandbox_code[WIRE_FILTERS_ROOM];
 
 /* ---- judging ---- */
 
@@ -134,7 +136,7 @@ static uint32_t answer(const struct filter *f, const uint32_t *data)
         struct machine m = { .data = data };
 
         for (uint64_t at = f->at, end = at + f->count; at < end; at++) {
-                const struct wire_instruction *i = &sandbox.code[at];
+                const struct wire_instruction *i = &sandbox_code[at];
 
                 if (BPF_CLASS(i->code) == BPF_RET)
                         return i->code & BPF_A ? m.a : i->k;
@@ -388,8 +390,8 @@ static bool filters_read(long fd)
         for (uint32_t i = 0; i < head.count; i++) {
                 int filter = read_whole(fd, &count, sizeof count) ? filter_new(count) : -1;
 
-                if (filter < 0 || !read_whole(fd, &sandbox.code[sandbox.filters[filter].at],
-                                              count * sizeof *sandbox.code))
+                if (filter < 0 || !read_whole(fd, &sandbox_code[sandbox.filters[filter].at],
+                                              count * sizeof *sandbox_code))
                         return false;
                 sandbox.filters[filter].on = 1;
         }
@@ -416,15 +418,36 @@ bool sandbox_learn(const char *socket, bool known, uint32_t number)
         return good;
 }
 
+bool sandbox_told(uint32_t depth, const uint32_t *sizes, uint32_t count)
+{
+        bool good = true;
+
+        for (uint32_t i = 0; good && i < count; i++) {
+                int filter = filter_new(sizes[i]);
+
+                good = filter >= 0;
+                if (good)
+                        sandbox.filters[filter].on = 1;
+        }
+        sandbox.known = depth;
+        sandbox.state = STATE_OPEN;
+        return good;
+}
+
+void sandbox_lift(void)
+{
+        __atomic_store_n(&sandbox.state, STATE_OPEN, __ATOMIC_RELEASE);
+}
+
 static bool write_whole(long fd, const void *from, size_t bytes)
 {
         return sys_call3(SYS_write, fd, (long)from, (long)bytes) == (long)bytes;
 }
 
-/* For programs that this process becomes: what holds with LATEST, which is not on yet. */
+/* For programs that this process becomes: what holds, with LATEST, which is not on yet. */
 static void filters_write(int latest)
 {
-        struct wire_filters head = { WIRE_FILTERS_MAGIC, sandbox.known + 1, 0 };
+        struct wire_filters head = { WIRE_FILTERS_MAGIC, sandbox.known + (latest >= 0), 0 };
         uint32_t count = __atomic_load_n(&sandbox.count, __ATOMIC_ACQUIRE), number = sys_pid();
         char path[PATH_MAX_];
         bool good;
@@ -444,8 +467,8 @@ static void filters_write(int latest)
 
                 if (f->on || (int)i == latest)
                         good = write_whole(fd, &f->count, sizeof f->count) &&
-                               write_whole(fd, &sandbox.code[f->at],
-                                           f->count * sizeof *sandbox.code);
+                               write_whole(fd, &sandbox_code[f->at],
+                                           f->count * sizeof *sandbox_code);
         }
         sys_close(fd);
         if (good)
@@ -476,7 +499,7 @@ static int take_filter(const void *at)
         filter = p.count ? filter_new(p.count) : SANDBOX_UNKNOWN;
         if (filter < 0)
                 return SANDBOX_UNKNOWN;
-        return fetch(p.code, &sandbox.code[sandbox.filters[filter].at], p.count * sizeof *p.code)
+        return fetch(p.code, &sandbox_code[sandbox.filters[filter].at], p.count * sizeof *p.code)
                        ? filter
                        : SANDBOX_NONE;
 }
@@ -529,6 +552,21 @@ static void change(int filter, uint32_t on)
                 __atomic_add_fetch(&sandbox.unknown, on ? 1u : ~0u, __ATOMIC_ACQ_REL);
         else
                 __atomic_store_n(&sandbox.filters[filter].on, on, __ATOMIC_RELEASE);
+        settle();
+}
+
+void sandbox_heed(void)
+{
+        bool memory = true;
+
+        for (uint32_t i = 0; i < sandbox.count; i++)
+                memory = memory && gives_memory((int)i);
+        if (!sandbox.count)
+                return;
+        filters_write(-1);
+        fault_prepare();
+        if (!memory)
+                arena_stock_up();
         settle();
 }
 

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/filters.h"
+
 #define SANDBOX_UNKNOWN (-1) /* a filter that cannot be judged by: the strict mode,
                               * or one that is too large */
 #define SANDBOX_NONE (-2)    /* none: the program only asks whether there could be one */
@@ -33,6 +35,15 @@ bool sandbox_is_common(void);
  * SOCKET.  KNOWN: there is one.  False: there are filters of which nothing is known, and no
  * call is to be made any more. */
 bool sandbox_learn(const char *socket, bool known, uint32_t number);
+
+/* An agent that is written into a process runs its start and its end in a thread for which no
+ * filter holds.  DEPTH filters hold for all others, as the kernel counts them; the instructions of
+ * COUNT are in sandbox_code, SIZES of each.  False: there are too many.  They are heeded from
+ * sandbox_heed() to sandbox_lift(). */
+extern struct wire_instruction sandbox_code[WIRE_FILTERS_ROOM];
+bool sandbox_told(uint32_t depth, const uint32_t *sizes, uint32_t count);
+void sandbox_heed(void);
+void sandbox_lift(void);
 
 /* WORD tells how many filters the observer has seen; NULL: not now. */
 void sandbox_watch(const volatile uint32_t *word);

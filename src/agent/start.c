@@ -222,13 +222,15 @@ static bool read_facts(void)
 static bool take_session(void)
 {
         size_t length = strlen(own_session());
+        bool told = own_filter_count() && own_filters();
 
         read_facts();
-        if (length >= sizeof session)
+        if (length >= sizeof session || (own_filter_count() && !told))
                 return false;
         memcpy(session, own_session(), length + 1);
         return environment_remember(session) && parse_session(session) &&
-               sandbox_learn(agent.socket, agent.flags & WIRE_F_FILTERS, filters_number);
+               (told ||
+                sandbox_learn(agent.socket, agent.flags & WIRE_F_FILTERS, filters_number));
 }
 
 /* SEEP_OPTIONS names a journal: no tool is needed.  SAID: it does, but something is wrong. */

@@ -15,6 +15,7 @@
 #include "attach/inject_parts.h"
 #include "attach/procfs.h"
 #include "attach/refusal.h"
+#include "attach/sandbox.h"
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/page.h"
@@ -200,6 +201,12 @@ static bool trouble(struct err *e, pid_t pid, const char *why)
         return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot attach to process %d: %s", (int)pid, why);
 }
 
+static bool cannot_write(const struct inject *j, struct err *e)
+{
+        return err_set(e, ERR_EXIT_CANNOT_TRACE, "the agent cannot be written into process %d",
+                       (int)j->pid);
+}
+
 /* ---- what the agent is told ---- */
 
 /* Where the C library keeps the number of each thread: the same for all of them.  0: not found. */
@@ -261,6 +268,37 @@ static void find_allocator(const struct inject *j, struct wire_inject *w)
         }
 }
 
+/* Filters of system calls, of the thread that has most of them: a filter of one is taken for one of
+ * all.  Its system calls are judged by them. */
+static bool tell_filters(struct inject *j, struct wire_inject *w, struct err *e)
+{
+        struct sandbox_filters f = { .code = heap_zero(WIRE_FILTERS_ROOM, sizeof *f.code) };
+        pid_t deepest = 0;
+        uint64_t most = 0;
+        bool known, good;
+
+        for (uint32_t i = 0; i < j->hold->count; i++) {
+                const struct hold_thread *t = &j->hold->threads[i];
+                uint64_t depth = t->state == HOLD_STOPPED
+                                         ? procfs_status(j->pid, t->tid, "Seccomp_filters", 10, 0)
+                                         : 0;
+
+                deepest = depth > most ? t->tid : deepest;
+                most = depth > most ? depth : most;
+        }
+        w->filter_count = 0;
+        known = deepest && sandbox_read(deepest, &f);
+        good = !known || inject_write(j, w->filter_code, f.code,
+                                      WIRE_FILTERS_ROOM * sizeof *f.code);
+        if (known) {
+                w->filter_depth = f.depth;
+                w->filter_count = f.count;
+                memcpy(w->filter_sizes, f.sizes, sizeof f.sizes);
+        }
+        free(f.code);
+        return good || cannot_write(j, e);
+}
+
 /* What the agent is told, in our copy of the image. */
 static bool tell(struct inject *j, struct err *e)
 {
@@ -279,6 +317,8 @@ static bool tell(struct inject *j, struct err *e)
                                "the path of seep's own library is too long");
         strcpy(w->session, j->request->session);
         strcpy(w->library, j->request->library);
+        if (!tell_filters(j, w, e))
+                return false;
         j->words = *w;
         return true;
 }
@@ -298,12 +338,6 @@ static bool write_data(struct inject *j)
 
         return inject_write(j, j->image.base + j->image.data, j->image.bytes + j->image.data,
                             end - j->image.data);
-}
-
-static bool cannot_write(const struct inject *j, struct err *e)
-{
-        return err_set(e, ERR_EXIT_CANNOT_TRACE, "the agent cannot be written into process %d",
-                       (int)j->pid);
 }
 
 /* Our copy is as it will be at BASE. */
@@ -360,9 +394,14 @@ static bool take_ledger(struct inject *j, struct err *e)
 
         if (!inject_read(j, j->words_at, &j->words, sizeof j->words) || j->words.ledger < 0)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "process %d cannot be recorded: its agent cannot begin (no memory, "
-                               "no free descriptor, or filters of system calls)",
-                               (int)j->pid);
+                               "process %d cannot be recorded: %s", (int)j->pid,
+                               procfs_status(j->pid, j->remote.tid, "Seccomp", 10, 0) &&
+                                               !j->words.filter_count
+                                       ? "it filters system calls (seccomp), and the kernel shows "
+                                         "filters to root only, outside of any container's. Use "
+                                         "sudo, on the host"
+                                       : "its agent cannot begin (no memory, or no free "
+                                         "descriptor)");
         snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", (int)j->pid, (int)j->remote.tid,
                  (int)j->words.ledger);
         j->out->ledger = open(path, O_RDWR | O_CLOEXEC);

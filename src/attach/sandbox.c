@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/sandbox.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -17,6 +19,7 @@
 #include "attach/procfs.h"
 #include "base/worker.h"
 
+#define SANDBOX_FILTERS 2u
 #define SANDBOX_FORBIDDEN 1u /* the strict mode of old: four calls and no more */
 
 static uint64_t mode(pid_t tid)
@@ -45,6 +48,26 @@ bool sandbox_is_ours(pid_t tid)
 
         return theirs == 0 || (theirs != SANDBOX_FORBIDDEN && filters(tid) > 0 &&
                                filters(tid) == filters(getpid()) && is_relative(tid));
+}
+
+bool sandbox_read(pid_t tid, struct sandbox_filters *out)
+{
+        uint32_t used = 0;
+        long size = 0;
+
+        out->depth = (uint32_t)filters(tid);
+        out->count = 0;
+        if (mode(tid) != SANDBOX_FILTERS)
+                return false;
+        while (out->count < WIRE_INJECT_FILTERS &&
+               (size = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (long)out->count, NULL)) > 0 &&
+               used + (uint32_t)size <= WIRE_FILTERS_ROOM &&
+               ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (long)out->count, out->code + used) ==
+                       size) {
+                out->sizes[out->count++] = (uint32_t)size;
+                used += (uint32_t)size;
+        }
+        return out->count && size < 0 && errno == ENOENT;
 }
 
 /* ---- which system calls of an agent would be the end of a process under the filters

@@ -11,9 +11,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "wire/inject.h"
+
 /* Whether TID has no filter but those that we run under ourselves, as in a container:
  * they let such calls pass. */
 bool sandbox_is_ours(pid_t tid);
+
+/* The filters of TID, which the caller traces and which stands still.  COUNT, SIZES of each,
+ * are in CODE, with room for WIRE_FILTERS_ROOM instructions.  False: there are too many, or the
+ * kernel does not tell: only root, who must be under none. */
+struct sandbox_filters {
+        uint32_t depth, count; /* as the kernel counts them; of those in CODE */
+        uint32_t sizes[WIRE_INJECT_FILTERS];
+        struct wire_instruction *code;
+};
+
+bool sandbox_read(pid_t tid, struct sandbox_filters *out);
 
 #define PROBE_MAX 64u
 

@@ -356,6 +356,20 @@ static bool is_unknown(const struct wire_reply *reply)
         return reply->status && !reply->seq;
 }
 
+/* Whether the observer at ADDRESS records PID: one that is asked to leave may be of a version that
+ * does not look whom. */
+static bool knows(const struct sockaddr_un *address, socklen_t length, uint32_t pid)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_STATUS,
+                                        .pid = pid };
+        struct wire_reply reply = { 0 };
+        struct ask_answer answer = { &reply, NULL };
+        struct err e = { 0 };
+        int fd = try_connect(address, length);
+
+        return fd >= 0 && ask_at(fd, &request, &answer, &e) && !reply.status;
+}
+
 /* A daemon has lost its parents, and may have written over the environment that it was started
  * with: all observers are asked. */
 static bool ask_everybody(const struct wire_request *request, struct ask_answer *out)
@@ -369,7 +383,10 @@ static bool ask_everybody(const struct wire_request *request, struct ask_answer 
 
         for (uint32_t i = 0; i < count && !found; i++) {
                 socklen_t length = endpoint_name(pids[i], &address);
-                int fd = try_connect(&address, length);
+                bool leaves = request->type == WIRE_REQUEST_LEAVE;
+                int fd = leaves && !knows(&address, length, request->pid)
+                                 ? -1
+                                 : try_connect(&address, length);
 
                 found = fd >= 0 && ask_at(fd, request, &answer, &e) && !is_unknown(&reply);
         }

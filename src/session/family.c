@@ -2,18 +2,23 @@
 #include "session/family.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/mappings.h"
 #include "attach/procfs.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "collect/view.h"
 #include "session/ask.h"
 #include "wire/hello.h"
 
 #define FAMILY_AGENT "libseep.so"
+#define FAMILY_LEDGER "/memfd:seep-ledger"
 
 static bool file_mentions(pid_t pid, const char *file, const char *text)
 {
@@ -47,6 +52,49 @@ static bool is_traced_by_seep(pid_t pid)
 bool family_has_agent(pid_t pid)
 {
         return file_mentions(pid, "maps", FAMILY_AGENT) || is_traced_by_seep(pid);
+}
+
+/* Who reads the ledger that begins at AT in the memory of PID; 0: not known. */
+static uint32_t observer_in(pid_t pid, uint64_t at)
+{
+        struct ledger_head head = { 0 };
+        int mem = process_open_memory((uint32_t)pid);
+        bool good = mem >= 0 &&
+                    pread(mem, &head, sizeof head, (off_t)at) == (ssize_t)sizeof head &&
+                    head.magic == LEDGER_MAGIC;
+
+        if (mem >= 0)
+                close(mem);
+        return good ? head.observer : 0;
+}
+
+static uint32_t observer_of(pid_t pid)
+{
+        pid_t living = procfs_living(pid);
+        struct str text = { 0 };
+        struct mappings maps;
+        uint32_t observer = 0;
+
+        if (!procfs_text(living, living, "maps", &text))
+                return 0;
+        mappings_parse(&maps, str_get(&text));
+        for (uint32_t i = 0; i < maps.count && !observer; i++)
+                if (!maps.at[i].offset && strncmp(maps.at[i].path, FAMILY_LEDGER,
+                                                  strlen(FAMILY_LEDGER)) == 0)
+                        observer = observer_in(pid, maps.at[i].start);
+        mappings_free(&maps);
+        str_free(&text);
+        return observer;
+}
+
+/* Its agent goes on for nobody. */
+bool family_is_orphan(pid_t pid)
+{
+        uint32_t observer = file_mentions(pid, "maps", FAMILY_AGENT) && !is_traced_by_seep(pid)
+                                    ? observer_of(pid)
+                                    : 0;
+
+        return observer && kill((pid_t)observer, 0) < 0 && errno == ESRCH;
 }
 
 /* The first process but us that is WANTED; 0 none. */

@@ -12,6 +12,9 @@ bool family_has_preload(pid_t pid);
 /* Whether our library is mapped in PID. */
 bool family_has_agent(pid_t pid);
 
+/* ... and whoever recorded it is gone. */
+bool family_is_orphan(pid_t pid);
+
 /* A running process with the agent in it whose environment names the session SESSION;
  * 0 when there is none.  A forked child says hello at its first event, so it may be
  * here before it is heard of. */

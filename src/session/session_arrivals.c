@@ -145,6 +145,24 @@ static void answer_launch(struct session *s, const struct greeting *g, int fd)
                 session_say(s, SESSION_DETAIL, "a process that was to be recorded has gone on");
 }
 
+/* Everybody is asked who may know of a process: only who records it leaves it. */
+static bool records(const struct session *s, uint32_t pid)
+{
+        for (uint32_t i = 0; i < s->count; i++)
+                if (s->recordings[i]->pid == pid)
+                        return true;
+        return pid == s->main_id;
+}
+
+static void answer_leave(struct session *s, const struct greeting *g, int fd)
+{
+        if (records(s, g->request.pid))
+                session_dismiss(s, fd);
+        else
+                listener_refuse(fd, "process %u is not among those recorded there (see --follow)",
+                                g->request.pid);
+}
+
 bool session_hear(void *context, int fd)
 {
         struct session *s = context;
@@ -169,7 +187,7 @@ bool session_hear(void *context, int fd)
                 if (members_may_ask(&s->members, g.uid))
                         session_find_execs(s);
                 if (g.request.type == WIRE_REQUEST_LEAVE && members_may_ask(&s->members, g.uid)) {
-                        session_dismiss(s, fd);
+                        answer_leave(s, &g, fd);
                         return true;
                 }
                 requests_serve(&(struct requests_among){ s->recordings, s->count,

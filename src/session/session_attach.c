@@ -28,13 +28,18 @@ static void tell_refused(struct session *s, const char *text)
         }
 }
 
+static void tell_orphan(struct session *s, pid_t pid)
+{
+        session_say(s, SESSION_ADVICE,
+                    "process %d was still being recorded by a seep that is gone; that "
+                    "recording is over, and a new one begins",
+                    (int)pid);
+}
+
 static void tell_entered(struct session *s, pid_t pid, const struct inject_result *r)
 {
         if (r->orphan)
-                session_say(s, SESSION_ADVICE,
-                            "process %d was still being recorded by a seep that is gone; that "
-                            "recording is over, and a new one begins",
-                            (int)pid);
+                tell_orphan(s, pid);
         session_say(s, SESSION_DETAIL,
                     "attached to process %d: %" PRIu32 " functions, %" PRIu32
                     " threads stopped for %.2f ms%s",
@@ -46,10 +51,14 @@ static void tell_entered(struct session *s, pid_t pid, const struct inject_resul
 /* Whoever comes to ask about it finds us from the first moment on. */
 static bool claim(struct session *s, pid_t pid, struct err *e)
 {
+        bool orphan = family_is_orphan(pid);
+
         if (!refusal_possible(pid, e))
                 return false;
         s->endpoint = endpoint_open((uint32_t)pid);
-        if (s->endpoint >= 0 && !family_has_agent(pid))
+        if (orphan && s->endpoint >= 0)
+                tell_orphan(s, pid);
+        if (s->endpoint >= 0 && (orphan || !family_has_agent(pid)))
                 return true;
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                        "process %d is being recorded already; 'seep detach %d' ends that", (int)pid,

@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 
+#include "wire/filters.h"
 #include "wire/hello.h"
 
 #define WIRE_INJECT "seep_inject"
@@ -71,6 +72,8 @@ struct wire_inject_slot {
         uint8_t reserved[2];
 };
 
+#define WIRE_INJECT_FILTERS 64u
+
 struct wire_inject {
         uintptr_t enter, leave;     /* functions that do not return */
         uintptr_t stack;            /* WIRE_INJECT_STACK bytes for them */
@@ -79,6 +82,7 @@ struct wire_inject {
         uintptr_t room;             /* WIRE_INJECT_ROOM bytes, seep's own: what it has changed */
         uintptr_t slots;            /* struct wire_inject_slot[WIRE_INJECT_SLOTS] */
         uintptr_t slot_hooks;       /* where calls of them go: uintptr_t[WIRE_INJECT_SLOTS] */
+        uintptr_t filter_code;      /* struct wire_instruction[WIRE_FILTERS_ROOM] */
         uintptr_t gate; /* a word that lets nobody in any more when it is GATE_OFF */
         uint32_t gate_off, reserved;
 
@@ -88,6 +92,10 @@ struct wire_inject {
         uint32_t fresh;  /* nothing was allocated before it */
         uint64_t inner, inner_end; /* glibc's malloc: its code, which releases again what is free
                                     * already */
+        /* Filters of system calls that hold in the process, but not for who runs ENTER: as the
+         * kernel counts them, how many are in FILTER_CODE, and how many instructions each has. */
+        uint32_t filter_depth, filter_count;
+        uint32_t filter_sizes[WIRE_INJECT_FILTERS];
         char session[WIRE_SESSION_MAX];
         char library[WIRE_INJECT_PATH]; /* for programs that this one becomes or starts */
 

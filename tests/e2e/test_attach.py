@@ -2,6 +2,7 @@
 """`seep attach`: what a process does while it is recorded is seen exactly, and it never notices."""
 import os
 import re
+import select
 import shutil
 import signal
 import struct
@@ -231,6 +232,57 @@ def test_what_a_killed_seep_left_is_told_and_taken_out(compiler, tmp_path):
         assert t.end() == 0
 
 
+def detach(pid):
+    return subprocess.run([SEEP, "detach", str(pid)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+
+
+def test_a_program_that_a_killed_seep_had_started_is_attached_to(compiler, tmp_path):
+    """Its library is still in it, and works for nobody."""
+    program = compiler.build("attached.c", libs=("-lpthread",))
+    seep = subprocess.Popen([SEEP, "record", "-q", "--engine=preload", "-o", str(tmp_path / "first.seep"), "--", program, "2",
+                             str(tmp_path / "accounts")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment())
+    t = Target.__new__(Target)
+    t.process, t.file, t.threads = seep, tmp_path / "accounts", 2
+    t.wait_answer()
+    t.pid = wait_until(lambda: children_of(seep.pid, program), "the program")[0]
+    t.do("batch", 300)
+    watch = os.pidfd_open(t.pid)
+    end_process(seep, signal.SIGKILL)
+    for _ in range(2):
+        attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
+        assert "by a seep that is gone" in attachment.said()
+        check_batch(t, attachment, 300)
+    t.process.stdin.close()
+    assert select.select([watch], [], [], DEADLINE)[0], "the program has not ended"
+    os.close(watch)
+
+
+def children_of(pid, program):
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(p) for p in listed if os.path.realpath(f"/proc/{p}/exe") == str(program)]
+
+
+def test_only_who_records_a_process_leaves_it(compiler, tmp_path):
+    """Neither whoever records its parent, nor anybody else."""
+    with target(compiler, tmp_path, 1) as t:
+        attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
+        with subprocess.Popen(["sleep", "1000"]) as other:
+            done = detach(other.pid)
+            other.kill()
+        assert (done.returncode, "is not being recorded" in done.stderr) == (3, True), done.stderr
+        with open(tmp_path / "said", "wb") as errors:
+            seep = subprocess.Popen([SEEP, "record", "-v", "--follow=none", "-f", "-o", str(tmp_path / "shell.seep"), "sh", "-c",
+                                     "sleep 1000 & echo $!; read x; kill $!"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    stderr=errors, text=True, env=clean_environment())
+        child = int(seep.stdout.readline())
+        assert detach(child).returncode == 3
+        seep.communicate("x\n", timeout=DEADLINE)
+        assert seep.returncode == 0
+        assert "continues without being recorded" not in (tmp_path / "said").read_text()
+        check_batch(t, attachment, 100)
+        assert t.end() == 0
+
+
 class Interrupted:
     """A running attached_handler.c, in the handler of a signal that interrupted an allocation function."""
 
@@ -356,6 +408,27 @@ def test_a_process_whose_first_thread_has_ended(compiler, tmp_path):
             made = profile.by_function()["make"]
             assert (made["allocations"], made["frees"], made["bytes_allocated"]) == (10, 7, 10 * 321)
             assert profile.json["program"] == str(program)
+        process.stdin.close()
+        assert process.wait(DEADLINE) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the filters of a process")
+def test_a_process_that_may_call_next_to_nothing(compiler, tmp_path):
+    """Its filter ends it at any system call that is not its own."""
+    with subprocess.Popen([compiler.build("walled.c")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          env=clean_environment()) as process:
+        assert process.stdout.readline() == b"ready\n"
+        for _ in range(3):
+            attachment = Attachment(process.pid, tmp_path)
+            if "filters system calls" in attachment.said():
+                pytest.skip("the kernel does not show filters here")
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"done\n"
+            profile = attachment.leave()
+            check_no_fault(profile)
+            made = profile.by_function()["fill"]
+            assert (made["allocations"], made["frees"], made["bytes_allocated"]) == (200, 190, 200 * 77)
         process.stdin.close()
         assert process.wait(DEADLINE) == 0
 
