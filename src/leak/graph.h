@@ -80,8 +80,12 @@ struct graph_sets {
 };
 
 /* What would go away with it.  by_owner[i], shared, ignored and lost add up to all blocks. */
+enum { GRAPH_BY_IGNORE, GRAPH_BY_SEVERAL, GRAPH_BY_NOBODY, GRAPH_BY_COUNT };
+
 struct graph_retained {
         struct graph_sum *by_owner;
+        uint32_t *owner_of; /* by block: who alone keeps it, a number of owners; or behind them
+                             * GRAPH_BY_IGNORE, GRAPH_BY_SEVERAL, GRAPH_BY_NOBODY */
         struct graph_sum *by_block; /* with the block itself; of lost blocks, what hangs on them
                                      * only */
         struct graph_sum *by_set;   /* at least: what some block of it keeps alone.  NULL without

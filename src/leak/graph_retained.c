@@ -275,6 +275,29 @@ static struct graph_sum *sum_branches(const struct walk *w)
         return sums;
 }
 
+/* By block: the owner at the top of its branch. */
+static uint32_t *top_owners(const struct walk *w)
+{
+        uint32_t blocks = w->g->blocks, owners = w->owners->count, held = w->last[GRAPH_VAGUE];
+        uint32_t *owner_of = heap_zero(blocks, sizeof *owner_of),
+                 *top = heap_zero((size_t)w->count + 1, sizeof *top);
+
+        for (uint32_t v = 1; v <= w->count; v++) {
+                uint32_t vertex = w->vertex[v], above = w->parent[v];
+
+                if (vertex >= blocks)
+                        top[v] = vertex - blocks; /* SEEP_IGNORE comes behind the owners */
+                else if (above)
+                        top[v] = top[above];
+                else
+                        top[v] = owners + (v <= held ? GRAPH_BY_SEVERAL : GRAPH_BY_NOBODY);
+                if (vertex < blocks)
+                        owner_of[vertex] = top[v];
+        }
+        free(top);
+        return owner_of;
+}
+
 static void share_out(const struct walk *w, struct graph_retained *out)
 {
         uint32_t blocks = w->g->blocks, held = w->last[GRAPH_VAGUE];
@@ -345,6 +368,7 @@ void graph_retain(struct graph *g, const struct graph_owners *owners,
         walk_all(&w);
         find_dominators(&w);
         out->by_block = sum_branches(&w);
+        out->owner_of = top_owners(&w);
         share_out(&w, out);
         if (sets) {
                 out->by_set = heap_zero(sets->count, sizeof *out->by_set);
@@ -356,6 +380,7 @@ void graph_retain(struct graph *g, const struct graph_owners *owners,
 void graph_retained_free(struct graph_retained *r)
 {
         free(r->by_owner);
+        free(r->owner_of);
         free(r->by_block);
         free(r->by_set);
         free(r->shared_heads);

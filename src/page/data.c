@@ -119,6 +119,7 @@ static void write_recording(struct page *g, const struct page_limits *limits, st
         page_write_leaks(g);
         page_write_paths(g);
         page_write_owners(g);
+        page_write_holdings(g);
         page_write_errors(g);
         page_write_mappings(g);
         page_write_resources(g);

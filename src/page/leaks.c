@@ -10,6 +10,8 @@
 
 #include "base/heap.h"
 #include "base/json.h"
+#include "base/order.h"
+#include "base/table.h"
 #include "page/page_parts.h"
 #include "query/errors.h"
 #include "query/why.h"
@@ -19,6 +21,7 @@
 
 enum {
         LEAKS_OWNERS = 1000, /* rows; the others are summed */
+        LEAKS_HOLDINGS = 2000, /* rows, the largest */
         LEAKS_RULES = 2000,
         LEAKS_LOST_PATHS = 20 /* paths among lost blocks: each takes a look at the whole graph */
 };
@@ -383,6 +386,89 @@ void page_write_owners(struct page *g)
         add_sum(g, &t, "ignored", "SEEP_IGNORE", w->retained.ignored);
         add_sum(g, &t, "lost", "lost: kept by nothing", w->retained.lost);
         page_table(g, "owners", &t);
+}
+
+/* ---- what owners keep, by call stack ---- */
+
+struct holding {
+        int64_t owner, site; /* rows of the page */
+        struct graph_sum sum;
+};
+
+static int compare_holdings(const void *a, const void *b)
+{
+        const struct holding *x = a, *y = b;
+        int order = owners_compare(&x->sum, &y->sum);
+
+        return order ? order : ORDER(x->owner, y->owner) ?: ORDER(x->site, y->site);
+}
+
+/* By number of an owner (graph_retained.owner_of): its row of the page; rows are written in this
+ * order by page_write_owners(). */
+static int64_t *owner_rows(const struct owners *w)
+{
+        const struct graph_sum sums[GRAPH_BY_COUNT] = { [GRAPH_BY_IGNORE] = w->retained.ignored,
+                                                        [GRAPH_BY_SEVERAL] = w->retained.shared,
+                                                        [GRAPH_BY_NOBODY] = w->retained.lost };
+        static const int order[GRAPH_BY_COUNT] = { GRAPH_BY_SEVERAL, GRAPH_BY_IGNORE,
+                                                   GRAPH_BY_NOBODY };
+        int64_t *rows = heap_zero((size_t)w->count + GRAPH_BY_COUNT, sizeof *rows);
+        int64_t next = w->keeping < LEAKS_OWNERS ? w->keeping : LEAKS_OWNERS;
+
+        for (uint32_t i = 0; i < w->count; i++)
+                rows[i] = w->place[i] < next ? (int64_t)w->place[i] : next;
+        next += w->keeping > LEAKS_OWNERS;
+        for (int i = 0; i < GRAPH_BY_COUNT; i++) {
+                rows[w->count + (uint32_t)order[i]] = next;
+                next += sums[order[i]].blocks != 0;
+        }
+        return rows;
+}
+
+/* All pairs of owners and call stacks; returns how many. */
+static uint32_t find_holdings(struct page *g, struct holding **list)
+{
+        const struct owners *w = &g->owners;
+        int64_t *rows = owner_rows(w);
+        struct table table = { 0 };
+        uint32_t count;
+
+        *list = NULL;
+        for (uint64_t b = 0; b < g->p->block_count; b++) {
+                int64_t owner = rows[w->retained.owner_of[b]],
+                        site = page_row(g, g->p->blocks[b].site);
+                uint32_t n;
+
+                count = table.count;
+                n = TABLE_NUMBER(&table, table_hash((uint64_t)owner, (uint64_t)site), i,
+                                 (*list)[i].owner == owner && (*list)[i].site == site);
+                if (n == count) {
+                        *list = heap_next(*list, count, sizeof **list);
+                        (*list)[n] = (struct holding){ .owner = owner, .site = site };
+                }
+                (*list)[n].sum.blocks++;
+                (*list)[n].sum.bytes += g->p->blocks[b].size;
+        }
+        count = table.count;
+        free(rows);
+        table_free(&table);
+        return count;
+}
+
+void page_write_holdings(struct page *g)
+{
+        struct holding *list = NULL;
+        uint32_t count = g->graph ? find_holdings(g, &list) : 0;
+        struct grid t;
+
+        if (count)
+                qsort(list, count, sizeof *list, compare_holdings);
+        grid_start(&t, "owner site bytes blocks");
+        for (uint32_t i = 0; i < count && i < LEAKS_HOLDINGS; i++)
+                GRID_ROW(&t, list[i].owner, list[i].site, (int64_t)list[i].sum.bytes,
+                         (int64_t)list[i].sum.blocks);
+        page_table(g, "holdings", &t);
+        free(list);
 }
 
 /* ---- wrong releases ---- */

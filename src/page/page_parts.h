@@ -102,6 +102,7 @@ void page_write_course(struct page *g);
 void page_write_leaks(struct page *g);
 void page_write_paths(struct page *g);
 void page_write_owners(struct page *g);
+void page_write_holdings(struct page *g);
 void page_write_errors(struct page *g);
 void page_write_mappings(struct page *g);
 void page_write_resources(struct page *g);

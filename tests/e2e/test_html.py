@@ -176,6 +176,13 @@ def test_owners_add_up_to_the_heap_and_paths_begin_where_why_says(compiler, reco
     owners = one.rows("owners")
     assert sum(o["retained_bytes"] for o in owners) == one.data["totals"]["live_bytes"]
     assert sum(o["retained_blocks"] for o in owners) == one.data["totals"]["live_blocks"]
+    holdings = one.rows("holdings")
+    for i, owner in enumerate(owners):
+        assert sum(h["bytes"] for h in holdings if h["owner"] == i) == owner["retained_bytes"], one.text(owner["name"])
+        assert sum(h["blocks"] for h in holdings if h["owner"] == i) == owner["retained_blocks"]
+    for i, site in enumerate(one.sites()):
+        if site["heap"]:
+            assert sum(h["bytes"] for h in holdings if h["site"] == i) == site["live_bytes"]
     retained = told(file, "report", "--retained", "--json")
     for wanted, mine in zip(retained["owners"], owners):
         assert (mine["retained_bytes"], mine["pointers"]) == (wanted["retained"]["bytes"], wanted["pointers"])

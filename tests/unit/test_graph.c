@@ -342,6 +342,22 @@ static bool same(struct graph_sum a, struct graph_sum b)
         return a.blocks == b.blocks && a.bytes == b.bytes;
 }
 
+/* What blocks add up to by who alone keeps them, is what owners, and nobody, keep. */
+static bool owners_of_blocks_are_right(struct chance *c, const struct graph_retained *r)
+{
+        struct graph_sum sums[64] = { 0 };
+        bool good = c->owners + GRAPH_BY_COUNT <= 64;
+
+        for (uint32_t i = 0; good && i < c->p.block_count; i++) {
+                sums[r->owner_of[i]].blocks++;
+                sums[r->owner_of[i]].bytes += c->p.blocks[i].size;
+        }
+        for (uint32_t i = 0; i < c->owners; i++)
+                good = good && same(sums[i], naive_retained(c, (struct without){ i, UINT32_MAX, UINT32_MAX, false }));
+        return good && same(sums[c->owners + GRAPH_BY_IGNORE], r->ignored) && same(sums[c->owners + GRAPH_BY_SEVERAL], r->shared) &&
+               same(sums[c->owners + GRAPH_BY_NOBODY], r->lost);
+}
+
 static bool sums_are_right(struct chance *c, struct graph *g)
 {
         struct graph_owners owners = { c->of_hold, c->owners };
@@ -356,6 +372,7 @@ static bool sums_are_right(struct chance *c, struct graph *g)
                 if (naive_rank(c, nothing, i) != GRAPH_LOST)
                         good = good && same(r.by_block[i], naive_retained(c, (struct without){ UINT32_MAX, i, UINT32_MAX, false }));
         good = good && same(r.ignored, naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX, UINT32_MAX, true }));
+        good = good && owners_of_blocks_are_right(c, &r);
         for (uint32_t i = 0; i < c->sets; i++)
                 good = good && r.by_set[i].bytes <= naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX, i, false }).bytes;
         graph_retained_free(&r);

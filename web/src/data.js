@@ -21,6 +21,7 @@ const TABLES = {
   changes: ['slice site', 'live_bytes live_blocks allocs alloc_bytes'],
   marks: ['slice type label thread', 'ms seq'],
   events: ['type text', 'ms'],
+  holdings: ['owner site', 'bytes blocks'],
   errors: ['type address site release_node first_node thread what', 'times first_ms size'],
   resources: ['type node', 'acquired released held amount'],
   processes: ['program file', 'pid ppid peak_bytes live_bytes allocations lost_bytes this'],

@@ -39,6 +39,20 @@ export function ownerRows(recording) {
   return { rows: rows.filter((i) => !isSum(i)), sums: rows.filter(isSum), whole: rows.reduce((sum, i) => sum + owners.retained_bytes[i], 0) };
 }
 
+/** By row of an owner: what it keeps by the function that allocated it, largest first: [{ name, bytes }]. */
+function placesOfOwners(recording) {
+  const { holdings } = recording,
+    sums = new Map();
+  for (let i = 0; i < holdings.count; i++) {
+    const places = sums.get(holdings.owner[i]) ?? new Map(),
+      name = holdings.site[i] >= 0 ? recording.siteName(holdings.site[i]) : '(all others)';
+    places.set(name, (places.get(name) ?? 0) + holdings.bytes[i]);
+    sums.set(holdings.owner[i], places);
+  }
+  const listed = ([owner, places]) => [owner, [...places].map(([name, size]) => ({ name, bytes: size })).sort((a, b) => b.bytes - a.bytes)];
+  return new Map([...sums].map(listed));
+}
+
 /** The largest, all the smaller ones together, and what is no owner, largest first, so that they add up to the whole; row: of "owners", or -1. */
 export function ownerTiles(recording) {
   const { owners } = recording,
@@ -50,8 +64,9 @@ export function ownerTiles(recording) {
     bytes: owners.retained_bytes[i],
     row: i,
   });
+  const parts = placesOfOwners(recording);
   const small = rows.slice(TILES),
-    tiles = [...rows.slice(0, TILES), ...sums].map(tile);
+    tiles = [...rows.slice(0, TILES), ...sums].map((i) => ({ ...tile(i), parts: parts.get(i) ?? [] }));
   if (small.length)
     tiles.push({
       name: count(small.length, 'more owner'),
@@ -59,6 +74,7 @@ export function ownerTiles(recording) {
       about: 'together',
       bytes: small.reduce((sum, i) => sum + owners.retained_bytes[i], 0),
       row: -1,
+      parts: [],
     });
   return { tiles: tiles.sort((a, b) => b.bytes - a.bytes), whole };
 }

@@ -47,9 +47,46 @@ function lay(strip, box, out) {
 const WIDE = 1200,
   HIGH = 320;
 
+const HEAD = 56, // pixels for the words of a tile
+  INSIDE = { wide: 160, high: 110 }; // from which on its parts are drawn
+
+const percent = (part, all) => `${((100 * part) / all).toFixed(3)}%`;
+
+/** What a tile is made of, where there is room: below its words. */
+function innerTiles(tile, box) {
+  const parts = (tile.parts ?? []).filter((part) => part.value > 0);
+  if (!parts.length || box.width < INSIDE.wide || box.height < INSIDE.high) return null;
+  const high = box.height - HEAD,
+    places = squares(
+      parts.map((part) => part.value),
+      box.width,
+      high,
+    );
+  return h(
+    'span',
+    { class: 'tile-inside' },
+    parts.map((part, i) =>
+      h(
+        'span',
+        {
+          class: 'tile-part',
+          title: `${part.name}\n${part.text}`,
+          style: {
+            left: percent(places[i].x, box.width),
+            top: percent(places[i].y, high),
+            width: percent(places[i].width, box.width),
+            height: percent(places[i].height, high),
+          },
+        },
+        `${part.name} ${part.text}`,
+      ),
+    ),
+  );
+}
+
 /**
  * A box of tiles.  label: what it shows, for screen readers; tiles: [{ name, about, text (the amount), value, group (a colour of flame.css),
- * chosen }], largest first; onopen(tile) on a click, where it is given.
+ * chosen, parts: [{ name, text, value }] inside of it }], largest first; onopen(tile) on a click, where it is given.
  */
 export function treemap({ label, tiles, onopen = null }) {
   const shown = tiles.filter((tile) => tile.value > 0),
@@ -58,7 +95,6 @@ export function treemap({ label, tiles, onopen = null }) {
       WIDE,
       HIGH,
     );
-  const percent = (part, all) => `${((100 * part) / all).toFixed(3)}%`;
   return h(
     'div',
     { class: 'treemap', role: 'group', 'aria-label': label },
@@ -81,6 +117,7 @@ export function treemap({ label, tiles, onopen = null }) {
         h('span', { class: 'tile-name' }, tile.name),
         h('span', { class: 'tile-text' }, tile.text),
         h('span', { class: 'tile-about' }, tile.about),
+        innerTiles(tile, places[i]),
       ),
     ),
   );

@@ -7,20 +7,31 @@ import { bytes, number, share } from '../format.js';
 import { command, drawnPage, emptyState, fileArgument, keptTable, lead, section } from '../parts.js';
 import { treemap } from '../treemap.js';
 
+const PARTS = 12;
+
 /** Colours by kind of owner; what is no owner has none. */
 const KIND_COLOURS = { global: 1, static: 7, 'thread-local': 5, stack: 2, thread: 3, mapping: 8, lost: 4 };
+
+/** The largest places, and the rest. */
+function partsOf(tile) {
+  const shown = tile.parts.slice(0, PARTS),
+    rest = tile.bytes - shown.reduce((sum, one) => sum + one.bytes, 0),
+    parts = rest > 0 ? [...shown, { name: 'others', bytes: rest }] : shown;
+  return parts.sort((a, b) => b.bytes - a.bytes).map((one) => ({ name: one.name, text: bytes(one.bytes), value: one.bytes }));
+}
 
 function picture({ recording, state }) {
   const { tiles, whole } = ownerTiles(recording),
     chosen = state.get('owner');
   return section(
-    `${bytes(whole)} by owner`,
+    `${bytes(whole)} by owner, and by the function that allocated it`,
     treemap({
       label: 'Owners by what they retain; the table below has the same in rows',
       tiles: tiles.map((tile) => ({
         ...tile,
         text: `${bytes(tile.bytes)}, ${share(tile.bytes, whole)}`,
         value: tile.bytes,
+        parts: partsOf(tile),
         group: KIND_COLOURS[tile.kind] ?? 0,
         chosen: tile.row >= 0 && String(tile.row) === chosen,
       })),
