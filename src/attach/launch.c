@@ -424,3 +424,39 @@ enum launch_state launch_step(struct launch *l, int status, struct hold *h, stru
         }
         return state;
 }
+
+/* ---- leaving ---- */
+
+/* A child that its parent has just got is traced as well. */
+static void let_child_go(struct launch *l)
+{
+        unsigned long child = 0;
+        int status;
+
+        if (ptrace(PTRACE_GETEVENTMSG, l->pid, 0, &child) == 0 &&
+            (l->early == (pid_t)child || hold_wait((pid_t)child, &status, HOLD_PATIENCE_NS)))
+                ptrace(PTRACE_DETACH, (pid_t)child, 0, 0);
+}
+
+void launch_abandon(struct launch *l)
+{
+        struct arch_registers r;
+        int status, signal;
+
+        if (!l)
+                return;
+        ptrace(PTRACE_INTERRUPT, l->pid, 0, 0);
+        if (!hold_wait(l->pid, &status, HOLD_PATIENCE_NS) || !WIFSTOPPED(status))
+                return;
+        signal = status >> 16 ? 0 : WSTOPSIG(status);
+        if (l->spawn && is_birth(status >> 16))
+                let_child_go(l);
+        if (signal == SIGTRAP && arch_read(l->pid, &r) &&
+            is_point(l, arch_pc(&r) - ARCH_TRAP_PAST)) {
+                arch_set_pc(&r, arch_pc(&r) - ARCH_TRAP_PAST);
+                arch_write(l->pid, &r);
+                signal = 0;
+        }
+        drop_points(l, 0);
+        ptrace(PTRACE_DETACH, l->pid, 0, signal);
+}

@@ -52,6 +52,10 @@ bool launch_early(struct launch *l, pid_t pid);
 /* It has stopped with STATUS, of waitpid().  LAUNCH_READY: H holds it, for hold_release(). */
 enum launch_state launch_step(struct launch *l, int status, struct hold *h, struct err *e);
 
+/* We leave before it is ready, if there is one: it goes on without breakpoints, and is traced no
+ * more. */
+void launch_abandon(struct launch *l);
+
 void launch_free(struct launch *l);
 
 #endif

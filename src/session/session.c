@@ -148,9 +148,12 @@ void session_close(struct session *s)
         free(s->polls);
         free(s->main_path);
         free(s->dismissed);
+        launch_abandon(s->launch);
         launch_free(s->launch);
-        for (uint32_t i = 0; i < s->launch_count; i++)
+        for (uint32_t i = 0; i < s->launch_count; i++) {
+                launch_abandon(s->launches[i]);
                 launch_free(s->launches[i]);
+        }
         for (uint32_t i = 0; i < s->unfit_count; i++)
                 free(s->unfit[i]);
         free(s->launches);

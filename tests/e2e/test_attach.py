@@ -471,6 +471,27 @@ def test_programs_that_it_starts_are_followed(tmp_path, follow):
     assert all(p.totals["allocations"] > 0 for p in profiles if p.json["program"].endswith("ls"))
 
 
+def test_a_static_program_that_has_not_allocated_yet_is_left_whole(compiler, tmp_path, need):
+    """The breakpoints at which it was to be recorded would be its end."""
+    need("musl-gcc")
+    program = compiler.build("latecomer.c", cc="musl-gcc", flags=("-O0", "-fno-builtin", "-static"))
+    os.mkfifo(tmp_path / "go")
+    go = os.open(tmp_path / "go", os.O_RDWR)
+    process = shell(tmp_path)
+    tell(process, "true")
+    for _ in range(2):
+        attachment = Attachment(process.pid, tmp_path, "--no-leak-scan")
+        process.stdin.write(f"{program} <go; echo $?\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "ready\n"
+        attachment.leave()
+        os.write(go, b"x")
+        assert process.stdout.readline() == "6\n"
+    os.close(go)
+    process.stdin.close()
+    assert process.wait(DEADLINE) == 0
+
+
 def test_operators_of_cxx_and_what_they_throw(compiler, tmp_path):
     program = compiler.build("attached_cxx.cpp", flags=("-O1", "-std=c++17", "-g", "-fno-builtin"))
     process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
