@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-from harness import (BUILD, DEADLINE, HEAP_COUNTS, MACHINE, MACHINES, PLAIN, ROOT, SEEP, Compiler, Profile, Recorder, check_clean, check_sites, check_total,
-                     clean_environment, wait_until)
+from harness import (BUILD, DEADLINE, HEAP_COUNTS, MACHINE, MACHINES, PLAIN, ROOT, SEEP, Compiler, Profile, Recorder, check_clean,
+                     check_sites, check_total, clean_environment, wait_until)
 from leaks import BUILDS, build_for, check
 from plain import child_of, seep, start_recorded
 from test_api import PAIRS, check_between
