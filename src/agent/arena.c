@@ -150,8 +150,6 @@ long arena_create(void)
         if (data_limit() < ARENA_DATA_LEAST)
                 return -SYS_ENOMEM;
         allowance = arena_allowance();
-        if (allowance > ARCH_LEDGER_MOST)
-                allowance = ARCH_LEDGER_MOST;
         /* qemu keeps some bytes for each page that is reserved. */
         if (agent.emulated && allowance > ARENA_EMULATED_MOST)
                 allowance = ARENA_EMULATED_MOST;

@@ -30,13 +30,15 @@ void hook_free_sized(void *p, size_t size) HOOK("free_sized") HOOK_KEEPS;
 void hook_free_aligned_sized(void *p, size_t align, size_t size)
         HOOK("free_aligned_sized") HOOK_KEEPS;
 
-#define ROOM_MOST (1ull << 40) /* nobody has so much: asked for in order to fail */
+/* Nobody has so much: asked for in order to fail. */
+#define ROOM_MOST (sizeof(size_t) == 8 ? 1ull << 40 : 1ull << 31)
 
 /* There is no memory, but blocks are kept back: true when they were released, so
  * that it can be tried again. */
 static bool make_room(size_t size)
 {
-        return agent.special & SPECIAL_QUARANTINE && size < ROOM_MOST && quarantine_empty();
+        return agent.special & SPECIAL_QUARANTINE && (uint64_t)size < ROOM_MOST &&
+               quarantine_empty();
 }
 
 /* An allocating hook: CALL is the real call, BYTES what the program asked for. */

@@ -115,25 +115,31 @@ static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arc
 
 #ifdef SEEP_INJECTED
 #define ALIGN 0
-NEW_THROWING(new, "_Znwm", ONE, (size_t size), (size), real.malloc_(size ? size : 1))
-NEW_THROWING(new_array, "_Znam", ARRAY, (size_t size), (size), real.malloc_(size ? size : 1))
+NEW_THROWING(new, "_Znw" ARCH_SIZE, ONE, (size_t size), (size), real.malloc_(size ? size : 1))
+NEW_THROWING(new_array, "_Zna" ARCH_SIZE, ARRAY, (size_t size), (size),
+             real.malloc_(size ? size : 1))
 #undef ALIGN
 #define ALIGN align
-NEW_THROWING(new_aligned, "_ZnwmSt11align_val_t", ONE_BY, (size_t size, size_t align),
+NEW_THROWING(new_aligned, "_Znw" ARCH_SIZE "St11align_val_t", ONE_BY, (size_t size, size_t align),
              (size, align), real.aligned_alloc_ ? real.aligned_alloc_(align, ROUNDED) : NULL)
-NEW_THROWING(new_array_aligned, "_ZnamSt11align_val_t", ARRAY_BY, (size_t size, size_t align),
-             (size, align), real.aligned_alloc_ ? real.aligned_alloc_(align, ROUNDED) : NULL)
+NEW_THROWING(new_array_aligned, "_Zna" ARCH_SIZE "St11align_val_t", ARRAY_BY,
+             (size_t size, size_t align), (size, align),
+             real.aligned_alloc_ ? real.aligned_alloc_(align, ROUNDED) : NULL)
 #else
-NEW(new, "_Znwm", ONE, (size_t size), (size))
-NEW(new_array, "_Znam", ARRAY, (size_t size), (size))
-NEW(new_aligned, "_ZnwmSt11align_val_t", ONE_BY, (size_t size, size_t align), (size, align))
-NEW(new_array_aligned, "_ZnamSt11align_val_t", ARRAY_BY, (size_t size, size_t align), (size, align))
+NEW(new, "_Znw" ARCH_SIZE, ONE, (size_t size), (size))
+NEW(new_array, "_Zna" ARCH_SIZE, ARRAY, (size_t size), (size))
+NEW(new_aligned, "_Znw" ARCH_SIZE "St11align_val_t", ONE_BY, (size_t size, size_t align),
+    (size, align))
+NEW(new_array_aligned, "_Zna" ARCH_SIZE "St11align_val_t", ARRAY_BY,
+    (size_t size, size_t align), (size, align))
 #endif
-NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", ONE, (size_t size, const void *tag), (size, tag))
-NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", ARRAY, (size_t size, const void *tag), (size, tag))
-NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", ONE_BY,
+NEW(new_nothrow, "_Znw" ARCH_SIZE "RKSt9nothrow_t", ONE, (size_t size, const void *tag),
+    (size, tag))
+NEW(new_array_nothrow, "_Zna" ARCH_SIZE "RKSt9nothrow_t", ARRAY, (size_t size, const void *tag),
+    (size, tag))
+NEW(new_aligned_nothrow, "_Znw" ARCH_SIZE "St11align_val_tRKSt9nothrow_t", ONE_BY,
     (size_t size, size_t align, const void *tag), (size, align, tag))
-NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ARRAY_BY,
+NEW(new_array_aligned_nothrow, "_Zna" ARCH_SIZE "St11align_val_tRKSt9nothrow_t", ARRAY_BY,
     (size_t size, size_t align, const void *tag), (size, align, tag))
 
 #undef ONE
@@ -159,15 +165,15 @@ DELETE(delete_array, "_ZdaPv", PLAIN_ARRAY, (void *p), (p))
 DELETE(delete_nothrow, "_ZdlPvRKSt9nothrow_t", PLAIN_ONE, (void *p, const void *tag), (p, tag))
 DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", PLAIN_ARRAY, (void *p, const void *tag),
        (p, tag))
-DELETE(delete_sized, "_ZdlPvm", SIZED_ONE, (void *p, size_t size), (p, size))
-DELETE(delete_array_sized, "_ZdaPvm", SIZED_ARRAY, (void *p, size_t size), (p, size))
+DELETE(delete_sized, "_ZdlPv" ARCH_SIZE, SIZED_ONE, (void *p, size_t size), (p, size))
+DELETE(delete_array_sized, "_ZdaPv" ARCH_SIZE, SIZED_ARRAY, (void *p, size_t size), (p, size))
 DELETE(delete_aligned, "_ZdlPvSt11align_val_t", ONE_BY, (void *p, size_t align), (p, align))
 DELETE(delete_array_aligned, "_ZdaPvSt11align_val_t", ARRAY_BY, (void *p, size_t align), (p, align))
 DELETE(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", ONE_BY,
        (void *p, size_t align, const void *tag), (p, align, tag))
 DELETE(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", ARRAY_BY,
        (void *p, size_t align, const void *tag), (p, align, tag))
-DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", SIZED_ONE_BY,
+DELETE(delete_sized_aligned, "_ZdlPv" ARCH_SIZE "St11align_val_t", SIZED_ONE_BY,
        (void *p, size_t size, size_t align), (p, size, align))
-DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", SIZED_ARRAY_BY,
+DELETE(delete_array_sized_aligned, "_ZdaPv" ARCH_SIZE "St11align_val_t", SIZED_ARRAY_BY,
        (void *p, size_t size, size_t align), (p, size, align))

@@ -15,14 +15,18 @@
 
 #include "agent/guest.h"
 
-int hook_getrlimit(int resource, struct space_limit *out) HOOK("getrlimit");
+int hook_getrlimit(int resource, void *out) HOOK("getrlimit");
 int hook_getrlimit64(int resource, struct space_limit *out) HOOK("getrlimit64");
-int hook_setrlimit(int resource, const struct space_limit *in) HOOK("setrlimit");
+int hook_setrlimit(int resource, const void *in) HOOK("setrlimit");
 int hook_setrlimit64(int resource, const struct space_limit *in) HOOK("setrlimit64");
-int hook_prlimit(int pid, int resource, const struct space_limit *in, struct space_limit *out)
-        HOOK("prlimit");
+int hook_prlimit(int pid, int resource, const void *in, void *out) HOOK("prlimit");
 int hook_prlimit64(int pid, int resource, const struct space_limit *in, struct space_limit *out)
         HOOK("prlimit64");
+
+/* struct rlimit of glibc, in the functions without 64 in their names; all ones: no limit. */
+struct plain_limit {
+        arch_word soft, hard;
+};
 
 /* Also of a process that is not recorded any more, or a forked child that never is:
  * the reservation is there. */
@@ -48,16 +52,45 @@ static int change(int pid, int resource, const struct space_limit *in, struct sp
                                                for_kernel(in->hard, ours) };
                 in = &raised;
         }
-        result = (real.prlimit_ ? real.prlimit_ : real.prlimit64_)(pid, resource, in, out);
+        result = (real.prlimit64_ ? real.prlimit64_ : real.prlimit_)(pid, resource, in, out);
         if (result == 0 && out && ours)
                 *out = space_of_program(*out, ours);
         return result;
 }
 
-int hook_prlimit(int pid, int resource, const struct space_limit *in, struct space_limit *out)
+static uint64_t widen(arch_word value)
+{
+        return value == (arch_word)-1 ? SPACE_NONE : value;
+}
+
+static arch_word narrow(uint64_t value)
+{
+        return value < (arch_word)-1 ? (arch_word)value : (arch_word)-1;
+}
+
+/* The same with limits of one word.  With 64 bits that is all there is, and in musl none are
+ * smaller. */
+static int change_plain(int pid, int resource, const void *in, void *out)
+{
+        const struct plain_limit *given = in;
+        struct plain_limit *told = out;
+        struct space_limit wanted, found = { 0, 0 };
+        int result;
+
+        if (sizeof(arch_word) == sizeof(uint64_t) || !real.gnu_get_libc_version)
+                return change(pid, resource, in, out);
+        if (in)
+                wanted = (struct space_limit){ widen(given->soft), widen(given->hard) };
+        result = change(pid, resource, in ? &wanted : NULL, out ? &found : NULL);
+        if (result == 0 && out)
+                *told = (struct plain_limit){ narrow(found.soft), narrow(found.hard) };
+        return result;
+}
+
+int hook_prlimit(int pid, int resource, const void *in, void *out)
 {
         agent_on();
-        return change(pid, resource, in, out);
+        return change_plain(pid, resource, in, out);
 }
 
 int hook_prlimit64(int pid, int resource, const struct space_limit *in, struct space_limit *out)
@@ -66,28 +99,34 @@ int hook_prlimit64(int pid, int resource, const struct space_limit *in, struct s
         return change(pid, resource, in, out);
 }
 
-int hook_getrlimit(int resource, struct space_limit *out)
+int hook_getrlimit(int resource, void *out)
 {
         agent_on();
         if (reserved(resource))
-                return change(0, resource, NULL, out);
+                return change_plain(0, resource, NULL, out);
         return real.getrlimit_(resource, out);
 }
 
 int hook_getrlimit64(int resource, struct space_limit *out)
 {
-        return hook_getrlimit(resource, out);
+        agent_on();
+        if (reserved(resource))
+                return change(0, resource, NULL, out);
+        return (real.getrlimit64_ ? real.getrlimit64_ : real.getrlimit_)(resource, out);
 }
 
-int hook_setrlimit(int resource, const struct space_limit *in)
+int hook_setrlimit(int resource, const void *in)
 {
         agent_on();
         if (reserved(resource))
-                return change(0, resource, in, NULL);
+                return change_plain(0, resource, in, NULL);
         return real.setrlimit_(resource, in);
 }
 
 int hook_setrlimit64(int resource, const struct space_limit *in)
 {
-        return hook_setrlimit(resource, in);
+        agent_on();
+        if (reserved(resource))
+                return change(0, resource, in, NULL);
+        return (real.setrlimit64_ ? real.setrlimit64_ : real.setrlimit_)(resource, in);
 }

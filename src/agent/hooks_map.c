@@ -25,8 +25,9 @@
 
 #define FAILED ((void *)-1)
 
-void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, long offset) HOOK("mmap");
-void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, long offset)
+void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, arch_offset offset)
+        HOOK("mmap");
+void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, int64_t offset)
         HOOK("mmap64");
 int hook_munmap(void *at, size_t size) HOOK("munmap");
 void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to) HOOK("mremap");
@@ -81,14 +82,15 @@ static void *map_inner(void *p)
         hook_leave(t);                                                                      \
         return p
 
-void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, long offset)
+void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, arch_offset offset)
 {
         MAP(real.mmap_(at, size, protection, flags, fd, offset));
 }
 
-void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, long offset)
+void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, int64_t offset)
 {
-        MAP((real.mmap64_ ? real.mmap64_ : real.mmap_)(at, size, protection, flags, fd, offset));
+        MAP(real.mmap64_ ? real.mmap64_(at, size, protection, flags, fd, offset)
+                         : real.mmap_(at, size, protection, flags, fd, (arch_offset)offset));
 }
 
 int hook_munmap(void *at, size_t size)

@@ -22,8 +22,9 @@
 
 enum { SOCKET_LEVEL = 1 };
 
+/* timespec, and (ns: microseconds) timeval. */
 struct wait_span {
-        int64_t seconds, ns;
+        long seconds, ns;
 };
 
 static uint64_t now_ns(void)
@@ -48,7 +49,7 @@ static struct wait_span left_span(uint64_t deadline)
 {
         uint64_t left = left_ns(deadline);
 
-        return (struct wait_span){ (int64_t)(left / NS_PER_S), (int64_t)(left % NS_PER_S) };
+        return (struct wait_span){ (long)(left / NS_PER_S), (long)(left % NS_PER_S) };
 }
 
 /* ---- waiting for descriptors, limit in milliseconds ---- */
@@ -200,14 +201,14 @@ int hook_clock_nanosleep(int clock, int flags, const struct wait_span *span, str
 
 int hook_usleep(unsigned us)
 {
-        struct wait_span s = { us / 1000000u, us % 1000000u * 1000 };
+        struct wait_span s = { (long)(us / 1000000u), (long)(us % 1000000u * 1000) };
 
         return hook_nanosleep(&s, NULL);
 }
 
 unsigned hook_sleep(unsigned seconds)
 {
-        struct wait_span s = { seconds, 0 };
+        struct wait_span s = { (long)seconds, 0 };
 
         return hook_nanosleep(&s, &s) == 0 ? 0 : (unsigned)s.seconds;
 }
@@ -244,8 +245,8 @@ bool wait_socket(int fd, int option, short events, uint32_t begin_ms)
         if (!all)
                 return true;
         limit = (struct wait_span){
-                (int64_t)((all > passed ? all - passed : 0) / 1000),
-                (int64_t)((all > passed ? all - passed : 0) % 1000 * NS_PER_MS) };
+                (long)((all > passed ? all - passed : 0) / 1000),
+                (long)((all > passed ? all - passed : 0) % 1000 * NS_PER_MS) };
         do { /* the kernel counts the limit down */
                 signal_wait.interrupted = false;
                 ready = sys_call6(SYS_ppoll, (long)&one, 1, (long)&limit, 0, 0, 0);

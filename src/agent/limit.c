@@ -66,7 +66,7 @@ void limit_check(struct thread *t)
 
 static bool refuses(struct thread *t, size_t size)
 {
-        if (!size || size > LEDGER_SIZE_MAX || live_bytes(t) + size <= agent.limit)
+        if (!size || (uint64_t)size > LEDGER_SIZE_MAX || live_bytes(t) + size <= agent.limit)
                 return false;
         if (first(&agent.head->limit_hits))
                 report(LEDGER_MARK_LIMIT);

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/arch/arch.h"
+
 /* Functions that we only call: they read something. */
 #define REAL_READ(X)                                                           \
         X(errno_location, "__errno_location")                                  \

@@ -283,8 +283,10 @@ uint32_t record_at_odd_place(struct thread *t, void *address, struct ledger_bloc
 uint32_t record_any_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
                           struct arch_state caller)
 {
-        return record_plain_alloc(t, address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, kind,
-                                  caller);
+        uint64_t bytes = size;
+
+        return record_plain_alloc(t, address, bytes < LEDGER_SIZE_MAX ? bytes : LEDGER_SIZE_MAX,
+                                  kind, caller);
 }
 
 void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind,

@@ -16,7 +16,7 @@
 #define SPACE_LIMIT 9 /* RLIMIT_AS */
 #define SPACE_NONE (~0ull)
 
-/* struct rlimit, on all 64-bit ports. */
+/* struct rlimit64. */
 struct space_limit {
         uint64_t soft, hard;
 };

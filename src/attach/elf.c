@@ -348,3 +348,10 @@ const char *elf_own_kind_name(void)
         return own_header(&own) ? kind_name(own.e_ident[EI_CLASS], own.e_machine, text)
                                 : "another kind";
 }
+
+uint16_t elf_own_machine(void)
+{
+        ElfW(Ehdr) own;
+
+        return own_header(&own) ? own.e_machine : 0;
+}

@@ -42,4 +42,7 @@ const char *elf_kind_name(const struct elf_facts *f);
 /* The same for this process. */
 const char *elf_own_kind_name(void);
 
+/* e_machine of ours; 0 unknown. */
+uint16_t elf_own_machine(void);
+
 #endif

@@ -13,11 +13,13 @@
 
 const struct emulator emulators[] = {
         { EM_AARCH64, ELFCLASS64, ELFDATA2LSB, "aarch64", "qemu-aarch64", "/usr/aarch64-linux-gnu",
-          "arm64" },
+          "arm64", 0 },
         { EM_RISCV, ELFCLASS64, ELFDATA2LSB, "riscv64", "qemu-riscv64", "/usr/riscv64-linux-gnu",
-          "riscv64" },
+          "riscv64", 0 },
         { EM_S390, ELFCLASS64, ELFDATA2MSB, "s390x", "qemu-s390x", "/usr/s390x-linux-gnu",
-          "s390x" },
+          "s390x", 0 },
+        { EM_386, ELFCLASS32, ELFDATA2LSB, "i386", "qemu-i386", "/usr/i686-linux-gnu", "i386",
+          EM_X86_64 },
 };
 const uint32_t emulator_count = sizeof emulators / sizeof *emulators;
 
@@ -30,6 +32,11 @@ const struct emulator *emulator_of(const struct elf_facts *facts)
         return NULL;
 }
 
+bool emulator_is_kernel(const struct emulator *by)
+{
+        return by->kernel && by->kernel == elf_own_machine();
+}
+
 /* Below which root the loader is: that which the user named, this machine's, or that of the
  * packages for cross compilers. */
 static bool find_root(struct emulation *m, const char *path, const char *loader, struct err *e)
@@ -38,10 +45,6 @@ static bool find_root(struct emulation *m, const char *path, const char *loader,
         struct str there = { 0 };
         bool good;
 
-        if (!loader[0])
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "%s is a statically linked program of %s: preloading has no effect "
-                               "on it, and nothing else works there", path, m->by->name);
         if ((named && *named) || access(loader, F_OK) == 0)
                 return true;
         str_format(&there, "%s%s", m->by->root, loader);
@@ -55,8 +58,21 @@ static bool find_root(struct emulation *m, const char *path, const char *loader,
                                m->by->system);
 }
 
+/* Who runs the program, and below which root. */
+static bool find_runner(struct emulation *m, const char *path, const struct elf_facts *facts,
+                        struct err *e)
+{
+        struct err unused = { 0 };
+
+        if (!(m->runner = program_find(m->by->runner, &unused)))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s is %s: to run it here, install the package qemu-user (%s is not "
+                               "in PATH)", path, elf_kind_name(facts), m->by->runner);
+        return find_root(m, path, facts->interp, e);
+}
+
 bool emulator_find(struct emulation *out, const char *path, const struct program_image *image,
-                   struct err *e)
+                   const struct program_user *user, struct err *e)
 {
         const struct emulator *by = emulator_of(&image->facts);
         struct err unused = { 0 };
@@ -66,7 +82,7 @@ bool emulator_find(struct emulation *out, const char *path, const struct program
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "%s is %s, and there is no agent for that processor", path,
                                elf_kind_name(&image->facts));
-        if (strcmp(image->file, path) != 0)
+        if (strcmp(image->file, path) != 0 && !emulator_is_kernel(by))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "%s is a script for %s, which is %s: record that with the script as "
                                "its argument", path, image->file, elf_kind_name(&image->facts));
@@ -75,11 +91,12 @@ bool emulator_find(struct emulation *out, const char *path, const struct program
                                "%s is %s, and the agent for that is not installed: install the "
                                "package seep-agent-%s, or build it with 'make agents'",
                                path, elf_kind_name(&image->facts), by->system);
-        if (!(out->runner = program_find(by->runner, &unused)))
+        if (!image->facts.interp[0])
                 err_set(e, ERR_EXIT_CANNOT_TRACE,
-                        "%s is %s: to run it here, install the package qemu-user (%s is not in "
-                        "PATH)", path, elf_kind_name(&image->facts), by->runner);
-        if (out->runner && find_root(out, path, image->facts.interp, e))
+                        "%s is a statically linked program of %s: preloading has no effect on it, "
+                        "and nothing else works there", image->file, by->name);
+        else if (emulator_is_kernel(by) ? program_check_start(image->file, &image->facts, user, e)
+                                        : find_runner(out, path, &image->facts, e))
                 return true;
         emulator_free(out);
         return false;

@@ -2,6 +2,8 @@
 /*
  * emulator.h -- programs of another processor: the agent that is made for it, and who runs them.
  *
+ * Some are run by the kernel itself (i386 on x86-64): nothing but the agent is another one then.
+ *
  * The kernel starts a program of another processor with the help of qemu at most (binfmt_misc), and
  * then the loader of qemu itself would take our library for its own.  So qemu is started by name:
  * it gets the agent as a wish of the program's (-E LD_PRELOAD), and the session as it is.
@@ -23,6 +25,7 @@ struct emulator {
         const char *runner; /* what runs its programs */
         const char *root;   /* where Debian has its libraries on other machines ... */
         const char *system; /* ... and what it calls it */
+        uint16_t kernel;    /* the processor whose kernel runs its programs, too; 0: none does */
 };
 
 extern const struct emulator emulators[];
@@ -34,15 +37,19 @@ const struct emulator *emulator_of(const struct elf_facts *facts);
 /* How a program of another processor is run. */
 struct emulation {
         const struct emulator *by; /* NULL: it is one of ours */
-        char *runner;              /* its file */
+        char *runner;              /* its file; NULL: the kernel runs it */
         char *agent;
         const char *root; /* of its libraries; NULL: it finds them */
         char *preload;    /* what its loader is told */
 };
 
-/* The program PATH, which is IMAGE.  false: it cannot be recorded, E says what is missing. */
+/* Whether this machine's kernel runs its programs. */
+bool emulator_is_kernel(const struct emulator *by);
+
+/* The program PATH, which is IMAGE and is started by USER.  false: it cannot be recorded, E says
+ * what is missing. */
 bool emulator_find(struct emulation *out, const char *path, const struct program_image *image,
-                   struct err *e);
+                   const struct program_user *user, struct err *e);
 void emulator_free(struct emulation *m);
 
 /* ARGV of the program FILE as the emulator wants it, with AGENT (or a link to it) for the program's

@@ -94,7 +94,7 @@ bool engine_choose(struct engine_choice *c, const char *path, const struct progr
                 return false;
         if (image.facts.foreign && c->engine <= ENGINE_PRELOAD && !c->custom) {
                 c->engine = ENGINE_PRELOAD;
-                return emulator_find(&c->emulation, path, &image, e);
+                return emulator_find(&c->emulation, path, &image, user, e);
         }
         c->go = !program_is_static(&image.facts) && engine_is_go(image.file);
         if (c->engine == ENGINE_AUTO && program_is_static(&image.facts))

@@ -108,16 +108,11 @@ static bool raises_rights(const char *path, const struct program_user *user)
         return set_uid || set_gid || set_caps;
 }
 
-static bool check_elf(const char *path, const struct elf_facts *f, const struct program_user *user,
-                      struct err *e)
+bool program_check_start(const char *path, const struct elf_facts *f,
+                         const struct program_user *user, struct err *e)
 {
         const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 
-        if (f->foreign)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "%s is %s, this agent is %s: it cannot be loaded there. "
-                               "Record it with a seep built for that machine",
-                               path, elf_kind_name(f), elf_own_kind_name());
         if (f->interp[0] && access(f->interp, F_OK) < 0)
                 return err_set(e, ERR_EXIT_NOT_FOUND, "%s needs the loader %s, which is not there",
                                path, f->interp);
@@ -126,6 +121,19 @@ static bool check_elf(const char *path, const struct elf_facts *f, const struct 
                                "%s runs with elevated privileges, so the loader ignores our "
                                "library. Record a copy without them: cp %s /tmp/ && seep record "
                                "/tmp/%s", path, path, base);
+        return true;
+}
+
+static bool check_elf(const char *path, const struct elf_facts *f, const struct program_user *user,
+                      struct err *e)
+{
+        if (f->foreign)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s is %s, this agent is %s: it cannot be loaded there. "
+                               "Record it with a seep built for that machine",
+                               path, elf_kind_name(f), elf_own_kind_name());
+        if (!program_check_start(path, f, user, e))
+                return false;
         if (f->sanitizer)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "%s is built with %s, which replaces malloc itself. "

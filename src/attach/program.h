@@ -33,6 +33,10 @@ static inline bool program_is_static(const struct elf_facts *f)
         return f->is_elf && !f->foreign && !f->has_interp && !f->is_loader;
 }
 
+/* Whether the file PATH, which is F, has its loader, and one that takes our library. */
+bool program_check_start(const char *path, const struct elf_facts *f,
+                         const struct program_user *user, struct err *e);
+
 /* Whether the preloaded agent can work in the file PATH (or the interpreter of that script): exit
  * code 3 when not, 126 and 127 when it cannot be started at all. */
 bool program_check(const char *path, const struct program_user *user, struct err *e);

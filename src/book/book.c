@@ -2,29 +2,34 @@
 /* book.c -- a ledger from its first byte on: its layout, its counters, its texts. */
 #include "book/book.h"
 
+/* A program with 32 bits has no more than 4 GiB of address space, or 3: of these less than 0.7 are
+ * reserved, for 400 to 800 MiB of small blocks. */
+#define WORDS(wide, narrow) (sizeof(void *) == 8 ? (wide) : (narrow))
+
 /* Reserved sizes of parts, and whether they may be less where address space is limited. */
 static const struct {
         uint64_t bytes, least; /* 0: always as large */
 } part_sizes[LEDGER_PARTS] = {
         [LEDGER_HEAD] = { 64ull << 10, 0 },
-        [LEDGER_NODES] = { 1ull << 30, BOOK_STEP },
-        [LEDGER_SITES] = { 256ull << 20, BOOK_STEP },
-        [LEDGER_SLOTS] = { 16384 * sizeof(struct ledger_slot), 256 * sizeof(struct ledger_slot) },
-        [LEDGER_COUNTERS] = { 64ull << 30, BOOK_STEP },
+        [LEDGER_NODES] = { WORDS(1ull << 30, 64ull << 20), BOOK_STEP },
+        [LEDGER_SITES] = { WORDS(256ull << 20, 16ull << 20), BOOK_STEP },
+        [LEDGER_SLOTS] = { WORDS(16384, 512) * sizeof(struct ledger_slot),
+                           256 * sizeof(struct ledger_slot) },
+        [LEDGER_COUNTERS] = { WORDS(64ull << 30, 64ull << 20), BOOK_STEP },
         [LEDGER_CHUNKS] = { 4ull << 20, 0 },
-        [LEDGER_SHADOW] = { 256ull << 30, 2 * LEDGER_SHADOW_CHUNK_BYTES },
+        [LEDGER_SHADOW] = { WORDS(256ull << 30, 384ull << 20), 2 * LEDGER_SHADOW_CHUNK_BYTES },
         [LEDGER_THREADS] = { (LEDGER_THREADS_MAX + 1) * sizeof(struct ledger_thread), 0 },
         [LEDGER_MODULES] = { 32768 * sizeof(struct ledger_module), BOOK_STEP },
-        [LEDGER_REGIONS] = { 256ull << 20, BOOK_STEP },
+        [LEDGER_REGIONS] = { WORDS(256ull << 20, 16ull << 20), BOOK_STEP },
         [LEDGER_ERRORS] = { 4096 * sizeof(struct ledger_error), 0 },
-        [LEDGER_STRINGS] = { 64ull << 20, BOOK_STEP },
+        [LEDGER_STRINGS] = { WORDS(64ull << 20, 8ull << 20), BOOK_STEP },
         [LEDGER_MARKS] = { LEDGER_MARKS_MAX * sizeof(struct ledger_mark), 0 },
         [LEDGER_DEATHS] = { LEDGER_DEATHS_MAX * sizeof(struct ledger_death), 0 },
-        [LEDGER_HANDLES] = { 256ull << 20, BOOK_STEP },
+        [LEDGER_HANDLES] = { WORDS(256ull << 20, 16ull << 20), BOOK_STEP },
         [LEDGER_JOURNAL] = { 16ull << 20, 0 },
         [LEDGER_OWN] = { 16ull << 20, 0 },
         [LEDGER_ROOTS] = { LEDGER_ROOTS_MAX * sizeof(struct ledger_range), 0 },
-        [LEDGER_ORDER] = { 256ull << 20, BOOK_STEP },
+        [LEDGER_ORDER] = { WORDS(256ull << 20, 16ull << 20), BOOK_STEP },
 };
 
 static uint64_t part_size(enum ledger_part part, unsigned shift)

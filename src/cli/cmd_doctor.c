@@ -165,7 +165,10 @@ static void check_program(struct doctor *d, const char *name)
         bool good = path && engine_choose(&choice, path, &user, &e);
         struct str says = { 0 };
 
-        if (good && choice.emulation.by)
+        if (good && choice.emulation.by && !choice.emulation.runner)
+                str_format(&says, "'seep record' works: it is a program of %s, which this machine "
+                           "runs", choice.emulation.by->name);
+        else if (good && choice.emulation.by)
                 str_format(&says, "'seep record' works: it is a program of %s, which %s runs",
                            choice.emulation.by->name, choice.emulation.runner);
         else
@@ -192,10 +195,11 @@ static void check_agents(struct doctor *d)
         for (uint32_t i = 0; i < emulator_count; i++) {
                 char *agent = spawn_find_foreign(emulators[i].name, &e);
                 char *runner = agent ? program_find(emulators[i].runner, &e) : NULL;
+                bool runs = runner || emulator_is_kernel(&emulators[i]);
 
                 if (agent)
                         str_format(&says, "%s%s%s", count++ ? ", " : "", emulators[i].name,
-                                   runner ? "" : " (without qemu-user, which would run them)");
+                                   runs ? "" : " (without qemu-user, which would run them)");
                 free(runner);
                 free(agent);
         }

@@ -200,7 +200,7 @@ static int run(struct run *r, const struct session_options *options, const char 
 {
         struct spawn_request request = { .file = file, .argv = r->program_argv,
                                          .user = r->wishes->user,
-                                         .emulated = r->emulation.by };
+                                         .emulated = r->emulation.runner != NULL };
         char **emulated_argv = NULL;
         bool preloaded = options->carrier == &carrier_preload;
         struct session_end end;
@@ -292,7 +292,7 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
                 r->emulation = choice.emulation;
                 o->library = heap_text(choice.emulation.agent);
                 snprintf(note, sizeof note, "a program of %s: run by %s", r->emulation.by->name,
-                         r->emulation.runner);
+                         r->emulation.runner ? r->emulation.runner : "this machine");
                 on_say(r, SESSION_DETAIL, note);
                 return true;
         }

@@ -11,10 +11,10 @@
  * Processors: every field has a fixed width, and an address takes 64 bits also where a word of the
  * program has 32; numbers are in the byte order of the machine.  So agent and observer of one
  * machine agree whatever their word size, as long as 64-bit words lie at multiples of 8 (asserted
- * below; i386 would not and has to be told).  A 32-bit agent writes the same layout with three
- * differences: a 64-bit store may be seen in two halves, so what a reader takes while the program
- * runs may be off by one event in the upper half (counters above 4 GiB only); its parts are small
- * (agent: ARCH_LEDGER_MOST); and blocks of 16 bytes make it use planes 1 to 4.
+ * below; i386 has to be told).  A 32-bit agent writes the same layout with three differences: a
+ * 64-bit store may be seen in two halves, so what a reader takes while the program runs may be off
+ * by one event in the upper half (counters above 4 GiB only); its parts are small (book/book.c);
+ * and blocks of 16 bytes make it use planes 1 to 4.
  *
  * The file is a memfd that the agent makes and sends to the observer (wire/hello.h).  Its parts:
  *

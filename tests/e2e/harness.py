@@ -51,7 +51,7 @@ class Machine:
         return self.gcc if cc == "gcc" else self.gxx
 
     def runner(self, argv):
-        return [self.qemu, "-L", self.root, *map(str, argv)]
+        return [self.qemu, "-L", self.root, *map(str, argv)] if self.qemu else list(map(str, argv))
 
 
 MACHINES = {m.name: m for m in [
@@ -59,6 +59,7 @@ MACHINES = {m.name: m for m in [
     # Its compiler makes no unwind tables by itself, and was used so for the C library.
     Machine("riscv64", "riscv64-linux-gnu", "qemu-riscv64", "riscv64", ("-fasynchronous-unwind-tables",), tables=False),
     Machine("s390x", "s390x-linux-gnu", "qemu-s390x", "s390x"),
+    Machine("i386", "i686-linux-gnu", None, "i386"),  # this machine runs its programs itself
 ]}
 # make check-agents: the programs of all tests are those of this machine.  None: of the one that we run on.
 MACHINE = MACHINES.get(os.environ.get("SEEP_TEST_MACHINE"))

@@ -17,16 +17,16 @@ from test_api import PAIRS, check_between
 from test_control import control, live_of
 from test_events import Replay
 
-# In make check some tests are for one of them only; make check-agents runs each with all.
+# In make check some tests are for one of those that qemu runs only; make check-agents runs each with all.
 NAMES = [MACHINE.name] if MACHINE else list(MACHINES)
-once = pytest.mark.parametrize("machine", NAMES[:1], indirect=True, scope="module")
+once = pytest.mark.parametrize("machine", [name for name in NAMES if name == NAMES[0] or not MACHINES[name].qemu], indirect=True, scope="module")
 each_order = pytest.mark.parametrize("machine", NAMES if MACHINE else ["aarch64", "s390x"], indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module", params=NAMES)
 def machine(request):
     found = MACHINES[request.param]
-    missing = [tool for tool in (found.gcc, found.gxx, found.qemu) if not shutil.which(tool)]
+    missing = [tool for tool in (found.gcc, found.gxx, found.qemu) if tool and not shutil.which(tool)]
     if missing:
         pytest.skip(f"{' '.join(missing)} not installed (packaging/install-deps test)")
     made = subprocess.run([ROOT / "packaging" / "agents", BUILD, found.name], capture_output=True, text=True, timeout=3 * DEADLINE)
@@ -70,7 +70,9 @@ def test_every_stack_equals_that_of_backtrace(compiler, recorder, plugs, machine
     assert (seen.stdout, seen.status) == (b"done\n", 0)
     assert (totals["verify_differences"], totals["verify_backtrace_differences"], totals["lost_events"]) == (0, 0, 0)
     assert totals["verify_captures"] > rounds and totals["verify_backtraces"] > rounds // 80
-    assert not machine.tables or totals["truncated_stacks"] <= totals["verify_captures"] // 200  # where a signal came between two instructions
+    # Where a signal came between two instructions; and where x86 leaves a stack that makecontext() made.
+    made = sum(s["allocations"] for s in seen.profile.json["sites"] if s.get("truncated") and "away_body" in seen.profile.names(s["stack"]))
+    assert not machine.tables or totals["truncated_stacks"] - made <= totals["verify_captures"] // 200
 
 
 def test_what_signal_handlers_do_is_exact(compiler, recorder, machine):
@@ -110,10 +112,10 @@ def test_the_recording_tells_its_machine_and_its_words(compiler, machine, record
 
 
 @once
-def test_the_heap_of_the_emulator_is_not_the_program_s(compiler, recorder):
+def test_the_heap_of_the_emulator_is_not_the_program_s(machine, compiler, recorder):
     seen = recorder.record(compiler.build("realloc_forms.c"))
     maps = seep("export", "--to", "maps", seen.folder / "out.seep").stdout.decode()
-    assert "[heap of the emulator]" in maps and "[heap]" not in maps, maps
+    assert ("[heap of the emulator]" in maps, "[heap]" in maps) == ((True, False) if machine.qemu else (False, True)), maps
 
 
 @once
@@ -121,8 +123,10 @@ def test_the_library_alone_writes_its_report(compiler, machine, recorder):
     """As a user of qemu would do it, without seep record."""
     program, folder = compiler.build("depth8.c"), recorder.folder()
     agent = BUILD / "src" / "agent" / machine.name / "libseep.so"
-    done = subprocess.run([machine.qemu, "-L", machine.root, "-E", f"LD_PRELOAD={agent}", program, "64"], cwd=folder, timeout=DEADLINE,
-                          env=clean_environment(), capture_output=True)
+    preload = {"LD_PRELOAD": str(agent)}
+    command = [machine.qemu, "-L", machine.root, "-E", f"LD_PRELOAD={agent}", program, "64"] if machine.qemu else [program, "64"]
+    done = subprocess.run(command, cwd=folder, timeout=DEADLINE, env={**clean_environment(), **({} if machine.qemu else preload)},
+                          capture_output=True)
     assert done.returncode == 0, done.stderr
     (log,) = wait_until(lambda: list(folder.glob("*.memlog")), "a report")
     assert re.search(r"depth8\.c:\d+", log.read_text())
@@ -131,7 +135,7 @@ def test_the_library_alone_writes_its_report(compiler, machine, recorder):
 def test_doctor_knows_the_agent(machine, compiler):
     done = seep("doctor", "--json", compiler.build("realloc_forms.c"))
     checks = {c["check"]: c for c in json.loads(done.stdout)["checks"]}
-    assert checks["record"]["good"] and machine.qemu in checks["record"]["says"]
+    assert checks["record"]["good"] and (machine.qemu or "this machine runs") in checks["record"]["says"]
     checks = {c["check"]: c for c in json.loads(seep("doctor", "--json").stdout)["checks"]}
     assert machine.name in checks["agents"]["says"]
 
@@ -143,6 +147,8 @@ def test_what_is_missing_is_named(machine, compiler, tmp_path):
     (tmp_path / "libseep.so").symlink_to(BUILD / "src" / "agent" / "libseep.so")
     none = subprocess.run([SEEP, "record", program], env={**env, "SEEP_AGENT_DIR": str(tmp_path)}, capture_output=True, text=True)
     assert none.returncode == 3 and f"package seep-agent-{machine.system}," in none.stderr
+    if not machine.qemu:
+        return
     none = subprocess.run([SEEP, "record", program], env={**env, "PATH": str(tmp_path)}, capture_output=True, text=True)
     assert none.returncode == 3 and "package qemu-user" in none.stderr
 

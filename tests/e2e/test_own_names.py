@@ -6,7 +6,8 @@ import pytest
 from harness import BUILD, PLAIN, ROOT
 
 HOOKS = ROOT / "src" / "agent" / "hooks.def"
-NAMES = re.findall(r'^X\(\w+, "(\w+)"', HOOKS.read_text(), re.M)
+SIZE = "m"  # size_t in names of C++
+NAMES = re.findall(r'^X\(\w+, "(\w+)"', HOOKS.read_text().replace('" ARCH_SIZE "', SIZE).replace('" ARCH_SIZE', f'{SIZE}"'), re.M)
 ALL = f'-DHOOKS="{HOOKS}"'
 AGENT = BUILD / "src" / "agent" / "libseep.so"
 # A function of the program that stands on another one of libc; seep knows both (Erlang has the first).
@@ -19,7 +20,7 @@ def build(compiler):
     tour = compiler.build("own_tour.c", flags=(*PLAIN, "-c"), name="own_tour.o")
 
     def link(*flags, libs=("-rdynamic",)):
-        return compiler.build("own_name.c", flags=(*PLAIN, *flags, str(tour)),
+        return compiler.build("own_name.c", flags=(*PLAIN, f'-DARCH_SIZE="{SIZE}"', *flags, str(tour)),
                               libs=("-Wl,--no-as-needed", "-lstdc++", *libs))
     return link
 

@@ -6,8 +6,14 @@ import sys
 
 from lint import SRC, Tap, text_of
 
+
+def symbols(file):
+    text = text_of(file).replace('" ARCH_SIZE "', "m").replace('" ARCH_SIZE', 'm"')  # size_t in names of C++
+    return re.findall(r'^X\(\w+,\s*"([^"]+)"', text, flags=re.M)
+
+
 lists = [SRC / "agent" / name for name in ("hooks.def", *sys.argv[2:])]
-listed = {symbol for file in lists for symbol in re.findall(r'^X\(\w+,\s*"([^"]+)"', text_of(file), flags=re.M)}
+listed = {symbol for file in lists for symbol in symbols(file)}
 output = subprocess.run(["nm", "-D", "--defined-only", sys.argv[1]], check=True, capture_output=True, text=True).stdout
 exported = {line.split()[-1] for line in output.splitlines()}
 

@@ -10,6 +10,7 @@ from lint import SRC, Tap, c_files, relative, text_of
 
 PORTS = {  # the header of the port, and the compiler that packaging/install-deps installs; x86-64 is what is built anyway
     "x86_64": None,
+    "i386": "i686-linux-gnu-gcc",
     "aarch64": "aarch64-linux-gnu-gcc",
     "arm": "arm-linux-gnueabihf-gcc",
     "riscv64": "riscv64-linux-gnu-gcc",
@@ -20,12 +21,13 @@ COMMON = ["-std=gnu11", "-O0", "-c", "-o", "/dev/null", "-Wall", "-Wextra", "-Wn
           "-Wmissing-prototypes", "-Werror", "-D_GNU_SOURCE", '-DSEEP_VERSION="0"', f"-I{SRC}", "-fPIC"]
 INSIDE = ["-ffreestanding", "-fno-builtin", "-ftls-model=initial-exec", "-fno-strict-aliasing"]
 FOLDERS = {"agent": INSIDE, "book": INSIDE, "attach": []}
+MORE = {"i386": ["-malign-double"]}  # as the agent is built: the ledger has one layout
 PLATFORM = re.compile(r"^\s*#\s*(?:el)?if.*\b(?:__x86_64__|__i386__|__aarch64__|__arm__|__riscv\w*|__powerpc\w*|__s390\w*|"
                       r"__mips\w*|__loongarch\w*|__GLIBC\w*|__UCLIBC__|__BYTE_ORDER__|__LP64__|__SIZEOF_POINTER__|__WORDSIZE)\b")
 
 
-def compile_faults(compiler, path):
-    flags = FOLDERS[path.relative_to(SRC).parts[0]]
+def compile_faults(name, compiler, path):
+    flags = [*FOLDERS[path.relative_to(SRC).parts[0]], *MORE.get(name, ())]
     done = subprocess.run([compiler, *COMMON, *flags, str(path)], capture_output=True, text=True)
     return done.stderr.splitlines()[:6] if done.returncode else []
 
@@ -52,7 +54,7 @@ for name, compiler in PORTS.items():
         tap.skip(f"everything compiles for {name}", f"{compiler} or the C library's headers for it are not installed")
         continue
     with ThreadPoolExecutor(2) as pool:
-        faults = [line for lines in pool.map(lambda path: compile_faults(compiler, path), sources) for line in lines]
+        faults = [line for lines in pool.map(lambda path: compile_faults(name, compiler, path), sources) for line in lines]
     tap.claim(f"{len(sources)} files compile for {name}", faults)
 for folder in ("agent", "attach"):
     headers = {p.stem: p for p in (SRC / folder / "arch").glob("*.h") if p.stem in PORTS}

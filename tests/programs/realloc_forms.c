@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#define TOO_MUCH ((size_t)1 << (8 * sizeof(size_t) - 1))
+
 static void fill(unsigned char *p, size_t n)
 {
         for (size_t i = 0; i < n; i++)
@@ -97,7 +99,7 @@ static void failed(void)
         TRUTH_GOT(p, 300);
         fill(p, 300);
         errno = 0;
-        void *q = real_realloc(p, (size_t)1 << 60);
+        void *q = real_realloc(p, TOO_MUCH);
         tell("failed: null %d errno %d kept %d\n", q == NULL, errno, holds(p, 300));
 }
 
@@ -107,7 +109,7 @@ static void failed_then_freed(void)
         TRUTH_GOT(p, 310);
         TRUTH_GOT(wall, 20);
         errno = 0;
-        void *q = real_realloc(p, (size_t)1 << 60);
+        void *q = real_realloc(p, TOO_MUCH);
         tell("failed: null %d errno %d\n", q == NULL, errno);
         truth_gone(p);
         free(p);
@@ -119,7 +121,7 @@ static void overflowing(void)
         TRUTH_GOT(p, 330);
         fill(p, 330);
         errno = 0;
-        void *q = real_reallocarray(p, (size_t)1 << 33, (size_t)1 << 33);
+        void *q = real_reallocarray(p, (size_t)2 << 4 * sizeof(size_t), (size_t)2 << 4 * sizeof(size_t));
         tell("overflow: null %d errno %d kept %d\n", q == NULL, errno, holds(p, 330));
         errno = 0;
         q = real_reallocarray(NULL, ~(size_t)0, 2);

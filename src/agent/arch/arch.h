@@ -67,8 +67,20 @@
  * on every processor; this is what is read from and written to memory that others lay out. */
 typedef uintptr_t arch_word;
 
-/* How much address space a ledger may reserve. */
-#define ARCH_LEDGER_MOST (sizeof(arch_word) == 8 ? UINT64_MAX : 512ull << 20)
+/* An offset in a file as mmap() has it.  (musl's has 64 bits also where a word has 32; where
+ * arguments are on the stack, the upper half may be passed on even if it is none.) */
+#if defined(__i386__)
+typedef int64_t arch_offset;
+#else
+typedef long arch_offset;
+#endif
+
+/* size_t in the names of C++ functions: unsigned long, or unsigned int. */
+#if __SIZEOF_POINTER__ == 8
+#define ARCH_SIZE "m"
+#else
+#define ARCH_SIZE "j"
+#endif
 
 struct arch_state {
         uint64_t pc, sp, base;
@@ -76,6 +88,8 @@ struct arch_state {
 
 #if defined(__x86_64__) && defined(__LP64__)
 #include "agent/arch/x86_64.h"
+#elif defined(__i386__)
+#include "agent/arch/i386.h"
 #elif defined(__aarch64__) && defined(__LP64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #include "agent/arch/aarch64.h"
 #elif defined(__arm__) && defined(__ARM_EABI__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

@@ -45,6 +45,8 @@
 
 #if defined(__x86_64__) && defined(__LP64__)
 #include "attach/arch/x86_64.h"
+#elif defined(__i386__)
+#include "attach/arch/i386.h"
 #elif defined(__aarch64__) && defined(__LP64__)
 #include "attach/arch/aarch64.h"
 #elif defined(__arm__)

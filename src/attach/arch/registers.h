@@ -26,6 +26,14 @@
 #define ARCH_RED_ZONE 128u
 #define ARCH_DTV_AT 8 /* thread-local storage lies below the thread pointer */
 #define ARCH_DTV_AT_MUSL 8
+#elif defined(__i386__)
+#define FREEZE_REGISTERS 8u /* eax ecx edx ebx esp ebp esi edi */
+#define ARCH_STACK_REGISTER 4u
+#define ARCH_PC_REGISTER 8u
+#define ARCH_KEPT { 3, 5, 6, 7 } /* ebx ebp esi edi */
+#define ARCH_RED_ZONE 0u
+#define ARCH_DTV_AT 4 /* thread-local storage lies below the thread pointer */
+#define ARCH_DTV_AT_MUSL 4
 #elif defined(__aarch64__) && defined(__LP64__)
 #define FREEZE_REGISTERS 31u /* x0 ... x30 */
 #define ARCH_STACK_REGISTER 31u

@@ -12,6 +12,9 @@
 #if defined(__x86_64__) && defined(__LP64__)
 #define LEDGER_MACHINE 62u /* EM_X86_64 */
 #define LEDGER_ADDRESS_BITS 47
+#elif defined(__i386__)
+#define LEDGER_MACHINE 3u /* EM_386 */
+#define LEDGER_ADDRESS_BITS 32
 #elif defined(__aarch64__) && defined(__LP64__)
 #define LEDGER_MACHINE 183u    /* EM_AARCH64 */
 #define LEDGER_ADDRESS_BITS 48 /* 52 only for who asks for it with a hint */
