@@ -23,13 +23,12 @@ LEFT_OUT = {
     "processes": "executed or named_pipe or system or shells or raw-clone or behind_the or exec_in_place or last_program or next_program or "
                  "summary or others_are or helpers or loses_memory or resident",
 }
-# Of one whose programs this machine runs: what has code of x86-64 in it, takes minutes without fast capture, or is about programs of the
-# other word size.
+# Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without fast capture.
 NATIVE = {
     "agents": None,
     "entry_points": "clang",
-    "lifetimes": "without_standard or under_stress",
-    "processes": "system or shells or last_program or next_program or loses_memory",
+    "lifetimes": "under_stress",
+    "processes": "loses_memory",
 }
 # ... and, where the C library has no unwind tables, stacks that lead through it.
 THROUGH_LIBC = {"entry_points": "sample_of_every"}

@@ -17,6 +17,7 @@
 #include "agent/bytes.h"
 #include "agent/real.h"
 #include "agent/sys.h"
+#include "agent/target.h"
 
 #include "agent/guest.h"
 
@@ -272,7 +273,7 @@ bool environment_leads_on(char *const *env)
         return find_preload(env, count) < count; /* plain LD_PRELOAD: we add nothing */
 }
 
-size_t environment_bytes(char *const *env, enum environment_who who)
+size_t environment_bytes(char *const *env, enum environment_who who, const char *library)
 {
         size_t count = 0, text = sizeof PRELOAD + 1, at;
 
@@ -287,25 +288,25 @@ size_t environment_bytes(char *const *env, enum environment_who who)
         at = find_preload(env, count);
         if (at < count)
                 text += strlen(env[at]);
-        return (count + 3) * sizeof *env + text + strlen(real_library());
+        return (count + 3) * sizeof *env + text + strlen(library);
 }
 
-/* LD_PRELOAD at TO with our library first.  A separator tells that there was one
- * BEFORE, even an empty one. */
-static void write_preload(char *to, const char *before)
+/* LD_PRELOAD at TO with LIBRARY first.  A separator tells that there was one BEFORE, even an empty
+ * one. */
+static void write_preload(char *to, const char *before, const char *library)
 {
-        size_t length = strlen(real_library());
+        size_t length = strlen(library);
 
         memcpy(to, PRELOAD, sizeof PRELOAD - 1);
         to += sizeof PRELOAD - 1;
-        memcpy(to, real_library(), length + 1);
+        memcpy(to, library, length + 1);
         if (!before)
                 return;
         to[length] = ':';
         memcpy(to + length + 1, before, strlen(before) + 1);
 }
 
-char **environment_extend(char *const *env, void *memory)
+char **environment_extend(char *const *env, void *memory, const char *library)
 {
         char **out = memory, *text;
         size_t count = 0, at;
@@ -319,7 +320,7 @@ char **environment_extend(char *const *env, void *memory)
         if (at < count)
                 before = bytes_after(env[at], PRELOAD);
         if (!before || !find_library(before)) {
-                write_preload(text, before);
+                write_preload(text, before, library);
                 out[at] = text;
         }
         count += !before;
@@ -352,9 +353,11 @@ static bool loan_memory(size_t bytes)
         return true;
 }
 
+/* For a shell. */
 static void make_loan(char **own)
 {
-        size_t bytes = environment_bytes(own, ENVIRONMENT_CHILD), count = 0;
+        const char *library = target_library(target_refuses("/bin/sh", TARGET_ALONE));
+        size_t bytes = library ? environment_bytes(own, ENVIRONMENT_CHILD, library) : 0, count = 0;
 
         if (!bytes || !loan_memory(bytes))
                 return;
@@ -364,7 +367,7 @@ static void make_loan(char **own)
         loan.own = own;
         loan.made = true;
         loan.lent[-1] = (char *)own; /* what holds it, for a search for leaks */
-        environment_extend(own, loan.lent);
+        environment_extend(own, loan.lent, library);
         __atomic_compare_exchange_n(&environ, &own, loan.lent, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_RELAXED);
 }

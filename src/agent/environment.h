@@ -33,24 +33,26 @@ void environment_filters(uint32_t number);
  * child that the call makes. */
 enum environment_who { ENVIRONMENT_EXEC, ENVIRONMENT_CHILD };
 
-/* What ENV needs in memory with our variables in it; 0: it is to be passed on as it is, because the
- * new program is not to be recorded (--follow=none: children of the process that was started) or
- * ENV names a session already. */
-size_t environment_bytes(char *const *env, enum environment_who who);
+/* What ENV needs in memory with our variables in it, LIBRARY (target.h) among them; 0: it is to be
+ * passed on as it is, because the new program is not to be recorded (--follow=none: children of the
+ * process that was started) or ENV names a session already. */
+size_t environment_bytes(char *const *env, enum environment_who who, const char *library);
 
 /* Whether a program that this process, or a child of vfork, becomes with ENV is to be recorded. */
 bool environment_leads_on(char *const *env);
 
 /* ENV with our variables, in MEMORY of that many bytes. */
-char **environment_extend(char *const *env, void *memory);
+char **environment_extend(char *const *env, void *memory, const char *library);
 
 /* What a program gets that is started with ENV, in memory that lasts as long as the
- * function that this stands in. */
-#define ENVIRONMENT_FOR(who, env)                                              \
+ * function that this stands in.  LIBRARY is NULL: it refuses us. */
+#define ENVIRONMENT_FOR(who, env, library)                                     \
         ({                                                                     \
-                size_t bytes_ = environment_bytes(env, who);                   \
+                const char *library_ = library;                                \
+                size_t bytes_ = library_ ? environment_bytes(env, who, library_) : 0; \
                                                                                \
-                bytes_ ? environment_extend(env, __builtin_alloca(bytes_)) : (char **)(env); \
+                bytes_ ? environment_extend(env, __builtin_alloca(bytes_), library_) \
+                       : (char **)(env);                                       \
         })
 
 /* The program's own environment, as it is now. */

@@ -50,19 +50,21 @@ static bool is_there(const char *path)
                         SCAN_ASK(LEDGER_SCAN_EXEC);                            \
         } while (0)
 
-#define FOR_EXEC(env) (refuses ? (char **)(env) : ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env))
+#define FOR_EXEC(env) ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env, target_library(fit))
 
 /* Whether the next program says hello or not, this one has not ended by itself.  FILE, SEARCHED:
  * for space_lower().  REFUSES: it cannot have our library. */
 #define BECOME(file, searched, env, REFUSES, CALL)                             \
         struct space_limit limit;                                              \
         enum target_how how = environment_leads_on(env) ? TARGET_EXEC : TARGET_ALONE; \
+        enum target_fit fit;                                                   \
         bool lowered, refuses;                                                 \
         int result;                                                            \
                                                                                \
         apart_settle();                                                        \
         life_leaving(true);                                                    \
-        refuses = REFUSES;                                                     \
+        fit = REFUSES;                                                         \
+        refuses = fit == TARGET_REFUSES;                                       \
         lowered = (refuses || !environment_leads_on(env)) && space_lower(&limit, file, searched); \
         result = CALL;                                                         \
         if (refuses && how != TARGET_ALONE)                                    \
@@ -181,8 +183,8 @@ int hook_execle(const char *path, const char *word, ...)
         int hook_##NAME SPAWN_PARAMETERS HOOK(#NAME);                                  \
         int hook_##NAME SPAWN_PARAMETERS                                               \
         {                                                                              \
-                enum target_how to = environment_bytes(env, ENVIRONMENT_CHILD) ? TARGET_SPAWN  \
-                                                                               : TARGET_ALONE; \
+                enum target_how to = environment_bytes(env, ENVIRONMENT_CHILD, "")     \
+                                             ? TARGET_SPAWN : TARGET_ALONE;            \
                 int result;                                                            \
                                                                                        \
                 if (!real.NAME##_)                                                     \
@@ -190,8 +192,8 @@ int hook_execle(const char *path, const char *word, ...)
                 if (!real.NAME##_)                                                     \
                         return SYS_ENOSYS;                                             \
                 result = real.NAME##_(out, file, actions, how, argv,                   \
-                                      REFUSES(file, to) ? (char **)env                 \
-                                                    : ENVIRONMENT_FOR(ENVIRONMENT_CHILD, env)); \
+                                      ENVIRONMENT_FOR(ENVIRONMENT_CHILD, env,          \
+                                                      target_library(REFUSES(file, to)))); \
                 if (!result)                                                           \
                         life_starts(true);                                             \
                 return result;                                                         \

@@ -31,10 +31,22 @@ static const char *const sanitizers[] = {
         "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan",
 };
 
+/* What headers of both word sizes have. */
+struct part {
+        uint32_t type;
+        uint64_t offset, address, bytes;
+};
+
+struct entry {
+        int64_t tag;
+        uint64_t value;
+};
+
 /* A program's file: its headers, and where the names of its libraries are. */
 struct target {
         long fd;
-        ElfW(Phdr) headers[HEADERS_MAX];
+        bool wide; /* its words have 64 bits */
+        struct part parts[HEADERS_MAX];
         uint32_t count;
         uint64_t names;
 };
@@ -49,30 +61,56 @@ static bool read_at(const struct target *t, uint64_t offset, void *to, size_t by
 /* Of our own library, by the linker. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
+/* As far as both word sizes have it at the same place, it is read in either form. */
+union head {
+        Elf64_Ehdr wide;
+        Elf32_Ehdr narrow;
+};
+
 /* Its loader would complain on the program's stderr about a library of another kind, such as one
  * of 64 bits for a program of 32. */
-static bool is_foreign(const ElfW(Ehdr) *e)
+static bool is_foreign(const union head *e)
 {
-        return e->e_ident[EI_CLASS] != __ehdr_start.e_ident[EI_CLASS] ||
-               e->e_machine != __ehdr_start.e_machine;
+        return e->wide.e_ident[EI_CLASS] != __ehdr_start.e_ident[EI_CLASS] ||
+               e->wide.e_machine != __ehdr_start.e_machine;
 }
 
-static bool read_headers(struct target *t, const ElfW(Ehdr) *e)
+static bool is_other(const union head *e)
 {
-        t->count = e->e_phnum < HEADERS_MAX ? e->e_phnum : HEADERS_MAX;
-        return e->e_phentsize == sizeof *t->headers &&
-               read_at(t, e->e_phoff, t->headers, t->count * sizeof *t->headers);
+        return ARCH_OTHER_MACHINE && e->wide.e_ident[EI_CLASS] == ARCH_OTHER_CLASS &&
+               e->wide.e_machine == ARCH_OTHER_MACHINE;
+}
+
+static bool read_headers(struct target *t, const union head *e)
+{
+        uint32_t all = t->wide ? e->wide.e_phnum : e->narrow.e_phnum,
+                 bytes = t->wide ? e->wide.e_phentsize : e->narrow.e_phentsize;
+        union {
+                Elf64_Phdr wide[HEADERS_MAX];
+                Elf32_Phdr narrow[HEADERS_MAX];
+        } raw;
+
+        t->count = all < HEADERS_MAX ? all : HEADERS_MAX;
+        if (bytes != (t->wide ? sizeof *raw.wide : sizeof *raw.narrow) ||
+            !read_at(t, t->wide ? e->wide.e_phoff : e->narrow.e_phoff, &raw, t->count * bytes))
+                return false;
+        for (uint32_t i = 0; i < t->count; i++)
+                t->parts[i] = t->wide ? (struct part){ raw.wide[i].p_type, raw.wide[i].p_offset,
+                                                       raw.wide[i].p_vaddr, raw.wide[i].p_filesz }
+                                      : (struct part){ raw.narrow[i].p_type, raw.narrow[i].p_offset,
+                                                       raw.narrow[i].p_vaddr,
+                                                       raw.narrow[i].p_filesz };
+        return true;
 }
 
 /* Where ADDRESS is in the file; 0 when it is not. */
 static uint64_t offset_of(const struct target *t, uint64_t address)
 {
         for (uint32_t i = 0; i < t->count; i++) {
-                const ElfW(Phdr) *h = &t->headers[i];
+                const struct part *p = &t->parts[i];
 
-                if (h->p_type == PT_LOAD && address >= h->p_vaddr &&
-                    address - h->p_vaddr < h->p_filesz)
-                        return h->p_offset + (address - h->p_vaddr);
+                if (p->type == PT_LOAD && address >= p->address && address - p->address < p->bytes)
+                        return p->offset + (address - p->address);
         }
         return 0;
 }
@@ -91,43 +129,56 @@ static bool names_sanitizer(const struct target *t, uint64_t name)
 }
 
 /* Called with one entry of the dynamic section after the other, until it has what it looks for. */
-typedef bool see_entry(struct target *t, const ElfW(Dyn) *entry);
+typedef bool see_entry(struct target *t, const struct entry *entry);
 
-static bool see_names(struct target *t, const ElfW(Dyn) *entry)
+static bool see_names(struct target *t, const struct entry *entry)
 {
-        if (entry->d_tag == DT_STRTAB)
-                t->names = offset_of(t, entry->d_un.d_ptr);
+        if (entry->tag == DT_STRTAB)
+                t->names = offset_of(t, entry->value);
         return t->names != 0;
 }
 
-static bool see_library(struct target *t, const ElfW(Dyn) *entry)
+static bool see_library(struct target *t, const struct entry *entry)
 {
-        return entry->d_tag == DT_NEEDED && names_sanitizer(t, entry->d_un.d_val);
+        return entry->tag == DT_NEEDED && names_sanitizer(t, entry->value);
 }
 
-static bool any_entry(struct target *t, const ElfW(Phdr) *part, see_entry *see)
+static bool any_entry(struct target *t, const struct part *part, see_entry *see)
 {
-        ElfW(Dyn) some[ENTRIES_AT_ONCE];
-        uint64_t count = part->p_filesz / sizeof *some;
+        union {
+                Elf64_Dyn wide[ENTRIES_AT_ONCE];
+                Elf32_Dyn narrow[ENTRIES_AT_ONCE];
+        } some;
+        uint64_t bytes = t->wide ? sizeof *some.wide : sizeof *some.narrow,
+                 count = t->wide ? part->bytes / sizeof *some.wide
+                                 : part->bytes / sizeof *some.narrow;
 
         count = count < ENTRIES_MAX ? count : ENTRIES_MAX;
         for (uint64_t first = 0; first < count; first += ENTRIES_AT_ONCE) {
                 uint64_t here = count - first < ENTRIES_AT_ONCE ? count - first : ENTRIES_AT_ONCE;
 
-                if (!read_at(t, part->p_offset + first * sizeof *some, some, here * sizeof *some))
+                if (!read_at(t, part->offset + first * bytes, &some, here * bytes))
                         return false;
-                for (uint64_t i = 0; i < here && some[i].d_tag != DT_NULL; i++)
-                        if (see(t, &some[i]))
+                for (uint64_t i = 0; i < here; i++) {
+                        struct entry e = t->wide ? (struct entry){ some.wide[i].d_tag,
+                                                                   some.wide[i].d_un.d_val }
+                                                 : (struct entry){ some.narrow[i].d_tag,
+                                                                   some.narrow[i].d_un.d_val };
+
+                        if (e.tag == DT_NULL)
+                                break;
+                        if (see(t, &e))
                                 return true;
+                }
         }
         return false;
 }
 
-static const ElfW(Phdr) *part_of(const struct target *t, uint32_t type)
+static const struct part *part_of(const struct target *t, uint32_t type)
 {
         for (uint32_t i = 0; i < t->count; i++)
-                if (t->headers[i].p_type == type)
-                        return &t->headers[i];
+                if (t->parts[i].type == type)
+                        return &t->parts[i];
         return NULL;
 }
 
@@ -137,20 +188,60 @@ static bool has_no_loader(const struct target *t)
         return t->count && !part_of(t, PT_INTERP);
 }
 
+/* ---- the library for programs of the other word size ---- */
+
+static char other[TARGET_PATH];
+
+/* OTHER is set; false: there is none.  Two threads at once write the same. */
+static bool find_other(void)
+{
+        const char *own = real_library();
+        size_t length = strlen(own), folder = sizeof ARCH_OTHER_FOLDER - 1, name;
+
+        for (name = length; name && own[name - 1] != '/'; name--)
+                ;
+        if (!ARCH_OTHER_MACHINE || !name || length + folder >= sizeof other)
+                return false;
+        if (ARCH_OTHER_BELOW) {
+                memcpy(other, own, name);
+                memcpy(other + name, ARCH_OTHER_FOLDER, folder);
+                memcpy(other + name + folder, own + name, length - name + 1);
+        } else {
+                if (name <= folder || own[name - folder - 1] != '/' ||
+                    memcmp(own + name - folder, ARCH_OTHER_FOLDER, folder) != 0)
+                        return false;
+                memcpy(other, own, name - folder);
+                memcpy(other + name - folder, own + name, length - name + 1);
+        }
+        return !sys_failed(sys_access(other, MAY_READ));
+}
+
+const char *target_library(enum target_fit fit)
+{
+        return fit == TARGET_REFUSES ? NULL : fit == TARGET_OTHER ? other : real_library();
+}
+
 /* ALONE: it has no loader. */
-static bool refuses(long fd, bool *alone)
+static enum target_fit fit_of(long fd, bool *alone)
 {
         struct target t = { .fd = fd };
-        const ElfW(Phdr) *part;
-        ElfW(Ehdr) e;
+        enum target_fit fit = TARGET_BEARS;
+        const struct part *part;
+        union head e;
 
-        if (!read_at(&t, 0, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
-                return false;
+        if (!read_at(&t, 0, &e, sizeof e) || memcmp(e.wide.e_ident, ELFMAG, SELFMAG) != 0)
+                return TARGET_BEARS;
         if (is_foreign(&e))
-                return true;
+                fit = is_other(&e) && find_other() ? TARGET_OTHER : TARGET_REFUSES;
+        if (fit == TARGET_REFUSES)
+                return fit;
+        t.wide = e.wide.e_ident[EI_CLASS] == ELFCLASS64;
         part = read_headers(&t, &e) ? part_of(&t, PT_DYNAMIC) : NULL;
         *alone = has_no_loader(&t);
-        return part && any_entry(&t, part, see_names) && any_entry(&t, part, see_library);
+        if ((part && any_entry(&t, part, see_names) && any_entry(&t, part, see_library)) ||
+            (*alone && fit == TARGET_OTHER))
+                return TARGET_REFUSES;
+        return fit;
 }
 
 static bool can_tell(void)
@@ -158,14 +249,16 @@ static bool can_tell(void)
         return agent.socket && agent.socket[0] && !agent.sandboxed;
 }
 
-/* The program of FD is not to have our library. */
-static bool is_apart(long fd, enum target_how how)
+/* ... of the program of FD. */
+static enum target_fit fit_told(long fd, enum target_how how)
 {
-        bool alone = false, refused = refuses(fd, &alone);
+        bool alone = false;
+        enum target_fit fit = fit_of(fd, &alone);
 
-        if ((refused || alone) && how != TARGET_ALONE && can_tell())
-                return hello_launch(agent.socket, fd, how == TARGET_SPAWN) || refused;
-        return refused;
+        if ((fit == TARGET_REFUSES || alone) && how != TARGET_ALONE && can_tell() &&
+            hello_launch(agent.socket, fd, how == TARGET_SPAWN))
+                return TARGET_REFUSES;
+        return fit;
 }
 
 /* What may not be executed is not opened either: to open a device may mean something.  A pipe with
@@ -186,22 +279,22 @@ static bool is_library_gone(void)
         return there == -SYS_ENOENT || there == -SYS_EACCES;
 }
 
-bool target_refuses_at(long fd, const char *path, enum target_how how)
+enum target_fit target_refuses_at(long fd, const char *path, enum target_how how)
 {
-        bool refused;
+        enum target_fit fit;
         long file;
 
         if (is_library_gone())
-                return true;
+                return TARGET_REFUSES;
         file = target_open(fd, path);
         if (sys_failed(file))
-                return fd >= 0 && is_apart(fd, how);
-        refused = is_apart(file, how);
+                return fd >= 0 ? fit_told(fd, how) : TARGET_BEARS;
+        fit = fit_told(file, how);
         sys_close(file);
-        return refused;
+        return fit;
 }
 
-bool target_refuses(const char *path, enum target_how how)
+enum target_fit target_refuses(const char *path, enum target_how how)
 {
         return target_refuses_at(SYS_AT_HERE, path, how);
 }
@@ -246,11 +339,11 @@ bool target_find(const char *file, char path[TARGET_PATH])
         return false;
 }
 
-bool target_refuses_name(const char *file, enum target_how how)
+enum target_fit target_refuses_name(const char *file, enum target_how how)
 {
         char path[TARGET_PATH];
 
         if (bytes_find(file, '/'))
                 return target_refuses(file, how);
-        return target_find(file, path) && target_refuses(path, how);
+        return target_find(file, path) ? target_refuses(path, how) : TARGET_BEARS;
 }

@@ -20,14 +20,20 @@ long target_open(long directory, const char *path);
  * or has no loader, and may write an agent into it: then it shall not have our library either. */
 enum target_how { TARGET_ALONE, TARGET_EXEC, TARGET_SPAWN };
 
-/* Whether the program at PATH is made for another kind of machine, or needs a sanitizer's runtime
+/* TARGET_REFUSES: the program is made for another kind of machine, or needs a sanitizer's runtime
  * as a library.  That insists on being the first one, or hands out memory before we can stand in
- * front of it: such a program ends at its start if we are there.  Also when our library is not
- * to be found from here. */
-bool target_refuses(const char *path, enum target_how how);
+ * front of it: such a program ends at its start if we are there.  Also when our library is not to
+ * be found from here.  TARGET_OTHER: it is of the other word size, and so must the library be. */
+enum target_fit { TARGET_BEARS, TARGET_REFUSES, TARGET_OTHER };
+
+/* ... of the program at PATH. */
+enum target_fit target_refuses(const char *path, enum target_how how);
 
 /* ... of the program that execvp() and its kind find by the name FILE. */
-bool target_refuses_name(const char *file, enum target_how how);
+enum target_fit target_refuses_name(const char *file, enum target_how how);
+
+/* The library for such a program; none for TARGET_REFUSES. */
+const char *target_library(enum target_fit fit);
 
 /* What was found not to work in the end, although it was said to refuse us: with TARGET_EXEC and
  * TARGET_SPAWN. */
@@ -38,6 +44,6 @@ void target_stays(void);
 bool target_find(const char *file, char path[TARGET_PATH]);
 
 /* ... of the one that FD, or PATH below the directory FD, leads to. */
-bool target_refuses_at(long fd, const char *path, enum target_how how);
+enum target_fit target_refuses_at(long fd, const char *path, enum target_how how);
 
 #endif

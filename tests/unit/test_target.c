@@ -170,6 +170,63 @@ TEST(so_do_programs_for_other_machines)
         end();
 }
 
+/* The same program with words of 32 bits. */
+static struct {
+        Elf32_Ehdr e;
+        Elf32_Phdr headers[3];
+        Elf32_Dyn dynamic[3];
+        char names[32];
+} narrow;
+
+static enum target_fit fit_of_narrow(const char *library, uint32_t loader)
+{
+        memset(&narrow, 0, sizeof narrow);
+        memcpy(narrow.e.e_ident, ELFMAG, SELFMAG);
+        narrow.e.e_ident[EI_CLASS] = ELFCLASS32;
+        narrow.e.e_machine = EM_386;
+        narrow.e.e_phoff = (char *)narrow.headers - (char *)&narrow;
+        narrow.e.e_phentsize = sizeof *narrow.headers;
+        narrow.e.e_phnum = 3;
+        narrow.headers[0] = (Elf32_Phdr){ .p_type = PT_LOAD, .p_vaddr = AT_ADDRESS,
+                                          .p_filesz = sizeof narrow };
+        narrow.headers[1] = (Elf32_Phdr){ .p_type = PT_DYNAMIC,
+                                          .p_offset = (Elf32_Off)((char *)narrow.dynamic -
+                                                                  (char *)&narrow),
+                                          .p_filesz = sizeof narrow.dynamic };
+        narrow.headers[2] = (Elf32_Phdr){ .p_type = loader };
+        narrow.dynamic[0] = (Elf32_Dyn){ .d_tag = DT_NEEDED, .d_un.d_val = 1 };
+        narrow.dynamic[1] = (Elf32_Dyn){ .d_tag = DT_STRTAB,
+                                         .d_un.d_ptr = (Elf32_Addr)(AT_ADDRESS + (narrow.names -
+                                                                                  (char *)&narrow)) };
+        snprintf(narrow.names + 1, sizeof narrow.names - 1, "%s", library);
+        put("file", &narrow, sizeof narrow, 0755);
+        return target_refuses("file", TARGET_ALONE);
+}
+
+TEST(a_program_of_the_other_word_size_has_a_library_of_its_own)
+{
+        char own[64], wanted[64];
+
+        begin();
+        snprintf(own, sizeof own, "%s/libseep.so", folder);
+        snprintf(wanted, sizeof wanted, "%s/i386/libseep.so", folder);
+        put(own, "", 0, 0644);
+        ours = own;
+        is_true(fit_of_narrow("libc.so.6", PT_INTERP) == TARGET_REFUSES); /* it is not there */
+        is_true(mkdir("i386", 0755) == 0);
+        put(wanted, "", 0, 0644);
+        is_true(fit_of_narrow("libc.so.6", PT_INTERP) == TARGET_OTHER);
+        is_true(strcmp(target_library(TARGET_OTHER), wanted) == 0);
+        is_true(fit_of_narrow("libasan.so.8", PT_INTERP) == TARGET_REFUSES);
+        is_true(fit_of_narrow("libc.so.6", PT_NULL) == TARGET_REFUSES); /* nobody would load it */
+        is_true(target_library(TARGET_BEARS) == own && !target_library(TARGET_REFUSES));
+        ours = "/proc/self/exe";
+        unlink(wanted);
+        unlink(own);
+        rmdir("i386");
+        end();
+}
+
 TEST(what_cannot_be_read_or_run_does_not)
 {
         begin();
@@ -247,5 +304,6 @@ TEST(a_name_is_looked_for_as_the_c_library_does)
 
 TAP_MAIN(the_runtime_of_a_sanitizer_refuses_us, so_do_programs_for_other_machines,
          the_observer_is_told_of_what_has_no_loader_or_refuses,
+         a_program_of_the_other_word_size_has_a_library_of_its_own,
          what_cannot_be_read_or_run_does_not, without_our_library_nothing_is_preloaded,
          headers_that_lie_lead_nowhere, a_name_is_looked_for_as_the_c_library_does)

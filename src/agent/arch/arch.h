@@ -82,6 +82,25 @@ typedef long arch_offset;
 #define ARCH_SIZE "j"
 #endif
 
+/* Programs of the other word size, which the same kernel runs: their kind, the folder that the
+ * agent for one of the two has below that of the other, and whether that is theirs. */
+#if defined(__x86_64__)
+#define ARCH_OTHER_MACHINE 3u /* EM_386 */
+#define ARCH_OTHER_CLASS 1u   /* ELFCLASS32 */
+#define ARCH_OTHER_FOLDER "i386/"
+#define ARCH_OTHER_BELOW 1
+#elif defined(__i386__)
+#define ARCH_OTHER_MACHINE 62u /* EM_X86_64 */
+#define ARCH_OTHER_CLASS 2u
+#define ARCH_OTHER_FOLDER "i386/"
+#define ARCH_OTHER_BELOW 0
+#else
+#define ARCH_OTHER_MACHINE 0u /* no agent for them */
+#define ARCH_OTHER_CLASS 0u
+#define ARCH_OTHER_FOLDER ""
+#define ARCH_OTHER_BELOW 0
+#endif
+
 struct arch_state {
         uint64_t pc, sp, base;
 };
