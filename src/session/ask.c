@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,10 +252,11 @@ static void put_label(const char *label, char out[WIRE_LABEL_MAX])
 }
 
 /* Where an answer goes.  FILE: the descriptor that comes with it, -1 before; NULL: none is
- * expected. */
+ * expected.  CLOSED: whoever was asked has ended, or is about to, and said nothing. */
 struct ask_answer {
         struct wire_reply *reply;
         int *file;
+        bool closed;
 };
 
 /* Receive the answer, and (FILE not NULL) the descriptor that comes with it. */
@@ -294,6 +296,8 @@ static bool exchange(int fd, const struct wire_request *request, struct ask_answ
         bool again = true;
         int waited_s = 0;
 
+        answer->closed = false;
+
         /* who refuses us may have answered and closed before: the kernel tells the
          * reset first, then the answer. */
         (void)sent;
@@ -312,6 +316,7 @@ static bool exchange(int fd, const struct wire_request *request, struct ask_answ
                                "the seep that records process %u has not answered for %d s: it is "
                                "busy, or stopped; a report may still follow", request->pid,
                                patience_s);
+        answer->closed = got <= 0;
         if (got != (ssize_t)sizeof *out || out->magic != WIRE_REQUEST_MAGIC)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "the seep that records process %u has ended, or is of a different "
@@ -356,18 +361,39 @@ static bool is_unknown(const struct wire_reply *reply)
         return reply->status && !reply->seq;
 }
 
-/* Whether the observer at ADDRESS records PID: one that is asked to leave may be of a version that
- * does not look whom. */
-static bool knows(const struct sockaddr_un *address, socklen_t length, uint32_t pid)
-{
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_STATUS,
-                                        .pid = pid };
-        struct wire_reply reply = { 0 };
-        struct ask_answer answer = { &reply, NULL };
-        struct err e = { 0 };
-        int fd = try_connect(address, length);
+/* Those that did not answer once: one that is stopped or busy is waited for once in a command. */
+static struct {
+        uint32_t pids[ASK_ENDPOINTS_MAX];
+        atomic_uint count;
+} silent;
 
-        return fd >= 0 && ask_at(fd, &request, &answer, &e) && !reply.status;
+static bool is_silent(uint32_t endpoint)
+{
+        for (uint32_t i = 0; i < ASK_ENDPOINTS_MAX; i++)
+                if (silent.pids[i] == endpoint)
+                        return true;
+        return false;
+}
+
+/* Whether the observer at ENDPOINT, of any process at all, records that of REQUEST. */
+static bool is_known_at(uint32_t endpoint, const struct wire_request *request)
+{
+        struct wire_request status = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_STATUS,
+                                       .pid = request->pid };
+        struct sockaddr_un address;
+        struct wire_reply reply;
+        struct ask_answer answer = { .reply = &reply };
+        struct err e = { 0 };
+        int fd = is_silent(endpoint) ? -1
+                                     : try_connect(&address, endpoint_name(endpoint, &address));
+
+        if (fd < 0)
+                return false;
+        if (ask_at(fd, &status, &answer, &e))
+                return !is_unknown(&reply);
+        if (!answer.closed)
+                silent.pids[atomic_fetch_add(&silent.count, 1) % ASK_ENDPOINTS_MAX] = endpoint;
+        return false;
 }
 
 /* A daemon has lost its parents, and may have written over the environment that it was started
@@ -377,16 +403,14 @@ static bool ask_everybody(const struct wire_request *request, struct ask_answer 
         uint32_t pids[ASK_ENDPOINTS_MAX], count = endpoint_list(pids, ASK_ENDPOINTS_MAX);
         struct sockaddr_un address;
         struct wire_reply reply;
-        struct ask_answer answer = { &reply, out->file };
+        struct ask_answer answer = { .reply = &reply, .file = out->file };
         struct err e = { 0 };
         bool found = false;
 
         for (uint32_t i = 0; i < count && !found; i++) {
-                socklen_t length = endpoint_name(pids[i], &address);
-                bool leaves = request->type == WIRE_REQUEST_LEAVE;
-                int fd = leaves && !knows(&address, length, request->pid)
-                                 ? -1
-                                 : try_connect(&address, length);
+                int fd = is_known_at(pids[i], request)
+                                 ? try_connect(&address, endpoint_name(pids[i], &address))
+                                 : -1;
 
                 found = fd >= 0 && ask_at(fd, request, &answer, &e) && !is_unknown(&reply);
         }
@@ -406,7 +430,7 @@ static bool ask_once(const struct wire_request *request, struct ask_answer *out,
         if (route)
                 return route->ask(route->context, request, out->reply, out->file, e);
         good = fd < 0 ? explain(request->pid, e) : ask_at(fd, request, out, e);
-        *gone = fd < 0 || (good && is_unknown(out->reply));
+        *gone = fd < 0 || out->closed || (good && is_unknown(out->reply));
         if (!*gone || !family_has_agent((pid_t)request->pid) || !ask_everybody(request, out))
                 return good;
         *gone = false;
@@ -430,7 +454,7 @@ static bool ask(const struct wire_request *request, struct ask_answer *out, stru
 bool ask_forward(const struct wire_request *request, struct wire_reply *reply, int *file,
                  struct err *e)
 {
-        struct ask_answer answer = { reply, file };
+        struct ask_answer answer = { .reply = reply, .file = file };
 
         return ask(request, &answer, e);
 }
@@ -438,7 +462,7 @@ bool ask_forward(const struct wire_request *request, struct wire_reply *reply, i
 static bool ask_for_mark(struct wire_request request, const char *label, struct wire_reply *out,
                          struct err *e)
 {
-        struct ask_answer answer = { out, NULL };
+        struct ask_answer answer = { .reply = out };
 
         put_label(label, request.label);
         return ask(&request, &answer, e);
@@ -465,7 +489,7 @@ bool ask_leave(uint32_t pid, struct err *e)
         struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_LEAVE,
                                         .pid = pid };
         struct wire_reply reply;
-        struct ask_answer answer = { &reply, NULL };
+        struct ask_answer answer = { .reply = &reply };
 
         return ask(&request, &answer, e) &&
                (!reply.status || err_set(e, (int)reply.status, "process %u: %s", pid, reply.text));
@@ -481,7 +505,7 @@ bool ask_for_image(struct ask_image *i, struct err *e)
                                         .flags = i->flags,
                                         .number = i->seq };
         struct wire_reply reply = { 0 };
-        struct ask_answer answer = { &reply, &i->fd };
+        struct ask_answer answer = { .reply = &reply, .file = &i->fd };
         bool good;
 
         i->fd = -1;
@@ -536,7 +560,7 @@ static bool ask_for_status(const struct wire_request *request, struct wire_statu
                            struct err *e)
 {
         struct wire_reply reply = { 0 };
-        struct ask_answer answer = { &reply, NULL };
+        struct ask_answer answer = { .reply = &reply };
 
         if (!ask(request, &answer, e))
                 return false;
@@ -570,7 +594,7 @@ enum ask_answered ask_glance(uint32_t pid, struct wire_status *out)
         struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_STATUS,
                                         .pid = pid };
         struct wire_reply reply = { 0 };
-        struct ask_answer answer = { &reply, NULL };
+        struct ask_answer answer = { .reply = &reply };
         struct err e = { 0 };
         bool gone;
 
@@ -611,7 +635,7 @@ uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e)
         struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_PROCESSES,
                                         .pid = pid };
         struct wire_reply reply = { 0 };
-        struct ask_answer answer = { &reply, NULL };
+        struct ask_answer answer = { .reply = &reply };
         uint32_t count = 0, more;
 
         do {

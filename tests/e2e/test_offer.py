@@ -19,7 +19,7 @@ def run(*words, folder, status=0):
 
 
 def is_recorded(pid, folder):
-    return str(pid) in run("ps", folder=folder).stdout
+    return pid in [p["pid"] for p in json.loads(run("ps", "--json", folder=folder).stdout)["processes"]]
 
 
 def recordings(folder):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -223,3 +224,21 @@ def test_a_daemon_that_is_not_followed_is_told_apart(steps, recorder):
         assert done.returncode == 3 and f"process {daemon} is not being recorded".encode() in done.stderr and b"--follow=all" in done.stderr
         program.say()
         assert program.finish().status == 0
+
+
+def test_another_seep_that_is_stopped_holds_nobody_up(steps, recorder):
+    """Who records a process is asked of everybody, and of one that does not answer only once."""
+    with start_recorded(recorder.folder(), steps, "ready", "wait") as other:
+        other.said(b"ready\n")
+        with Started(recorder.folder(), steps, "+red:1:64", "orphan", "ready", "wait") as program:
+            daemon = orphan_of(program)
+            other.signal(signal.SIGSTOP)
+            try:
+                done = seep("snapshot", daemon)
+            finally:
+                other.signal(signal.SIGCONT)
+            assert done.returncode == 3 and f"process {daemon} is not being recorded".encode() in done.stderr
+            program.say()
+            assert program.finish().status == 0
+        other.say()
+        assert other.finish().status == 0
