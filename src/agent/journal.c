@@ -26,7 +26,7 @@ bool journal_start(void)
         if (!(agent.flags & WIRE_F_EVENTS) && !agent.stream)
                 return true;
         if (agent.stream)
-                size = STREAM_EVENTS * sizeof(struct ledger_event);
+                size = stream_events() * sizeof(struct ledger_event);
         room = size / sizeof(struct ledger_event);
         if (!arena_commit(LEDGER_JOURNAL, size))
                 return false;

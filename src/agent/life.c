@@ -95,7 +95,7 @@ static bool life_adopt(long copy)
         region_forked();
         thread_forked();
         peak_forked(&agent_book);
-        return agent.stream ? stream_forked() : hello_send(agent.socket, copy, WIRE_HELLO_FORK);
+        return agent.stream ? stream_forked(copy) : hello_send(agent.socket, copy, WIRE_HELLO_FORK);
 }
 
 /* A forked child that is not recorded has its parent's ledger to tell. */

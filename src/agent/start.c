@@ -324,7 +324,7 @@ static bool start_recording(uint64_t mask)
         thin_start();
         good = start_tables() && (gate = make_gate()) &&
                (INJECTED       ? inject_hand_over(fd)
-                : agent.stream ? stream_start()
+                : agent.stream ? stream_start(fd)
                                : hello_send(agent.socket, fd, WIRE_HELLO_START));
         if (!INJECTED || !good)
                 sys_close(fd);

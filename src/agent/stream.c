@@ -3,6 +3,7 @@
 
 #include "agent/arena.h"
 #include "agent/bytes.h"
+#include "agent/hello.h"
 #include "agent/stream_parts.h"
 #include "agent/sys.h"
 
@@ -14,6 +15,7 @@
 #define STUCK_MS 50u
 #define LOCK_TRIES 5000u /* of 20 ms at most in all, the other one has patience too */
 #define WORD_MAX 4096u
+#define STEP_NS 50000000l
 
 static struct {
         uint32_t lock; /* whoever writes out */
@@ -123,12 +125,18 @@ static void unlock(void)
         __atomic_store_n(&stream.lock, 0, __ATOMIC_RELEASE);
 }
 
-static uint64_t waiting(void)
+uint32_t stream_events(void)
+{
+        return stream_out_target() ? STREAM_EVENTS_SHARED : STREAM_EVENTS;
+}
+
+/* Negative: nobody wants any now (target/relay.h). */
+static int64_t waiting(void)
 {
         const struct ledger_head *h = agent.head;
 
-        return __atomic_load_n(&h->journal_reserved, __ATOMIC_ACQUIRE) -
-               __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE);
+        return (int64_t)(__atomic_load_n(&h->journal_reserved, __ATOMIC_ACQUIRE) -
+                         __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE));
 }
 
 /* Event INDEX was begun and is not written yet: its thread is on the way, or was taken out of it
@@ -141,7 +149,7 @@ static bool pass_over(uint64_t index, bool last)
                 stream.stuck = index + 1;
                 stream.stuck_ms = now;
         }
-        if (!last && (now - stream.stuck_ms < STUCK_MS || waiting() < STREAM_FLUSH))
+        if (!last && (now - stream.stuck_ms < STUCK_MS || waiting() < (int64_t)STREAM_FLUSH))
                 return false;
         __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
         return true;
@@ -188,26 +196,47 @@ static void flush(void)
 
 void stream_tick(void)
 {
-        uint32_t now = now_ms();
+        uint32_t now;
 
-        if (unlikely(waiting() >= STREAM_FLUSH || now - stream.flushed_ms >= STREAM_FLUSH_MS) &&
+        if (stream_out_target())
+                return; /* whose clock it is, too */
+        now = now_ms();
+        if (unlikely(waiting() >= (int64_t)STREAM_FLUSH ||
+                     now - stream.flushed_ms >= STREAM_FLUSH_MS) &&
             now + 1 != stream.refused_ms)
                 flush();
 }
 
+/* Until the target has read something, or a moment. */
+static void wait_for_target(void)
+{
+        struct ledger_head *h = agent.head;
+        uint32_t wake = __atomic_load_n(&h->journal_wake, __ATOMIC_ACQUIRE);
+        long step[2] = { 0, STEP_NS };
+
+        __atomic_add_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
+        sys_call6(SYS_futex, (long)&h->journal_wake, SYS_FUTEX_WAIT, (long)wake, (long)step, 0, 0);
+        __atomic_sub_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
+}
+
 bool stream_has_room(void)
 {
+        const int64_t full = stream_events() - STREAM_SLACK;
         uint32_t since, now;
 
-        if (likely(waiting() < STREAM_EVENTS - STREAM_SLACK))
+        if (likely(waiting() < full))
                 return true;
         for (since = now = now_ms(); !stream.drop && *agent.gate == GATE_ON; now = now_ms()) {
-                flush();
-                if (waiting() < STREAM_EVENTS - STREAM_SLACK)
+                if (!stream_out_target())
+                        flush();
+                if (waiting() < full)
                         return true;
                 if (now - since >= PATIENCE_MS)
                         agent_stop(LEDGER_STOP_BY_USER);
-                stream_out_wait();
+                if (stream_out_target())
+                        wait_for_target();
+                else
+                        stream_out_wait();
         }
         __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
         return false;
@@ -215,8 +244,21 @@ bool stream_has_room(void)
 
 /* ---- from beginning to end ---- */
 
-bool stream_start(void)
+/* The target gets the ledger, and does the rest. */
+static bool share(long ledger, uint32_t reason)
 {
+        bool good = hello_send(stream_out_target(), ledger, reason);
+
+        if (!good && reason == WIRE_HELLO_START)
+                say("seep: the seep-target that this program was started by is gone; nothing is "
+                    "recorded\n");
+        return good;
+}
+
+bool stream_start(long ledger)
+{
+        if (stream_out_target())
+                return share(ledger, WIRE_HELLO_START);
         if (!stream_out_open(true) || !stream_pack_start() || !stream_tables_start())
                 return false;
         stream.patient = true;
@@ -237,9 +279,13 @@ uint32_t stream_now_ms(void)
         return now_ms();
 }
 
-bool stream_forked(void)
+bool stream_forked(long ledger)
 {
         stream.lock = 0;
+        if (stream_out_target())
+                return arena_commit(LEDGER_JOURNAL,
+                                    STREAM_EVENTS_SHARED * sizeof(struct ledger_event)) &&
+                       share(ledger, WIRE_HELLO_FORK);
         stream_out_close();
         stream_tables_forked();
         if (!stream_out_open(false) || !stream_pack_start() ||
@@ -277,6 +323,24 @@ static void put_end(uint32_t how, uint32_t status)
         stream_close_packet();
 }
 
+/* The target reads that it is about to end from the ring, too. */
+static void put_shared_end(uint32_t how, uint32_t status)
+{
+        struct ledger_head *h = agent.head;
+        struct ledger_event *e;
+        uint64_t index;
+
+        if (!stream_has_room())
+                return;
+        index = __atomic_fetch_add(&h->journal_reserved, 1, __ATOMIC_ACQ_REL);
+        if (index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= stream_events())
+                return; /* nobody wants it */
+        e = (struct ledger_event *)arena_at(LEDGER_JOURNAL) + index % stream_events();
+        *e = (struct ledger_event){ .type = LEDGER_EVENT_NONE, .kind = (uint8_t)how,
+                                    .size = status };
+        __atomic_store_n(&e->stamp, (uint32_t)(index + 1), __ATOMIC_RELEASE);
+}
+
 void stream_end(uint32_t how, uint32_t status)
 {
         uint64_t mask;
@@ -284,6 +348,10 @@ void stream_end(uint32_t how, uint32_t status)
 
         if (!agent.stream || *agent.gate != GATE_ON || sys_pid() != agent.pid)
                 return;
+        if (stream_out_target()) {
+                put_shared_end(how, status);
+                return;
+        }
         mask = sys_block_signals(~0ull);
         for (uint32_t i = 0; i < LOCK_TRIES && !(mine = lock()); i++)
                 sys_yield();

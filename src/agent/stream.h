@@ -9,6 +9,10 @@
  *         for it unless the ring is full and --overflow=block holds, and then for
  *         a bounded time.  A file is opened, appended to and closed; a socket stays open, high up
  *         among the descriptors, and is used only while it is still the one that we made.
+ *
+ * With --journal=target:PATH the ledger, and the ring in it, are shared with seep-target (target/),
+ * which reads the ring and packs it: no thread of the program writes anything out, and there is no
+ * descriptor.
  * Cost:   per event 32 bytes of the ring, a look at the clock, some 30 ns to encode it.
  */
 #ifndef SEEP_AGENT_STREAM_H
@@ -19,6 +23,7 @@
 #include <stdint.h>
 
 #define STREAM_EVENTS 8192u /* of the ring ... */
+#define STREAM_EVENTS_SHARED 65536u /* ... that seep-target reads */
 #define STREAM_FLUSH 4096u  /* ... written out when so many are there, ... */
 #define STREAM_SLACK 1024u  /* ... full when there is only room for events that are under way */
 #define STREAM_FLUSH_MS 1000u
@@ -27,10 +32,14 @@
  * was said (*SAID). */
 bool stream_options(const char *options, bool *said);
 
-/* The recording begins; the same in a forked child, whose ledger is a copy.  False: there is no way
+/* The recording begins, with the ledger in that file; the same in a forked child, whose ledger is a
+ * copy.  False: there is no way
  * to write. */
-bool stream_start(void);
-bool stream_forked(void);
+bool stream_start(long ledger);
+bool stream_forked(long ledger);
+
+/* Entries of the ring. */
+uint32_t stream_events(void);
 
 /* It is about the time of an event: the clock, and the ring if it should be written out. */
 void stream_tick(void);

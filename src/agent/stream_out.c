@@ -12,6 +12,8 @@
 
 #include "agent/guest.h"
 
+#define TARGET 3u /* a kind: the ring is read from outside */
+
 enum { FAMILY_4 = 2, FAMILY_6 = 10, SOCKET_STREAM = 1, SOCKET_DATAGRAM = 2, NO_SIGNAL = 0x4000,
        NOT_WAITING = 0x40, POLL_OUT = 4, LEVEL_SOCKET = 1, SOCKET_ERROR = 4,
        SOCKET_SEND_BUFFER = 7 };
@@ -36,7 +38,7 @@ static struct {
         char name[NAME_MAX_ + 32]; /* of the file */
         size_t length;             /* ... without what tells processes apart */
         struct address to;
-        uint32_t kind; /* SOCKET_*; 0: a file */
+        uint32_t kind; /* SOCKET_* or TARGET; 0: a file */
         uint8_t port[2]; /* our own */
         long fd;
 } out = { .fd = -1 };
@@ -49,6 +51,16 @@ uint32_t stream_out_most(void)
 bool stream_out_is_datagram(void)
 {
         return out.kind == SOCKET_DATAGRAM;
+}
+
+const char *stream_out_target(void)
+{
+        return out.kind == TARGET ? out.name : NULL;
+}
+
+const char *stream_out_cwd(void)
+{
+        return "/proc/self/cwd";
 }
 
 /* ---- names ---- */
@@ -154,9 +166,14 @@ static bool take_path(const char *path)
 
 bool stream_out_name(const char *text)
 {
-        const char *tcp = bytes_after(text, "tcp:"), *udp = bytes_after(text, "udp:");
+        const char *tcp = bytes_after(text, "tcp:"), *udp = bytes_after(text, "udp:"),
+                   *target = bytes_after(text, "target:");
 
         out.kind = tcp ? SOCKET_STREAM : udp ? SOCKET_DATAGRAM : 0;
+        if (target) {
+                out.kind = TARGET;
+                return *target == '/' && take_path(target);
+        }
         return out.kind ? read_address(tcp ? tcp : udp) : take_path(text);
 }
 

@@ -30,7 +30,7 @@ bool stream_waits(uint32_t since_ms);
 
 /* ---- stream_out.c: where packets go ---- */
 
-/* TEXT is FILE, tcp:HOST:PORT or udp:HOST:PORT.  False: it is none of them. */
+/* TEXT is FILE, tcp:HOST:PORT, udp:HOST:PORT or target:PATH.  False: it is none of them. */
 bool stream_out_name(const char *text);
 
 /* Open it.  SAY: tell why not. */
@@ -39,6 +39,12 @@ bool stream_out_open(bool say);
 /* Bytes of a packet, head and body, at most. */
 uint32_t stream_out_most(void);
 bool stream_out_is_datagram(void);
+
+/* The socket of a seep-target, which reads the ring by itself; NULL: packets go elsewhere. */
+const char *stream_out_target(void);
+
+/* A file that names the program's directory. */
+const char *stream_out_cwd(void);
 
 /* Send what can be sent of BYTES now.  How many; negative: an errno, and EAGAIN means later. */
 long stream_out_send(const uint8_t *bytes, uint32_t count);

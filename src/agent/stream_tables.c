@@ -313,8 +313,8 @@ bool stream_tell_process(void)
         stream_number(sizeof facts / sizeof *facts);
         for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
                 stream_number(facts[i]);
-        got = sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)"/proc/self/cwd", (long)cwd, sizeof cwd,
-                        0, 0);
+        got = sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)stream_out_cwd(), (long)cwd,
+                        sizeof cwd, 0, 0);
         sys_call3(SYS_uname, (long)names, 0, 0);
         names[1][NAME_BYTES - 1] = 0;
         return tell_text(JOURNAL_TEXT_EXE, h->exe, strlen(h->exe)) &&

@@ -18,7 +18,7 @@
 #include "cli/names.h"
 #include "cli/receive.h"
 #include "cli/suggest.h"
-#include "remote/link.h"
+#include "remote/light.h"
 #include "words/text.h"
 
 #define CONNECT_OPTIONS(X)                                                                         \
@@ -292,10 +292,37 @@ static int receive(const struct connect *c, bool more)
                                                        c->fetch.quiet, c->once });
 }
 
+static void say(const char *text)
+{
+        message_sentence(text);
+}
+
+/* The target is asked, or (it has no ledger) who keeps it here. */
+static int serve_words(struct connect *c, int count, char **words)
+{
+        struct light_wishes wishes = { .say = say };
+        struct light light;
+        struct err e = { 0 };
+        int status;
+
+        if (!link_open(&c->link, c->address, c->token_file, &e) ||
+            !light_open(&light, &c->link, &wishes, &e))
+                return message_error(&e);
+        if (count) {
+                status = run_command(c, count, words);
+        } else {
+                names_settle(&c->names, c->fetch.quiet);
+                c->fetch.names = &c->names;
+                c->fetch.link = &c->link;
+                status = fetch_run(&c->fetch);
+        }
+        light_close(&light);
+        return status;
+}
+
 int cmd_connect(int argc, char **argv)
 {
         struct connect *c = heap_zero(1, sizeof *c);
-        struct err e = { 0 };
         int status, at = 0;
 
         names_init(&c->names);
@@ -313,16 +340,8 @@ int cmd_connect(int argc, char **argv)
                                                   "socket");
         else if (status == OPTION_DONE && c->receive)
                 status = receive(c, at < argc);
-        else if (status == OPTION_DONE && !link_open(&c->link, c->address, c->token_file, &e))
-                status = message_error(&e);
-        else if (status == OPTION_DONE && at < argc)
-                status = run_command(c, argc - at, argv + at);
-        else if (status == OPTION_DONE) {
-                names_settle(&c->names, c->fetch.quiet);
-                c->fetch.names = &c->names;
-                c->fetch.link = &c->link;
-                status = fetch_run(&c->fetch);
-        }
+        else if (status == OPTION_DONE)
+                status = serve_words(c, argc - at, argv + at);
         while (c->passed_count)
                 free(c->passed[--c->passed_count]);
         free(c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_serve.c -- `seep serve`: record here, and let another machine look at it. */
-#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/heap.h"
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -30,6 +32,11 @@
           "at the end, wait at most TIME for a host that fetches the recordings (60s)")            \
         X(SERVE_STDIO, "stdio", 0, NULL,                                                           \
           "join stdin and stdout with what is served at ADDR already: for seep connect ssh:HOST")  \
+        X(SERVE_LIGHT, "light", 0, NULL,                                                           \
+          "no ledger here: events are sent, and the host keeps it (seep-target does the same)")    \
+        X(SERVE_OVERFLOW, "overflow", 0, "MODE",                                                   \
+          "with --light, when the host is too slow: block (the program waits, ten seconds at "     \
+          "most) or drop (events are left out, and counted) (block)")                              \
         X(SERVE_HEAD_RECORD, NULL, 0, NULL, "as of seep record:")
 
 #define SERVE_OPTIONS(X)                                                                           \
@@ -48,7 +55,9 @@ struct serve {
         const char *listen, *token_file;
         uint64_t hold_ms;
         pid_t pid; /* 0: a program is started */
-        bool wait, stdio;
+        bool wait, stdio, light;
+        const char *overflow, *follow; /* of --light; NULL: not given */
+        const char *heavy; /* an option that needs a ledger here; NULL none */
         struct record wishes;
         struct run run;
         char folder[400]; /* of recordings that are kept only until they are fetched; "" none */
@@ -106,7 +115,17 @@ static int take(struct serve *s, int which, const char *value)
         case SERVE_STDIO:
                 s->stdio = true;
                 return 0;
+        case SERVE_LIGHT:
+                s->light = true;
+                return 0;
+        case SERVE_OVERFLOW:
+                s->overflow = value;
+                return 0;
         }
+        if (record == RECORD_FOLLOW)
+                s->follow = value;
+        else if (record != RECORD_QUIET && (record != RECORD_WAIT || value))
+                s->heavy = serve_options[which].name;
         if (record == RECORD_WAIT && !value) {
                 s->wait = true;
                 return 0;
@@ -125,7 +144,65 @@ static int check_words(const struct serve *s, bool program)
                                               "PROGRAM [ARG...], or -p PID");
         if (program && s->pid)
                 return message_usage("serve", "a program, or -p PID: not both");
+        if (s->light && s->pid)
+                return message_usage("serve", "--light starts a program; it cannot attach (-p)");
+        if (s->light && s->heavy)
+                return message_usage("serve", "--%s needs a ledger here: not with --light",
+                                     s->heavy);
+        if (s->overflow && !s->light)
+                return message_usage("serve", "--overflow goes with --light");
         return 0;
+}
+
+/* ---- without a ledger ---- */
+
+/* seep-target is beside us: installed, or as it was built. */
+static void find_target(char *out, size_t room)
+{
+        static const char *const places[] = { "seep-target", "target/seep-target" };
+        char own[PATH_MAX];
+        ssize_t got = readlink("/proc/self/exe", own, sizeof own - 1);
+
+        while (got > 0 && own[got - 1] != '/')
+                got--;
+        for (int i = 0; i < 2; i++) {
+                snprintf(out, room, "%.*s%s", got > 0 ? (int)got : 0, own, places[i]);
+                if (access(out, X_OK) == 0)
+                        return;
+        }
+}
+
+/* It takes our place, so that the program is its child. */
+static int become_target(const struct serve *s, char **program, int count)
+{
+        char path[PATH_MAX + 32], hold[32];
+        const char **words = heap_zero((size_t)count + 16, sizeof *words);
+        int n = 0;
+
+        find_target(path, sizeof path);
+        words[n++] = "seep-target";
+        words[n++] = "--listen";
+        words[n++] = s->listen ? s->listen : ".";
+        if (s->token_file) {
+                words[n++] = "--token-file";
+                words[n++] = s->token_file;
+        }
+        snprintf(hold, sizeof hold, "--hold=%" PRIu64, s->hold_ms / 1000);
+        words[n++] = hold;
+        words[n++] = "--overflow";
+        words[n++] = s->overflow ? s->overflow : "block";
+        words[n++] = "--follow";
+        words[n++] = s->follow ? s->follow : "exec";
+        if (s->wait)
+                words[n++] = "--wait";
+        if (s->wishes.quiet)
+                words[n++] = "--quiet";
+        words[n++] = "--";
+        memcpy(words + n, program, (size_t)count * sizeof *words);
+        execv(path, (char **)(uintptr_t)words);
+        free(words);
+        message("cannot run %s: %s", path, strerror(errno));
+        return ERR_EXIT_CANNOT_TRACE;
 }
 
 /* ---- the work ---- */
@@ -271,6 +348,9 @@ int cmd_serve(int argc, char **argv)
         status = check_words(&s, parser.first_operand < argc);
         if (!status && s.stdio)
                 return bridge_run(s.listen ? s.listen : ".", &e) ? 0 : message_error(&e);
+        if (!status && s.light)
+                return become_target(&s, argv + parser.first_operand,
+                                     argc - parser.first_operand);
         if (!status)
                 status = record_settle(&s.wishes);
         if (status)

@@ -445,7 +445,10 @@ static const char journal_text[] =
         "\n"
         "A killed program loses at most its last 4,096 events. When the receiver is too\n"
         "slow the program waits, ten seconds at most; with --overflow=drop it does not,\n"
-        "and what is lost is counted. Datagrams that get lost are counted, too.\n";
+        "and what is lost is counted. Datagrams that get lost are counted, too.\n"
+        "\n"
+        "'seep-target --listen ADDR -- PROGRAM' (or 'seep serve --light') sends journals\n"
+        "to 'seep connect ADDR', which may come and go: docs/PROTOCOL.md.\n";
 
 static const char tags_text[] =
         "TAGS\n"

@@ -198,6 +198,37 @@ static void gone(struct incoming *in, struct incoming_thread *t, struct ledger_b
                                                     now > birth ? now - birth : 0 });
 }
 
+/* Blocks that are told again, and released in the same while: what came and went is told apart
+ * (apply_gone), so that they count as if they had never been. */
+static void undo(struct incoming *in, struct ledger_block b, uint64_t address)
+{
+        struct incoming_thread *t = apply_thread(in, LEDGER_BLOCK_THREAD(b));
+        struct ledger_counter *c = apply_counter(in, t, LEDGER_BLOCK_SITE(b));
+        struct ledger_slot *slot = t->writer.slot;
+        uint64_t size = LEDGER_BLOCK_SIZE(b);
+
+        if (!c)
+                return;
+        gone(in, t, b, address);
+        c->allocs--;
+        c->frees--;
+        c->alloc_bytes -= size;
+        c->free_bytes -= size;
+        slot->allocs--;
+        slot->frees--;
+        slot->alloc_bytes -= size;
+        slot->free_bytes -= size;
+}
+
+static void end_block(struct incoming *in, struct incoming_thread *t, struct ledger_block b,
+                      uint64_t address)
+{
+        if (in->again)
+                undo(in, b, address);
+        else
+                gone(in, t, b, address);
+}
+
 static bool is_pool(const struct ledger_event *e)
 {
         return e->kind == LEDGER_KIND_POOL;
@@ -233,7 +264,7 @@ static void allocate(struct incoming *in, struct incoming_thread *t, const struc
                 struct ledger_block old = *b;
 
                 shadow_bury(b, book_now_ms(&in->book));
-                gone(in, t, old, e->address);
+                end_block(in, t, old, e->address);
         }
         kind = in->book.sites[e->site].kind;
         kind = LEDGER_KIND_IS_HEAP(LEDGER_KIND_PLAIN(kind)) ? kind : LEDGER_KIND_MALLOC;
@@ -250,7 +281,7 @@ static void allocate(struct incoming *in, struct incoming_thread *t, const struc
 static void settle(struct incoming *in, struct incoming_thread *t)
 {
         if (t->moving)
-                gone(in, t, t->block, t->address);
+                end_block(in, t, t->block, t->address);
         t->moving = false;
 }
 
@@ -261,7 +292,7 @@ static void release(struct incoming *in, struct incoming_thread *t, const struct
         struct ledger_block old;
 
         if (!b || !LEDGER_BLOCK_LIVE(*b)) {
-                in->strangers++;
+                in->strangers += !in->again;
                 t->writer.last = 0;
                 return;
         }
@@ -273,7 +304,7 @@ static void release(struct incoming *in, struct incoming_thread *t, const struct
                 t->block = old;
                 t->address = e->address;
         } else {
-                gone(in, t, old, e->address);
+                end_block(in, t, old, e->address);
         }
 }
 
@@ -347,4 +378,28 @@ void apply_held(struct incoming *in, const struct ledger_event *e)
 
         allocate(in, t, e);
         t->writer.last = 0;
+}
+
+void apply_gone(struct incoming *in, const struct apply_past *past)
+{
+        struct incoming_thread *t = apply_thread(in, 0);
+        struct ledger_counter *c = past->site < LEDGER_SITES_MAX
+                                           ? apply_counter(in, t, (uint32_t)past->site)
+                                           : NULL;
+        struct ledger_slot *slot = t->writer.slot;
+
+        if (!c)
+                return;
+        c->allocs += past->blocks;
+        c->alloc_bytes += past->bytes;
+        c->frees += past->blocks;
+        c->free_bytes += past->bytes;
+        c->lifetime_ms += past->lifetime_ms;
+        c->temporary += past->temporary;
+        if (!LEDGER_KIND_IS_HEAP(LEDGER_KIND_PLAIN(in->book.sites[past->site].kind)))
+                return;
+        slot->allocs += past->blocks;
+        slot->alloc_bytes += past->bytes;
+        slot->frees += past->blocks;
+        slot->free_bytes += past->bytes;
 }

@@ -268,7 +268,12 @@ static void add_warnings(const struct incoming *in, struct profile *p)
                              in->lost_packets, in->damaged_packets, in->damaged_bytes,
                              in->end_events ? "" : "at least ", lost);
         }
-        if (!in->end)
+        if (in->was_again)
+                collect_warn(p,
+                             "the host was not connected from the beginning: the maximum, sizes, "
+                             "ages and the timeline are of the time since then; totals are those "
+                             "of the whole run");
+        if (!in->end && !in->looked_at)
                 collect_warn(p,
                              "the journal does not tell the end of the program: it was killed, "
                              "runs on, or could not write any more; of its last second, or its "
@@ -293,6 +298,20 @@ void incoming_profile(struct incoming *in, struct profile *p)
         fill_meta(in, p);
         p->totals.lost_events = in->lost_told + in->lost_here;
         add_warnings(in, p);
+}
+
+void incoming_look(struct incoming *in, struct profile *p)
+{
+        in->looked_at = true;
+        incoming_profile(in, p);
+}
+
+const struct view *incoming_view(struct incoming *in)
+{
+        struct err e;
+
+        view_refresh(&in->view, &e); /* an earlier copy of the head will do */
+        return &in->view;
 }
 
 /* ---- a file ---- */

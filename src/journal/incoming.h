@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "collect/view.h"
 #include "profile/model.h"
 #include "wire/journal.h"
 
@@ -54,6 +55,13 @@ uint32_t incoming_pid(const struct incoming *in);
 
 /* All that came, as a profile; the caller's to free.  IN cannot be used any more but freed. */
 void incoming_profile(struct incoming *in, struct profile *p);
+
+/* The same of a program that runs, in a forked process: the one that goes on to fill IN has to
+ * wait meanwhile, and can go on afterwards. */
+void incoming_look(struct incoming *in, struct profile *p);
+
+/* Its ledger, fresh. */
+const struct view *incoming_view(struct incoming *in);
 
 /* ---- a journal in a file ---- */
 

@@ -45,6 +45,9 @@ struct incoming {
         uint64_t bytes, packets, lost_packets, damaged_bytes, damaged_packets;
         uint64_t events, strangers; /* strangers: releases of what never came */
         uint64_t lost_told, lost_here;
+        bool looked_at; /* the program runs, and this is a moment of it */
+        bool again; /* what comes may be known already, or over (JOURNAL_AGAIN) ... */
+        bool was_again; /* ... and so it began: totals of the time before are sums only */
 
         struct incoming_thread *threads;
         uint32_t thread_count;
@@ -81,6 +84,12 @@ void apply_event(struct incoming *in, const struct ledger_event *e);
 
 /* A block, of a pool or not, that was there before. */
 void apply_held(struct incoming *in, const struct ledger_event *e);
+
+/* So many blocks of SITE came and went before. */
+struct apply_past {
+        uint64_t site, blocks, bytes, lifetime_ms, temporary;
+};
+void apply_gone(struct incoming *in, const struct apply_past *past);
 
 /* It is MS: time goes on. */
 void apply_time(struct incoming *in, uint32_t ms);

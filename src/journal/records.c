@@ -394,6 +394,22 @@ static void read_end(struct incoming *in, struct cursor *c)
         apply_time(in, in->end_ms);
 }
 
+static void read_again(struct incoming *in, struct cursor *c)
+{
+        in->again = cursor_varint(c) != 0;
+        in->was_again = true;
+}
+
+static void read_gone(struct incoming *in, struct cursor *c)
+{
+        struct apply_past past = { .site = cursor_varint(c), .blocks = cursor_varint(c),
+                                   .bytes = cursor_varint(c), .lifetime_ms = cursor_varint(c),
+                                   .temporary = cursor_varint(c) };
+
+        if (!c->bad)
+                apply_gone(in, &past);
+}
+
 static void read_other(struct incoming *in, struct cursor *c, uint32_t op)
 {
         static void (*const readers[])(struct incoming *, struct cursor *) = {
@@ -409,6 +425,8 @@ static void read_other(struct incoming *in, struct cursor *c, uint32_t op)
                 [JOURNAL_ERROR - JOURNAL_OTHER] = read_error,
                 [JOURNAL_COUNTS - JOURNAL_OTHER] = read_counts,
                 [JOURNAL_END - JOURNAL_OTHER] = read_end,
+                [JOURNAL_AGAIN - JOURNAL_OTHER] = read_again,
+                [JOURNAL_GONE - JOURNAL_OTHER] = read_gone,
         };
         uint32_t which = op - JOURNAL_OTHER;
 

@@ -29,7 +29,7 @@ struct board_ended {
 struct board {
         _Atomic uint32_t serial;  /* rises with each change */
         _Atomic uint32_t clients; /* hosts that were welcomed, ever */
-        _Atomic uint32_t state;   /* enum protocol_state */
+        _Atomic uint32_t state;   /* enum protocol_stage */
         _Atomic uint32_t exit;    /* of the program, once it has ended: as a shell has it */
         _Atomic uint32_t closing;
         _Atomic uint32_t has_session;

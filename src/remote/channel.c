@@ -146,8 +146,8 @@ static bool receive_raw(struct channel *c, uint32_t patience_ms, struct err *e)
 
 static bool take(struct channel *c, struct protocol_message *m, struct err *e)
 {
-        if (c->type == PROTOCOL_CHUNK_TYPE) {
-                m->type = PROTOCOL_CHUNK_TYPE;
+        if (c->type == PROTOCOL_CHUNK_TYPE || c->type == PROTOCOL_JOURNAL_TYPE) {
+                m->type = (enum protocol_type)c->type;
                 return true;
         }
         return protocol_read(m, c->type, c->body, c->length) ||

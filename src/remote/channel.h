@@ -30,8 +30,8 @@ void channel_init(struct channel *c, int in, int out, const char *peer);
 bool channel_send(struct channel *c, const struct protocol_message *m, struct err *e);
 bool channel_send_bytes(struct channel *c, const void *bytes, uint32_t count, struct err *e);
 
-/* The next message, within PATIENCE_MS.  Of a chunk the bytes are in C->body, and M->type says so;
- * "alive" is returned, too. */
+/* The next message, within PATIENCE_MS.  Of a chunk or a packet the bytes are in C->body, and
+ * M->type says so; "alive" is returned, too. */
 bool channel_receive(struct channel *c, struct protocol_message *m, uint32_t patience_ms,
                      struct err *e);
 

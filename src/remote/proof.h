@@ -2,6 +2,8 @@
 /*
  * proof.h -- that a peer knows the token, without the token on the wire: HMAC-SHA-256 of what both
  * sides made up (RFC 2104, FIPS 180-4).
+ *
+ * Room:   proof.c is for both sides, and needs nothing but copying: seep-target has it too.
  */
 #ifndef SEEP_REMOTE_PROOF_H
 #define SEEP_REMOTE_PROOF_H

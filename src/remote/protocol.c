@@ -49,6 +49,13 @@ static const struct field process_fields[] = FIELDS_OF(PROTOCOL_PROCESS);
 static const struct field fault_fields[] = FIELDS_OF(PROTOCOL_FAULT);
 #undef CARD
 
+#define CARD struct protocol_source
+static const struct field source_fields[] = FIELDS_OF(PROTOCOL_SOURCE);
+#undef CARD
+#define CARD struct protocol_state
+static const struct field state_fields[] = FIELDS_OF(PROTOCOL_STATE);
+#undef CARD
+
 #define TABLE_ENTRY(name, number, member)                                       \
         { number, member##_fields, sizeof member##_fields / sizeof *member##_fields, \
           offsetof(struct protocol_message, member) },

@@ -35,7 +35,9 @@
         X(STATUS, 6, status)     \
         X(LIST, 7, list)         \
         X(PROCESS, 8, process)   \
-        X(FAULT, 9, fault)
+        X(FAULT, 9, fault)       \
+        X(SOURCE, 65, source)    \
+        X(STATE, 66, state)
 
 #define PROTOCOL_GREETING(F, B, T)  \
         B(magic, 8)                \
@@ -112,6 +114,17 @@
         F(U32, code)               \
         T(text, PROTOCOL_TEXT_MAX)
 
+/* Of targets without a ledger: a process whose journal they send, and how all of it stands. */
+#define PROTOCOL_SOURCE(F, B, T)    \
+        F(U32, number)             \
+        F(U32, pid)                \
+        F(U32, flags)
+
+#define PROTOCOL_STATE(F, B, T)     \
+        F(U32, state)              \
+        F(U32, exit)               \
+        F(U32, dropped)
+
 #define PROTOCOL_U8 uint8_t
 #define PROTOCOL_U16 uint16_t
 #define PROTOCOL_U32 uint32_t
@@ -130,13 +143,16 @@ struct protocol_status PROTOCOL_STRUCT(PROTOCOL_STATUS);
 struct protocol_list PROTOCOL_STRUCT(PROTOCOL_LIST_HEAD);
 struct protocol_process PROTOCOL_STRUCT(PROTOCOL_PROCESS);
 struct protocol_fault PROTOCOL_STRUCT(PROTOCOL_FAULT);
+struct protocol_source PROTOCOL_STRUCT(PROTOCOL_SOURCE);
+struct protocol_state PROTOCOL_STRUCT(PROTOCOL_STATE);
 
 #define PROTOCOL_ENUM(name, number, field) PROTOCOL_##name##_TYPE = number,
 enum protocol_type {
         PROTOCOL_LIST(PROTOCOL_ENUM)
         PROTOCOL_CHUNK_TYPE = 10, /* bytes of a recording; no fields */
         PROTOCOL_ALIVE_TYPE = 11, /* "it takes a while"; no body */
-        PROTOCOL_JOURNAL_FIRST = 64 /* from here on: events of targets without a ledger */
+        PROTOCOL_JOURNAL_TYPE = 64 /* of a target without a ledger: the number of a process (u32),
+                                    * and a packet of its journal */
 };
 
 /* Any message but a chunk. */
@@ -150,24 +166,32 @@ struct protocol_message {
 
 /* protocol_greeting.flags */
 #define PROTOCOL_TOKEN_NEEDED 1u
+#define PROTOCOL_LIGHT 2u /* there is no ledger: journals are sent, and the host keeps it */
 
 /* protocol_request.kind: up to 7 as enum wire_request_type, for the process `pid`. */
 enum protocol_kind {
         PROTOCOL_KIND_LIST = 16,   /* flags: PROTOCOL_LIST_WAIT; number: the serial that is known */
         PROTOCOL_KIND_FINAL = 17,  /* the recording `number` of a process that has ended */
         PROTOCOL_KIND_MEMORY = 18, /* `number` bytes at `address` of the process `pid` */
-        PROTOCOL_KIND_GOT = 19     /* the recording `number` has arrived and is stored */
+        PROTOCOL_KIND_GOT = 19,    /* the recording `number` has arrived and is stored */
+        PROTOCOL_KIND_JOURNAL = 32 /* send journals from now on */
 };
 #define PROTOCOL_LIST_WAIT 1u
 #define PROTOCOL_MEMORY_MAX (1u << 20)
 
-/* protocol_list.state */
-enum protocol_state { PROTOCOL_STATE_WAITING, PROTOCOL_STATE_RUNNING, PROTOCOL_STATE_ENDED };
+/* protocol_list.state, protocol_state.state */
+enum protocol_stage { PROTOCOL_STATE_WAITING, PROTOCOL_STATE_RUNNING, PROTOCOL_STATE_ENDED };
 
 /* protocol_process.flags */
 #define PROTOCOL_PROCESS_ENDED 1u /* there is a recording `number` to be had */
 #define PROTOCOL_PROCESS_MAIN 2u  /* the one that was started or attached to */
 #define PROTOCOL_PROCESS_OFF 4u   /* new blocks are not recorded */
+
+/* protocol_source.flags */
+#define PROTOCOL_SOURCE_MAIN 1u  /* it was started by the target */
+#define PROTOCOL_SOURCE_AGAIN 2u /* it ran before: what it holds is told, then what happens */
+#define PROTOCOL_SOURCE_OVER 4u  /* nothing more comes of it */
+#define PROTOCOL_SOURCE_BROKEN 8u /* ... because its ledger makes no sense */
 
 /* Append the message, head and body, to OUT. */
 void protocol_write(const struct protocol_message *m, struct str *out);

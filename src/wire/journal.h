@@ -74,7 +74,10 @@ enum journal_record {
         JOURNAL_MARK,
         JOURNAL_ERROR,
         JOURNAL_COUNTS,
-        JOURNAL_END
+        JOURNAL_END,
+        JOURNAL_AGAIN, /* 1: what follows may be known already, or over; 0: no more */
+        JOURNAL_GONE   /* blocks of a site that came and went before: site, blocks, bytes, ms that
+                        * they lived, temporary ones */
 };
 
 enum journal_text { JOURNAL_TEXT_EXE, JOURNAL_TEXT_COMMAND, JOURNAL_TEXT_CWD, JOURNAL_TEXT_HOST };

@@ -39,7 +39,7 @@ def test_the_package_has_no_faults(package):
 
 def test_files_are_where_a_distribution_wants_them(package):
     names = {line.split(None, 5)[5] for line in done("dpkg-deb", "-c", package).stdout.splitlines()}
-    assert names >= {"./usr/bin/seep", "./usr/lib/seep/libseep.so", "./usr/include/seep.h", "./usr/share/man/man1/seep.1.gz",
+    assert names >= {"./usr/bin/seep", "./usr/bin/seep-target", "./usr/lib/seep/libseep.so", "./usr/include/seep.h", "./usr/share/man/man1/seep.1.gz",
                      "./usr/share/man/man1/seep-html.1.gz", "./usr/share/man/man3/seep.h.3.gz", "./usr/share/doc/seep/copyright",
                      "./usr/share/bash-completion/completions/seep", "./usr/share/zsh/site-functions/_seep",
                      "./usr/share/fish/vendor_completions.d/seep.fish"}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch.h -- where a program without a C library begins: the stack that the kernel made goes to
+ * main_start().
+ */
+#ifndef SEEP_TARGET_ARCH_ARCH_H
+#define SEEP_TARGET_ARCH_ARCH_H
+
+#if defined(__x86_64__) && defined(__LP64__)
+#define ARCH_START                                                             \
+        ".globl _start\n_start:\n"                                             \
+        "xorl %ebp, %ebp\n movq %rsp, %rdi\n andq $-16, %rsp\n call main_start\n hlt\n"
+#elif defined(__aarch64__) && defined(__LP64__)
+#define ARCH_START                                                             \
+        ".globl _start\n_start:\n"                                             \
+        "mov x29, #0\n mov x30, #0\n mov x0, sp\n bl main_start\n brk #0\n"
+#elif defined(__arm__) && defined(__ARM_EABI__)
+#define ARCH_START                                                             \
+        ".globl _start\n.type _start, %function\n_start:\n"                    \
+        "mov r11, #0\n mov r0, sp\n bic sp, sp, #7\n bl main_start\n udf #0\n"
+#elif defined(__s390x__)
+#define ARCH_START                                                             \
+        ".globl _start\n_start:\n"                                             \
+        "lgr %r2, %r15\n lay %r15, -160(%r15)\n brasl %r14, main_start\n j .+2\n"
+#else
+#error "no port for this processor yet: see docs/PORTING.md"
+#endif
+
+#endif

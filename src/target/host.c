@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host.c -- the host of seep-target: greeting, requests, and a buffer of fixed size for what it
+ * gets (docs/PROTOCOL.md).
+ *
+ * Keeps:  journals are put into the buffer only where there is room; answers wait for room, for
+ *         TARGET_PATIENCE_MS at most.  A host that takes nothing for so long is gone.
+ */
+#include "target/target.h"
+
+#define MESSAGE_MOST 4096u /* of all but packets and chunks */
+#define PIECE (32u << 10)
+
+static struct host *const host = &target.host;
+
+/* ---- sending ---- */
+
+static void compact(void)
+{
+        memmove(host->out, host->out + host->out_sent, host->out_used - host->out_sent);
+        host->out_used -= host->out_sent;
+        host->out_sent = 0;
+}
+
+bool host_has_room(uint32_t bytes)
+{
+        if (sizeof host->out - host->out_used < bytes + PROTOCOL_HEAD_BYTES + MESSAGE_MOST &&
+            host->out_sent)
+                compact();
+        return sizeof host->out - host->out_used >= bytes + PROTOCOL_HEAD_BYTES + MESSAGE_MOST;
+}
+
+void host_writes(void)
+{
+        while (host->stage && host->out_sent < host->out_used) {
+                long sent = sys_call6(SYS_sendto, host->fd, (long)(host->out + host->out_sent),
+                                      host->out_used - host->out_sent,
+                                      KERNEL_NOSIGNAL | KERNEL_DONTWAIT, 0, 0);
+
+                if (sent == -SYS_EINTR)
+                        continue;
+                if (sent == -SYS_EAGAIN) {
+                        if (kernel_now_ms() - host->since_ms > TARGET_PATIENCE_MS)
+                                host_leaves("it took nothing for 20 seconds");
+                        return;
+                }
+                if (sent <= 0) {
+                        host_leaves("the connection is lost");
+                        return;
+                }
+                host->out_sent += (uint32_t)sent;
+                host->since_ms = kernel_now_ms();
+        }
+        host->since_ms = kernel_now_ms();
+        if (host->out_sent == host->out_used)
+                host->out_sent = host->out_used = 0;
+}
+
+/* Until there is room for an answer.  False: the host is gone. */
+static bool await_room(uint32_t bytes)
+{
+        host->since_ms = kernel_now_ms();
+        while (host->stage && !host_has_room(bytes)) {
+                struct kernel_poll p = { (int32_t)host->fd, KERNEL_OUT, 0 };
+
+                kernel_poll(&p, 1, 10);
+                source_tick();
+                host_writes();
+        }
+        return host->stage != HOST_NONE;
+}
+
+static void put(uint32_t value, uint32_t bytes)
+{
+        for (uint32_t i = 0; i < bytes; i++)
+                host->out[host->out_used++] = (uint8_t)(value >> 8 * i);
+}
+
+static bool send(const struct protocol_message *m)
+{
+        struct str to;
+
+        if (!await_room(0))
+                return false;
+        to = (struct str){ .data = (char *)host->out + host->out_used, .room = MESSAGE_MOST };
+        protocol_write(m, &to);
+        host->out_used += (uint32_t)to.length;
+        return true;
+}
+
+static void put_head(uint32_t length, uint32_t type)
+{
+        put(length, 4);
+        put(type, 2);
+        put(0, 2);
+}
+
+void host_packet(const struct source *s, const uint8_t *packet, uint32_t bytes)
+{
+        put_head(bytes + 4, PROTOCOL_JOURNAL_TYPE);
+        put(s->number, 4);
+        memcpy(host->out + host->out_used, packet, bytes);
+        host->out_used += bytes;
+}
+
+/* COUNT bytes behind an answer. */
+static bool send_chunk(const uint8_t *bytes, uint32_t count)
+{
+        if (!await_room(count))
+                return false;
+        put_head(count, PROTOCOL_CHUNK_TYPE);
+        memcpy(host->out + host->out_used, bytes, count);
+        host->out_used += count;
+        return true;
+}
+
+static void copy_text(char *to, uint32_t room, const char *text)
+{
+        uint32_t i = 0;
+
+        for (; text[i] && i + 1 < room; i++)
+                to[i] = text[i];
+        to[i] = 0;
+}
+
+static void send_fault(const char *text)
+{
+        struct protocol_message m = { .type = PROTOCOL_FAULT_TYPE, .fault = { .code = 3 } };
+
+        copy_text(m.fault.text, sizeof m.fault.text, text);
+        send(&m);
+        host_writes();
+}
+
+static bool answer(uint32_t status, uint64_t bytes, const char *text)
+{
+        struct protocol_message m = { .type = PROTOCOL_ANSWER_TYPE,
+                                      .answer = { .status = status, .bytes = bytes } };
+
+        copy_text(m.answer.text, sizeof m.answer.text, text);
+        return send(&m);
+}
+
+void host_source(const struct source *s, uint32_t flags)
+{
+        struct protocol_message m = { .type = PROTOCOL_SOURCE_TYPE,
+                                      .source = { .number = s->number, .pid = s->pid,
+                                                  .flags = flags } };
+
+        if (host->stage == HOST_STREAMS)
+                send(&m);
+}
+
+/* Once what was there before is sent, and once more when all is over. */
+void host_state(void)
+{
+        struct protocol_message m = { .type = PROTOCOL_STATE_TYPE,
+                                      .state = { .state = PROTOCOL_STATE_RUNNING,
+                                                 .exit = target.exit,
+                                                 .dropped = target.dropped } };
+        bool over = target.ended && source_all_over() && source_all_sent(), current = true;
+
+        for (uint32_t i = 0; i < TARGET_SOURCES; i++)
+                current = current && (!target.sources[i].used || target.sources[i].current);
+        if (host->stage != HOST_STREAMS || (host->current_told && (!over || host->over_told)) ||
+            !current)
+                return;
+        host->current_told = true;
+        host->over_told = over;
+        m.state.state = over ? PROTOCOL_STATE_ENDED : PROTOCOL_STATE_RUNNING;
+        send(&m);
+}
+
+/* ---- beginning and end ---- */
+
+static uint16_t own_machine(void)
+{
+        uint8_t head[20] = { 0 };
+        long fd = sys_open("/proc/self/exe");
+        uint16_t machine = 0;
+
+        if (fd >= 0) {
+                sys_read(fd, head, sizeof head);
+                sys_close(fd);
+        }
+        memcpy(&machine, head + 18, 2);
+        return machine;
+}
+
+static void refuse(long fd, const char *text)
+{
+        static uint8_t room[MESSAGE_MOST];
+        struct protocol_message m = { .type = PROTOCOL_FAULT_TYPE, .fault = { .code = 3 } };
+        struct str to = { .data = (char *)room, .room = sizeof room };
+
+        copy_text(m.fault.text, sizeof m.fault.text, text);
+        protocol_write(&m, &to);
+        sys_call6(SYS_sendto, fd, (long)room, (long)to.length, KERNEL_NOSIGNAL | KERNEL_DONTWAIT, 0,
+                  0);
+        sys_close(fd);
+}
+
+static void settle(long fd)
+{
+        static const int32_t options[][3] = { { 1, 9, 1 }, { 6, 1, 1 }, { 6, 4, 10 }, { 6, 5, 5 },
+                                              { 6, 6, 3 }, { 6, 18, TARGET_PATIENCE_MS } };
+
+        for (uint32_t i = 0; i < sizeof options / sizeof *options; i++)
+                sys_call6(SYS_setsockopt, fd, options[i][0], options[i][1], (long)&options[i][2],
+                          4, 0);
+}
+
+void host_arrives(void)
+{
+        long fd = sys_call6(SYS_accept4, target.listener, 0, 0, SYS_O_CLOEXEC | SYS_O_NONBLOCK, 0,
+                            0);
+        struct protocol_message m = { .type = PROTOCOL_GREETING_TYPE };
+        const uint16_t one = 1;
+
+        if (fd < 0)
+                return;
+        if (!target.token.length && !listen_is_own(fd)) {
+                refuse(fd, "it belongs to another user, and there is no --token-file");
+                return;
+        }
+        if (host->stage) {
+                refuse(fd, "a host is connected already: this target sends its events to one at a "
+                           "time");
+                return;
+        }
+        settle(fd);
+        host->stage = HOST_GREETED;
+        host->fd = fd;
+        host->in_used = host->out_used = host->out_sent = 0;
+        host->since_ms = kernel_now_ms();
+        host->current_told = host->over_told = false;
+        memcpy(m.greeting.magic, PROTOCOL_MAGIC, sizeof m.greeting.magic);
+        m.greeting.version = PROTOCOL_VERSION;
+        m.greeting.order = *(const uint8_t *)&one ? 1 : 2;
+        m.greeting.word = sizeof(void *);
+        m.greeting.machine = own_machine();
+        m.greeting.flags = PROTOCOL_LIGHT | (target.token.length ? PROTOCOL_TOKEN_NEEDED : 0);
+        copy_text(m.greeting.tool, sizeof m.greeting.tool, "seep-target " SEEP_VERSION);
+        if (sys_call3(SYS_getrandom, (long)host->nonce, sizeof host->nonce, 0) !=
+            (long)sizeof host->nonce) {
+                host_leaves("no random numbers");
+                return;
+        }
+        memcpy(m.greeting.nonce, host->nonce, sizeof host->nonce);
+        send(&m);
+        host_writes();
+}
+
+void host_leaves(const char *why)
+{
+        bool streamed = host->stage == HOST_STREAMS;
+
+        if (!host->stage)
+                return;
+        host->stage = HOST_NONE;
+        sys_close(host->fd);
+        host->fd = -1;
+        if (streamed)
+                source_stop_relays();
+        if (why)
+                say_more(streamed ? "the host is lost: " : "a host was not welcome: ", why,
+                         streamed ? "; the program goes on" : "");
+}
+
+/* ---- requests ---- */
+
+static void prove(const char *who, const uint8_t *theirs, uint8_t *out)
+{
+        uint8_t text[16 + 2 * PROTOCOL_NONCE_BYTES] = { 0 };
+
+        memset(out, 0, PROOF_BYTES);
+        if (!target.token.length)
+                return;
+        memcpy(text, who, strlen(who));
+        memcpy(text + 16, host->nonce, PROTOCOL_NONCE_BYTES);
+        memcpy(text + 16 + PROTOCOL_NONCE_BYTES, theirs, PROTOCOL_NONCE_BYTES);
+        proof_make(&target.token, text, sizeof text, out);
+}
+
+static void welcome(const struct protocol_hello *h)
+{
+        struct protocol_message m = { .type = PROTOCOL_WELCOME_TYPE };
+        char names[6][65] = { { 0 } };
+        uint8_t proof[PROOF_BYTES];
+
+        prove("seep host", h->nonce, proof);
+        if (target.token.length && !proof_is_equal(proof, h->proof)) {
+                send_fault("the token is wrong, or none was given (--token-file FILE)");
+                host_leaves("the token is wrong");
+                return;
+        }
+        prove("seep target", h->nonce, m.welcome.proof);
+        m.welcome.pid = sys_pid();
+        sys_call3(SYS_uname, (long)names, 0, 0);
+        names[1][64] = 0;
+        copy_text(m.welcome.host, sizeof m.welcome.host, names[1]);
+        host->stage = HOST_WELCOME;
+        send(&m);
+}
+
+/* So many of BYTES at ADDRESS of PID could be read. */
+static uint32_t read_memory(uint32_t pid, uint64_t address, uint8_t *to, uint32_t bytes)
+{
+        unsigned long local[2] = { (unsigned long)to, bytes },
+                      remote[2] = { (unsigned long)address, bytes };
+        long got = sys_call6(SYS_process_vm_readv, pid, (long)local, 1, (long)remote, 1, 0);
+
+        return got > 0 ? (uint32_t)got : 0;
+}
+
+/* As a target with a ledger does: all of it, or nothing. */
+static void send_memory(const struct protocol_request *r)
+{
+        static uint8_t piece[PIECE];
+        const struct source *s = source_of(r->pid);
+        uint32_t done = 0, part = 0;
+
+        if (!s || !r->number || r->number > PROTOCOL_MEMORY_MAX) {
+                answer(3, 0, "1 byte to 1 MiB of a process that is recorded can be read");
+                return;
+        }
+        for (uint32_t at = 0; at < r->number; at += part) {
+                part = r->number - at < PIECE ? r->number - at : PIECE;
+                done += read_memory(r->pid, r->address + at, piece, part);
+        }
+        if (done != r->number) {
+                answer(3, 0, "the memory cannot be read there");
+                return;
+        }
+        answer(0, done, "");
+        for (uint32_t at = 0; at < done && host->stage; at += part) {
+                part = done - at < PIECE ? done - at : PIECE;
+                read_memory(r->pid, r->address + at, piece, part);
+                send_chunk(piece, part);
+        }
+}
+
+static void begin_stream(void)
+{
+        host->stage = HOST_STREAMS;
+        source_start_relays();
+        host_state();
+}
+
+static void obey(const struct protocol_request *r)
+{
+        switch (r->kind) {
+        case PROTOCOL_KIND_JOURNAL:
+                if (host->stage == HOST_WELCOME)
+                        begin_stream();
+                return;
+        case PROTOCOL_KIND_MEMORY:
+                send_memory(r);
+                return;
+        case PROTOCOL_KIND_GOT:
+                target.got = host->over_told;
+                answer(0, 0, "");
+                return;
+        }
+        answer(3, 0, "a target without a ledger cannot do that: the host has to");
+}
+
+static void take(const uint8_t *body, uint32_t length, uint32_t type)
+{
+        struct protocol_message m;
+        uint32_t version;
+
+        if (host->stage == HOST_GREETED && (type != PROTOCOL_HELLO_TYPE ||
+                                            !protocol_read_version(body, length, &version))) {
+                host_leaves("it does not speak the protocol of seep");
+                return;
+        }
+        if (host->stage == HOST_GREETED && version != PROTOCOL_VERSION) {
+                send_fault("it speaks another version of the protocol: install the same release on "
+                           "both sides");
+                host_leaves("it speaks another version of the protocol");
+                return;
+        }
+        if (!protocol_read(&m, type, body, length))
+                host_leaves("it sent a message that is not well formed");
+        else if (host->stage == HOST_GREETED)
+                welcome(&m.hello);
+        else if (type == PROTOCOL_REQUEST_TYPE)
+                obey(&m.request);
+        else if (type == PROTOCOL_FAULT_TYPE)
+                host_leaves(m.fault.text);
+        else
+                host_leaves("a request was expected");
+}
+
+void host_reads(void)
+{
+        long got = sys_call6(SYS_recvfrom, host->fd, (long)(host->in + host->in_used),
+                             (long)(sizeof host->in - host->in_used), KERNEL_DONTWAIT, 0, 0);
+        uint32_t length, type;
+
+        if (got == -SYS_EAGAIN || got == -SYS_EINTR)
+                return;
+        if (got <= 0) {
+                host_leaves(NULL);
+                return;
+        }
+        host->in_used += (uint32_t)got;
+        while (host->stage && host->in_used >= PROTOCOL_HEAD_BYTES) {
+                if (!protocol_read_head(host->in, &length, &type) ||
+                    length > sizeof host->in - PROTOCOL_HEAD_BYTES) {
+                        host_leaves("it does not speak the protocol of seep");
+                        return;
+                }
+                if (host->in_used < PROTOCOL_HEAD_BYTES + length)
+                        return;
+                take(host->in + PROTOCOL_HEAD_BYTES, length, type);
+                host->in_used -= PROTOCOL_HEAD_BYTES + length;
+                memmove(host->in, host->in + PROTOCOL_HEAD_BYTES + length, host->in_used);
+        }
+}

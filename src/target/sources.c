@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* sources.c -- the processes that are recorded, and their relays. */
+#include "target/target.h"
+#include "wire/hello.h"
+
+struct vector {
+        void *base;
+        unsigned long length;
+};
+
+struct message {
+        void *name;
+        uint32_t name_length;
+        struct vector *vectors;
+        unsigned long vector_count;
+        void *control;
+        unsigned long control_length;
+        uint32_t flags;
+};
+
+struct control {
+        unsigned long length;
+        int32_t level, type;
+        int32_t fd, pad;
+};
+
+struct credentials {
+        int32_t pid;
+        uint32_t uid, gid;
+};
+
+/* ---- one process ---- */
+
+struct source *source_of(uint32_t pid)
+{
+        struct source *found = NULL;
+
+        for (uint32_t i = 0; i < TARGET_SOURCES; i++)
+                if (target.sources[i].used && target.sources[i].pid == pid &&
+                    (!found || target.sources[i].number > found->number))
+                        found = &target.sources[i];
+        return found;
+}
+
+static void drop(struct source *s)
+{
+        sys_close(s->ledger);
+        sys_unmap(s->head, (sizeof *s->head + SYS_PAGE - 1) & ~(SYS_PAGE - 1));
+        s->used = false;
+}
+
+/* A free place; one that ended longest ago is given up for it. */
+static struct source *free_place(void)
+{
+        struct source *oldest = NULL;
+
+        for (uint32_t i = 0; i < TARGET_SOURCES; i++) {
+                struct source *s = &target.sources[i];
+
+                if (!s->used)
+                        return s;
+                if (s->over && !s->relay && (!oldest || s->number < oldest->number))
+                        oldest = s;
+        }
+        if (oldest) {
+                target.dropped += !oldest->sent;
+                drop(oldest);
+        }
+        return oldest;
+}
+
+static void start_relay(struct source *s, bool again)
+{
+        int32_t pair[2];
+        struct relay_job job = { .ledger = s->ledger, .pid = s->pid, .is_child = s->is_child,
+                                 .again = again, .control = s->control };
+
+        s->current = s->sent = false;
+        if (sys_failed(sys_call6(SYS_socketpair, KERNEL_UNIX, KERNEL_SEQPACKET | SYS_O_CLOEXEC, 0,
+                                 (long)pair, 0, 0)))
+                return;
+        s->relay = kernel_fork();
+        if (s->relay == 0) {
+                sys_call6(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, 9, 0, 0, 0, 0);
+                sys_close(target.host.fd);
+                sys_close(target.listener);
+                sys_close(target.hellos);
+                sys_close(pair[0]);
+                job.out = pair[1];
+                relay_run(&job);
+        }
+        sys_close(pair[1]);
+        s->pipe = pair[0];
+        if (s->relay < 0) {
+                sys_close(pair[0]);
+                s->pipe = -1;
+                s->relay = 0;
+                return;
+        }
+        host_source(s, (s->is_main ? PROTOCOL_SOURCE_MAIN : 0) |
+                       (again ? PROTOCOL_SOURCE_AGAIN : 0));
+}
+
+static void stop_relay(struct source *s)
+{
+        int32_t unused;
+
+        if (s->relay > 0) {
+                sys_call3(SYS_kill, s->relay, 9, 0);
+                kernel_wait(s->relay, &unused, 0);
+        }
+        if (s->pipe >= 0)
+                sys_close(s->pipe);
+        s->pipe = -1;
+        s->relay = 0;
+}
+
+/* ---- hello ---- */
+
+/* The process became another program: what it was is over. */
+static void end_of_former(uint32_t pid)
+{
+        struct source *s = source_of(pid);
+
+        if (s && !s->over) {
+                s->over = true;
+                __atomic_store_n(&s->control->finish, 1, __ATOMIC_RELEASE);
+        }
+}
+
+static void add(long ledger, uint32_t pid)
+{
+        struct ledger_head *head = relay_head(ledger);
+        struct source *s;
+
+        end_of_former(pid);
+        s = head ? free_place() : NULL;
+        if (!s) {
+                say(head ? "too many processes: one is not recorded"
+                         : "a process sent no ledger of this version of seep: it is not recorded");
+                if (head)
+                        relay_forget(head);
+                sys_close(ledger);
+                return;
+        }
+        *s = (struct source){ .used = true, .pid = pid, .number = target.next_number++,
+                              .ledger = ledger, .head = head, .pipe = -1,
+                              .is_main = pid == (uint32_t)target.child,
+                              .is_child = pid == (uint32_t)target.child,
+                              .control = &target.controls[s - target.sources] };
+        *s->control = (struct relay_control){ 0, 0 };
+        if (target.host.stage == HOST_STREAMS)
+                start_relay(s, false);
+        else
+                relay_forget(head);
+}
+
+void source_hello(void)
+{
+        long fd = sys_call6(SYS_accept4, target.hellos, 0, 0, SYS_O_CLOEXEC, 0, 0);
+        struct wire_hello hello = { 0 };
+        struct vector v = { &hello, sizeof hello };
+        struct control c = { .fd = -1 };
+        struct message m = { .vectors = &v, .vector_count = 1, .control = &c,
+                             .control_length = sizeof c };
+        struct kernel_poll ready = { (int32_t)fd, KERNEL_IN, 0 };
+        struct credentials who = { 0, 0, 0 };
+        uint32_t size = sizeof who;
+        long got = -1;
+
+        if (fd < 0)
+                return;
+        if (kernel_poll(&ready, 1, 2000) == 1)
+                got = sys_call3(SYS_recvmsg, fd, (long)&m, 0x40000000 /* MSG_CMSG_CLOEXEC */);
+        sys_call6(SYS_getsockopt, fd, KERNEL_SOL_SOCKET, KERNEL_SO_PEERCRED, (long)&who,
+                  (long)&size, 0);
+        sys_close(fd);
+        if (got == sizeof hello && hello.magic == WIRE_HELLO_MAGIC &&
+            hello.version == LEDGER_VERSION && c.fd >= 0 && c.type == 1 && who.pid > 0)
+                add(c.fd, (uint32_t)who.pid);
+        else if (c.fd >= 0 && got >= 0 && c.type == 1)
+                sys_close(c.fd);
+}
+
+/* ---- the host comes and goes ---- */
+
+void source_start_relays(void)
+{
+        for (uint32_t i = 0; i < TARGET_SOURCES; i++) {
+                struct source *s = &target.sources[i];
+
+                if (s->used && !s->relay)
+                        start_relay(s, true);
+        }
+}
+
+void source_stop_relays(void)
+{
+        for (uint32_t i = 0; i < TARGET_SOURCES; i++) {
+                struct source *s = &target.sources[i];
+
+                if (!s->used)
+                        continue;
+                stop_relay(s);
+                relay_forget(s->head);
+        }
+}
+
+/* ---- packets ---- */
+
+static void relay_ended(struct source *s)
+{
+        int32_t status = 0;
+
+        sys_close(s->pipe);
+        s->pipe = -1;
+        kernel_wait(s->relay, &status, 0);
+        s->relay = 0;
+        s->current = true;
+        if (status)
+                say("the ledger of a process makes no sense any more: its journal ends there");
+        s->sent = s->over = true;
+        relay_forget(s->head);
+        host_source(s, PROTOCOL_SOURCE_OVER | (status ? PROTOCOL_SOURCE_BROKEN : 0));
+}
+
+void source_reads(struct source *s)
+{
+        static uint8_t packet[PROTOCOL_BODY_MAX];
+        long got = 0;
+
+        while (host_has_room(PROTOCOL_BODY_MAX)) {
+                got = sys_call6(SYS_recvfrom, s->pipe, (long)packet, sizeof packet,
+                                KERNEL_DONTWAIT, 0, 0);
+                if (got <= 0)
+                        break;
+                if (got == 1)
+                        s->current = true;
+                else
+                        host_packet(s, packet, (uint32_t)got);
+        }
+        if (got == 0 && host_has_room(PROTOCOL_BODY_MAX))
+                relay_ended(s);
+}
+
+/* ---- time ---- */
+
+static bool is_alive(const struct source *s)
+{
+        return sys_call3(SYS_kill, s->pid, 0, 0) != -SYS_ESRCH;
+}
+
+static void tick(struct source *s)
+{
+        struct ledger_head *h = s->head;
+        uint64_t now = sys_clock_ns(SYS_CLOCK_MONO);
+        uint32_t ms = now > h->start_monotonic_ns
+                              ? (uint32_t)((now - h->start_monotonic_ns) / 1000000u)
+                              : 0;
+        uint32_t was = __atomic_load_n(&h->tick_ms, __ATOMIC_RELAXED);
+
+        while (was < ms && !__atomic_compare_exchange_n(&h->tick_ms, &was, ms, true,
+                                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+                ;
+}
+
+void source_tick(void)
+{
+        for (uint32_t i = 0; i < TARGET_SOURCES; i++) {
+                struct source *s = &target.sources[i];
+
+                if (!s->used || s->over)
+                        continue;
+                tick(s);
+                if (!s->is_child && !s->relay && !is_alive(s))
+                        s->over = true;
+        }
+}
+
+void source_reaped(long pid, int32_t status)
+{
+        struct source *s = source_of((uint32_t)pid);
+
+        if (s && s->is_child && !s->over) {
+                __atomic_store_n(&s->control->ended, (uint32_t)status + 1, __ATOMIC_RELEASE);
+                s->over = true;
+        }
+}
+
+bool source_all_over(void)
+{
+        for (uint32_t i = 0; i < TARGET_SOURCES; i++)
+                if (target.sources[i].used && !target.sources[i].over)
+                        return false;
+        return true;
+}
+
+bool source_all_sent(void)
+{
+        for (uint32_t i = 0; i < TARGET_SOURCES; i++)
+                if (target.sources[i].used && !target.sources[i].sent)
+                        return false;
+        return true;
+}

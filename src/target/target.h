@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.h -- seep-target: programs with the agent in them, and a host that gets their journals.
+ *
+ * One process waits for everything: agents that say hello, relays (relay.h), a host, children.  It
+ * needs no library; buffers have fixed sizes.
+ */
+#ifndef SEEP_TARGET_TARGET_H
+#define SEEP_TARGET_TARGET_H
+
+#include "remote/proof.h"
+#include "remote/protocol.h"
+#include "target/kernel.h"
+#include "target/relay.h"
+
+#define TARGET_SOURCES 128u
+#define TARGET_OUT_BYTES (256u << 10)
+#define TARGET_PATIENCE_MS 20000u
+#define TARGET_GREETING_MS 10000u
+
+/* A process that is recorded, or was. */
+struct source {
+        bool used, over; /* over: it has ended, and its ledger is kept until a host has it */
+        bool is_main, is_child, sent; /* sent: all of it, to this host */
+        uint32_t pid, number;
+        long ledger;
+        struct ledger_head *head;
+        long pipe, relay; /* from the relay, and its process; -1, 0: none */
+        bool current;     /* what was there before is sent */
+        struct relay_control *control;
+};
+
+enum host_stage { HOST_NONE, HOST_GREETED, HOST_WELCOME, HOST_STREAMS };
+
+struct host {
+        enum host_stage stage;
+        long fd;
+        uint8_t nonce[PROTOCOL_NONCE_BYTES];
+        uint8_t in[PROTOCOL_HEAD_BYTES + 2048];
+        uint32_t in_used;
+        uint8_t out[TARGET_OUT_BYTES];
+        uint32_t out_used, out_sent;
+        uint64_t since_ms; /* the greeting; or nothing was taken since */
+        bool current_told, over_told;
+};
+
+struct target {
+        struct source sources[TARGET_SOURCES];
+        uint32_t next_number, dropped; /* dropped: processes that ended, and no host ever got */
+        struct relay_control *controls;
+        struct host host;
+        struct proof_token token;
+        long listener, hellos;
+        uint32_t uid;
+        long child; /* the program; 0: not started */
+        bool started, ended, got; /* got: a host has stored all that there was */
+        uint32_t exit; /* as a shell has it */
+};
+
+extern struct target target;
+
+/* ---- host.c: the host ---- */
+
+/* Somebody has connected. */
+void host_arrives(void);
+
+/* What it said; what can be sent is sent. */
+void host_reads(void);
+void host_writes(void);
+
+/* WHY: NULL when it went by itself. */
+void host_leaves(const char *why);
+
+/* Room for a message with BYTES of a body, without waiting. */
+bool host_has_room(uint32_t bytes);
+
+/* A packet of S; how S stands; how all stands. */
+void host_packet(const struct source *s, const uint8_t *packet, uint32_t bytes);
+void host_source(const struct source *s, uint32_t flags);
+void host_state(void);
+
+/* ---- sources.c: processes that are recorded ---- */
+
+void source_hello(void);
+void source_start_relays(void);
+void source_stop_relays(void);
+void source_reads(struct source *s);
+
+/* Clocks and ends. */
+void source_tick(void);
+void source_reaped(long pid, int32_t status);
+struct source *source_of(uint32_t pid);
+
+/* All have ended; all of them is sent to this host. */
+bool source_all_over(void);
+bool source_all_sent(void);
+
+/* ---- listen.c: where hosts come ---- */
+
+/* Listen at TEXT.  False: WHY. */
+bool listen_at(const char *text, const char **why);
+void listen_end(void);
+
+/* Whether FD, accepted there, is of our user or of root. */
+bool listen_is_own(long fd);
+
+/* ---- main.c ---- */
+
+void say(const char *text);
+void say_more(const char *a, const char *b, const char *c);
+
+#endif

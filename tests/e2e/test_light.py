@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: MIT
+"""seep-target and `seep serve --light`: no ledger and no tool on the target, and the host comes to the report of a local recording; hosts
+that are late, killed, silent or wrong."""
+import hashlib
+import hmac
+import json
+import os
+import signal
+import struct
+import subprocess
+
+import pytest
+
+from harness import BUILD, DEADLINE, SEEP, Profile, check_sites, clean_environment, end_process, wait_until
+from plain import Started, seep
+from test_journal import check_same
+from test_remote import (ANSWER, CHUNK, FAULT, GREETING, HELLO, REQUEST, TOKEN, WELCOME, dial, frame, hello, request)
+
+TARGET = BUILD / "src" / "target" / "seep-target"
+JOURNAL, STATE = 64, 66
+ASK_JOURNAL, ASK_MEMORY = 32, 18
+
+
+class Light(Started):
+    """A target without a ledger, with a program; WHERE it says that it listens."""
+
+    def __init__(self, folder, *argv, listen=None, options=(), command=(TARGET,)):
+        super().__init__(folder, *command, "--listen", listen or folder / "s", *options, "--", *argv, library=None)
+        said = wait_until(lambda: b"serving: " in self.stderr() and self.stderr(), "it serves", process=self.process).decode()
+        self.where = said.split("serving: 'seep connect ")[1].split("'")[0]
+
+    def report(self):
+        done = seep("connect", self.where, "report", "--json")
+        assert done.returncode == 0, done
+        return Look(json.loads(done.stdout))
+
+    def fetch(self, folder, *options):
+        done = subprocess.run([SEEP, "connect", self.where, "--no-summary", "-o", folder / "out.%p.seep", *options],
+                              capture_output=True, env=clean_environment(), timeout=DEADLINE)
+        assert done.returncode == 0, done
+        return {int(p.name.split(".")[1]): Profile(p) for p in folder.glob("out.*.seep")}
+
+
+class Look(Profile):
+    """A report that is there already."""
+
+    def __init__(self, told):
+        self.json, self.totals, self.errors = told, told["totals"], told["errors"]
+
+
+def test_it_is_a_small_file_that_needs_no_other():
+    head = subprocess.run(["readelf", "-ldW", TARGET], capture_output=True, text=True, check=True).stdout
+    assert TARGET.stat().st_size <= 300 << 10
+    assert "INTERP" not in head and "NEEDED" not in head and "There is no dynamic section" in head
+
+
+@pytest.mark.parametrize("source,light", [("known.c", (TARGET,)), ("mappings.c", (TARGET,)), ("resources.c", (SEEP, "serve", "--light")),
+                                          ("lifecycle.cpp", (TARGET,))])
+def test_a_host_that_is_there_comes_to_the_report_of_a_local_recording(compiler, recorder, source, light):
+    program = compiler.build(source)
+    local = recorder.record(program, options=["--no-leak-scan"])
+    folder = recorder.folder()
+    with Light(folder, program, listen="localhost:0", options=["--wait"], command=light) as target:
+        (remote,) = target.fetch(folder).values()
+        done = target.finish()
+    assert (done.status, done.stdout) == (local.status, local.stdout)
+    check_same(local.profile, remote)
+    assert remote.json["warnings"] == local.profile.json["warnings"] and remote.json["complete"] is True
+
+
+@pytest.fixture
+def program(compiler):
+    return compiler.build("journalled.c")
+
+
+def check_state(truth, profile):
+    """What a late host knows of the whole run; the maximum begins with it."""
+    check_sites(truth, profile, peak=False)
+
+
+def test_hosts_that_come_late_and_again_are_told_the_state(program, recorder):
+    folder, pairs = recorder.folder(), 30000
+    with Light(folder, program, "pause", 2 * pairs) as target:
+        target.said(b"worked")
+        looks = [target.report() for _ in range(3)]
+        pid = looks[0].json["pid"]
+        os.kill(pid, signal.SIGTERM)
+        last = target.fetch(folder)[pid]
+        done = target.finish()
+    assert done.status == 128 + signal.SIGTERM and last.json["exit"] == {"code": None, "signal": signal.SIGTERM}
+    for told in [*looks, last]:
+        check_state(done.truth, told)
+        churn = told.by_function()["churn"]
+        assert (churn["allocations"], churn["frees"], churn["live_blocks"]) == (pairs, pairs, 0)
+        assert told.totals["lost_events"] == 0 and "was not connected from the beginning" in told.json["warnings"][0]
+
+
+def test_of_a_killed_program_nothing_is_missing(program, recorder):
+    folder, pairs = recorder.folder(), 30000
+    with Light(folder, program, "kill", 2 * pairs, options=["--wait"]) as target:
+        (only,) = target.fetch(folder).values()
+        done = target.finish()
+    check_sites(done.truth, only)
+    assert done.status == 128 + signal.SIGKILL and only.json["exit"] == {"code": None, "signal": signal.SIGKILL}
+    assert only.by_function()["churn"]["frees"] == pairs and only.json["warnings"] == []
+
+
+def test_a_forked_child_is_a_process_of_its_own(program, recorder):
+    folder = recorder.folder()
+    with Light(folder, program, "fork", options=["--wait", "--follow=all"]) as target:
+        found = target.fetch(folder)
+        done = target.finish()
+    parent = next(p for p in found.values() if p.json["exit"]["code"] == 7 and p.by_function()["made_by_parent"]["live_blocks"] == 50)
+    (child,) = [p for p in found.values() if p is not parent]
+    assert done.status == 7 and parent.json["complete"] is True
+    for name, counts in done.truth.sites.items():
+        found = child.by_function().get(name, {"live_blocks": 0, "live_bytes": 0})
+        assert (found["live_blocks"], found["live_bytes"]) == (counts["live_blocks"], counts["live_bytes"]), name
+
+
+def test_a_program_that_becomes_another_is_two_recordings(program, recorder):
+    folder = recorder.folder()
+    with Light(folder, program, "exec", options=["--wait"]) as target:
+        subprocess.run([SEEP, "connect", target.where, "--no-summary", "-o", folder / "out.%n.seep"], check=True, capture_output=True,
+                       env=clean_environment(), timeout=DEADLINE)
+        done = target.finish()
+    names = sorted(Profile(p).json["program"].split("/")[-1] for p in folder.glob("out.*.seep"))
+    assert done.status == 0 and b"another" in done.stdout and len(names) == 2 and "echo" in names[0]
+
+
+# ---- peers ----
+
+def welcomed(where, proof=None):
+    """A host that was let in."""
+    wire = dial(str(where))
+    kind, body = wire.receive()
+    assert kind == GREETING and body[:8] == b"SEEPWIRE" and struct.unpack_from("<I", body, 16)[0] & 2
+    wire.sock.sendall(hello(proof=proof(body[20:52]) if proof else bytes(32)))
+    kind, body = wire.receive()
+    return wire, kind, body
+
+
+def test_the_token_is_needed_and_proved(program, recorder):
+    folder = recorder.folder()
+    (folder / "token").write_bytes(TOKEN + b"\n")
+    (folder / "token").chmod(0o600)
+
+    def proof(nonce):
+        return hmac.new(TOKEN, b"seep host".ljust(16, b"\0") + nonce + bytes(32), hashlib.sha256).digest()
+
+    with Light(folder, program, "pause", options=["--token-file", folder / "token"]) as target:
+        target.said(b"worked")
+        assert welcomed(target.where)[1] == FAULT
+        wire, kind, _ = welcomed(target.where, proof)
+        assert kind == WELCOME
+        wire.sock.close()
+        done = seep("connect", target.where, "--token-file", str(folder / "token"), "ps", "--json")
+        os.kill(json.loads(done.stdout)["processes"][0]["pid"], signal.SIGTERM)
+        target.signal(signal.SIGTERM)
+
+
+def test_wrong_and_dead_hosts_change_nothing(program, recorder):
+    folder = recorder.folder()
+    with Light(folder, program, "pause", 2000, options=["--hold=0"]) as target:
+        target.said(b"worked")
+        for bytes_ in (b"GET / HTTP/1.0\r\n\r\n" * 10, hello(version=99), frame(REQUEST, bytes(24)), b"\xff" * 64, frame(HELLO, bytes(70000 % 65536))):
+            wire = dial(target.where)
+            wire.receive()
+            wire.sock.sendall(bytes_)
+            assert wire.ended()
+        wire, kind, _ = welcomed(target.where)
+        wire.sock.sendall(request(ASK_JOURNAL))
+        while kind != STATE:
+            kind, _ = wire.receive()
+        second, body = dial(target.where).receive()
+        assert second == FAULT and b"one at a time" in body
+        wire.sock.sendall(request(1, pid=1))
+        while kind != ANSWER:
+            kind, body = wire.receive()
+        assert struct.unpack_from("<I", body)[0] == 3
+        host = subprocess.Popen([SEEP, "connect", target.where], env=clean_environment(), cwd=folder, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
+        assert host.wait(DEADLINE) == 3 and b"one at a time" in host.stderr.read()
+        wire.sock.close()
+        told = target.report()
+        os.kill(told.json["pid"], signal.SIGTERM)
+        done = target.finish()
+    assert done.status == 128 + signal.SIGTERM
+    check_state(done.truth, told)
+
+
+def test_memory_is_read_on_request(program, recorder):
+    folder = recorder.folder()
+    with Light(folder, program, "pause", options=["--hold=0"]) as target:
+        target.said(b"worked")
+        pid = target.report().json["pid"]
+        with open(f"/proc/{pid}/maps") as maps:
+            start = next(int(line.split("-")[0], 16) for line in maps if "journalled" in line)
+        wire, kind, _ = welcomed(target.where)
+        wire.sock.sendall(request(ASK_JOURNAL) + request(ASK_MEMORY, pid=pid, number=4, address=start))
+        while kind != CHUNK:
+            kind, body = wire.receive()
+        assert body == b"\x7fELF"
+        wire.sock.sendall(request(ASK_MEMORY, pid=pid, number=4, address=16))
+        while kind != ANSWER:
+            kind, body = wire.receive()
+        assert struct.unpack_from("<I", body)[0] == 3
+        os.kill(pid, signal.SIGTERM)
+        wire.sock.close()
+        assert target.finish().status == 128 + signal.SIGTERM
+
+
+def test_a_host_that_takes_nothing_costs_events_that_are_counted(program, recorder):
+    folder, pairs = recorder.folder(), 2000000
+    with Light(folder, program, "pause", 2 * pairs, options=["--wait", "--overflow=drop"]) as target:
+        wire, _, _ = welcomed(target.where)
+        wire.sock.sendall(request(ASK_JOURNAL))
+        target.said(b"worked")  # it has not waited
+        wire.sock.close()
+        told = target.report()
+        os.kill(told.json["pid"], signal.SIGTERM)
+        (last,) = target.fetch(folder).values()
+        done = target.finish()
+    assert told.totals["lost_events"] > 0 and last.totals["lost_events"] == told.totals["lost_events"]
+    check_state(done.truth, told)
+
+
+def test_a_slow_host_misses_nothing_because_the_program_waits_for_it(program, recorder):
+    folder, pairs = recorder.folder(), 300000
+    with Light(folder, program, "exit", 2 * pairs, options=["--wait"]) as target:
+        wire, kind, body = welcomed(target.where)
+        wire.sock.sendall(request(ASK_JOURNAL))
+        numbers = []
+        while kind != STATE or struct.unpack_from("<I", body)[0] != 2:
+            kind, body = wire.receive()
+            if kind == JOURNAL:
+                numbers.append(struct.unpack_from("<I", body, 4 + 16)[0])
+        wire.sock.close()  # it did not say that it has stored anything
+        (told,) = target.fetch(folder).values()
+        done = target.finish()
+    assert done.status == 9 and numbers == list(range(len(numbers))) and len(numbers) > 10
+    assert told.totals["lost_events"] == 0 and told.by_function()["churn"]["frees"] == pairs
+
+
+def test_a_killed_host_is_no_loss(program, recorder):
+    folder = recorder.folder()
+    with Light(folder, program, "pause", 20000) as target:
+        target.said(b"worked")
+        for _ in range(3):
+            host = subprocess.Popen([SEEP, "connect", target.where, "-o", folder / "never.seep"], env=clean_environment(), stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE)
+            wait_until(lambda: host.stderr.readline().startswith(b"seep: connected to"), "it is connected")
+            host.kill()
+            end_process(host)
+        told = wait_until(lambda: seep("connect", target.where, "report", "--json").returncode == 0 and target.report(), "the next one is let in")
+        os.kill(told.json["pid"], signal.SIGTERM)
+        target.fetch(folder)
+        done = target.finish()
+    check_state(done.truth, told)
