@@ -65,8 +65,10 @@ struct agent {
                         * and signals that end the program are better left alone */
 };
 
-extern struct agent agent;
-extern struct book agent_book; /* of this process */
+/* Hidden where they are declared, not only where they are defined: else each use would take their
+ * address from the loader's table first. */
+extern struct agent agent __attribute__((visibility("hidden")));
+extern struct book agent_book __attribute__((visibility("hidden"))); /* of this process */
 
 /* The rest is in start.c, which includes whatever has a start; nothing but the state is here.
  *

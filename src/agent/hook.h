@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) struct thread *hook_quick(void)
 {
         struct thread *t;
 
-        if (unlikely(*agent.gate != GATE_ON))
+        if (unlikely(*(const uint32_t *)agent.gate != GATE_ON)) /* read once: compared in place */
                 return NULL;
         t = thread_self;
         return likely(t && !t->inside) ? t : NULL;

@@ -49,7 +49,7 @@ struct object {
 
 /* By number: what is to be added to an address of the object to get what stack nodes have
  * (LEDGER_NODE_*).  Known from object_open() on. */
-extern uint64_t *object_shifts; /* OBJECT_NONE comes first */
+extern uint64_t *object_shifts __attribute__((visibility("hidden"))); /* OBJECT_NONE comes first */
 
 static inline uint64_t object_shift(uint32_t number)
 {

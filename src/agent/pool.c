@@ -127,7 +127,7 @@ static struct ledger_block *pool_entry(uint64_t address)
 void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_state caller)
 {
         struct ledger_block *b, what;
-        struct ledger_counter *c;
+        struct record_site at = { NULL, 0 };
         struct arena a;
 
         if (!address || (agent.special & (SPECIAL_OFF | SPECIAL_SAMPLE)))
@@ -139,16 +139,18 @@ void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_sta
                 release(t, b, address, &a, caller); /* handed out again without having come back */
         __atomic_or_fetch(&agent.special, SPECIAL_POOLS, __ATOMIC_RELAXED);
         b = shadow_make(&agent_book, address, shadow_pool_plane(address));
-        c = b ? record_counter(t, LEDGER_KIND_POOL, false, &caller) : NULL;
-        if (!c)
+        if (b)
+                at = record_site(t, LEDGER_KIND_POOL, caller.pc, caller.sp, caller.base);
+        if (!at.counter)
                 return;
         carve(t, &a, (int64_t)size);
         what = shadow_block(address, size, LEDGER_KIND_POOL, agent_now_ms());
-        what.a |= t->last_site;
+        what.a |= at.site;
         shadow_write(&agent_book, &t->writer, b, what);
         /* Never temporary. */
-        count_add(&agent_book, &t->writer, c, (struct count_blocks){ .size = size, .times = 1 });
-        journal_put(t, LEDGER_EVENT_ALLOC, LEDGER_KIND_POOL, t->last_site, address, size);
+        count_add(&agent_book, &t->writer, at.counter,
+                  (struct count_blocks){ .size = size, .times = 1 });
+        journal_put(t, LEDGER_EVENT_ALLOC, LEDGER_KIND_POOL, (uint32_t)at.site, address, size);
         if (agent.special & SPECIAL_LIMIT)
                 limit_check(t);
 }

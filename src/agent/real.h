@@ -60,7 +60,7 @@ struct real {
         const char *(*gnu_get_libc_version)(void);
 };
 
-extern struct real real;
+extern struct real real __attribute__((visibility("hidden")));
 
 /* Look up everything that can be found now.  Safe to repeat. */
 void real_find(void);

@@ -19,14 +19,6 @@
 
 #include "agent/guest.h"
 
-/* The stack of an event, in whatever mode we are. */
-static inline uint64_t capture(struct thread *t, const struct arch_state *caller)
-{
-        if (likely(!(agent.flags & (WIRE_F_VERIFY | WIRE_F_NO_STACKS))))
-                return stack_capture(t, caller);
-        return agent.flags & WIRE_F_VERIFY ? verify_capture(t, *caller) : stack_none(t);
-}
-
 /* Keep the stack captured last, whose frames may be known by a segment only. */
 static bool keep_whole(struct thread *t, const struct arch_state *caller)
 {
@@ -59,69 +51,98 @@ static __attribute__((noinline)) void fill_recent(struct thread *t, struct recen
         r->key = r->counter ? key : 0;
 }
 
-/* The counters of (STACK, KIND), from those used lately or from the tree;
- * t->last_site is their site. */
-static struct ledger_counter *by_key(struct thread *t, uint64_t stack, uint32_t kind,
-                                     const struct arch_state *caller)
+/* That of (STACK, KIND), from those used lately or from the tree. */
+static struct record_site by_key(struct thread *t, uint64_t stack, uint32_t kind,
+                                 const struct arch_state *caller)
 {
         uint64_t key = tree_key(stack, kind);
         struct recent *r = &t->recent[key >> (64 - RECENT_BITS)];
 
         if (unlikely(r->key != key))
                 fill_recent(t, r, key, kind, caller);
-        t->last_site = (uint32_t)r->site;
-        return r->counter;
+        return (struct record_site){ r->counter, r->site };
 }
 
-struct ledger_counter *record_counter(struct thread *t, uint32_t kind, bool again,
-                                      const struct arch_state *caller)
+/* The segment of the stack captured last knows what an event of KIND was counted by, or does
+ * afterwards. */
+static struct record_site by_segment(struct thread *t, uint64_t stack, uint32_t kind,
+                                     const struct arch_state *caller)
 {
-        uint64_t stack;
-        struct ledger_counter *c;
-        struct segment *g = NULL;
+        struct segment *g = t->segment;
+        struct record_site at;
 
-        if (again) {
-                stack = t->top->hash;
-                t->joined = t->frame_count;
-                t->fresh_count = 0;
-                t->in_segment = false;
-        } else {
-                stack = capture(t, caller);
-                g = t->segment;
+        if (g && g->kind == kind)
+                return (struct record_site){ g->counter, g->site };
+        at = by_key(t, stack, kind, caller);
+        if (g && at.counter) {
+                g->counter = at.counter;
+                g->site = (uint32_t)at.site;
+                g->kind = kind;
         }
-        if (likely(g && t->in_segment && g->kind == kind)) {
-                t->last_site = g->site;
-                t->last_stack = stack;
-                return g->counter;
-        }
+        return at;
+}
+
+/* STACK was captured last. */
+static struct record_site by_stack(struct thread *t, uint64_t stack, uint32_t kind,
+                                   const struct arch_state *caller)
+{
+        struct record_site at;
+
         if (unlikely(!stack)) {
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
-                return NULL;
+                return (struct record_site){ NULL, 0 };
         }
         if (unlikely(t->unsure && t->root == LEDGER_NODE_CUT))
                 __atomic_add_fetch(&agent.head->truncated_captures, 1, __ATOMIC_RELAXED);
-        if (g && g->kind == kind) {
-                t->last_site = g->site;
-                c = g->counter;
-        } else {
-                c = by_key(t, stack, kind, caller);
-                if (g && c) {
-                        g->counter = c;
-                        g->site = t->last_site;
-                        g->kind = kind;
-                }
-        }
+        at = by_segment(t, stack, kind, caller);
         if (stack == t->last_stack && t->fresh_count)
                 stack_keep(t); /* it stays here: next time one look at the kept words will do */
         if (unlikely(agent.flags & WIRE_F_VERIFY))
                 thread_set_top(t, &thread_no_frame); /* so that the next event is verified too */
-        if (stack == t->top->hash && c) {
+        if (stack == t->top->hash && at.counter) {
                 t->again.kind = kind;
-                t->again.counter = c;
-                t->again.site = t->last_site;
+                t->again.counter = at.counter;
+                t->again.site = (uint32_t)at.site;
         }
-        t->last_stack = c ? stack : 0;
-        return c;
+        t->last_stack = at.counter ? stack : 0;
+        return at;
+}
+
+/* What was not foreseen; in a function of its own, so that what was needs few registers. */
+static __attribute__((noinline)) struct record_site
+by_search(struct thread *t, uint32_t kind, uint64_t pc, uint64_t sp, uint64_t base)
+{
+        struct arch_state caller = { pc, sp, base };
+        uint64_t stack;
+
+        if (likely(!(agent.flags & (WIRE_F_VERIFY | WIRE_F_NO_STACKS))))
+                stack = stack_search(t, &caller);
+        else
+                stack = agent.flags & WIRE_F_VERIFY ? verify_capture(t, caller) : stack_none(t);
+        return by_stack(t, stack, kind, &caller);
+}
+
+/* Foreseen, but not for an event of this kind. */
+static __attribute__((noinline)) struct record_site
+by_other_kind(struct thread *t, uint32_t kind, uint64_t pc, uint64_t sp, uint64_t base)
+{
+        struct arch_state caller = { pc, sp, base };
+
+        return by_stack(t, stack_capture(t, &caller), kind, &caller);
+}
+
+struct record_site record_site(struct thread *t, uint32_t kind, uint64_t pc, uint64_t sp,
+                               uint64_t base)
+{
+        struct segment *g = stack_foreseen(t, (struct arch_state){ pc, sp, base });
+
+        if (unlikely(!g || agent.flags & WIRE_F_VERIFY))
+                return by_search(t, kind, pc, sp, base);
+        if (unlikely(g->kind != kind))
+                return by_other_kind(t, kind, pc, sp, base);
+        stack_follow(t, *stack_expected(t, pc, sp));
+        t->last_stack = g->hash;
+        return (struct record_site){ g->counter, g->site };
 }
 
 static void note_death(const struct ledger_block *b)

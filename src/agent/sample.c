@@ -68,7 +68,7 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
 {
         struct thin_stage stage = thin_now();
         uint64_t at = (uintptr_t)address;
-        struct ledger_counter *c;
+        struct record_site place;
         struct ledger_block *b, what;
 
         t->writer.last = 0;
@@ -86,9 +86,9 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
                                    __ATOMIC_RELAXED);
                 return;
         }
-        c = record_counter(t, kind, false, &caller);
+        place = record_site(t, kind, caller.pc, caller.sp, caller.base);
         b = shadow_new(&agent_book, &t->writer, at);
-        if (!c || !b)
+        if (!place.counter || !b)
                 return;
         thin_touch(b);
         if (stage.number && LEDGER_BLOCK_LIVE(*b))
@@ -97,10 +97,10 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
                 __atomic_add_fetch(&agent.head->thin_events, 1, __ATOMIC_RELAXED);
         what = shadow_block(at, size, stage.number ? LEDGER_KIND_THINNED : kind,
                             thin_birth(&stage));
-        what.a |= t->last_site;
+        what.a |= place.site;
         shadow_write(&agent_book, &t->writer, b, what);
         filter_change(at, 1);
-        count_add(&agent_book, &t->writer, c,
+        count_add(&agent_book, &t->writer, place.counter,
                   (struct count_blocks){ .address = at, .size = size, .times = weight(&what, at) });
 }
 

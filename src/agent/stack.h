@@ -7,12 +7,16 @@
 #ifndef SEEP_AGENT_STACK_H
 #define SEEP_AGENT_STACK_H
 
+#include "agent/rule.h"
 #include "agent/thread.h"
 
 /* Capture the stack whose innermost frame is CALLER (its pc is a return address).  Returns its
  * hash, the same for the same stack and (to 1 in 10^7 with a million different stacks) for no
  * other; 0: no memory, the event is lost. */
 uint64_t stack_capture(struct thread *t, const struct arch_state *caller);
+
+/* The same, of a stack that was not foreseen (stack_foreseen). */
+uint64_t stack_search(struct thread *t, const struct arch_state *caller);
 
 /* Keep the stack captured last, so that the next captures can build on it.  False: no memory. */
 bool stack_keep(struct thread *t);
@@ -59,6 +63,53 @@ static inline __attribute__((always_inline)) bool stack_again(const struct threa
         if (t->again.live && t->again.base != caller.base)
                 return false;
         return stack_changed(t->again.from) == t->checks;
+}
+
+/* The kept words from F outwards begin here. */
+static inline const struct check *stack_words(const struct thread *t, const struct frame *f)
+{
+        return t->checks + (f->check & ~FRAME_BASE_LIVE);
+}
+
+/* Whether G describes CALLER's stack; every word that an unwind would read is compared. */
+static inline __attribute__((always_inline)) bool
+stack_matches(const struct thread *t, const struct segment *g, struct arch_state caller)
+{
+        const struct frame *outer = &t->frames[g->outer];
+
+        if (g->pc != caller.pc || g->sp != caller.sp || g->outer >= t->frame_count ||
+            g->generation != agent.generation)
+                return false;
+        if (outer->hash != g->outer_hash || outer->sp != g->outer_sp ||
+            (g->live && g->base != caller.base))
+                return false;
+        if ((outer->check & FRAME_BASE_LIVE) && outer->base != g->outer_base)
+                return false;
+        __builtin_prefetch(g->counter, 1);
+        return stack_changed(g->checks + g->count) == g->checks &&
+               stack_changed(stack_words(t, outer)) == t->checks;
+}
+
+/* Where the forecast has its segment for a caller at PC with the stack pointer SP. */
+static inline uint16_t *stack_expected(const struct thread *t, uint64_t pc, uint64_t sp)
+{
+        return &t->forecast[t->history ^ rule_hash((sp << 7) + pc, FORECAST_BITS)];
+}
+
+/* The segment that the forecast has for CALLER, if that describes its stack.  One that was made for
+ * code as it is now (generation) was made when the thread knew that, too. */
+static inline __attribute__((always_inline)) struct segment *
+stack_foreseen(const struct thread *t, struct arch_state caller)
+{
+        struct segment *g = &t->segments[*stack_expected(t, caller.pc, caller.sp)];
+
+        return likely(!t->unsure) && stack_matches(t, g, caller) ? g : NULL;
+}
+
+/* The next stack was that of segment NUMBER. */
+static inline void stack_follow(struct thread *t, uint32_t number)
+{
+        t->history = (t->history << 5 ^ number * 37) & ((1u << FORECAST_BITS) - 1);
 }
 
 /* How many frames of a stack may go on at a lower stack pointer (signal handlers have stacks of

@@ -103,10 +103,7 @@ struct thread {
         struct book_writer writer;
         const struct frame
                 *top; /* innermost kept frame; one that equals nothing when none is kept */
-        uint64_t
-                last_stack; /* hash of the last allocation's stack if that is not the kept one, and
-                             * ... */
-        uint32_t last_site;  /* ... its site (record_counter) */
+        uint64_t last_stack; /* hash of the last allocation's stack, if that is not the kept one */
         uint32_t generation; /* of the code, when the stack was kept */
         uint32_t root;       /* of the kept stack: LEDGER_NODE_ROOT or _CUT */
         bool moving;         /* inside realloc, whose block has been taken */
@@ -141,8 +138,8 @@ struct thread {
                                                      * yet), and bytes to the next sample point */
 };
 
-extern const struct frame thread_no_frame;
-extern const struct check thread_no_check; /* never holds */
+extern const struct frame thread_no_frame __attribute__((visibility("hidden")));
+extern const struct check thread_no_check __attribute__((visibility("hidden"))); /* never holds */
 
 /* Reserve the table of them.  False: no memory. */
 bool thread_start(void);

@@ -72,11 +72,12 @@ static inline uint32_t shadow_sub(uint64_t address)
 static inline struct ledger_block *shadow_at(struct book *k, struct book_writer *w,
                                              uint64_t address)
 {
-        if (unlikely(k->spread))
-                return shadow_below(k->planes[1 + shadow_sub(address)], address);
         if (unlikely(address / LEDGER_SHADOW_SPAN != w->span)) {
-                struct ledger_block *b = shadow_below(&k->plain, address);
+                struct ledger_block *b;
 
+                if (unlikely(k->spread)) /* then nothing is remembered */
+                        return shadow_below(k->planes[1 + shadow_sub(address)], address);
+                b = shadow_below(&k->plain, address);
                 if (!b)
                         return NULL;
                 w->span = address / LEDGER_SHADOW_SPAN;
