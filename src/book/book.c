@@ -2,8 +2,8 @@
 /* book.c -- a ledger from its first byte on: its layout, its counters, its texts. */
 #include "book/book.h"
 
-/* A program with 32 bits has no more than 4 GiB of address space, or 3: of these less than 0.7 are
- * reserved, for 400 to 800 MiB of small blocks. */
+/* A program with 32 bits has no more than 4 GiB of address space, or 3: of these 0.5 are
+ * reserved, for 200 to 400 MiB of small blocks. */
 #define WORDS(wide, narrow) (sizeof(void *) == 8 ? (wide) : (narrow))
 
 /* Reserved sizes of parts, and whether they may be less where address space is limited. */
@@ -17,7 +17,7 @@ static const struct {
                            256 * sizeof(struct ledger_slot) },
         [LEDGER_COUNTERS] = { WORDS(64ull << 30, 64ull << 20), BOOK_STEP },
         [LEDGER_CHUNKS] = { 4ull << 20, 0 },
-        [LEDGER_SHADOW] = { WORDS(256ull << 30, 384ull << 20), 2 * LEDGER_SHADOW_CHUNK_BYTES },
+        [LEDGER_SHADOW] = { WORDS(256ull << 30, 192ull << 20), 2 * LEDGER_SHADOW_CHUNK_BYTES },
         [LEDGER_THREADS] = { (LEDGER_THREADS_MAX + 1) * sizeof(struct ledger_thread), 0 },
         [LEDGER_MODULES] = { 32768 * sizeof(struct ledger_module), BOOK_STEP },
         [LEDGER_REGIONS] = { WORDS(256ull << 20, 16ull << 20), BOOK_STEP },
