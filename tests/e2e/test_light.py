@@ -148,7 +148,7 @@ def test_the_token_is_needed_and_proved(program, recorder):
     def proof(nonce):
         return hmac.new(TOKEN, b"seep host".ljust(16, b"\0") + nonce + bytes(32), hashlib.sha256).digest()
 
-    with Light(folder, program, "pause", options=["--token-file", folder / "token"]) as target:
+    with Light(folder, program, "pause", options=["--hold=0", "--token-file", folder / "token"]) as target:
         target.said(b"worked")
         assert welcomed(target.where)[1] == FAULT
         wire, kind, _ = welcomed(target.where, proof)
