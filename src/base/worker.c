@@ -44,7 +44,10 @@ static void stand_apart(int fd)
 
 static void run(const struct worker_order *o, int fd)
 {
-        if (o->socket) {
+        if (o->socket && o->leave) {
+                signal(SIGPIPE, SIG_IGN);
+                o->leave(o->context);
+        } else if (o->socket) {
                 stand_apart(fd);
                 fd = WORKER_FD;
         }

@@ -34,6 +34,9 @@ struct worker_order {
          * it has no other descriptor of ours but the standard ones.  NULL, 0: neither. */
         const char *file;
         int socket;
+        /* With a socket: closes what of ours it must not have; all else stays as it is, for what
+         * has files open that it still reads (symbols).  NULL: all are closed. */
+        void (*leave)(void *context);
         /* It takes what memory this one can spare (worker_bound).  0: as much as it wants. */
         pid_t program;
 };

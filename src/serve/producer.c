@@ -86,17 +86,29 @@ static bool work(struct served *x, int fd)
 /* Signals stay blocked as they are in the server: it ends with that. */
 static bool run(void *context, int fd)
 {
+        struct producer *d = context;
+
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        while (work(context, fd))
+        while (work(d->served, fd))
                 ;
         return true;
 }
 
+/* Symbols have files open that they read later: those stay. */
+static void leave(void *context)
+{
+        struct producer *d = context;
+
+        worker_close(&d->worker);
+        d->leave(d->context);
+}
+
 /* ---- outside of it ---- */
 
-void producer_init(struct producer *d, struct served *x)
+void producer_init(struct producer *d, struct served *x, void (*leaving)(void *), void *context)
 {
-        *d = (struct producer){ .served = x, .worker = WORKER_NONE };
+        *d = (struct producer){ .served = x, .leave = leaving, .context = context,
+                                .worker = WORKER_NONE };
 }
 
 static void end_process(struct producer *d)
@@ -131,7 +143,8 @@ bool producer_start(struct producer *d, const char *order)
         if (!give(d, order)) { /* none yet, or it died meanwhile */
                 end_process(d);
                 if (!worker_start(&d->worker, &(struct worker_order){ .work = run,
-                                                                      .context = d->served,
+                                                                      .context = d,
+                                                                      .leave = leave,
                                                                       .socket = SOCK_STREAM }) ||
                     !give(d, order))
                         return false;

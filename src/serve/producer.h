@@ -18,12 +18,14 @@
 
 struct producer {
         struct served *served;
+        void (*leave)(void *context); /* closes what of the server's the process must not have */
+        void *context;
         struct worker worker; /* with a socket, to it and back */
         char *order;    /* what it works on, NULL nothing */
         struct str got; /* of the answer */
 };
 
-void producer_init(struct producer *d, struct served *x);
+void producer_init(struct producer *d, struct served *x, void (*leave)(void *), void *context);
 void producer_close(struct producer *d);
 
 /* ORDER is "data?QUERY", "source?QUERY", or an inquiry: "search?", "sql?QUERY" ...  Only when

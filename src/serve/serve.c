@@ -483,6 +483,17 @@ static void close_all(struct serve *s)
         sigprocmask(SIG_SETMASK, &s->mask_before, NULL);
 }
 
+/* In the producer: connections end when we end them. */
+static void leave(void *context)
+{
+        struct serve *s = context;
+
+        for (uint32_t i = 0; i < s->count; i++)
+                close(s->clients[i]->fd);
+        close(s->listen);
+        close(s->signals);
+}
+
 bool serve_run(const struct serve_request *r, struct err *e)
 {
         struct serve s = { .listen = -1, .signals = -1 };
@@ -490,7 +501,7 @@ bool serve_run(const struct serve_request *r, struct err *e)
         struct serve_request later = *r;
         bool good = served_open(&s.served, r, e);
 
-        producer_init(&s.producer, &s.served);
+        producer_init(&s.producer, &s.served, leave, &s);
         good = good && make_first(&s, e) && make_token(&s, e) && open_port(&s, e) &&
                take_signals(&s, e);
         if (good) {
