@@ -2,6 +2,7 @@
 /* report_views.c -- the views of `seep report`: which room of report/ writes which. */
 #include "cli/report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -325,6 +326,12 @@ static void remark_stacks(const struct selection *sel, const struct moment *m)
                 return;
         text_time(&asked, m->ms);
         text_time(&then, known.ms);
+        if (strcmp(str_get(&asked), str_get(&then)) == 0) { /* both are rounded */
+                str_clear(&asked);
+                str_clear(&then);
+                str_format(&asked, "%" PRIu64 " ms", m->ms);
+                str_format(&then, "%" PRIu64 " ms", known.ms);
+        }
         message("at %s only totals were recorded; call stacks are shown as of %s", str_get(&asked),
                 str_get(&then));
         str_free(&asked);

@@ -419,10 +419,16 @@ static bool select_possible(const struct select_request *r, const struct profile
 }
 
 bool select_make(struct selection *sel, const struct profile *p, struct symbols *s,
-                 const struct select_request *r, struct err *e)
+                 const struct select_request *asked, struct err *e)
 {
+        struct select_request known = *asked, *r = &known;
         struct select_row *rows;
         bool good = true;
+
+        /* All numbers are of the moments whose stacks are known, and headings name these. */
+        known.at = moment_stacks(p, &asked->at);
+        known.from = moment_stacks(p, &asked->from);
+        known.to = moment_stacks(p, &asked->to);
 
         *sel = (struct selection){ .profile = p,
                                    .cost = r->cost,

@@ -341,13 +341,14 @@ static void say_statement(struct saying *to, const char *text, bool by_new)
 
 /* ---- one site ---- */
 
+/* WHOLE: a block has nothing behind its objects.  In C there may be an array of any length. */
 static bool fits(const struct type_lines *l, const struct profile_site *site,
-                 struct variable_type type)
+                 struct variable_type type, bool whole)
 {
         uint64_t bytes = variable_type_size(l->s, type);
         bool one = LEDGER_KIND_PLAIN(site->kind) == LEDGER_KIND_NEW;
 
-        if (!bytes || !site->allocs)
+        if (!bytes || !site->allocs || (whole && site->alloc_bytes % bytes))
                 return false;
         return one ? site->alloc_bytes == bytes * site->allocs
                    : site->alloc_bytes >= bytes * site->allocs;
@@ -375,7 +376,9 @@ static enum type_line ask_frame(struct type_lines *l, const struct profile_site 
                 say_pointer(to, spelling_declared(place, frame->line));
                 answer = TYPE_LINE_VARIABLE;
         }
-        return to->met == 1 && fits(l, site, to->type) ? answer : TYPE_LINE_NONE;
+        return to->met == 1 && fits(l, site, to->type, !frame->file || !written_in_c(frame->file))
+                       ? answer
+                       : TYPE_LINE_NONE;
 }
 
 enum type_line type_line_find(struct type_lines *l, uint32_t site, struct variable_type *type,

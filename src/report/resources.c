@@ -165,8 +165,8 @@ void resources_write(const struct selection *sel, struct symbols *s, uint32_t li
 
         if (!count)
                 str_text(out,
-                         "no resources: the program did not use SEEP_RESOURCE_ACQUIRE and was not "
-                         "recorded with --track-fds or --track-gpu\n");
+                         "no resources: the program acquired none that SEEP_RESOURCE_ACQUIRE, "
+                         "--track-fds or --track-gpu records\n");
         for (uint32_t i = 0; i < count; i++) {
                 str_text(out, i ? "\n" : "");
                 write_type(sel, s, &types[i], limit, out);

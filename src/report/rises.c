@@ -115,6 +115,17 @@ static void live_at(const struct profile *p, int64_t to, bool next, int64_t *liv
         }
 }
 
+/* Whether what is known of the sites explains most of the rise: where only totals were recorded
+ * around it, another place may have grown and shrunk unseen. */
+static bool is_explained(const struct rise *r, const int64_t *more, uint32_t sites)
+{
+        int64_t sum = 0;
+
+        for (uint32_t i = 0; i < sites; i++)
+                sum += more[i];
+        return sum > 0 && (uint64_t)sum >= r->more / 2;
+}
+
 /* Stacks that one line names, with how much more they hold. */
 struct grown {
         char *line;
@@ -159,7 +170,7 @@ static struct grown rise_place(const struct selection *sel, struct symbols *s, c
         return best;
 }
 
-/* How much more each of SEL's sites holds behind the rise. */
+/* How much more each of SEL's sites holds behind the rise; nothing where that is not known. */
 static int64_t *rise_growth(const struct selection *sel, const struct rise *r)
 {
         const struct profile *p = sel->profile;
@@ -172,6 +183,8 @@ static int64_t *rise_growth(const struct selection *sel, const struct rise *r)
                 live_at(p, r->from, false, before);
         for (uint32_t i = 0; i < p->site_count; i++)
                 more[i] = chosen[i] ? more[i] - before[i] : 0;
+        if (!is_explained(r, more, p->site_count))
+                memset(more, 0, p->site_count * sizeof *more);
         free(before);
         free(chosen);
         return more;

@@ -54,7 +54,7 @@ def test_every_topic_has_a_text():
 
 
 def test_topics_name_only_options_that_exist():
-    known = "".join(seep(name, "--help").stdout for name in commands()) + "--journal --overflow"  # of SEEP_OPTIONS alone
+    known = "".join(seep(name, "--help").stdout for name in commands()) + "--journal --overflow --perf-basic-prof"  # of SEEP_OPTIONS alone, and of node
     topics = re.findall(r"^  (\w+) ", seep("help").stdout.split("topics")[1], flags=re.M)
     for topic in topics:
         for option in re.findall(r"--[a-z][a-z-]*", seep("help", topic).stdout):

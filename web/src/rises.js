@@ -54,7 +54,9 @@ export function namedRises(recording, values, mapped) {
     for (let site = 0; site < after.length; site++) {
       if (wanted[site] && after[site] !== before[site]) sums.set(of(site), (sums.get(of(site)) ?? 0) + after[site] - before[site]);
     }
-    const [place, part] = [...sums].reduce((most, one) => (one[1] > most[1] ? one : most), [-1, 0]);
+    // Where only totals were recorded around it, another place may have grown and shrunk unseen.
+    const explained = [...sums.values()].reduce((sum, n) => sum + n, 0) >= rise.more / 2,
+      [place, part] = explained ? [...sums].reduce((most, one) => (one[1] > most[1] ? one : most), [-1, 0]) : [-1, 0];
     return { ...rise, name: part > 0 ? name(place) : '', part };
   });
 }
