@@ -60,6 +60,8 @@ static bool await_keeper(struct light *t, struct link *l, struct err *e)
         if (word.status)
                 return err_set(e, (int)word.status, "%s", word.text);
         l->token.length = 0;
+        snprintf(l->shown, sizeof l->shown, "%s%s", l->address.kind == ADDRESS_SSH ? "ssh:" : "",
+                 l->address.text);
         return address_parse(word.text, &l->address, e);
 }
 

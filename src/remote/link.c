@@ -57,7 +57,10 @@ bool link_connect(const struct link *l, struct link_connection *c, struct err *e
         fd = address_dial(&a, &c->helper, e);
         if (fd < 0)
                 return false;
-        snprintf(peer, sizeof peer, "%s%s", a.kind == ADDRESS_SSH ? "ssh:" : "", a.text);
+        if (l->shown[0])
+                snprintf(peer, sizeof peer, "%s", l->shown);
+        else
+                snprintf(peer, sizeof peer, "%s%s", a.kind == ADDRESS_SSH ? "ssh:" : "", a.text);
         channel_init(&c->channel, fd, fd, peer);
         if (channel_hello(&c->channel, &l->token, &c->greeting, e))
                 return true;

@@ -22,6 +22,7 @@
 
 struct link {
         struct address address;
+        char shown[320]; /* what messages call it; "": the address */
         struct proof_token token;
         struct ask_route route;
 };
