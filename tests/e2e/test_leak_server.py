@@ -79,16 +79,20 @@ def test_a_stopped_program_is_searched_and_stays_stopped(server):
 
 
 def test_what_a_busy_server_loses_is_found(server):
-    """... and with --new each only once."""
-    for size in (7001, 7003, 7003):
+    """... and with --new each only once.
+
+    Blocks that large have mappings of their own.  Where malloc hands out memory again, a pointer to what lay there before may
+    be in a block that its owner has not filled yet, and holds the new one for a moment (docs/LEAKS.md, --fill).
+    """
+    for size in (700001, 700003, 700003):
         assert server.ask(b"leak %d" % size) == b"ok\n"
     functions = ["leaked_block"]
-    wanted = {"leaked_block": {"definite": (7001 + 2 * 7003, 3)}}
+    wanted = {"leaked_block": {"definite": (700001 + 2 * 700003, 3)}}
     assert told_verdicts(leaks_json(server.pid), functions).lost() == wanted
     assert told_verdicts(leaks_json(server.pid), functions).lost() == wanted
-    assert server.ask(b"leak 7005") == b"ok\n"
-    assert told_verdicts(leaks_json("--new", server.pid), functions).lost() == {"leaked_block": {"definite": (7005, 1)}}
+    assert server.ask(b"leak 700005") == b"ok\n"
+    assert told_verdicts(leaks_json("--new", server.pid), functions).lost() == {"leaked_block": {"definite": (700005, 1)}}
     assert told_verdicts(leaks_json("--new", server.pid), functions).lost() == {}
     server.finish()
     at_end = told_verdicts(leaks_json(server.it.folder / "out.seep"), functions).lost()
-    assert at_end == {"leaked_block": {"definite": (7001 + 2 * 7003 + 7005, 4)}}
+    assert at_end == {"leaked_block": {"definite": (700001 + 2 * 700003 + 700005, 4)}}
