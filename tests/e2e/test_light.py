@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""seep-target and `seep serve --light`: no ledger and no tool on the target, and the host comes to the report of a local recording; hosts
+"""seep-target and `seep serve --light`: no tool on the target, and the host comes to the report of a local recording; hosts
 that are late, killed, silent or wrong."""
 import hashlib
 import hmac
@@ -22,7 +22,7 @@ ASK_JOURNAL, ASK_MEMORY = 32, 18
 
 
 class Light(Started):
-    """A target without a ledger, with a program; WHERE it says that it listens."""
+    """A target without the tool, with a program; WHERE it says that it listens."""
 
     def __init__(self, folder, *argv, listen=None, options=(), command=(TARGET,)):
         super().__init__(folder, *command, "--listen", listen or folder / "s", *options, "--", *argv, library=None)
