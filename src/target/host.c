@@ -362,7 +362,7 @@ static void obey(const struct protocol_request *r)
                 answer(0, 0, "");
                 return;
         }
-        answer(3, 0, "a target without a ledger cannot do that: the host has to");
+        answer(3, 0, "a light target cannot do that; 'seep serve' without --light can");
 }
 
 static void take(const uint8_t *body, uint32_t length, uint32_t type)

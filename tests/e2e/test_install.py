@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What `make install` puts below a prefix works from there, without the build tree."""
+import json
+import os
 import re
 import subprocess
 
@@ -16,6 +18,14 @@ def prefix(tmp_path_factory):
     tools = list(root.rglob("bin/seep"))
     assert len(tools) == 1
     return tools[0].parent.parent
+
+
+def test_make_builds_whatever_is_installed():
+    """`make install` in a fresh clone builds no more than `make` does."""
+    told = subprocess.run(["meson", "introspect", "--targets", str(harness.BUILD)], capture_output=True, text=True, check=True).stdout
+    installed = {os.path.relpath(os.path.realpath(name), harness.BUILD.resolve()) for t in json.loads(told) if t["installed"] for name in t["filename"]}
+    built = subprocess.run(["ninja", "-C", str(harness.BUILD), "-t", "query", "product"], capture_output=True, text=True, check=True).stdout
+    assert {"src/seep", "src/agent/libseep.so"} <= installed <= {line.strip().removeprefix("| ") for line in built.splitlines()}
 
 
 def test_the_installed_tool_finds_its_agent(prefix, tmp_path):
