@@ -18,6 +18,7 @@ from harness import BUILD, MACHINES  # noqa: E402
 # there.
 LEFT_OUT = {
     "agents": None,
+    "light_machines": None,
     "entry_points": "clang",
     "lifetimes": "same_address or limits or without_standard or under_stress",
     "processes": "executed or named_pipe or system or shells or raw-clone or behind_the or exec_in_place or last_program or next_program or "
@@ -26,6 +27,7 @@ LEFT_OUT = {
 # Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without fast capture.
 NATIVE = {
     "agents": None,
+    "light_machines": None,
     "entry_points": "clang",
     "lifetimes": "under_stress",
     "processes": "loses_memory",

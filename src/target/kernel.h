@@ -35,6 +35,13 @@ struct kernel_inet {
         uint8_t rest[24]; /* v4: the address; v6: flow, address, scope */
 };
 
+/* Where the first call of that name knew users of 16 bits. */
+#ifdef SYS_geteuid32
+#define KERNEL_GETEUID SYS_geteuid32
+#else
+#define KERNEL_GETEUID SYS_geteuid
+#endif
+
 static inline uint64_t kernel_now_ms(void)
 {
         return sys_clock_ns(SYS_CLOCK_MONO) / 1000000u;

@@ -412,6 +412,19 @@ static void serve(void)
         host_writes();
 }
 
+/* Behind the environment the kernel tells how large a page is, where it decides that. */
+static void find_page(void)
+{
+        const unsigned long *fact;
+        char **end = main_.environment;
+
+        while (*end)
+                end++;
+        for (fact = (const unsigned long *)(end + 1); fact[0]; fact += 2)
+                if (fact[0] == 6 /* AT_PAGESZ */)
+                        sys_page_bytes = fact[1];
+}
+
 void main_start(const unsigned long *stack)
 {
         char **words = (char **)(stack + 1);
@@ -419,7 +432,8 @@ void main_start(const unsigned long *stack)
 
         target.listener = target.hellos = target.host.fd = -1;
         main_.environment = words + stack[0] + 1;
-        target.uid = (uint32_t)sys_call3(SYS_geteuid, 0, 0, 0);
+        find_page();
+        target.uid = (uint32_t)sys_call3(KERNEL_GETEUID, 0, 0, 0);
         target.controls = sys_map(NULL, TARGET_SOURCES * sizeof *target.controls + SYS_PAGE,
                                   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
         take_words(words + 1);

@@ -172,7 +172,7 @@ def test_the_package_that_is_named_has_the_agent(machine, tmp_path, need):
     assert made.returncode == 0, made.stderr
     (package,) = tmp_path.glob(f"seep-agent-{machine.system}_*_all.deb")
     files = subprocess.run(["dpkg-deb", "-c", package], capture_output=True, text=True, check=True).stdout
-    assert f"./usr/lib/seep/{machine.name}/libseep.so" in files
+    assert f"./usr/lib/seep/{machine.name}/libseep.so" in files and f"./usr/lib/seep/{machine.name}/seep-target" in files
 
 
 SHAPES = ["block", "list", "double_list", "cycle", "owned_cycle", "tree", "group", "kept_list", "interior", "possible_chain", "both",

@@ -20,7 +20,7 @@ PORTS = {  # the header of the port, and the compiler that packaging/install-dep
 COMMON = ["-std=gnu11", "-O0", "-c", "-o", "/dev/null", "-Wall", "-Wextra", "-Wno-type-limits", "-Wvla", "-Wundef",
           "-Wmissing-prototypes", "-Werror", "-D_GNU_SOURCE", '-DSEEP_VERSION="0"', f"-I{SRC}", "-fPIC"]
 INSIDE = ["-ffreestanding", "-fno-builtin", "-ftls-model=initial-exec", "-fno-strict-aliasing"]
-FOLDERS = {"agent": INSIDE, "book": INSIDE, "attach": []}
+FOLDERS = {"agent": INSIDE, "book": INSIDE, "target": INSIDE, "attach": []}
 MORE = {"i386": ["-malign-double"]}  # as the agent is built: the ledger has one layout
 PLATFORM = re.compile(r"^\s*#\s*(?:el)?if.*\b(?:__x86_64__|__i386__|__aarch64__|__arm__|__riscv\w*|__powerpc\w*|__s390\w*|"
                       r"__mips\w*|__loongarch\w*|__GLIBC\w*|__UCLIBC__|__BYTE_ORDER__|__LP64__|__SIZEOF_POINTER__|__WORDSIZE)\b")

@@ -10,6 +10,11 @@
 #define ARCH_START                                                             \
         ".globl _start\n_start:\n"                                             \
         "xorl %ebp, %ebp\n movq %rsp, %rdi\n andq $-16, %rsp\n call main_start\n hlt\n"
+#elif defined(__i386__)
+#define ARCH_START                                                             \
+        ".globl _start\n_start:\n"                                             \
+        "xorl %ebp, %ebp\n movl %esp, %eax\n andl $-16, %esp\n subl $12, %esp\n" \
+        "pushl %eax\n call main_start\n hlt\n"
 #elif defined(__aarch64__) && defined(__LP64__)
 #define ARCH_START                                                             \
         ".globl _start\n_start:\n"                                             \
@@ -17,7 +22,12 @@
 #elif defined(__arm__) && defined(__ARM_EABI__)
 #define ARCH_START                                                             \
         ".globl _start\n.type _start, %function\n_start:\n"                    \
-        "mov r11, #0\n mov r0, sp\n bic sp, sp, #7\n bl main_start\n udf #0\n"
+        "mov r11, #0\n mov r0, sp\n bic r1, r0, #7\n mov sp, r1\n bl main_start\n udf #0\n"
+#elif defined(__riscv) && __riscv_xlen == 64
+#define ARCH_START                                                             \
+        ".globl _start\n_start:\n"                                             \
+        ".option push\n .option norelax\n lla gp, __global_pointer$\n .option pop\n" \
+        "li s0, 0\n mv a0, sp\n andi sp, sp, -16\n call main_start\n ebreak\n"
 #elif defined(__s390x__)
 #define ARCH_START                                                             \
         ".globl _start\n_start:\n"                                             \
