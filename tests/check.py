@@ -126,7 +126,9 @@ def meson_test(kind, directory, suites, count):
 
 def run_pytest(label, junit, files, env, count):
     junit.unlink(missing_ok=True)
-    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={junit}", *files], env)
+    xdist = subprocess.run([PYTHON, "-c", "import xdist"], stderr=subprocess.DEVNULL).returncode == 0
+    side_by_side = ["-n", str(os.cpu_count()), "--dist", "loadfile"] if xdist else []
+    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={junit}", *side_by_side, *files], env)
     failed = count_junit(junit, label, count) if junit.exists() else 0
     if status != 0 and failed == 0:
         count.add(f"{label}: pytest ended with status {status}", "failed")

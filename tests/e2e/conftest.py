@@ -27,9 +27,15 @@ def pytest_report_header(config):
     return f"seep: {harness.SEEP}"
 
 
+def common_folder(tmp_path_factory):
+    """What all workers of this run share (pytest-xdist gives each a folder of its own below one)."""
+    base = tmp_path_factory.getbasetemp()
+    return Path(os.environ.get("SEEP_TEST_BUILD") or (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base))
+
+
 @pytest.fixture(scope="session")
 def compiler(tmp_path_factory):
-    return harness.Compiler(os.environ.get("SEEP_TEST_BUILD") or tmp_path_factory.mktemp("programs"))
+    return harness.Compiler(common_folder(tmp_path_factory) / "programs")
 
 
 @pytest.fixture
@@ -60,9 +66,10 @@ def need():
 @pytest.fixture(scope="session")
 def npm(tmp_path_factory):
     """The programs of ../npm, installed once per test build; skips, with the reason, where npm cannot."""
-    folder = Path(os.environ.get("SEEP_TEST_BUILD") or tmp_path_factory.mktemp("npm")) / "npm"
+    folder = common_folder(tmp_path_factory) / "npm"
     try:
-        return readers.installed(folder)
+        with harness.alone(folder):
+            return readers.installed(folder)
     except readers.CannotInstall as reason:
         pytest.skip(str(reason))
 
