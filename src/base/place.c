@@ -284,13 +284,17 @@ void place_give(int fd)
                 return; /* a file system without owners: readable all the same */
 }
 
+bool place_is_own(uid_t uid)
+{
+        uid_t user;
+        gid_t group;
+
+        return uid == geteuid() || (sudo_user(&user, &group) && uid == user);
+}
+
 static bool is_ours(const struct place *p, const struct stat *st)
 {
-        uid_t uid;
-        gid_t gid;
-
-        return st->st_uid == geteuid() || st->st_uid == p->owner ||
-               (sudo_user(&uid, &gid) && st->st_uid == uid);
+        return st->st_uid == p->owner || place_is_own(st->st_uid);
 }
 
 /* Whether ST, which has the name, may go.  errno says why not. */

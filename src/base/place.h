@@ -91,4 +91,7 @@ bool place_is_exposed(int directory);
 /* With sudo FD belongs to who typed it. */
 void place_give(int fd);
 
+/* Whether UID is ours, or with sudo that of who typed it. */
+bool place_is_own(uid_t uid);
+
 #endif

@@ -24,6 +24,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "cli/load.h"
+#include "cli/folder.h"
 #include "cli/message.h"
 #include "cli/newest.h"
 #include "cli/run.h"
@@ -323,6 +324,29 @@ static void tell_program(const char *path, const struct err *e)
                 message("to run and check it: seep check -- %s", path);
 }
 
+/* Whether the process of recording AT has two: it was two programs. */
+static bool was_two(const struct folder *f, uint32_t at)
+{
+        for (uint32_t i = 0; i < f->count; i++)
+                if (i != at && f->all[i].pid == f->all[at].pid)
+                        return true;
+        return false;
+}
+
+static bool judge_folder(struct check *c, const char *path, struct err *e)
+{
+        struct folder f;
+        bool good = folder_open(&f, path, e);
+
+        if (good && f.unreadable)
+                good = err_set(e, ERR_EXIT_BAD_FILE, "%s: %u recordings cannot be read", path,
+                               f.unreadable);
+        for (uint32_t i = 0; good && i < f.count; i++)
+                good = judge_file(c, f.all[i].path, was_two(&f, i), e);
+        folder_close(&f);
+        return good;
+}
+
 static bool judge_files(struct check *c, int *status)
 {
         struct err e = { 0 };
@@ -336,7 +360,8 @@ static bool judge_files(struct check *c, int *status)
                 message("checked %s, the newest recording here", newest);
         free(newest);
         for (int i = 0; i < c->recording_count && good; i++) {
-                good = judge_file(c, c->recordings[i], false, &e);
+                good = folder_is(c->recordings[i]) ? judge_folder(c, c->recordings[i], &e)
+                                                   : judge_file(c, c->recordings[i], false, &e);
                 if (good)
                         continue;
                 *status = message_error(&e);

@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/folder.h"
 #include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
@@ -30,6 +31,7 @@
 #include "profile/store.h"
 #include "query/moment.h"
 #include "serve/serve.h"
+#include "session/children.h"
 #include "session/ask.h"
 #include "words/text.h"
 
@@ -114,19 +116,20 @@ static void browser_file_url(const char *path, struct str *out)
 enum { HTML_OPTIONS(OPTION_ENUM) HTML_COUNT };
 const struct option_entry html_options[] = { HTML_OPTIONS(OPTION_ENTRY) OPTION_END };
 
-enum { HTML_SIDES = 2 };
+enum { HTML_SIDES = 2, HTML_MOST = 32 }; /* compared; processes of a run */
 
 struct html {
         struct report asked;
         bool open, serve, attach;
         enum page_source source;
+        bool together; /* all processes of a run, from a folder */
         const char *operands[HTML_SIDES];
         uint32_t count; /* of recordings; 0: a process */
         uint32_t pid;
-        char *files[HTML_SIDES];
-        const char *moments[HTML_SIDES];
-        struct profile profiles[HTML_SIDES];
-        struct page_recording recordings[HTML_SIDES];
+        char *files[HTML_MOST];
+        const char *moments[HTML_MOST];
+        struct profile profiles[HTML_MOST];
+        struct page_recording recordings[HTML_MOST];
         char *output; /* NULL: stdout */
         struct place place; /* of that; looked up before the work */
         struct progress_line line;
@@ -139,7 +142,8 @@ static int say_help(void)
                 "summary, timeline, flame graph, tables, leaks, owners, sizes, threads, source.\n"
                 "FILE defaults to the newest *.seep here. OLD and NEW are compared; each may be\n"
                 "FILE@WHEN, as for 'seep diff'. A process that is being recorded (PID) is shown\n"
-                "as it is now, with --serve live.\n\n",
+                "as it is now, with --serve live. A folder, as NAME.seep.d, is all processes of a\n"
+                "run on one page.\n\n",
                 "\nexamples:\n"
                 "  seep html --open                     the newest recording, in a browser\n"
                 "  seep html -o page.html run.seep      to send to somebody\n"
@@ -200,7 +204,11 @@ static int check(struct html *h)
         if (h->serve && r->filter_words.length)
                 return message_usage("html",
                                      "--serve shows everything: the page itself has filters");
-        if (h->count == HTML_SIDES && r->filter_words.length)
+        if (folder_is(h->operands[0]) && (h->serve || h->count > 1))
+                return message_usage("html", "%s is a folder: a page of it is written, by itself",
+                                     h->operands[0]);
+        h->together = folder_is(h->operands[0]);
+        if ((h->count == HTML_SIDES || h->together) && r->filter_words.length)
                 return message_usage("html",
                                      "-i, -x, --module and --thread are for one recording; the "
                                      "page itself has filters");
@@ -214,11 +222,15 @@ static int check(struct html *h)
 /* The recording's name with .html; of two, the new one's. */
 static char *default_output(const struct html *h)
 {
-        const char *file = h->files[h->count - 1];
+        const char *file = h->together ? h->operands[0] : h->files[h->count - 1];
         size_t length = strlen(file);
         struct str name = { 0 };
 
-        if (length > 5 && strcmp(file + length - 5, ".seep") == 0)
+        while (length > 1 && file[length - 1] == '/')
+                length--;
+        if (h->together && folder_is_named(file))
+                length -= strlen(CHILDREN_SUFFIX);
+        if (length > 5 && strncmp(file + length - 5, ".seep", 5) == 0)
                 length -= 5;
         str_bytes(&name, file, length);
         str_text(&name, ".html");
@@ -305,8 +317,27 @@ static bool read_recording(struct html *h, uint32_t i, struct err *e)
         return true;
 }
 
+/* The largest first. */
+static bool name_processes(struct html *h, struct err *e)
+{
+        struct folder f;
+
+        if (!folder_open(&f, h->operands[0], e))
+                return false;
+        h->count = f.count < HTML_MOST ? f.count : HTML_MOST;
+        for (uint32_t i = 0; i < h->count; i++)
+                h->files[i] = heap_text(f.all[i].path);
+        if (h->count < f.count)
+                message("of %u processes the page has the %u with the largest peaks", f.count,
+                        h->count);
+        folder_close(&f);
+        return true;
+}
+
 static bool name_recordings(struct html *h, struct err *e)
 {
+        if (h->together)
+                return name_processes(h, e);
         if (!h->operands[0])
                 return newest_recording(&h->files[0], e);
         for (uint32_t i = 0; i < h->count; i++)
@@ -328,7 +359,8 @@ static bool make_page(struct html *h, struct str *page, struct err *e)
 {
         struct report *r = &h->asked;
         struct page_request request = { .recordings = h->recordings, .count = h->count,
-                                        .source = h->source, .names = &r->names.options };
+                                        .together = h->together, .source = h->source,
+                                        .names = &r->names.options };
         struct str data = { 0 };
         bool good;
 
@@ -405,7 +437,7 @@ static int serve_html(struct html *h)
 
 static void end(struct html *h)
 {
-        for (uint32_t i = 0; i < HTML_SIDES; i++) {
+        for (uint32_t i = 0; i < HTML_MOST; i++) {
                 if (h->recordings[i].profile == &h->profiles[i])
                         symbols_free(h->recordings[i].symbols);
                 profile_free(&h->profiles[i]);

@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "cli/command.h"
+#include "cli/folder.h"
 #include "cli/info.h"
 #include "cli/load.h"
 #include "cli/message.h"
@@ -28,7 +29,7 @@ static int say_help(void)
         return command_help(COMMAND_info,
                 "Show what a recording contains and whether it is intact.\n"
                 "FILE defaults to the newest *.seep here; PID is a process that is being\n"
-                "recorded.\n\n",
+                "recorded. Of a folder, as NAME.seep.d, the processes are listed.\n\n",
                 "\nExit status: 0 the file is intact, 1 a part is missing or damaged, 2 usage\n"
                 "error, 3 the process is not recorded, 4 nothing can be read.\n");
 }
@@ -82,6 +83,23 @@ static int show(struct info *info, bool json, bool names)
         return status;
 }
 
+static int show_folder(const char *path)
+{
+        struct folder f = { 0 };
+        struct str out = { 0 };
+        struct err e = { 0 };
+        bool good = folder_open(&f, path, &e), damaged;
+
+        if (good)
+                folder_table(&f, path, &out);
+        if (good && (fwrite(str_get(&out), 1, out.length, stdout) < out.length || fflush(stdout)))
+                good = err_sys(&e, ERR_EXIT_FINDINGS, "cannot write the result");
+        damaged = f.unreadable != 0;
+        str_free(&out);
+        folder_close(&f);
+        return !good ? message_error(&e) : damaged ? ERR_EXIT_FINDINGS : 0;
+}
+
 static int run(const char *file, bool json, bool names)
 {
         struct info info = { 0 };
@@ -90,6 +108,8 @@ static int run(const char *file, bool json, bool names)
         char *newest = NULL;
         int status;
 
+        if (folder_is(file) && !json)
+                return show_folder(file);
         if (!file && !newest_recording(&newest, &e))
                 return message_error(&e);
         info.file = file ? file : newest;

@@ -19,6 +19,7 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/folder.h"
 #include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
@@ -120,7 +121,8 @@ static int say_help(void)
                 "*.seep here), searched when its program ended. A process that is being recorded\n"
                 "is searched now; PID is its own, or that of the seep that started it. Of any\n"
                 "other process the blocks that malloc of glibc or musl has are searched, without\n"
-                "stacks, and so are core files.\n",
+                "stacks, and so are core files. A folder, as NAME.seep.d, is all processes of a\n"
+                "run.\n",
                 "\nexamples:\n"
                 "  seep leaks                               the newest recording here\n"
                 "  seep leaks --blocks -n 5 run.seep        five blocks, with their first bytes\n"
@@ -401,6 +403,69 @@ static int of_file(struct leaks_command *w, const char *file)
         return status;
 }
 
+/* Those that lost something, or could not be searched, one after another; in JSON all. */
+static bool show_processes(struct leaks_command *w, const struct folder *f, struct str *out,
+                           int *status, struct err *e)
+{
+        bool people = !w->json && !w->gen, good = true;
+        uint32_t clean = 0;
+
+        for (uint32_t i = 0; good && i < f->count; i++) {
+                size_t start = out->length;
+                struct profile p = { 0 };
+                int one = 0;
+
+                if (people)
+                        folder_head(f, i, out);
+                else if (w->json && i)
+                        str_text(out, ",\n");
+                good = load_recording(&p, f->all[i].path, LOAD_QUIET, e);
+                if (good && w->options.blocks)
+                        file_unpack(&p);
+                good = good && show(w, &p, out, &one, e);
+                profile_free(&p);
+                *status = one == ERR_EXIT_FINDINGS || !*status ? one : *status;
+                if (people && good && !one) {
+                        out->length = start;
+                        clean++;
+                }
+        }
+        if (people && clean)
+                str_format(out, "\n%" PRIu32 " process%s lost nothing definitely\n", clean,
+                           clean == 1 ? "" : "es");
+        return good;
+}
+
+static int of_folder(struct leaks_command *w, const char *path)
+{
+        const struct report *r = &w->asked;
+        struct deliver how = { .output = r->output, .force = r->force,
+                               .plain = r->no_pager || w->json || w->gen, .raw = w->json,
+                               .quiet = r->quiet };
+        struct folder f = { 0 };
+        struct str out = { 0 };
+        struct err e = { 0 };
+        int status = 0;
+        bool good;
+
+        if (w->at)
+                return message_usage("leaks", "--at is for one recording: name a file in %s", path);
+        w->options.color = deliver_color(&how, r->color);
+        good = deliver_prepare(&how, &e) && folder_open(&f, path, &e);
+        if (w->json)
+                str_text(&out, "{\"seep\": 1, \"processes\": [\n");
+        else if (good && !w->gen)
+                folder_table(&f, path, &out);
+        good = good && show_processes(w, &f, &out, &status, &e);
+        str_text(&out, w->json ? "]}\n" : "");
+        good = good && deliver_text(&how, &out, &e);
+        if (!good)
+                deliver_drop(&how);
+        str_free(&out);
+        folder_close(&f);
+        return good ? status : message_error(&e);
+}
+
 /* RECORDING: NULL none. */
 static int of_core(struct leaks_command *w, const char *recording)
 {
@@ -566,6 +631,8 @@ static int run(struct leaks_command *w, const char *operand)
                 return w->every_ms ? of_process_again(w) : of_process(w);
         if (w->core)
                 return of_core(w, operand);
+        if (folder_is(operand))
+                return of_folder(w, operand);
         if (!operand && !newest_recording(&newest, &e))
                 return message_error(&e);
         status = of_file(w, operand ? operand : newest);

@@ -6,6 +6,7 @@
 #include "attach/core.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/folder.h"
 #include "cli/load.h"
 #include "cli/message.h"
 #include "cli/newest.h"
@@ -21,7 +22,7 @@ static int say_help(void)
                 "Show where the memory of a recorded program went.\n"
                 "FILE defaults to the newest *.seep here. A process that is being recorded is\n"
                 "shown as it is now; of any other --blocks and --retained show the heap,\n"
-                "without stacks.\n",
+                "without stacks. A folder, as NAME.seep.d, is all processes of a run.\n",
                 "\nexamples:\n"
                 "  seep report                          what the peak was made of\n"
                 "  seep report --cost live --inverted   who allocated what was not freed\n"
@@ -121,6 +122,70 @@ static int show(struct report *r, const char *file)
         return status;
 }
 
+/* ---- all processes of a run ---- */
+
+static bool show_process(struct report *r, const char *file, bool color, struct str *out,
+                         struct err *e)
+{
+        struct profile p = { 0 };
+        bool good = load(r, file, &p, e);
+
+        if (good && (r->view == REPORT_RETAINED || r->view == REPORT_TYPES ||
+                     r->view == REPORT_FRAGMENTATION))
+                file_unpack(&p);
+        if (good && report_view_lost(r, &p))
+                good = err_set(e, ERR_EXIT_BAD_FILE,
+                               "%s: nothing of this view is in the part that can be read", file);
+        good = good && report_view_write(r, &p, file, color, out, e);
+        profile_free(&p);
+        return good;
+}
+
+/* One after another below a table of them; in JSON as a list. */
+static bool show_processes(struct report *r, const struct folder *f, bool color, struct str *out,
+                           struct err *e)
+{
+        bool json = r->view == REPORT_JSON || r->json, good = true;
+
+        for (uint32_t i = 0; good && i < f->count; i++) {
+                if (json)
+                        str_text(out, i ? ",\n" : "");
+                else
+                        folder_head(f, i, out);
+                good = show_process(r, f->all[i].path, color, out, e);
+        }
+        return good;
+}
+
+static int show_folder(struct report *r, const char *path)
+{
+        bool json = r->view == REPORT_JSON || r->json;
+        struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || json,
+                               .raw = json, .quiet = r->quiet };
+        struct folder f = { 0 };
+        struct str out = { 0 };
+        struct err e = { 0 };
+        bool good;
+
+        if (r->csv)
+                return message_usage("report", "--csv is a table of one recording: name a file in "
+                                               "%s", path);
+        r->names.options.raw = json;
+        good = deliver_prepare(&how, &e) && folder_open(&f, path, &e);
+        if (json)
+                str_text(&out, "{\"seep\": 1, \"processes\": [\n");
+        else if (good)
+                folder_table(&f, path, &out);
+        good = good && show_processes(r, &f, deliver_color(&how, r->color), &out, &e);
+        str_text(&out, json ? "]}\n" : "");
+        good = good && deliver_text(&how, &out, &e);
+        if (!good)
+                deliver_drop(&how);
+        str_free(&out);
+        folder_close(&f);
+        return good ? 0 : message_error(&e);
+}
+
 static int run(struct report *r, const char *file)
 {
         struct err e = { 0 };
@@ -136,6 +201,8 @@ static int run(struct report *r, const char *file)
         status = report_settle(r);
         if (status)
                 return status;
+        if (folder_is(file))
+                return show_folder(r, file);
         if (!file && !newest_recording(&newest, &e))
                 return message_error(&e);
         status = show(r, file ? file : newest);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/heap.h"
+#include "cli/folder.h"
 #include "cli/message.h"
 #include "cli/newest.h"
 #include "journal/incoming.h"
@@ -115,6 +116,10 @@ bool load_open(struct load_source *s, const char *operand, unsigned how, struct 
         *s = (struct load_source){
                 .name = operand, .path = operand, .quiet = how & LOAD_QUIET, .image = { .fd = -1 }
         };
+        if (folder_is(operand))
+                return err_set(e, ERR_EXIT_USAGE,
+                               "%s is a folder; report, leaks, html, check and info show all "
+                               "recordings in it, this command one of them: name a file", operand);
         if (!newest_is_process(operand, &s->pid))
                 return !incoming_is_file(operand) || open_journal(s, e);
         if (!ask_program(&s->pid, e) || !fetch(s, how, e))

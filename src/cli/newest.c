@@ -11,13 +11,13 @@
 
 #include "base/heap.h"
 #include "base/quantity.h"
+#include "base/str.h"
+#include "cli/folder.h"
 #include "query/moment.h"
 
 static bool is_recording(const char *name)
 {
-        size_t length = strlen(name);
-
-        return length > 5 && name[0] != '.' && !strcmp(name + length - 5, ".seep");
+        return name[0] != '.' && folder_ends_with(name, ".seep");
 }
 
 static bool is_later(const struct timespec *a, const struct timespec *b)
@@ -35,28 +35,53 @@ static bool is_newer(const struct stat *st, const char *name, const struct stat 
         return !is_later(&best->st_mtim, &st->st_mtim) && strcmp(name, best_name) > 0;
 }
 
+struct newest {
+        char *path; /* NULL: none yet */
+        struct stat st;
+};
+
 /* An empty file holds the name of a recording that is being made (session/output.h). */
+static void look_at(struct newest *n, DIR *directory, const char *folder, const char *name)
+{
+        struct str path = { 0 };
+        struct stat st;
+
+        str_format(&path, "%s%s%s", folder, *folder ? "/" : "", name);
+        if (is_recording(name) && fstatat(dirfd(directory), name, &st, 0) == 0 &&
+            S_ISREG(st.st_mode) && st.st_size && is_newer(&st, path.data, &n->st, n->path)) {
+                free(n->path);
+                n->path = heap_text(path.data);
+                n->st = st;
+        }
+        str_free(&path);
+}
+
+/* FOLDER: of other processes of a run (session/children.h). */
+static void look_into(struct newest *n, const char *folder)
+{
+        DIR *directory = folder_is_named(folder) ? opendir(folder) : NULL;
+
+        for (struct dirent *entry; directory && (entry = readdir(directory));)
+                look_at(n, directory, folder, entry->d_name);
+        if (directory)
+                closedir(directory);
+}
+
 bool newest_recording(char **path, struct err *e)
 {
         DIR *directory = opendir(".");
-        struct dirent *entry;
-        struct stat st, best = { 0 };
+        struct newest n = { 0 };
 
         *path = NULL;
         if (!directory)
                 return err_sys(e, ERR_EXIT_USAGE,
                                "cannot look for recordings in the working directory");
-        while ((entry = readdir(directory))) {
-                if (!is_recording(entry->d_name) ||
-                    fstatat(dirfd(directory), entry->d_name, &st, 0) || !S_ISREG(st.st_mode) ||
-                    !st.st_size || !is_newer(&st, entry->d_name, &best, *path))
-                        continue;
-                free(*path);
-                *path = heap_text(entry->d_name);
-                best = st;
+        for (struct dirent *entry; (entry = readdir(directory));) {
+                look_at(&n, directory, "", entry->d_name);
+                look_into(&n, entry->d_name);
         }
         closedir(directory);
-        if (*path)
+        if ((*path = n.path))
                 return true;
         return err_set(e, ERR_EXIT_USAGE,
                        "no recording given, and there is no *.seep file here: name one, or make "

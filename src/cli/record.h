@@ -45,7 +45,10 @@
         X(RECORD_DEPTH, "depth", 'd', "N",                                                         \
           "keep the N innermost frames of each stack; 0 none (all)")                               \
         X(RECORD_FOLLOW, "follow", 0, "WHICH",                                                     \
-          "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all")
+          "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all") \
+        X(RECORD_KEEP_SMALL, "keep-small", 0, NULL,                                                \
+          "keep the recordings of small processes, too: below 1 % of the main one's peak they are "\
+          "only counted")
 
 #define RECORD_LAST_WHAT_OPTIONS(X)                                                                \
         X(RECORD_DURATION, "duration", 0, "TIME",                                                  \
@@ -168,7 +171,7 @@ struct record {
         uint64_t push_every_ms;
         const char **push_labels;
         uint32_t push_label_count;
-        bool force, quiet, no_summary, action_given, exit_code, walk_heap, python, gpu;
+        bool force, quiet, no_summary, action_given, exit_code, walk_heap, python, gpu, keep_small;
         struct suppressions *suppressions; /* NULL: none given */
         struct session_options session; /* all but the callbacks, the program and the place */
 };

@@ -351,6 +351,7 @@ int record_take(struct record *r, int which, const char *value)
         r->quiet = r->quiet || which == RECORD_QUIET;
         r->exit_code = r->exit_code || which == RECORD_EXIT_CODE;
         r->python = r->python || which == RECORD_PYTHON;
+        r->keep_small = r->keep_small || which == RECORD_KEEP_SMALL;
         r->gpu = r->gpu || which == RECORD_TRACK_GPU;
         r->session.verbose += which == RECORD_VERBOSE;
         return 0;

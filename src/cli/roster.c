@@ -84,9 +84,8 @@ static bool has_lost(const struct profile *p)
         return found;
 }
 
-/* Names are looked up only where something is lost, and what its rules do not cover counts.  Of a
- * program that became another one after a fork it is what its parent has. */
-static struct leaks_sum lost_of(const struct profile *p)
+/* Names are looked up only where something is lost. */
+struct leaks_sum roster_lost(const struct profile *p)
 {
         struct leaks_sum lost = { 0 };
         struct symbols *s;
@@ -94,7 +93,7 @@ static struct leaks_sum lost_of(const struct profile *p)
         struct leaks l;
         struct err unused = { 0 };
 
-        if (!profile_scanned(p) || was_replaced(p) || !has_lost(p))
+        if (!profile_scanned(p) || (was_replaced(p) && p->totals.forked) || !has_lost(p))
                 return lost;
         s = symbols_new(p,
                         &(struct symbol_options){ .no_debuginfod = true, .no_new_cache = true,
@@ -112,13 +111,17 @@ static struct leaks_sum lost_of(const struct profile *p)
 void roster_add(struct roster *r, struct profile *p, const char *path, bool is_main)
 {
         uint32_t row = r->count++;
-        struct leaks_sum lost = lost_of(p);
+        struct leaks_sum lost = roster_lost(p);
+        const struct profile_scan *scan = profile_scanned(p);
 
         r->rows = heap_grow(r->rows, r->count, sizeof *r->rows);
         r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path),
                                             p->meta.pid, count_snapshots(p), p->totals.allocations,
                                             p->totals.peak_bytes, false, was_replaced(p),
-                                            lost.blocks, lost.bytes };
+                                            lost.blocks, lost.bytes, p->error_count,
+                                            p->meta.end == PROFILE_END_SIGNAL ||
+                                                    (scan && scan->when == PROFILE_SCAN_SIGNAL),
+                                            false };
         plain_name(r->rows[row].program);
         if (!is_main) {
                 offer(r, p, row);
@@ -201,29 +204,70 @@ static void list_row(const struct roster_row *row, struct str *out)
                 text_count(&line, (int64_t)row->lost_blocks, "block");
                 str_text(&line, ", ");
         }
+        if (row->errors) {
+                text_count(&line, (int64_t)row->errors, "INVALID FREE");
+                str_text(&line, ", ");
+        }
+        str_text(&line, row->killed ? "ended by a signal, " : "");
         str_format(&line, "in %s", row->path);
         message_line(str_get(&line), line.length, out);
         str_free(&line);
 }
 
-/* Short-lived helpers of scripts are many: those that lost nothing are worth a number. */
+/* Short-lived helpers of scripts are many: those with nothing to tell are worth a number. */
 static bool is_small(const struct roster_row *row, const struct roster_entry *main)
 {
-        return main && !row->lost_blocks &&
+        return main && !row->lost_blocks && !row->errors && !row->killed && !row->snapshots &&
                row->peak_bytes < main->profile.totals.peak_bytes / ROSTER_SMALL_PART;
+}
+
+void roster_drop(struct roster *r, void (*remove)(void *context, const char *path), void *context)
+{
+        const struct roster_entry *e = chosen(r);
+
+        for (uint32_t i = 0; i < r->count; i++) {
+                struct roster_row *row = &r->rows[i];
+
+                if (!e || i == e->row || (r->main.filled && i == r->main.row) || row->missing ||
+                    !is_small(row, e))
+                        continue;
+                remove(context, row->path);
+                row->counted = true;
+        }
+}
+
+uint32_t roster_kept(const struct roster *r)
+{
+        uint32_t kept = 0;
+
+        for (uint32_t i = 0; i < r->count; i++)
+                kept += !r->rows[i].counted && !r->rows[i].missing;
+        return kept;
+}
+
+void roster_list_folder(const struct roster *r, const char *folder, struct str *out)
+{
+        struct str line = { 0 };
+
+        str_format(&line, "all %" PRIu32 " recordings together: seep report %s (leaks, html, check "
+                          "and info take it, too)", roster_kept(r), folder);
+        message_line(str_get(&line), line.length, out);
+        str_free(&line);
 }
 
 void roster_list(const struct roster *r, struct str *out)
 {
         const struct roster_entry *e = chosen(r);
         const struct roster_row **others = heap_zero(r->count + 1, sizeof *others);
-        uint32_t count = 0, small = 0;
+        uint32_t count = 0, small = 0, counted = 0;
 
         for (uint32_t i = 0; i < r->count; i++)
-                if (e && i != e->row && is_small(&r->rows[i], e))
+                if (e && i != e->row && is_small(&r->rows[i], e)) {
                         small++;
-                else if (!e || i != e->row)
+                        counted += r->rows[i].counted;
+                } else if (!e || i != e->row) {
                         others[count++] = &r->rows[i];
+                }
         qsort(others, count, sizeof *others, by_interest);
         for (uint32_t i = 0; i < count && i < ROSTER_LISTED_MAX; i++)
                 list_row(others[i], out);
@@ -233,7 +277,8 @@ void roster_list(const struct roster *r, struct str *out)
         if (small)
                 str_format(out,
                            "seep: and %" PRIu32 " small process%s, each with less than 1 %% of "
-                           "that peak\n", small, small == 1 ? "" : "es");
+                           "that peak%s\n", small, small == 1 ? "" : "es",
+                           counted ? ", not kept (--keep-small keeps them)" : "");
         free(others);
 }
 

@@ -132,7 +132,21 @@ static bool want_color(void)
         return isatty(STDERR_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
-static void summarize(const struct run *r, const struct roster_choice *choice)
+static void remove_recording(void *context, const char *path)
+{
+        output_remove(context, path);
+}
+
+/* Helpers of scripts are many, and few want to see them.  Who looks at a finished recording from
+ * elsewhere (serve, shell) may still want it. */
+static bool drops_small(const struct run *r)
+{
+        return !r->wishes->keep_small && !(r->wishes->session.flags & WIRE_F_EVENTS) &&
+               r->output->together && !r->server && news < 0;
+}
+
+/* FOLDER: of other processes' recordings; NULL none. */
+static void summarize(const struct run *r, const struct roster_choice *choice, const char *folder)
 {
         /* The end of a run must not wait for a server. */
         struct symbol_options options = { .no_debuginfod = true };
@@ -146,6 +160,8 @@ static void summarize(const struct run *r, const struct roster_choice *choice)
                                                  r->wishes->suppressions }, &out);
         symbols_free(symbols);
         roster_list(&r->roster, &out);
+        if (folder && roster_kept(&r->roster) > 1)
+                roster_list_folder(&r->roster, folder, &out);
         roster_list_reports(&r->roster, &out);
         plain_output(&out, 0, true);
         io_write(STDERR_FILENO, str_get(&out), out.length);
@@ -156,6 +172,7 @@ void run_conclude(struct run *r, const struct session_end *end)
 {
         const struct record *wishes = r->wishes;
         struct roster_choice choice;
+        char *folder;
 
         if (wishes->session.verbose && !wishes->quiet) {
                 struct rusage own;
@@ -173,8 +190,12 @@ void run_conclude(struct run *r, const struct session_end *end)
                 return;
         if (r->roster.count > 1)
                 output_make_newest(choice.path);
+        if (drops_small(r))
+                roster_drop(&r->roster, remove_recording, r->output);
+        folder = output_settle(r->output);
         if (!wishes->quiet && !wishes->no_summary)
-                summarize(r, &choice);
+                summarize(r, &choice, folder);
+        free(folder);
 }
 
 /* ---- the run ---- */
@@ -330,6 +351,7 @@ int run_program(struct run *r)
         if ((file = find_program(r, &e)) && choose_engine(r, file, &options, &e) &&
             output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT,
                            wishes->force, &e) &&
+            (r->server || output_gather(&output, wishes->pattern, &e)) &&
             output_check_length(&output, r->program_argv[0], options.flags & WIRE_F_EVENTS, &e) &&
             record_open_push(wishes, options.carrier, &r->push, &e)) {
                 if (e.text[0])
@@ -340,7 +362,7 @@ int run_program(struct run *r)
                         on_say(r, SESSION_NOTE,
                                "--push implies --sample: about one block per 512 KiB is recorded; "
                                "--sample=SIZE chooses another rate, --sample=0 records all");
-                options.output = &output;
+                options.output = r->output = &output;
                 status = run(r, &options, file);
         }
         if (!push_close(r->push))
@@ -389,8 +411,9 @@ int run_attached(struct run *r, pid_t pid)
         if ((agent = spawn_find_agent(&e)) && (image = spawn_find_image(&e)) &&
             output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT,
                            wishes->force, &e) &&
+            (r->server || output_gather(&output, wishes->pattern, &e)) &&
             record_open_push(wishes, options.carrier, &r->push, &e)) {
-                options.output = &output;
+                options.output = r->output = &output;
                 options.image = image;
                 options.library = agent;
                 status = attach(r, &options, pid);

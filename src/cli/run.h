@@ -17,6 +17,7 @@ struct run {
         char **program_argv;
         struct emulation emulation; /* how it is run if it is of another processor */
         struct push *push;    /* NULL: nothing is sent to a server */
+        struct output *output; /* while it runs */
         struct server *server; /* NULL: no other machine looks at it */
         struct roster roster; /* filled while recording; the caller's to free */
         bool started;         /* false: the program was never there */

@@ -308,6 +308,8 @@ static const char formats_text[] =
         "                       time), checksummed and compressed; a truncated file\n"
         "                       can be read up to where it ends. docs/FORMAT.md\n"
         "                       describes each byte.\n"
+        "  PROGRAM.PID.seep.d/  recordings of its children, and of programs that it was\n"
+        "                       before: 'seep report PROGRAM.PID.seep.d' shows all\n"
         "  PROGRAM-PID-N.memlog the report of a snapshot, as text\n"
         "  seep html            one page for the browser (seep help page)\n"
         "  seep report          text; colour and pager on a terminal only\n"

@@ -168,7 +168,7 @@ static void write_view(const struct page_request *r, struct str *out)
 static bool write_compared(const struct page_request *r, bool once, struct str *out, struct err *e)
 {
         str_text(out, ",\"compare\":");
-        if (r->count < 2) {
+        if (r->count < 2 || r->together) {
                 str_text(out, "null");
                 return true;
         }
@@ -196,7 +196,8 @@ static bool write_all(const struct page_request *r, struct page *pages, uint32_t
                       const struct page_limits *limits, struct str *out, struct err *e)
 {
         str_clear(out);
-        str_format(out, "{\"seep_page\":1,\"live\":%s", r->live ? "true" : "false");
+        str_format(out, "{\"seep_page\":1,\"live\":%s,\"together\":%s", r->live ? "true" : "false",
+                   r->together ? "true" : "false");
         write_view(r, out);
         if (!write_compared(r, count < r->count, out, e))
                 return false;
@@ -258,7 +259,7 @@ bool page_data(const struct page_request *r, struct str *out, struct err *e)
 {
         bool one = r->count == 2 && r->recordings[0].profile == r->recordings[1].profile;
         uint32_t count = one ? 1 : r->count, made = 0;
-        struct page pages[2];
+        struct page *pages = heap_zero(count, sizeof *pages);
         bool good = true;
 
         for (; good && made < count; made++)
@@ -266,5 +267,6 @@ bool page_data(const struct page_request *r, struct str *out, struct err *e)
         good = good && fit(r, pages, count, out, e);
         while (made--)
                 end(&pages[made]);
+        free(pages);
         return good;
 }

@@ -31,8 +31,9 @@ struct page_recording {
 enum page_source { PAGE_SOURCE_NONE, PAGE_SOURCE_USED };
 
 struct page_request {
-        const struct page_recording *recordings; /* one, or the old and the new */
+        const struct page_recording *recordings; /* one, the old and the new, or ... */
         uint32_t count;
+        bool together; /* ... all processes of a run, of which the page shows one at a time */
         enum page_source source; /* whether the text of source files goes along */
         const struct symbol_options *names; /* where that text is looked for; NULL:
                                              * where the recording says */

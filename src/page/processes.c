@@ -124,36 +124,63 @@ static int compare_processes(const void *a, const void *b)
                                           : strcmp(x->file, y->file);
 }
 
-void page_find_processes(struct page *g)
+static bool ends_with(const char *name, const char *suffix)
 {
-        const char *file = g->recording->file;
-        struct str folder = { 0 }, path = { 0 };
-        struct dirent *entry;
-        struct stat own;
-        DIR *dir = NULL;
+        size_t length = strlen(name), tail = strlen(suffix);
 
-        add_process(&g->processes, g->p, file ? label_base(file) : NULL,
-                    g->r->filter ? lost_bytes(g->p) : lost_of(&g->leaks));
-        if (file && stat(file, &own) == 0) {
-                str_bytes(&folder, file, (size_t)(label_base(file) - file));
-                dir = opendir(folder.length ? str_get(&folder) : ".");
-        }
-        while (dir && (entry = readdir(dir))) {
-                size_t length = strlen(entry->d_name);
+        return length > tail && strcmp(name + length - tail, suffix) == 0;
+}
 
-                if (length < 6 || strcmp(entry->d_name + length - 5, ".seep") != 0)
+/* FOLDER ends in a slash, or is "": the working directory. */
+static void look_into(struct page_processes *all, const char *folder, const struct stat *own)
+{
+        DIR *dir = opendir(*folder ? folder : ".");
+        struct str path = { 0 };
+
+        for (struct dirent *entry; dir && (entry = readdir(dir));) {
+                if (!ends_with(entry->d_name, ".seep"))
                         continue;
                 str_clear(&path);
-                str_format(&path, "%s%s", str_get(&folder), entry->d_name);
-                add_file(&g->processes, str_get(&path), &own);
+                str_format(&path, "%s%s", folder, entry->d_name);
+                add_file(all, str_get(&path), own);
         }
         if (dir)
                 closedir(dir);
+        str_free(&path);
+}
+
+/* FILE is NAME.seep, and others are in NAME.seep.d/, or it is one of those; of earlier runs, and
+ * where the user wanted it so, all lie in one folder. */
+static void look_around(struct page_processes *all, const char *file)
+{
+        struct str folder = { 0 };
+        struct stat own;
+
+        if (stat(file, &own) != 0)
+                return;
+        str_bytes(&folder, file, (size_t)(label_base(file) - file));
+        look_into(all, str_get(&folder), &own);
+        if (ends_with(str_get(&folder), ".seep.d/")) {
+                folder.data[folder.length - strlen(".d/")] = 0;
+                add_file(all, folder.data, &own);
+        }
+        str_clear(&folder);
+        str_format(&folder, "%s.d/", file);
+        look_into(all, str_get(&folder), &own);
+        str_free(&folder);
+}
+
+void page_find_processes(struct page *g)
+{
+        const char *file = g->recording->file;
+
+        add_process(&g->processes, g->p, file ? label_base(file) : NULL,
+                    g->r->filter ? lost_bytes(g->p) : lost_of(&g->leaks));
+        if (file)
+                look_around(&g->processes, file);
         drop_strangers(&g->processes);
         qsort(g->processes.list + 1, g->processes.count - 1, sizeof *g->processes.list,
               compare_processes);
-        str_free(&folder);
-        str_free(&path);
 }
 
 void page_free_processes(struct page *g)

@@ -7,16 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/heap.h"
-#include "base/io.h"
 #include "base/str.h"
 #include "profile/events_log.h"
-#include "profile/file.h"
+#include "session/children.h"
+#include "session/output_parts.h"
 
 #define OUTPUT_SUFFIX ".seep"
 #define OUTPUT_PID_MOST (1u << 22) /* the kernel gives no larger ones */
@@ -104,7 +103,7 @@ static char *numbered(const struct output *o, const char *path, uint32_t number)
 
 /* ---- claims ---- */
 
-static struct output_claim *find_claim(const struct output *o, const char *path)
+struct output_claim *output_find_claim(const struct output *o, const char *path)
 {
         for (uint32_t i = 0; i < o->used_count; i++)
                 if (strcmp(o->used[i].path, path) == 0)
@@ -161,7 +160,7 @@ static void free_claim(struct output_claim *c)
         free(c->name);
 }
 
-static bool open_claim(const struct output *o, const struct output_claim *c, struct place *out)
+bool output_open_claim(const struct output *o, const struct output_claim *c, struct place *out)
 {
         bool good = place_at(out, c->folder, c->name, c->made || o->force ? PLACE_OURS : PLACE_NEW);
 
@@ -180,7 +179,7 @@ static bool take(const struct output *o, struct output_claim *c)
         struct place p;
         bool good = true;
 
-        if (open_claim(o, c, &p)) {
+        if (output_open_claim(o, c, &p)) {
                 good = place_check(&p) || (errno != EEXIST && errno != EISDIR);
                 c->made = good && o->claim && place_claim(&p);
                 good = good && (c->made || !o->claim || errno != EEXIST);
@@ -192,31 +191,29 @@ static bool take(const struct output *o, struct output_claim *c)
 
 void output_written(struct output *o, const char *path)
 {
-        struct output_claim *c = find_claim(o, path);
+        struct output_claim *c = output_find_claim(o, path);
 
         if (c)
                 c->made = true;
 }
 
-static void withdraw(const struct output *o, const struct output_claim *c)
+void output_withdraw(const struct output *o, const struct output_claim *c)
 {
         struct place p;
 
-        if (c->made && open_claim(o, c, &p))
+        if (c->made && output_open_claim(o, c, &p))
                 place_withdraw(&p);
         if (c->made)
                 place_close(&p);
 }
 
-/* PATH with the number FIRST (0: without one), or the next free name beside it;
- * from then on it is taken. */
-static char *reserve(struct output *o, char *path, uint32_t first)
+char *output_reserve(struct output *o, char *path, uint32_t first)
 {
         char *name = first ? numbered(o, path, first) : heap_text(path);
         struct output_claim c = { 0 };
 
         for (uint32_t i = first ? first + 1 : 2;; i++) {
-                if (!find_claim(o, name)) {
+                if (!output_find_claim(o, name)) {
                         c = make_claim(o, name);
                         if (take(o, &c))
                                 break;
@@ -231,7 +228,7 @@ static char *reserve(struct output *o, char *path, uint32_t first)
         return name;
 }
 
-static char *moved(const char *directory, const char *path)
+char *output_moved(const char *directory, const char *path)
 {
         struct str out = { 0 };
 
@@ -239,19 +236,63 @@ static char *moved(const char *directory, const char *path)
         return out.data;
 }
 
+/* The folder of the others, held open; NULL: it cannot be had.  The caller's to free(). */
+static char *children_folder(struct output *o)
+{
+        char *path, *directory;
+        struct str name = { 0 };
+        int fd, parent;
+
+        if (!o->together || !o->main)
+                return NULL;
+        str_format(&name, "%s" CHILDREN_SUFFIX, o->main);
+        path = name.data;
+        if (o->has_children)
+                return path;
+        directory = directory_of(path);
+        parent = hold_folder(o, directory);
+        fd = parent >= 0 ? children_open(parent, base_name(path)) : -1;
+        o->together = o->has_children = fd >= 0; /* else beside the main one, by number */
+        free(directory);
+        if (fd < 0) {
+                free(path);
+                return NULL;
+        }
+        o->folders = heap_grow(o->folders, o->folder_count + 1, sizeof *o->folders);
+        o->folders[o->folder_count++] = (struct output_folder){ heap_text(path), fd };
+        return path;
+}
+
+/* In that folder, or NULL. */
+static char *name_in_folder(struct output *o, const char *program, uint32_t pid)
+{
+        char *folder = children_folder(o);
+        struct str path = { 0 };
+
+        if (!folder)
+                return NULL;
+        str_format(&path, "%s/", folder);
+        output_add_program(&path, program);
+        str_format(&path, ".%u" OUTPUT_SUFFIX, pid);
+        free(folder);
+        return path.data;
+}
+
 /* The name that a recording should have, taken or not. */
-static char *wanted_name(const struct output *o, const char *program, uint32_t pid, uint32_t number,
+static char *wanted_name(struct output *o, const char *program, uint32_t pid, uint32_t number,
                          bool is_main)
 {
         struct str text = { 0 };
-        char *path;
+        char *path = is_main ? NULL : name_in_folder(o, program, pid);
 
+        if (path)
+                return path;
         expand(o->pattern, program, pid, number, &text);
         path = !is_main && !has_place(o->pattern, "pn") ? numbered(o, text.data, pid)
                                                         : with_middle(o, text.data, "");
         str_free(&text);
         if (o->directory) {
-                char *there = moved(o->directory, path);
+                char *there = output_moved(o->directory, path);
 
                 free(path);
                 path = there;
@@ -262,12 +303,22 @@ static char *wanted_name(const struct output *o, const char *program, uint32_t p
 char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number,
                   bool is_main)
 {
-        return reserve(o, wanted_name(o, program, pid, number, is_main), 0);
+        char *path = output_reserve(o, wanted_name(o, program, pid, number, is_main), 0);
+
+        if (is_main && o->together && !o->main)
+                o->main = heap_text(path);
+        return path;
+}
+
+void output_set_main(struct output *o, const char *program, uint32_t pid)
+{
+        if (o->together && !o->main)
+                o->main = wanted_name(o, program, pid, 1, true);
 }
 
 static void release(struct output *o, const char *path)
 {
-        struct output_claim *c = find_claim(o, path);
+        struct output_claim *c = output_find_claim(o, path);
 
         if (!c)
                 return;
@@ -278,23 +329,27 @@ static void release(struct output *o, const char *path)
 /* The file of one claim gets the name of the other. */
 static bool move(struct output *o, const char *from, const char *to)
 {
-        const struct output_claim *a = find_claim(o, from), *b = find_claim(o, to);
+        struct output_claim *a = output_find_claim(o, from), *b = output_find_claim(o, to);
 
         if (a && b && a->folder >= 0 && b->folder >= 0 &&
-            renameat(a->folder, a->name, b->folder, b->name) == 0)
+            renameat(a->folder, a->name, b->folder, b->name) == 0) {
+                b->made = true;
                 return true;
+        }
         if (b)
-                withdraw(o, b);
+                output_withdraw(o, b);
         return errno == ENOENT; /* it had to be written elsewhere */
 }
 
 char *output_make_room(struct output *o, const char *program, uint32_t pid, uint32_t number,
-                       const char *earlier)
+                       const char *before, const char *earlier)
 {
-        char *wanted = wanted_name(o, program, pid, number, true), *there = NULL;
+        char *wanted = wanted_name(o, program, pid, number, true), *there = NULL, *in_folder;
 
         if (strcmp(wanted, earlier) == 0) {
-                there = reserve(o, heap_text(wanted), 1);
+                in_folder = name_in_folder(o, before, pid);
+                there = in_folder ? output_reserve(o, in_folder, 0)
+                                  : output_reserve(o, heap_text(wanted), 1);
                 if (move(o, wanted, there)) {
                         release(o, wanted);
                 } else {
@@ -305,6 +360,31 @@ char *output_make_room(struct output *o, const char *program, uint32_t pid, uint
         }
         free(wanted);
         return there;
+}
+
+void output_remove(struct output *o, const char *path)
+{
+        const struct output_claim *c = output_find_claim(o, path);
+
+        if (c && c->made && c->folder >= 0)
+                unlinkat(c->folder, c->name, 0);
+}
+
+char *output_settle(struct output *o)
+{
+        char *folder = o->has_children ? children_folder(o) : NULL, *directory;
+        int parent;
+
+        if (!folder)
+                return NULL;
+        directory = directory_of(folder);
+        parent = hold_folder(o, directory);
+        free(directory);
+        children_tidy(parent, base_name(folder));
+        if (children_are_there(parent, base_name(folder)))
+                return folder;
+        free(folder);
+        return NULL;
 }
 
 /* The kernel stamps files with the time of its last tick; the clock is finer, so that this
@@ -461,6 +541,32 @@ bool output_prepare(struct output *o, const char *pattern, bool force, struct er
         return good;
 }
 
+bool output_gather(struct output *o, bool given, struct err *why)
+{
+        bool fixed = !has_place(o->pattern, "pen"), good = true;
+        char *path, *directory;
+        struct str name = { 0 };
+        int parent;
+
+        o->together = !given || !has_place(o->pattern, "pn");
+        if (!o->together || !fixed)
+                return true;
+        path = wanted_name(o, "", 0, 1, true);
+        directory = directory_of(path);
+        parent = hold_folder(o, directory);
+        str_format(&name, "%s" CHILDREN_SUFFIX, base_name(path));
+        if (parent >= 0 && o->force)
+                children_clear(parent, name.data);
+        else if (parent >= 0 && children_are_there(parent, name.data))
+                good = err_set(why, ERR_EXIT_USAGE,
+                               "%s" CHILDREN_SUFFIX " has recordings of an earlier run; -f removes "
+                               "them", path);
+        str_free(&name);
+        free(directory);
+        free(path);
+        return good;
+}
+
 bool output_prepare_reports(struct output *o, struct err *why)
 {
         *o = (struct output){ .pattern = "", .named = PLACE_NONE };
@@ -470,6 +576,11 @@ bool output_prepare_reports(struct output *o, struct err *why)
         return true;
 }
 
+const char *output_beside(const struct output *o, const char *path)
+{
+        return o->together && o->main ? o->main : path;
+}
+
 char *output_directory(const struct output *o, const char *path)
 {
         return o->directory ? heap_text(o->directory) : directory_of(path);
@@ -477,7 +588,7 @@ char *output_directory(const struct output *o, const char *path)
 
 int output_folder(struct output *o, const char *path)
 {
-        const struct output_claim *c = find_claim(o, path);
+        const struct output_claim *c = output_find_claim(o, path);
         char *directory;
         int folder;
 
@@ -504,120 +615,6 @@ void output_free(struct output *o)
         free(o->folders);
         free(o->used);
         free(o->directory);
+        free(o->main);
         *o = (struct output){ 0 };
-}
-
-/* ---- writing ---- */
-
-/* A log gets the first free number: where so many are free, no more are there. */
-#define OUTPUT_LOG_GAP 4u
-
-/* The recording C was replaced: what is left of logs of earlier ones, whose observers
- * were killed, goes with it. */
-static void remove_logs(const struct output_claim *c)
-{
-        uint32_t free_names = 0;
-
-        for (uint32_t try = 1; try <= EVENTS_LOG_TRIES && free_names < OUTPUT_LOG_GAP; try++) {
-                char *name = events_log_name(c->path, try);
-                int fd = openat(c->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-                struct place p = PLACE_NONE;
-
-                if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-                    place_at(&p, c->folder, name, PLACE_OURS)) {
-                        p.owner = c->owner;
-                        if (place_check(&p))
-                                unlinkat(c->folder, name, 0);
-                }
-                place_close(&p);
-                free_names = fd < 0 ? free_names + 1 : 0;
-                if (fd >= 0)
-                        close(fd);
-                free(name);
-        }
-}
-
-/* TAKEN: somebody has put something else there since the name was given. */
-static bool write_to(struct output *o, const struct profile *p, const char *path, bool *taken,
-                     struct err *e)
-{
-        struct output_claim *c = find_claim(o, path);
-        struct place to;
-        bool good;
-
-        if (c && open_claim(o, c, &to))
-                good = file_write_at(p, &to, e);
-        else
-                good = err_sys(e, ERR_EXIT_FINDINGS, "cannot create %s", path);
-        *taken = c && !good && !place_check(&to) && errno == EEXIST;
-        if (good)
-                c->made = true;
-        if (good && o->force)
-                remove_logs(c);
-        if (c)
-                place_close(&to);
-        return good;
-}
-
-/* In DIRECTORY (NULL: the same one, under another name). */
-static bool write_elsewhere(struct output *o, const struct profile *p, char **path,
-                            const char *directory)
-{
-        char *there = reserve(o, directory ? moved(directory, *path) : heap_text(*path), 0);
-        struct err later;
-        bool taken, good = write_to(o, p, there, &taken, &later);
-
-        if (!good)
-                withdraw(o, find_claim(o, there));
-        if (good) {
-                free(*path);
-                *path = heap_text(there);
-        }
-        free(there);
-        return good;
-}
-
-bool output_write(struct output *o, const struct profile *p, char **path, bool elsewhere,
-                  struct err *why)
-{
-        const struct output_claim *c = find_claim(o, *path);
-        bool taken, good = write_to(o, p, *path, &taken, why);
-
-        if (good || !elsewhere)
-                return good;
-        if (c)
-                withdraw(o, c);
-        good = taken && write_elsewhere(o, p, path, NULL);
-        for (int i = 0; !good && i < OUTPUT_FALLBACKS; i++) {
-                const char *directory = output_fallback(i);
-
-                good = directory && *directory && write_elsewhere(o, p, path, directory);
-        }
-        return good;
-}
-
-static bool copy_bytes(int from, int to)
-{
-        static char bytes[1 << 16];
-        ssize_t got;
-
-        for (off_t at = 0; (got = pread(from, bytes, sizeof bytes, at)) != 0; at += got)
-                if (got < 0 || !io_write(to, bytes, (size_t)got))
-                        return false;
-        return true;
-}
-
-bool output_copy(struct output *o, int from, const char *path, struct err *e)
-{
-        struct output_claim *c = find_claim(o, path);
-        struct place to = PLACE_NONE;
-        bool good = c && open_claim(o, c, &to) && place_begin(&to) >= 0 &&
-                    copy_bytes(from, to.fd) && place_end(&to);
-
-        if (good)
-                c->made = true;
-        else
-                place_refuse(path, ERR_EXIT_FINDINGS, e);
-        place_close(&to);
-        return good;
 }

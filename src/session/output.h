@@ -41,6 +41,10 @@ struct output {
         bool force;
         bool claim;          /* names are held by empty files, against other sessions
                               * that use the same pattern */
+        bool together;       /* other processes' recordings go to a folder beside the main one's:
+                              * output_gather() */
+        char *main;          /* the name of that one; NULL: not known yet */
+        bool has_children;   /* the folder was made */
         bool exposed;        /* everybody can replace what is written there */
         size_t name_room;    /* bytes that a name may have there; 0 not known */
         char *directory;     /* chosen instead of the pattern's, when that is not writable; NULL */
@@ -63,17 +67,33 @@ void output_free(struct output *o);
  * that of an event log beside it.  Longer names of other processes' recordings are cut. */
 bool output_check_length(struct output *o, const char *program, bool log, struct err *why);
 
+/* After output_prepare(): recordings of other processes than the main one, and of programs that
+ * it was before its last one, go to the folder NAME.d (session/children.h), unless the user gave a
+ * pattern with a place for each process.  GIVEN: it is the user's, not OUTPUT_DEFAULT.
+ * false (exit code 2): the folder has recordings of an earlier run; with -f these are removed. */
+bool output_gather(struct output *o, bool given, struct err *why);
+
+/* The main process is PID and runs PROGRAM, whether it is recorded or not. */
+void output_set_main(struct output *o, const char *program, uint32_t pid);
+
+/* A finished recording that nobody needs is removed. */
+void output_remove(struct output *o, const char *path);
+
+/* At the end: a folder that has become empty goes.  The path of one that stays, for messages, the
+ * caller's to free(); NULL: there is none. */
+char *output_settle(struct output *o);
+
 /* A name for a recording.  IS_MAIN: of the process that the user started; others get their pid
  * added when the pattern has no place for it.  The caller's to free(). */
 char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number,
                   bool is_main);
 
 /* The process that the user started runs PROGRAM now, and the recording of what it was
- * before has the name EARLIER.  When PROGRAM is to get just that name, the earlier recording
- * makes room: it is moved to a numbered name, which is returned, the caller's to free().
- * NULL: it stays where it is. */
+ * before, BEFORE, has the name EARLIER.  When PROGRAM is to get just that name, the earlier
+ * recording makes room: it is moved to the folder of the others, or to a numbered name, which is
+ * returned, the caller's to free().  NULL: it stays where it is. */
 char *output_make_room(struct output *o, const char *program, uint32_t pid, uint32_t number,
-                       const char *earlier);
+                       const char *before, const char *earlier);
 
 /* `seep report` without a file opens the newest: let that be PATH. */
 void output_make_newest(const char *path);
@@ -93,6 +113,9 @@ void output_written(struct output *o, const char *path);
 /* For reports only, beside no recording: the current directory, or another one as in
  * output_prepare(). */
 bool output_prepare_reports(struct output *o, struct err *why);
+
+/* The recording beside which reports about PATH go: the main one's, where it is known. */
+const char *output_beside(const struct output *o, const char *path);
 
 /* Where a report about the recording PATH ("": none is made) should go; the caller's to free(). */
 char *output_directory(const struct output *o, const char *path);

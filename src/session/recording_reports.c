@@ -35,8 +35,9 @@ static void tell_served(struct recording *r, uint64_t now_ms)
 static void write_report(struct recording *r, const struct profile *p,
                          const struct snapshots_due *due, struct reports_result *out)
 {
-        struct reports_place place = { output_directory(r->plan->output, r->path),
-                                       output_folder(r->plan->output, r->path), r->program,
+        const char *beside = output_beside(r->plan->output, r->path);
+        struct reports_place place = { output_directory(r->plan->output, beside),
+                                       output_folder(r->plan->output, beside), r->program,
                                        r->pid };
 
         reports_write(&r->plan->author, &place, p, &due->order, out);

@@ -147,6 +147,8 @@ void session_close(struct session *s)
         free(s->recordings);
         free(s->polls);
         free(s->main_path);
+        free(s->main_first);
+        free(s->main_last);
         free(s->dismissed);
         launch_abandon(s->launch);
         launch_free(s->launch);

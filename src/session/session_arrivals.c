@@ -21,19 +21,26 @@ static const char *program_name(const struct session *s, const struct greeting *
         return g->view.head.exe[0] ? g->view.head.exe : g->view.head.command;
 }
 
-/* The main process's name for its recording is that of its last program: `sh -c 'exec tool'` is
- * about the tool. */
+/* The recording of the main process is that of its last program: `sh -c 'exec tool'` is about the
+ * tool.  With one file for all of them it is called as what was typed. */
 static char *main_name(struct session *s, const char *program, uint32_t pid)
 {
-        char *there = s->main_path
-                              ? output_make_room(s->o.output, program, pid, s->made, s->main_path)
-                              : NULL;
+        struct output *o = s->o.output;
+        const char *named;
+        char *there = NULL;
 
+        if (!s->main_first)
+                s->main_first = heap_text(program);
+        named = o->together ? s->main_first : program;
+        if (s->main_path)
+                there = output_make_room(o, named, pid, s->made, s->main_last, s->main_path);
         if (there)
                 s->o.moved(s->o.context, s->main_path, there);
         free(there);
         free(s->main_path);
-        s->main_path = output_name(s->o.output, program, pid, s->made, true);
+        free(s->main_last);
+        s->main_last = heap_text(program);
+        s->main_path = output_name(o, named, pid, s->made, true);
         return heap_text(s->main_path);
 }
 
@@ -42,6 +49,8 @@ static char *recording_name(struct session *s, const char *program, uint32_t pid
 {
         if (!*s->o.output->pattern)
                 return heap_text("");
+        if (!is_main && s->o.program) /* also when that one is not recorded */
+                output_set_main(s->o.output, s->o.program, s->main_id);
         return is_main ? main_name(s, program, pid)
                        : output_name(s->o.output, program, pid, s->made, false);
 }

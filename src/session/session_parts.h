@@ -46,6 +46,7 @@ struct session {
         uint32_t main_id;
         uint32_t main_programs; /* how many programs with an agent the main process has been */
         char *main_path;        /* where the recording of the last of them should go */
+        char *main_first, *main_last; /* the first and the last of them */
         int status;
         uint64_t kills; /* room_kills() at the start */
         uint64_t own_rss_bytes, main_rss_bytes; /* the latter 0: not known to be its own */

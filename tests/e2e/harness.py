@@ -273,7 +273,8 @@ class Recording(Run):
         self._main = None
 
     def files(self):
-        return sorted(self.folder.glob("*.seep"))
+        """That of the process itself first."""
+        return sorted(self.folder.glob("*.seep")) + sorted(self.folder.glob("*.seep.d/*.seep"))
 
     @property
     def profile(self):
@@ -301,9 +302,10 @@ class Recorder:
         argv = self.machine.runner(argv) if self.machine else argv
         return run(argv, folder=self.folder(), **how)
 
-    def record(self, *argv, options=(), **how):
+    def record(self, *argv, options=(), small=("--keep-small",), **how):
+        """SMALL: recordings of small children are kept, unless a test wants to see that they are not."""
         folder = self.folder()
-        done = run([SEEP, "record", "-o", folder / "out.seep", *options, "--", *argv], folder=folder, **how)
+        done = run([SEEP, "record", "-o", folder / "out.seep", *small, *options, "--", *argv], folder=folder, **how)
         return Recording(done, folder)
 
 

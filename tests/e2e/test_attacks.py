@@ -295,11 +295,11 @@ def connect(path):
 
 
 def test_silent_connections_are_dropped_and_hold_nobody_up(steps, tmp_path):
-    running = Waiting(steps, tmp_path, "out.seep", "--follow=all", after=("fork", "fork", "+red:1:10"))
+    running = Waiting(steps, tmp_path, "out.seep", "--follow=all", "--keep-small", after=("fork", "fork", "+red:1:10"))
     path = "/" + session_of(program_of(running.process)).split(":/", 1)[1]
     silent = [connect(path) for _ in range(300)]
     running.end()
-    assert len(list(tmp_path.glob("out*.seep"))) == 3
+    assert len(list(tmp_path.rglob("*.seep"))) == 3
     assert all(one.recv(1) == b"" for one in silent)  # all of them have been closed
     for one in silent:
         one.close()
@@ -333,7 +333,7 @@ while True:
 @pytest.mark.parametrize("door", ["session", "door of commands"])
 def test_a_flood_of_connections_holds_nobody_up(steps, tmp_path, door):
     """Processes that start meanwhile are all recorded, and the flood ends with the session."""
-    running = Waiting(steps, tmp_path, "out.seep", "--follow=all", after=("fork",) * 10 + ("+red:1:10",))
+    running = Waiting(steps, tmp_path, "out.seep", "--follow=all", "--keep-small", after=("fork",) * 10 + ("+red:1:10",))
     pid = program_of(running.process)
     address = "/" + session_of(pid).split(":/", 1)[1] if door == "session" else f"seep-{pid}"
     with subprocess.Popen([*BECOME, "/usr/bin/python3", "-Sc", FLOOD, address], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as flood:
@@ -343,7 +343,7 @@ def test_a_flood_of_connections_holds_nobody_up(steps, tmp_path, door):
             assert flood.wait(harness.DEADLINE) == 0
         finally:
             harness.end_process(flood)
-    assert len(list(tmp_path.glob("out*.seep"))) == 11
+    assert len(list(tmp_path.rglob("*.seep"))) == 11
 
 
 def test_another_user_may_not_ask(steps, tmp_path):

@@ -131,8 +131,9 @@ UNITS = {b"B": 1, b"KiB": 1024, b"MiB": 1024 * 1024}
 def test_the_file_and_the_summary_are_about_the_last_program_of_the_process(compiler, recorder):
     known = compiler.build("known.c")
     seen = recorder.record("/usr/bin/env", "/bin/sh", "-c", 'exec "$0"', known)
-    assert [f.name for f in seen.files()] == ["out.1.seep", "out.2.seep", "out.seep"]
-    assert [Path(p.json["program"]).name for p in seen.profiles()] == ["env", Path("/bin/sh").resolve().name, "known"]
+    pid, shell = seen.profile.json["pid"], Path("/bin/sh").resolve().name
+    assert [str(f.relative_to(seen.folder)) for f in seen.files()] == ["out.seep", f"out.seep.d/{shell}.{pid}.seep", f"out.seep.d/env.{pid}.seep"]
+    assert [Path(p.json["program"]).name for p in seen.profiles()] == ["known", shell, "env"]
     head = SUMMARY_HEAD.search(seen.stderr)[1].removeprefix(b"...")  # of a long path the name stays
     assert str(known).encode().endswith(head) and head.endswith(b"known")
     for _, _, _, _, _, path in ALSO.findall(seen.stderr):
@@ -144,7 +145,7 @@ def test_the_file_and_the_summary_are_about_the_last_program_of_the_process(comp
 def test_without_children_the_process_is_still_followed_into_its_next_program(compiler, recorder):
     known = compiler.build("known.c")
     seen = recorder.record("/bin/sh", "-c", '/bin/true; exec "$0"', known, options=["--follow=none"])
-    assert [f.name for f in seen.files()] == ["out.1.seep", "out.seep"]
+    assert [f.parent.name for f in seen.files()] == [seen.folder.name, "out.seep.d"]
     assert seen.profile.json["program"].endswith("known")
 
 
@@ -172,10 +173,84 @@ def test_others_are_listed_by_peak_and_not_without_end(recorder):
     assert b"seep: and 2 more; 'seep info FILE'" in seen.stderr
 
 
+HELPERS = ("perl", "-e", "@a = map { \"word $_\" } 1..100000; system('/bin/true') for 1..3")
+COUNTED = b"seep: and 3 small processes, each with less than 1 % of that peak"
+
+
 def test_small_helpers_are_counted(recorder):
-    seen = recorder.record("perl", "-e", "@a = map { \"word $_\" } 1..100000; system('/bin/true') for 1..3")
-    assert b"seep: and 3 small processes, each with less than 1 % of that peak\n" in seen.stderr
-    assert ALSO.findall(seen.stderr) == [] and len(seen.profiles()) == 4
+    seen = recorder.record(*HELPERS, small=())
+    assert COUNTED + b", not kept (--keep-small keeps them)\n" in seen.stderr
+    assert ALSO.findall(seen.stderr) == [] and len(seen.files()) == 1 and not (seen.folder / "out.seep.d").exists()
+
+
+def test_small_helpers_are_kept_on_demand_and_with_an_event_log(recorder):
+    for options in (["--keep-small"], ["--events"]):
+        seen = recorder.record(*HELPERS, small=(), options=options)
+        assert COUNTED + b"\n" in seen.stderr and len(seen.profiles()) == 4
+
+
+@pytest.mark.parametrize("fault", ["lose", "free", "crash"])
+def test_a_small_helper_with_a_fault_is_kept(compiler, recorder, tmp_path, fault):
+    source = tmp_path / "faulty.c"
+    source.write_text("#include <stdlib.h>\n#include <string.h>\n"
+                      "int main(int argc, char **argv)\n{\n    char *volatile p = malloc(argc > 1 ? 100 : 1 << 20);\n"
+                      "    if (argc == 1)\n        return system(getenv(\"HELPER\"));\n"
+                      "    if (!strcmp(argv[1], \"crash\"))\n        abort();\n"
+                      "    if (!strcmp(argv[1], \"free\"))\n        free(p + 16);\n"
+                      "    p = 0;\n    return 0;\n}\n")
+    program = compiler.build(str(source))
+    seen = recorder.record(program, small=(), env={**os.environ, "HELPER": f"{program} {fault} 2>/dev/null; true"})
+    kept = [p for p in seen.profiles() if p.json["args"][1:] == [fault]]
+    assert len(kept) == 1 and b"also %s (pid %d)" % (bytes(program), kept[0].json["pid"]) in seen.stderr
+    words = {"lose": b"LOST 100 B in 1 block", "free": b"1 INVALID FREE", "crash": b"ended by a signal"}
+    assert words[fault] in seen.stderr
+
+
+def test_a_pattern_with_a_place_for_each_process_is_kept_to(compiler, recorder):
+    known, folder = compiler.build("known.c"), recorder.folder()
+    subprocess.run([SEEP, "-q", "-o", folder / "%e-%p", *HELPERS[:1], "-e", f"@a = map {{ $_ }} 1..100000; system('{known}')"],
+                   cwd=folder, env=clean_environment(), check=False)
+    assert sorted(f.name.split("-")[0] for f in folder.iterdir()) == ["known", "perl"]
+
+
+def test_a_folder_of_an_earlier_run_is_not_mixed_with_this_one(recorder):
+    seen = recorder.record("/bin/sh", "-c", "ls; ls; exit 3")
+    assert len(seen.files()) == 3
+    (seen.folder / "out.seep").unlink()
+    again = [SEEP, "-o", "out.seep", "/bin/sh", "-c", "ls; exit 3"]
+    refused = subprocess.run(again, cwd=seen.folder, env=clean_environment(), capture_output=True, check=False)
+    assert refused.returncode == 2 and refused.stderr == b"seep: out.seep.d has recordings of an earlier run; -f removes them\n"
+    assert subprocess.run([again[0], "-f", *again[1:]], cwd=seen.folder, env=clean_environment(), capture_output=True, check=False).returncode == 3
+    assert len(seen.files()) == 2
+    subprocess.run([SEEP, "-f", "-o", "out.seep", "/bin/true"], cwd=seen.folder, env=clean_environment(), capture_output=True, check=True)
+    assert len(seen.files()) == 1 and not (seen.folder / "out.seep.d").exists()
+
+
+def test_the_folder_is_all_processes_together(compiler, recorder):
+    budgets = compiler.build("budgets.c")
+    seen = recorder.record("/bin/sh", "-c", '"$0" lose:3:10; "$0" lose:1:70; ls; exit 3', budgets)
+
+    def ask(*words, status=0):
+        done = subprocess.run([SEEP, *words, "out.seep.d"], cwd=seen.folder, env=clean_environment(), capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+        return done.stdout
+
+    pids = {p.json["pid"] for p in seen.profiles()}
+    assert len(pids) == 4
+    reports = json.loads(ask("report", "--json"))["processes"]
+    assert {r["pid"] for r in reports} == pids
+    assert [r["totals"]["peak_bytes"] for r in reports] == sorted((r["totals"]["peak_bytes"] for r in reports), reverse=True)
+    for pid in pids:
+        assert re.search(rf"^== .* \(pid {pid}\), peak ", ask("report"), re.M)
+    assert sum(r["leaks"]["definite"]["bytes"] for r in json.loads(ask("leaks", "--json", status=1))["processes"]) == 100
+    leaks = ask("leaks", status=1)
+    assert leaks.count("definitely lost   ") == 2 and "2 processes lost nothing definitely" in leaks
+    assert "of 8 budgets broken (4 processes)" in ask("check", status=1)
+    assert ask("info").startswith("out.seep.d: 4 processes, largest peak first\n") and "100 B" in ask("info").splitlines()[-1]
+    assert "is a folder" in subprocess.run([SEEP, "top", "--batch", "1", "out.seep.d"], cwd=seen.folder, env=clean_environment(),
+                                           capture_output=True, text=True, check=False).stderr
+    alone = subprocess.run([SEEP, "report", "--json", "."], cwd=seen.folder / "out.seep.d", env=clean_environment(), capture_output=True, check=True)
+    assert len(json.loads(alone.stdout)["processes"]) == 3
 
 
 def test_a_child_that_loses_memory_is_named_first(compiler, recorder):

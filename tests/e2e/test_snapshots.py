@@ -180,7 +180,7 @@ def test_a_child_can_be_asked_too(steps, recorder):
         assert seep("snapshot", shell).returncode == 0
         program.say()
         assert program.finish().status == 2
-    labels = [s["label"] for f in folder.glob("*.seep") for s in Profile(f).json["snapshots"]]
+    labels = [s["label"] for f in folder.rglob("*.seep") for s in Profile(f).json["snapshots"]]
     assert "of the child" in labels
 
 

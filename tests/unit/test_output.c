@@ -75,7 +75,7 @@ TEST(a_name_is_given_once)
 
 static void made_room(struct output *o, const char *program, const char *earlier, const char *expected)
 {
-        char *there = output_make_room(o, program, 12, 2, earlier);
+        char *there = output_make_room(o, program, 12, 2, "env", earlier);
 
         is_true(!there == !expected);
         if (there && expected)
@@ -114,6 +114,44 @@ TEST(a_recording_with_another_name_stays)
         make_file("sh.12.seep");
         made_room(&o, "tool", "sh.12.seep", NULL);
         is_true(access("sh.12.seep", F_OK) == 0);
+        output_free(&o);
+        leave();
+}
+
+TEST(others_go_to_a_folder_beside_the_main_one)
+{
+        struct output o;
+        struct err e = { 0 };
+        char *folder;
+
+        enter();
+        is_true(output_prepare(&o, "out.seep", false, &e) && output_gather(&o, true, &e));
+        named(&o, "env", 12, true, "out.seep");
+        make_file("out.seep");
+        made_room(&o, "tool", "out.seep", "out.seep.d/env.12.seep");
+        named(&o, "tool", 12, true, "out.seep");
+        named(&o, "/bin/../x y", 13, false, "out.seep.d/x y.13.seep");
+        named(&o, "/bin/../x y", 13, false, "out.seep.d/x y.13.2.seep");
+        folder = output_settle(&o);
+        is_true(folder && access("out.seep.d/env.12.seep", F_OK) == 0);
+        free(folder);
+        output_remove(&o, "out.seep.d/env.12.seep");
+        is_true(!output_settle(&o) && access("out.seep.d", F_OK) < 0);
+        output_free(&o);
+        leave();
+}
+
+TEST(a_folder_of_somebody_else_or_a_link_is_not_used)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        enter();
+        is_true(mkdir("elsewhere", 0700) == 0 && symlink("elsewhere", "out.seep.d") == 0);
+        is_true(output_prepare(&o, "out.seep", true, &e) && output_gather(&o, true, &e));
+        named(&o, "main", 12, true, "out.seep");
+        named(&o, "child", 13, false, "out.13.seep");
+        is_true(!output_settle(&o));
         output_free(&o);
         leave();
 }
@@ -298,7 +336,8 @@ TEST(reports_go_to_the_current_directory_or_beside_the_recording)
 }
 
 TAP_MAIN(the_default_name_is_program_and_pid, a_name_is_given_once, the_last_program_of_a_process_gets_the_name,
-         a_recording_with_another_name_stays, a_pattern_may_name_pid_program_and_number,
+         a_recording_with_another_name_stays, others_go_to_a_folder_beside_the_main_one,
+         a_folder_of_somebody_else_or_a_link_is_not_used, a_pattern_may_name_pid_program_and_number,
          a_strangers_name_leads_nowhere_else, a_file_that_exists_is_refused_before_the_start, a_file_that_only_the_pid_hits_is_kept,
          a_place_that_takes_no_file_is_replaced_and_told, a_place_that_is_not_there_is_refused,
          what_is_no_regular_file_is_refused, a_recording_that_cannot_be_written_goes_elsewhere,

@@ -239,12 +239,13 @@ export class Recording {
   }
 }
 
-/** The whole: {recordings, live, view, compare}. */
+/** The whole: {recordings, live, together, view, compare}. */
 export function decode(json) {
   if (!json || json.seep_page !== 1) throw new Error('these are not the data of a seep page, or of a version that this page does not know');
   return {
     recordings: (json.recordings ?? []).map((r, i) => new Recording(r, i)),
     live: Boolean(json.live),
+    together: Boolean(json.together), // processes of a run, the largest first; else one recording, or old and new
     view: json.view ?? null,
     compare: json.compare ?? null,
   };

@@ -34,8 +34,9 @@ export class Feed {
   /** The recording to show: of the chosen moment, where the page had to ask for it. */
   recording() {
     const { recordings } = this.data,
-      index = this.state.get('recording') === '' ? recordings.length - 1 : Number(this.state.get('recording'));
-    const own = recordings[index] ?? recordings[recordings.length - 1];
+      usual = this.data.together ? 0 : recordings.length - 1,
+      index = this.state.get('recording') === '' ? usual : Number(this.state.get('recording'));
+    const own = recordings[index] ?? recordings[usual];
     return this.#special && this.#special.key === this.#key(own) ? this.#special.recording : own;
   }
 

@@ -17,5 +17,6 @@ import threads from './pages/threads.js';
 
 export const PAGES = [summary, timeline, flame, table, leaks, owners, sizes, temporaries, threads, mappings, diff, source, ask, help];
 
-/** Those that there are: some need a server. */
-export const pagesOf = ({ path, recordings }) => PAGES.filter((page) => !page.served || (path && recordings.length === 1));
+/** Those that there are: some need a server, and processes of a run are not old and new. */
+export const pagesOf = ({ path, recordings, together }) =>
+  PAGES.filter((page) => (page.served ? path && recordings.length === 1 : !(together && page === diff)));

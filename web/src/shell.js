@@ -2,13 +2,14 @@
 // shell.js -- head, navigation, warnings, keyboard; and which page is shown.
 import { Chosen, memoryChooser } from './chosen.js';
 import { announce, fill, h, hideTip } from './dom.js';
-import { bytes, count, date, time } from './format.js';
+import { base, bytes, count, date, time } from './format.js';
 import { Feed } from './feed.js';
 import { pagesOf } from './pages.js';
 import { keepPlace } from './place.js';
 import { showShortcuts } from './shortcuts.js';
 import { Theme } from './theme.js';
 import { hasMapped, view } from './view.js';
+import { OTHER_PROCESS } from './state.js';
 
 export class Shell {
   #page = null;
@@ -81,6 +82,11 @@ export class Shell {
 
   #changed(keys) {
     if (keys.includes('page')) hideTip();
+    if (keys.includes('recording')) {
+      this.#close();
+      this.#refresh();
+      return;
+    }
     this.feed.wanted();
     const turned = keys.includes('page'),
       inside = this.main.contains(document.activeElement);
@@ -187,17 +193,18 @@ export class Shell {
   #recordingChooser() {
     const { recordings } = this.data;
     if (recordings.length < 2) return null;
-    const current = this.feed.recording().index;
+    const current = this.feed.recording().index,
+      { together } = this.data,
+      label = ({ meta, totals }, i) =>
+        together ? `${base(meta.program ?? '')} (${meta.pid}), peak ${bytes(totals.peak_bytes)}` : `${i ? 'new' : 'old'}: ${meta.file ?? meta.program}`;
     return h(
       'label',
       { class: 'field' },
-      'Recording ',
+      together ? 'Process ' : 'Recording ',
       h(
         'select',
-        { onchange: (event) => this.state.set({ recording: event.target.value }) },
-        recordings.map((r, i) =>
-          h('option', { value: String(i), selected: i === current }, `${i ? 'new' : 'old'}: ${r.meta.file ?? r.meta.program}`),
-        ),
+        { onchange: (event) => this.state.set({ ...(together ? OTHER_PROCESS : {}), recording: event.target.value }) },
+        recordings.map((r, i) => h('option', { value: String(i), selected: i === current }, label(r, i))),
       ),
     );
   }

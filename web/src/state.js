@@ -4,6 +4,9 @@
 /** Values that are not written.  Pages may use keys of their own; their default is ''. */
 const DEFAULTS = { page: 'summary', cost: 'peak', recording: '' };
 /** A change of one of these is a step back in the browser; others are not worth one. */
+/** What is chosen of one process means nothing in another. */
+export const OTHER_PROCESS = { at: '', range: '', thread: '', zoom: '', size: '', life: '' };
+
 const STEPS = ['page', 'zoom', 'at', 'range', 'cost', 'thread', 'recording', 'mapped'];
 const WRITE_AFTER_MS = 150;
 

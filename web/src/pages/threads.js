@@ -4,7 +4,8 @@ import { meter } from '../charts.js';
 import { siteLink } from '../controls.js';
 import { h } from '../dom.js';
 import { handOvers, threadRows } from '../findings.js';
-import { bytes, count, moment, number, share } from '../format.js';
+import { base, bytes, count, moment, number, share } from '../format.js';
+import { OTHER_PROCESS } from '../state.js';
 import { command, drawnPage, emptyState, keptTable, lead, section } from '../parts.js';
 
 const TOP = 10;
@@ -116,8 +117,25 @@ function places(context, rows) {
   );
 }
 
-function processTable({ recording, state }) {
-  const { processes: p } = recording,
+/** The recording of process I, where it is in this page; -1. */
+function recordingOf({ recordings, recording }, i) {
+  const { processes: p } = recording;
+  return recordings.length > 1 && !p.this[i]
+    ? recordings.findIndex((r) => r.meta.pid === p.pid[i] && base(r.meta.file ?? '') === recording.text(p.file[i]))
+    : -1;
+}
+
+function processCell(context, i) {
+  const { recording, state } = context,
+    name = h('code', null, recording.text(recording.processes.program[i])),
+    other = recordingOf(context, i);
+  if (other < 0) return name;
+  return h('a', { href: state.link({ ...OTHER_PROCESS, recording: other, page: 'summary' }) }, name);
+}
+
+function processTable(context) {
+  const { recording, state } = context,
+    { processes: p } = recording,
     most = Math.max(...p.peak_bytes, 1);
   return keptTable(state, 'processes', {
     caption: 'Processes that were recorded together',
@@ -128,7 +146,7 @@ function processTable({ recording, state }) {
         id: 'program',
         label: 'Program',
         value: (i) => recording.text(p.program[i]),
-        cell: (i) => [h('code', null, recording.text(p.program[i])), p.this[i] ? h('strong', null, ' (this page)') : ''],
+        cell: (i) => [processCell(context, i), p.this[i] ? h('strong', null, ' (shown here)') : ''],
       },
       { id: 'pid', label: 'Pid', numeric: true, value: (i) => p.pid[i], cell: (i) => String(p.pid[i]) },
       { id: 'ppid', label: 'Parent', numeric: true, value: (i) => p.ppid[i], cell: (i) => (p.ppid[i] ? String(p.ppid[i]) : '–') },
@@ -155,7 +173,7 @@ function processes(context, keep) {
       ),
     );
   }
-  const other = Array.from({ length: p.count }, (_, i) => i).find((i) => !p.this[i] && recording.text(p.file[i]));
+  const other = Array.from({ length: p.count }, (_, i) => i).find((i) => !p.this[i] && recording.text(p.file[i]) && recordingOf(context, i) < 0);
   return section(
     'Processes',
     keep(processTable(context)).element,
