@@ -183,8 +183,9 @@ static bool stop_job(struct freeze *f, struct err *e)
         struct str maps = { 0 };
         pid_t witness;
 
-        if (!hold_all(&s->hold, f->pid, e))
+        if (!hold_any(&s->hold, f->pid, e))
                 return false;
+        f->narrow = s->hold.narrow;
         s->held = true;
         f->stopped_ns = s->hold.since_ns;
         witness = hold_witness(&s->hold);
@@ -429,7 +430,9 @@ void freeze_interrupted(const struct freeze *f, struct freeze_thread *t, uint64_
         struct arch_context c;
 
         memset(&c, 0, sizeof c);
-        if (freeze_read(f, context, &c, sizeof c) >= ARCH_CONTEXT_BYTES)
+        if (f->narrow)
+                arch_describe_narrow(t, &c, freeze_read(f, context, &c, sizeof c));
+        else if (freeze_read(f, context, &c, sizeof c) >= ARCH_CONTEXT_BYTES)
                 arch_describe_interrupted(t, &c, state,
                                           freeze_read(f, arch_context_vectors(&c), state,
                                                       sizeof state));
@@ -447,9 +450,15 @@ static uint64_t next_used_in(const struct freeze *f, const struct mapping *m, ui
 
 size_t freeze_words(const struct freeze *f, uint64_t address, uint64_t *to, size_t count)
 {
-        size_t got = freeze_read(f, address, to, count * sizeof *to) / sizeof *to;
+        size_t width = f->narrow ? 4 : 8, got = freeze_read(f, address, to, count * width) / width;
 
-        for (size_t i = 0; f->turned && i < got; i++)
+        for (size_t i = got; f->narrow && i-- > 0;) { /* last first: they need more room now */
+                uint32_t half;
+
+                memcpy(&half, (const uint8_t *)to + width * i, width);
+                to[i] = f->turned ? __builtin_bswap32(half) : half;
+        }
+        for (size_t i = 0; f->turned && !f->narrow && i < got; i++)
                 to[i] = __builtin_bswap64(to[i]);
         return got;
 }

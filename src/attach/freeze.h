@@ -28,8 +28,9 @@ struct freeze {
         char root[4096]; /* in front of the paths of its files */
         pid_t copy;      /* a process with the same memory, which never runs; 0: there is
                           * none, the original is read */
-        bool turned; /* the caller's to set: it is run by an emulator, and its numbers have the
-                      * other byte order */
+        bool narrow; /* its words have 4 bytes.  Known at the stop; of a program that an emulator
+                      * runs it is the caller's to set, as is the next: ... */
+        bool turned; /* ... they have the other byte order */
         int64_t wait_offset; /* the caller's to set: see freeze_release(); 0 none */
         uint64_t stopped_ns, pause_ns; /* CLOCK_MONOTONIC when the first thread was asked to stop;
                                         * how long until all went on */
@@ -75,7 +76,7 @@ void freeze_interrupted(const struct freeze *f, struct freeze_thread *t, uint64_
  * the start could be read. */
 size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t bytes);
 
-/* The same for COUNT numbers of 8 bytes, in our byte order; how many. */
+/* The same for COUNT of its words, as numbers of ours; how many. */
 size_t freeze_words(const struct freeze *f, uint64_t address, uint64_t *to, size_t count);
 
 /* The first address at or after ADDRESS, below END, whose page has ever been used (is present or

@@ -305,10 +305,21 @@ static bool threads_confirm(struct hold *h)
         return same;
 }
 
+/* Whether all threads that stand still run code of the other word size. */
+static bool is_narrow(const struct hold *h)
+{
+        uint32_t narrow = 0, wide = 0;
+
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].state == HOLD_STOPPED)
+                        ++*(arch_is_narrow(&h->threads[i].registers) ? &narrow : &wide);
+        return narrow && !wide;
+}
+
 static bool is_whole(const struct hold *h, struct err *e)
 {
         for (uint32_t i = 0; i < h->count; i++)
-                if (h->threads[i].foreign)
+                if (h->threads[i].foreign && !h->narrow)
                         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                        "cannot read the registers of thread %d in process %d: it "
                                        "runs 32-bit code, which is not supported",
@@ -316,7 +327,7 @@ static bool is_whole(const struct hold *h, struct err *e)
         return hold_witness(h) || refusal_explain(h->pid, h->pid, ESRCH, e);
 }
 
-bool hold_all(struct hold *h, pid_t pid, struct err *e)
+static bool hold_threads(struct hold *h, pid_t pid, bool any, struct err *e)
 {
         bool good;
         uint32_t known;
@@ -329,10 +340,21 @@ bool hold_all(struct hold *h, pid_t pid, struct err *e)
                         threads_wait(h);
         } while (good &&
                  ((h->count != known && is_in_time(h)) || (!threads_confirm(h) && is_in_time(h))));
+        h->narrow = any && is_narrow(h);
         if (good && is_whole(h, e))
                 return true;
         hold_release(h);
         return false;
+}
+
+bool hold_all(struct hold *h, pid_t pid, struct err *e)
+{
+        return hold_threads(h, pid, false, e);
+}
+
+bool hold_any(struct hold *h, pid_t pid, struct err *e)
+{
+        return hold_threads(h, pid, true, e);
 }
 
 bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e)
@@ -438,7 +460,8 @@ void hold_mend(pid_t pid, pid_t tid)
 
 static void thread_release(const struct hold *h, struct hold_thread *t)
 {
-        if (!t->foreign && is_cut_short(h->pid, t->tid, &t->registers) && !tell_waiting(h, t)) {
+        if ((!t->foreign || arch_is_narrow(&t->registers)) &&
+            is_cut_short(h->pid, t->tid, &t->registers) && !tell_waiting(h, t)) {
                 arch_again(&t->registers);
                 arch_write(t->tid, &t->registers);
         }

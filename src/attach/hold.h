@@ -51,6 +51,7 @@ struct hold {
         uint32_t count;
         int64_t wait_offset; /* freeze.h; 0 none */
         uint64_t since_ns; /* CLOCK_MONOTONIC: the first thread was asked */
+        bool narrow; /* its words have 4 bytes, and ours 8 */
         bool vforks; /* a thread does not stop because it waits for its child to start a program */
 };
 
@@ -59,7 +60,11 @@ struct hold {
 #define HOLD_PATIENCE_NS 300000000ull
 bool hold_all(struct hold *h, pid_t pid, struct err *e);
 
-/* The same of the thread TID only. */
+/* The same, and the process may be of the other word size that the kernel runs: for who only looks
+ * at it. */
+bool hold_any(struct hold *h, pid_t pid, struct err *e);
+
+/* The same as hold_all of the thread TID only. */
 bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e);
 
 /* To be called by another thread of ours when hold_all takes long: it and the process

@@ -8,8 +8,9 @@
 #include "base/heap.h"
 #include "leak/gather.h"
 
-#define FRONTS_AT_8 1u /* known to hold its content from offset 8 on ... */
-#define FRONTS_AT_24 2u
+#define FRONTS_AT_WORD 1u /* known to hold its content behind a word ... */
+#define FRONTS_AT_THIRD 2u /* ... three words ... */
+#define FRONTS_AT_PAIR 4u  /* ... or two, of 4 bytes each */
 #define SMALL 16u
 
 struct fronts *fronts_new(const struct search_input *in)
@@ -31,22 +32,36 @@ void fronts_free(struct fronts *f)
 
 bool fronts_is_known(const struct fronts *f, uint32_t block, uint32_t offset)
 {
-        return f->known[block] & (offset == 8 ? FRONTS_AT_8 : offset == 24 ? FRONTS_AT_24 : 0);
+        uint32_t width = search_width(f->in->memory.narrow);
+
+        return f->known[block] & (offset == width       ? FRONTS_AT_WORD
+                                  : offset == 3 * width ? FRONTS_AT_THIRD
+                                  : offset == 2 * width ? FRONTS_AT_PAIR
+                                                        : 0);
 }
 
 /* ---- the rules ---- */
 
 /* std::string as it was before C++11: length, capacity, count of owners, text. */
-static bool is_string(const uint64_t *words, uint64_t size)
+static bool is_string(const uint64_t *words, uint64_t size, uint32_t width)
 {
-        return words[0] <= words[1] && words[1] == size - 25;
+        return words[0] <= words[1] && words[1] == size - 3 * width - 1;
 }
 
-/* Allocators that keep the size before what they give away, as SQLite's does; new[] of objects with
- * destructors: their number is before them. */
-static bool is_counted(uint64_t first, uint64_t size)
+/* Allocators that keep the size before what they give away; new[] of objects with destructors:
+ * their number is before them. */
+static bool is_counted(uint64_t first, uint64_t size, uint32_t width)
 {
-        return first && (first == size - 8 || (size - 8) % first == 0);
+        return first && (first == size - width || (size - width) % first == 0);
+}
+
+/* The same with words of 4 bytes: a size of 8, as SQLite's allocator keeps; the number of elements
+ * alone, in front of those that lie at multiples of 8; or behind the size of one (arm). */
+static bool is_pair(const uint64_t *words, uint64_t size, bool turned)
+{
+        uint64_t low = words[turned], high = words[!turned], rest = size - 8;
+
+        return size > 8 && ((!high && low == rest) || (words[1] && rest % words[1] == 0));
 }
 
 /* The length of what follows, as a byte or in the upper five bits of one; a NUL at
@@ -58,34 +73,57 @@ static bool is_length(uint64_t byte, uint64_t size)
 
 /* May what is in front of OFFSET be a header?  In counts, sizes, flags and
  * addresses the highest byte is small: the last one, or (TURNED) the first. */
-static bool is_header(const uint8_t *bytes, uint32_t offset, uint64_t size, bool turned)
+static bool is_header(const uint8_t *bytes, uint32_t offset, uint64_t size, bool narrow,
+                      bool turned)
 {
-        uint32_t width = offset % 8 == 0 ? 8 : offset % 4 == 0 ? 4 : offset % 2 == 0 ? 2 : 1;
+        uint32_t width = offset % 8 == 0 && !narrow ? 8
+                         : offset % 4 == 0          ? 4
+                         : offset % 2 == 0          ? 2
+                                                    : 1;
 
         return offset == 1 ? is_length(bytes[0], size)
                            : bytes[offset - (turned ? width : 1)] < SMALL;
 }
 
+static bool asks(const struct fronts *f, uint64_t block, uint32_t offset)
+{
+        return f->at[block].offsets[0] >> (offset - 1) & 1;
+}
+
+/* What the words at the start of a block say; they are looked at where words are. */
+static uint8_t judge_words(const struct fronts *f, uint64_t block, const uint8_t *bytes)
+{
+        const struct search_memory *m = &f->in->memory;
+        const struct search_block *b = &f->in->blocks[block];
+        uint32_t width = search_width(m->narrow);
+        uint64_t words[2];
+        uint8_t front[16] = { 0 };
+
+        if (b->address % width)
+                return 0;
+        memcpy(front, bytes, b->size < 2 * width ? b->size : 2 * width);
+        words[0] = search_word(front, m->narrow, m->turned);
+        words[1] = search_word(front + width, m->narrow, m->turned);
+        return (asks(f, block, width) && is_counted(words[0], b->size, width) ? FRONTS_AT_WORD
+                                                                              : 0) |
+               (asks(f, block, 3 * width) && is_string(words, b->size, width) ? FRONTS_AT_THIRD
+                                                                              : 0) |
+               (m->narrow && asks(f, block, 8) && is_pair(words, b->size, m->turned)
+                        ? FRONTS_AT_PAIR
+                        : 0);
+}
+
 static void judge(struct fronts *f, uint64_t block, const uint8_t *bytes)
 {
         const struct search_block *b = &f->in->blocks[block];
-        uint64_t words[2] = { 0 };
+        const struct search_memory *m = &f->in->memory;
 
-        memcpy(words, bytes, b->size < sizeof words ? b->size : sizeof words);
-        words[0] = search_word(&f->in->memory, words[0]);
-        words[1] = search_word(&f->in->memory, words[1]);
-        if (b->address % 8 == 0) { /* words of blocks are looked at where words are */
-                if (f->at[block].offsets[0] & 1u << 7 && is_counted(words[0], b->size))
-                        f->known[block] |= FRONTS_AT_8;
-                if (f->at[block].offsets[0] & 1u << 23 && is_string(words, b->size))
-                        f->known[block] |= FRONTS_AT_24;
-        }
+        f->known[block] = judge_words(f, block, bytes);
         for (uint32_t half = 0; half < SEARCH_NEAR / 64; half++)
                 for (uint64_t left = f->at[block].offsets[half]; left; left &= left - 1) {
                         uint32_t bit = (uint32_t)__builtin_ctzll(left);
 
-                        if (!is_header(bytes, 64 * half + bit + 1, b->size,
-                                       f->in->memory.turned))
+                        if (!is_header(bytes, 64 * half + bit + 1, b->size, m->narrow, m->turned))
                                 f->at[block].offsets[half] &= ~(UINT64_C(1) << bit);
                 }
 }

@@ -8,8 +8,6 @@
 #include "base/heap.h"
 #include "base/page.h"
 
-#define WORD 8u
-
 void gather_bytes(const struct search_memory *m, uint64_t start, void *to, size_t bytes)
 {
         uint8_t *out = to;
@@ -31,6 +29,7 @@ void gather_words(const struct search_memory *m, const uint64_t *addresses, uint
 {
         uint32_t *order = arrange_start((uint32_t)count);
         uint8_t *piece = heap_grow(NULL, GATHER_PIECE, 1);
+        uint32_t width = search_width(m->narrow);
 
         arrange_by(order, (uint32_t)count, addresses);
         for (size_t i = 0, end; i < count; i = end) {
@@ -39,15 +38,14 @@ void gather_words(const struct search_memory *m, const uint64_t *addresses, uint
                 for (end = i + 1; end < count; end++) {
                         uint64_t next = addresses[order[end]];
 
-                        if (next - last > GATHER_GAP || next - start > GATHER_PIECE - WORD)
+                        if (next - last > GATHER_GAP || next - start > GATHER_PIECE - width)
                                 break;
                         last = next;
                 }
-                gather_bytes(m, start, piece, last - start + WORD);
-                for (size_t k = i; k < end; k++) {
-                        memcpy(&words[order[k]], piece + (addresses[order[k]] - start), WORD);
-                        words[order[k]] = search_word(m, words[order[k]]);
-                }
+                gather_bytes(m, start, piece, last - start + width);
+                for (size_t k = i; k < end; k++)
+                        words[order[k]] = search_word(piece + (addresses[order[k]] - start),
+                                                      m->narrow, m->turned);
         }
         free(piece);
         free(order);

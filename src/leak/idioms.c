@@ -51,26 +51,29 @@ struct idioms {
 /* A table of functions has nothing but them and zeros. */
 static bool idioms_read_table(const struct idioms *x, uint64_t table)
 {
-        uint64_t words[VTABLE_WORDS];
-        uint32_t functions = 0, count = 0;
+        const struct search_memory *m = &x->in->memory;
+        uint32_t functions = 0, count = 0, width = search_width(m->narrow);
+        uint8_t words[8 * VTABLE_WORDS];
 
-        while (count < VTABLE_WORDS && code_has(x->in, table + 8 * count + 7))
+        while (count < VTABLE_WORDS && code_has(x->in, table + width * (count + 1) - 1))
                 count++;
-        gather_bytes(&x->in->memory, table, words, count * sizeof *words);
+        gather_bytes(m, table, words, count * width);
         for (uint32_t i = 0; i < count && functions < VTABLE_ENTRIES; i++) {
-                words[i] = search_word(&x->in->memory, words[i]);
-                if (words[i] && !code_has(x->in, words[i]))
+                uint64_t word = search_word(words + width * i, m->narrow, m->turned);
+
+                if (word && !code_has(x->in, word))
                         return false;
-                functions += words[i] != 0;
+                functions += word != 0;
         }
         return functions == VTABLE_ENTRIES;
 }
 
 static bool idioms_is_table(struct idioms *x, uint64_t word)
 {
-        uint32_t slot = (uint32_t)(word / 8 % VTABLES_KNOWN);
+        uint32_t width = search_width(x->in->memory.narrow);
+        uint32_t slot = (uint32_t)(word / width % VTABLES_KNOWN);
 
-        if (word % 8 || word < LOWEST_TABLE || !code_has(x->in, word))
+        if (word % width || word < LOWEST_TABLE || !code_has(x->in, word))
                 return false;
         if (x->known[slot].address != word) {
                 x->known[slot].address = word;
@@ -93,6 +96,7 @@ static void idioms_judge_objects(struct idioms *x)
 {
         uint64_t *addresses = heap_zero(x->object_count, sizeof *addresses);
         uint64_t *words = heap_zero(x->object_count, sizeof *words);
+        uint32_t width = search_width(x->in->memory.narrow);
 
         for (uint32_t i = 0; i < x->object_count; i++)
                 addresses[i] = x->objects[i].source;
@@ -104,7 +108,7 @@ static void idioms_judge_objects(struct idioms *x)
                 const struct search_block *b = &x->in->blocks[SEARCH_TO(*x->objects[i].to)];
                 uint64_t offset = addresses[i] - b->address;
 
-                if (b->size >= 8 && offset <= b->size - 8 && offset % 8 == 0 &&
+                if (b->size >= width && offset <= b->size - width && offset % width == 0 &&
                     idioms_is_table(x, words[i]))
                         idioms_accept(x, x->objects[i].to);
         }
@@ -122,7 +126,7 @@ static uint64_t idioms_table_of(const struct idioms *x, uint32_t block)
 
         if (!word && x->nested && block + 1 < x->g->block_count && b[1].address == b->address)
                 gather_words(&x->in->memory, &b->address, &word, 1);
-        return word && b->address % 8 == 0 ? word : 0;
+        return word && b->address % search_width(x->in->memory.narrow) == 0 ? word : 0;
 }
 
 static bool idioms_are_nested(const struct search_input *in)
@@ -186,7 +190,8 @@ static void idioms_in_holds(struct idioms *x, meet *suspect_meet)
                 struct suspect s = { .to = &h->to, .offset = x->g->hold_offsets[i], .held = true };
 
                 if (root->words)
-                        s.value = root->words[(h->at - root->start) / 8];
+                        s.value = search_word((const uint8_t *)root->words + (h->at - root->start),
+                                              x->in->memory.narrow, false);
                 else
                         s.source = h->at;
                 if (idioms_matter(x->g, h->to))

@@ -57,8 +57,10 @@ static void pass_advance(struct pass *p)
  * where the piece now ends. */
 static uint64_t pass_take(struct pass *p, size_t count, uint64_t limit)
 {
-        uint64_t end = p->ahead.end, overlap = p->sift->in->unaligned ? 7 : 0;
+        uint64_t end = p->ahead.end, overlap = 0;
 
+        if (p->sift->in->unaligned)
+                overlap = search_width(p->memory->narrow) - 1;
         p->spans[count] = p->ahead;
         if (end - p->ahead.start > PASS_LARGE)
                 end = pass_stop(p, p->ahead.start & ~UINT64_C(7), end < limit ? end : limit);
@@ -100,9 +102,11 @@ static void pass_piece(struct pass *p)
         gather_bytes(p->memory, start, p->buffer, end - start);
         sift_piece(p->sift,
                    &(struct piece){ .bytes = p->buffer, .address = start, .size = end - start,
-                                    .step = p->sift->in->unaligned ? 1 : 8, .spans = p->spans,
-                                    .span_count = count, .root = p->root,
-                                    .turned = p->turned });
+                                    .step = p->sift->in->unaligned
+                                                    ? 1
+                                                    : search_width(p->memory->narrow),
+                                    .spans = p->spans, .span_count = count, .root = p->root,
+                                    .turned = p->turned, .narrow = p->memory->narrow });
         progress_tell(p->sift->in->progress, p->done & ~UINT64_C(15), p->all);
 }
 
@@ -133,8 +137,10 @@ static void pass_words(struct pass *p, const struct search_root *root, uint32_t 
 
         sift_piece(p->sift,
                    &(struct piece){ .bytes = (const uint8_t *)root->words, .address = root->start,
-                                    .size = root->end - root->start, .step = 8, .spans = &span,
-                                    .span_count = 1, .root = true });
+                                    .size = root->end - root->start,
+                                    .step = search_width(p->memory->narrow), .spans = &span,
+                                    .span_count = 1, .root = true,
+                                    .narrow = p->memory->narrow });
 }
 
 static uint64_t pass_measure(const struct sift *s)

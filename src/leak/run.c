@@ -42,7 +42,7 @@ static void search_links(const struct search_input *in, struct search_graph *g)
         struct sift sift = { .in = in, .index = &index, .g = g };
 
         index_make(&index, in);
-        g->unit = in->unaligned || !index.exact ? 1 : 8;
+        g->unit = in->unaligned || !index.exact ? 1 : search_width(in->memory.narrow);
         pass_run(&sift);
         /* A carved block holds its arena, as if it had a pointer to it. */
         for (uint32_t i = 0; sift.index->parents && i < sift.index->count; i++)

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/progress.h"
 #include "profile/model.h"
@@ -27,13 +28,27 @@ struct search_memory {
         /* The first address >= ADDRESS and < END in a page that was ever used; END when there
          * is none.  NULL: all are. */
         uint64_t (*next)(void *context, uint64_t address, uint64_t end);
-        bool turned; /* its words have the other byte order than ours */
+        bool turned; /* its words have the other byte order than ours ... */
+        bool narrow; /* ... and 4 bytes, not 8 */
 };
 
-/* A word as it was read. */
-static inline uint64_t search_word(const struct search_memory *m, uint64_t word)
+static inline uint32_t search_width(bool narrow)
 {
-        return m->turned ? __builtin_bswap64(word) : word;
+        return narrow ? 4 : 8;
+}
+
+/* The word at FROM, as it was read. */
+static inline uint64_t search_word(const void *from, bool narrow, bool turned)
+{
+        uint32_t half;
+        uint64_t word;
+
+        if (narrow) {
+                memcpy(&half, from, sizeof half);
+                return turned ? __builtin_bswap32(half) : half;
+        }
+        memcpy(&word, from, sizeof word);
+        return turned ? __builtin_bswap64(word) : word;
 }
 
 #define SEARCH_BLOCK_IGNORED 1u  /* counts as reachable, with all it points to (SEEP_IGNORE) */
@@ -59,8 +74,9 @@ struct search_block {
 #define SEARCH_ROOT_HOST 2u /* memory of the emulator that runs the program: never turned */
 
 /* A range of memory, or (WORDS not NULL) words that are in no memory: registers.  start is then 8
- * times the number of the first.  Roots may overlap blocks (a mapping with the program's own pool
- * in it): words inside blocks are the blocks', not the root's. */
+ * times the number of the first; of a program with words of 4 bytes each has two.  Roots may
+ * overlap blocks (a mapping with the program's own pool in it): words inside blocks are the
+ * blocks', not the root's. */
 struct search_root {
         uint64_t start, end;
         const uint64_t *words;
@@ -86,7 +102,7 @@ struct search_input {
         const struct search_range *code; /* modules that are mapped: where vtables and their
                                           * functions are.  Sorted, disjoint */
         uint32_t code_count;
-        bool unaligned; /* pointers at every byte, not only at multiples of 8 */
+        bool unaligned; /* pointers at every byte, not only at multiples of a word */
         bool no_idioms; /* interior pointers of known idioms are nothing special (Memcheck's
                          * --leak-check-heuristics=none) */
         struct progress *progress; /* NULL: nobody wants to know */
@@ -106,7 +122,7 @@ struct search_link {
 };
 
 struct search_hold {
-        uint64_t at; /* address, or 8 times the number of a register */
+        uint64_t at; /* address; of a register 8 times its number, and where in it */
         uint32_t root;
         uint32_t to; /* as in a link */
 };
@@ -126,7 +142,7 @@ struct search_graph {
         uint8_t *idiom;    /* by block: 1 when it is reachable only thanks to an idiom */
         uint32_t *head;    /* by block: 1 + the definitely lost block that an
                             * indirect one hangs on; else 0 */
-        uint32_t unit;     /* 8; or 1 when unaligned, or when a block is */
+        uint32_t unit;     /* bytes of a word; or 1 when unaligned, or when a block is */
         uint64_t root_bytes, heap_bytes; /* looked at */
 };
 

@@ -23,26 +23,30 @@ struct sift_word {
         const struct span *span;
 };
 
-static inline uint64_t sift_load(const uint8_t *bytes, bool turned)
-{
-        uint64_t word;
-
-        memcpy(&word, bytes, sizeof word);
-        return turned ? __builtin_bswap64(word) : word;
-}
-
 /* Offsets from BYTES of likely words, of COUNT at distances of STEP.  Without a branch: every
  * tenth word may be a pointer. */
-static inline size_t sift_likely(const struct index *x, const uint8_t *bytes, size_t count,
-                                 size_t step, bool turned, uint32_t *offsets)
+static inline __attribute__((always_inline)) size_t sift_words(const struct index *x,
+                                                               const uint8_t *bytes, size_t count,
+                                                               size_t step, bool narrow,
+                                                               bool turned, uint32_t *offsets)
 {
         size_t found = 0;
 
         for (size_t i = 0; i < count; i++) {
                 offsets[found] = (uint32_t)(i * step);
-                found += index_likely(x, sift_load(bytes + i * step, turned));
+                found += index_likely(x, search_word(bytes + i * step, narrow, turned));
         }
         return found;
+}
+
+static size_t sift_likely(const struct index *x, const struct piece *p, const uint8_t *bytes,
+                          size_t count, uint32_t *offsets)
+{
+        if (p->narrow)
+                return p->turned ? sift_words(x, bytes, count, p->step, true, true, offsets)
+                                 : sift_words(x, bytes, count, p->step, true, false, offsets);
+        return p->turned ? sift_words(x, bytes, count, p->step, false, true, offsets)
+                         : sift_words(x, bytes, count, p->step, false, false, offsets);
 }
 
 /* Room for what a round may find. */
@@ -149,12 +153,14 @@ static void sift_look_up(struct sift *s, bool root, const struct sift_word *word
 /* Words of blocks that can tell the class of an object. */
 static void sift_vtables(struct sift *s, const struct piece *p)
 {
+        uint32_t width = search_width(p->narrow);
+
         for (size_t i = 0; i < p->span_count; i++) {
                 const struct span *span = &p->spans[i];
 
-                if (span->start == span->base && span->end - span->start >= 8) {
-                        uint64_t word = sift_load(p->bytes + (span->start - p->address),
-                                                  p->turned);
+                if (span->start == span->base && span->end - span->start >= width) {
+                        uint64_t word = search_word(p->bytes + (span->start - p->address),
+                                                    p->narrow, p->turned);
 
                         if (code_has(s->in, word))
                                 s->g->vtables[span->owner] = word;
@@ -164,7 +170,8 @@ static void sift_vtables(struct sift *s, const struct piece *p)
 
 void sift_piece(struct sift *s, const struct piece *p)
 {
-        size_t step = p->step, all = p->size < 8 ? 0 : (p->size - 8) / step + 1;
+        size_t step = p->step, width = search_width(p->narrow);
+        size_t all = p->size < width ? 0 : (p->size - width) / step + 1;
         const struct span *span = p->spans, *end = p->spans + p->span_count;
         struct sift_word words[SIFT_WORDS];
         uint32_t offsets[SIFT_WORDS];
@@ -172,19 +179,17 @@ void sift_piece(struct sift *s, const struct piece *p)
         for (size_t done = 0; done < all; done += SIFT_WORDS) {
                 const uint8_t *bytes = p->bytes + done * step;
                 size_t count = all - done < SIFT_WORDS ? all - done : SIFT_WORDS, owned = 0;
-                size_t likely = p->turned
-                                        ? sift_likely(s->index, bytes, count, step, true, offsets)
-                                        : sift_likely(s->index, bytes, count, step, false, offsets);
+                size_t likely = sift_likely(s->index, p, bytes, count, offsets);
 
                 for (size_t i = 0; i < likely; i++) {
                         uint64_t at = p->address + done * step + offsets[i];
 
-                        while (span < end && span->end < at + 8)
+                        while (span < end && span->end < at + width)
                                 span++;
                         if (span == end)
                                 break;
                         words[owned] = (struct sift_word){
-                                .word = sift_load(bytes + offsets[i], p->turned),
+                                .word = search_word(bytes + offsets[i], p->narrow, p->turned),
                                 .at = at, .span = span };
                         owned += span->start <= at;
                 }

@@ -27,11 +27,11 @@ struct piece {
         const uint8_t *bytes;
         uint64_t address;
         size_t size;
-        size_t step; /* from one word to the next: 8, or 1 */
+        size_t step; /* from one word to the next: its bytes, or 1 */
         const struct span *spans; /* sorted, disjoint */
         size_t span_count;
         bool root; /* spans are of roots, not of blocks */
-        bool turned; /* words have the other byte order */
+        bool turned, narrow; /* words have the other byte order, and 4 bytes */
 };
 
 void sift_piece(struct sift *s, const struct piece *p);

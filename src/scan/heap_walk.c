@@ -28,7 +28,8 @@ static uint64_t next_used(void *context, uint64_t address, uint64_t end)
 
 struct search_memory heap_walk_memory(const struct freeze *f)
 {
-        return (struct search_memory){ (void *)(uintptr_t)f, read_memory, next_used, f->turned };
+        return (struct search_memory){ (void *)(uintptr_t)f, read_memory, next_used, f->turned,
+                                       f->narrow };
 }
 
 /* ---- whose malloc ---- */

@@ -10,22 +10,17 @@
 #include "base/page.h"
 #include "collect/collect.h"
 #include "profile/machine.h"
+#include "scan/arena.h"
 #include "scan/segments.h"
 #include "scan/tls.h"
 
 #define ROOTS_RED_ZONE 128u                 /* below the stack pointer, and in use */
-#define ROOTS_ARENA (64ull << 20)           /* glibc aligns the heaps of its arenas to this */
 #define ROOTS_LARGE (128u << 10)            /* glibc maps blocks from this size on by themselves */
-#define ROOTS_DESCRIPTOR 2304u              /* struct pthread of glibc */
+#define ROOTS_DESCRIPTOR 2304u              /* struct pthread of glibc, ... */
+#define ROOTS_DESCRIPTOR_NARROW 1152u       /* ... with words of 4 bytes */
 #define ROOTS_DESCRIPTOR_ROOM (64u << 10)   /* at the end of a stack: it and thread-local storage */
 #define ROOTS_LOADER (16u << 10)            /* the loader's first maps are not larger */
-#define ROOTS_DATA_MAX (1u << 20)           /* libc's data is not larger */
-#define ROOTS_BINS_LEAST 32u                /* so many empty bins tell an arena */
-#define ROOTS_BINS_BYTES (254u * 8)
-#define ROOTS_BEFORE_BINS 112u              /* lock, fast bins, top, last remainder */
-#define ROOTS_BEHIND_BINS 64u
 #define ROOTS_EMULATOR_THREADS 2u           /* the program's only one, and one of qemu's own */
-#define ROOTS_WORDS (FREEZE_REGISTERS + FREEZE_VECTORS)
 _Static_assert(FREEZE_VECTORS == MACHINE_VECTOR_WORDS, "machine_register() knows them");
 
 struct work {
@@ -36,6 +31,16 @@ struct work {
         struct tls tls;
         uint32_t used_room;
 };
+
+static uint64_t width_of(const struct work *w)
+{
+        return search_width(w->in->freeze->narrow);
+}
+
+static uint64_t descriptor_bytes(const struct work *w)
+{
+        return w->in->freeze->narrow ? ROOTS_DESCRIPTOR_NARROW : ROOTS_DESCRIPTOR;
+}
 
 static uint64_t page_of(uint64_t address)
 {
@@ -106,14 +111,14 @@ static bool has_thread(const struct work *w, const struct mapping *l)
  * small one all is the allocator's, up to where an arena begins. */
 static void erase_around(struct work *w, const struct mapping *l, const struct scan_entry *e)
 {
-        uint64_t start = page_of(e->address - 16),
+        uint64_t start = page_of(e->address - 2 * width_of(w)),
                  end = page_of(e->address + e->size + page_bytes() - 1);
 
         if (e->size < ROOTS_LARGE) {
-                uint64_t arena = e->address & ~(ROOTS_ARENA - 1);
+                uint64_t bytes = arena_bytes(w->in->freeze), arena = e->address & ~(bytes - 1);
 
                 start = arena > l->start ? arena : l->start;
-                end = arena + ROOTS_ARENA < l->end ? arena + ROOTS_ARENA : l->end;
+                end = arena + bytes < l->end ? arena + bytes : l->end;
         }
         segments_erase(&w->segments, start, end);
 }
@@ -122,7 +127,7 @@ static void erase_around(struct work *w, const struct mapping *l, const struct s
 static bool erase_allocator(struct work *w, const struct mapping *l)
 {
         const struct scan_entries *e = w->in->entries;
-        uint64_t i = scan_entries_find(e, l->start), until = 0;
+        uint64_t i = scan_entries_find(e, l->start), until = 0, bytes = arena_bytes(w->in->freeze);
         bool found = false;
 
         for (; i < e->count && e->at[i].address < l->end; i++) {
@@ -132,7 +137,7 @@ static bool erase_allocator(struct work *w, const struct mapping *l)
                 if (e->at[i].address >= until)
                         erase_around(w, l, &e->at[i]);
                 if (e->at[i].size < ROOTS_LARGE)
-                        until = (e->at[i].address & ~(ROOTS_ARENA - 1)) + ROOTS_ARENA;
+                        until = (e->at[i].address & ~(bytes - 1)) + bytes;
         }
         return found;
 }
@@ -167,11 +172,11 @@ static void put_descriptor(struct work *w, const struct mapping *l)
 {
         uint64_t low = l->end - l->start > ROOTS_DESCRIPTOR_ROOM ? l->end - ROOTS_DESCRIPTOR_ROOM
                                                                  : l->start;
-        uint64_t *words = heap_zero(ROOTS_DESCRIPTOR_ROOM / 8, sizeof *words);
-        size_t count = freeze_words(w->in->freeze, low, words, (l->end - low) / 8);
+        uint64_t *words = heap_zero(ROOTS_DESCRIPTOR_ROOM / width_of(w), sizeof *words);
+        size_t count = freeze_words(w->in->freeze, low, words, (l->end - low) / width_of(w));
 
         for (size_t i = 0; i + 2 < count; i++) {
-                uint64_t at = low + 8 * i;
+                uint64_t at = low + width_of(w) * i;
 
                 if (words[i] == at && words[i + 2] == at && at % 16 == 0)
                         segments_put(&w->segments,
@@ -179,9 +184,9 @@ static void put_descriptor(struct work *w, const struct mapping *l)
                                              .start = at,
                                              .kind = PROFILE_ROOT_THREAD,
                                              .module = PROFILE_NO_MODULE,
-                                             .end = l->end - at < ROOTS_DESCRIPTOR
+                                             .end = l->end - at < descriptor_bytes(w)
                                                             ? l->end
-                                                            : at + ROOTS_DESCRIPTOR });
+                                                            : at + descriptor_bytes(w) });
         }
         free(words);
 }
@@ -228,7 +233,7 @@ static void put_unknown(struct work *w, uint32_t line)
         if (!w->in->emulated && is_old_stack(w, line)) {
                 segments_erase(&w->segments, l->start, l->end);
                 put_descriptor(w, l);
-        } else if (l->start % ROOTS_ARENA == 0 && ever_had_blocks(w, l)) {
+        } else if (l->start % arena_bytes(w->in->freeze) == 0 && ever_had_blocks(w, l)) {
                 segments_erase(&w->segments, l->start, l->end);
         } else if (w->out->allocator != PROFILE_NO_MODULE && l->end - l->start > ROOTS_LOADER) {
                 keep_loaders(w, l);
@@ -278,36 +283,15 @@ static void put_regions(struct work *w)
         }
 }
 
-/* glibc's malloc keeps the list heads of its bins in its data.  Those of empty bins point to
- * themselves: each pair of words is the address of the pair before it. */
-static uint64_t last_bin(const struct work *w, const struct search_range *data)
-{
-        uint64_t *words = heap_zero((data->end - data->start) / 8 + 2, 8), found = 0, bins = 0;
-        size_t count = freeze_words(w->in->freeze, data->start, words,
-                                    (data->end - data->start) / 8);
-
-        for (size_t i = 0; i + 1 < count; i++)
-                if (words[i] == data->start + 8 * i - 16 && words[i + 1] == words[i]) {
-                        found = data->start + 8 * i;
-                        bins++;
-                }
-        free(words);
-        return bins >= ROOTS_BINS_LEAST ? found : 0;
-}
-
 /* Pointers to chunks are pointers into the ends of blocks, which use the first word of the next
  * chunk. */
 static void erase_main_arena(struct work *w, const struct tls_module *m)
 {
         for (uint32_t i = 0; i < m->data_count; i++) {
-                uint64_t last = m->data[i].end - m->data[i].start < ROOTS_DATA_MAX
-                                        ? last_bin(w, &m->data[i])
-                                        : 0;
+                struct search_range found;
 
-                if (last)
-                        segments_erase(&w->segments,
-                                       last + 16 - ROOTS_BINS_BYTES - ROOTS_BEFORE_BINS,
-                                       last + 16 + ROOTS_BEHIND_BINS);
+                if (arena_in_data(w->in->freeze, &m->data[i], &found))
+                        segments_erase(&w->segments, found.start, found.end);
         }
 }
 
@@ -383,9 +367,10 @@ static const struct profile_region *region_at(const struct profile *p, uint64_t 
 
 /* Where the stack of T in mapping L ends, when nobody told: the C library puts the descriptor of a
  * thread at its end, and the kernel joins it with what is mapped behind it. */
-static uint64_t stack_end(const struct freeze_thread *t, const struct mapping *l)
+static uint64_t stack_end(const struct work *w, const struct freeze_thread *t,
+                          const struct mapping *l)
 {
-        uint64_t end = page_of(t->tp + ROOTS_DESCRIPTOR + page_bytes() - 1);
+        uint64_t end = page_of(t->tp + descriptor_bytes(w) + page_bytes() - 1);
 
         return l->anonymous && t->tp > t->sp && t->tp < l->end && end < l->end ? end : l->end;
 }
@@ -403,7 +388,7 @@ static void put_stack(struct work *w, const struct freeze_thread *t)
             segments_kind(&w->segments, sp) == PROFILE_ROOT_DATA)
                 return;
         low = r ? r->start : l->start;
-        high = r ? r->end : stack_end(t, l);
+        high = r ? r->end : stack_end(w, t, l);
         segments_erase(&w->segments, low, high);
         segments_put(&w->segments,
                      (struct profile_root){ .start = sp - low > ROOTS_RED_ZONE ? sp - ROOTS_RED_ZONE
@@ -473,8 +458,8 @@ static void put_thread_local(struct work *w, const struct freeze_thread *t)
         if (!l)
                 return;
         put_mapped(w, (struct profile_root){ .start = t->tp,
-                                             .end = t->tp + ROOTS_DESCRIPTOR < l->end
-                                                            ? t->tp + ROOTS_DESCRIPTOR
+                                             .end = t->tp + descriptor_bytes(w) < l->end
+                                                            ? t->tp + descriptor_bytes(w)
                                                             : l->end,
                                              .kind = PROFILE_ROOT_THREAD,
                                              .tid = t->tid,
@@ -560,18 +545,19 @@ static void add_registers(struct work *w)
 {
         const struct freeze *f = w->in->freeze;
         struct roots *r = w->out;
+        uint64_t words = freeze_kind(f->narrow)->registers + FREEZE_VECTORS;
 
         for (uint32_t i = 0; i < f->thread_count && !w->in->emulated; i++) {
                 const struct freeze_thread *t = &f->threads[i];
 
                 if (!t->stopped)
                         continue;
-                r->at[r->count++] = (struct profile_root){ .end = 8 * ROOTS_WORDS,
+                r->at[r->count++] = (struct profile_root){ .end = 8 * words,
                                                            .kind = PROFILE_ROOT_REGISTER,
                                                            .tid = t->tid,
                                                            .module = PROFILE_NO_MODULE };
-                r->at[r->count++] = (struct profile_root){ .start = 8 * ROOTS_WORDS,
-                                                           .end = 8 * (ROOTS_WORDS + 1),
+                r->at[r->count++] = (struct profile_root){ .start = 8 * words,
+                                                           .end = 8 * (words + 1),
                                                            .kind = PROFILE_ROOT_REGISTER,
                                                            .tid = t->tid,
                                                            .module = PROFILE_NO_MODULE };
@@ -607,8 +593,10 @@ static struct search_root to_search(const struct work *w, const struct profile_r
                 return s;
         s.words = words;
         if (p->start == 0) {
-                memcpy(words, t->registers, sizeof t->registers);
-                memcpy(words + FREEZE_REGISTERS, t->vectors, sizeof t->vectors);
+                uint32_t count = freeze_kind(w->in->freeze->narrow)->registers;
+
+                memcpy(words, t->registers, count * sizeof *words);
+                memcpy(words + count, t->vectors, sizeof t->vectors);
         } else {
                 words[0] = t->sp;
                 s.flags = SEARCH_ROOT_WHOLE;
@@ -632,7 +620,8 @@ static void hand_over(struct work *w)
         add_registers(w);
         qsort(r->at, r->count, sizeof *r->at, by_kind);
         r->search = heap_zero(r->count, sizeof *r->search);
-        words = r->words = heap_zero((uint64_t)w->in->freeze->thread_count * (ROOTS_WORDS + 1),
+        words = r->words = heap_zero((uint64_t)w->in->freeze->thread_count *
+                                             (FREEZE_REGISTERS + FREEZE_VECTORS + 1),
                                      sizeof *words);
         for (uint32_t i = 0; i < r->count; i++) {
                 r->search[i] = to_search(w, &r->at[i], words);

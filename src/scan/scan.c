@@ -74,6 +74,7 @@ static void take_moment(struct scan *s)
         view_refresh(s->o->view, &e);
         s->freeze.wait_offset = view_is_emulated(s->o->view) ? 0 : h->wait_offset;
         s->freeze.turned = s->o->view->turned;
+        s->freeze.narrow = h->word_bytes == 4;
         if (h->scan_asked != h->scan_done) {
                 s->waiting_sp = h->scan_sp;
                 s->waiting_context = h->scan_context;
@@ -343,7 +344,8 @@ static void find_origin(struct scan *s, struct search_input *in)
 static void search(struct scan *s)
 {
         struct search_input in = {
-                .memory = { &s->freeze, read_memory, next_used, s->freeze.turned },
+                .memory = { &s->freeze, read_memory, next_used, s->freeze.turned,
+                            s->freeze.narrow },
                 .blocks = s->list.at,
                 .block_count = s->list.count,
                 .roots = s->roots.search,

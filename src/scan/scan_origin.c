@@ -122,15 +122,16 @@ void scan_origin_free(struct scan_origin *o)
 
 /* ---- arrays of no elements ---- */
 
-/* The count is as large as the alignment of the elements, 8 bytes or more, and in the last 8 of
- * them. */
+/* The count is as large as the alignment of the elements, a word or more, and in the last word of
+ * it. */
 static bool may_be_cookie(const struct scan_origin *o, const struct scan_origin_input *in,
                           const struct profile *p, uint64_t i)
 {
         const struct search_block *b = &in->blocks[i];
         uint64_t size = b->size;
 
-        return size >= 8 && size <= COOKIE_MOST && !(size & (size - 1)) && b->address % size == 0 &&
+        return size >= search_width(in->memory.narrow) && size <= COOKIE_MOST &&
+               !(size & (size - 1)) && b->address % size == 0 &&
                o->places[i] && p->sites[o->places[i]].kind == LEDGER_KIND_NEW_ARRAY &&
                (i + 1 == in->count || in->blocks[i + 1].address > b->address + size);
 }
@@ -140,7 +141,8 @@ static void mark_zeros(const struct scan_origin_input *in, const uint64_t *numbe
         uint64_t addresses[BATCH] = { 0 }, words[BATCH];
 
         for (size_t i = 0; i < count; i++)
-                addresses[i] = in->blocks[numbers[i]].address + in->blocks[numbers[i]].size - 8;
+                addresses[i] = in->blocks[numbers[i]].address + in->blocks[numbers[i]].size -
+                               search_width(in->memory.narrow);
         gather_words(&in->memory, addresses, words, count);
         for (size_t i = 0; i < count; i++)
                 if (!words[i])

@@ -85,25 +85,31 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void
         const struct unwind *u = argument;
 
         (void)dwfl;
-        return freeze_read(u->freeze, address, result, sizeof *result) == sizeof *result;
+        return freeze_words(u->freeze, address, result, 1) == 1;
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *argument)
 {
         const struct unwind *u = argument;
+        const struct freeze_kind *kind = freeze_kind(u->freeze->narrow);
         Dwarf_Word values[FREEZE_REGISTERS], sp = u->thread->sp, pc = u->thread->pc;
 
         for (uint32_t i = 0; i < FREEZE_REGISTERS; i++)
                 values[i] = u->thread->registers[i]; /* in DWARF's order */
-        if (!dwfl_thread_state_registers(thread, 0, FREEZE_REGISTERS, values))
+        if (!dwfl_thread_state_registers(thread, 0, kind->registers, values))
                 return false;
-        if (ARCH_STACK_REGISTER >= FREEZE_REGISTERS &&
-            !dwfl_thread_state_registers(thread, ARCH_STACK_REGISTER, 1, &sp))
+        if (kind->stack >= kind->registers &&
+            !dwfl_thread_state_registers(thread, (int)kind->stack, 1, &sp))
                 return false;
-        if (ARCH_PC_REGISTER)
-                return dwfl_thread_state_registers(thread, ARCH_PC_REGISTER, 1, &pc);
+        if (kind->pc)
+                return dwfl_thread_state_registers(thread, (int)kind->pc, 1, &pc);
         dwfl_thread_state_register_pc(thread, pc);
         return true;
+}
+
+static bool frame_stack(const struct unwind *u, Dwfl_Frame *frame, Dwarf_Word *sp)
+{
+        return dwfl_frame_reg(frame, freeze_kind(u->freeze->narrow)->stack, sp) == 0;
 }
 
 /* ---- frames ---- */
@@ -134,7 +140,7 @@ static int take_frame(Dwfl_Frame *frame, void *argument)
         bool exact;
 
         if (u->depth >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) ||
-            dwfl_frame_reg(frame, ARCH_STACK_REGISTER, &sp) != 0)
+            !frame_stack(u, frame, &sp))
                 return DWARF_CB_ABORT;
         end_last(u, sp);
         p->frames = heap_next(p->frames, p->frame_count, sizeof *p->frames);
@@ -197,17 +203,17 @@ static bool is_between(const struct unwind *u, uint64_t pc)
 }
 
 /* What a function must leave as it was: their values are still those of the program. */
-static void keep_registers(Dwfl_Frame *frame, struct freeze_thread *t)
+static void keep_registers(const struct unwind *u, Dwfl_Frame *frame, struct freeze_thread *t)
 {
-        static const unsigned kept[] = ARCH_KEPT;
+        const struct freeze_kind *kind = freeze_kind(u->freeze->narrow);
 
         memset(t->registers, 0, sizeof t->registers);
         memset(t->vectors, 0, sizeof t->vectors);
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        for (uint32_t i = 0; i < kind->kept_count; i++) {
                 Dwarf_Word value;
 
-                if (dwfl_frame_reg(frame, kept[i], &value) == 0)
-                        t->registers[kept[i]] = value;
+                if (dwfl_frame_reg(frame, kind->kept[i], &value) == 0)
+                        t->registers[kind->kept[i]] = value;
         }
 }
 
@@ -219,12 +225,12 @@ static int find_program(Dwfl_Frame *frame, void *argument)
         bool exact;
 
         if (u->depth++ >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) ||
-            dwfl_frame_reg(frame, ARCH_STACK_REGISTER, &sp) != 0)
+            !frame_stack(u, frame, &sp))
                 return DWARF_CB_ABORT;
         u->back->sp = sp;
         if (is_between(u, pc - !exact))
                 return DWARF_CB_OK;
-        keep_registers(frame, u->back);
+        keep_registers(u, frame, u->back);
         u->found = true;
         return DWARF_CB_ABORT;
 }

@@ -2,87 +2,99 @@
 #include "scan/tls.h"
 
 #include <elf.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
 
-#define TLS_WORD sizeof(uintptr_t)
 #define TLS_HEADERS_MAX 64u
 #define TLS_DYNAMIC_MAX 256u
 #define TLS_MODULES_MAX 4096u
 
 /* ---- headers ---- */
 
-#define TURN(field)                                                                   \
-        (field = sizeof(field) == 8   ? __builtin_bswap64(field)                      \
-                 : sizeof(field) == 4 ? __builtin_bswap32((uint32_t)(field))          \
-                                      : __builtin_bswap16((uint16_t)(field)))
-
-/* To our byte order: what is read of them here. */
-static void turn_head(ElfW(Ehdr) *h)
+static uint64_t width_of(const struct tls *t)
 {
-        TURN(h->e_phoff);
-        TURN(h->e_phentsize);
-        TURN(h->e_phnum);
+        return search_width(t->freeze->narrow);
 }
 
-static void turn_header(ElfW(Phdr) *h)
+/* The number of BYTES at P, as the program has it. */
+static uint64_t number(const struct tls *t, const uint8_t *p, uint64_t bytes)
 {
-        TURN(h->p_type);
-        TURN(h->p_flags);
-        TURN(h->p_offset);
-        TURN(h->p_vaddr);
-        TURN(h->p_memsz);
-        TURN(h->p_align);
+        uint64_t value = 0;
+
+        for (uint64_t i = 0; i < bytes; i++)
+                value |= (uint64_t)p[i] << 8 * (t->freeze->turned ? bytes - 1 - i : i);
+        return value;
 }
 
-static void read_header(const ElfW(Phdr) *h, uint64_t bias, struct tls_module *out)
+/* What is asked of a program header, in either word size. */
+struct header {
+        uint32_t type, flags;
+        uint64_t offset, address, bytes, align;
+};
+
+static struct header take_header(const struct tls *t, const uint8_t *p)
 {
-        if (h->p_type == PT_TLS) {
-                out->tls_bytes = h->p_memsz;
-                out->tls_alignment = h->p_align && !(h->p_align & (h->p_align - 1)) ? h->p_align
-                                                                                    : 1;
+        uint64_t w = width_of(t);
+
+        if (w == 4)
+                return (struct header){ (uint32_t)number(t, p, 4), (uint32_t)number(t, p + 24, 4),
+                                        number(t, p + 4, 4), number(t, p + 8, 4),
+                                        number(t, p + 20, 4), number(t, p + 28, 4) };
+        return (struct header){ (uint32_t)number(t, p, 4), (uint32_t)number(t, p + 4, 4),
+                                number(t, p + 8, 8), number(t, p + 16, 8), number(t, p + 40, 8),
+                                number(t, p + 48, 8) };
+}
+
+static void read_header(const struct header *h, uint64_t bias, struct tls_module *out)
+{
+        if (h->type == PT_TLS) {
+                out->tls_bytes = h->bytes;
+                out->tls_alignment = h->align && !(h->align & (h->align - 1)) ? h->align : 1;
         }
-        if (h->p_type == PT_DYNAMIC)
-                out->dynamic = bias + h->p_vaddr;
-        if (h->p_type == PT_LOAD && (h->p_flags & PF_W) && out->data_count < TLS_DATA_MAX)
+        if (h->type == PT_DYNAMIC)
+                out->dynamic = bias + h->address;
+        if (h->type == PT_LOAD && (h->flags & PF_W) && out->data_count < TLS_DATA_MAX)
                 out->data[out->data_count++] = (struct search_range){
-                        bias + h->p_vaddr, bias + h->p_vaddr + h->p_memsz };
+                        bias + h->address, bias + h->address + h->bytes };
 }
 
 /* The file begins at START.  The ledger knows the difference to its addresses only of
  * modules that were on a stack. */
-static uint64_t find_bias(const ElfW(Phdr) *headers, uint32_t count, uint64_t start)
+static uint64_t find_bias(const struct header *headers, uint32_t count, uint64_t start)
 {
         for (uint32_t i = 0; i < count; i++)
-                if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0)
-                        return start - headers[i].p_vaddr;
+                if (headers[i].type == PT_LOAD && headers[i].offset == 0)
+                        return start - headers[i].address;
         return start;
 }
 
+/* The head of the file has in either size: where the headers are, from 24 + a word on; behind that
+ * and a third word and 6 bytes how large each is, and how many there are. */
 static bool read_headers(const struct tls *t, uint64_t start, struct tls_module *out)
 {
-        ElfW(Phdr) headers[TLS_HEADERS_MAX];
-        ElfW(Ehdr) head;
+        uint8_t head[sizeof(Elf64_Ehdr)], bytes[TLS_HEADERS_MAX * sizeof(Elf64_Phdr)];
+        uint64_t w = width_of(t), size = w == 8 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+        const uint8_t *sizes = head + 24 + 3 * w + 6;
+        struct header headers[TLS_HEADERS_MAX];
+        uint32_t count;
 
         *out = (struct tls_module){ 0 };
-        if (freeze_read(t->freeze, start, &head, sizeof head) != sizeof head ||
-            memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+        if (freeze_read(t->freeze, start, head, sizeof head) != sizeof head ||
+            memcmp(head, ELFMAG, SELFMAG) != 0 ||
+            head[EI_CLASS] != (w == 8 ? ELFCLASS64 : ELFCLASS32))
                 return false;
-        if (t->freeze->turned)
-                turn_head(&head);
-        if (head.e_ident[EI_CLASS] != (TLS_WORD == 8 ? ELFCLASS64 : ELFCLASS32) ||
-            head.e_phentsize != sizeof *headers || head.e_phnum > TLS_HEADERS_MAX ||
-            freeze_read(t->freeze, start + head.e_phoff, headers, head.e_phnum * sizeof *headers) !=
-                    head.e_phnum * sizeof *headers)
+        count = (uint32_t)number(t, sizes + 2, 2);
+        if (number(t, sizes, 2) != size || count > TLS_HEADERS_MAX ||
+            freeze_read(t->freeze, start + number(t, head + 24 + w, w), bytes, count * size) !=
+                    count * size)
                 return false;
-        for (uint32_t i = 0; t->freeze->turned && i < head.e_phnum; i++)
-                turn_header(&headers[i]);
+        for (uint32_t i = 0; i < count; i++)
+                headers[i] = take_header(t, bytes + i * size);
         out->readable = true;
-        for (uint32_t i = 0; i < head.e_phnum; i++)
-                read_header(&headers[i], find_bias(headers, head.e_phnum, start), out);
+        for (uint32_t i = 0; i < count; i++)
+                read_header(&headers[i], find_bias(headers, count, start), out);
         return true;
 }
 
@@ -107,7 +119,8 @@ static uint64_t find_debug(const struct tls *t, uint64_t dynamic)
         for (uint32_t i = 0; i < TLS_DYNAMIC_MAX; i++) {
                 uint64_t d[2]; /* tag and value */
 
-                if (freeze_words(t->freeze, dynamic + i * sizeof d, d, 2) != 2 || d[0] == DT_NULL)
+                if (freeze_words(t->freeze, dynamic + 2 * i * width_of(t), d, 2) != 2 ||
+                    d[0] == DT_NULL)
                         return 0;
                 if (d[0] == DT_DEBUG)
                         return d[1];
@@ -159,7 +172,7 @@ void tls_open(struct tls *t, const struct freeze *f, const struct profile *p)
                         debug = find_debug(t, t->modules[i].dynamic);
         }
         if (debug)
-                read_list(t, word_at(t, debug + TLS_WORD)); /* r_version, r_map */
+                read_list(t, word_at(t, debug + width_of(t))); /* r_version, r_map */
 }
 
 void tls_close(struct tls *t)
@@ -171,13 +184,13 @@ void tls_close(struct tls *t)
 
 /* ---- blocks ---- */
 
-/* The thread's entry for the module with NUMBER; 0: nothing yet.  dtv: in glibc pairs of
+/* The thread's entry for the module with number INDEX; 0: nothing yet.  dtv: in glibc pairs of
  * words, in musl single ones. */
-static uint64_t entry(const struct tls *t, uint64_t dtv, uint32_t number)
+static uint64_t entry(const struct tls *t, uint64_t dtv, uint32_t index)
 {
-        uint64_t value = word_at(t, dtv + (t->musl ? 1 : 2) * TLS_WORD * number);
+        uint64_t w = width_of(t), value = word_at(t, dtv + (t->musl ? 1 : 2) * w * index);
 
-        return value == UINTPTR_MAX || value % TLS_WORD ? 0 : value;
+        return value == UINT64_MAX >> (64 - 8 * w) || value % w ? 0 : value;
 }
 
 /* The only module that a static program has. */
@@ -197,8 +210,8 @@ static uint32_t static_block(const struct tls *t, uint64_t tp, struct tls_block 
 
 uint32_t tls_blocks(const struct tls *t, uint64_t tp, struct tls_block **blocks)
 {
-        uint64_t dtv = word_at(t,
-                               tp + (uint64_t)(int64_t)(t->musl ? ARCH_DTV_AT_MUSL : ARCH_DTV_AT));
+        const struct freeze_kind *kind = freeze_kind(t->freeze->narrow);
+        uint64_t dtv = word_at(t, tp + (uint64_t)(int64_t)(t->musl ? kind->dtv_musl : kind->dtv));
         uint32_t count = 0;
 
         *blocks = heap_zero(t->order_count + 1, sizeof **blocks);

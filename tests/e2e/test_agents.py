@@ -20,9 +20,9 @@ from test_events import Replay
 # In make check some tests are for one of those that qemu runs only; make check-agents runs each with all.
 NAMES = [MACHINE.name] if MACHINE else list(MACHINES)
 once = pytest.mark.parametrize("machine", [name for name in NAMES if name == NAMES[0] or not MACHINES[name].qemu], indirect=True, scope="module")
-# Those with 64 bits: leaks are not searched for in programs of others.
-SEARCHED = [name for name in NAMES if MACHINES[name].qemu]
-each_order = pytest.mark.parametrize("machine", SEARCHED if MACHINE else ["aarch64", "s390x"], indirect=True, scope="module")
+each_order = pytest.mark.parametrize("machine", NAMES if MACHINE else ["aarch64", "s390x"], indirect=True, scope="module")
+# Words of 8 and of 4 bytes.
+each_word = pytest.mark.parametrize("machine", NAMES if MACHINE else ["aarch64", "s390x", "i386"], indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -179,7 +179,6 @@ SHAPES = ["block", "list", "double_list", "cycle", "owned_cycle", "tree", "group
           "lost_points_to_kept", "xored", "freed_owner", "zero", "free_list", "dead_stack"]
 
 
-@pytest.mark.parametrize("machine", SEARCHED, indirect=True, scope="module")
 def test_leaks_are_those_that_the_program_knows(compiler, recorder, machine):
     """Pointers in its memory have its byte order."""
     check("seep", recorder, build_for("seep", compiler, "leak_classes.c", BUILDS[0]), *SHAPES, *(["entry_points"] if machine.tables else []))
@@ -191,13 +190,13 @@ def roots_program(compiler):
     return build_for("seep", compiler, "leak_roots.c", BUILDS[0], libs=[str(linked), f"-Wl,-rpath,{linked.parent}", "-ldl"])
 
 
-@each_order
+@each_word
 @pytest.mark.parametrize("cases", [["variables", "keys", "coroutine"], ["stack"], ["altstack"]], ids="-".join)
 def test_variables_and_stacks_hold_blocks(roots_program, recorder, cases):
     check("seep", recorder, roots_program, *cases)
 
 
-@each_order
+@each_word
 def test_what_holds_a_block_is_named(roots_program, recorder, machine):
     seen = recorder.record(roots_program, "variables")
     file = seen.folder / "out.seep"

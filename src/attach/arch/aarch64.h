@@ -22,6 +22,7 @@
 #include <ucontext.h>
 
 #include "attach/arch/call.h"
+#include "attach/arch/one_size.h"
 #include "attach/arch/registers.h"
 
 #define ARCH_CALL "\x01\x00\x00\xd4" /* svc 0 */

@@ -9,6 +9,8 @@
  *   struct arch_registers             the general registers of a stopped thread
  *   arch_read, arch_write             from and to the thread; false: it does not stand still, or
  *                                     (ENOEXEC) is of another kind
+ *   arch_is_narrow(r)                 it is, and runs code with words of 4 bytes: R has its
+ *                                     registers all the same, for arch_describe and arch_again
  *   arch_describe(t, r)               the same for readers, and the vector registers
  *   struct arch_context               the registers that a signal interrupted, as the
  *                                     kernel saves them for its handler;
@@ -17,6 +19,7 @@
  *                                     ARCH_STATE_BYTES: no more than so many
  *   arch_describe_interrupted(t, c, state, count)
  *                                     both, for readers
+ *   arch_describe_narrow(t, c, count) the same of such code, from the COUNT bytes at C
  *   arch_interrupted(r)               which system call our stop cut short with EINTR; -1: none
  *   arch_is_in_call(r)                whether it was stopped in a system call
  *   arch_thread_pointer_in(r)         where its thread-local storage is

@@ -16,6 +16,7 @@
 #include <ucontext.h>
 
 #include "attach/arch/call.h"
+#include "attach/arch/one_size.h"
 #include "attach/arch/registers.h"
 
 #define ARCH_CALL "\xcd\x80"

@@ -70,6 +70,33 @@
 #error "no port for this processor yet: see docs/PORTING.md"
 #endif
 
+/* What is above, as a value: of our own kind, or (NARROW) of programs with words of 4 bytes that
+ * the same kernel runs.  (Of those that an emulator runs nobody sees the registers.) */
+struct freeze_kind {
+        uint32_t registers, stack, pc;
+        uint32_t red_zone;
+        int32_t dtv, dtv_musl;
+        uint32_t kept_count;
+        uint8_t kept[12];
+};
+
+static inline const struct freeze_kind *freeze_kind(bool narrow)
+{
+        static const uint8_t kept[] = ARCH_KEPT;
+        static const struct freeze_kind own = {
+                FREEZE_REGISTERS, ARCH_STACK_REGISTER, ARCH_PC_REGISTER, ARCH_RED_ZONE, ARCH_DTV_AT,
+                ARCH_DTV_AT_MUSL, sizeof kept, ARCH_KEPT
+        };
+#if defined(__x86_64__)
+        static const struct freeze_kind i386 = { 8, 4, 8, 0, 4, 4, 4, { 3, 5, 6, 7 } };
+
+        if (narrow)
+                return &i386;
+#endif
+        (void)narrow;
+        return &own;
+}
+
 /* 64-bit parts of vector registers: whole ones first, then whatever makes them wider. */
 #define FREEZE_VECTORS 256u
 

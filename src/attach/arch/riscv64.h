@@ -20,6 +20,7 @@
 #include <ucontext.h>
 
 #include "attach/arch/call.h"
+#include "attach/arch/one_size.h"
 #include "attach/arch/registers.h"
 
 #define ARCH_CALL "\x73\x00\x00\x00" /* ecall */

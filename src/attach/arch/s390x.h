@@ -15,6 +15,7 @@
 #include <ucontext.h>
 
 #include "attach/arch/call.h"
+#include "attach/arch/one_size.h"
 #include "attach/arch/registers.h"
 
 #define ARCH_CALL "\x0a\x00" /* svc 0: the number is in r1 */

@@ -43,9 +43,17 @@ static inline bool arch_read(pid_t tid, struct arch_registers *to)
         errno = 0;
         if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v) != 0)
                 return false;
-        if (v.iov_len != sizeof to->r)
+        if (v.iov_len == sizeof to->r)
+                return true;
+        if (ptrace(PTRACE_GETREGS, tid, NULL, &to->r) == 0)
                 errno = ENOEXEC;
-        return errno == 0;
+        return false;
+}
+
+/* The segment of 32-bit code. */
+static inline bool arch_is_narrow(const struct arch_registers *of)
+{
+        return of->r.cs == 0x23;
 }
 
 static inline bool arch_write(pid_t tid, const struct arch_registers *from)
@@ -53,12 +61,14 @@ static inline bool arch_write(pid_t tid, const struct arch_registers *from)
         struct arch_registers copy = *from;
         struct iovec v = { &copy.r, sizeof copy.r };
 
+        if (arch_is_narrow(from))
+                return ptrace(PTRACE_SETREGS, tid, NULL, &copy.r) == 0;
         return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &v) == 0;
 }
 
 static inline uint64_t arch_thread_pointer_in(const struct arch_registers *from)
 {
-        return from->r.fs_base;
+        return arch_is_narrow(from) ? from->r.gs_base : from->r.fs_base;
 }
 
 /* ---- for readers ---- */
@@ -67,6 +77,8 @@ static inline uint64_t arch_thread_pointer_in(const struct arch_registers *from)
 #define ARCH_REGISTERS(X)                                                                        \
         X(rax) X(rdx) X(rcx) X(rbx) X(rsi) X(rdi) X(rbp) X(rsp) X(r8) X(r9) X(r10) X(r11) X(r12) \
         X(r13) X(r14) X(r15)
+
+#define ARCH_NARROW_REGISTERS(X) X(rax) X(rcx) X(rdx) X(rbx) X(rsp) X(rbp) X(rsi) X(rdi)
 
 /* What XSAVE has where: the 16 xmm registers, the upper halves that make them ymm, the
  * upper halves of these that make them zmm, and 16 more.  A copy of memory in progress may
@@ -182,17 +194,44 @@ static inline void arch_describe_interrupted(struct freeze_thread *t, const stru
                 arch_take_vectors(t, &v, parts);
 }
 
+/* In the ucontext of i386 the words from 20 on are gs fs es ds edi esi ebp esp ebx edx ecx eax
+ * trapno err eip.  What FXSAVE saved is not looked for. */
+static inline void arch_describe_narrow(struct freeze_thread *t, const struct arch_context *c,
+                                        size_t count)
+{
+        static const uint8_t order[] = { 11, 10, 9, 8, 7, 6, 5, 4 };
+        uint32_t words[15];
+
+        if (count < 20 + sizeof words)
+                return;
+        memcpy(words, (const uint8_t *)c + 20, sizeof words);
+        memset(t->registers, 0, sizeof t->registers);
+        memset(t->vectors, 0, sizeof t->vectors);
+        for (size_t i = 0; i < sizeof order; i++)
+                t->registers[i] = words[order[i]];
+        t->pc = words[14];
+        t->sp = t->registers[4];
+        t->base = t->registers[5];
+}
+
 static inline void arch_describe(struct freeze_thread *t, const struct arch_registers *from)
 {
 #define ARCH_VALUE(name) from->r.name,
         const uint64_t values[] = { ARCH_REGISTERS(ARCH_VALUE) };
 #undef ARCH_VALUE
+#define ARCH_HALF(name) (uint32_t)from->r.name,
+        const uint64_t halves[] = { ARCH_NARROW_REGISTERS(ARCH_HALF) };
+#undef ARCH_HALF
         _Static_assert(sizeof values == sizeof t->registers, "all general registers");
-        memcpy(t->registers, values, sizeof values);
+        memset(t->registers, 0, sizeof t->registers);
+        if (arch_is_narrow(from))
+                memcpy(t->registers, halves, sizeof halves);
+        else
+                memcpy(t->registers, values, sizeof values);
         t->pc = from->r.rip;
         t->sp = from->r.rsp;
         t->base = from->r.rbp;
-        t->tp = from->r.fs_base;
+        t->tp = arch_thread_pointer_in(from);
         arch_read_vectors(t);
 }
 
@@ -202,13 +241,20 @@ static inline void arch_describe(struct freeze_thread *t, const struct arch_regi
  * and SIGCONT are told of. */
 static inline long arch_interrupted(const struct arch_registers *from)
 {
+        enum { NARROW_CLOSE = 6 };
+
+        if (arch_is_narrow(from)) { /* its calls have other numbers: only close() matters */
+                if ((int32_t)from->r.orig_rax < 0 || (int32_t)from->r.rax != -EINTR)
+                        return -1;
+                return (int32_t)from->r.orig_rax == NARROW_CLOSE ? SYS_close : SYS_read;
+        }
         return (long)from->r.orig_rax >= 0 && (long)from->r.rax == -EINTR ? (long)from->r.orig_rax
                                                                           : -1;
 }
 
 static inline bool arch_is_in_call(const struct arch_registers *from)
 {
-        return (long)from->r.orig_rax >= 0;
+        return arch_is_narrow(from) ? (int32_t)from->r.orig_rax >= 0 : (long)from->r.orig_rax >= 0;
 }
 
 static inline void arch_again(struct arch_registers *to)

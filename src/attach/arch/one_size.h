@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * one_size.h -- the part of the port contract that is about programs of a smaller word size, where
+ * none is looked at.
+ *
+ * Room:   outside.  Included by ports, behind their structures.
+ */
+#ifndef SEEP_ATTACH_ARCH_ONE_SIZE_H
+#define SEEP_ATTACH_ARCH_ONE_SIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arch_context;
+struct arch_registers;
+struct freeze_thread;
+
+static inline bool arch_is_narrow(const struct arch_registers *of)
+{
+        (void)of;
+        return false;
+}
+
+static inline void arch_describe_narrow(struct freeze_thread *t, const struct arch_context *c,
+                                        size_t count)
+{
+        (void)t, (void)c, (void)count;
+}
+
+#endif
