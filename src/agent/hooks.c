@@ -412,6 +412,8 @@ void hook_free(void *p)
                 free_slowly(p, caller);
                 return;
         }
+        /* The allocator's own words: they come while we look for ours. */
+        __builtin_prefetch((const uint8_t *)p - 2 * sizeof(arch_word), 1);
         hook_work(t);
         if (unlikely(!record_free_quick(t, p, PLAIN))) {
                 ARCH_FRAME(caller);

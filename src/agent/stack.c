@@ -56,7 +56,7 @@
 
 #define STACK_END_NEAR 256u
 #define NEAR_STEPS 2u
-#define SEGMENT_STEPS 5u
+#define FAR_STEPS 5u
 
 /* A word among those that a signal's handler finds saved. */
 #define SAVED(saved, i) ((saved) + sizeof(arch_word) * (i))
@@ -378,7 +378,7 @@ static uint64_t capture_generic(struct thread *t, struct arch_state caller)
 static inline void segment_follow(struct thread *t, struct segment *g)
 {
         *t->expected = (uint16_t)(g - t->segments);
-        stack_follow(t, *t->expected);
+        stack_follow(t, g);
         t->segment = g;
 }
 
@@ -400,6 +400,19 @@ static bool segment_words(struct thread *t, struct segment *g, const struct fram
         g->live = live;
         g->count = n - 1;
         return true;
+}
+
+/* Where the segment of the stack HASH at SP is, or shall be: one of SEGMENT_WAYS that lie side by
+ * side, so that a few stacks in turn do not drive each other out. */
+static inline struct segment *segment_place(struct thread *t, uint64_t hash, uint64_t sp)
+{
+        uint32_t first = rule_hash(hash + sp, SEGMENT_BITS) & ~(SEGMENT_WAYS - 1);
+        struct segment *set = &t->segments[first];
+
+        for (uint32_t i = 0; i < SEGMENT_WAYS; i++)
+                if (set[i].hash == hash && set[i].sp == sp)
+                        return &set[i];
+        return &set[t->victim++ % SEGMENT_WAYS];
 }
 
 /* Make sure that the stack captured last, with hash HASH, has its segment in G. */
@@ -455,10 +468,18 @@ static inline uint64_t segment_take(struct thread *t, struct segment *g)
 
 /* What a walk asked on its way: where the answers are, for the next time. */
 struct asked {
-        uint16_t *near;      /* after NEAR_STEPS frames: the number of a segment; NULL
-                              * the walk did not get there */
-        struct segment *far; /* after SEGMENT_STEPS */
+        uint16_t *near, *far; /* after NEAR_STEPS and FAR_STEPS frames: the number of a segment;
+                               * NULL the walk did not get there */
 };
+
+/* The segment that *NUMBER says, if it describes CALLER's stack. */
+static inline __attribute__((always_inline)) struct segment *
+segment_asked(const struct thread *t, const uint16_t *number, struct arch_state caller)
+{
+        struct segment *g = &t->segments[*number];
+
+        return stack_matches(t, g, caller) ? g : NULL;
+}
 
 /* Go outwards from CALLER until a kept frame is met whose words are all unchanged, or the stack
  * ends.  Returns the hash; 0: no memory.  On its way it asks whether the rest is known from a
@@ -471,6 +492,7 @@ walk_out(struct thread *t, struct arch_state caller, struct asked *asked)
                              first_outside(t, s.sp); /* behind the one that may be met next */
         uint32_t fresh = 0, changed;
         uint64_t key = (s.sp << 7) + s.pc, hash;
+        struct segment *g;
         bool cut = false;
 
         reach_from(t, s.sp);
@@ -496,18 +518,15 @@ walk_out(struct thread *t, struct arch_state caller, struct asked *asked)
                         kept = owner_of(t, kept - 1, changed);
                 }
                 if (asked && fresh == NEAR_STEPS) {
-                        struct segment *g;
-
                         asked->near = &t->near[rule_hash(key + s.pc, NEAR_BITS)];
-                        g = &t->segments[*asked->near];
-                        if (stack_matches(t, g, caller))
+                        if ((g = segment_asked(t, asked->near, caller)) != NULL)
                                 return segment_take(t, g);
                 }
-                if (asked && fresh == SEGMENT_STEPS) {
-                        asked->far = &t->segments[rule_hash(key + s.pc, SEGMENT_BITS)];
-                        if (stack_matches(t, asked->far, caller)) {
-                                *asked->near = (uint16_t)(asked->far - t->segments);
-                                return segment_take(t, asked->far);
+                if (asked && fresh == FAR_STEPS) {
+                        asked->far = &t->far[rule_hash(key + s.pc, FAR_BITS)];
+                        if ((g = segment_asked(t, asked->far, caller)) != NULL) {
+                                *asked->near = *asked->far;
+                                return segment_take(t, g);
                         }
                 }
                 if (unlikely(fresh == t->fresh_room) && !thread_grow_fresh(t))
@@ -544,10 +563,12 @@ uint64_t stack_search(struct thread *t, const struct arch_state *caller)
         hash = walk_out(t, *caller, &asked);
         if (unlikely(!hash || t->in_segment || !t->joined || t->unsure))
                 return hash;
-        g = asked.far ? asked.far : &t->segments[hash >> (64 - SEGMENT_BITS)];
+        g = segment_place(t, hash, caller->sp);
         segment_keep(t, g, hash);
         if (asked.near)
                 *asked.near = (uint16_t)(g - t->segments);
+        if (asked.far)
+                *asked.far = (uint16_t)(g - t->segments);
         if (t->fresh_count > STACK_NEAR)
                 stack_keep(t);
         return hash;

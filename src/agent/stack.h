@@ -106,10 +106,10 @@ stack_foreseen(const struct thread *t, struct arch_state caller)
         return likely(!t->unsure) && stack_matches(t, g, caller) ? g : NULL;
 }
 
-/* The next stack was that of segment NUMBER. */
-static inline void stack_follow(struct thread *t, uint32_t number)
+/* The next stack was that of G, wherever that lies now. */
+static inline void stack_follow(struct thread *t, const struct segment *g)
 {
-        t->history = (t->history << 5 ^ number * 37) & ((1u << FORECAST_BITS) - 1);
+        t->history = (t->history << 5 ^ (uint32_t)g->hash) & ((1u << FORECAST_BITS) - 1);
 }
 
 /* How many frames of a stack may go on at a lower stack pointer (signal handlers have stacks of

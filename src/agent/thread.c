@@ -42,6 +42,7 @@ struct block {
         struct segment segments[1u << SEGMENT_BITS];
         uint16_t forecast[1u << FORECAST_BITS];
         uint16_t near[1u << NEAR_BITS];
+        uint16_t far[1u << FAR_BITS];
 };
 
 bool thread_start(void)
@@ -62,6 +63,7 @@ static struct thread *state_new(uint32_t index)
         b->thread.segments = b->segments;
         b->thread.forecast = b->forecast;
         b->thread.near = b->near;
+        b->thread.far = b->far;
         b->thread.writer.index = index;
         b->thread.writer.slot = book_slot(&agent_book, index);
         b->thread.writer.span = UINT64_MAX;

@@ -62,13 +62,17 @@ struct segment {
 };
 
 #define SEGMENT_BITS 9
+#define SEGMENT_WAYS 4u
 
 /* Which segment came after the last two for a caller at this place, with this stack pointer, the
  * last time: programs repeat themselves. */
 #define FORECAST_BITS 11
 
-/* Which segment a walk ended in whose two innermost frames were these, the last time. */
+/* Which segment a walk ended in whose two innermost frames were these, the last time; the same for
+ * the five innermost.  Where a segment lies is decided by its whole stack: many stacks may have
+ * these frames in common. */
 #define NEAR_BITS 10
+#define FAR_BITS 10
 
 /* The counters of a stack and kind used lately in this thread.  32 bytes. */
 struct recent {
@@ -122,9 +126,10 @@ struct thread {
         struct memo *memos;
         struct recent *recent;
         struct segment *segments;
-        uint16_t *forecast, *near;
+        uint16_t *forecast, *near, *far;
         uint16_t *expected; /* of the forecast, for the capture that is under way */
         uint32_t history; /* the last two segments, mixed */
+        uint32_t victim;  /* which way of a set is written over next */
         struct cfi_work *work;
         uint64_t reach_low, reach_high; /* the stack that is readable for sure, around
                                          * the stack pointer (reach.h) */
