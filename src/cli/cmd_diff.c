@@ -17,13 +17,17 @@
 #include "cli/pager.h"
 #include "cli/report.h"
 #include "export/report_json.h"
+#include "profile/file.h"
 #include "query/diff.h"
 #include "query/moment.h"
+#include "query/types_diff.h"
 #include "report/views.h"
 #include "words/label.h"
 
 #define DIFF_OPTIONS(X)                                                                          \
         X(DIFF_HEAD_VIEW, NULL, 0, NULL, "views:")                                               \
+        X(DIFF_TYPES, "types", 0, NULL,                                                          \
+          "what changed by C, C++ and Rust type, instead of by call stack")                      \
         X(DIFF_MEMLOG, "memlog", 0, NULL,                                                        \
           "signed bytes and stacks, innermost frame first, as MTrace writes them")               \
         X(DIFF_JSON, "json", 0, NULL, "JSON: the fields of report --json as signed differences") \
@@ -80,6 +84,7 @@ static int say_help(void)
                 "  seep diff old.seep new.seep              two runs\n"
                 "  seep diff run.seep@1 @2                  two snapshots of one\n"
                 "  seep diff run.seep@startup run.seep      from a tag to the end\n"
+                "  seep diff --types run.seep@1 run.seep    which types came since a snapshot\n"
                 "  seep diff 4711@1 4711                    since a snapshot of a process\n"
                 "\nExit status: 0 success, 2 usage error, 3 a process is not recorded, 4 a file\n"
                 "cannot be read.\n");
@@ -104,6 +109,9 @@ static int settle(struct side *side)
 
         if (!r->cost_set)
                 r->request.cost = SELECT_LIVE;
+        if (r->view == REPORT_TYPES && r->csv)
+                return message_usage("diff", "--types is a table for people, or --json");
+        r->request.each_site = r->view == REPORT_TYPES;
         if (r->abs && r->view != REPORT_MEMLOG)
                 return message_usage("diff", "--abs is for --memlog only");
         r->request.filter = &r->filter;
@@ -125,8 +133,13 @@ static bool read_side(struct side *side, const struct side *other, struct err *e
                 side->symbols = other->symbols;
                 return true;
         }
-        if (!load_recording(&side->own, side->file, LOAD_COUNTS | (r->quiet ? LOAD_QUIET : 0), e))
+        if (!load_recording(&side->own, side->file,
+                            (r->view == REPORT_TYPES ? LOAD_GRAPH : LOAD_COUNTS) |
+                                    (r->quiet ? LOAD_QUIET : 0),
+                            e))
                 return false;
+        if (r->view == REPORT_TYPES)
+                file_unpack(&side->own);
         if (report_view_lost(r, &side->own))
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks",
                                side->file);
@@ -191,6 +204,37 @@ static void tell_rebuilt(const struct diff *d)
         }
 }
 
+static bool show_types(struct side sides[MATCH_SIDES], struct err *e)
+{
+        const struct report *r = &sides[MATCH_NEW].asked;
+        struct deliver how = { .output = r->output, .force = r->force,
+                               .plain = r->no_pager || r->json, .raw = r->json,
+                               .quiet = r->quiet };
+        struct diff_options options = { { sides[MATCH_OLD].operand, sides[MATCH_NEW].operand },
+                                        r->limit,
+                                        deliver_color(&how, r->color),
+                                        false };
+        struct types old, new;
+        struct types_diff_sides both = { &old, &new };
+        struct types_diff d;
+        struct str out = { 0 };
+        bool good;
+
+        types_make(&old, &sides[MATCH_OLD].sel, sides[MATCH_OLD].symbols);
+        types_make(&new, &sides[MATCH_NEW].sel, sides[MATCH_NEW].symbols);
+        types_diff_make(&d, &old, &new);
+        if (r->json)
+                types_diff_json(&d, &both, &out);
+        else
+                types_diff_text(&d, &both, &options, &out);
+        good = deliver_text(&how, &out, e);
+        str_free(&out);
+        types_diff_free(&d);
+        types_free(&old);
+        types_free(&new);
+        return good;
+}
+
 static bool show(struct side sides[MATCH_SIDES], struct err *e)
 {
         const struct report *r = &sides[MATCH_NEW].asked;
@@ -241,7 +285,8 @@ static int run(struct side sides[MATCH_SIDES])
         if (newest_or_named(old->operand, NULL, &old->file, &old->word, &e) &&
             newest_or_named(new->operand, old->file, &new->file, &new->word, &e) &&
             read_side(old, NULL, &e) && read_side(new, old, &e) && select_side(old, &e) &&
-            select_side(new, &e) && show(sides, &e))
+            select_side(new, &e) &&
+            (new->asked.view == REPORT_TYPES ? show_types(sides, &e) : show(sides, &e)))
                 return 0;
         return message_error(&e);
 }

@@ -139,7 +139,7 @@ static int say_help(void)
 {
         return command_help(COMMAND_html,
                 "Write a recording as one HTML page that any browser shows without a network:\n"
-                "summary, timeline, flame graph, tables, leaks, owners, sizes, threads, source.\n"
+                "summary, timeline, flame graph, tables, leaks, types, owners, the heap as a map.\n"
                 "FILE defaults to the newest *.seep here. OLD and NEW are compared; each may be\n"
                 "FILE@WHEN, as for 'seep diff'. A process that is being recorded (PID) is shown\n"
                 "as it is now, with --serve live. A folder, as NAME.seep.d, is all processes of a\n"

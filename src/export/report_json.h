@@ -26,6 +26,10 @@ void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_opt
 void diff_json(const struct diff *d, const struct diff_options *options, struct str *out);
 void why_json(const struct why *w, const struct why_options *o, struct str *out);
 void types_json(const struct types *t, struct str *out);
+struct types_diff;
+struct types_diff_sides;
+void types_diff_json(const struct types_diff *d, const struct types_diff_sides *sides,
+                     struct str *out);
 void fragmentation_json(const struct fragmentation *f, struct symbols *s, uint64_t limit,
                         struct str *out);
 void findings_json(const struct findings *f, struct str *out);

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "export/report_json.h"
+#include "query/types_diff.h"
 
 static void types_json_sum(const char *before, const char *name, const struct types_sum *sum,
                            struct str *out)
@@ -68,6 +69,30 @@ void types_json(const struct types *t, struct str *out)
                         types_json_part(&t->parts[part], out);
                 }
                 str_text(out, "]}");
+        }
+        str_text(out, "]}\n");
+}
+
+/* As in types_json(), the fields are signed differences; before and after have the numbers. */
+void types_diff_json(const struct types_diff *d, const struct types_diff_sides *sides,
+                     struct str *out)
+{
+        struct types_sum all = { sides->new->all.bytes - sides->old->all.bytes,
+                                 sides->new->all.blocks - sides->old->all.blocks };
+
+        types_json_sum("{\"seep\": 1, ", "total", &all, out);
+        types_json_sum(", ", "known_before", &sides->old->known, out);
+        types_json_sum(", ", "known_after", &sides->new->known, out);
+        str_text(out, ",\n \"types\": [");
+        for (uint32_t i = 0; i < d->count; i++) {
+                const struct types_change *c = &d->rows[i];
+
+                json_text_field(out, i ? ",\n  {\"" : "\n  {\"", "type", c->name);
+                json_signed_field(out, ", \"", "blocks", c->new.blocks - c->old.blocks);
+                json_signed_field(out, ", \"", "bytes", c->new.bytes - c->old.bytes);
+                types_json_sum(", ", "before", &c->old, out);
+                types_json_sum(", ", "after", &c->new, out);
+                str_char(out, '}');
         }
         str_text(out, "]}\n");
 }

@@ -74,6 +74,7 @@ static bool begin(struct page *g, const struct page_request *r, uint32_t number,
                 return false;
         page_find_leaks(g);
         page_find_processes(g);
+        page_find_types(g);
         return true;
 }
 
@@ -81,6 +82,7 @@ static void end(struct page *g)
 {
         page_free_leaks(g);
         page_free_processes(g);
+        page_free_types(g);
         select_free(&g->sel);
         select_free(&g->whole);
         wrappers_free(&g->wrappers);
@@ -121,6 +123,8 @@ static void write_recording(struct page *g, const struct page_limits *limits, st
         page_write_owners(g);
         page_write_holdings(g);
         page_write_errors(g);
+        page_write_types(g);
+        page_write_fragmentation(g);
         page_write_mappings(g);
         page_write_resources(g);
         page_write_processes(g);

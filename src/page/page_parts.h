@@ -68,6 +68,8 @@ struct page {
         struct page_path *paths;
         uint32_t path_count;
         struct page_processes processes;
+        struct page_types *types; /* by moment */
+        uint32_t type_count;
 
         /* for one attempt to write it */
         const struct page_limits *limits;
@@ -89,8 +91,10 @@ struct page {
 bool page_find_sites(struct page *g, struct err *e);
 void page_find_leaks(struct page *g);
 void page_find_processes(struct page *g);
+void page_find_types(struct page *g);
 void page_free_leaks(struct page *g);
 void page_free_processes(struct page *g);
+void page_free_types(struct page *g);
 
 /* ---- written ---- */
 
@@ -104,6 +108,8 @@ void page_write_paths(struct page *g);
 void page_write_owners(struct page *g);
 void page_write_holdings(struct page *g);
 void page_write_errors(struct page *g);
+void page_write_types(struct page *g);
+void page_write_fragmentation(struct page *g);
 void page_write_mappings(struct page *g);
 void page_write_resources(struct page *g);
 void page_write_processes(struct page *g);

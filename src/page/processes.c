@@ -61,7 +61,9 @@ static void add_process(struct page_processes *all, const struct profile *p, con
         };
 }
 
-static void add_file(struct page_processes *all, const char *path, const struct stat *own)
+/* OF_RUN: it is where only processes of the same run are; else time and relation tell. */
+static void add_file(struct page_processes *all, const char *path, const struct stat *own,
+                     bool of_run)
 {
         struct err unused = { 0 };
         struct profile p;
@@ -72,16 +74,17 @@ static void add_file(struct page_processes *all, const char *path, const struct 
                 return;
         if (st.st_dev == own->st_dev && st.st_ino == own->st_ino)
                 return;
-        if ((uint64_t)st.st_mtime * 1000 + 1000 < all->list[0].start_ms ||
+        if ((!of_run && (uint64_t)st.st_mtime * 1000 + 1000 < all->list[0].start_ms) ||
             all->count > PROCESSES_MOST || !file_glance(&p, path, &unused))
                 return;
-        same_time = p.meta.start_realtime_ns / 1000000 <= all->list[0].end_ms &&
-                    p.meta.start_realtime_ns / 1000000 + p.meta.duration_ms >=
-                            all->list[0].start_ms;
+        same_time = of_run || (p.meta.start_realtime_ns / 1000000 <= all->list[0].end_ms &&
+                               p.meta.start_realtime_ns / 1000000 + p.meta.duration_ms >=
+                                       all->list[0].start_ms);
         profile_free(&p);
         if (!same_time || !file_take(&p, path, PACKED_LEAST, &unused))
                 return;
         add_process(all, &p, label_base(path), lost_bytes(&p));
+        all->list[all->count - 1].related |= of_run;
         profile_free(&p);
 }
 
@@ -132,7 +135,8 @@ static bool ends_with(const char *name, const char *suffix)
 }
 
 /* FOLDER ends in a slash, or is "": the working directory. */
-static void look_into(struct page_processes *all, const char *folder, const struct stat *own)
+static void look_into(struct page_processes *all, const char *folder, const struct stat *own,
+                      bool of_run)
 {
         DIR *dir = opendir(*folder ? folder : ".");
         struct str path = { 0 };
@@ -142,7 +146,7 @@ static void look_into(struct page_processes *all, const char *folder, const stru
                         continue;
                 str_clear(&path);
                 str_format(&path, "%s%s", folder, entry->d_name);
-                add_file(all, str_get(&path), own);
+                add_file(all, str_get(&path), own, of_run);
         }
         if (dir)
                 closedir(dir);
@@ -159,14 +163,16 @@ static void look_around(struct page_processes *all, const char *file)
         if (stat(file, &own) != 0)
                 return;
         str_bytes(&folder, file, (size_t)(label_base(file) - file));
-        look_into(all, str_get(&folder), &own);
         if (ends_with(str_get(&folder), ".seep.d/")) {
+                look_into(all, str_get(&folder), &own, true);
                 folder.data[folder.length - strlen(".d/")] = 0;
-                add_file(all, folder.data, &own);
+                add_file(all, folder.data, &own, true);
+        } else {
+                look_into(all, str_get(&folder), &own, false);
         }
         str_clear(&folder);
         str_format(&folder, "%s.d/", file);
-        look_into(all, str_get(&folder), &own);
+        look_into(all, str_get(&folder), &own, true);
         str_free(&folder);
 }
 

@@ -97,6 +97,12 @@ struct types_options {
 bool types_write(const struct types *t, struct symbols *s, const struct types_options *o,
                  struct str *out, struct err *e);
 
+/* Append how two heaps differ by type, the largest change first. */
+struct types_diff;
+struct types_diff_sides;
+void types_diff_text(const struct types_diff *d, const struct types_diff_sides *sides,
+                     const struct diff_options *o, struct str *out);
+
 /* ---- the heap as a map ---- */
 
 struct fragmentation_options {

@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import pages
 from harness import DEADLINE, SEEP, clean_environment
 from plain import child_of, start_recorded, wait_until
 
@@ -57,6 +58,16 @@ def test_of_a_recording(recorder, compiler):
     assert "one block keeps 1.9 MiB from going back to the system" in text
     assert f"seep why FILE {told['holes'][0]['block']['address']}" in text
     assert all(len(line) <= 100 for line in text.splitlines() if " #" not in line)
+    page = pages.page_of(file).one
+    drawn = page.data["fragmentation"]
+    assert {k: drawn["total"][k] for k in ("bytes", "blocks", "live_bytes", "hole_bytes", "top_bytes")} == {k: told["total"][k] for k in (
+        "bytes", "blocks", "live_bytes", "hole_bytes", "top_bytes")}
+    assert [page.text(a) for a in drawn["holes"]["address"]] == [h["address"] for h in told["holes"]][:50]
+    (cells,) = drawn["cells"]
+    each = -(-told["total"]["bytes"] // 512)
+    # A part of the heap inside of the largest hole is free, and nearly all that is free has no cell with a block.
+    assert len(cells) == 512 and sum(c == 0 for c in cells) >= told["holes"][0]["bytes"] // each - 1
+    assert sum(cells) >= 100 * told["total"]["live_bytes"] // each
 
 
 def test_of_a_running_process(recorder, compiler):

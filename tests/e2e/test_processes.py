@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import pages
 from harness import SEEP, check_clean, check_sites, check_total, clean_environment
 
 
@@ -247,6 +248,9 @@ def test_the_folder_is_all_processes_together(compiler, recorder):
     assert leaks.count("definitely lost   ") == 2 and "2 processes lost nothing definitely" in leaks
     assert "of 8 budgets broken (4 processes)" in ask("check", status=1)
     assert ask("info").startswith("out.seep.d: 4 processes, largest peak first\n") and "100 B" in ask("info").splitlines()[-1]
+    page = pages.page_of("out.seep.d", cwd=seen.folder)
+    assert page.data["together"] and page.data["compare"] is None and {r.data["meta"]["pid"] for r in page.recordings} == pids
+    assert all(len(r.rows("processes")) == 4 for r in page.recordings)
     assert "is a folder" in subprocess.run([SEEP, "top", "--batch", "1", "out.seep.d"], cwd=seen.folder, env=clean_environment(),
                                            capture_output=True, text=True, check=False).stderr
     alone = subprocess.run([SEEP, "report", "--json", "."], cwd=seen.folder / "out.seep.d", env=clean_environment(), capture_output=True, check=True)

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+import pages
 from harness import DEADLINE, PROGRAMS, SEEP, clean_environment
 
 WAYS = {"vtable", "template", "function", "source", "variable", "holder", "alike"}
@@ -54,6 +55,34 @@ def test_c(recorder, compiler, need, cc, level):
     assert ways["struct held"] == {"holder"} and ways["char"] == {"function"}
     grown = by_type(types(file, "--range", "half..", "--cost", "change"))
     assert grown["struct node"] == (11 * 24, 11) and grown["char"] == (77, 11)
+
+
+def test_the_page_has_them_of_the_end_and_the_peak(recorder, compiler):
+    recording = recorder.record(compiler.build("types.c", flags=("-O0", "-g", "-fno-builtin")), options=("--keep-graph",))
+    page = pages.page_of(recording.folder / "out.seep").one
+    for at, moment in ((-1, "end"), (-2, "peak")):
+        rows = [r for r in page.rows("types") if r["at"] == at]
+        wanted = told_by(recording, moment)
+        found = {page.text(r["name"]): (r["bytes"], r["blocks"]) for r in rows}
+        assert {k: found.get(k) for k in wanted if wanted[k][0] and k != "unknown"} == {k: v for k, v in wanted.items() if v[0] and k != "unknown"}
+        assert found[None] == wanted["unknown"]
+        (sums,) = [m for m in page.rows("type_moments") if m["at"] == at]
+        assert sums["bytes"] == sum(r["bytes"] for r in rows) and sums["known_bytes"] == sum(r["bytes"] for r in rows if r["name"] != -1)
+        assert sums["exact"] == (moment == "end")
+        assert all((page.text(r["by"]) in WAYS) == (r["name"] != -1) for r in rows) and set(page.data["type_ways"]) == WAYS
+
+
+def test_two_moments_are_compared(recorder, compiler):
+    recording = recorder.record(compiler.build("types.c", flags=("-O0", "-g", "-fno-builtin")), options=("--keep-graph",))
+    done = subprocess.run([SEEP, "diff", "--types", "--json", "out.seep@half", "out.seep"], cwd=recording.folder, capture_output=True, text=True,
+                          env=clean_environment(), timeout=DEADLINE, check=True)
+    before, after = told_by(recording, "half"), told_by(recording, "end")
+    told = {r["type"] or "unknown": (r["bytes"], r["blocks"]) for r in json.loads(done.stdout)["types"]}
+    names = {name for name in {**before, **after} if before.get(name, (0, 0)) != after.get(name, (0, 0))}
+    assert names and {n: told.get(n) for n in names} == {n: tuple(b - a for a, b in zip(before.get(n, (0, 0)), after.get(n, (0, 0)))) for n in names}
+    text = subprocess.run([SEEP, "diff", "--types", "out.seep", "out.seep"], cwd=recording.folder, capture_output=True, text=True,
+                          env=clean_environment(), timeout=DEADLINE, check=True).stdout
+    assert text.splitlines()[2].split()[:2] == ["0", "B"] and "all types" in text.splitlines()[2]
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])

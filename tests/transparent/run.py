@@ -156,7 +156,7 @@ class Stage:
         """How many recordings and reports there are.  With plain LD_PRELOAD and a program that was killed, a report is there a little later."""
         end = time.monotonic() + (10 if mode == "preload" else 0)
         while True:
-            count = len(list(self.recordings.glob("*.seep"))) + sum(1 for _ in self.work.rglob("*.memlog"))
+            count = len(list(self.recordings.rglob("*.seep"))) + sum(1 for _ in self.work.rglob("*.memlog"))
             if count or time.monotonic() >= end:
                 return count
             time.sleep(0.1)

@@ -227,7 +227,7 @@ claim('without the text the page says how to have it', ['one', '#source?cost=liv
 
 /* ---- nothing there */
 
-for (const id of ['owners', 'sizes', 'temporaries', 'threads', 'mappings', 'source']) {
+for (const id of ['types', 'fragmentation', 'owners', 'sizes', 'temporaries', 'threads', 'mappings', 'source']) {
   claim(`an empty recording has reasons on ${id}`, ['bare', `#${id}`], async (page) => {
     assert.ok(await page.$('.lead'));
     assert.ok(await page.$('.empty-state'));

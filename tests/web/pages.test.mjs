@@ -6,7 +6,7 @@ import test, { after, before } from 'node:test';
 import { axeSource, startBrowser } from './browser.mjs';
 import { ODD_ARGUMENT, Pages, whySkipped } from './fixtures.mjs';
 
-const PAGES = ['summary', 'timeline', 'flame', 'table', 'leaks', 'owners', 'sizes', 'temporaries', 'threads', 'mappings', 'diff', 'source', 'help'];
+const PAGES = ['summary', 'timeline', 'flame', 'table', 'leaks', 'types', 'owners', 'sizes', 'temporaries', 'threads', 'mappings', 'fragmentation', 'diff', 'source', 'help'];
 const skip = whySkipped();
 let pages, browser, axe;
 const made = {};

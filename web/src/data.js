@@ -24,12 +24,21 @@ const TABLES = {
   holdings: ['owner site', 'bytes blocks'],
   errors: ['type address site release_node first_node thread what', 'times first_ms size'],
   resources: ['type node', 'acquired released held amount'],
+  type_moments: ['at', 'bytes blocks known_bytes exact'],
+  types: ['at name by site', 'sites size bytes blocks'],
+  type_sites: ['type site', 'bytes blocks'],
   processes: ['program file', 'pid ppid peak_bytes live_bytes allocations lost_bytes this'],
 };
 /** Whose code a frame is; 0, of older data: nobody knows, and it counts as own. */
 const KIND = { own: 1, language: 2, library: 3 };
 const LEAK_ROWS = ['site class address type path lsan valgrind', 'blocks bytes hanging_blocks hanging_bytes birth_ms'];
 const OWNERS = ['name kind where', 'retained_bytes retained_blocks own_bytes own_blocks pointers'];
+const FRAGMENTATION = {
+  heaps: ['address', 'main bytes rss_bytes blocks live_bytes taken_bytes holes hole_bytes top_bytes'],
+  holes: ['address block site', 'bytes above above_bytes block_bytes'],
+  pins: ['site', 'blocks live_bytes taken_bytes pinned_bytes'],
+  classes: ['', 'up_to blocks live_bytes taken_bytes holes hole_bytes'],
+};
 const MAPPING_ROWS = ['class name address', 'bytes rss_bytes blocks'];
 
 const names = (list) => list.split(' ').filter(Boolean);
@@ -80,9 +89,14 @@ export class Recording {
     };
     this.owners = json.owners ? table(json.owners, OWNERS, 'owners') : null;
     this.owners_why_not = json.owners_why_not ?? '';
+    const map = json.fragmentation ?? null;
+    this.fragmentation = map && { ...map, ...Object.fromEntries(Object.entries(FRAGMENTATION).map(([key, columns]) => [key, table(map[key], columns, key)])) };
+    this.type_ways = json.type_ways ?? {}; // how a type can be known, in words
+    this.fragmentation_why_not = json.fragmentation_why_not ?? '';
     this.mappings = {
       at: json.mappings?.at ?? 'end',
       rss_bytes: json.mappings?.rss_bytes ?? -1,
+      advice: json.mappings?.advice ?? '',
       rows: table(json.mappings?.rows, MAPPING_ROWS, 'mappings'),
     };
     this.#check();

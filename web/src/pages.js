@@ -3,6 +3,7 @@
 import ask from './pages/ask.js';
 import diff from './pages/diff.js';
 import flame from './pages/flame.js';
+import fragmentation from './pages/fragmentation.js';
 import help from './pages/help.js';
 import leaks from './pages/leaks.js';
 import mappings from './pages/mappings.js';
@@ -14,8 +15,9 @@ import table from './pages/table.js';
 import timeline from './pages/timeline.js';
 import temporaries from './pages/temporaries.js';
 import threads from './pages/threads.js';
+import types from './pages/types.js';
 
-export const PAGES = [summary, timeline, flame, table, leaks, owners, sizes, temporaries, threads, mappings, diff, source, ask, help];
+export const PAGES = [summary, timeline, flame, table, leaks, types, owners, sizes, temporaries, threads, mappings, fragmentation, diff, source, ask, help];
 
 /** Those that there are: some need a server, and processes of a run are not old and new. */
 export const pagesOf = ({ path, recordings, together }) =>

@@ -230,7 +230,7 @@ export class Shell {
                 href: this.state.link({ page: page.id, zoom: '', search: '' }),
                 'aria-current': page === current ? 'page' : null,
               },
-              page.title,
+              page.short ?? page.title,
             ),
           ),
         ),

@@ -50,6 +50,8 @@ const WIDE = 1200,
 const HEAD = 56, // pixels for the words of a tile
   INSIDE = { wide: 160, high: 110 }; // from which on its parts are drawn
 
+const LEAST = 0.002; // of the whole: what is less is no area that anybody sees
+
 const percent = (part, all) => `${((100 * part) / all).toFixed(3)}%`;
 
 /** What a tile is made of, where there is room: below its words. */
@@ -89,7 +91,8 @@ function innerTiles(tile, box) {
  * chosen, parts: [{ name, text, value }] inside of it }], largest first; onopen(tile) on a click, where it is given.
  */
 export function treemap({ label, tiles, onopen = null }) {
-  const shown = tiles.filter((tile) => tile.value > 0),
+  const whole = tiles.reduce((sum, tile) => sum + tile.value, 0),
+    shown = tiles.filter((tile) => tile.value > whole * LEAST),
     places = squares(
       shown.map((tile) => tile.value),
       WIDE,

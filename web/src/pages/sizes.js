@@ -290,4 +290,4 @@ function draw(context) {
   ];
 }
 
-export default drawnPage('sizes', 'Sizes and lifetimes', draw, { costs: true });
+export default drawnPage('sizes', 'Sizes and lifetimes', draw, { short: 'Sizes', costs: true });

@@ -62,8 +62,18 @@ function figures({ recording, state }) {
   );
 }
 
+/** Notes that the figures above say already; where most of what is resident is not the heap, that comes first. */
+const IN_FIGURES = ['flame', 'temporaries', 'mappings'];
+
+function saidVerdicts({ verdicts, totals }) {
+  const elsewhere = ({ page }) => page === 'mappings' && totals.rss_peak_bytes > 2 * totals.peak_bytes,
+    said = verdicts.filter((verdict) => verdict.level !== 'info' || elsewhere(verdict) || !IN_FIGURES.includes(verdict.page));
+  return [...said.filter((verdict) => verdict.level === 'bad'), ...said.filter((v) => v.level !== 'bad' && elsewhere(v)), ...said.filter((v) => v.level !== 'bad' && !elsewhere(v))];
+}
+
 function verdicts({ recording, state }) {
-  if (!recording.verdicts.length) return null;
+  const said = saidVerdicts(recording);
+  if (!said.length) return null;
   return h(
     'section',
     { 'aria-labelledby': 'verdicts' },
@@ -71,7 +81,7 @@ function verdicts({ recording, state }) {
     h(
       'ul',
       { class: 'verdicts' },
-      recording.verdicts.map((verdict) =>
+      said.map((verdict) =>
         h(
           'li',
           { class: verdict.level },
@@ -106,11 +116,25 @@ function chosenFacts({ recording, state, view }) {
   );
 }
 
+/** The places with most: stacks that allocate in one line of one function are one row, which leads to the largest of them. */
+function topPlaces(recording, view) {
+  const places = new Map();
+  for (const site of view.order) {
+    const frame = recording.siteFrame(site),
+      key = frame < 0 ? `site ${site}` : `${recording.frames.function[frame]}:${recording.frames.line[frame]}`,
+      row = places.get(key);
+    if (view.value[site] <= 0) continue;
+    if (row) row.value += view.value[site];
+    else places.set(key, { site, value: view.value[site] });
+  }
+  return [...places.values()].sort((a, b) => b.value - a.value).slice(0, TOP);
+}
+
 function topOf(context, cost) {
   const view = viewOfCost(context.recording, context.state, cost.id),
-    sites = view.top(TOP),
+    rows = topPlaces(context.recording, view),
     whole = view.value.reduce((a, b) => a + b, 0);
-  if (!sites.length) return null;
+  if (!rows.length) return null;
   const titles = {
     peak: 'Most at the peak',
     live: 'Most not freed',
@@ -138,12 +162,12 @@ function topOf(context, cost) {
       h(
         'tbody',
         null,
-        sites.map((site) =>
+        rows.map(({ site, value }) =>
           h(
             'tr',
             null,
-            h('td', { class: 'num' }, valueText(cost, view.value[site])),
-            h('td', null, meter(view.value[site], whole, share(view.value[site], whole))),
+            h('td', { class: 'num' }, valueText(cost, value)),
+            h('td', null, meter(value, whole, share(value, whole))),
             h('th', { scope: 'row' }, siteLink(context, site, { cost: cost.id })),
           ),
         ),

@@ -222,4 +222,4 @@ function draw(context, keep) {
   ];
 }
 
-export default drawnPage('threads', 'Threads and processes', draw);
+export default drawnPage('threads', 'Threads and processes', draw, { short: 'Threads' });
