@@ -2,10 +2,11 @@
 /*
  * classes.c -- from pointers to verdicts.
  *
- * Keeps:  no recursion: blocks to look at are on a stack.  Between the stack and the look is a
- *         short queue; a block that enters it is fetched into the cache meanwhile.
- * Cost:   150 to 350 ns a block of ten million at random, with one to two and a half pointers
- *         each (bench/leak_search).
+ * Keeps:  no recursion: blocks to look at are on a stack (leak/explore.h), of which each thread has
+ *         one.  A byte of leak[] only ever changes in one way during a walk, so threads need not
+ *         agree about who changes it.
+ * Cost:   a quarter of a second of one processor for 16 million blocks that a table holds
+ *         (bench/leaks), shared by the threads.
  *
  * Roots are R, blocks are letters; "-->" points to the start of a block, "~~>" to its inside:
  *
@@ -16,9 +17,9 @@
  *     j <--> k               a ring that nobody holds: the first one by address is its head
  *
  * Four walks over the same graph:
- *   1. From the roots by start pointers: reachable.  Blocks met by interior
- *      pointers only are put off.
- *   2. From those put off, by any pointer: possibly lost.
+ *   1. From the roots by start pointers: reachable.
+ *   2. From what roots and reachable blocks hold by interior pointers, by any pointer: possibly
+ *      lost.
  *   3. From passages (memory that may or may not have been a block at the moment of the
  *      copy) that no root holds: what they point to may be in use, so it is possibly
  *      lost, and never definitely.
@@ -32,144 +33,242 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/parallel.h"
+#include "leak/explore.h"
 
 #define AHEAD 16u
-#define QUEUE 32u /* blocks being fetched; half the way is for first[], half for links[] */
-
-struct classes {
-        const struct search_input *in;
-        struct search_graph *g;
-        uint32_t *stack, *later; /* room for all blocks; LATER: those held by interior pointers */
-        uint64_t stacked, put_off;
-        uint32_t head; /* of the lost group that is being collected */
-};
+#define PART (1u << 17)       /* blocks that a thread looks at in a row */
+#define PARALLEL (1u << 17)   /* with fewer blocks a thread is not worth it */
 
 /* A passage that no root holds.  What it points to may be in use. */
 #define CLASSES_PASSED PROFILE_LEAK_COUNT
 
-typedef void visit(struct classes *c, struct search_link link);
+struct classes {
+        const struct search_input *in;
+        struct search_graph *g;
+        struct explore *explore;
+        uint32_t parts; /* PART blocks each */
+        uint8_t any;    /* idioms */
+};
 
-static inline void classes_push(struct classes *c, uint32_t block)
+static struct classes classes_open(const struct search_input *in, struct search_graph *g)
 {
-        c->stack[c->stacked++] = block;
+        uint32_t threads = g->block_count < PARALLEL ? 1 : in->threads;
+
+        return (struct classes){ .in = in, .g = g, .explore = explore_new(g, threads),
+                                 .parts = (uint32_t)((g->block_count + PART - 1) / PART) };
 }
 
-/* Visit the links of all blocks on the stack and of those that VISIT pushes. */
-static inline __attribute__((always_inline)) void classes_drain(struct classes *c,
-                                                                visit *link_visit)
+static uint8_t leak_of(const struct search_graph *g, uint32_t block)
 {
-        const struct search_graph *g = c->g;
-        uint32_t queue[QUEUE];
-        uint64_t in = 0, middle = 0, out = 0;
-
-        while (c->stacked || out < in) {
-                if (c->stacked) {
-                        queue[in % QUEUE] = c->stack[--c->stacked];
-                        __builtin_prefetch(&g->first[queue[in++ % QUEUE]]);
-                }
-                if (middle < in && (in - middle > QUEUE / 2 || !c->stacked)) {
-                        __builtin_prefetch(&g->links[g->first[queue[middle++ % QUEUE]]]);
-                }
-                if (in - out == QUEUE || (!c->stacked && out < middle)) {
-                        uint32_t block = queue[out++ % QUEUE];
-
-                        for (uint64_t i = g->first[block]; i < g->first[block + 1]; i++)
-                                link_visit(c, g->links[i]);
-                }
-        }
+        return __atomic_load_n(&g->leak[block], __ATOMIC_RELAXED);
 }
+
+static void set_leak(struct search_graph *g, uint32_t block, uint8_t leak)
+{
+        __atomic_store_n(&g->leak[block], leak, __ATOMIC_RELAXED);
+}
+
+/* ---- what a walk makes of a pointer ---- */
 
 /* From a reachable block or a root. */
-static inline void classes_visit_reachable(struct classes *c, struct search_link link)
+static inline void visit_reachable(struct explorer *w, uint32_t to)
 {
-        uint32_t to = SEARCH_LINK_TO(link);
-        uint8_t *leak = &c->g->leak[to];
-
-        if (link.to & SEARCH_LINK_INTERIOR) {
-                if (*leak == PROFILE_LEAK_UNKNOWN) {
-                        *leak = PROFILE_LEAK_POSSIBLE;
-                        c->later[c->put_off++] = to;
-                }
+        if (to & SEARCH_LINK_INTERIOR ||
+            leak_of(w->g, SEARCH_TO(to)) == PROFILE_LEAK_REACHABLE)
                 return;
-        }
-        if (*leak != PROFILE_LEAK_REACHABLE) {
-                *leak = PROFILE_LEAK_REACHABLE;
-                c->g->idiom[to] = (link.to & SEARCH_LINK_IDIOM) != 0;
-                classes_push(c, to);
-        } else if (!(link.to & SEARCH_LINK_IDIOM) && c->g->idiom[to])
-                c->g->idiom[to] = 0;
+        set_leak(w->g, SEARCH_TO(to), PROFILE_LEAK_REACHABLE);
+        explore_push(w, SEARCH_TO(to));
 }
 
 /* From one that is possibly lost, with whatever pointer. */
-static inline void classes_visit_possible(struct classes *c, struct search_link link)
+static inline void visit_possible(struct explorer *w, uint32_t to)
 {
-        uint32_t to = SEARCH_LINK_TO(link);
-
-        if (c->g->leak[to] == PROFILE_LEAK_UNKNOWN) {
-                c->g->leak[to] = PROFILE_LEAK_POSSIBLE;
-                classes_push(c, to);
-        }
+        if (leak_of(w->g, SEARCH_TO(to)) != PROFILE_LEAK_UNKNOWN)
+                return;
+        set_leak(w->g, SEARCH_TO(to), PROFILE_LEAK_POSSIBLE);
+        explore_push(w, SEARCH_TO(to));
 }
 
 /* From a passage that no root holds, and from what it leads to. */
-static inline void classes_visit_passed(struct classes *c, struct search_link link)
+static inline void visit_passed(struct explorer *w, uint32_t to)
 {
-        uint32_t to = SEARCH_LINK_TO(link);
+        const struct search_block *blocks = w->context;
 
-        if (c->g->leak[to] == PROFILE_LEAK_UNKNOWN) {
-                c->g->leak[to] = c->in->blocks[to].flags & SEARCH_BLOCK_PASSAGE
-                                         ? CLASSES_PASSED
-                                         : PROFILE_LEAK_POSSIBLE;
-                classes_push(c, to);
-        }
+        if (leak_of(w->g, SEARCH_TO(to)) != PROFILE_LEAK_UNKNOWN)
+                return;
+        set_leak(w->g, SEARCH_TO(to), blocks[SEARCH_TO(to)].flags & SEARCH_BLOCK_PASSAGE
+                                              ? CLASSES_PASSED
+                                              : PROFILE_LEAK_POSSIBLE);
+        explore_push(w, SEARCH_TO(to));
 }
 
 /* From a lost block.  Who was thought to be a head, but is held by a later block, hangs on
  * that, with all of its own. */
-static inline void classes_visit_lost(struct classes *c, struct search_link link)
+static inline void visit_lost(struct explorer *w, uint32_t to)
 {
-        uint32_t to = SEARCH_LINK_TO(link);
-        uint8_t *leak = &c->g->leak[to];
+        uint8_t *leak = &w->g->leak[SEARCH_TO(to)];
+        uint32_t head = *(const uint32_t *)w->context;
 
-        if (to == c->head || (*leak != PROFILE_LEAK_UNKNOWN && *leak != PROFILE_LEAK_DEFINITE))
+        to = SEARCH_TO(to);
+        if (to == head || (*leak != PROFILE_LEAK_UNKNOWN && *leak != PROFILE_LEAK_DEFINITE))
                 return;
         *leak = PROFILE_LEAK_INDIRECT;
-        c->g->head[to] = c->head + 1;
-        classes_push(c, to);
+        w->g->head[to] = head + 1;
+        explore_push(w, to);
 }
 
-static void classes_open(struct classes *c, const struct search_input *in, struct search_graph *g)
+static void drain_reachable(struct explorer *w)
 {
-        *c = (struct classes){ .in = in, .g = g };
-        c->stack = heap_grow(NULL, g->block_count, sizeof *c->stack);
-        c->later = heap_grow(NULL, g->block_count, sizeof *c->later);
+        explore_drain(w, visit_reachable);
 }
 
-static void classes_close(struct classes *c)
+static void drain_possible(struct explorer *w)
 {
-        free(c->stack);
-        free(c->later);
+        explore_drain(w, visit_possible);
+}
+
+/* ---- all links of reachable blocks, in their order ---- */
+
+typedef void look(struct classes *c, struct explorer *w, uint32_t to);
+
+/* FLAG: those without it are passed over, but for 0. */
+static inline __attribute__((always_inline)) void
+classes_look(struct classes *c, uint32_t slot, uint32_t part, uint32_t flag, look *link_look)
+{
+        const struct search_graph *g = c->g;
+        uint64_t end = (uint64_t)(part + 1) * PART, last;
+
+        end = end < g->block_count ? end : g->block_count;
+        last = g->first[end];
+        for (uint64_t block = (uint64_t)part * PART; block < end; block++) {
+                if (leak_of(g, (uint32_t)block) != PROFILE_LEAK_REACHABLE)
+                        continue;
+                for (uint64_t i = g->first[block]; i < g->first[block + 1]; i++) {
+                        if (i + AHEAD < last && (!flag || g->links[i + AHEAD].to & flag))
+                                __builtin_prefetch(&g->leak[SEARCH_TO(g->links[i + AHEAD].to)]);
+                        if (!flag || g->links[i].to & flag)
+                                link_look(c, explore_of(c->explore, slot), g->links[i].to);
+                }
+        }
+}
+
+static inline void look_interior(struct classes *c, struct explorer *w, uint32_t to)
+{
+        (void)c;
+        visit_possible(w, to);
+}
+
+static void part_interior(void *context, uint32_t slot, uint32_t part)
+{
+        classes_look(context, slot, part, SEARCH_LINK_INTERIOR, look_interior);
+}
+
+static inline void look_idiom(struct classes *c, struct explorer *w, uint32_t to)
+{
+        (void)c;
+        visit_reachable(w, to);
+}
+
+static void part_idiom(void *context, uint32_t slot, uint32_t part)
+{
+        classes_look(context, slot, part, SEARCH_LINK_IDIOM, look_idiom);
+}
+
+/* ---- the walks from roots ---- */
+
+static void mark_possible(struct classes *c)
+{
+        struct explorer *w = explore_of(c->explore, 0);
+
+        for (uint64_t i = 0; i < c->g->hold_count; i++)
+                if (c->g->holds[i].to & SEARCH_LINK_INTERIOR)
+                        visit_possible(w, c->g->holds[i].to);
+        parallel_run(c->explore->threads, c->parts, part_interior, c);
+        explore_run(c->explore, drain_possible);
 }
 
 void classes_mark(const struct search_input *in, struct search_graph *g)
 {
-        struct classes c;
+        struct classes c = classes_open(in, g);
+        struct explorer *w = explore_of(c.explore, 0);
 
-        classes_open(&c, in, g);
         memset(g->leak, PROFILE_LEAK_UNKNOWN, g->block_count);
-        memset(g->idiom, 0, g->block_count);
         for (uint64_t i = 0; i < g->hold_count; i++)
-                classes_visit_reachable(&c, (struct search_link){ .to = g->holds[i].to });
+                visit_reachable(w, g->holds[i].to);
         for (uint64_t i = 0; i < g->block_count; i++)
                 if (in->blocks[i].flags & SEARCH_BLOCK_IGNORED)
-                        classes_visit_reachable(&c, (struct search_link){ .to = (uint32_t)i });
-        classes_drain(&c, classes_visit_reachable);
-        for (uint64_t i = 0; i < c.put_off; i++)
-                if (g->leak[c.later[i]] == PROFILE_LEAK_POSSIBLE) /* else it turned out reachable */
-                        classes_push(&c, c.later[i]);
-        classes_drain(&c, classes_visit_possible);
-        classes_close(&c);
+                        visit_reachable(w, (uint32_t)i);
+        explore_run(c.explore, drain_reachable);
+        mark_possible(&c);
+        explore_free(c.explore);
 }
+
+/* What was reachable stays so. */
+void classes_mark_more(const struct search_input *in, struct search_graph *g)
+{
+        struct classes c = classes_open(in, g);
+
+        for (uint64_t i = 0; i < g->block_count; i++)
+                g->leak[i] = g->leak[i] == PROFILE_LEAK_POSSIBLE ? PROFILE_LEAK_UNKNOWN
+                                                                 : g->leak[i];
+        for (uint64_t i = 0; i < g->hold_count; i++)
+                visit_reachable(explore_of(c.explore, 0), g->holds[i].to);
+        parallel_run(c.explore->threads, c.parts, part_idiom, &c);
+        explore_run(c.explore, drain_reachable);
+        mark_possible(&c);
+        explore_free(c.explore);
+}
+
+/* ---- who is reachable only thanks to an idiom ---- */
+
+static inline void look_thanks(struct classes *c, struct explorer *w, uint32_t to)
+{
+        (void)w;
+        __atomic_store_n(&c->g->idiom[SEARCH_TO(to)], 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&c->any, 1, __ATOMIC_RELAXED);
+}
+
+static void part_thanks(void *context, uint32_t slot, uint32_t part)
+{
+        classes_look(context, slot, part, SEARCH_LINK_IDIOM, look_thanks);
+}
+
+static inline void look_anyway(struct classes *c, struct explorer *w, uint32_t to)
+{
+        uint8_t *idiom = &c->g->idiom[SEARCH_TO(to)];
+
+        (void)w;
+        if (!(to & (SEARCH_LINK_INTERIOR | SEARCH_LINK_IDIOM)) &&
+            __atomic_load_n(idiom, __ATOMIC_RELAXED))
+                __atomic_store_n(idiom, 0, __ATOMIC_RELAXED);
+}
+
+static void part_anyway(void *context, uint32_t slot, uint32_t part)
+{
+        classes_look(context, slot, part, 0, look_anyway);
+}
+
+void classes_note_idioms(const struct search_input *in, struct search_graph *g)
+{
+        struct classes c = classes_open(in, g);
+
+        for (uint64_t i = 0; i < g->hold_count; i++)
+                if (g->holds[i].to & SEARCH_LINK_IDIOM)
+                        look_thanks(&c, NULL, g->holds[i].to);
+        parallel_run(c.explore->threads, c.parts, part_thanks, &c);
+        if (c.any) {
+                for (uint64_t i = 0; i < g->hold_count; i++)
+                        look_anyway(&c, NULL, g->holds[i].to);
+                for (uint64_t i = 0; i < g->block_count; i++)
+                        if (in->blocks[i].flags & SEARCH_BLOCK_IGNORED)
+                                g->idiom[i] = 0;
+                parallel_run(c.explore->threads, c.parts, part_anyway, &c);
+        }
+        explore_free(c.explore);
+}
+
+/* ---- what is left ---- */
 
 /* Heads that were merged into a later group are no heads, and neither are those that they hang on
  * in turn.  A merged head hangs on a block behind it, so one way down settles them, and one way
@@ -202,25 +301,28 @@ static void classes_prefetch(const struct search_graph *g, uint64_t block)
 
 void classes_lost(const struct search_input *in, struct search_graph *g)
 {
-        struct classes c;
+        struct explore *explore = explore_new(g, 1);
+        struct explorer *w = explore_of(explore, 0);
+        uint32_t head;
 
-        classes_open(&c, in, g);
-        for (uint64_t i = 0; i < c.g->block_count; i++)
-                if (c.in->blocks[i].flags & SEARCH_BLOCK_PASSAGE)
-                        classes_visit_passed(&c, (struct search_link){ .to = (uint32_t)i });
-        classes_drain(&c, classes_visit_passed);
+        w->context = in->blocks;
+        for (uint64_t i = 0; i < g->block_count; i++)
+                if (in->blocks[i].flags & SEARCH_BLOCK_PASSAGE)
+                        visit_passed(w, (uint32_t)i);
+        explore_drain(w, visit_passed);
+        w->context = &head;
         for (uint64_t i = 0; i < g->block_count; i++) {
                 classes_prefetch(g, i + AHEAD);
                 if (g->leak[i] != PROFILE_LEAK_UNKNOWN)
                         continue;
                 g->leak[i] = PROFILE_LEAK_DEFINITE;
-                c.head = (uint32_t)i;
-                classes_push(&c, c.head);
-                classes_drain(&c, classes_visit_lost);
+                head = (uint32_t)i;
+                explore_push(w, head);
+                explore_drain(w, visit_lost);
         }
         classes_settle_heads(g);
         for (uint64_t i = 0; i < g->block_count; i++)
                 if (g->leak[i] == CLASSES_PASSED)
                         g->leak[i] = PROFILE_LEAK_UNKNOWN;
-        classes_close(&c);
+        explore_free(explore);
 }

@@ -1,20 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass.c -- all memory that counts, read once from low to high in large pieces.
+ * pass.c -- all memory that counts, read once in large pieces.
  *
  * Keeps:  a piece is one call of read(): neighbouring blocks and what little is between them.  What
- *         cannot be read counts as zero.
+ *         cannot be read counts as zero.  Memory is divided into parts (some roots, a stretch of a
+ *         large one, blocks with all that lies in them), which threads take one after another.
+ *         What was found in them is put together in their order, so the number of threads does
+ *         not show.
  */
 #include "leak/pass.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
+#include "base/parallel.h"
 #include "leak/gather.h"
+#include "leak/huge_array.h"
+#include "leak/sift.h"
 
 #define PASS_SPANS 32768u       /* in a piece */
 #define PASS_LARGE (64u * 1024) /* spans of which unused pages are left out, and in what steps */
+#define PASS_PART (UINT64_C(8) << 20) /* bytes of a part; less is not worth a thread */
 
+/* What is read by one thread: roots FIRST to END, of a single one what is between LOW and HIGH; or
+ * blocks FIRST to END. */
+struct pass_part {
+        bool root;
+        uint32_t first, end;
+        uint64_t low, high;
+        struct sift sift;
+};
+
+/* All of them. */
+struct pass_plan {
+        const struct search_input *in;
+        const struct index *index;
+        struct pass_part *parts;
+        uint32_t count;
+        struct {
+                uint8_t *buffer;
+                struct span *spans;
+        } own[PARALLEL_MOST]; /* by thread */
+        uint64_t done, all; /* bytes, for whoever wants to know how far it is */
+        struct search_graph *g; /* for what was found, and where it goes: */
+        uint64_t *links_before, *holds_before;
+        uint32_t *owners;
+};
+
+/* One part on its way. */
 struct pass {
         struct sift *sift;
         const struct search_memory *memory;
@@ -24,7 +58,7 @@ struct pass {
         struct span ahead; /* the next span, or what is left of it */
         bool more;         /* there is one */
         bool root, turned;
-        uint64_t done, all; /* bytes, for whoever wants to know how far it is */
+        uint64_t done; /* bytes */
 };
 
 static uint64_t pass_used(const struct pass *p, uint64_t start, uint64_t end)
@@ -86,7 +120,7 @@ static void pass_piece(struct pass *p)
                                                                         ? UINT64_MAX & ~UINT64_C(7)
                                                                         : start + GATHER_PIECE;
         uint64_t end, bytes = 0;
-        uint64_t *looked = p->root ? &p->sift->g->root_bytes : &p->sift->g->heap_bytes;
+        uint64_t *looked = p->root ? &p->sift->root_bytes : &p->sift->heap_bytes;
         size_t count = 0;
         bool whole;
 
@@ -107,7 +141,6 @@ static void pass_piece(struct pass *p)
                                                     : search_width(p->memory->narrow),
                                     .spans = p->spans, .span_count = count, .root = p->root,
                                     .turned = p->turned, .narrow = p->memory->narrow });
-        progress_tell(p->sift->in->progress, p->done & ~UINT64_C(15), p->all);
 }
 
 /* ROOT: what it is of; NULL: blocks. */
@@ -143,30 +176,191 @@ static void pass_words(struct pass *p, const struct search_root *root, uint32_t 
                                     .narrow = p->memory->narrow });
 }
 
-static uint64_t pass_measure(const struct sift *s)
+/* Part of a root: memory of it between LOW and HIGH. */
+static void pass_root(struct pass *p, uint32_t number, const struct pass_part *part)
 {
-        const struct search_input *in = s->in;
-        uint64_t all = s->index->bytes;
+        struct search_root root = p->sift->in->roots[number];
 
-        for (uint32_t i = 0; i < in->root_count; i++)
-                all += in->roots[i].end - in->roots[i].start;
-        return all;
+        if (root.words) {
+                pass_words(p, &root, number);
+                return;
+        }
+        root.start = root.start > part->low ? root.start : part->low;
+        root.end = root.end < part->high ? root.end : part->high;
+        if (root.start < root.end)
+                pass_supply(p, span_root(p->sift->index, &root, number), &root);
 }
 
-void pass_run(struct sift *s)
+static void pass_run_part(void *context, uint32_t slot, uint32_t number)
 {
-        const struct search_input *in = s->in;
-        struct pass p = { .sift = s, .memory = &in->memory, .all = pass_measure(s) };
+        struct pass_plan *plan = context;
+        struct pass_part *part = &plan->parts[number];
+        struct pass p = { .sift = &part->sift, .memory = &plan->in->memory };
+        uint64_t done;
 
-        p.buffer = heap_grow(NULL, GATHER_PIECE, 1);
-        p.spans = heap_grow(NULL, PASS_SPANS, sizeof *p.spans);
-        for (uint32_t i = 0; i < in->root_count; i++) {
-                if (in->roots[i].words)
-                        pass_words(&p, &in->roots[i], i);
-                else if (in->roots[i].start < in->roots[i].end)
-                        pass_supply(&p, span_root(s->index, &in->roots[i], i), &in->roots[i]);
+        if (!plan->own[slot].buffer) {
+                plan->own[slot].buffer = heap_grow(NULL, GATHER_PIECE, 1);
+                plan->own[slot].spans = heap_grow(NULL, PASS_SPANS, sizeof *p.spans);
         }
-        pass_supply(&p, span_blocks(s->index), NULL);
-        free(p.spans);
-        free(p.buffer);
+        p.buffer = plan->own[slot].buffer;
+        p.spans = plan->own[slot].spans;
+        if (!part->root)
+                pass_supply(&p, span_blocks(plan->index, part->first, part->end), NULL);
+        for (uint32_t i = part->first; part->root && i < part->end; i++)
+                pass_root(&p, i, part);
+        done = __atomic_add_fetch(&plan->done, p.done, __ATOMIC_RELAXED);
+        if (!slot)
+                progress_tell(plan->in->progress, done & ~UINT64_C(15), plan->all);
+}
+
+/* ---- which parts ---- */
+
+static void pass_add(struct pass_plan *plan, struct pass_part part)
+{
+        part.sift = (struct sift){ .in = plan->in, .index = plan->index, .g = plan->g };
+        plan->parts = heap_next(plan->parts, plan->count, sizeof *plan->parts);
+        plan->parts[plan->count++] = part;
+}
+
+/* Memory of root NUMBER in stretches. */
+static void pass_divide_root(struct pass_plan *plan, uint32_t number)
+{
+        uint64_t end = plan->in->roots[number].end, low = plan->in->roots[number].start, high;
+
+        for (; low < end; low = high) {
+                high = (low + PASS_PART) & ~(PASS_PART - 1);
+                high = low < high && high < end ? high : end;
+                pass_add(plan, (struct pass_part){ .root = true, .first = number, .end = number + 1,
+                                                   .low = low, .high = high });
+        }
+}
+
+/* Small ones together, large ones in stretches.  A word that is not aligned may lie on both sides
+ * of a border. */
+static void pass_divide_roots(struct pass_plan *plan)
+{
+        const struct search_root *roots = plan->in->roots;
+        uint32_t first = 0, count = plan->in->root_count;
+        uint64_t bytes = 0;
+
+        for (uint32_t i = 0; i < count; i++) {
+                uint64_t size = roots[i].end > roots[i].start ? roots[i].end - roots[i].start : 0;
+                bool large = size > PASS_PART && !plan->in->unaligned && !roots[i].words;
+
+                plan->all += size;
+                bytes += large ? 0 : size;
+                if (!large && bytes < PASS_PART && i + 1 < count)
+                        continue;
+                if (first < i + !large)
+                        pass_add(plan, (struct pass_part){ .root = true, .first = first,
+                                                           .end = i + !large, .high = UINT64_MAX });
+                if (large)
+                        pass_divide_root(plan, i);
+                first = i + 1;
+                bytes = 0;
+        }
+}
+
+/* Borders are where blocks begin that lie in no other one. */
+static void pass_divide_blocks(struct pass_plan *plan)
+{
+        const struct index *x = plan->index;
+        uint64_t parts = x->bytes / PASS_PART + 1;
+        uint32_t first = 0;
+
+        plan->all += x->bytes;
+        for (uint64_t i = 1; i <= parts && first < x->count; i++) {
+                uint32_t end = (uint32_t)(x->count * i / parts);
+
+                end = end > first ? end : first + 1;
+                while (x->parents && end < x->count && x->parents[end])
+                        end++;
+                pass_add(plan, (struct pass_part){ .first = first, .end = end });
+                first = end;
+        }
+}
+
+/* A carved block holds its arena, as if it had a pointer to it. */
+static void pass_arenas(struct pass_plan *plan)
+{
+        const struct index *x = plan->index;
+        struct sift *s;
+
+        if (!x->parents)
+                return;
+        pass_add(plan, (struct pass_part){ 0 });
+        s = &plan->parts[plan->count - 1].sift;
+        for (uint32_t i = 0; i < x->count; i++)
+                if (x->parents[i])
+                        sift_add_link(s, i, (struct search_link){ .to = x->parents[i] - 1,
+                                                                  .at = SEARCH_AT_ARENA });
+}
+
+/* ---- what was found, in one ---- */
+
+static void pass_take_over(void *context, uint32_t slot, uint32_t number)
+{
+        struct pass_plan *plan = context;
+        struct sift *s = &plan->parts[number].sift;
+        uint64_t links = plan->links_before[number], holds = plan->holds_before[number];
+
+        (void)slot;
+        if (s->link_count) {
+                memcpy(plan->g->links + links, s->links, s->link_count * sizeof *s->links);
+                memcpy(plan->g->link_offsets + links, s->link_offsets, s->link_count);
+                if (plan->owners)
+                        memcpy(plan->owners + links, s->owners, s->link_count * sizeof *s->owners);
+        }
+        if (s->hold_count) {
+                memcpy(plan->g->holds + holds, s->holds, s->hold_count * sizeof *s->holds);
+                memcpy(plan->g->hold_offsets + holds, s->hold_offsets, s->hold_count);
+        }
+        sift_free(s);
+}
+
+static void pass_join(struct pass_plan *plan, uint32_t threads)
+{
+        struct search_graph *g = plan->g;
+
+        plan->links_before = heap_zero(plan->count, sizeof *plan->links_before);
+        plan->holds_before = heap_zero(plan->count, sizeof *plan->holds_before);
+        for (uint32_t i = 0; i < plan->count; i++) {
+                const struct sift *s = &plan->parts[i].sift;
+
+                plan->links_before[i] = g->link_count;
+                plan->holds_before[i] = g->hold_count;
+                g->link_count += s->link_count;
+                g->hold_count += s->hold_count;
+                g->root_bytes += s->root_bytes;
+                g->heap_bytes += s->heap_bytes;
+        }
+        g->links = huge_array_grow(NULL, g->link_count, sizeof *g->links);
+        g->link_offsets = huge_array_grow(NULL, g->link_count, sizeof *g->link_offsets);
+        g->holds = huge_array_grow(NULL, g->hold_count, sizeof *g->holds);
+        g->hold_offsets = huge_array_grow(NULL, g->hold_count, sizeof *g->hold_offsets);
+        if (plan->index->parents)
+                plan->owners = huge_array_grow(NULL, g->link_count, sizeof *plan->owners);
+        parallel_run(threads, plan->count, pass_take_over, plan);
+        free(plan->links_before);
+        free(plan->holds_before);
+}
+
+uint32_t *pass_run(const struct search_input *in, const struct index *x, struct search_graph *g)
+{
+        struct pass_plan plan = { .in = in, .index = x, .g = g };
+        uint32_t *owners;
+
+        pass_divide_roots(&plan);
+        pass_divide_blocks(&plan);
+        parallel_run(in->threads, plan.count, pass_run_part, &plan);
+        progress_tell(in->progress, plan.all & ~UINT64_C(15), plan.all);
+        pass_arenas(&plan);
+        pass_join(&plan, in->threads);
+        owners = plan.owners;
+        for (uint32_t i = 0; i < PARALLEL_MOST; i++) {
+                free(plan.own[i].buffer);
+                free(plan.own[i].spans);
+        }
+        free(plan.parts);
+        return owners;
 }

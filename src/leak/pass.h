@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* pass.h -- all memory that counts, read once from low to high in large pieces. */
+/* pass.h -- all memory that counts, read once in large pieces. */
 #ifndef SEEP_LEAK_PASS_H
 #define SEEP_LEAK_PASS_H
 
-#include "leak/sift.h"
+#include "leak/index.h"
 
-/* Sift all roots, then all blocks. */
-void pass_run(struct sift *s);
+/* All links and holds of IN, in the order of roots, and of blocks.  G has first[] and vtables[],
+ * all zero; first[i + 1] becomes the number of links of block i.  Returns the owner of each link
+ * when blocks lie in one another, to be freed; else NULL. */
+uint32_t *pass_run(const struct search_input *in, const struct index *x, struct search_graph *g);
 
 #endif

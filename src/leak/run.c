@@ -39,21 +39,15 @@ static void search_sort(struct search_graph *g, const uint32_t *owners)
 static void search_links(const struct search_input *in, struct search_graph *g)
 {
         struct index index;
-        struct sift sift = { .in = in, .index = &index, .g = g };
+        uint32_t *owners;
 
         index_make(&index, in);
         g->unit = in->unaligned || !index.exact ? 1 : search_width(in->memory.narrow);
-        pass_run(&sift);
-        /* A carved block holds its arena, as if it had a pointer to it. */
-        for (uint32_t i = 0; sift.index->parents && i < sift.index->count; i++)
-                if (sift.index->parents[i])
-                        sift_add_link(&sift, i,
-                                      (struct search_link){ .to = sift.index->parents[i] - 1,
-                                                            .at = SEARCH_AT_ARENA });
+        owners = pass_run(in, &index, g);
         search_sum(g);
-        if (sift.owners)
-                search_sort(g, sift.owners);
-        free(sift.owners);
+        if (owners)
+                search_sort(g, owners);
+        free(owners);
         index_free(&index);
 }
 
@@ -64,13 +58,14 @@ void search_run(const struct search_input *in, struct search_graph *g)
                 .first = huge_array_zero(in->block_count + 1, sizeof *g->first),
                 .vtables = heap_zero(in->block_count, sizeof *g->vtables),
                 .leak = huge_array_zero(in->block_count, sizeof *g->leak),
-                .idiom = heap_zero(in->block_count, sizeof *g->idiom),
+                .idiom = heap_zero(in->block_count, sizeof *g->idiom), /* no idiom, no memory */
                 .head = heap_zero(in->block_count, sizeof *g->head), /* nothing lost, no memory */
         };
         search_links(in, g);
         classes_mark(in, g);
         if (!in->no_idioms && idioms_find(in, g))
-                classes_mark(in, g);
+                classes_mark_more(in, g);
+        classes_note_idioms(in, g);
         free(g->link_offsets);
         free(g->hold_offsets);
         g->link_offsets = g->hold_offsets = NULL;

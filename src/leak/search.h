@@ -6,8 +6,8 @@
  * Room:   outside.  Knows no process: memory is read through a callback.
  * Keeps:  one pass over roots and blocks in the order of addresses gives all pointers (leak/run.c);
  *         classes come from marking in that graph, as Memcheck does it (leak/classes.c).
- * Cost:   1 GB/s or more on one core with 10 million blocks; 8 bytes a pointer, 34 bytes a block
- *         with what is told about it, 8 more while marking.
+ * Cost:   1 GB/s or more for each processor with 10 million blocks; 8 bytes a pointer, 34 bytes
+ *         a block with what is told about it, 8 more while marking.
  */
 #ifndef SEEP_LEAK_SEARCH_H
 #define SEEP_LEAK_SEARCH_H
@@ -105,7 +105,9 @@ struct search_input {
         bool unaligned; /* pointers at every byte, not only at multiples of a word */
         bool no_idioms; /* interior pointers of known idioms are nothing special (Memcheck's
                          * --leak-check-heuristics=none) */
-        struct progress *progress; /* NULL: nobody wants to know */
+        struct progress *progress; /* NULL: nobody wants to know.  Told by the caller's thread */
+        uint32_t threads; /* that read and mark, if there is enough to do; 0 counts as 1.  With
+                           * more than one, memory is read by several at once */
 };
 
 /* A pointer.  Of blocks: those of block i are links[first[i]] to links[first[i + 1]]; AT is the

@@ -8,6 +8,7 @@
  */
 #include "leak/sift.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "leak/code.h"
@@ -52,34 +53,39 @@ static size_t sift_likely(const struct index *x, const struct piece *p, const ui
 /* Room for what a round may find. */
 static void sift_reserve(struct sift *s, bool root)
 {
-        struct search_graph *g = s->g;
-
-        if (root && s->hold_room - g->hold_count < SIFT_WORDS) {
+        if (root && s->hold_room - s->hold_count < SIFT_WORDS) {
                 s->hold_room = s->hold_room ? 2 * s->hold_room : 2 * SIFT_WORDS;
-                g->holds = huge_array_grow(g->holds, s->hold_room, sizeof *g->holds);
-                g->hold_offsets = huge_array_grow(g->hold_offsets, s->hold_room,
-                                                  sizeof *g->hold_offsets);
+                s->holds = huge_array_grow(s->holds, s->hold_room, sizeof *s->holds);
+                s->hold_offsets = huge_array_grow(s->hold_offsets, s->hold_room,
+                                                  sizeof *s->hold_offsets);
         }
-        if (!root && s->link_room - g->link_count < SIFT_WORDS) {
+        if (!root && s->link_room - s->link_count < SIFT_WORDS) {
                 s->link_room = s->link_room ? 2 * s->link_room : 2 * SIFT_WORDS;
-                g->links = huge_array_grow(g->links, s->link_room, sizeof *g->links);
-                g->link_offsets = huge_array_grow(g->link_offsets, s->link_room,
-                                                  sizeof *g->link_offsets);
+                s->links = huge_array_grow(s->links, s->link_room, sizeof *s->links);
+                s->link_offsets = huge_array_grow(s->link_offsets, s->link_room,
+                                                  sizeof *s->link_offsets);
                 if (s->index->parents)
                         s->owners = huge_array_grow(s->owners, s->link_room, sizeof *s->owners);
         }
 }
 
+void sift_free(struct sift *s)
+{
+        free(s->links);
+        free(s->link_offsets);
+        free(s->owners);
+        free(s->holds);
+        free(s->hold_offsets);
+}
+
 static inline void sift_put_link(struct sift *s, uint32_t owner, struct search_link link,
                                  uint8_t offset)
 {
-        struct search_graph *g = s->g;
-
         if (s->owners)
-                s->owners[g->link_count] = owner;
-        g->link_offsets[g->link_count] = offset;
-        g->links[g->link_count++] = link;
-        g->first[owner + 1]++;
+                s->owners[s->link_count] = owner;
+        s->link_offsets[s->link_count] = offset;
+        s->links[s->link_count++] = link;
+        s->g->first[owner + 1]++;
 }
 
 void sift_add_link(struct sift *s, uint32_t owner, struct search_link link)
@@ -115,9 +121,9 @@ static inline void sift_put(struct sift *s, bool root, const struct sift_word *w
         if (root) {
                 if (s->in->roots[owner].flags & SEARCH_ROOT_WHOLE)
                         to = probe->block;
-                s->g->hold_offsets[s->g->hold_count] = offset;
-                s->g->holds[s->g->hold_count++] = (struct search_hold){ .at = at, .root = owner,
-                                                                        .to = to };
+                s->hold_offsets[s->hold_count] = offset;
+                s->holds[s->hold_count++] = (struct search_hold){ .at = at, .root = owner,
+                                                                  .to = to };
                 return;
         }
         if (owner == probe->block)

@@ -2,7 +2,7 @@
 /*
  * sift.h -- the pointers among the words of a piece of memory.
  *
- * Room:   leak/ only.  pass.c brings the pieces, search.c takes the result.
+ * Room:   leak/ only.  pass.c brings the pieces, and puts what was found in all parts together.
  * Keeps:  links of blocks in the order of addresses, with their owners beside them when blocks lie
  *         in one another (else the order is that of the owners); holds in the order of roots.
  */
@@ -13,12 +13,19 @@
 
 #include "leak/span.h"
 
+/* What was found in a part of memory.  Several of them, of different blocks, may be under way at
+ * once: of G they write first[] and vtables[] of their own blocks and nothing else. */
 struct sift {
         const struct search_input *in;
         const struct index *index;
         struct search_graph *g;
+        struct search_link *links;
+        uint8_t *link_offsets;
         uint32_t *owners; /* by link, when the index has parents */
-        uint64_t link_room, hold_room;
+        struct search_hold *holds;
+        uint8_t *hold_offsets;
+        uint64_t link_count, hold_count, link_room, hold_room;
+        uint64_t root_bytes, heap_bytes; /* looked at */
 };
 
 /* A piece of memory in a buffer.  BYTES can be read up to ADDRESS + SIZE; ADDRESS is a multiple
@@ -38,5 +45,7 @@ void sift_piece(struct sift *s, const struct piece *p);
 
 /* A link that is in no word. */
 void sift_add_link(struct sift *s, uint32_t owner, struct search_link link);
+
+void sift_free(struct sift *s);
 
 #endif

@@ -15,7 +15,7 @@ static bool span_next_of_blocks(struct span_supply *s, struct span *span)
         const struct index *x = s->index;
 
         for (;;) {
-                const struct search_block *next = s->block < x->count ? &x->blocks[s->block] : NULL;
+                const struct search_block *next = s->block < s->last ? &x->blocks[s->block] : NULL;
                 const struct search_block *open = s->owner ? &x->blocks[s->owner - 1] : NULL;
 
                 if (next && !next->size) { /* no words, and it cuts none */
@@ -40,9 +40,10 @@ static bool span_next_of_blocks(struct span_supply *s, struct span *span)
         }
 }
 
-struct span_supply span_blocks(const struct index *x)
+struct span_supply span_blocks(const struct index *x, uint32_t first, uint32_t end)
 {
-        return (struct span_supply){ .index = x, .next = span_next_of_blocks };
+        return (struct span_supply){ .index = x, .next = span_next_of_blocks, .block = first,
+                                     .last = end };
 }
 
 /* From the place to the next block; then the place is behind that. */

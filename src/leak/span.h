@@ -27,12 +27,13 @@ struct span_supply {
         const struct index *index;
         bool (*next)(struct span_supply *s, struct span *span);
         uint64_t place, end; /* from here on; END: of the root */
-        uint32_t block;      /* the next one */
+        uint32_t block;      /* the next one ... */
+        uint32_t last;       /* ... below this one */
         uint32_t owner;      /* root; or 1 + the block that is open at the place, 0 none */
 };
 
-/* Of all blocks. */
-struct span_supply span_blocks(const struct index *x);
+/* Of blocks FIRST to END; both lie in no other one. */
+struct span_supply span_blocks(const struct index *x, uint32_t first, uint32_t end);
 
 /* Of root NUMBER. */
 struct span_supply span_root(const struct index *x, const struct search_root *root,

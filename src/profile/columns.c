@@ -256,10 +256,34 @@ static inline __attribute__((always_inline)) void get_values(const struct column
         c->bad |= over;
 }
 
+/* All values are the same byte: a thread, a class, the distance of blocks.  Records are zero
+ * before they are read. */
+static bool get_run(const struct column *d, char *records, struct cursor *c)
+{
+        const struct format_column *col = d->col;
+        bool rises = col->coding == FORMAT_DELTA;
+        uint64_t limit, value, step;
+
+        if ((!rises && col->coding != FORMAT_PLAIN) || d->count < 2 || cursor_left(c) < d->count ||
+            c->at[0] >= 0x80 || memcmp(c->at, c->at + 1, d->count - 1) != 0)
+                return false;
+        step = rises ? format_unzigzag(c->at[0]) : 0;
+        value = rises ? step : c->at[0];
+        limit = column_limit(d);
+        c->at += d->count;
+        for (uint64_t i = 0; (value || step) && i < d->count; i++, value += step) {
+                c->bad |= value > limit;
+                format_store(records + i * d->step + col->offset, col->width, value);
+        }
+        return true;
+}
+
 static void get_number_column(const struct column *d, char *records, struct cursor *c)
 {
         bool wide = d->col->width == 8;
 
+        if (get_run(d, records, c))
+                return;
         switch (d->col->coding) {
         case FORMAT_PLAIN:
                 if (wide)

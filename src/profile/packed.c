@@ -182,20 +182,32 @@ void packed_open(struct packed_walk *w, const struct profile *p)
                                    .verdicts = reader_new(p, FORMAT_VERDICTS) };
 }
 
-bool packed_next(struct packed_walk *w)
+/* Records from INDEX on that are in the window, where that one is. */
+static uint64_t reader_ready(const struct packed_reader *r, uint64_t index, uint64_t most)
+{
+        uint64_t ready = r ? r->first + r->count - index : most;
+
+        return ready < most ? ready : most;
+}
+
+bool packed_more(struct packed_walk *w)
 {
         const struct profile *p = w->p;
         bool judged = p->verdict_count == p->block_count && (w->verdicts || p->verdicts);
+        uint64_t at = w->next;
 
-        if (w->next >= p->block_count)
+        if (at >= p->block_count)
                 return false;
-        w->index = w->next++;
-        w->block = w->blocks ? reader_at(w->blocks, w->index) : &p->blocks[w->index];
-        w->verdict = NULL;
+        w->next_block = w->blocks ? reader_at(w->blocks, at) : &p->blocks[at];
+        w->next_verdict = NULL;
         if (judged)
-                w->verdict = w->verdicts ? reader_at(w->verdicts, w->index)
-                                         : &p->verdicts[w->index];
-        return w->block && (w->verdict || !judged);
+                w->next_verdict = w->verdicts ? reader_at(w->verdicts, at) : &p->verdicts[at];
+        if (!w->next_block || (judged && !w->next_verdict))
+                return false;
+        w->ready = reader_ready(w->blocks, at, p->block_count - at);
+        if (judged)
+                w->ready = reader_ready(w->verdicts, at, w->ready);
+        return true;
 }
 
 void packed_close(struct packed_walk *w)

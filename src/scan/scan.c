@@ -13,6 +13,7 @@
 #include "base/find.h"
 #include "base/heap.h"
 #include "base/order.h"
+#include "base/parallel.h"
 #include "collect/blocks.h"
 #include "collect/collect.h"
 #include "leak/run.h"
@@ -354,6 +355,7 @@ static void search(struct scan *s)
                 .code_count = s->roots.code_count,
                 .unaligned = s->o->flags & WIRE_SCAN_UNALIGNED,
                 .no_idioms = s->o->flags & WIRE_SCAN_NO_IDIOMS,
+                .threads = parallel_threads(),
         };
 
         find_origin(s, &in);
@@ -385,7 +387,8 @@ static void store(struct scan *s)
         struct scan_result result = { .blocks = s->list.at, .graph = &s->graph, .roots = &s->roots,
                                       .freeze = &s->freeze, .lost = s->o->lost,
                                       .lost_count = s->o->lost_count,
-                                      .block_of = s->origin.block_of };
+                                      .block_of = s->origin.block_of,
+                                      .places = s->origin.places };
         struct profile_scan *scan = heap_zero(1, sizeof *scan);
         uint64_t definite;
 

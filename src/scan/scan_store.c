@@ -7,6 +7,7 @@
 #include "base/find.h"
 #include "base/heap.h"
 #include "collect/collect.h"
+#include "ledger/ledger.h"
 #include "profile/packed.h"
 #include "scan/older.h"
 
@@ -23,22 +24,30 @@ static bool was_lost(const struct scan_result *r, const struct profile_block *b)
 }
 
 /* An allocator holds what it got for itself in its own data, which is not searched. */
-static bool is_allocators(const struct scan_result *r, const struct profile *p,
-                          const struct profile_block *b)
+static bool is_allocators(const struct scan_result *r, const struct profile *p, uint32_t site)
 {
         return r->roots->allocator != PROFILE_NO_MODULE &&
-               p->nodes[p->sites[b->site].node].module == r->roots->allocator;
+               p->nodes[p->sites[site].node].module == r->roots->allocator;
 }
 
-/* About the searched block I, which is B of the profile. */
+/* Whether block NUMBER of W's profile is lost since the last search.  The numbers rise. */
+static bool is_new(const struct scan_result *r, struct packed_walk *w, uint64_t number)
+{
+        while (w->next <= number)
+                if (!packed_next(w))
+                        return false;
+        return !was_lost(r, w->block);
+}
+
+/* About the searched block I.  W: over the blocks of P. */
 static struct profile_verdict judge(const struct scan_result *r, const struct profile *p,
-                                    uint64_t i, const struct profile_block *b)
+                                    uint64_t i, struct packed_walk *w)
 {
         const struct search_graph *g = r->graph;
         struct profile_verdict v = {
                 .leak = g->leak[i] == PROFILE_LEAK_UNKNOWN ? PROFILE_LEAK_REACHABLE : g->leak[i] };
 
-        if (v.leak > PROFILE_LEAK_REACHABLE && is_allocators(r, p, b))
+        if (v.leak > PROFILE_LEAK_REACHABLE && is_allocators(r, p, r->places[i]))
                 v.leak = PROFILE_LEAK_REACHABLE;
         v.vtable = g->vtables[i];
         v.head = g->head[i] ? r->block_of[g->head[i] - 1] : 0;
@@ -46,42 +55,54 @@ static struct profile_verdict judge(const struct scan_result *r, const struct pr
                 v.flags |= PROFILE_VERDICT_IGNORED;
         if (g->idiom[i])
                 v.flags |= PROFILE_VERDICT_IDIOM;
-        if (r->lost && v.leak >= PROFILE_LEAK_INDIRECT && !was_lost(r, b))
+        if (r->lost && v.leak >= PROFILE_LEAK_INDIRECT && is_new(r, w, r->block_of[i] - 1))
                 v.flags |= PROFILE_VERDICT_NEW;
         return v;
 }
 
-static void add_content(const struct scan_result *r, struct profile *p, const struct packed_walk *w)
+/* Of the searched block I. */
+static void add_content(const struct scan_result *r, struct profile *p, uint64_t i)
 {
-        struct profile_content c = { .block = (uint32_t)w->index };
-        uint64_t size = w->block->size;
+        struct profile_content c = { .block = r->block_of[i] - 1 };
+        uint64_t size = r->blocks[i].size;
 
-        c.bytes = (uint32_t)freeze_read(r->freeze, w->block->address, c.data,
+        c.bytes = (uint32_t)freeze_read(r->freeze, r->blocks[i].address, c.data,
                                         size < PROFILE_CONTENT_BYTES ? size
                                                                      : PROFILE_CONTENT_BYTES);
         p->contents = heap_next(p->contents, p->content_count, sizeof *p->contents);
         p->contents[p->content_count++] = c;
 }
 
+/* So many blocks about which nothing was found. */
+static void add_unsearched(struct packer *verdicts, uint64_t count)
+{
+        static const struct profile_verdict none = { .leak = PROFILE_LEAK_REACHABLE };
+
+        while (count--)
+                packer_add(verdicts, &none);
+}
+
 uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
 {
         struct packer *verdicts = packer_verdicts(p);
-        uint64_t definite = 0, i = 0;
+        uint64_t definite = 0, made = 0;
         struct packed_walk w;
 
         packed_open(&w, p);
-        while (packed_next(&w)) {
-                struct profile_verdict v = { .leak = PROFILE_LEAK_REACHABLE };
+        for (uint64_t i = 0; i < r->graph->block_count; i++) {
+                struct profile_verdict v;
 
-                while (i < r->graph->block_count && r->block_of[i] <= w.index)
-                        i++;
-                if (i < r->graph->block_count && r->block_of[i] == w.index + 1)
-                        v = judge(r, p, i, w.block);
+                if (!r->block_of[i])
+                        continue;
+                add_unsearched(verdicts, r->block_of[i] - 1 - made);
+                made = r->block_of[i];
+                v = judge(r, p, i, &w);
                 definite += v.leak == PROFILE_LEAK_DEFINITE;
                 if (v.leak >= PROFILE_LEAK_POSSIBLE && p->content_count < CONTENTS_MAX)
-                        add_content(r, p, &w);
+                        add_content(r, p, i);
                 packer_add(verdicts, &v);
         }
+        add_unsearched(verdicts, p->block_count - made);
         packed_close(&w);
         packer_end(verdicts, p);
         return definite;
@@ -210,7 +231,6 @@ static uint32_t same_region(const struct profile *one, const struct profile *p, 
 /* The map keeps the order. */
 static void move_verdicts(const struct profile *one, const uint32_t *map, struct profile *p)
 {
-        static const struct profile_verdict none = { .leak = PROFILE_LEAK_REACHABLE };
         struct packer *verdicts = packer_verdicts(p);
         struct packed_walk w;
         uint64_t made = 0;
@@ -221,14 +241,12 @@ static void move_verdicts(const struct profile *one, const uint32_t *map, struct
 
                 if (!map[w.index])
                         continue;
-                for (; made + 1 < map[w.index]; made++)
-                        packer_add(verdicts, &none);
+                add_unsearched(verdicts, map[w.index] - 1 - made);
+                made = map[w.index];
                 v.head = v.head && v.head <= one->block_count ? map[v.head - 1] : 0;
                 packer_add(verdicts, &v);
-                made++;
         }
-        for (; made < p->block_count; made++)
-                packer_add(verdicts, &none);
+        add_unsearched(verdicts, p->block_count - made);
         packed_close(&w);
         packer_end(verdicts, p);
 }
@@ -300,4 +318,85 @@ void scan_merge(struct profile *scanned, struct profile *p)
         scanned->scan_count = 0;
         free(map);
         profile_free(scanned);
+}
+
+/* ---- the same, when nothing happened in between ---- */
+
+static bool are_same_sites(const struct profile *one, const struct profile *p, uint64_t *blocks)
+{
+        *blocks = 0;
+        if (one->site_count != p->site_count)
+                return false;
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                const struct profile_site *a = &one->sites[i], *b = &p->sites[i];
+
+                if (a->kind != b->kind || a->allocs != b->allocs || a->frees != b->frees ||
+                    a->live_bytes != b->live_bytes)
+                        return false;
+                *blocks += LEDGER_KIND_IS_HEAP(b->kind) ? b->live_blocks : 0;
+        }
+        return true;
+}
+
+static bool are_same_threads(const struct profile *one, const struct profile *p)
+{
+        if (one->thread_count != p->thread_count)
+                return false;
+        for (uint32_t i = 0; i < p->thread_count; i++)
+                if (one->threads[i].tid != p->threads[i].tid)
+                        return false;
+        return true;
+}
+
+static void take_lists(struct profile *scanned, struct profile *p)
+{
+        p->packed_blocks = scanned->packed_blocks;
+        p->block_count = scanned->block_count;
+        p->packed_verdicts = scanned->packed_verdicts;
+        p->verdict_count = scanned->verdict_count;
+        scanned->packed_blocks = scanned->packed_verdicts = (struct profile_packed){ 0 };
+        p->contents = scanned->contents;
+        p->content_count = scanned->content_count;
+        p->holds = scanned->holds;
+        p->hold_count = scanned->hold_count;
+        p->pointers = scanned->pointers;
+        p->pointer_count = scanned->pointer_count;
+        p->scans = scanned->scans;
+        p->scan_count = scanned->scan_count;
+        scanned->contents = NULL;
+        scanned->holds = NULL;
+        scanned->pointers = NULL;
+        scanned->scans = NULL;
+        scanned->block_count = scanned->verdict_count = scanned->hold_count = 0;
+        scanned->pointer_count = 0;
+        scanned->content_count = scanned->scan_count = 0;
+        move_roots(scanned, p);
+}
+
+bool scan_adopt(struct profile *scanned, struct profile *p)
+{
+        uint64_t blocks;
+        bool same = !p->totals.attached && !p->totals.untracked_blocks && !p->totals.lost_events &&
+                    are_same_sites(scanned, p, &blocks) && are_same_threads(scanned, p) &&
+                    scanned->block_count == blocks && scanned->verdict_count == blocks &&
+                    scanned->scan_count == 1;
+
+        for (uint32_t i = 0; same && i < p->thread_count; i++) {
+                p->threads[i].live_blocks = scanned->threads[i].live_blocks;
+                p->threads[i].live_bytes = scanned->threads[i].live_bytes;
+        }
+        if (same)
+                take_lists(scanned, p);
+        profile_free(scanned);
+        return same;
+}
+
+void scan_leave_findings(struct profile *p)
+{
+        for (uint32_t i = 0; i < p->site_count; i++)
+                p->sites[i].node = 0;
+        p->node_count = p->error_count = p->symbol_count = p->mark_count = p->slice_count = 0;
+        p->change_count = p->share_count = p->death_count = p->jit_count = p->handle_count = 0;
+        p->mapping_count = 0;
+        p->kept = (struct profile_packed){ 0 };
 }

@@ -20,6 +20,7 @@ struct scan_result {
         const struct scan_lost *lost; /* NULL: no earlier search */
         uint64_t lost_count;
         const uint32_t *block_of; /* by searched block, 1 + the block of the profile; 0 none */
+        const uint32_t *places;   /* by searched block, its site */
 };
 
 /* Verdicts for all blocks of P, and the first bytes of lost ones.  Blocks that are younger than the
@@ -36,5 +37,13 @@ void scan_store_graph(struct scan_result *r, struct profile *p);
 /* Move the findings of SCANNED into P, whose blocks may be some more or fewer by now.  Blocks that
  * were not searched count as reachable.  SCANNED is freed. */
 void scan_merge(struct profile *scanned, struct profile *p);
+
+/* P is of that end and has no list of blocks: where nothing was allocated or released in between,
+ * it gets that of SCANNED, packed as it is, with all that was found.  false: it is not so, and P
+ * is as before.  SCANNED is freed. */
+bool scan_adopt(struct profile *scanned, struct profile *p);
+
+/* Leave in P, which is about to become SCANNED, what these two need. */
+void scan_leave_findings(struct profile *p);
 
 #endif

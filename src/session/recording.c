@@ -367,6 +367,22 @@ static void find_leaks(struct recording *r, const struct recording_end *end, str
                 scanner_finish(&r->scanner, &order, p);
 }
 
+/* Mostly nothing happened between the last search and the end: blocks need not be read again then,
+ * and those that were found are known by their place in the list. */
+static void fill_last(struct recording *r, const struct recording_end *end, uint64_t now_ms,
+                      struct profile *p)
+{
+        struct scanner_order order = scan_order(r);
+
+        if (*r->path && !r->journal && scanner_has_blocks(&r->scanner, &order, end->end)) {
+                recording_fill(r, end, FOR_ADOPTION, now_ms, p);
+                if (scanner_adopt(&r->scanner, p))
+                        return;
+                profile_free(p);
+        }
+        recording_fill(r, end, FOR_GOOD, now_ms, p);
+}
+
 void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns,
                       struct profile *p)
 {
@@ -384,7 +400,7 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         if (view_refresh(&r->view, &e))
                 recording_cut_last(r, end, now_ms);
         now_ms = slices_end_ms(&r->slices, now_ms);
-        recording_fill(r, end, FOR_GOOD, now_ms, p);
+        fill_last(r, end, now_ms, p);
         settle_rss(r, end, &p->totals);
         if (end->starved)
                 warnings_starved(p);

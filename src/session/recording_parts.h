@@ -22,6 +22,7 @@ enum purpose {
         FOR_LOOK,
         FOR_EVENTS,
         FOR_BLOCKS,
+        FOR_ADOPTION, /* the end; blocks come from the last search (scanner_adopt) */
         FOR_GOOD
 };
 

@@ -76,7 +76,7 @@ static bool may_list(struct recording *r, enum purpose purpose)
 {
         *r->unlisted = 0;
         if (purpose == FOR_LOOK || purpose == FOR_EVENTS || purpose == FOR_LIGHT ||
-            purpose == FOR_REPORTS || purpose == FOR_SEARCH)
+            purpose == FOR_REPORTS || purpose == FOR_SEARCH || purpose == FOR_ADOPTION)
                 return purpose == FOR_SEARCH;
         return blocks_may_list(&r->view, (pid_t)r->pid, r->unlisted);
 }

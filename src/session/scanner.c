@@ -72,6 +72,7 @@ struct work {
         const struct scanner_order *o;
         uint32_t flags; /* WIRE_SCAN_* */
         int words;      /* where it tells how it went */
+        uint64_t definite; /* blocks that were found to be lost */
         struct room room;
 };
 
@@ -86,8 +87,9 @@ static void collect_for(void *context, struct profile *p)
 
 static void tell_program(void *context, uint64_t definite)
 {
-        const struct work *w = context;
+        struct work *w = context;
 
+        w->definite = definite;
         if (w->s->request)
                 view_scanned(w->o->view, w->s->request, definite);
 }
@@ -125,6 +127,7 @@ static bool sum_up(const struct profile *p, struct scanner_words *words, int fd)
         size_t count = 0;
         bool good = true;
 
+        words->blocks[PROFILE_LEAK_DEFINITE] = 0;
         packed_open(&w, p);
         while (good && packed_next(&w) && w.verdict) {
                 words->blocks[w.verdict->leak]++;
@@ -138,6 +141,12 @@ static bool sum_up(const struct profile *p, struct scanner_words *words, int fd)
         }
         packed_close(&w);
         return good && io_write(fd, part, count * sizeof *part);
+}
+
+/* Whether what is found goes into the recording of the program's end and nowhere else. */
+static bool is_for_end(const struct scanner *s)
+{
+        return PROFILE_SCAN_IS_LAST(s->when) && !s->served;
 }
 
 static _Noreturn void end_with(const struct work *w, const struct scanner_words *words)
@@ -236,7 +245,12 @@ static bool search(void *context, int words_fd)
         if (!words.good)
                 tell_program(w, 0);
         words.ms = p.scan_count ? p.scans[0].ms : 0;
-        words.good = sum_up(&p, &words, s->lost.fd) && words.good && file_put(&p, s->image.fd, &e);
+        words.blocks[PROFILE_LEAK_DEFINITE] = w->definite;
+        if (!is_for_end(s) || s->when == PROFILE_SCAN_EXEC) /* which may fail: others may follow */
+                words.good &= sum_up(&p, &words, s->lost.fd);
+        if (is_for_end(s))
+                scan_leave_findings(&p);
+        words.good = words.good && file_put(&p, s->image.fd, &e);
         end_with(w, &words);
 }
 
@@ -600,22 +614,40 @@ static void merge_nothing(const struct scanner *s, struct profile *p)
         scan_merge(&scanned, p);
 }
 
+static bool read_last(const struct scanner *s, struct profile *scanned)
+{
+        char path[32];
+        struct err e;
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", s->last.fd);
+        return s->last.fd >= 0 && file_take(scanned, path, 0, &e);
+}
+
 static bool merge_last(struct scanner *s, struct profile *p)
 {
         struct profile scanned;
-        struct err e;
-        char path[32];
-        bool good;
 
         if (s->last_nothing.trouble) {
                 merge_nothing(s, p);
                 return true;
         }
-        snprintf(path, sizeof path, "/proc/self/fd/%d", s->last.fd);
-        good = s->last.fd >= 0 && file_take(&scanned, path, 0, &e);
-        if (good)
-                scan_merge(&scanned, p);
-        return good;
+        if (!read_last(s, &scanned))
+                return false;
+        scan_merge(&scanned, p);
+        return true;
+}
+
+bool scanner_has_blocks(struct scanner *s, const struct scanner_order *o, uint32_t end)
+{
+        wait_for_worker(s, o->view);
+        return s->last.fd >= 0 && fits_end(s->last_when, end);
+}
+
+bool scanner_adopt(struct scanner *s, struct profile *p)
+{
+        struct profile scanned;
+
+        return s->adopted = read_last(s, &scanned) && scan_adopt(&scanned, p);
 }
 
 /* What it found is about blocks that are not listed. */
@@ -630,7 +662,7 @@ static void forget_search(const struct scanner_order *o, struct profile *p)
 void scanner_finish(struct scanner *s, const struct scanner_order *o, struct profile *p)
 {
         wait_for_worker(s, o->view);
-        if (!(p->meta.flags & WIRE_F_LEAK_SCAN))
+        if (!(p->meta.flags & WIRE_F_LEAK_SCAN) || s->adopted)
                 return;
         if (*o->unlisted)
                 forget_search(o, p);

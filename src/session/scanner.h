@@ -61,6 +61,7 @@ struct scanner {
                                            * .trouble is NULL otherwise */
         uint32_t last_when;
         char last_trouble[1024];   /* ... or why there is none */
+        bool adopted; /* the recording of the end has it already */
         uint64_t over_ms;   /* since when the program only waits for the search at its end; 0: not
                              * yet ... */
         uint32_t over_when; /* ... and which end that is */
@@ -111,6 +112,14 @@ void scanner_stop(struct scanner *s);
 /* The worker ended, with STATUS of waitpid().  *WORDS tells what it found; false: it was a search
  * that nobody needs a word about. */
 bool scanner_done(struct scanner *s, const struct view *v, int status, struct scanner_words *words);
+
+/* Whether the last search was one at this END (profile_end) and has a list of blocks.  Waits for
+ * one that is still being written. */
+bool scanner_has_blocks(struct scanner *s, const struct scanner_order *o, uint32_t end);
+
+/* Put that list, and all that was found, into P, which has none.  false: blocks came or went after
+ * the search, and P is as before. */
+bool scanner_adopt(struct scanner *s, struct profile *p);
 
 /* The process ended (END, profile_end): put what is known about its leaks into P.  Waits for a
  * search that is still being written. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "leak/run.h"
@@ -561,6 +562,111 @@ TEST(random_heaps_give_what_a_slow_search_gives)
         }
 }
 
+/* ---- by several threads ---- */
+
+#define LARGE_HEAP UINT64_C(0x500000000)
+#define LARGE_ROOT UINT64_C(0x400000000)
+#define LARGE_BYTES (UINT64_C(20) << 20) /* of each: more than a thread reads in a row */
+#define LARGE_BLOCKS 170000u
+
+struct large {
+        uint8_t *heap, *root;
+        struct search_block blocks[LARGE_BLOCKS];
+        uint64_t state;
+};
+
+static uint64_t large_dice(struct large *l)
+{
+        l->state ^= l->state << 13;
+        l->state ^= l->state >> 7;
+        return l->state ^= l->state << 17;
+}
+
+static size_t large_read(void *context, uint64_t address, void *to, size_t bytes)
+{
+        struct large *l = context;
+        bool heap = address >= LARGE_HEAP;
+        uint64_t at = address - (heap ? LARGE_HEAP : LARGE_ROOT);
+
+        bytes = at >= LARGE_BYTES ? 0 : bytes < LARGE_BYTES - at ? bytes : LARGE_BYTES - at;
+        for (size_t i = 0; i < bytes; i++)
+                ((uint8_t *)to)[i] = (heap ? l->heap : l->root)[at + i];
+        return bytes;
+}
+
+/* Pointers to starts and insides, in a few of all words. */
+static void large_fill(struct large *l, uint8_t *to, uint32_t rare)
+{
+        for (uint64_t i = 0; i < LARGE_BYTES / 8; i++) {
+                uint64_t dice = large_dice(l), *word = (uint64_t *)(void *)to + i;
+
+                *word = dice % rare ? dice % 97
+                                    : l->blocks[(dice >> 20) % LARGE_BLOCKS].address + (dice >> 8 & 3 ? 0 : dice >> 10 & 24);
+        }
+}
+
+/* Every 64th is an arena, and the eight behind it are carved from it; one block is lost with all of its like. */
+static struct large *large_make(void)
+{
+        struct large *l = heap_zero(1, sizeof *l);
+        uint64_t at = LARGE_HEAP;
+
+        l->state = 88172645463325252u;
+        l->heap = heap_zero(LARGE_BYTES, 1);
+        l->root = heap_zero(LARGE_BYTES, 1);
+        for (uint32_t i = 0; i < LARGE_BLOCKS; i++) {
+                bool arena = i % 64 == 0 && i + 8 < LARGE_BLOCKS;
+
+                l->blocks[i] = (struct search_block){ .address = at, .size = arena ? 800 : 24 + 8 * (large_dice(l) % 8),
+                                                      .flags = i % 5000 == 7 ? SEARCH_BLOCK_IGNORED : i % 5000 == 9 ? SEARCH_BLOCK_PASSAGE : 0 };
+                at += arena ? 16 : i % 64 == 8 ? 800 - 16 - 7 * 96 : 96;
+        }
+        is_true(at < LARGE_HEAP + LARGE_BYTES);
+        large_fill(l, l->heap, 6);
+        large_fill(l, l->root, 300);
+        return l;
+}
+
+static struct search_graph large_search(struct large *l, uint32_t threads)
+{
+        struct search_root root = { .start = LARGE_ROOT, .end = LARGE_ROOT + LARGE_BYTES };
+        struct search_graph g;
+
+        search_run(&(struct search_input){ .memory = { .context = l, .read = large_read }, .blocks = l->blocks, .block_count = LARGE_BLOCKS,
+                                           .roots = &root, .root_count = 1, .threads = threads }, &g);
+        return g;
+}
+
+TEST(several_threads_find_what_one_finds)
+{
+        struct large *l = large_make();
+        struct search_graph one = large_search(l, 1), many = large_search(l, 3);
+        uint64_t count[PROFILE_LEAK_COUNT] = { 0 };
+
+        is_equal(one.link_count, many.link_count);
+        is_equal(one.hold_count, many.hold_count);
+        is_equal(one.heap_bytes, many.heap_bytes);
+        is_equal(one.root_bytes, many.root_bytes);
+        is_equal(memcmp(one.first, many.first, (LARGE_BLOCKS + 1) * sizeof *one.first), 0);
+        is_equal(memcmp(one.links, many.links, one.link_count * sizeof *one.links), 0);
+        is_equal(memcmp(one.holds, many.holds, one.hold_count * sizeof *one.holds), 0);
+        is_equal(memcmp(one.leak, many.leak, LARGE_BLOCKS), 0);
+        is_equal(memcmp(one.idiom, many.idiom, LARGE_BLOCKS), 0);
+        is_equal(memcmp(one.head, many.head, LARGE_BLOCKS * sizeof *one.head), 0);
+        for (uint32_t i = 0; i < LARGE_BLOCKS; i++)
+                count[one.leak[i]]++;
+        is_true(count[PROFILE_LEAK_REACHABLE] > 1000 && count[PROFILE_LEAK_POSSIBLE] > 1000 && count[PROFILE_LEAK_DEFINITE] > 1000 &&
+                count[PROFILE_LEAK_INDIRECT] > 1000);
+        printf("# reachable %llu possible %llu indirect %llu definite %llu\n", (unsigned long long)count[PROFILE_LEAK_REACHABLE],
+               (unsigned long long)count[PROFILE_LEAK_POSSIBLE], (unsigned long long)count[PROFILE_LEAK_INDIRECT],
+               (unsigned long long)count[PROFILE_LEAK_DEFINITE]);
+        search_graph_free(&one);
+        search_graph_free(&many);
+        free(l->heap);
+        free(l->root);
+        free(l);
+}
+
 TAP_MAIN(a_pointer_to_the_start_makes_a_block_reachable, an_interior_pointer_makes_a_block_possible_and_one_past_the_end_is_none,
          a_block_of_no_bytes_is_held_by_its_address, what_a_possible_block_holds_is_possible_until_a_better_pointer_is_found,
          a_lost_list_has_one_head_wherever_it_lies, a_lost_cycle_has_one_head, a_block_that_holds_only_itself_is_lost_and_has_no_link,
@@ -574,4 +680,5 @@ TAP_MAIN(a_pointer_to_the_start_makes_a_block_reachable, an_interior_pointer_mak
          heaps_far_apart_are_searched_alike, no_blocks_and_no_roots_are_no_trouble, the_first_word_of_an_object_tells_its_class,
          old_strings_are_held_by_their_text, blocks_that_begin_with_their_length_are_held_by_what_follows,
          arrays_with_a_count_are_held_by_their_first_element, objects_are_held_by_their_second_base_class,
-         an_idiom_in_a_register_and_one_in_a_block_count_too, progress_grows_up_to_the_end, random_heaps_give_what_a_slow_search_gives)
+         an_idiom_in_a_register_and_one_in_a_block_count_too, progress_grows_up_to_the_end, random_heaps_give_what_a_slow_search_gives,
+         several_threads_find_what_one_finds)
