@@ -214,6 +214,7 @@ static void object_take_segment(struct object *o, struct ledger_module *m, const
 
         if (a && h->p_type == PT_GNU_EH_FRAME)
                 o->eh_hdr = (const uint8_t *)(uintptr_t)at;
+        object_take_exidx(o, h->p_type, at, h->p_memsz);
         if (a && h->p_type == PT_NOTE)
                 object_take_notes(o, m, (const uint8_t *)(uintptr_t)at,
                                   h->p_memsz < a->high - at ? h->p_memsz : a->high - at);

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/arch/arch.h"
+
 struct ehindex;
 
 #define OBJECT_NONE 0x7fffu
@@ -31,6 +33,8 @@ struct object {
         uint64_t bias;
         const uint8_t *eh_hdr; /* .eh_frame_hdr, NULL none: then perhaps ... */
         const struct ehindex *index;
+        const uint8_t *exidx; /* .ARM.exidx (ehabi.h), all of it readable; NULL none */
+        uint64_t exidx_bytes;
         uint64_t dev, ino;
         uint64_t code_offset;  /* of the executable part, in the file */
         uint64_t path;         /* hash of it */
@@ -65,7 +69,7 @@ uint32_t object_find(uint64_t pc);
 
 static inline bool object_has_tables(const struct object *o)
 {
-        return o->eh_hdr || o->index;
+        return o->eh_hdr || o->index || o->exidx;
 }
 
 /* The readable memory of O that holds [AT, AT + BYTES); NULL: nobody knows whether that is
@@ -78,6 +82,17 @@ static inline const struct object_area *object_area(const struct object *o, uint
                     o->areas[i].high - at >= bytes)
                         return &o->areas[i];
         return NULL;
+}
+
+#define OBJECT_EXIDX 0x70000001u /* PT_ARM_EXIDX */
+
+/* A segment of O: the unwind tables of arm, if they are that and readable as a whole. */
+static inline void object_take_exidx(struct object *o, uint32_t type, uint64_t at, uint64_t bytes)
+{
+        if (!ARCH_EHABI || type != OBJECT_EXIDX || at % 4 || !object_area(o, at, bytes))
+                return;
+        o->exidx = (const uint8_t *)(uintptr_t)at;
+        o->exidx_bytes = bytes;
 }
 
 /* Whether [FROM, TO) is code of O that can be read. */

@@ -256,6 +256,8 @@ static uint64_t rule_compile(struct thread *t, uint64_t pc, uint64_t *load)
         *load = o->load;
         if (object_shows(o, code, code + 16) && arch_is_sigreturn(code))
                 return rule_special(RULE_SIGNAL, number);
+        if (ARCH_EHABI && o->exidx)
+                return rule_special(RULE_GENERIC, number);
         if (!cfi_find(o, at, t->work))
                 return rule_without_cfi(o, pc, number);
         return rule_from_row(&t->work->row, at, number);

@@ -9,8 +9,11 @@
  */
 #include "agent/unwind.h"
 
+#include <link.h>
+
 #include "agent/arch/trampoline.h"
 #include "agent/bytes.h"
+#include "agent/ehabi.h"
 #include "agent/object.h"
 #include "agent/reach.h"
 #include "agent/rule.h"
@@ -135,10 +138,63 @@ static bool step_by_trampoline(struct thread *t, struct place *at)
         return at->pc != 0;
 }
 
+static bool read_word(void *context, uint64_t at, uint64_t *word)
+{
+        return reach_word(context, at, word);
+}
+
+/* By the tables of arm, which tell nothing of the first instructions of a function: where a signal
+ * came among these, the step may fail.  What called another function has saved where it returns
+ * to. */
+static bool step_by_ehabi(struct thread *t, struct place *at, const struct ehabi_code *code)
+{
+        bool saved;
+
+        at->cut = true;
+        if (!ehabi_leave(*code, at->registers, &saved, read_word, t) || (!saved && !at->exact))
+                return false;
+        at->cut = false;
+        at->exact = false;
+        at->pc = arch_code(at->registers[ARCH_REGS - 1]);
+        at->registers[ARCH_REGS - 1] = 0;
+        return at->pc != 0;
+}
+
+#define END_BYTES 4096u /* between the first frame of a thread and what its thread pointer shows */
+#define ENTRY_BYTES 64u /* of code, before it calls the C library */
+
+/* Code says so by itself where nothing leads on, but also where it was made without tables: then
+ * the stack is cut off. */
+static bool is_outermost(const struct object *o, const struct place *at)
+{
+        const ElfW(Ehdr) *e = (const void *)(uintptr_t)o->start;
+        uint64_t below = arch_thread_pointer() - at->registers[ARCH_REG_STACK];
+
+        return below < END_BYTES ||
+               (o->has_header && at->pc - arch_code(o->bias + e->e_entry) < ENTRY_BYTES);
+}
+
+/* Tables of arm.  NONE: there are none that help. */
+static bool step_by_other(struct thread *t, struct place *at, const struct object *o, bool *none)
+{
+        uint64_t pc = at->pc;
+        struct ehabi_code code;
+        enum ehabi_answer answer = ehabi_find(o, at->exact ? pc : pc - 1, &code);
+
+        *none = answer == EHABI_UNKNOWN;
+        if (answer == EHABI_FOUND)
+                return step_by_ehabi(t, at, &code);
+        /* As below: a stack that was made so. */
+        at->cut = answer == EHABI_END && !is_outermost(o, at) &&
+                  !(!at->exact && ehabi_find(o, pc, &code) && code.start == pc);
+        return false;
+}
+
 static bool step_by_any(struct thread *t, struct place *at)
 {
         uint64_t pc = at->pc, code = at->exact ? pc : pc - 1;
         const struct object *o;
+        bool none = true, more;
 
         at->cut = false;
         at->object = rule_object(pc, at->exact);
@@ -151,6 +207,11 @@ static bool step_by_any(struct thread *t, struct place *at)
         if (o && cfi_find(o, code, t->work) &&
             (at->exact || t->work->row.registers[ARCH_REG_RETURN].how != CFI_SAME))
                 return step_by_row(t, at);
+        if (ARCH_EHABI && o) {
+                more = step_by_other(t, at, o, &none);
+                if (!none)
+                        return more;
+        }
         /* Nobody called what returns to where a function begins: this is the end of a stack that
          * was made so (makecontext). */
         if (!ARCH_FAST_CAPTURE && o && !at->exact && cfi_find(o, pc, t->work))

@@ -8,6 +8,7 @@
 #include "agent/verify.h"
 
 #include "agent/arena.h"
+#include "agent/ehabi.h"
 #include "agent/object.h"
 #include "agent/real.h"
 #include "agent/stack.h"
@@ -25,6 +26,17 @@ static bool verify_without_table(uint64_t pc)
         return !o || !object_has_tables(o);
 }
 
+/* Where tables are those of arm, backtrace() leaves out a last frame whose code says that nothing
+ * leads out of it. */
+static bool verify_is_left_out(uint64_t pc)
+{
+        uint64_t code = (pc & ~FRAME_EXACT) - !(pc & FRAME_EXACT);
+        const struct object *o = object_get(object_find(code));
+        struct ehabi_code found;
+
+        return ARCH_EHABI && o && ehabi_find(o, code, &found) != EHABI_FOUND;
+}
+
 /* backtrace() begins with frames of ours; the comparison starts at CALLER.  It does not know frames
  * without unwind tables, so it may end early there, and only there. */
 static bool same_as_backtrace(void *const *pcs, int count, const struct thread *t, uint32_t frames)
@@ -36,13 +48,14 @@ static bool same_as_backtrace(void *const *pcs, int count, const struct thread *
         while (i < count && (uintptr_t)pcs[i] != t->fresh[0].pc)
                 i++;
         if (i == count)
-                return false;
+                return frames == 1 && verify_is_left_out(t->fresh[0].pc);
         for (; i < count && n < frames; i++, n++) {
                 if ((t->fresh[n].pc & ~FRAME_EXACT) != (uintptr_t)pcs[i])
                         return guessed;
                 guessed |= verify_without_table(t->fresh[n].pc);
         }
-        return (i == count && n == frames) || guessed || count == BACKTRACE_MAX;
+        return (i == count && n == frames) || guessed || count == BACKTRACE_MAX ||
+               (i == count && n + 1 == frames && verify_is_left_out(t->fresh[n].pc));
 }
 
 /* Compare the FRAMES frames of the full unwind with the C library's idea of the same stack. */

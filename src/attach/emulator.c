@@ -14,6 +14,8 @@
 const struct emulator emulators[] = {
         { EM_AARCH64, ELFCLASS64, ELFDATA2LSB, "aarch64", "qemu-aarch64", "/usr/aarch64-linux-gnu",
           "arm64", 0 },
+        { EM_ARM, ELFCLASS32, ELFDATA2LSB, "arm", "qemu-arm", "/usr/arm-linux-gnueabihf", "armhf",
+          0 },
         { EM_RISCV, ELFCLASS64, ELFDATA2LSB, "riscv64", "qemu-riscv64", "/usr/riscv64-linux-gnu",
           "riscv64", 0 },
         { EM_S390, ELFCLASS64, ELFDATA2MSB, "s390x", "qemu-s390x", "/usr/s390x-linux-gnu",

@@ -321,6 +321,53 @@ bool freeze_copy(struct freeze *f, struct err *e)
         return true;
 }
 
+#define EMULATED_BYTES (UINT64_C(1) << 32)
+
+/* Lines of /proc/PID/maps: of the program, with its own addresses, or (REST) what lies above. */
+static void put_maps(struct str *out, const struct freeze *f, bool rest)
+{
+        for (const char *line = f->maps, *end; *line; line = end) {
+                unsigned long long from, to;
+                size_t bytes = strcspn(line, "\n");
+                int at = 0;
+
+                end = line + bytes + (line[bytes] == '\n');
+                if (sscanf(line, "%llx-%llx%n", &from, &to, &at) != 2 || from < f->base ||
+                    (from - f->base >= EMULATED_BYTES) != rest)
+                        continue;
+                str_format(out, "%llx-%llx%.*s\n", rest ? from : from - f->base,
+                           rest ? to : to - f->base, (int)bytes - at, line + at);
+        }
+}
+
+void freeze_emulated(struct freeze *f, uint64_t start, const char *path)
+{
+        const struct mappings *all = &f->state->mappings;
+        size_t length = strlen(path);
+        struct str maps = { 0 };
+
+        for (uint32_t i = 0; i < all->count && !f->base; i++) {
+                const struct mapping *m = &all->at[i];
+                size_t bytes = strcspn(m->path, "\n");
+
+                if (!m->offset && m->start > start && bytes >= length &&
+                    strncmp(m->path + bytes - length, path, length) == 0)
+                        f->base = m->start - start;
+        }
+        if (!f->base)
+                return;
+        put_maps(&maps, f, false);
+        put_maps(&maps, f, true);
+        free(f->maps);
+        f->maps = maps.data ? maps.data : heap_text("");
+}
+
+/* Where the kernel has what the program calls ADDRESS. */
+static uint64_t place_of(const struct freeze *f, uint64_t address)
+{
+        return address < EMULATED_BYTES ? address + f->base : address;
+}
+
 /* Memory that the process keeps from its children (MADV_DONTFORK) can be read from the original
  * only. */
 static void find_missing(struct freeze *f)
@@ -410,6 +457,7 @@ size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t by
 {
         if (f->core)
                 return core_read(f->core, address, to, bytes);
+        address = place_of(f, address);
         return memory_read(memory_of(f, mappings_find(&f->state->mappings, address)), address, to,
                            bytes);
 }
@@ -463,14 +511,11 @@ size_t freeze_words(const struct freeze *f, uint64_t address, uint64_t *to, size
         return got;
 }
 
-uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end)
+static uint64_t next_used(const struct freeze *f, uint64_t address, uint64_t end)
 {
-        const struct mappings *all = f->core ? NULL : &f->state->mappings;
-        const struct mapping *m = all ? mappings_find(all, address) : NULL;
+        const struct mappings *all = &f->state->mappings;
+        const struct mapping *m = mappings_find(all, address);
         uint64_t stop, found;
-
-        if (f->core)
-                return core_next_used(f->core, address, end);
 
         for (; m && m < all->at + all->count && address < end; m++) {
                 address = address > m->start ? address : m->start;
@@ -480,4 +525,14 @@ uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end
                         return found;
         }
         return end;
+}
+
+uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end)
+{
+        uint64_t shift;
+
+        if (f->core)
+                return core_next_used(f->core, address, end);
+        shift = place_of(f, address) - address;
+        return next_used(f, address + shift, end + shift) - shift;
 }

@@ -31,6 +31,7 @@ struct freeze {
         bool narrow; /* its words have 4 bytes.  Known at the stop; of a program that an emulator
                       * runs it is the caller's to set, as is the next: ... */
         bool turned; /* ... they have the other byte order */
+        uint64_t base; /* freeze_emulated() */
         int64_t wait_offset; /* the caller's to set: see freeze_release(); 0 none */
         uint64_t stopped_ns, pause_ns; /* CLOCK_MONOTONIC when the first thread was asked to stop;
                                         * how long until all went on */
@@ -45,6 +46,11 @@ bool freeze_kept(struct freeze *f, pid_t pid, int keeper, struct err *e);
 /* Stop all threads of PID.  On failure nothing is stopped, and E says why (ERR_EXIT_TRACE): traced
  * by another, no right, gone. */
 bool freeze_stop(struct freeze *f, pid_t pid, struct err *e);
+
+/* F is an emulator that has the memory of a 32-bit program at another place than the program says:
+ * of what the program calls START a file is mapped whose path ends with PATH.  From here on
+ * addresses below 4 GiB, and those in F->maps, are the program's own. */
+void freeze_emulated(struct freeze *f, uint64_t start, const char *path);
 
 /* While stopped: make a copy of the process by two clones made in it.  false: not possible here (E
  * says why); all is as before. */

@@ -20,6 +20,7 @@
 #define ROOTS_DESCRIPTOR_NARROW 1152u       /* ... with words of 4 bytes */
 #define ROOTS_DESCRIPTOR_ROOM (64u << 10)   /* at the end of a stack: it and thread-local storage */
 #define ROOTS_LOADER (16u << 10)            /* the loader's first maps are not larger */
+#define ROOTS_NARROW_END (1ull << 32)       /* above it an emulator has its own memory */
 #define ROOTS_EMULATOR_THREADS 2u           /* the program's only one, and one of qemu's own */
 _Static_assert(FREEZE_VECTORS == MACHINE_VECTOR_WORDS, "machine_register() knows them");
 
@@ -89,7 +90,8 @@ static bool is_memory(const struct work *w, const struct mapping *l)
         if (starts_with(l->path, "[heap]"))
                 return w->in->emulated && (!w->in->stack_sp ||
                                            w->in->freeze->thread_count > ROOTS_EMULATOR_THREADS);
-        if (!l->readable || !l->writable || starts_with(l->path, "[v"))
+        if (!l->readable || !l->writable || starts_with(l->path, "[v") ||
+            (w->in->freeze->narrow && l->start >= ROOTS_NARROW_END))
                 return false;
         if (starts_with(l->path, "/dev/"))
                 return starts_with(l->path, "/dev/zero") || starts_with(l->path, "/dev/shm/");

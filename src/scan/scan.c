@@ -65,6 +65,18 @@ static bool copy(struct scan *s)
         return false;
 }
 
+/* An emulator may have the memory of a 32-bit program elsewhere: where our own library is tells. */
+static void find_base(struct scan *s)
+{
+        const struct view *v = s->o->view;
+        uint32_t count = v->head.own_module;
+        struct ledger_module *modules = view_table(v, LEDGER_MODULES, &count, sizeof *modules);
+
+        if (count && count == v->head.own_module)
+                freeze_emulated(&s->freeze, modules[count - 1].start, "/libseep.so");
+        free(modules);
+}
+
 /* While the process stands still.  A copy that cannot be made is no failure: it is held instead. */
 static void take_moment(struct scan *s)
 {
@@ -76,6 +88,8 @@ static void take_moment(struct scan *s)
         s->freeze.wait_offset = view_is_emulated(s->o->view) ? 0 : h->wait_offset;
         s->freeze.turned = s->o->view->turned;
         s->freeze.narrow = h->word_bytes == 4;
+        if (s->freeze.narrow && view_is_emulated(s->o->view))
+                find_base(s);
         if (h->scan_asked != h->scan_done) {
                 s->waiting_sp = h->scan_sp;
                 s->waiting_context = h->scan_context;

@@ -67,6 +67,7 @@ class Machine:
 
 MACHINES = {m.name: m for m in [
     Machine("aarch64", "aarch64-linux-gnu", "qemu-aarch64", "arm64"),
+    Machine("arm", "arm-linux-gnueabihf", "qemu-arm", "armhf", ("-funwind-tables",), tables=False),
     # Its compiler makes no unwind tables by itself, and was used so for the C library.
     Machine("riscv64", "riscv64-linux-gnu", "qemu-riscv64", "riscv64", ("-fasynchronous-unwind-tables",), tables=False),
     Machine("s390x", "s390x-linux-gnu", "qemu-s390x", "s390x"),

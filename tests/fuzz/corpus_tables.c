@@ -72,6 +72,19 @@ static bool put_file(const char *directory, const struct tables *t)
         return put(directory, "file.ehindex", &file, sizeof file - sizeof file.tables + t->size);
 }
 
+/* Four bytes that say what is asked, then the table: an entry in the word, entries of each kind behind the pairs, and code without.
+ * Words have their lowest byte first. */
+static const uint8_t ehabi[] = {
+        32, 0, 5, 3,
+        0, 0, 0, 0x20, 0xb0, 0xa8, 0x01, 0x80,          /* +4 += 8; pop {r4, lr} */
+        8, 0, 0, 0x20, 20, 0, 0, 0,                     /* of kind 1, at 32 */
+        16, 0, 0, 0x20, 24, 0, 0, 0,                    /* of a language, at 44 */
+        24, 0, 0, 0x20, 1, 0, 0, 0,
+        0x97, 0x02, 0x01, 0x81, 0xb0, 0x09, 0x84, 0x20, /* vsp = r7; ...; pop {r4, r7, lr} */
+        0xb0, 0xb0, 0xb0, 0xb0,
+        0, 0, 0, 0, 0x0f, 0xb1, 0x01, 0x02, 0xff, 0x8f, 0xd1, 0xb2, 0x20, 0xb3, 0x11, 0xc8,
+};
+
 /* In front of the tables, what is asked for. */
 static bool put_tables(const char *directory, const char *name, const struct tables *t, const char *asked)
 {
@@ -100,6 +113,8 @@ int main(int argc, char **argv)
                          put_tables(to, "odd.rule", &unusual, "\x7f\x00"));
         if (!strcmp(reader, "expression"))
                 return !put(to, "all.expression", expression, sizeof expression);
+        if (!strcmp(reader, "ehabi"))
+                return !put(to, "some.ehabi", ehabi, sizeof ehabi);
         if (!strcmp(reader, "maps"))
                 return !put(to, "some.maps", maps, sizeof maps - 1);
         return !put_file(to, &usual);

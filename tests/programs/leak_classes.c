@@ -272,8 +272,8 @@ MAKER(in_freed_block)
 /* The free lists write over the first words of a freed block only. */
 static void freed_owner(void)
 {
-        void **owner = malloc(1000); /* of a size that no other case wants: nobody gets it again */
-        hold(leak_blank(owner, 1000));
+        void **owner = malloc(504); /* of a size that no other case wants: nobody gets it again, with words of 4 bytes either */
+        hold(leak_blank(owner, 504));
         owner[60] = in_freed_block(DEFINITE, 1391);
         free(owner);
 }

@@ -101,6 +101,13 @@ typedef long arch_offset;
 #define ARCH_OTHER_BELOW 0
 #endif
 
+/* 1: programs have unwind tables of a kind of their own (ehabi.h). */
+#if defined(__arm__)
+#define ARCH_EHABI 1
+#else
+#define ARCH_EHABI 0
+#endif
+
 struct arch_state {
         uint64_t pc, sp, base;
 };

@@ -4,9 +4,8 @@
  *
  * Room:   inside; any context.  Included through arch.h only.
  *
- * Compiled by the lint, not run yet.  Programs have tables of their own kind (EHABI,
- * .ARM.exidx) and no .eh_frame: until those are read, a stack is the caller of the hook
- * alone, and said to be cut off.
+ * Programs have unwind tables of their own kind (ehabi.h), which say nothing of the first
+ * instructions of a function, and seldom .eh_frame beside them.
  */
 #ifndef SEEP_AGENT_ARCH_ARM_H
 #define SEEP_AGENT_ARCH_ARM_H
@@ -217,13 +216,15 @@ static inline void arch_sig_fail(void *context)
         extern void name(void) __attribute__((visibility("hidden")))
 
 /* The number that the trampoline at PC gives r7: mov r7, #n; svc (ARM: and with the number in the
- * svc, too; Thumb); 0: it is none. */
+ * svc, too; Thumb: as the kernel and as the C library write it); 0: it is none. */
 static inline uint32_t arch_sigreturn_call(uint64_t pc)
 {
         const uint16_t *p = (const uint16_t *)(uintptr_t)(pc & ~1ull);
 
         if (p[1] == 0xdf00 && (p[0] & 0xff00) == 0x2700)
                 return p[0] & 0xff;
+        if (p[0] == 0xf04f && (p[1] & 0xff00) == 0x0700 && p[2] == 0xdf00)
+                return p[1] & 0xff;
         if (pc % 4 == 0 && p[1] == 0xe3a0 && (p[0] & 0xff00) == 0x7000 && (p[3] & 0xff00) == 0xef00)
                 return p[0] & 0xff;
         return 0;
