@@ -10,6 +10,8 @@ import re
 import subprocess
 from collections import Counter
 
+LOOP_SCALE = 0.002  # loops are made for a processor and not for its simulation
+
 
 def self_costs(path):
     """Instructions by function of libseep.so.  A name stands in full once, later only its number does."""

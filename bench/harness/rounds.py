@@ -51,6 +51,7 @@ class Bench:
 
     def _order(self, workload, number):
         names = [n for n in self.tools if n not in self.missing_tools and n not in workload.without
+                 and (TOOLS[n].rounds is None or number < TOOLS[n].rounds)
                  and not (TOOLS[n].slow and self._failed(workload, n))]
         shift = number % len(names)
         # The first round begins untraced: its time is the limit of the others, its output their standard.

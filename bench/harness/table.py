@@ -54,6 +54,26 @@ def costs(bench):
     return list(_lines(head, rows, 2)) + [""] + [f"note: {note}" for note in notes]
 
 
+RATIOS = {"empty": "empty", "seep": "seep", "seep-nosearch": "no search", "seep-sample": "--sample", "seep-events": "--events",
+          "heaptrack": "heaptrack"}
+
+
+def ratios(bench, share, instructions):
+    """What the program takes over untraced under each tool, in one line for each workload.  SHARE: (bench, name) -> seep's overhead over
+    heaptrack's; INSTRUCTIONS: {name: instructions of the agent for a malloc+free pair}."""
+    tools = [tool for tool in RATIOS if tool in bench.tools]
+    head = ["workload", "untraced", *(RATIOS[tool] for tool in tools), "of heaptrack's", "instructions"]
+    rows = []
+    for name in bench.samples:
+        bare = figure(bench, name, "untraced")
+        found = [figure(bench, name, tool) for tool in tools]
+        if not bare or bare.wall_s is None:
+            continue
+        rows.append([name, _time(bare), *(_number(f.wall_ratio, ".2f") if f else EMPTY for f in found),
+                     _number(share(bench, name), ".3f"), _number(instructions.get(name), ".0f")])
+    return list(_lines(head, rows, 1))
+
+
 def _disturbance_notes(bench):
     rows = [(w.name, tool, sum(disturbed(s, w) for s in samples), len(samples))
             for w in bench.workloads for tool, samples in bench.samples[w.name].items()]

@@ -6,7 +6,7 @@ The source is preprocessed once; the measured run is cc1plus alone, without driv
 import subprocess
 
 from harness import place
-from .workload import Command, Workload
+from .workload import Command, long_and_short
 
 HEADERS = """algorithm any array bitset chrono complex deque filesystem forward_list fstream functional future iomanip
 iostream iterator limits list locale map memory memory_resource mutex numeric optional ostream queue random ratio regex
@@ -15,6 +15,8 @@ unordered_map unordered_set utility valarray variant vector""".split()
 
 RECORDS = 1
 SMALL_FUNCTIONS = 380
+SHORT_HEADERS = ["string", "vector"]
+SHORT_FUNCTIONS = 60
 
 RECORD = """
 struct Record@ {
@@ -66,10 +68,10 @@ int small@(std::vector<int> &v, int x) { v.push_back(x * @); return Small@<5>().
 """
 
 
-def _make(path):
-    source = "".join(f"#include <{name}>\n" for name in HEADERS)
-    source += "".join(RECORD.replace("@", str(number)) for number in range(1, RECORDS + 1))
-    source += "".join(SMALL.replace("@", str(number)) for number in range(1, SMALL_FUNCTIONS + 1))
+def _make(path, headers, records, functions):
+    source = "".join(f"#include <{name}>\n" for name in headers)
+    source += "".join(RECORD.replace("@", str(number)) for number in range(1, records + 1))
+    source += "".join(SMALL.replace("@", str(number)) for number in range(1, functions + 1))
     subprocess.run([place.need("g++"), "-std=c++17", "-E", "-x", "c++", "-", "-o", str(path)], input=source.encode(),
                    check=True)
 
@@ -79,10 +81,13 @@ def _compiler():
     return place.need(found.stdout.strip())
 
 
-def _command(_scale):
-    source = place.cached("unit.ii", _make)
+def _command(short):
+    if short:
+        source = place.cached("unit-short.ii", lambda path: _make(path, SHORT_HEADERS, 0, SHORT_FUNCTIONS))
+    else:
+        source = place.cached("unit.ii", lambda path: _make(path, HEADERS, RECORDS, SMALL_FUNCTIONS))
     return Command([_compiler(), "-quiet", "-fpreprocessed", "-std=c++17", "-O1", str(source), "-o", "unit.s"],
                    product="unit.s")
 
 
-WORKLOADS = [Workload("cc1plus", "the C++ compiler, -O1, most of libstdc++ and many templates", _command, wall_limit=1.2)]
+WORKLOADS = long_and_short("cc1plus", "the C++ compiler, -O1, most of libstdc++ and many templates", _command, 1.25)

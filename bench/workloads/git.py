@@ -7,9 +7,9 @@ import random
 import subprocess
 
 from harness import place
-from .workload import Command, Workload
+from .workload import Command, long_and_short
 
-COMMITS = 2200
+COMMITS, SHORT_COMMITS = 2200, 900
 FILES = 260
 FILES_PER_COMMIT = 4
 LINES = 700
@@ -42,10 +42,11 @@ def _make(path):
     subprocess.run([git, "-C", str(path), "fast-import", "--quiet"], input=stream, check=True)
 
 
-def _command(_scale):
+def _command(short):
     repository = place.cached("history.git", _make)
-    return Command([place.need("git"), "--git-dir", str(repository), "log", "--stat", "main"],
+    some = ["-n", str(SHORT_COMMITS)] if short else []
+    return Command([place.need("git"), "--git-dir", str(repository), "log", "--stat", *some, "main"],
                    env={"GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"})
 
 
-WORKLOADS = [Workload("git", "log --stat over a generated repository", _command, wall_limit=1.07)]
+WORKLOADS = long_and_short("git", "log --stat over a generated repository", _command, 1.08)

@@ -9,6 +9,10 @@ HANDOVER_PAIRS = 8_000_000
 MANY_EVENTS = 200_000_000
 BIG_HEAP_BLOCKS = 1_000_000
 BIG_HEAP_REPLACEMENTS = 4_000_000
+CFRAC_STEPS, CFRAC_SHORT_STEPS = 600_000, 300_000
+ESPRESSO_ROUNDS, ESPRESSO_SHORT_ROUNDS = 5_000, 2_500
+SERVER_EVENTS = 6_000_000    # mallocs of all threads together
+PLAIN = ("seep-nosearch", "seep-sample", "seep-events")  # say nothing new about a loop
 
 
 def _loop(depth, sites):
@@ -17,7 +21,7 @@ def _loop(depth, sites):
         return Command([place.program("loop"), str(depth), str(sites), str(pairs)], amount=pairs)
     where = "one site" if sites == 1 else "two sites in turn"
     return Workload(f"loop-d{depth}-s{sites}", f"malloc+free of 64 bytes, {where}, {depth} frames deep", command,
-                    metric="ns_per_pair")
+                    metric="ns_per_pair", without=PLAIN)
 
 
 def _threads(mode, threads):
@@ -28,7 +32,25 @@ def _threads(mode, threads):
         return Command([place.program("threads"), mode, str(threads), str(pairs)], amount=2 * pairs * threads)
     does = "each frees its own blocks" if mode == "private" else "each hands its blocks to the next, which frees them"
     return Workload(f"threads-{mode}-{threads}", f"threads: {threads}; {does}", command, metric="ns_per_event",
-                    slow_scale=0.1 if mode == "private" else 0.02)
+                    slow_scale=0.1 if mode == "private" else 0.02, without=PLAIN)
+
+
+SERVERS = {"larson": "each has a thousand blocks and replaces them at random; they change hands",
+           "xmalloc": "batches of blocks, freed by whichever thread comes first",
+           "mstress": "objects of all sizes with long and short lives, some of them exchanged"}
+
+
+def _server(mode, threads):
+    def command(scale):
+        events = int(SERVER_EVENTS * scale / threads)
+        return Command([place.program("servers"), mode, str(threads), str(events)], amount=2 * events * threads)
+    return Workload(f"{mode}-{threads}", f"threads: {threads}; {SERVERS[mode]}", command, metric="ns_per_event", slow_scale=0.05)
+
+
+def _whole(name, about, number, short):
+    def command(amount):
+        return lambda _scale: Command([place.program(name), str(amount)])
+    return [Workload(name, about, command(number)), Workload(f"{name}-short", f"{about}; half of it", command(short))]
 
 
 def _many_events(scale):
@@ -47,7 +69,10 @@ WORKLOADS = [
     _threads("private", 1), _threads("private", 2), _threads("private", 4),
     _threads("handover", 2), _threads("handover", 4),
     Workload("big_heap", f"{BIG_HEAP_BLOCKS} live blocks, replaced at random", _big_heap, metric="ns_per_event",
-             slow_scale=0.25),
+             slow_scale=0.25, wall_limit=2.0),
+    *_whole("cfrac", "large numbers, made and thrown away", CFRAC_STEPS, CFRAC_SHORT_STEPS),
+    *_whole("espresso", "covers of bit vectors, sorted and merged", ESPRESSO_ROUNDS, ESPRESSO_SHORT_ROUNDS),
+    *(_server(mode, threads) for mode in SERVERS for threads in (1, 2, 4)),
     Workload("many_events", f"{MANY_EVENTS} events in a small heap", _many_events, metric="ns_per_event",
-             without=("empty", "heaptrack"), once=True),
+             without=("empty", "heaptrack", *PLAIN), once=True),
 ]

@@ -8,9 +8,9 @@ import random
 import subprocess
 
 from harness import place
-from .workload import Command, Workload
+from .workload import Command, long_and_short
 
-FUNCTIONS = 45
+FUNCTIONS, SHORT_FUNCTIONS = 45, 13
 
 WORK = """
 import hashlib, json, pickle, sys
@@ -54,22 +54,25 @@ def _function(chance, number):
             f"    return filter(None, [{_expression(chance, 4)} for x in xrange(len(items))])\n\n\n")
 
 
-def _make(path):
+def _make(path, functions):
     chance = random.Random(11)
-    path.write_text("import urllib2, ConfigParser\n\n\n" + "".join(_function(chance, n) for n in range(FUNCTIONS)))
+    path.write_text("import urllib2, ConfigParser\n\n\n" + "".join(_function(chance, n) for n in range(functions)))
 
 
 def _make_work(path):
     path.write_text(WORK)
 
 
-def _command(_scale):
+def _command(short):
     python = place.debian_python()
     if subprocess.run([python, "-W", "ignore", "-c", "import lib2to3"], capture_output=True, check=False).returncode:
         raise place.Unavailable(f"{python} has no lib2to3 (Debian: python3-lib2to3)")
-    source = place.cached("old.py", _make)
+    if short:
+        source = place.cached("old-short.py", lambda path: _make(path, SHORT_FUNCTIONS))
+    else:
+        source = place.cached("old.py", lambda path: _make(path, FUNCTIONS))
     return Command([python, "-s", "-W", "ignore", str(place.cached("work.py", _make_work)), str(source)],
                    env={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"})
 
 
-WORKLOADS = [Workload("python3", "work on a large syntax tree, PYTHONMALLOC=malloc", _command, wall_limit=1.5)]
+WORKLOADS = long_and_short("python3", "work on a large syntax tree, PYTHONMALLOC=malloc", _command, 1.5)

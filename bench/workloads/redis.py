@@ -9,9 +9,9 @@ import subprocess
 import time
 
 from harness import place
-from .workload import Command, Workload
+from .workload import SHORT_ALLOWANCE, Command, Workload
 
-REQUESTS = 60_000
+REQUESTS, SHORT_REQUESTS = 60_000, 18_000
 TESTS = "set,get,incr,lpush,lpop,sadd,hset,zadd,mset"
 START_LIMIT_S = 60
 RUN_LIMIT_S = 600
@@ -46,13 +46,13 @@ def _ended(directory):
     return findings.exists() and findings.stat().st_size > 0
 
 
-def _drive(directory):
+def _drive(directory, requests):
     deadline = time.monotonic() + START_LIMIT_S
     while not _ask(directory, "PING", b"+PONG"):
         if time.monotonic() > deadline or _ended(directory):
             raise RuntimeError(f"redis-server did not answer within {START_LIMIT_S} s, or ended")
         time.sleep(0.02)
-    client = [place.need("redis-benchmark"), "-s", SOCKET, "-n", str(REQUESTS), "-t", TESTS, "-r", "20000", "-d", "100",
+    client = [place.need("redis-benchmark"), "-s", SOCKET, "-n", str(requests), "-t", TESTS, "-r", "20000", "-d", "100",
               "-P", "4", "-q"]
     start = time.monotonic()
     subprocess.run(client, cwd=directory, check=True, stdout=subprocess.DEVNULL, timeout=RUN_LIMIT_S)
@@ -63,5 +63,9 @@ def _stop(directory):
     _ask(directory, "SHUTDOWN NOSAVE", b"")
 
 
-WORKLOADS = [Workload("redis", f"redis-server under redis-benchmark, {REQUESTS} requests of each kind", _command,
-                      drive=_drive, stop=_stop)]
+def _workload(name, requests, limit):
+    return Workload(name, f"redis-server under redis-benchmark, {requests} requests of each kind", _command,
+                    drive=lambda directory: _drive(directory, requests), stop=_stop, wall_limit=limit)
+
+
+WORKLOADS = [_workload("redis", REQUESTS, 1.12), _workload("redis-short", SHORT_REQUESTS, 1.12 + SHORT_ALLOWANCE)]

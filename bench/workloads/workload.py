@@ -28,4 +28,14 @@ class Workload:
     without: tuple = ()          # tools that are not run on it
     slow_scale: float = 0.1      # what a slow tool gets of a loop
     once: bool = False           # one round is enough: what is looked at does not vary
-    wall_limit: float = None     # goal D.2: wall ratio of seep
+    wall_limit: float = None     # goal E: wall ratio of seep
+
+
+SHORT_ALLOWANCE = 0.1  # the end of the run weighs more in half a second
+
+
+def long_and_short(name, about, command, wall_limit, **other):
+    """NAME, and NAME-short: the same work in about half a second.  COMMAND(short: bool) -> Command."""
+    return [Workload(name, about, lambda _scale: command(False), wall_limit=wall_limit, **other),
+            Workload(f"{name}-short", f"{about}; half a second of it", lambda _scale: command(True),
+                     wall_limit=wall_limit + SHORT_ALLOWANCE, **other)]
