@@ -75,6 +75,7 @@ static bool begin(struct page *g, const struct page_request *r, uint32_t number,
         page_find_leaks(g);
         page_find_processes(g);
         page_find_types(g);
+        page_find_cycles(g);
         return true;
 }
 
@@ -83,6 +84,7 @@ static void end(struct page *g)
         page_free_leaks(g);
         page_free_processes(g);
         page_free_types(g);
+        page_free_cycles(g);
         select_free(&g->sel);
         select_free(&g->whole);
         wrappers_free(&g->wrappers);
@@ -124,6 +126,7 @@ static void write_recording(struct page *g, const struct page_limits *limits, st
         page_write_holdings(g);
         page_write_errors(g);
         page_write_types(g);
+        page_write_cycles(g);
         page_write_fragmentation(g);
         page_write_mappings(g);
         page_write_resources(g);

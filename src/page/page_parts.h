@@ -68,6 +68,8 @@ struct page {
         struct page_path *paths;
         uint32_t path_count;
         struct page_processes processes;
+        struct cycle *cycles; /* of lost blocks, largest first */
+        uint32_t cycle_count;
         struct page_types *types; /* by moment */
         uint32_t type_count;
 
@@ -92,9 +94,11 @@ bool page_find_sites(struct page *g, struct err *e);
 void page_find_leaks(struct page *g);
 void page_find_processes(struct page *g);
 void page_find_types(struct page *g);
+void page_find_cycles(struct page *g); /* after page_find_leaks() */
 void page_free_leaks(struct page *g);
 void page_free_processes(struct page *g);
 void page_free_types(struct page *g);
+void page_free_cycles(struct page *g);
 
 /* ---- written ---- */
 
@@ -109,6 +113,7 @@ void page_write_owners(struct page *g);
 void page_write_holdings(struct page *g);
 void page_write_errors(struct page *g);
 void page_write_types(struct page *g);
+void page_write_cycles(struct page *g);
 void page_write_fragmentation(struct page *g);
 void page_write_mappings(struct page *g);
 void page_write_resources(struct page *g);

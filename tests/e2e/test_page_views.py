@@ -64,3 +64,33 @@ def test_a_view_of_the_page_has_the_sums_of_the_report(course, which):
     assert {field: view[field] for field in expected} == expected
     assert view["drawn"] == [True, True] and expected.get("allocations", 1) > 0
     assert {"live_bytes", "live_blocks"} < set(expected)
+
+
+CIRCLES = """
+#include <memory>
+struct Person;
+struct House { std::shared_ptr<Person> owner; char text[100]; };
+struct Person { std::shared_ptr<House> home; std::shared_ptr<Person> other; char text[40]; };
+static void pair() { auto h = std::make_shared<House>(); auto p = std::make_shared<Person>(); h->owner = p; p->home = h; }
+static void trio()
+{
+    auto a = std::make_shared<Person>(), b = std::make_shared<Person>(), c = std::make_shared<Person>();
+    a->other = b; b->other = c; c->other = a;
+}
+static void chain() { new std::shared_ptr<Person>(std::make_shared<Person>()); }
+int main() { for (int i = 0; i < 30; i++) pair(); for (int i = 0; i < 3; i++) trio(); chain(); }
+"""
+
+
+def test_lost_blocks_that_hold_each_other_are_circles(compiler, recorder, tmp_path):
+    source = tmp_path / "circles.cpp"
+    source.write_text(CIRCLES)
+    seen = recorder.record(compiler.build(str(source)))
+    page = pages.page_of(seen.folder / "out.seep").one
+    cycles = page.data["cycles"]
+    assert [(c["times"], c["blocks"], len(c["steps"])) for c in cycles] == [(30, 60, 2), (3, 9, 3)]
+    for c, function in zip(cycles, ("pair", "trio")):
+        assert all(function in [f["short"] for f in page.stack(page.sites()[s["site"]]["node"])] for s in c["steps"])
+    for c in cycles:
+        assert c["bytes"] == c["times"] * sum(s["bytes"] for s in c["steps"]) and all(s["at"] + 8 <= s["bytes"] for s in c["steps"])
+        assert len({s["block"] for s in c["steps"]}) == len(c["steps"])

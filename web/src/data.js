@@ -72,7 +72,7 @@ export class Recording {
     this.index = index;
     this.strings = json.strings ?? [];
     this.meta = json.meta ?? {};
-    for (const key of ['warnings', 'cut', 'verdicts', 'kinds', 'paths', 'source', 'size_bounds', 'lifetime_bounds']) this[key] = json[key] ?? [];
+    for (const key of ['warnings', 'cut', 'verdicts', 'kinds', 'paths', 'cycles', 'source', 'size_bounds', 'lifetime_bounds']) this[key] = json[key] ?? [];
     this.totals = json.totals ?? {};
     for (const [key, columns] of Object.entries(TABLES)) this[key] = table(json[key], columns, key);
     const leaks = json.leaks ?? {},

@@ -6,6 +6,7 @@ import { toCsv } from '../csv.js';
 import { download, h } from '../dom.js';
 import { keeper } from '../findings.js';
 import { bytes, count, moment, number, share, time } from '../format.js';
+import { rings } from '../rings.js';
 import { growthCell, growthWords, leakDetail } from '../leak-detail.js';
 import { LEAK_CLASSES, growingSites, growthOf, leakClass, leakRows, leakSums, wrongRelease } from '../leak-rows.js';
 import {
@@ -279,17 +280,27 @@ function wrongDetail(context, i) {
   ];
 }
 
+/** Blocks that keep each other, and that nobody else holds. */
+function circles(context) {
+  if (!context.recording.cycles.length) return null;
+  return section(
+    'Circles of lost blocks',
+    h('p', null, 'These blocks point to each other and to nothing that the program still has: reference counts never become zero. One pointer of the circle should be weak, or be cleared.'),
+    rings(context),
+  );
+}
+
 function wrongReleases(context) {
   const { recording, state } = context,
     { errors } = recording;
   if (!errors.count)
-    return section('Wrong releases', h('p', null, 'None: no block was freed twice, by the wrong function, or without having been allocated.'));
+    return section('Invalid frees', h('p', null, 'None: no block was freed twice, by the wrong function, or without having been allocated.'));
   const frameOf = (i) => (errors.release_node[i] > 0 ? recording.nodes.frame[recording.trimmedNode(errors.release_node[i])] : -1);
   return section(
-    'Wrong releases',
+    'Invalid frees',
     h('p', null, 'Each of these is a mistake that can crash the program, or damage its memory.'),
     openTable({
-      caption: 'Releases that went wrong',
+      caption: 'Frees that went wrong',
       rows: Array.from({ length: errors.count }, (_, i) => i),
       state,
       name: 'wrong',
@@ -297,7 +308,7 @@ function wrongReleases(context) {
       key: (i) => String(i),
       columns: [
         {
-          label: 'Released in',
+          label: 'Freed in',
           cell: (i) => [h('code', null, recording.functionName(frameOf(i))), ' ', h('span', { class: 'place' }, recording.placeOf(frameOf(i)))],
         },
         { label: 'What', cell: (i) => recording.text(errors.what[i]) || wrongRelease(recording.text(errors.type[i])).title },
@@ -364,6 +375,7 @@ function draw(context, keep) {
         ]
       : notSearched(context),
     growing(context, passes, keep),
+    circles(context),
     wrongReleases(context),
     resources(context),
   ];
