@@ -43,11 +43,12 @@ static bool is_inside(struct task *t, uint16_t entry)
         return false;
 }
 
-/* operator delete calls free: one release by several functions, each once. */
+/* operator delete calls free: one release by several functions, each once.  A block that lives
+ * there again is another one: nobody else gets the address before the last of them has returned. */
 static bool is_same_release(struct task *t, uint16_t entry, uint64_t address)
 {
         if (address == t->released && t->registers.rsp <= t->released_sp &&
-            !(t->released_seen >> entry & 1)) {
+            !(t->released_seen >> entry & 1) && !account_lives(t, address)) {
                 t->released_seen |= 1ull << entry;
                 return true;
         }

@@ -226,6 +226,7 @@ void account_end(struct task *t);
 void account_alloc(struct task *t, uint64_t address, uint64_t size, uint32_t kind);
 struct book_release;
 void account_free(struct task *t, uint64_t address, const struct book_release *r);
+bool account_lives(struct task *t, uint64_t address); /* a block is there; after account_begin() */
 void account_take(struct task *t, uint64_t address);
 void account_put_back(struct task *t);
 void account_taken(struct task *t, uint64_t address);

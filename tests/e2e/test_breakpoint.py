@@ -70,6 +70,15 @@ def test_sixteen_threads_at_once(stops, recorder):
     check_clean(seen.profile)
 
 
+def test_blocks_that_one_thread_gets_and_another_releases(compiler, recorder):
+    """By two functions in turn, at the same address: each is a release of its own."""
+    seen = recorder.record(compiler.build("passed_on.cpp"), options=ENGINE)
+    assert seen.status == 0, seen.stderr
+    made = seen.profile.by_function()["main"]
+    assert (made["allocations"], made["frees"]) == (seen.truth.facts["blocks"], seen.truth.facts["blocks"])
+    assert (seen.profile.totals["mismatched"], seen.profile.errors) == (0, [])
+
+
 def counts_of(seen, program):
     """Of each process: its own allocations, and the bytes that are left."""
     own = (p.own(program) for p in seen.profiles())
