@@ -79,6 +79,9 @@ bool agent_wake(void);
 /* Allow the observer to read our memory. */
 void agent_let_in(void);
 
+/* Another observer, as SESSION says, the value of SEEP_SESSION; the rest of that is as before. */
+void agent_reassign(const char *session);
+
 /* Stop recording for good; the program goes on.  The first reason is kept for the user. */
 void agent_stop(enum ledger_stop reason);
 

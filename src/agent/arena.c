@@ -11,6 +11,7 @@
 
 #include "agent/agent.h"
 #include "agent/bytes.h"
+#include "agent/maps.h"
 #include "agent/own.h"
 #include "agent/sys.h"
 
@@ -25,6 +26,7 @@
 #define ARENA_LIMIT_SPACE 9
 #define ARENA_DATA_LEAST (4ul << 20) /* with less, what we need of it would be too much of it */
 #define ARENA_EMULATED_MOST (16ull << 30)
+#define ARENA_RANGES 64u /* more than there are parts */
 #define ARENA_BESIDES (9ul << 20) /* address space that we take besides the ledger, about */
 
 static bool unsure;  /* the ledger is in a file system that can be full: touching a page that it has
@@ -347,7 +349,8 @@ static bool arena_copy_part(long fd, enum ledger_part part, uint8_t *resident)
         return true;
 }
 
-long arena_copy(void)
+/* WHOLE: with what is of no use to a child. */
+static long copy(bool whole)
 {
         uint8_t *resident = sys_memory(COPY_STEP / SYS_PAGE);
         long fd = resident ? arena_memfd() : -SYS_ENOMEM;
@@ -356,7 +359,7 @@ long arena_copy(void)
         if (good)
                 arena_seal(fd);
         for (int part = 0; good && part < LEDGER_PARTS; part++)
-                good = part == LEDGER_JOURNAL || part == LEDGER_ORDER ||
+                good = (!whole && (part == LEDGER_JOURNAL || part == LEDGER_ORDER)) ||
                        arena_copy_part(fd, part, resident);
         if (resident)
                 sys_unmap(resident, COPY_STEP / SYS_PAGE);
@@ -364,6 +367,11 @@ long arena_copy(void)
                 return fd;
         sys_close(fd);
         return -SYS_ENOMEM;
+}
+
+long arena_copy(void)
+{
+        return copy(false);
 }
 
 bool arena_copy_again(long fd)
@@ -396,4 +404,44 @@ bool arena_replace(long fd)
                 good &= arena_unlock((uint8_t *)agent.head + parts[part].offset,
                                      parts[part].committed);
         return good;
+}
+
+/* Stretches of the ledger that are open, as the kernel has them: a thread may have been stopped
+ * between opening one and telling so.  0: that cannot be seen. */
+static uint32_t open_ranges(struct ledger_range *out, uint32_t room)
+{
+        struct maps *m = sys_memory(sizeof *m);
+        uint64_t first = (uintptr_t)agent.head, end = first + agent.head->file_size;
+        struct maps_line line;
+        uint32_t count = 0;
+
+        if (!m)
+                return 0;
+        if (maps_open(m)) {
+                while (count < room && maps_next(m, &line))
+                        if (line.start >= first && line.end <= end && line.read)
+                                out[count++] = (struct ledger_range){ line.start, line.end };
+                if (m->failed)
+                        count = 0;
+                maps_close(m);
+        }
+        sys_unmap(m, sizeof *m);
+        return count;
+}
+
+long arena_renew(void)
+{
+        struct ledger_range open[ARENA_RANGES];
+        uint32_t count = open_ranges(open, ARENA_RANGES);
+        long fd = count && count < ARENA_RANGES ? copy(true) : -SYS_ENOMEM;
+
+        if (fd < 0)
+                return fd;
+        if (!arena_reserve(fd, agent.head->file_size, agent.head)) {
+                sys_close(fd);
+                return -SYS_ENOMEM;
+        }
+        for (uint32_t i = 0; i < count; i++)
+                arena_unlock((void *)(uintptr_t)open[i].start, open[i].end - open[i].start);
+        return fd;
 }

@@ -71,6 +71,10 @@ bool arena_copy_again(long fd);
 /* Map the ledger in FD at the address of the present one, in its place. */
 bool arena_replace(long fd);
 
+/* The ledger in a file of its own from now on, with all that is in it; no other thread runs.
+ * Returns its descriptor, or negative errno: then nothing has changed. */
+long arena_renew(void);
+
 static inline void *arena_at(enum ledger_part part);
 
 #include "agent/agent.h"

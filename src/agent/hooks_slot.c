@@ -79,6 +79,13 @@ static void *given(const struct slot_call *c, slot_result r)
         return (uint32_t)r.low == 0 && place ? *place : NULL;
 }
 
+/* Nothing is said about blocks of a place whose releases are not seen. */
+static void judge_not(const struct slot_call *c, const struct ledger_block *b)
+{
+        if (c->slot->one_way && b && LEDGER_BLOCK_LIVE(*b))
+                agent_book.sites[LEDGER_BLOCK_SITE(*b)].missed = 1;
+}
+
 /* ---- allocators ---- */
 
 static slot_result allocate(struct slot_call *c)
@@ -96,8 +103,10 @@ static slot_result allocate(struct slot_call *c)
         r = pass(c);
         hook_work(t);
         p = given(c, r);
-        if (p)
+        if (p) {
                 record_alloc(t, p, bytes_of(c), kind_of(c), c->caller);
+                judge_not(c, shadow_find(&agent_book, &t->writer, (uintptr_t)p));
+        }
         hook_leave(t);
         return r;
 }
@@ -130,8 +139,10 @@ static slot_result resize(struct slot_call *c)
                 record_put_back(t, &taken);
         } else {
                 record_taken(t, &taken, old);
-                if (p)
+                if (p) {
                         record_alloc(t, p, bytes_of(c), kind_of(c), c->caller);
+                        judge_not(c, shadow_find(&agent_book, &t->writer, (uintptr_t)p));
+                }
                 t->moving = false;
                 t->writer.slot->moving = 0;
         }
@@ -224,6 +235,8 @@ static slot_result serve_pool(const struct slot_call *c)
                 pool_alloc(t, (uintptr_t)p, bytes_of(c), c->caller);
         else if (size && bytes_of(c)) /* it failed, and the old block stays */
                 pool_alloc(t, old, size, c->caller);
+        if (p)
+                judge_not(c, shadow_pool_entry(&agent_book, (uintptr_t)p));
         hook_leave(t);
         return r;
 }

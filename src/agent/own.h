@@ -33,6 +33,7 @@ extern struct wire_inject own_words __asm__(WIRE_INJECT) __attribute__((visibili
 #define own_library() own_words.library
 #define own_is_glibc() (own_words.glibc != 0)
 #define own_gate() ((uint32_t *)own_words.gate)
+#define own_one_way() own_words.one_way
 #define own_is_fresh() (own_words.fresh != 0) /* nothing was allocated before */
 #define own_is_inner(pc) ((pc) - own_words.inner < own_words.inner_end - own_words.inner)
 
@@ -75,6 +76,7 @@ void own_forked(void);
 #define own_library() NULL
 #define own_is_glibc() false
 #define own_gate() NULL
+#define own_one_way() 0
 #define own_is_fresh() true
 #define own_is_inner(pc) ((void)(pc), false)
 

@@ -24,6 +24,7 @@
 #include "agent/quarantine.h"
 #include "agent/queue.h"
 #include "agent/real.h"
+#include "agent/rejoin.h"
 #include "agent/rule.h"
 #include "agent/sandbox.h"
 #include "agent/signal.h"
@@ -313,6 +314,7 @@ static bool start_recording(uint64_t mask)
         if (!INJECTED)
                 agent.head->wait_offset = (int64_t)((uintptr_t)&signal_wait -
                                                     arch_thread_pointer());
+        agent.head->one_way = own_one_way();
         agent.head->attached = INJECTED && !own_is_fresh();
         agent.head->off = agent.flags & WIRE_F_START_OFF ? 1 : 0;
         agent.head->sample_bytes = agent.sample;
@@ -341,6 +343,8 @@ static bool start_recording(uint64_t mask)
                 agent_let_in();
         }
         sandbox_watch(&agent.head->filters);
+        if (!agent.stream && !(agent.flags & WIRE_F_ATTENDED))
+                rejoin_start(session);
         return true;
 }
 
@@ -398,6 +402,18 @@ void agent_stop(enum ledger_stop reason)
         __atomic_compare_exchange_n(&agent.head->stop_reason, &none, reason, false,
                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         *agent.gate = GATE_OFF;
+}
+
+void agent_reassign(const char *told)
+{
+        uint32_t flags = agent.flags; /* some of which were found out */
+
+        memcpy(session, told, strlen(told) + 1);
+        parse_session(session);
+        agent.flags = flags;
+        environment_remember(session);
+        if (!INJECTED)
+                agent_let_in();
 }
 
 /* In a child, where the kernel would have wiped the gate. */

@@ -392,10 +392,13 @@ bool custom_has_allocator(int fd)
 static void add(struct custom_functions *f, const struct custom_function *one)
 {
         for (uint32_t i = 0; i < f->count; i++)
-                if (f->at[i].address == one->address)
-                        return; /* another name of it */
+                if (f->at[i].address == one->address) { /* another name of it */
+                        f->at[i].rules |= custom_bit(one->rule);
+                        return;
+                }
         f->at = heap_grow(f->at, f->count + 1, sizeof *f->at);
         f->at[f->count] = *one;
+        f->at[f->count].rules = custom_bit(one->rule);
         f->at[f->count++].name = strdup(one->name);
 }
 
@@ -466,7 +469,7 @@ static void find_by_address(struct custom_functions *f, const struct custom *rul
                         at = r->address;
                 if (at >= c->start && at < c->end)
                         add(f, &(struct custom_function){ r->text, at, 0, 0, r->act, i + 1,
-                                                          go });
+                                                          go, false, 0, 0 });
         }
 }
 

@@ -50,7 +50,15 @@ struct custom_function {
         struct custom_act act;
         uint32_t rule; /* 1 + which; 0: of an allocator that is known */
         bool go;       /* of Go: it cannot be recorded */
+        bool seen; /* it is recorded, by a slot or as the function of the C library that it is */
+        uint32_t slot; /* 1 + which of the agent's it leads to; 0 none */
+        uint64_t rules; /* all that name it: a bit each, the last for the 64th and all behind it */
 };
+
+static inline uint64_t custom_bit(uint32_t rule)
+{
+        return 1ull << (rule < 63 ? rule : 63);
+}
 
 struct custom_functions {
         struct custom_function *at;

@@ -33,15 +33,17 @@
 
 /* ---- a thread that goes before all others for a moment ---- */
 
+/* We go before those whom we help: one of them that spins in the kernel would keep us from ever
+ * letting it go. */
 void priority_raise(struct priority *h, pid_t tid)
 {
+        struct sched_param first = { .sched_priority = tid == gettid() ? 2 : 1 };
         int policy = sched_getscheduler(tid), nice = getpriority(PRIO_PROCESS, (id_t)tid);
 
         *h = (struct priority){ 0 };
         if (policy < 0 || (policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER)
                 return;
-        if (sched_setscheduler(tid, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }) ==
-                    0 ||
+        if (sched_setscheduler(tid, SCHED_FIFO, &first) == 0 ||
             setpriority(PRIO_PROCESS, (id_t)tid, -20) == 0)
                 *h = (struct priority){ tid, policy, nice };
 }
@@ -60,6 +62,7 @@ void priority_restore(struct priority *h)
 #define HOLD_NAP_NS 20000
 #define HOLD_HURRY_ROUND 4
 #define HOLD_SEIZE_TIMES 3
+#define HOLD_LATE_NS 2000000000ull /* on a machine that is very busy */
 #define HOLD_VFORK_NS 20000000ull /* longer than programs take to start others */
 
 void hold_nap(void)
@@ -257,7 +260,7 @@ static void calm_asked(struct hold *h)
 
 static bool is_in_time(const struct hold *h)
 {
-        return !h->vforks && clock_now_ns() - h->since_ns < HOLD_PATIENCE_NS;
+        return !h->vforks && clock_now_ns() - h->since_ns < h->patience_ns;
 }
 
 static void threads_wait(struct hold *h)
@@ -327,12 +330,13 @@ static bool is_whole(const struct hold *h, struct err *e)
         return hold_witness(h) || refusal_explain(h->pid, h->pid, ESRCH, e);
 }
 
-static bool hold_threads(struct hold *h, pid_t pid, bool any, struct err *e)
+static bool hold_threads(struct hold *h, pid_t pid, bool any, uint64_t patience_ns,
+                         struct err *e)
 {
         bool good;
         uint32_t known;
 
-        *h = (struct hold){ .pid = pid, .since_ns = clock_now_ns() };
+        *h = (struct hold){ .pid = pid, .since_ns = clock_now_ns(), .patience_ns = patience_ns };
         do {
                 known = h->count;
                 good = threads_seize(h, e);
@@ -349,19 +353,25 @@ static bool hold_threads(struct hold *h, pid_t pid, bool any, struct err *e)
 
 bool hold_all(struct hold *h, pid_t pid, struct err *e)
 {
-        return hold_threads(h, pid, false, e);
+        return hold_threads(h, pid, false, HOLD_PATIENCE_NS, e);
 }
 
 bool hold_any(struct hold *h, pid_t pid, struct err *e)
 {
-        return hold_threads(h, pid, true, e);
+        return hold_threads(h, pid, true, HOLD_PATIENCE_NS, e);
+}
+
+bool hold_all_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e)
+{
+        return hold_threads(h, pid, false, patience_ns, e);
 }
 
 bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e)
 {
         bool good;
 
-        *h = (struct hold){ .pid = pid, .since_ns = clock_now_ns() };
+        *h = (struct hold){ .pid = pid, .since_ns = clock_now_ns(),
+                            .patience_ns = HOLD_PATIENCE_NS };
         good = thread_seize(h, tid, e);
         do {
                 if (good)
@@ -466,6 +476,42 @@ static void thread_release(const struct hold *h, struct hold_thread *t)
                 arch_write(t->tid, &t->registers);
         }
         ptrace(PTRACE_DETACH, t->tid, 0, 0);
+}
+
+static void release_stopped(struct hold *h)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].state == HOLD_STOPPED) {
+                        thread_release(h, &h->threads[i]);
+                        h->threads[i].state = HOLD_ENDED;
+                }
+}
+
+/* Threads that will stop as soon as they get a processor; one that sleeps (D) is not waiting for
+ * that, and its call is none that ends early. */
+static bool has_late(const struct hold *h)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].state == HOLD_ASKED &&
+                    procfs_state(h->pid, h->threads[i].tid) != 'D')
+                        return true;
+        return false;
+}
+
+void hold_release_late(struct hold *h)
+{
+        uint64_t begin = clock_now_ns();
+
+        release_stopped(h);
+        priority_asked(h);
+        while (has_late(h) && clock_now_ns() - begin < HOLD_LATE_NS) {
+                hold_nap();
+                threads_look(h);
+                threads_confirm(h);
+                release_stopped(h);
+        }
+        calm_asked(h);
+        hold_release(h);
 }
 
 void hold_release(struct hold *h)

@@ -52,6 +52,7 @@ struct hold {
         int64_t wait_offset; /* freeze.h; 0 none */
         uint64_t since_ns; /* CLOCK_MONOTONIC: the first thread was asked */
         bool narrow; /* its words have 4 bytes, and ours 8 */
+        uint64_t patience_ns; /* that threads have to stop */
         bool vforks; /* a thread does not stop because it waits for its child to start a program */
 };
 
@@ -64,7 +65,11 @@ bool hold_all(struct hold *h, pid_t pid, struct err *e);
  * at it. */
 bool hold_any(struct hold *h, pid_t pid, struct err *e);
 
-/* The same as hold_all of the thread TID only. */
+/* The same as hold_all within PATIENCE_NS, for who will try again: a thread that waits where signals do not
+ * reach it may wait for another one, which stands still already. */
+bool hold_all_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e);
+
+/* The same of the thread TID only. */
 bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e);
 
 /* To be called by another thread of ours when hold_all takes long: it and the process
@@ -80,6 +85,10 @@ pid_t hold_witness(const struct hold *h);
 
 /* Let all go that stand still. */
 void hold_release(struct hold *h);
+
+/* The same, and those that have not stopped yet, when they do: a call of theirs is cut short
+ * already, and would fail with EINTR if the end of the tracer let them go. */
+void hold_release_late(struct hold *h);
 
 /* TID of PID, which we trace and which stands still: a system call that the stop cut short is made
  * again when it goes on. */

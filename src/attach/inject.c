@@ -24,6 +24,8 @@
 #define MALLOC_BYTES (64u << 10) /* more than the code of glibc's malloc has */
 #define TRIES_NS 10000000000ull /* for a process that waits for a child of vfork() */
 #define TRY_NAP_US 20000u
+#define ASLEEP_NAP_US 500u
+#define PATIENCE_LEAST_NS 10000000ull /* with a thread that does not stop; then twice as long */
 
 /* ---- opening and closing ---- */
 
@@ -73,7 +75,7 @@ static int fitness(char state)
 }
 
 /* The best thread that has not ended. */
-pid_t inject_thread(pid_t pid)
+static pid_t best_thread(pid_t pid)
 {
         char path[64];
         struct dirent *entry;
@@ -112,14 +114,18 @@ bool inject_hold_one(struct inject *j, struct hold *h, struct err *e)
 {
         uint64_t begin = clock_now_ns();
 
-        while (hold_one(h, j->pid, inject_thread(j->pid), e)) {
-                if (inject_is_whole(h, e))
-                        return true;
-                hold_release(h);
-                if (clock_now_ns() - begin > TRIES_NS)
-                        return false;
+        do {
+                pid_t tid = best_thread(j->pid);
+
+                if (hold_one(h, j->pid, tid, e)) {
+                        if (inject_is_whole(h, e))
+                                return true;
+                        hold_release_late(h);
+                } else if (tid == j->pid || procfs_state(j->pid, tid) != 'X') {
+                        return false; /* else it has just ended, and another will do */
+                }
                 usleep(TRY_NAP_US);
-        }
+        } while (clock_now_ns() - begin < TRIES_NS);
         return false;
 }
 
@@ -148,7 +154,9 @@ static bool is_ours(struct inject *j, const struct mapping *m)
 
 bool inject_find_image(struct inject *j)
 {
-        for (uint32_t i = 0; inject_maps(j) && i < j->maps.count; i++)
+        bool known = inject_maps(j); /* once: the next look may find them in other places */
+
+        for (uint32_t i = 0; known && i < j->maps.count; i++)
                 if (is_ours(j, &j->maps.at[i])) {
                         j->image.base = j->maps.at[i].start;
                         return true;
@@ -485,10 +493,11 @@ static bool prepare(struct inject *j, struct err *e)
  * it gets another. */
 static bool find_earlier(struct inject *j, struct err *e)
 {
+        if (!inject_maps(j))
+                return trouble(e, j->pid, REMOTE_LOST);
         j->there = inject_find_image(j);
         if (!j->there || (!j->room->count && !j->room->alive))
                 return true;
-        j->out->orphan = j->room->count != 0;
         if (!inject_retire(j, e))
                 return false;
         if (j->inside_count) {
@@ -516,31 +525,75 @@ bool inject_enter_held(struct hold *h, const struct inject_request *q, struct in
         return good;
 }
 
-bool inject_with_all(struct inject *j, bool (*what)(struct inject *, struct err *), struct err *e)
+/* A thread that waits where nothing reaches it: stopping the others is for nothing now. */
+static bool is_asleep(pid_t pid)
+{
+        char path[64];
+        struct dirent *entry;
+        bool found = false;
+        DIR *list;
+
+        snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+        list = opendir(path);
+        while (list && !found && (entry = readdir(list))) {
+                pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+                found = tid > 0 && procfs_state(pid, tid) == 'D';
+        }
+        if (list)
+                closedir(list);
+        return found;
+}
+
+/* One try, within j->patience_ns. */
+static bool try_all(struct inject *j, struct err *e)
 {
         struct priority priority = { 0 };
-        uint64_t begin = clock_now_ns(), pause;
         struct hold h = { 0 };
-        bool good, again;
+        uint64_t pause;
+        bool good;
 
         j->hold = &h;
-        do {
-                priority_raise(&priority, gettid());
-                good = hold_all(&h, j->pid, e);
-                again = good && !inject_is_whole(&h, e) && clock_now_ns() - begin < TRIES_NS;
-                good = good && !again && inject_is_whole(&h, e) && what(j, e);
-                j->out->threads = h.count;
+        priority_raise(&priority, gettid());
+        good = hold_all_within(&h, j->pid, j->patience_ns, e);
+        j->partial = good && !inject_is_whole(&h, e);
+        good = good && !j->partial && j->what(j, e);
+        j->out->threads = h.count;
+        if (j->partial)
+                hold_release_late(&h);
+        else
                 hold_release(&h);
-                pause = clock_now_ns() - h.since_ns;
-                j->out->pause_ns = pause > j->out->pause_ns ? pause : j->out->pause_ns;
-                priority_restore(&priority);
-                if (again)
-                        usleep(TRY_NAP_US);
-        } while (again);
+        pause = clock_now_ns() - h.since_ns;
+        j->out->pause_ns = pause > j->out->pause_ns ? pause : j->out->pause_ns;
+        priority_restore(&priority);
         return good;
 }
 
-static bool place_alone(struct inject *j, struct err *e)
+/* Each try by a tracer of its own: a thread that was asked and did not stop is let go by the end of
+ * that, and as long as it is traced, signals that nobody wants end calls of others (SIGCHLD, when
+ * its child of vfork() is done). */
+bool inject_with_all(struct inject *j, bool (*what)(struct inject *, struct err *), struct err *e)
+{
+        uint64_t begin = clock_now_ns(), passed;
+        bool good;
+
+        j->what = what;
+        j->patience_ns = PATIENCE_LEAST_NS;
+        do {
+                while (is_asleep(j->pid) && clock_now_ns() - begin < TRIES_NS / 2)
+                        usleep(ASLEEP_NAP_US);
+                j->partial = false;
+                good = inject_apart(j, try_all, e);
+                j->patience_ns = 2 * j->patience_ns < HOLD_PATIENCE_NS ? 2 * j->patience_ns
+                                                                       : HOLD_PATIENCE_NS;
+                passed = clock_now_ns() - begin;
+                if (j->partial)
+                        usleep(TRY_NAP_US);
+        } while (j->partial && passed < TRIES_NS);
+        return good;
+}
+
+static bool place_held(struct inject *j, struct err *e)
 {
         struct priority priority = { 0 };
         struct hold h = { 0 };
@@ -555,10 +608,15 @@ static bool place_alone(struct inject *j, struct err *e)
         return good;
 }
 
+static bool place_alone(struct inject *j, struct err *e)
+{
+        return inject_apart(j, place_held, e);
+}
+
 static void enter(struct inject_job *job)
 {
         struct inject j;
-        bool good = inject_open(&j, job->pid, inject_thread(job->pid), job->image, job->e);
+        bool good = inject_open(&j, job->pid, procfs_living(job->pid), job->image, job->e);
 
         j.request = job->request;
         j.out = job->out;
@@ -571,7 +629,8 @@ static void enter(struct inject_job *job)
 bool inject_enter(pid_t pid, const struct inject_request *q, struct inject_result *out,
                   struct err *e)
 {
-        struct inject_job job = { pid, q, q->image, out, e, enter, false };
+        struct inject_job job = { .pid = pid, .request = q, .image = q->image, .out = out, .e = e,
+                                  .run = enter };
 
         *out = (struct inject_result){ .ledger = -1 };
         return inject_do(&job);

@@ -40,7 +40,8 @@ struct inject_result {
         uint32_t patched; /* functions */
         struct str refused; /* "NAME: why" of those that could not be, in lines; the caller's */
         bool again;      /* the agent was there from before */
-        bool orphan;       /* ... and at work: whoever observed it is gone */
+        bool preloaded;    /* inject_rejoin(): the agent is a library of the program's */
+        bool follows_all;  /* ... and forked children are recorded, too */
         uint64_t pause_ns; /* for which all stood still */
 };
 
@@ -51,6 +52,18 @@ bool inject_enter(pid_t pid, const struct inject_request *q, struct inject_resul
 /* The same of a process whose threads H holds; they stay held. */
 bool inject_enter_held(struct hold *h, const struct inject_request *q, struct inject_result *out,
                        struct err *e);
+
+/* Go on with what the agent of PID has recorded, however it came in, when its observer is gone.
+ * SESSION is what a new recording of ours would have.  false: E, the reason alone; all is as
+ * before. */
+struct inject_orphan {
+        const char *image, *session;
+        uint64_t ledger, ledger_bytes; /* where in its memory ... */
+        uint64_t words;                /* ... and struct wire_rejoin */
+};
+
+bool inject_rejoin(pid_t pid, const struct inject_orphan *q, struct inject_result *out,
+                   struct err *e);
 
 /* Functions are as they were, and the agent sleeps.  false: E; it was not there. */
 bool inject_leave(pid_t pid, const char *image, struct inject_result *out, struct err *e);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "attach/inject_parts.h"
+#include "attach/procfs.h"
 #include "base/clock.h"
 #include "base/heap.h"
 
@@ -54,6 +55,34 @@ bool inject_do(struct inject_job *job)
                      : job->good;
 }
 
+struct apart {
+        struct inject *inject;
+        bool (*what)(struct inject *, struct err *);
+        struct err *e;
+        bool good;
+};
+
+static void *apart_main(void *context)
+{
+        struct apart *a = context;
+
+        a->good = a->what(a->inject, a->e);
+        return NULL;
+}
+
+bool inject_apart(struct inject *j, bool (*what)(struct inject *, struct err *), struct err *e)
+{
+        struct apart a = { j, what, e, false };
+        pthread_t thread;
+        int error = pthread_create(&thread, NULL, apart_main, &a);
+
+        if (error)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot start a thread: %s",
+                               strerror(error));
+        pthread_join(thread, NULL);
+        return a.good;
+}
+
 /* ---- out ---- */
 
 /* All stand still: nobody comes in any more.  Another seep may have been here meanwhile. */
@@ -78,7 +107,7 @@ static bool take_out(struct inject *j, struct err *e)
 }
 
 /* Those that were inside are looked at one by one: no other can have come. */
-static void look_inside(struct inject *j)
+static bool look_inside(struct inject *j, struct err *e)
 {
         uint32_t left = 0;
 
@@ -92,6 +121,8 @@ static void look_inside(struct inject *j)
                         j->inside[left++] = j->inside[i];
         }
         j->inside_count = left;
+        (void)e;
+        return true;
 }
 
 /* They may be among many that want a processor. */
@@ -111,12 +142,12 @@ static void wait_outside(struct inject *j)
                         priority_restore(&raised[i]);
                 free(raised);
                 nap = nap * 2 < NAP_MOST_US ? nap * 2 : NAP_MOST_US;
-                look_inside(j);
+                inject_apart(j, look_inside, &(struct err){ 0 });
         }
 }
 
 /* What the agent mapped; the others go on meanwhile. */
-static bool give_back(struct inject *j, struct err *e)
+static bool give_back_held(struct inject *j, struct err *e)
 {
         struct hold h = { 0 };
         bool good = inject_hold_one(j, &h, e);
@@ -140,15 +171,18 @@ bool inject_retire(struct inject *j, struct err *e)
         if (!inject_with_all(j, take_out, e))
                 return false;
         wait_outside(j);
-        return j->inside_count || !j->room->alive || give_back(j, e);
+        return j->inside_count || !j->room->alive || inject_apart(j, give_back_held, e);
 }
 
 static void leave(struct inject_job *job)
 {
         struct inject j;
 
-        job->good = inject_open(&j, job->pid, inject_thread(job->pid), job->image, job->e);
+        job->good = inject_open(&j, job->pid, procfs_living(job->pid), job->image, job->e);
         j.out = job->out;
+        if (job->good && !inject_maps(&j)) /* not to be taken for "it was not there" */
+                job->good = err_set(job->e, ERR_EXIT_CANNOT_TRACE, "process %d: %s", (int)job->pid,
+                                    REMOTE_LOST);
         if (job->good && inject_find_image(&j)) {
                 job->out->again = true;
                 if (j.room->count || j.room->alive)
@@ -159,7 +193,7 @@ static void leave(struct inject_job *job)
 
 bool inject_leave(pid_t pid, const char *image, struct inject_result *out, struct err *e)
 {
-        struct inject_job job = { pid, NULL, image, out, e, leave, false };
+        struct inject_job job = { .pid = pid, .image = image, .out = out, .e = e, .run = leave };
 
         *out = (struct inject_result){ .ledger = -1 };
         return inject_do(&job);

@@ -55,6 +55,10 @@ struct inject {
         bool there;    /* the image was in the process before */
         bool rewrites; /* trampolines are not those of the last time */
         bool same_ids; /* its numbers of threads are those that we see */
+        bool (*what)(struct inject *, struct err *); /* while all stand still (inject_with_all) */
+        uint64_t patience_ns; /* ... that they have to stop */
+        bool partial;         /* ... and not all did */
+        struct rejoin *rejoin; /* inject_rejoin.c: what is continued; NULL */
         pid_t *inside; /* threads that are, as far as was seen */
         uint32_t inside_count;
 };
@@ -64,9 +68,6 @@ struct inject {
 /* TID: a thread whose files tell of the process.  To be closed also after a failure. */
 bool inject_open(struct inject *j, pid_t pid, pid_t tid, const char *image, struct err *e);
 void inject_close(struct inject *j);
-
-/* A thread that has not ended; best one that waits. */
-pid_t inject_thread(pid_t pid);
 
 /* Of an earlier time; then its words and room are in J. */
 bool inject_find_image(struct inject *j);
@@ -89,6 +90,7 @@ struct inject_job {
         pid_t pid;
         const struct inject_request *request;
         const char *image;
+        const struct inject_orphan *orphan;
         struct inject_result *out;
         struct err *e;
         void (*run)(struct inject_job *job);
@@ -96,6 +98,9 @@ struct inject_job {
 };
 
 bool inject_do(struct inject_job *job);
+
+/* WHAT, by a thread of its own, which is the tracer meanwhile. */
+bool inject_apart(struct inject *j, bool (*what)(struct inject *, struct err *), struct err *e);
 
 /* WHAT, while all threads stand still.  A process that waits for a child of vfork(), or a thread
  * that gets no processor to stop on, is tried again for a while. */

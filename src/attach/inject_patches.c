@@ -179,6 +179,42 @@ static uint64_t hook_of(const struct inject *j, const char *name)
         return at ? j->image.base + at : 0;
 }
 
+/* Whether a function that releases is recorded: of RULE, 0 of allocators that are known. */
+static bool is_released(const struct inject *j, uint32_t rule)
+{
+        for (uint32_t i = 0; i < j->custom.count; i++)
+                if ((j->custom.at[i].rules & custom_bit(rule)) && j->custom.at[i].seen &&
+                    j->custom.at[i].act.does == WIRE_SLOT_FREE)
+                        return true;
+        return false;
+}
+
+/* Which release belongs to F is not known where several were asked for: all are needed. */
+static bool is_one_way(const struct inject *j, const struct custom_function *f)
+{
+        const struct custom *c = j->request->custom;
+
+        for (uint32_t r = 0; f->rule && r < c->count; r++)
+                if (c->rules[r].act.does == WIRE_SLOT_FREE && !is_released(j, r + 1))
+                        return true;
+        return !f->rule && !is_released(j, 0);
+}
+
+/* What is allocated there is never seen to go: nothing is judged by that. */
+static void mark_one_way(struct inject *j, struct wire_inject_slot *slots)
+{
+        struct wire_inject *w = image_at(&j->image, j->words_at, sizeof *w);
+
+        for (uint32_t i = 0; i < j->custom.count; i++) {
+                const struct custom_function *f = &j->custom.at[i];
+
+                if (!f->slot || f->act.does == WIRE_SLOT_FREE || !is_one_way(j, f))
+                        continue;
+                slots[f->slot - 1].one_way = 1;
+                w->one_way++;
+        }
+}
+
 /* The functions of custom.h: each gets a slot. */
 static void plan_custom(struct inject *j)
 {
@@ -189,11 +225,12 @@ static void plan_custom(struct inject *j)
         uint32_t used = 0;
 
         for (uint32_t i = 0; slots && hooks && i < j->custom.count; i++) {
-                const struct custom_function *f = &j->custom.at[i];
+                struct custom_function *f = &j->custom.at[i];
                 struct entries_name n = { f->name, f->address, f->size, f->room, 0, false };
                 struct err why = { 0 };
 
                 if (patch_at(j->room, f->address)) {
+                        f->seen = true;
                         if (f->rule)
                                 refuse(j, f->name, &(struct err){ .text = "it is recorded as the "
                                                                           "function of the C "
@@ -206,12 +243,16 @@ static void plan_custom(struct inject *j)
                         refuse(j, f->name, &why);
                         continue;
                 }
+                f->seen = true;
+                f->slot = used + 1;
                 slots[used++] = (struct wire_inject_slot){
                         .real = j->room->patches[j->room->count - 1].trampoline,
                         .does = f->act.does, .size = f->act.size, .count = f->act.count,
                         .block = f->act.block, .kind = f->act.kind, .pool = f->act.pool
                 };
         }
+        if (slots)
+                mark_one_way(j, slots);
 }
 
 /* What was asked for and is nowhere. */
@@ -224,7 +265,7 @@ static void refuse_missing(struct inject *j)
                 bool found = false;
 
                 for (uint32_t i = 0; i < j->custom.count && !found; i++)
-                        found = j->custom.at[i].rule == r + 1;
+                        found = j->custom.at[i].rules & custom_bit(r + 1);
                 err_set(&why, ERR_EXIT_CANNOT_TRACE,
                         c->rules[r].address ? "there is no code at this address"
                                             : "neither the program nor a library has a function of "

@@ -58,12 +58,18 @@ uint64_t inject_gap(const struct mappings *m, uint64_t near, uint64_t bytes)
         return 0;
 }
 
+/* The thread through which we look may have ended meanwhile. */
 bool inject_maps(struct inject *j)
 {
         mappings_free(&j->maps);
         j->maps_text.length = 0;
-        if (!procfs_text(j->pid, j->memory.tid, "maps", &j->maps_text))
-                return false;
+        if (!procfs_text(j->pid, j->memory.tid, "maps", &j->maps_text) || !j->maps_text.length) {
+                j->memory.tid = procfs_living(j->pid);
+                j->maps_text.length = 0;
+                if (!procfs_text(j->pid, j->memory.tid, "maps", &j->maps_text) ||
+                    !j->maps_text.length)
+                        return false;
+        }
         mappings_parse(&j->maps, str_get(&j->maps_text));
         return true;
 }

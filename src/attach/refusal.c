@@ -2,10 +2,12 @@
 #include "attach/refusal.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "attach/procfs.h"
@@ -104,6 +106,20 @@ bool refusal_possible(pid_t pid, struct err *e)
                                "no memory of its own",
                                (int)pid, procfs_name(pid, name));
         return true;
+}
+
+bool refusal_sees_itself(pid_t pid, struct err *e)
+{
+        char path[64];
+        struct statfs s = { 0 };
+
+        snprintf(path, sizeof path, "/proc/%d/root/proc", (int)procfs_living(pid));
+        if ((statfs(path, &s) != 0 && errno != ENOENT) || s.f_type == PROC_SUPER_MAGIC)
+                return true;
+        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "process %d cannot be recorded: it has no /proc in its root directory "
+                       "(chroot). Mount one there: mount -t proc proc ROOT/proc",
+                       (int)pid);
 }
 
 bool refusal_explain(pid_t pid, pid_t tid, int error, struct err *e)

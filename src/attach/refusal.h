@@ -15,4 +15,7 @@ bool refusal_explain(pid_t pid, pid_t tid, int error, struct err *e);
  * or hidden, a thread of another, a zombie, or a thread of the kernel. */
 bool refusal_possible(pid_t pid, struct err *e);
 
+/* Whether the agent could read what the kernel tells of PID, from inside of it; false: E. */
+bool refusal_sees_itself(pid_t pid, struct err *e);
+
 #endif

@@ -73,6 +73,7 @@
         X(CHECK_NO_CXX, "no-cxx", 0, NULL,                                                        \
           "record new and delete as the malloc and free that they call")                          \
         RECORD_OMIT_OPTION(X, CHECK)                                                              \
+        RECORD_HOOK_OPTION(X, CHECK)                                                              \
         X(CHECK_ENGINE, "engine", 0, "HOW",                                                       \
           "how calls are seen: auto (what suits the program), preload or inject (auto)",          \
           RECORD_ENGINES)                                                                         \

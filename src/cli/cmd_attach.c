@@ -16,7 +16,8 @@ static int say_help(void)
                 "--duration or 'seep detach PID'; then the process goes on as before. Blocks that\n"
                 "are older than that are in no count; the search for leaks finds them by a walk\n"
                 "through the heap (glibc, musl). A NAME will do for PID when only one process\n"
-                "has it; several get a recording each.\n\n",
+                "has it; several get a recording each. What a seep recorded that was killed is\n"
+                "continued.\n\n",
                 "\nExit status: 0 done, 2 usage error, 3 cannot be recorded.\n");
 }
 

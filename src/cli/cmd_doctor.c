@@ -248,7 +248,7 @@ static void check_stop(struct doctor *d, uint32_t pid)
                 freeze_close(&f);
         }
         tell_needed(d, "leaks", good, good ? says : e.text);
-        good = good && patch_is_possible(&e);
+        good = good && patch_is_possible(&e) && refusal_sees_itself((pid_t)pid, &e);
         snprintf(says, sizeof says, "'seep attach %" PRIu32 "' records it from now on", pid);
         tell(d, "attach", good, good ? says : e.text);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "attach/core.h"
+#include "cli/beside.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
 #include "cli/folder.h"
@@ -71,7 +72,8 @@ static bool load(const struct report *r, const char *file, struct profile *p, st
                 return err_set(e, ERR_EXIT_USAGE,
                                "--at %s: a process and a core file are searched as they are now; "
                                "only a recording has earlier searches", r->kept_word);
-        if (!is_core && newest_is_process(file, &pid) && !ask_program(&pid, e))
+        if (!is_core && newest_is_process(file, &pid) &&
+            (!ask_program(&pid, e) || !beside_visit(pid, e)))
                 return false;
         if (!is_core && (!pid || family_has_agent((pid_t)pid) ||
                          (r->view != REPORT_RETAINED && load_is_recorded(pid))))

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/heap.h"
+#include "cli/beside.h"
 #include "cli/folder.h"
 #include "cli/message.h"
 #include "cli/newest.h"
@@ -76,6 +77,8 @@ static bool fetch(struct load_source *s, unsigned how, struct err *e)
 {
         struct err why = { 0 };
 
+        if (!beside_visit(s->pid, e))
+                return false;
         s->image.pid = s->pid;
         s->image.search = how & (LOAD_SEARCHED | LOAD_GRAPH);
         s->image.flags = how & LOAD_GRAPH ? WIRE_SCAN_GRAPH : 0;
@@ -279,7 +282,7 @@ bool load_search(struct profile *p, uint32_t *pid, uint32_t flags, struct err *e
 {
         struct scan_target t = { .flags = flags, .lost = lost, .lost_count = lost_count };
 
-        if (!ask_program(pid, e))
+        if (!ask_program(pid, e) || !beside_visit(*pid, e))
                 return false;
         if (ask_is_routed() || family_has_agent((pid_t)*pid))
                 return ask_scan(*pid, flags, p, e);

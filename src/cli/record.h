@@ -38,6 +38,12 @@
 /* Words of --engine, in the order of enum engine. */
 #define RECORD_ENGINES "auto|preload|inject|breakpoint"
 
+#define RECORD_HOOK_OPTION(X, prefix)                                                              \
+        X(prefix##_HOOK, "hook", 0, "WORDS",                                                       \
+          "also record functions of the program's own: alloc=NAME[:ARG],free=NAME (also calloc=, " \
+          "realloc=; ARG: which argument is the size, of free the block; NAME: also a pattern, "   \
+          "or MODULE+0xADDRESS; may be repeated)")
+
 #define RECORD_FIRST_OPTIONS(X)                                                                    \
         X(RECORD_OUTPUT, "output", 'o', "FILE",                                                    \
           "where to write (%p pid, %e program, %n number; PROGRAM.PID.seep)")                      \
@@ -60,10 +66,7 @@
         X(RECORD_NO_CXX, "no-cxx", 0, NULL,                                                        \
           "record new and delete as the malloc and free that they call")                           \
         RECORD_OMIT_OPTION(X, RECORD)                                                              \
-        X(RECORD_HOOK, "hook", 0, "WORDS",                                                         \
-          "also record functions of the program's own: alloc=NAME[:ARG],free=NAME (also calloc=, " \
-          "realloc=; ARG: which argument is the size, of free the block; NAME: also a pattern, " \
-          "or MODULE+0xADDRESS; may be repeated)") \
+        RECORD_HOOK_OPTION(X, RECORD)                                                              \
         X(RECORD_TRACK_FDS, "track-fds", 0, NULL,                                                  \
           "record file descriptors too: open, socket, dup, close, ...")                            \
         X(RECORD_FREE_STACKS, "free-stacks", 0, NULL, "record the call stack of each free too")    \
@@ -138,6 +141,8 @@
           "(slow) "                                                                            \
           "(auto)",                                                                            \
           RECORD_ENGINES)                                                                      \
+        X(RECORD_NO_HARDWARE, "no-hardware", 0, NULL,                                          \
+          "no hardware breakpoints (as always: those of --engine breakpoint are faster without)") \
         X(RECORD_PID, "pid", 'p', "PID",                                                       \
           "record this process, which runs already; also a NAME, and together with a program "  \
           "(may be repeated)")                                                                 \

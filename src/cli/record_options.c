@@ -280,6 +280,7 @@ static int take_value(struct record *r, int which, const char *value)
         case RECORD_PID: take_process(r, value); break;
         case RECORD_ENGINE:
                 return take_engine(r, value);
+        case RECORD_NO_HARDWARE: break; /* there are none */
         case RECORD_HOOK:
                 return take_hook(r, value);
         case RECORD_DEPTH:

@@ -409,10 +409,12 @@ int run_attached(struct run *r, pid_t pid)
         options.carrier = &carrier_injected;
         options.uid = (uid_t)procfs_status(pid, pid, "Uid", 10, geteuid());
         if ((agent = spawn_find_agent(&e)) && (image = spawn_find_image(&e)) &&
-            output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT,
-                           wishes->force, &e) &&
-            (r->server || output_gather(&output, wishes->pattern, &e)) &&
+            (r->visit ? output_prepare_reports(&output, &e)
+                      : output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT,
+                                       wishes->force, &e) &&
+                                (r->server || output_gather(&output, wishes->pattern, &e))) &&
             record_open_push(wishes, options.carrier, &r->push, &e)) {
+                options.visit = r->visit;
                 options.output = r->output = &output;
                 options.image = image;
                 options.library = agent;

@@ -20,6 +20,7 @@ struct run {
         struct output *output; /* while it runs */
         struct server *server; /* NULL: no other machine looks at it */
         struct roster roster; /* filled while recording; the caller's to free */
+        bool visit;           /* session_options.visit: nothing is written */
         bool started;         /* false: the program was never there */
         int killed_by;        /* the signal that ended the program; 0: it exited */
         /* All recordings are finished; the program may go on (END->running), and then is waited

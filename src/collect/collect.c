@@ -484,6 +484,7 @@ static void read_totals(const struct view *v, struct profile *p)
         t->missed_frees = h->missed_frees;
         t->unseen_blocks = h->unseen_blocks;
         t->shut_out = h->shut_out;
+        t->one_way = h->one_way;
         t->namespaces = h->namespaces;
         t->older = h->older;
         t->attached = h->attached;

@@ -45,7 +45,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC 0x3172676450454553ull /* "SEEPdgr1" */
-#define LEDGER_VERSION 6u
+#define LEDGER_VERSION 7u
 
 enum ledger_part {
         LEDGER_HEAD,
@@ -286,6 +286,8 @@ struct ledger_head {
         uint32_t namespaces;       /* libraries of dlmopen that have a malloc of their own */
         uint32_t attached;         /* 1: the process was there before (agent/inject.h) */
         uint32_t strings_not_kept; /* beyond what STRINGS can hold: they are empty */
+        uint32_t one_way;          /* functions of custom allocators whose blocks are never seen to
+                                    * go, because what releases them could not be hooked */
 
         /* record --limit-ledger (agent/thin.c). */
         uint64_t ledger_limit; /* bytes of memory; 0 none */
@@ -345,6 +347,7 @@ struct ledger_head {
                               * changes LEDGER_SPECIAL_OFF there, while the process stands still */
         uint64_t older;      /* releases of blocks that are older than the
                               * recording, or than its last reset */
+        uint64_t rejoin_at;  /* where another observer begins (wire/rejoin.h); 0: nowhere */
 };
 
 /* (parent, return address) pairs; a stack is its innermost node.  Parents are older than children.

@@ -190,7 +190,7 @@ bool format_is_modelled(uint32_t type);
         X(thin_ms[6]) X(thin_ms[7]) X(modules_not_kept) X(threads_not_kept) X(regions_not_kept) \
         X(handles_not_kept) X(errors_not_kept) X(roots_not_kept) X(marks_not_kept)              \
         X(deaths_not_kept) X(strings_not_kept) X(shut_out) X(mappings_live_bytes)               \
-        X(mappings_live_blocks) X(namespaces) X(older) X(attached)
+        X(mappings_live_blocks) X(namespaces) X(older) X(attached) X(one_way)
 
 /* CRC-32 (IEEE 802.3, as in zlib and PNG). */
 uint32_t format_crc(const void *bytes, size_t count);

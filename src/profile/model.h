@@ -73,6 +73,7 @@ struct profile_totals {
         uint64_t missed_frees;   /* blocks handed out again while they were live here:
                                   * their releases bypassed us */
         uint64_t unseen_blocks;  /* releases of blocks whose allocations bypassed us */
+        uint64_t one_way; /* functions of custom allocators whose blocks are never seen to go */
         uint64_t shut_out;       /* programs and children that a filter of system calls
                                   * kept from being recorded */
         uint64_t namespaces;     /* libraries loaded into namespaces of their own (dlmopen), with

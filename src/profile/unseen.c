@@ -91,6 +91,16 @@ static void say_missed(const struct profile *p, struct str *out)
                    one ? " was" : "s were", one ? "its" : "their");
 }
 
+static void say_one_way(const struct profile *p, struct str *out)
+{
+        bool one = p->totals.one_way == 1;
+
+        str_format(out,
+                   "blocks of %" PRIu64 " function%s of a custom allocator are never seen freed, "
+                   "because what frees them could not be hooked: they count as live, and leaks of "
+                   "theirs are not reported", p->totals.one_way, one ? "" : "s");
+}
+
 static void say_past(const struct profile *p, struct str *out)
 {
         bool one = p->totals.unseen_blocks == 1;
@@ -168,6 +178,7 @@ static void say_cut(const struct profile *p, struct str *out)
         X(SHUT_OUT, p->totals.shut_out, say_shut_out)                          \
         X(UNTRACKED, p->totals.untracked_blocks, say_untracked)                \
         X(MISSED, p->totals.missed_frees, say_missed)                          \
+        X(ONE_WAY, p->totals.one_way, say_one_way)                             \
         X(PAST, p->totals.unseen_blocks, say_past)                             \
         X(NAMESPACES, p->totals.namespaces, say_namespaces)                    \
         X(SAMPLED, p->totals.sample_bytes, say_sampled)                        \

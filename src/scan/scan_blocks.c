@@ -56,7 +56,7 @@ void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t si
         *e = (struct scan_entries){ .since_ms = since_ms,
                                     .fork_several = v->head.fork_several != 0,
                                     .fork_ms = v->head.fork_ms };
-        if (v->head.missed_frees) {
+        if (v->head.missed_frees || v->head.one_way) {
                 e->site_count = v->head.site_count;
                 e->sites = view_table(v, LEDGER_SITES, &e->site_count, sizeof *e->sites);
         }

@@ -336,7 +336,8 @@ static bool explain(uint32_t pid, struct err *e)
         if (family_has_agent((pid_t)pid))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "process %u is not being recorded; if a recorded program forked it, "
-                               "--follow=all records it too", pid);
+                               "--follow=all records it too; if its seep was killed, 'seep attach "
+                               "%u' goes on with the recording", pid, pid);
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                        "process %u is not being recorded; 'seep attach %u' records it from now on, "
                        "'seep record PROGRAM' from its start", pid, pid);

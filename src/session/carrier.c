@@ -14,6 +14,8 @@ const struct carrier carrier_breakpoint = {
 
 const struct carrier carrier_injected = { .engine = "inject", .options = "", .leaves = true };
 
+const struct carrier carrier_continued = { .engine = "preload", .options = "" };
+
 const struct carrier carrier_launched = {
         .engine = "inject", .options = "", .child = true, .leaves = true
 };

@@ -13,6 +13,8 @@
  *                    agent/attend.h starts us
  *     injected       attach/inject.h           no     no           no           no
  *     launched       attach/launch.h           yes    no           no           no
+ *     continued      attach/inject.h, where    no     no           no           no
+ *                    another seep preloaded
  *
  * All leave with the program; breakpoints, and what was injected, leave when
  * recording ends before it.
@@ -45,6 +47,7 @@ struct carrier {
 extern const struct carrier carrier_preload;       /* seep record PROGRAM */
 extern const struct carrier carrier_breakpoint;    /* seep record --engine breakpoint PROGRAM */
 extern const struct carrier carrier_injected;      /* seep attach PID */
+extern const struct carrier carrier_continued;     /* seep attach PID, preloaded by another seep */
 extern const struct carrier carrier_launched;      /* seep record PROGRAM, by injection */
 extern const struct carrier carrier_plain_preload; /* LD_PRELOAD=libseep.so PROGRAM */
 

@@ -2,8 +2,6 @@
 #include "session/family.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,8 @@
 
 #include "attach/mappings.h"
 #include "attach/procfs.h"
+#include "base/clock.h"
+#include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "collect/view.h"
@@ -19,6 +19,7 @@
 
 #define FAMILY_AGENT "libseep.so"
 #define FAMILY_LEDGER "/memfd:seep-ledger"
+#define FAMILY_HELLO_NS 3000000000ull /* a ledger so old has been taken, or never is */
 
 static bool file_mentions(pid_t pid, const char *file, const char *text)
 {
@@ -54,47 +55,65 @@ bool family_has_agent(pid_t pid)
         return file_mentions(pid, "maps", FAMILY_AGENT) || is_traced_by_seep(pid);
 }
 
-/* Who reads the ledger that begins at AT in the memory of PID; 0: not known. */
-static uint32_t observer_in(pid_t pid, uint64_t at)
+static bool is_gone(uint32_t observer)
 {
-        struct ledger_head head = { 0 };
-        int mem = process_open_memory((uint32_t)pid);
+        return procfs_state((pid_t)observer, (pid_t)observer) == 'X' ||
+               procfs_state((pid_t)observer, (pid_t)observer) == 'Z';
+}
+
+/* Where nobody is named the observer may be about to come: one who has not is not here. */
+static bool is_left(pid_t pid, const struct ledger_head *head)
+{
+        struct wire_status status;
+
+        return clock_now_ns() > head->start_monotonic_ns + FAMILY_HELLO_NS &&
+               ask_glance((uint32_t)pid, &status) == ASK_NOT_RECORDED;
+}
+
+static const char *find_obstacle(const struct ledger_head *head)
+{
+        return head->version != LEDGER_VERSION || !head->rejoin_at
+                       ? "it was made by another version, or with LD_PRELOAD alone"
+               : head->flags & WIRE_F_EVENTS ? "its event log is incomplete"
+               : head->stop_reason           ? "it had stopped before"
+                                             : NULL;
+}
+
+/* Of the ledger that begins at AT in the memory of PID; a forked child has its parent's. */
+static bool is_orphan_at(pid_t pid, uint64_t at, struct family_orphan *out)
+{
+        uint32_t number = (uint32_t)procfs_status(pid, procfs_living(pid), "NStgid", 10, 0);
+        struct ledger_head *head = heap_zero(1, sizeof *head);
+        int mem = process_open_memory((uint32_t)procfs_living(pid));
         bool good = mem >= 0 &&
-                    pread(mem, &head, sizeof head, (off_t)at) == (ssize_t)sizeof head &&
-                    head.magic == LEDGER_MAGIC;
+                    pread(mem, head, sizeof *head, (off_t)at) == (ssize_t)sizeof *head &&
+                    head->magic == LEDGER_MAGIC && head->pid == number &&
+                    (head->observer ? is_gone(head->observer) : is_left(pid, head));
 
         if (mem >= 0)
                 close(mem);
-        return good ? head.observer : 0;
+        *out = (struct family_orphan){ at, head->file_size, head->rejoin_at, find_obstacle(head) };
+        free(head);
+        return good;
 }
 
-static uint32_t observer_of(pid_t pid)
+bool family_is_orphan(pid_t pid, struct family_orphan *out)
 {
         pid_t living = procfs_living(pid);
         struct str text = { 0 };
         struct mappings maps;
-        uint32_t observer = 0;
+        bool found = false;
 
-        if (!procfs_text(living, living, "maps", &text))
-                return 0;
+        if (is_traced_by_seep(pid) || !procfs_text(living, living, "maps", &text))
+                return false;
         mappings_parse(&maps, str_get(&text));
-        for (uint32_t i = 0; i < maps.count && !observer; i++)
-                if (!maps.at[i].offset && strncmp(maps.at[i].path, FAMILY_LEDGER,
-                                                  strlen(FAMILY_LEDGER)) == 0)
-                        observer = observer_in(pid, maps.at[i].start);
+        for (uint32_t i = 0; i < maps.count && !found; i++)
+                found = !maps.at[i].offset &&
+                        strncmp(maps.at[i].path, FAMILY_LEDGER, strlen(FAMILY_LEDGER)) == 0 &&
+                        is_orphan_at(pid, maps.at[i].start, out);
         mappings_free(&maps);
         str_free(&text);
-        return observer;
-}
-
-/* Its agent goes on for nobody. */
-bool family_is_orphan(pid_t pid)
-{
-        uint32_t observer = file_mentions(pid, "maps", FAMILY_AGENT) && !is_traced_by_seep(pid)
-                                    ? observer_of(pid)
-                                    : 0;
-
-        return observer && kill((pid_t)observer, 0) < 0 && errno == ESRCH;
+        return found;
 }
 
 /* The first process but us that is WANTED; 0 none. */

@@ -4,6 +4,7 @@
 #define SEEP_SESSION_FAMILY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Whether the environment that PID was started with names our library in LD_PRELOAD. */
@@ -12,8 +13,15 @@ bool family_has_preload(pid_t pid);
 /* Whether our library is mapped in PID. */
 bool family_has_agent(pid_t pid);
 
-/* ... and whoever recorded it is gone. */
-bool family_is_orphan(pid_t pid);
+/* Whether an agent in PID, however it came in, goes on for nobody: its observer is gone, or has
+ * left it. */
+struct family_orphan {
+        uint64_t ledger, ledger_bytes; /* where in its memory */
+        uint64_t rejoin;     /* where another observer begins (wire/rejoin.h) */
+        const char *obstacle; /* why none can; NULL */
+};
+
+bool family_is_orphan(pid_t pid, struct family_orphan *out);
 
 /* A running process with the agent in it whose environment names the session SESSION;
  * 0 when there is none.  A forked child says hello at its first event, so it may be

@@ -44,6 +44,7 @@ struct session_options {
                                       * (attach/inject.h) */
         const struct custom *custom; /* functions that --hook names; NULL none */
         const char *program; /* as typed; NULL: it was not us who started it */
+        bool visit; /* a recording that a seep that is gone has left goes on without us, too */
         uid_t uid;           /* the program's user */
         struct output *output;
         struct reports_author author; /* of reports */

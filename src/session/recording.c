@@ -412,6 +412,6 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         else if (end->end == PROFILE_END_UNKNOWN && !p->totals.attached)
                 collect_warn(p, "the program was still running when the recording ended");
         recording_write_last(r, p, now_ms);
-        if (end->end == PROFILE_END_UNKNOWN)
+        if (end->end == PROFILE_END_UNKNOWN && !r->plan->visit)
                 view_observer(&r->view, 0);
 }

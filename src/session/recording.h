@@ -36,6 +36,7 @@ struct recording;
 struct recording_plan {
         uint32_t depth; /* innermost frames to keep, 0 all */
         enum session_follow follow;
+        bool visit; /* its agent goes on for nobody when we end, as it did before */
         uint64_t snapshot_every_ms, snapshot_rss_bytes; /* 0 none */
         struct journal_bound log;                       /* of the event log */
         uint32_t scan_flags; /* WIRE_SCAN_*, for all searches for leaks */

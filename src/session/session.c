@@ -48,6 +48,7 @@ static void make_plan(struct session *s)
         s->plan = (struct recording_plan){
                 .depth = s->o.depth,
                 .follow = s->o.follow,
+                .visit = s->o.visit,
                 .snapshot_every_ms = s->o.snapshot_every_ms,
                 .snapshot_rss_bytes = s->o.snapshot_rss_bytes,
                 .log = { s->o.max_file_bytes, s->o.max_files },
@@ -440,7 +441,7 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
                 s->endpoint = endpoint_open(s->main_id);
         connections_raise_limit();
         run_loop(s);
-        if ((s->o.carrier->leaves || s->injected_plan.carrier) && s->stop)
+        if ((s->o.carrier->leaves || s->injected_plan.carrier) && s->stop && !s->o.visit)
                 session_leave(s);
         do {
                 session_take_hellos(s, true);

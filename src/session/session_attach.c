@@ -28,18 +28,8 @@ static void tell_refused(struct session *s, const char *text)
         }
 }
 
-static void tell_orphan(struct session *s, pid_t pid)
-{
-        session_say(s, SESSION_ADVICE,
-                    "process %d was still being recorded by a seep that is gone; that "
-                    "recording is over, and a new one begins",
-                    (int)pid);
-}
-
 static void tell_entered(struct session *s, pid_t pid, const struct inject_result *r)
 {
-        if (r->orphan)
-                tell_orphan(s, pid);
         session_say(s, SESSION_DETAIL,
                     "attached to process %d: %" PRIu32 " functions, %" PRIu32
                     " threads stopped for %.2f ms%s",
@@ -49,20 +39,31 @@ static void tell_entered(struct session *s, pid_t pid, const struct inject_resul
 }
 
 /* Whoever comes to ask about it finds us from the first moment on. */
-static bool claim(struct session *s, pid_t pid, struct err *e)
+static bool claim(struct session *s, pid_t pid, bool orphan, struct err *e)
 {
-        bool orphan = family_is_orphan(pid);
-
-        if (!refusal_possible(pid, e))
+        if (!refusal_possible(pid, e) || !refusal_sees_itself(pid, e))
                 return false;
         s->endpoint = endpoint_open((uint32_t)pid);
-        if (orphan && s->endpoint >= 0)
-                tell_orphan(s, pid);
         if (s->endpoint >= 0 && (orphan || !family_has_agent(pid)))
                 return true;
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                        "process %d is being recorded already; 'seep detach %d' ends that", (int)pid,
                        (int)pid);
+}
+
+/* PID has an agent, whose ledger is LEDGER. */
+static bool greet(struct session *s, pid_t pid, int ledger, bool injected, struct err *e)
+{
+        struct greeting g = { .pid = (uint32_t)pid, .pidfd = -1, .uid = s->o.uid,
+                              .injected = injected,
+                              .hello = { WIRE_HELLO_MAGIC, 0, WIRE_HELLO_START, (uint32_t)pid,
+                                         0 } };
+
+        g.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        if (!view_open(&g.view, ledger, e))
+                return false;
+        session_meet(s, &g, e);
+        return true;
 }
 
 /* H: what stands still already, and goes on here; NULL: all of PID is to be stopped for it. */
@@ -71,12 +72,8 @@ static bool enter(struct session *s, pid_t pid, struct hold *h, struct err *e)
         struct inject_request q = { s->o.image, s->o.library, s->environment, s->o.flags,
                                     h != NULL, s->o.fill || s->o.quarantine_bytes,
                                     s->o.custom };
-        struct greeting g = { .pid = (uint32_t)pid, .pidfd = -1, .uid = s->o.uid, .injected = true,
-                              .hello = { WIRE_HELLO_MAGIC, 0, WIRE_HELLO_START, (uint32_t)pid,
-                                         0 } };
         struct inject_result r = { .ledger = -1 };
-        bool good = h ? inject_enter_held(h, &q, &r, e)
-                      : claim(s, pid, e) && inject_enter(pid, &q, &r, e);
+        bool good = h ? inject_enter_held(h, &q, &r, e) : inject_enter(pid, &q, &r, e);
 
         if (h)
                 hold_release(h);
@@ -84,17 +81,54 @@ static bool enter(struct session *s, pid_t pid, struct hold *h, struct err *e)
                 tell_entered(s, pid, &r);
                 if (!h || pid == s->main_pid)
                         s->main_id = (uint32_t)pid;
-                g.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-                good = view_open(&g.view, r.ledger, e);
+                good = greet(s, pid, r.ledger, true, e);
         }
         str_free(&r.refused);
-        if (good)
-                session_meet(s, &g, e);
         return good;
+}
+
+/* Go on where a seep that is gone was, with what holds for that recording. */
+static bool take_over(struct session *s, pid_t pid, const struct family_orphan *o, struct err *e)
+{
+        struct inject_orphan q = { s->o.image, s->environment, o->ledger, o->ledger_bytes,
+                                   o->rejoin };
+        struct inject_result r = { .ledger = -1 };
+
+        if (o->obstacle)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "%s", o->obstacle);
+        if (!inject_rejoin(pid, &q, &r, e))
+                return false;
+        if (r.preloaded)
+                s->o.carrier = s->plan.carrier = &carrier_continued;
+        s->o.follow = s->plan.follow = r.follows_all ? SESSION_FOLLOW_ALL : SESSION_FOLLOW_EXEC;
+        s->main_id = (uint32_t)pid;
+        session_say(s, s->o.visit ? SESSION_DETAIL : SESSION_ADVICE,
+                    "process %d was being recorded by a seep that is gone; this one goes on with "
+                    "its recording, with the options of that (threads stopped for %.2f ms)",
+                    (int)pid, (double)r.pause_ns / 1e6);
+        return greet(s, pid, r.ledger, !r.preloaded, e);
 }
 
 bool session_attach(struct session *s, pid_t pid, struct err *e)
 {
+        struct family_orphan left;
+        bool orphan = family_is_orphan(pid, &left);
+        struct err why = { 0 };
+
+        if (!claim(s, pid, orphan, e))
+                return false;
+        if (orphan && take_over(s, pid, &left, &why))
+                return true;
+        if (orphan && s->o.visit)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "the recording of process %d, whose seep is gone, cannot be read: "
+                               "%s; 'seep attach %d' begins a new one",
+                               (int)pid, why.text, (int)pid);
+        if (orphan)
+                session_say(s, SESSION_ADVICE,
+                            "process %d was still being recorded by a seep that is gone; that "
+                            "recording cannot be continued (%s), and a new one begins",
+                            (int)pid, why.text);
         return enter(s, pid, NULL, e);
 }
 

@@ -69,7 +69,8 @@ struct wire_inject_slot {
         uint8_t size, count, block; /* which arguments: bytes, times so many, and which block */
         uint8_t kind;               /* enum wire_slot_kind */
         uint8_t pool; /* a block inside of memory that is the program's otherwise (SEEP_ALLOC) */
-        uint8_t reserved[2];
+        uint8_t one_way; /* how its blocks are released is not seen */
+        uint8_t reserved;
 };
 
 #define WIRE_INJECT_FILTERS 64u
@@ -95,6 +96,7 @@ struct wire_inject {
         /* Filters of system calls that hold in the process, but not for who runs ENTER: as the
          * kernel counts them, how many are in FILTER_CODE, and how many instructions each has. */
         uint32_t filter_depth, filter_count;
+        uint32_t one_way, reserved_too; /* slots that are */
         uint32_t filter_sizes[WIRE_INJECT_FILTERS];
         char session[WIRE_SESSION_MAX];
         char library[WIRE_INJECT_PATH]; /* for programs that this one becomes or starts */

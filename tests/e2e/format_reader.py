@@ -33,7 +33,7 @@ TOTALS_LATE = """sample_bytes mappings_ms own_malloc forked missed_frees unseen_
     thin_ms[6] thin_ms[7]
     modules_not_kept threads_not_kept regions_not_kept handles_not_kept errors_not_kept roots_not_kept marks_not_kept deaths_not_kept
     strings_not_kept shut_out mappings_live_bytes mappings_live_blocks namespaces older
-    attached""".split()
+    attached one_way""".split()
 META_TEXTS = "program exe cwd host engine version".split()
 META_NUMBERS = """pid ppid start_realtime_ns duration_ms end exit_code exit_signal flags complete stop_reason depth
     word_bytes""".split()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`seep attach`: what a process does while it is recorded is seen exactly, and it never notices."""
+import json
 import os
 import re
 import select
@@ -65,7 +66,7 @@ class Attachment:
         with open(self.errors, "wb") as errors:
             self.process = subprocess.Popen([SEEP, "attach", "-v", "-f", "-o", str(self.path), *options, str(pid)], stderr=errors,
                                             env=clean_environment())
-        wait_until(lambda: " by inject, to " in self.said() or self.process.poll() is not None, "attach")
+        wait_until(lambda: re.search(" by (inject|preload), to ", self.said()) or self.process.poll() is not None, "attach")
 
     def said(self):
         return self.errors.read_text(errors="replace")
@@ -217,18 +218,67 @@ def test_nothing_of_ours_stays_open(compiler, tmp_path):
         assert t.end() == 0
 
 
-def test_what_a_killed_seep_left_is_told_and_taken_out(compiler, tmp_path):
+def check_all(profile, truth, besides=0):
+    """Everything from the beginning on; BESIDES: blocks that are in no account."""
+    check_no_fault(profile)
+    totals = profile.totals
+    assert (totals["allocations"] - besides, totals["frees"] + totals["older"]) == (truth["allocs"], truth["frees"])
+
+
+def test_what_a_killed_seep_recorded_is_continued(compiler, tmp_path):
+    """As often as that happens, and with all that was done while nobody was there."""
     with target(compiler, tmp_path, 4) as t:
-        t.do("run")
+        before = t.account()
         attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
-        end_process(attachment.process, signal.SIGKILL)
-        early = t.account()
-        wait_until(lambda: t.account()["allocs"] > early["allocs"] + 1000, "the program goes on")
-        again = Attachment(t.pid, tmp_path, "--no-leak-scan")
-        assert "by a seep that is gone" in again.said()
+        for _ in range(3):
+            t.do("run")
+            early = t.account()
+            wait_until(lambda: t.account()["allocs"] > early["allocs"] + 1000, "the program works")
+            end_process(attachment.process, signal.SIGKILL)
+            late = t.account()
+            wait_until(lambda: t.account()["allocs"] > late["allocs"] + 1000, "the program goes on")
+            attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
+            assert "this one goes on with its recording" in attachment.said()
         t.do("stop")
-        check_no_fault(again.leave())
+        check_all(attachment.leave(), difference(t.account(), before))
         check_batch(t, Attachment(t.pid, tmp_path, "--no-leak-scan"), 200)
+        assert t.end() == 0
+
+
+def test_what_a_killed_seep_recorded_can_be_looked_at(compiler, tmp_path):
+    """By a search with call stacks, in which nothing is taken away from who continues the recording."""
+    with target(compiler, tmp_path, 2) as t:
+        t.do("batch", 100)
+        before = t.account()
+        attachment = Attachment(t.pid, tmp_path)
+        t.do("keep", 20)
+        end_process(attachment.process, signal.SIGKILL)
+        for _ in range(2):
+            seen = {}
+            for command in "leaks", "report":
+                done = subprocess.run([SEEP, command, "--json", str(t.pid)], capture_output=True, env=clean_environment(),
+                                      cwd=tmp_path, timeout=DEADLINE)
+                assert done.returncode == 0, done.stderr
+                seen[command] = json.loads(done.stdout)
+            assert seen["leaks"]["leaks"]["definite"]["blocks"] == 0
+            assert seen["leaks"]["leaks"]["reachable"]["blocks"] >= 20
+            assert "get" in {frame["function"] for frame in seen["report"]["frames"]}
+            assert seen["report"]["totals"]["allocations"] == 20
+        again = Attachment(t.pid, tmp_path)
+        t.do("batch", 100)
+        check_all(again.leave(), difference(t.account(), before))
+        assert t.end() == 0
+
+
+def test_an_event_log_is_not_continued(compiler, tmp_path):
+    """What came between is not in it: that is said, and a new recording begins."""
+    with target(compiler, tmp_path, 2) as t:
+        attachment = Attachment(t.pid, tmp_path, "--no-leak-scan", "--events")
+        end_process(attachment.process, signal.SIGKILL)
+        t.do("batch", 100)
+        again = Attachment(t.pid, tmp_path, "--no-leak-scan")
+        assert "cannot be continued (its event log is incomplete), and a new one begins" in again.said()
+        check_batch(t, again, 100)
         assert t.end() == 0
 
 
@@ -236,8 +286,8 @@ def detach(pid):
     return subprocess.run([SEEP, "detach", str(pid)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
 
 
-def test_a_program_that_a_killed_seep_had_started_is_attached_to(compiler, tmp_path):
-    """Its library is still in it, and works for nobody."""
+def test_what_a_killed_seep_had_started_is_continued(compiler, tmp_path):
+    """Its library is still in it, and works for nobody, until another seep comes; and again when that leaves it."""
     program = compiler.build("attached.c", libs=("-lpthread",))
     seep = subprocess.Popen([SEEP, "record", "-q", "--engine=preload", "-o", str(tmp_path / "first.seep"), "--", program, "2",
                              str(tmp_path / "accounts")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment())
@@ -245,13 +295,14 @@ def test_a_program_that_a_killed_seep_had_started_is_attached_to(compiler, tmp_p
     t.process, t.file, t.threads = seep, tmp_path / "accounts", 2
     t.wait_answer()
     t.pid = wait_until(lambda: children_of(seep.pid, program), "the program")[0]
-    t.do("batch", 300)
     watch = os.pidfd_open(t.pid)
+    t.do("batch", 300)
     end_process(seep, signal.SIGKILL)
-    for _ in range(2):
-        attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
-        assert "by a seep that is gone" in attachment.said()
-        check_batch(t, attachment, 300)
+    t.do("batch", 300)
+    attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
+    assert "this one goes on with its recording" in attachment.said()
+    t.do("batch", 300)
+    check_all(attachment.leave(), t.account(), besides=2)  # the C library's, for each thread
     t.process.stdin.close()
     assert select.select([watch], [], [], DEADLINE)[0], "the program has not ended"
     os.close(watch)

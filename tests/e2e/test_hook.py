@@ -51,6 +51,7 @@ def test_by_pattern_and_twice(compiler, recorder):
     seen = recorder.record(compiler.build("own_pools.c"),
                            options=(*hooks("alloc=arena_*:2", "alloc=pool_g?t:2", *RULES[2:]), "--hook", "free=pool_p*:2"))
     check_pools(seen)
+    assert b"calls are not seen of" not in seen.stderr
 
 
 def addresses(program):
@@ -83,6 +84,24 @@ def test_what_cannot_be_hooked_is_told_by_name(compiler, recorder):
         assert f"calls are not seen of {name}: " in said, said
     assert "of tiny: it is too short" in said
     assert counts(seen, "use_pool")[0] == 30
+
+
+def test_what_is_never_seen_freed_is_no_leak(compiler, recorder):
+    """Half of a pool cannot be hooked: what the other half hands out is in doubt, and that is said."""
+    program = compiler.build("bitmap_pool.c")
+    whole = recorder.record(program, options=hooks("alloc=slot_take:1", "free=slot_give:1"))
+    assert counts(whole, "work")[:2] == (20, 20) and whole.profile.json["unseen"] == []
+    half = recorder.record(program, options=hooks("alloc=slot_take:1", "free=slot_none"))
+    assert counts(half, "work")[:2] == (20, 0)
+    assert half.profile.json["leaks"]["definite"] == {"blocks": 0, "bytes": 0}
+    assert ["custom allocator" in text for text in half.profile.json["unseen"]] == [True]
+
+
+def test_check_takes_hooks(compiler, recorder):
+    program = compiler.build("bitmap_pool.c")
+    for free, status in (("slot_give:1", 0), ("slot_none", 1)):
+        done = run([SEEP, "check", *hooks("alloc=slot_take:1", f"free={free}"), "--", program], cwd=recorder.folder())
+        assert done.status == status, done.stderr
 
 
 def test_wrong_words_are_refused(recorder):

@@ -105,7 +105,7 @@ static void dump_totals(const struct profile_totals *r, struct str *out)
         NUMBER(thin_ms[6]) NUMBER(thin_ms[7])
         NUMBER(modules_not_kept) NUMBER(threads_not_kept) NUMBER(regions_not_kept) NUMBER(handles_not_kept) NUMBER(errors_not_kept)
         NUMBER(roots_not_kept) NUMBER(marks_not_kept) NUMBER(deaths_not_kept) NUMBER(strings_not_kept) NUMBER(shut_out) NUMBER(namespaces)
-        NUMBER(older) NUMBER(attached)
+        NUMBER(older) NUMBER(attached) NUMBER(one_way)
         NUMBER(mappings_live_bytes) NUMBER(mappings_live_blocks)
         str_char(out, '}');
 }

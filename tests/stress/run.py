@@ -46,7 +46,7 @@ class Stage:
 def checks(words):
     for path in sorted(HERE.glob("check_*.py")):
         module = importlib.import_module(path.stem)
-        for name, function in vars(module).items():
+        for name, function in list(vars(module).items()):
             mine = name.startswith("check_") and getattr(function, "__module__", None) == path.stem
             if mine and (not words or any(word in name for word in words)):
                 yield name, function
