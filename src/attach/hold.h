@@ -65,8 +65,8 @@ bool hold_all(struct hold *h, pid_t pid, struct err *e);
  * at it. */
 bool hold_any(struct hold *h, pid_t pid, struct err *e);
 
-/* The same as hold_all within PATIENCE_NS, for who will try again: a thread that waits where signals do not
- * reach it may wait for another one, which stands still already. */
+/* The same as hold_all within PATIENCE_NS, for who will try again: a thread that waits where
+ * signals do not reach it may wait for another one, which stands still already. */
 bool hold_all_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e);
 
 /* The same of the thread TID only. */

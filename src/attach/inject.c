@@ -559,11 +559,11 @@ static bool try_all(struct inject *j, struct err *e)
         j->partial = good && !inject_is_whole(&h, e);
         good = good && !j->partial && j->what(j, e);
         j->out->threads = h.count;
+        pause = clock_now_ns() - h.since_ns; /* all but those who are late are let go at once */
         if (j->partial)
                 hold_release_late(&h);
         else
                 hold_release(&h);
-        pause = clock_now_ns() - h.since_ns;
         j->out->pause_ns = pause > j->out->pause_ns ? pause : j->out->pause_ns;
         priority_restore(&priority);
         return good;
