@@ -138,8 +138,6 @@ static bool read_side(struct side *side, const struct side *other, struct err *e
                                     (r->quiet ? LOAD_QUIET : 0),
                             e))
                 return false;
-        if (r->view == REPORT_TYPES)
-                file_unpack(&side->own);
         if (report_view_lost(r, &side->own))
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks",
                                side->file);

@@ -435,8 +435,6 @@ static int show(struct export_command *w, const char *file)
                 /* The log of a process is told from where the image is; names go by the operand. */
                 w->input.file = load & LOAD_EVENTS ? source.path : file;
                 w->input.folder = source.folder;
-                if (w->form->write == export_sqlite)
-                        load_graph(&p);
                 if (report_view_lost(r, &p))
                         err_set(&e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks",
                                 file);

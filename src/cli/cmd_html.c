@@ -308,7 +308,6 @@ static bool read_recording(struct html *h, uint32_t i, struct err *e)
         }
         if (!load_recording(p, file, LOAD_SEARCHED | (h->asked.quiet ? LOAD_QUIET : 0), e))
                 return false;
-        load_graph(p);
         if (report_view_lost(&h->asked, p))
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks",
                                file);

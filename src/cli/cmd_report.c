@@ -106,8 +106,7 @@ static int show(struct report *r, const char *file)
                 deliver_drop(&how);
                 return message_error(&e);
         }
-        if (r->view == REPORT_RETAINED || r->view == REPORT_TYPES ||
-            r->view == REPORT_FRAGMENTATION)
+        if (r->view == REPORT_FRAGMENTATION)
                 file_unpack(&p);
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE,
@@ -132,8 +131,7 @@ static bool show_process(struct report *r, const char *file, bool color, struct 
         struct profile p = { 0 };
         bool good = load(r, file, &p, e);
 
-        if (good && (r->view == REPORT_RETAINED || r->view == REPORT_TYPES ||
-                     r->view == REPORT_FRAGMENTATION))
+        if (good && r->view == REPORT_FRAGMENTATION)
                 file_unpack(&p);
         if (good && report_view_lost(r, &p))
                 good = err_set(e, ERR_EXIT_BAD_FILE,

@@ -318,7 +318,6 @@ static int run(struct sql *q)
                 deliver_drop(&q->to);
                 return message_error(&e);
         }
-        load_graph(&p);
         status = open_database(q, &p);
         profile_free(&p);
         if (!status) {

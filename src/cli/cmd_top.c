@@ -232,7 +232,6 @@ static int of_file(struct top_command *w, const char *file)
 
         if (!load_recording(&p, file, w->asked.quiet ? LOAD_QUIET : 0, &e))
                 return message_error(&e);
-        load_graph(&p);
         w->top.recording = &p;
         if (w->at_word && !moment_find(&p, w->at_word, &w->top.at, &e))
                 status = message_error(&e);

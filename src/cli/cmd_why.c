@@ -258,7 +258,6 @@ static int run(struct question *q)
         else
                 good = (q->source || newest_recording(&newest, &e)) &&
                        load_kept(&p, q->source ? q->source : newest, q->at ? q->at : "end", &e);
-        file_unpack(&p);
         if (good && !q->core && !q->pid && !q->quiet)
                 load_tell_kept(&p, q->source ? q->source : newest);
         if (good && p.truncated && !q->quiet)

@@ -355,9 +355,3 @@ void load_tell_walk(const struct profile *p, bool quiet)
         for (uint32_t i = 0; i < p->meta.warning_count; i++)
                 message("%s", p->meta.warnings[i]);
 }
-
-void load_graph(struct profile *p)
-{
-        if (p->scan_count && (p->scans[0].flags & PROFILE_SCAN_GRAPH))
-                file_unpack(p);
-}

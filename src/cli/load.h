@@ -72,7 +72,4 @@ void load_tell_walk(const struct profile *p, bool quiet);
 /* P was read from FILE: say where its events are, when seep did not get to put them in. */
 void load_tell_log(const struct profile *p, const char *file);
 
-/* For views that follow pointers where P has some: blocks that can be looked at one by one. */
-void load_graph(struct profile *p);
-
 #endif

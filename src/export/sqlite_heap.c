@@ -145,22 +145,30 @@ static void put_holds(struct sqlite_parts *m)
 }
 
 /* An arena is no pointer: what was carved from it is told by the addresses. */
+static void put_ref(struct sqlite_parts *m, const struct profile_pointer *r)
+{
+        if (!has_block(m, r->from) || !has_block(m, r->to) || (r->flags & PROFILE_POINTER_ARENA))
+                return;
+        rows_number(&m->rows, r->from + 1ull);
+        rows_number(&m->rows, r->to + 1ull);
+        rows_number(&m->rows, r->at);
+        rows_number(&m->rows, (r->flags & PROFILE_POINTER_INTERIOR) != 0);
+        rows_next(&m->rows);
+}
+
 static void put_refs(struct sqlite_parts *m)
 {
+        const struct profile_pointer *list;
+        struct packed_pointers w;
+        uint64_t count;
+
         if (!rows_begin(&m->rows, "ref"))
                 return;
-        for (uint64_t i = 0; i < m->p->pointer_count; i++) {
-                const struct profile_pointer *r = &m->p->pointers[i];
-
-                if (!has_block(m, r->from) || !has_block(m, r->to) ||
-                    (r->flags & PROFILE_POINTER_ARENA))
-                        continue;
-                rows_number(&m->rows, r->from + 1ull);
-                rows_number(&m->rows, r->to + 1ull);
-                rows_number(&m->rows, r->at);
-                rows_number(&m->rows, (r->flags & PROFILE_POINTER_INTERIOR) != 0);
-                rows_next(&m->rows);
-        }
+        packed_pointers_open(&w, m->p);
+        while ((list = packed_pointers_next(&w, &count)))
+                for (uint64_t i = 0; i < count; i++)
+                        put_ref(m, &list[i]);
+        packed_pointers_close(&w);
         rows_end(&m->rows);
 }
 

@@ -28,10 +28,12 @@ void sqlite_put_types(struct sqlite_parts *m)
                 rows_end(&m->rows);
         }
         if (rows_begin(&m->rows, "block_type")) {
-                for (uint64_t i = 0; t.blocks && i < m->p->block_count; i++)
-                        if (m->p->blocks[i].site < m->p->site_count &&
-                            m->chosen[m->p->blocks[i].site])
-                                put_type(m, &t, i + 1, &t.blocks[i]);
+                for (uint32_t i = 0; i < m->p->block_count; i++) {
+                        uint32_t site = dense_site(&t.dense, i);
+
+                        if (site < m->p->site_count && m->chosen[site])
+                                put_type(m, &t, i + 1ull, type_of_block(&t, i));
+                }
                 rows_end(&m->rows);
         }
         type_blocks_free(&t);

@@ -11,12 +11,12 @@
 /* Append members of an object: what the block is. */
 static void json_block(const struct why *w, uint32_t block, struct str *out)
 {
-        const struct profile_block *b = &w->p->blocks[block];
-        struct block_origin block_origin = block_origin_of(w->p, w->s, b->site);
+        const struct profile_block b = why_block(w, block);
+        struct block_origin block_origin = block_origin_of(w->p, w->s, b.site);
 
-        str_format(out, "\"address\": \"0x%" PRIx64 "\"", b->address);
-        json_field(out, ", \"", "size", b->size);
-        json_field(out, ", \"", "site", b->site);
+        str_format(out, "\"address\": \"0x%" PRIx64 "\"", b.address);
+        json_field(out, ", \"", "size", b.size);
+        json_field(out, ", \"", "site", b.site);
         json_text_field(out, ", \"", "function", symbol_name(block_origin.frame));
         json_place(out, block_origin.frame->file, block_origin.frame->line);
 }
@@ -80,14 +80,14 @@ void why_json(const struct why *w, const struct why_options *o, struct str *out)
                    profile_is_walked(w->p) ? "false" : "true");
         json_block(w, w->block, out);
         json_field(out, ", \"", "offset", w->offset);
-        if (!profile_is_seen(w->p, w->p->blocks[w->block].site))
+        if (!profile_is_seen(w->p, why_block(w, w->block).site))
                 str_text(out, ", \"birth_ms\": null");
         else
-                json_field(out, ", \"", "birth_ms", w->p->blocks[w->block].birth_ms);
+                json_field(out, ", \"", "birth_ms", why_block(w, w->block).birth_ms);
         str_format(out, "},\n \"held\": %s, \"leak\": \"%s\"", w->held ? "true" : "false",
                    profile_leak_word(w->leak));
         if (w->head != WHY_NO_BLOCK)
-                str_format(out, ", \"head\": \"0x%" PRIx64 "\"", w->p->blocks[w->head].address);
+                str_format(out, ", \"head\": \"0x%" PRIx64 "\"", why_block(w, w->head).address);
         json_path(w, out);
         json_sum("retained", w->retained, out);
         json_field(out, ",\n \"", "root_pointers", w->root_pointers);

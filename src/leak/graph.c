@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph.c -- who holds whom: shortest paths from roots to blocks.
+ * graph.c -- who holds whom: shortest ways from roots to blocks.
  *
  * Keeps:  of ways with equally many steps the one with fewest interior pointers, of those the first
  *         in the order of the recording.
@@ -12,27 +12,32 @@
 
 #include "base/heap.h"
 #include "leak/graph_edges.h"
+#include "profile/packed.h"
 
 /* ---- edges ---- */
 
-static uint32_t number_at(const uint32_t *numbers, size_t stride, uint64_t i)
+/* first[n + 1] is where n's members end; while they are put in, where the next one goes. */
+struct graph_groups graph_groups_new(uint64_t groups, uint64_t count)
 {
-        return *(const uint32_t *)((const char *)numbers + i * stride);
+        return (struct graph_groups){ heap_zero(groups + 2, sizeof(uint32_t)),
+                                      heap_zero(count, sizeof(uint32_t)) };
 }
 
-/* first[n + 1] is where n's members end; while they are put in, where the next one goes. */
-struct graph_groups graph_group(uint64_t groups, const struct graph_things *t)
+void graph_groups_begin(struct graph_groups *g, uint64_t groups)
 {
-        struct graph_groups g = { heap_zero(groups + 2, sizeof *g.first),
-                                  heap_zero(t->count, sizeof *g.members) };
-
-        for (uint32_t i = 0; i < t->count; i++)
-                g.first[number_at(t->numbers, t->stride, i) + 2]++;
         for (uint64_t i = 2; i <= groups; i++)
-                g.first[i] += g.first[i - 1];
-        for (uint32_t i = 0; i < t->count; i++)
-                g.members[g.first[number_at(t->numbers, t->stride, i) + 1]++] =
-                        t->values ? number_at(t->values, t->stride, i) : i;
+                g->first[i] += g->first[i - 1];
+}
+
+struct graph_groups graph_group(uint64_t groups, const uint32_t *numbers, uint32_t count)
+{
+        struct graph_groups g = graph_groups_new(groups, count);
+
+        for (uint32_t i = 0; i < count; i++)
+                graph_groups_count(&g, numbers[i]);
+        graph_groups_begin(&g, groups);
+        for (uint32_t i = 0; i < count; i++)
+                graph_groups_put(&g, numbers[i], i);
         return g;
 }
 
@@ -48,35 +53,31 @@ static uint32_t at_most(uint64_t count)
         return (uint32_t)(count < GRAPH_MOST ? count : GRAPH_MOST);
 }
 
+/* With as many blocks and pointers as a graph of 128 MiB has, what is not needed now goes. */
+#define GRAPH_LARGE (1u << 23)
+
 struct graph *graph_new(const struct profile *p)
 {
         struct graph *g = heap_zero(1, sizeof *g);
-        struct graph_things holds = { .numbers = p->holds ? &p->holds->to : NULL,
-                                      .stride = sizeof *p->holds };
 
         g->p = p;
-        g->blocks = (uint32_t)p->block_count;
-        g->pointers = at_most(p->pointer_count);
-        holds.count = g->hold_count = at_most(p->hold_count);
+        dense_open(&g->dense, p);
+        g->blocks = at_most(p->block_count);
+        g->hold_count = at_most(p->hold_count);
+        g->large = p->block_count + p->pointer_count > GRAPH_LARGE;
         g->target = GRAPH_UNSEEN;
-        g->holds = graph_group(g->blocks, &holds);
-        g->out_first = heap_zero((size_t)g->blocks + 1, sizeof *g->out_first);
-        for (uint32_t i = 0; i < g->pointers; i++)
-                g->out_first[p->pointers[i].from + 1]++;
-        for (uint32_t i = 0; i < g->blocks; i++)
-                g->out_first[i + 1] += g->out_first[i];
+        g->holds = graph_groups_new(g->blocks, g->hold_count);
+        for (uint32_t i = 0; i < g->hold_count; i++)
+                graph_groups_count(&g->holds, p->holds[i].to);
+        graph_groups_begin(&g->holds, g->blocks);
+        for (uint32_t i = 0; i < g->hold_count; i++)
+                graph_groups_put(&g->holds, p->holds[i].to, i);
         return g;
 }
 
-static void find_in(struct graph *g)
+struct dense *graph_dense(struct graph *g)
 {
-        const struct profile_pointer *pointers = g->p->pointers;
-        const struct graph_things things = { .numbers = pointers ? &pointers->to : NULL,
-                                             .stride = sizeof *pointers,
-                                             .count = g->pointers };
-
-        if (!g->in.first)
-                g->in = graph_group(g->blocks, &things);
+        return &g->dense;
 }
 
 static void wave_free(struct graph_wave *w)
@@ -86,12 +87,70 @@ static void wave_free(struct graph_wave *w)
         *w = (struct graph_wave){ 0 };
 }
 
+/* Pointers are in the order of the blocks that they are in. */
+void graph_need_out(struct graph *g)
+{
+        const struct profile_pointer *list;
+        struct packed_pointers w;
+        uint64_t count, made = 0, most = at_most(g->p->pointer_count);
+
+        if (g->out.first)
+                return;
+        if (g->large) {
+                wave_free(&g->toward);
+                g->target = GRAPH_UNSEEN;
+                graph_groups_free(&g->in);
+        }
+        g->out = graph_groups_new(g->blocks, most);
+        packed_pointers_open(&w, g->p);
+        while ((list = packed_pointers_next(&w, &count)))
+                for (uint64_t i = 0; i < count && made < most; i++) {
+                        bool interior = list[i].flags & PROFILE_POINTER_INTERIOR;
+
+                        g->out.members[made++] = list[i].to | (interior ? GRAPH_INTERIOR : 0);
+                        g->out.first[list[i].from + 1]++;
+                }
+        packed_pointers_close(&w);
+        for (uint32_t i = 0; i < g->blocks; i++)
+                g->out.first[i + 1] += g->out.first[i];
+}
+
+static void need_in(struct graph *g)
+{
+        if (g->in.first)
+                return;
+        graph_need_out(g);
+        if (g->large)
+                wave_free(&g->away);
+        g->in = graph_groups_new(g->blocks, g->out.first[g->blocks]);
+        for (uint32_t i = 0; i < g->out.first[g->blocks]; i++)
+                graph_groups_count(&g->in, GRAPH_BLOCK(g->out.members[i]));
+        graph_groups_begin(&g->in, g->blocks);
+        for (uint32_t from = 0; from < g->blocks; from++)
+                for (uint32_t i = g->out.first[from]; i < g->out.first[from + 1]; i++) {
+                        uint32_t to = g->out.members[i];
+
+                        graph_groups_put(&g->in, GRAPH_BLOCK(to), from | (to & GRAPH_INTERIOR));
+                }
+        if (g->large)
+                graph_groups_free(&g->out);
+}
+
 void graph_rest(struct graph *g)
 {
         wave_free(&g->away);
         wave_free(&g->toward);
         graph_groups_free(&g->in);
         g->target = GRAPH_UNSEEN;
+        if (g->large)
+                dense_rest(&g->dense);
+}
+
+void graph_forget(struct graph *g)
+{
+        wave_free(&g->away);
+        if (g->large)
+                graph_groups_free(&g->out);
 }
 
 void graph_free(struct graph *g)
@@ -99,8 +158,11 @@ void graph_free(struct graph *g)
         if (!g)
                 return;
         graph_rest(g);
-        free(g->out_first);
+        dense_close(&g->dense);
+        graph_groups_free(&g->out);
         graph_groups_free(&g->holds);
+        if (g->pointers)
+                packed_random_free(g->pointers);
         free(g->rank);
         free(g);
 }
@@ -109,10 +171,10 @@ void graph_free(struct graph *g)
 
 static void wave_start(struct graph_wave *w, uint32_t blocks)
 {
-        if (!w->ways) {
+        if (!w->ways)
                 w->ways = heap_zero(blocks, sizeof *w->ways);
+        if (!w->queue)
                 w->queue = heap_zero(blocks, sizeof *w->queue);
-        }
         for (uint32_t i = 0; i < blocks; i++)
                 w->ways[i].length = GRAPH_UNSEEN;
         w->count = 0;
@@ -132,43 +194,33 @@ static void wave_offer(struct graph_wave *w, uint32_t block, struct graph_way wa
 }
 
 /* WAY and one pointer more. */
-static struct graph_way wave_longer(struct graph_way way, uint32_t flags, uint32_t via)
+static struct graph_way wave_longer(struct graph_way way, bool interior, uint32_t via)
 {
         way.length++;
-        way.interior += (flags & PROFILE_POINTER_INTERIOR) != 0;
+        way.interior += interior;
         way.via = via;
         return way;
 }
 
-/* Levels are whole before the next one begins, as a queue is: the interior pointers of a way do not
- * change any more when it is gone on with. */
-static void wave_forward(const struct graph *g, struct graph_wave *w, uint64_t next)
+/* Along EDGES, from what is in the queue at NEXT on.  Levels are whole before the next one begins, as
+ * a queue is: the interior pointers of a way do not change any more when it is gone on with. */
+static void wave_spread(const struct graph_groups *edges, struct graph_wave *w, uint64_t next)
 {
-        const struct profile_pointer *pointers = g->p->pointers;
-
         for (; next < w->count; next++) {
                 uint32_t block = w->queue[next];
 
-                for (uint32_t i = g->out_first[block]; i < g->out_first[block + 1]; i++)
-                        wave_offer(w, pointers[i].to,
-                                   wave_longer(w->ways[block], pointers[i].flags, i));
+                for (uint32_t i = edges->first[block]; i < edges->first[block + 1]; i++)
+                        wave_offer(w, GRAPH_BLOCK(edges->members[i]),
+                                   wave_longer(w->ways[block], edges->members[i] & GRAPH_INTERIOR,
+                                               block));
         }
 }
 
-static void wave_backward(const struct graph *g, struct graph_wave *w)
+/* All were met. */
+static void wave_end(struct graph_wave *w)
 {
-        const struct profile_pointer *pointers = g->p->pointers;
-
-        for (uint64_t next = 0; next < w->count; next++) {
-                uint32_t block = w->queue[next];
-
-                for (uint32_t i = g->in.first[block]; i < g->in.first[block + 1]; i++) {
-                        uint32_t via = g->in.members[i];
-
-                        wave_offer(w, pointers[via].from,
-                                   wave_longer(w->ways[block], pointers[via].flags, via));
-                }
-        }
+        free(w->queue);
+        w->queue = NULL;
 }
 
 /* ---- from roots ---- */
@@ -195,12 +247,13 @@ static void graph_reach_from(struct graph *g, enum graph_rank rank)
         for (uint32_t i = 0; i < g->hold_count; i++)
                 if (graph_rank(p->roots[p->holds[i].from].kind) == rank)
                         wave_offer(&g->away, p->holds[i].to,
-                                   wave_longer((struct graph_way){ 0 }, p->holds[i].flags,
+                                   wave_longer((struct graph_way){ 0 },
+                                               p->holds[i].flags & PROFILE_POINTER_INTERIOR,
                                                i | GRAPH_VIA_HOLD));
         for (uint32_t i = 0; rank == GRAPH_FIRM && i < g->blocks; i++)
                 if (graph_ignored(g, i))
                         wave_offer(&g->away, i, (struct graph_way){ GRAPH_UNSEEN, 1, 0 });
-        wave_forward(g, &g->away, first);
+        wave_spread(&g->out, &g->away, first);
         for (; first < g->away.count; first++)
                 g->rank[g->away.queue[first]] = (uint8_t)rank;
 }
@@ -209,6 +262,7 @@ void graph_reach(struct graph *g)
 {
         if (g->away.ways)
                 return;
+        graph_need_out(g);
         if (!g->rank)
                 g->rank = heap_zero(g->blocks, sizeof *g->rank);
         memset(g->rank, GRAPH_LOST, g->blocks);
@@ -216,6 +270,7 @@ void graph_reach(struct graph *g)
         g->away.settled = g->rank;
         for (int rank = GRAPH_FIRM; rank < GRAPH_LOST; rank++)
                 graph_reach_from(g, (enum graph_rank)rank);
+        wave_end(&g->away);
 }
 
 /* Ways are found again by who asks for them. */
@@ -233,41 +288,16 @@ enum graph_rank graph_rank_of(struct graph *g, uint32_t block)
         return (enum graph_rank)g->rank[block];
 }
 
-uint32_t graph_path(struct graph *g, uint32_t block, struct graph_step **steps)
-{
-        const struct graph_way *ways;
-        uint32_t count;
-
-        *steps = NULL;
-        graph_reach(g);
-        ways = g->away.ways;
-        if (ways[block].length == GRAPH_UNSEEN)
-                return 0;
-        count = ways[block].length;
-        *steps = heap_zero(count, sizeof **steps);
-        for (uint32_t i = count; i-- > 0;) {
-                uint32_t via = ways[block].via;
-
-                (*steps)[i] = (struct graph_step){ block, GRAPH_NONE, GRAPH_NONE };
-                if (i)
-                        (*steps)[i].pointer = via;
-                else if (via != GRAPH_UNSEEN)
-                        (*steps)[i].hold = via & ~GRAPH_VIA_HOLD;
-                if (i)
-                        block = g->p->pointers[via].from;
-        }
-        return count;
-}
-
 /* ---- towards a block ---- */
 
-static const struct graph_way *graph_toward(struct graph *g, uint32_t block)
+const struct graph_way *graph_toward(struct graph *g, uint32_t block)
 {
         if (g->target != block) {
-                find_in(g);
+                need_in(g);
                 wave_start(&g->toward, g->blocks);
                 wave_offer(&g->toward, block, (struct graph_way){ GRAPH_UNSEEN, 0, 0 });
-                wave_backward(g, &g->toward);
+                wave_spread(&g->in, &g->toward, 0);
+                wave_end(&g->toward);
                 g->target = block;
         }
         return g->toward.ways;
@@ -277,26 +307,6 @@ uint32_t graph_distance(struct graph *g, uint64_t hold, uint32_t block)
 {
         /* GRAPH_UNSEEN and 1 are 0. */
         return graph_toward(g, block)[g->p->holds[hold].to].length + 1;
-}
-
-uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block,
-                          struct graph_step **steps)
-{
-        const struct graph_way *ways = graph_toward(g, block);
-        uint32_t count;
-
-        *steps = NULL;
-        if (ways[start].length == GRAPH_UNSEEN)
-                return 0;
-        count = ways[start].length + 1;
-        *steps = heap_zero(count, sizeof **steps);
-        (*steps)[0] = (struct graph_step){ start, GRAPH_NONE, GRAPH_NONE };
-        for (uint32_t i = 1; i < count; i++) {
-                uint32_t via = ways[(*steps)[i - 1].block].via;
-
-                (*steps)[i] = (struct graph_step){ g->p->pointers[via].to, GRAPH_NONE, via };
-        }
-        return count;
 }
 
 uint64_t graph_holders(struct graph *g, uint32_t block, uint64_t **holds)
@@ -311,15 +321,8 @@ uint64_t graph_holders(struct graph *g, uint32_t block, uint64_t **holds)
         return count;
 }
 
-uint64_t graph_pointers_to(struct graph *g, uint32_t block, uint64_t **pointers)
+uint64_t graph_pointers_to(struct graph *g, uint32_t block)
 {
-        uint32_t first, count;
-
-        find_in(g);
-        first = g->in.first[block];
-        count = g->in.first[block + 1] - first;
-        *pointers = heap_zero(count, sizeof **pointers);
-        for (uint32_t i = 0; i < count; i++)
-                (*pointers)[i] = g->in.members[first + i];
-        return count;
+        need_in(g);
+        return g->in.first[block + 1] - g->in.first[block];
 }

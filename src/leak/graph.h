@@ -8,7 +8,8 @@
  *         holds belongs to it, whoever else has the address in a register or (perhaps for the last
  *         time long ago) wrote it to the stack.
  * Cost:   1 million blocks, 5 million pointers that lead anywhere: paths 0.4 s, retained sizes 1.5
- *         s; 3 million as real heaps have them: 0.5 s.
+ *         s; 3 million as real heaps have them: 0.5 s.  Memory, at the most: 32 bytes for a
+ *         block and 4 for a pointer.
  */
 #ifndef SEEP_LEAK_GRAPH_H
 #define SEEP_LEAK_GRAPH_H
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "profile/dense.h"
 #include "profile/model.h"
 
 struct graph;
@@ -37,31 +39,38 @@ enum graph_rank graph_rank(uint32_t root_kind);
 /* The firmest that holds BLOCK. */
 enum graph_rank graph_rank_of(struct graph *g, uint32_t block);
 
-/* One step of a path: the pointer that leads to BLOCK. */
+/* A path: blocks, each with a pointer to the next one. */
 #define GRAPH_NONE UINT64_MAX
-struct graph_step {
-        uint32_t block;
-        uint64_t hold;    /* first step: index into holds; else GRAPH_NONE */
-        uint64_t pointer; /* later steps: index into pointers; else GRAPH_NONE */
+struct graph_path {
+        uint32_t *blocks;
+        uint32_t count;
+        uint64_t hold;  /* root pointer to the first block (index into holds); GRAPH_NONE: none */
+        uint64_t *at;   /* graph_name(): where in the block before the pointer is ... */
+        uint8_t *flags; /* ... and PROFILE_POINTER_*; of the first block, of its hold */
 };
+void graph_path_free(struct graph_path *path);
 
 /* The shortest path from a root of the firmest kind there is to BLOCK, from the root on.
- * 0 steps: nothing holds it.  A first step without a hold: that block is under
- * SEEP_IGNORE.  *STEPS is to be freed. */
-uint32_t graph_path(struct graph *g, uint32_t block, struct graph_step **steps);
+ * 0 blocks: nothing holds it.  Without a hold: the first block is under SEEP_IGNORE. */
+struct graph_path graph_path(struct graph *g, uint32_t block);
 
-/* The same from the block START, which is the first step (for lost blocks). */
-uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block,
-                          struct graph_step **steps);
+/* The same from the block START, which is the first (for lost blocks). */
+struct graph_path graph_path_below(struct graph *g, uint32_t start, uint32_t block);
 
-/* How many steps the path from the root pointer HOLD has; 0: it leads elsewhere. */
+/* Find the pointers of PATH. */
+void graph_name(struct graph *g, struct graph_path *path);
+
+/* How many blocks the path from the root pointer HOLD has; 0: it leads elsewhere. */
 uint32_t graph_distance(struct graph *g, uint64_t hold, uint32_t block);
 
 /* Root pointers (indices into holds) from which BLOCK can be reached.  *HOLDS is to be freed. */
 uint64_t graph_holders(struct graph *g, uint32_t block, uint64_t **holds);
 
-/* Pointers in other blocks to this one (indices into pointers). */
-uint64_t graph_pointers_to(struct graph *g, uint32_t block, uint64_t **pointers);
+/* How many pointers in other blocks lead to this one. */
+uint64_t graph_pointers_to(struct graph *g, uint32_t block);
+
+/* What is known of single blocks. */
+struct dense *graph_dense(struct graph *g);
 
 struct graph_sum {
         uint64_t blocks, bytes;
@@ -73,37 +82,46 @@ struct graph_owners {
         uint32_t count;
 };
 
-/* Disjoint sets of blocks: all of one site. */
-struct graph_sets {
-        const uint32_t *of_block;
-        uint32_t count;
-};
-
 /* What would go away with it.  by_owner[i], shared, ignored and lost add up to all blocks. */
 enum { GRAPH_BY_IGNORE, GRAPH_BY_SEVERAL, GRAPH_BY_NOBODY, GRAPH_BY_COUNT };
+
+/* Blocks held by several owners, of which none keeps them alone: those of one site. */
+struct graph_part {
+        uint32_t block;        /* that keeps most of them ... */
+        struct graph_sum most; /* ... with itself */
+        uint32_t heads;        /* blocks of the site that this begins with; 0: none */
+        struct graph_sum kept; /* by all of these */
+};
 
 struct graph_retained {
         struct graph_sum *by_owner;
         uint32_t *owner_of; /* by block: who alone keeps it, a number of owners; or behind them
-                             * GRAPH_BY_IGNORE, GRAPH_BY_SEVERAL, GRAPH_BY_NOBODY */
-        struct graph_sum *by_block; /* with the block itself; of lost blocks, what hangs on them
-                                     * only */
-        struct graph_sum *by_set;   /* at least: what some block of it keeps alone.  NULL without
-                                     * sets */
+                             * GRAPH_BY_IGNORE, GRAPH_BY_SEVERAL, GRAPH_BY_NOBODY.  NULL
+                             * unless it was asked for */
+        struct graph_sum *asked;    /* of each block that was asked for, with the block itself; of
+                                     * lost blocks, what hangs on them only */
+        struct graph_sum *by_site;  /* at least: what some block of it keeps alone.  NULL
+                                     * unless it was asked for */
         struct graph_sum shared;    /* held by several owners, none of which keeps it alone ... */
-        uint32_t *shared_heads;     /* ... the blocks that this begins with */
-        uint32_t shared_count;
+        struct graph_part *parts;   /* ... by site */
         struct graph_sum ignored;   /* SEEP_IGNORE */
         struct graph_sum lost;
 };
 
-/* Fill OUT, the caller's to graph_retained_free().  SETS may be NULL. */
-void graph_retain(struct graph *g, const struct graph_owners *owners, const struct graph_sets *sets,
-                  struct graph_retained *out);
+/* What is to be found besides. */
+struct graph_wish {
+        const uint32_t *blocks; /* ASKED of them */
+        uint32_t count;
+        bool owner_of, by_site;
+};
+
+/* Fill OUT, the caller's to graph_retained_free(). */
+void graph_retain(struct graph *g, const struct graph_owners *owners,
+                  const struct graph_wish *wish, struct graph_retained *out);
 void graph_retained_free(struct graph_retained *r);
 
-/* What would go away with all blocks of a set: IN_SET by block.  Counts those that are held now and
- * would not be, or only from roots that tell less. */
-struct graph_sum graph_retained_by(struct graph *g, const uint8_t *in_set);
+/* What would go away with all blocks of SITE.  Counts those that are held now and would not be, or
+ * only from roots that tell less. */
+struct graph_sum graph_retained_by(struct graph *g, uint32_t site);
 
 #endif

@@ -31,23 +31,18 @@
 #include "base/heap.h"
 #include "leak/graph_edges.h"
 
-/* Where the walk is: a vertex and its pointers that were not followed yet. */
-struct walk_place {
-        uint32_t number, next;
-};
-
 struct walk {
         struct graph *g;
         const struct graph_owners *owners;
         struct graph_groups holds; /* by owner */
-        struct graph_groups in;    /* blocks by those that they point to */
+        struct graph_groups in;    /* by number: those that point to it */
         uint32_t *number;  /* by block; 0 not met */
         uint32_t *vertex;  /* by number: a block, or the number of blocks and an owner */
         uint32_t *parent;  /* by number: in the walk; later the immediate dominator */
+        uint32_t *spare;   /* by number: the next pointer to follow; later the semidominator */
         uint32_t *owner_number; /* by owner; the last one is SEEP_IGNORE */
         uint32_t count;    /* numbers given */
         uint32_t last[GRAPH_LOST + 1]; /* of each rank */
-        struct walk_place *places;
 };
 
 /* ---- the walk ---- */
@@ -59,29 +54,27 @@ static uint32_t give_number(struct walk *w, uint32_t vertex, uint32_t parent)
         return w->count;
 }
 
-static void enter_block(struct walk *w, struct walk_place *place, uint32_t block, uint32_t parent)
+static uint32_t enter_block(struct walk *w, uint32_t block, uint32_t parent)
 {
         w->number[block] = give_number(w, block, parent);
-        *place = (struct walk_place){ w->number[block], w->g->out_first[block] };
+        w->spare[w->number[block]] = w->g->out.first[block];
+        return w->number[block];
 }
 
-/* From BLOCK on, which nobody met yet. */
+/* From BLOCK on, which nobody met yet.  The way back is in the parents. */
 static void walk_block(struct walk *w, uint32_t block, uint32_t parent)
 {
-        uint64_t depth = 0;
+        const struct graph_groups *out = &w->g->out;
+        uint32_t at = enter_block(w, block, parent);
 
-        enter_block(w, &w->places[0], block, parent);
-        for (;;) {
-                struct walk_place *at = &w->places[depth];
-
-                if (at->next == w->g->out_first[w->vertex[at->number] + 1]) {
-                        if (!depth--)
-                                return;
+        while (at != parent) {
+                if (w->spare[at] == out->first[w->vertex[at] + 1]) {
+                        at = w->parent[at];
                         continue;
                 }
-                block = w->g->p->pointers[at->next++].to;
+                block = GRAPH_BLOCK(out->members[w->spare[at]++]);
                 if (!w->number[block])
-                        enter_block(w, &w->places[++depth], block, at->number);
+                        at = enter_block(w, block, at);
         }
 }
 
@@ -118,10 +111,8 @@ static void walk_ignored(struct walk *w)
 /* Heads first: what hangs on them is theirs. */
 static void walk_lost(struct walk *w)
 {
-        const struct profile *p = w->g->p;
-
-        for (uint32_t i = 0; i < p->verdict_count; i++)
-                if (!w->number[i] && p->verdicts[i].leak == PROFILE_LEAK_DEFINITE)
+        for (uint32_t i = 0; i < w->g->blocks; i++)
+                if (!w->number[i] && dense_leak(&w->g->dense, i) == PROFILE_LEAK_DEFINITE)
                         walk_block(w, i, 0);
         for (uint32_t i = 0; i < w->g->blocks; i++)
                 if (!w->number[i])
@@ -131,17 +122,15 @@ static void walk_lost(struct walk *w)
 static void walk_all(struct walk *w)
 {
         uint32_t blocks = w->g->blocks, owners = w->owners->count;
-        const struct graph_things holds = { .numbers = w->owners->of_hold,
-                                            .stride = sizeof *w->owners->of_hold,
-                                            .count = w->g->hold_count };
         size_t most = (size_t)blocks + owners + 2;
 
-        w->holds = graph_group(owners, &holds);
+        graph_need_out(w->g);
+        w->holds = graph_group(owners, w->owners->of_hold, w->g->hold_count);
         w->number = heap_zero(blocks, sizeof *w->number);
         w->owner_number = heap_zero((size_t)owners + 1, sizeof *w->owner_number);
         w->vertex = heap_zero(most, sizeof *w->vertex);
         w->parent = heap_zero(most, sizeof *w->parent);
-        w->places = heap_zero((size_t)blocks + 1, sizeof *w->places);
+        w->spare = heap_zero(most, sizeof *w->spare);
         for (int rank = GRAPH_FIRM; rank < GRAPH_LOST; rank++) {
                 if (rank == GRAPH_FIRM)
                         walk_ignored(w);
@@ -152,7 +141,6 @@ static void walk_all(struct walk *w)
         }
         walk_lost(w);
         w->last[GRAPH_LOST] = w->count;
-        free(w->places);
 }
 
 static void walk_free(struct walk *w)
@@ -173,7 +161,17 @@ struct semi_place {
 struct semi {
         struct semi_place *at; /* by number */
         uint32_t *stack;
+        uint64_t room;
 };
+
+static void semi_push(struct semi *s, uint64_t depth, uint32_t x)
+{
+        if (depth == s->room) {
+                s->room = s->room ? 2 * s->room : 1024;
+                s->stack = heap_grow(s->stack, s->room, sizeof *s->stack);
+        }
+        s->stack[depth] = x;
+}
 
 /* The least semidominator between U and the last number that is not done yet, V. */
 static uint32_t semi_least(struct semi *s, uint32_t u, uint32_t v)
@@ -181,7 +179,7 @@ static uint32_t semi_least(struct semi *s, uint32_t u, uint32_t v)
         uint64_t depth = 0;
 
         for (uint32_t x = u; s->at[x].above > v; x = s->at[x].above)
-                s->stack[depth++] = x;
+                semi_push(s, depth++, x);
         while (depth--) {
                 struct semi_place *x = &s->at[s->stack[depth]], *y = &s->at[x->above];
 
@@ -202,13 +200,13 @@ static uint32_t semi_offer(struct semi *s, uint32_t v, uint32_t u, uint32_t best
 /* Over all that point to the vertex with number V; those above LAST are of a later rank. */
 static uint32_t semi_of(const struct walk *w, struct semi *s, uint32_t v, uint32_t last)
 {
-        const struct graph *g = w->g;
+        struct graph *g = w->g;
         uint32_t best = w->parent[v], block = w->vertex[v], u;
 
         if (block >= g->blocks)
                 return best;
-        for (uint32_t i = w->in.first[block]; i < w->in.first[block + 1]; i++)
-                if ((u = w->number[w->in.members[i]]) <= last && u != v)
+        for (uint32_t i = w->in.first[v]; i < w->in.first[v + 1]; i++)
+                if ((u = w->in.members[i]) <= last && u != v)
                         best = semi_offer(s, v, u, best);
         for (uint32_t i = g->holds.first[block]; i < g->holds.first[block + 1]; i++)
                 if ((u = w->owner_number[w->owners->of_hold[g->holds.members[i]]]) <= last)
@@ -218,20 +216,35 @@ static uint32_t semi_of(const struct walk *w, struct semi *s, uint32_t v, uint32
         return best;
 }
 
+/* Who points to whom, by numbers of the walk: what lies near in the walk lies near in memory. */
+static void turn_round(struct walk *w)
+{
+        struct graph *g = w->g;
+        const struct graph_groups *out = &g->out;
+
+        w->in = graph_groups_new((uint64_t)w->count + 1, out->first[g->blocks]);
+        for (uint32_t i = 0; i < out->first[g->blocks]; i++)
+                graph_groups_count(&w->in, w->number[GRAPH_BLOCK(out->members[i])]);
+        graph_groups_begin(&w->in, (uint64_t)w->count + 1);
+        for (uint32_t from = 0; from < g->blocks; from++)
+                for (uint32_t i = out->first[from]; i < out->first[from + 1]; i++)
+                        graph_groups_put(&w->in, w->number[GRAPH_BLOCK(out->members[i])],
+                                         w->number[from]);
+        free(w->number);
+        w->number = NULL;
+        if (g->large)
+                graph_groups_free(&g->out);
+}
+
 /* Parents of the walk become immediate dominators. */
 static void find_dominators(struct walk *w)
 {
-        const struct profile_pointer *pointers = w->g->p->pointers;
-        const struct graph_things things = { .numbers = pointers ? &pointers->to : NULL,
-                                             .values = pointers ? &pointers->from : NULL,
-                                             .stride = sizeof *pointers,
-                                             .count = w->g->pointers };
-        size_t most = (size_t)w->count + 1;
-        uint32_t *semi = heap_zero(most, sizeof *semi);
-        struct semi s = { heap_zero(most, sizeof *s.at), heap_zero(most, sizeof *s.stack) };
+        uint32_t *semi = w->spare;
+        struct semi s = { 0 };
         int rank = GRAPH_LOST;
 
-        w->in = graph_group(w->g->blocks, &things);
+        turn_round(w);
+        s.at = heap_zero((size_t)w->count + 1, sizeof *s.at);
         for (uint32_t v = 1; v <= w->count; v++)
                 s.at[v].above = w->parent[v];
         for (uint32_t v = w->count; v > 0; v--) {
@@ -246,8 +259,7 @@ static void find_dominators(struct walk *w)
         free(s.at);
         free(s.stack);
         graph_groups_free(&w->in);
-        free(w->number);
-        w->number = NULL;
+        w->spare = NULL;
 }
 
 /* ---- sums ---- */
@@ -258,19 +270,18 @@ static void add(struct graph_sum *to, const struct graph_sum *more)
         to->bytes += more->bytes;
 }
 
-/* By vertex: its branch of the tree of dominators.  Behind owners and SEEP_IGNORE comes what is
- * above all. */
+/* By number: its branch of the tree of dominators.  0 is above all. */
 static struct graph_sum *sum_branches(const struct walk *w)
 {
-        uint32_t all = w->g->blocks + w->owners->count + 1;
-        struct graph_sum *sums = heap_zero((size_t)all + 1, sizeof *sums);
+        struct graph_sum *sums = heap_zero((size_t)w->count + 1, sizeof *sums);
 
         for (uint32_t v = w->count; v > 0; v--) {
-                uint32_t vertex = w->vertex[v], above = w->parent[v];
+                uint32_t vertex = w->vertex[v];
 
                 if (vertex < w->g->blocks)
-                        add(&sums[vertex], &(struct graph_sum){ 1, w->g->p->blocks[vertex].size });
-                add(&sums[above ? w->vertex[above] : all], &sums[vertex]);
+                        add(&sums[v],
+                            &(struct graph_sum){ 1, dense_size(&w->g->dense, vertex) });
+                add(&sums[w->parent[v]], &sums[v]);
         }
         return sums;
 }
@@ -298,39 +309,64 @@ static uint32_t *top_owners(const struct walk *w)
         return owner_of;
 }
 
-static void share_out(const struct walk *w, struct graph_retained *out)
+static uint32_t site_of(const struct walk *w, uint32_t block)
+{
+        uint32_t site = dense_site(&w->g->dense, block);
+
+        return site < w->g->p->site_count ? site : 0;
+}
+
+/* More bytes, or more blocks of as many, or the block with the smaller number. */
+static bool is_before(const struct graph_part *part, const struct graph_sum *sum, uint32_t block)
+{
+        if (part->most.bytes != sum->bytes)
+                return part->most.bytes > sum->bytes;
+        return part->most.blocks != sum->blocks ? part->most.blocks > sum->blocks
+                                                : part->block < block;
+}
+
+static void add_shared(struct graph_part *part, const struct graph_sum *sum, uint32_t block)
+{
+        if (!part->heads++ || !is_before(part, sum, block)) {
+                part->block = block;
+                part->most = *sum;
+        }
+        add(&part->kept, sum);
+}
+
+static void share_out(const struct walk *w, const struct graph_sum *sums,
+                      struct graph_retained *out)
 {
         uint32_t blocks = w->g->blocks, held = w->last[GRAPH_VAGUE];
-        const struct graph_sum *sums = out->by_block;
 
         for (uint32_t v = 1; v <= w->count; v++) {
                 uint32_t vertex = w->vertex[v];
 
                 if (vertex >= blocks && vertex < blocks + w->owners->count)
-                        out->by_owner[vertex - blocks] = sums[vertex];
+                        out->by_owner[vertex - blocks] = sums[v];
                 else if (vertex >= blocks)
-                        out->ignored = sums[vertex];
+                        out->ignored = sums[v];
                 if (vertex >= blocks || w->parent[v])
                         continue;
-                add(v <= held ? &out->shared : &out->lost, &sums[vertex]);
+                add(v <= held ? &out->shared : &out->lost, &sums[v]);
                 if (v <= held)
-                        out->shared_heads[out->shared_count++] = vertex;
+                        add_shared(&out->parts[site_of(w, vertex)], &sums[v], vertex);
         }
 }
 
-static uint32_t set_of(const struct walk *w, const struct graph_sets *sets, uint32_t v)
+static uint32_t set_of(const struct walk *w, uint32_t v)
 {
-        return v && w->vertex[v] < w->g->blocks ? sets->of_block[w->vertex[v]] : UINT32_MAX;
+        return v && w->vertex[v] < w->g->blocks ? site_of(w, w->vertex[v]) : UINT32_MAX;
 }
 
-/* Branches that begin in a set and are not inside another of the same. */
-static void sum_sets(const struct walk *w, const struct graph_sum *sums,
-                     const struct graph_sets *sets, struct graph_sum *by_set)
+/* Branches that begin at a site and are not inside another of the same. */
+static void sum_sites(const struct walk *w, const struct graph_sum *sums,
+                      struct graph_sum *by_site)
 {
         /* The next to go to. */
         uint32_t held = w->last[GRAPH_VAGUE], *child = heap_zero((size_t)held + 1, sizeof *child);
         uint32_t *sibling = heap_zero((size_t)held + 1, sizeof *sibling),
-                 *inside = heap_zero(sets->count, sizeof *inside);
+                 *inside = heap_zero(w->g->p->site_count + 1u, sizeof *inside);
         uint32_t v = 0, set;
 
         for (uint32_t i = held; i > 0; i--) {
@@ -343,10 +379,10 @@ static void sum_sets(const struct walk *w, const struct graph_sum *sums,
 
                         child[v] = sibling[next];
                         v = next;
-                        if ((set = set_of(w, sets, v)) != UINT32_MAX && !inside[set]++)
-                                add(&by_set[set], &sums[w->vertex[v]]);
+                        if ((set = set_of(w, v)) != UINT32_MAX && !inside[set]++)
+                                add(&by_site[set], &sums[v]);
                 } else {
-                        if ((set = set_of(w, sets, v)) != UINT32_MAX)
+                        if ((set = set_of(w, v)) != UINT32_MAX)
                                 inside[set]--;
                         v = w->parent[v];
                 }
@@ -356,24 +392,51 @@ static void sum_sets(const struct walk *w, const struct graph_sum *sums,
         free(inside);
 }
 
+/* The numbers of the walk are gone: blocks are looked for among its vertices. */
+static void find_asked(const struct walk *w, const struct graph_sum *sums,
+                       const struct graph_wish *wish, struct graph_sum *asked)
+{
+        struct graph_groups of_block = graph_groups_new(w->g->blocks, wish->count);
+
+        for (uint32_t i = 0; i < wish->count; i++)
+                graph_groups_count(&of_block, wish->blocks[i]);
+        graph_groups_begin(&of_block, w->g->blocks);
+        for (uint32_t i = 0; i < wish->count; i++)
+                graph_groups_put(&of_block, wish->blocks[i], i);
+        for (uint32_t v = 1; v <= w->count; v++) {
+                uint32_t block = w->vertex[v];
+
+                for (uint32_t i = block < w->g->blocks ? of_block.first[block] : 0;
+                     block < w->g->blocks && i < of_block.first[block + 1]; i++)
+                        asked[of_block.members[i]] = sums[v];
+        }
+        graph_groups_free(&of_block);
+}
+
 void graph_retain(struct graph *g, const struct graph_owners *owners,
-                  const struct graph_sets *sets, struct graph_retained *out)
+                  const struct graph_wish *wish, struct graph_retained *out)
 {
         struct walk w = { .g = g, .owners = owners };
+        uint32_t sites = g->p->site_count + 1u;
+        struct graph_sum *sums;
 
         graph_rest(g); /* this takes most of all */
-        *out = (struct graph_retained){ .by_owner = heap_zero(owners->count, sizeof *out->by_owner),
-                                        .shared_heads = heap_zero(g->blocks,
-                                                                  sizeof *out->shared_heads) };
         walk_all(&w);
         find_dominators(&w);
-        out->by_block = sum_branches(&w);
-        out->owner_of = top_owners(&w);
-        share_out(&w, out);
-        if (sets) {
-                out->by_set = heap_zero(sets->count, sizeof *out->by_set);
-                sum_sets(&w, out->by_block, sets, out->by_set);
+        sums = sum_branches(&w);
+        *out = (struct graph_retained){ .by_owner = heap_zero(owners->count, sizeof *out->by_owner),
+                                        .parts = heap_zero(sites, sizeof *out->parts),
+                                        .asked = heap_zero(wish->count, sizeof *out->asked) };
+        share_out(&w, sums, out);
+        if (wish->count)
+                find_asked(&w, sums, wish, out->asked);
+        if (wish->by_site) {
+                out->by_site = heap_zero(sites, sizeof *out->by_site);
+                sum_sites(&w, sums, out->by_site);
         }
+        free(sums);
+        if (wish->owner_of)
+                out->owner_of = top_owners(&w);
         walk_free(&w);
 }
 
@@ -381,16 +444,16 @@ void graph_retained_free(struct graph_retained *r)
 {
         free(r->by_owner);
         free(r->owner_of);
-        free(r->by_block);
-        free(r->by_set);
-        free(r->shared_heads);
+        free(r->asked);
+        free(r->by_site);
+        free(r->parts);
 }
 
-/* ---- sets, exactly ---- */
+/* ---- sites, exactly ---- */
 
 struct flood {
         struct graph *g;
-        const uint8_t *in_set;
+        uint32_t site;
         uint8_t *seen;
         uint32_t *queue;
         uint64_t count;
@@ -398,7 +461,8 @@ struct flood {
 
 static void flood_meet(struct flood *f, uint32_t block, uint32_t rank)
 {
-        if (f->g->rank[block] != rank || f->seen[block] || f->in_set[block])
+        if (f->g->rank[block] != rank || f->seen[block] ||
+            dense_site(&f->g->dense, block) == f->site)
                 return;
         f->seen[block] = 1;
         f->queue[f->count++] = block;
@@ -415,22 +479,26 @@ static void flood_begin(struct flood *f)
                         flood_meet(f, i, GRAPH_FIRM);
 }
 
-struct graph_sum graph_retained_by(struct graph *g, const uint8_t *in_set)
+struct graph_sum graph_retained_by(struct graph *g, uint32_t site)
 {
-        struct flood f = { .g = g, .in_set = in_set };
+        struct flood f = { .g = g, .site = site };
+        const struct graph_groups *out = &g->out;
         struct graph_sum sum = { 0 };
 
         graph_find_ranks(g);
+        graph_need_out(g);
         f.seen = heap_zero(g->blocks, sizeof *f.seen);
         f.queue = heap_zero(g->blocks, sizeof *f.queue);
         flood_begin(&f);
-        for (uint64_t next = 0; next < f.count; next++)
-                for (uint32_t i = g->out_first[f.queue[next]]; i < g->out_first[f.queue[next] + 1];
-                     i++)
-                        flood_meet(&f, g->p->pointers[i].to, g->rank[f.queue[next]]);
+        for (uint64_t next = 0; next < f.count; next++) {
+                uint32_t block = f.queue[next];
+
+                for (uint32_t i = out->first[block]; i < out->first[block + 1]; i++)
+                        flood_meet(&f, GRAPH_BLOCK(out->members[i]), g->rank[block]);
+        }
         for (uint32_t i = 0; i < g->blocks; i++)
                 if (g->rank[i] != GRAPH_LOST && !f.seen[i])
-                        add(&sum, &(struct graph_sum){ 1, g->p->blocks[i].size });
+                        add(&sum, &(struct graph_sum){ 1, dense_size(&g->dense, i) });
         free(f.seen);
         free(f.queue);
         return sum;

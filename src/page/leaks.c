@@ -88,32 +88,54 @@ static void name_path(struct page_path *path, const struct why *w)
         str_free(&text);
 }
 
-static void find_path(struct page *g, uint32_t row)
+static void find_path(struct page *g, uint32_t row, uint64_t retained_bytes)
 {
-        uint32_t block = g->leaks.rows[row].block;
-        struct page_path path = { .row = row,
-                                  .retained_bytes = g->owners.retained.by_block[block].bytes };
+        struct page_path path = { .row = row, .retained_bytes = retained_bytes };
         struct why w;
 
-        why_path(&w, g->p, g->s, g->owners.graph, block);
+        why_path(&w, g->p, g->s, g->owners.graph, g->leaks.rows[row].block);
         name_path(&path, &w);
         why_path_free(&w);
         g->paths = heap_grow(g->paths, g->path_count + 1, sizeof *g->paths);
         g->paths[g->path_count++] = path;
 }
 
+/* The steps of all paths are blocks anywhere in the heap. */
+static void expect_steps(struct page *g)
+{
+        uint32_t *numbers = NULL, count = 0;
+
+        for (uint32_t i = 0; i < g->path_count; i++)
+                for (uint32_t k = 0; k < g->paths[i].count; k++) {
+                        numbers = heap_next(numbers, count, sizeof *numbers);
+                        numbers[count++] = g->paths[i].blocks[k];
+                }
+        dense_expect(graph_dense(g->owners.graph), numbers, count);
+        free(numbers);
+}
+
 /* Of each class the largest. */
 static void find_paths(struct page *g)
 {
-        uint32_t told[PROFILE_LEAK_COUNT] = { 0 };
+        uint32_t told[PROFILE_LEAK_COUNT] = { 0 }, count = 0;
+        uint32_t *rows = heap_zero(g->leaks.count, sizeof *rows),
+                 *blocks = heap_zero(g->leaks.count, sizeof *blocks);
 
         for (uint32_t i = 0; i < g->leaks.count; i++) {
                 uint32_t leak = g->leaks.rows[i].leak,
                          most = leak >= PROFILE_LEAK_INDIRECT ? LEAKS_LOST_PATHS : PAGE_PATHS;
 
-                if (told[leak]++ < most)
-                        find_path(g, i);
+                if (told[leak]++ >= most)
+                        continue;
+                rows[count] = i;
+                blocks[count++] = g->leaks.rows[i].block;
         }
+        owners_make(&g->owners, g->p, g->s, &(struct graph_wish){ blocks, count, true, false });
+        for (uint32_t i = 0; i < count; i++)
+                find_path(g, rows[i], g->owners.retained.asked[i].bytes);
+        expect_steps(g);
+        free(rows);
+        free(blocks);
 }
 
 static void find_rules(struct page *g)
@@ -143,10 +165,8 @@ void page_find_leaks(struct page *g)
         summary_verdicts_make(&g->verdicts, g->p, g->s);
         find_rules(g);
         g->graph = why_possible(g->p, "", &unused);
-        if (g->graph) {
-                owners_make(&g->owners, g->p, g->s);
+        if (g->graph)
                 find_paths(g);
-        }
         for (uint32_t i = 0; i < g->leaks.count; i++) /* the rules go away */
                 g->leaks.rows[i].rule = NULL;
         suppress_free(&rules);
@@ -257,7 +277,9 @@ void page_write_leaks(struct page *g)
 
 static void write_step(struct page *g, const struct page_path *path, uint32_t i)
 {
-        const struct profile_block *block = &g->p->blocks[path->blocks[i]];
+        const struct profile_block found = dense_block(graph_dense(g->owners.graph),
+                                                       path->blocks[i]),
+                                   *block = &found;
 
         str_text(g->out, i ? ",{\"text\":" : "{\"text\":");
         json_text(g->out, path->steps[i]);
@@ -430,13 +452,14 @@ static uint32_t find_holdings(struct page *g, struct holding **list)
 {
         const struct owners *w = &g->owners;
         int64_t *rows = owner_rows(w);
+        struct dense *d = graph_dense(w->graph);
         struct table table = { 0 };
         uint32_t count;
 
         *list = NULL;
-        for (uint64_t b = 0; b < g->p->block_count; b++) {
+        for (uint32_t b = 0; b < g->p->block_count; b++) {
                 int64_t owner = rows[w->retained.owner_of[b]],
-                        site = page_row(g, g->p->blocks[b].site);
+                        site = page_row(g, dense_site(d, b));
                 uint32_t n;
 
                 count = table.count;
@@ -447,7 +470,7 @@ static uint32_t find_holdings(struct page *g, struct holding **list)
                         (*list)[n] = (struct holding){ .owner = owner, .site = site };
                 }
                 (*list)[n].sum.blocks++;
-                (*list)[n].sum.bytes += g->p->blocks[b].size;
+                (*list)[n].sum.bytes += dense_size(d, b);
         }
         count = table.count;
         free(rows);

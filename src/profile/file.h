@@ -32,15 +32,15 @@ bool file_rewrite(const struct profile *p, const char *from, struct place *to, s
  * there, and no string is NULL but those of symbols. */
 bool file_read(struct profile *p, const char *path, struct err *e);
 
-/* The same for whoever walks over blocks (profile/packed.h): when there are LEAST or more, they and
- * their verdicts stay packed unless the file is damaged. */
+/* The same for whoever walks over blocks (profile/packed.h): when there are LEAST or more, they,
+ * their verdicts and pointers stay packed unless the file is damaged. */
 bool file_take(struct profile *p, const char *path, uint64_t least, struct err *e);
 
 /* What was recorded and when, and the totals; nothing else of P is there.  false: that is not
  * in the file, or damaged. */
 bool file_glance(struct profile *p, const char *path, struct err *e);
 
-/* Blocks and verdicts as file_read() gives them, for whoever looks at one here and one there. */
+/* Blocks, verdicts and pointers as file_read() gives them, for whoever looks at one here and one there. */
 void file_unpack(struct profile *p);
 
 /* What lies where in a file; for `seep info`. */

@@ -346,6 +346,8 @@ struct profile_packed *format_packed(struct profile *p, unsigned array)
 {
         if (array == FORMAT_BLOCKS)
                 return &p->packed_blocks;
+        if (array == FORMAT_POINTERS)
+                return &p->packed_pointers;
         return array == FORMAT_VERDICTS ? &p->packed_verdicts : NULL;
 }
 

@@ -147,7 +147,7 @@ extern const struct format_table format_tables[FORMAT_ARRAY_COUNT];
 uint64_t format_count(const struct profile *p, unsigned array);
 void format_set_count(struct profile *p, unsigned array, uint64_t count);
 void **format_array(struct profile *p, unsigned array);
-/* How ARRAY is packed: FORMAT_BLOCKS and FORMAT_VERDICTS only, others NULL. */
+/* How ARRAY is packed: FORMAT_BLOCKS, FORMAT_VERDICTS, FORMAT_POINTERS; others NULL. */
 struct profile_packed *format_packed(struct profile *p, unsigned array);
 const void *format_records(const struct profile *p, unsigned array);
 

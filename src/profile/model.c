@@ -38,6 +38,7 @@ void profile_free(struct profile *p)
         }
         free(p->packed_blocks.sections);
         free(p->packed_verdicts.sections);
+        free(p->packed_pointers.sections);
         free(p->kept.sections);
         memset(p, 0, sizeof *p);
 }

@@ -481,7 +481,7 @@ struct profile {
                 frame_count, mapping_count;
         uint64_t block_count, verdict_count, hold_count, pointer_count;
         /* Instead of the arrays: where there are many (profile/packed.h). */
-        struct profile_packed packed_blocks, packed_verdicts;
+        struct profile_packed packed_blocks, packed_verdicts, packed_pointers;
         struct profile_packed kept; /* searches made while it ran (profile/kept.h); empty in a
                                      * profile that was read */
         struct profile_log log;

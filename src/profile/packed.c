@@ -100,6 +100,8 @@ struct packed_reader {
         struct section_walk sections;
         struct str buffer;
         uint64_t first, count; /* of the records in the window */
+        uint64_t *offsets; /* of sections, for whoever jumps; NULL: nobody does */
+        uint32_t section_count;
 };
 
 static struct packed_reader *reader_new(const struct profile *p, unsigned array)
@@ -124,6 +126,7 @@ static void reader_free(struct packed_reader *r)
         profile_free(&r->window);
         columns_state_free(&r->columns);
         str_free(&r->buffer);
+        free(r->offsets);
         free(r);
 }
 
@@ -175,6 +178,125 @@ static const void *reader_at(struct packed_reader *r, uint64_t index)
         return (const char *)format_records(&r->window, r->array) +
                (index - r->first) * format_tables[r->array].record_bytes;
 }
+
+/* ---- single records ---- */
+
+static const unsigned lists[] = { [PACKED_BLOCKS] = FORMAT_BLOCKS,
+                                  [PACKED_VERDICTS] = FORMAT_VERDICTS,
+                                  [PACKED_POINTERS] = FORMAT_POINTERS };
+
+struct packed_reader *packed_random(const struct profile *p, enum packed_list list)
+{
+        const struct profile_packed *from = format_packed((struct profile *)(uintptr_t)p,
+                                                          lists[list]);
+        struct packed_reader *r = reader_new(p, lists[list]);
+        struct format_section head;
+        uint64_t at = 0;
+
+        if (!r)
+                return NULL;
+        r->section_count = from->section_count;
+        r->offsets = heap_zero(from->section_count + 1u, sizeof *r->offsets);
+        for (uint32_t i = 0; i < from->section_count && at + sizeof head <= from->bytes; i++) {
+                memcpy(&head, from->sections + at, sizeof head);
+                r->offsets[i] = at;
+                at += sizeof head + head.stored_bytes;
+        }
+        return r;
+}
+
+/* Sections of our own writer are full but for the last one.  In others the record is looked for. */
+static bool reader_jump(struct packed_reader *r, uint64_t index)
+{
+        uint64_t section = index / FORMAT_PIECE;
+
+        if (section >= r->section_count)
+                return false;
+        r->sections.at = r->offsets[section];
+        r->first = section * FORMAT_PIECE;
+        r->count = 0;
+        if (reader_load(r) && index - r->first < r->count)
+                return true;
+        r->sections.at = 0;
+        r->first = r->count = 0;
+        while (reader_load(r) && r->count) {
+                if (index - r->first < r->count)
+                        return true;
+                r->first += r->count;
+                r->count = 0;
+        }
+        return false;
+}
+
+const void *packed_run(struct packed_reader *r, uint64_t index, uint64_t *count)
+{
+        if (index >= r->columns.declared[r->array] ||
+            (index - r->first >= r->count && !reader_jump(r, index))) {
+                r->count = 0;
+                return NULL;
+        }
+        *count = r->first + r->count - index;
+        return (const char *)format_records(&r->window, r->array) +
+               (index - r->first) * format_tables[r->array].record_bytes;
+}
+
+const void *packed_at(struct packed_reader *r, uint64_t index)
+{
+        uint64_t unused;
+
+        return packed_run(r, index, &unused);
+}
+
+void packed_random_free(struct packed_reader *r)
+{
+        reader_free(r);
+}
+
+/* ---- pointers ---- */
+
+void packed_pointers_open(struct packed_pointers *w, const struct profile *p)
+{
+        *w = (struct packed_pointers){ .p = p, .reader = reader_new(p, FORMAT_POINTERS) };
+}
+
+/* How many of COUNT pointers are right. */
+static uint64_t right_ones(struct packed_pointers *w, const struct profile_pointer *list,
+                           uint64_t count)
+{
+        for (uint64_t i = 0; i < count; i++) {
+                if (list[i].from >= w->p->block_count || list[i].to >= w->p->block_count ||
+                    list[i].from < w->before)
+                        return i;
+                w->before = list[i].from;
+        }
+        return count;
+}
+
+const struct profile_pointer *packed_pointers_next(struct packed_pointers *w, uint64_t *count)
+{
+        const struct profile_pointer *list = NULL;
+        uint64_t all = w->p->pointer_count, here = 0;
+
+        if (w->next >= all)
+                return NULL;
+        if (!w->reader) {
+                list = w->p->pointers + w->next;
+                here = all - w->next;
+        } else if ((list = reader_at(w->reader, w->next))) {
+                here = w->reader->first + w->reader->count - w->next;
+        }
+        *count = list ? right_ones(w, list, here) : 0;
+        w->next = *count == here && here ? w->next + here : all;
+        return *count ? list : NULL;
+}
+
+void packed_pointers_close(struct packed_pointers *w)
+{
+        reader_free(w->reader);
+        *w = (struct packed_pointers){ 0 };
+}
+
+/* ---- blocks with their verdicts ---- */
 
 void packed_open(struct packed_walk *w, const struct profile *p)
 {
@@ -241,4 +363,10 @@ void packed_undo(struct profile *p)
 {
         undo(p, FORMAT_BLOCKS);
         undo(p, FORMAT_VERDICTS);
+        packed_undo_pointers(p);
+}
+
+void packed_undo_pointers(struct profile *p)
+{
+        undo(p, FORMAT_POINTERS);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packed.h -- blocks and verdicts as they are in a file: some bytes for each, where an array
- * has 56.
+ * packed.h -- blocks, verdicts and pointers as they are in a file: some bytes for each, where
+ * arrays have 56 and 24.
  *
  * Room:   outside.  Whoever collects a ledger packs; whoever reads blocks one after another walks,
  *         and need not know which it is.
@@ -37,6 +37,8 @@ bool packer_end(struct packer *k, struct profile *p);
 
 /* ---- reading ---- */
 
+enum packed_list { PACKED_BLOCKS, PACKED_VERDICTS, PACKED_POINTERS };
+
 struct packed_reader;
 
 struct packed_walk {
@@ -68,7 +70,30 @@ static inline bool packed_next(struct packed_walk *w)
         return true;
 }
 
-/* Arrays instead. */
+/* Pointers, in their order, some at a time. */
+struct packed_pointers {
+        const struct profile *p;
+        struct packed_reader *reader;
+        uint64_t next;
+        uint32_t before; /* FROM of the last one */
+};
+
+void packed_pointers_open(struct packed_pointers *w, const struct profile *p);
+/* The next ones, *COUNT of them, until the next step; NULL at the end.  What is out of order, or
+ * leads from or to a block that is not there, ends the list. */
+const struct profile_pointer *packed_pointers_next(struct packed_pointers *w, uint64_t *count);
+void packed_pointers_close(struct packed_pointers *w);
+
+/* Single records of packed lists, those near to each other one after another. */
+struct packed_reader *packed_random(const struct profile *p, enum packed_list list);
+/* Record INDEX until the next call; NULL: it is not there. */
+const void *packed_at(struct packed_reader *r, uint64_t index);
+/* From INDEX on, *COUNT records that are at hand; NULL: none. */
+const void *packed_run(struct packed_reader *r, uint64_t index, uint64_t *count);
+void packed_random_free(struct packed_reader *r);
+
+/* Arrays instead: of all of them, or of pointers only. */
 void packed_undo(struct profile *p);
+void packed_undo_pointers(struct profile *p);
 
 #endif

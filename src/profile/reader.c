@@ -31,7 +31,7 @@ struct reading {
         uint32_t good, bad, seen; /* sections that were read, that could not be, that were met */
         bool log;                 /* one of them was of an event log */
         bool meta, totals, end;
-        bool packing; /* blocks and verdicts stay as they are */
+        bool packing; /* blocks, verdicts and pointers stay as they are */
 };
 
 /* The next piece of an array: it must continue what is there. */
@@ -100,8 +100,8 @@ static bool read_section(struct reading *r, const struct section *s)
                 return false;
         r->raw_total += s->raw_bytes;
         c = (struct cursor){ raw, raw + s->raw_bytes, false };
-        if (r->packing && (s->type == FORMAT_BLOCKS + FORMAT_FIRST_ARRAY ||
-                           s->type == FORMAT_VERDICTS + FORMAT_FIRST_ARRAY))
+        if (r->packing && s->type >= FORMAT_FIRST_ARRAY && s->type != FORMAT_END &&
+            format_packed(r->p, s->type - FORMAT_FIRST_ARRAY))
                 return keep_packed(r, s, &c);
         return read_body(r, s->type, &c);
 }
@@ -268,7 +268,8 @@ bool file_glance(struct profile *p, const char *path, struct err *e)
 
 void file_unpack(struct profile *p)
 {
-        if (!p->packed_blocks.sections && !p->packed_verdicts.sections)
+        if (!p->packed_blocks.sections && !p->packed_verdicts.sections &&
+            !p->packed_pointers.sections)
                 return;
         packed_undo(p);
         settle_leaks(p, !p->truncated);

@@ -94,7 +94,8 @@ static bool pointers_are_right(const struct profile *p)
                 if (p->holds[i].from >= p->root_count || p->holds[i].to >= p->block_count ||
                     (i && p->holds[i - 1].from > p->holds[i].from))
                         return false;
-        for (uint64_t i = 0; i < p->pointer_count; i++)
+        /* Of packed ones whoever walks over them looks. */
+        for (uint64_t i = 0; p->pointers && i < p->pointer_count; i++)
                 if (p->pointers[i].from >= p->block_count || p->pointers[i].to >= p->block_count ||
                     (i && p->pointers[i - 1].from > p->pointers[i].from))
                         return false;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "ledger/ledger.h"
-#include "profile/packed.h"
+#include "profile/dense.h"
 
 static const char *release_name(uint32_t family)
 {
@@ -22,41 +22,22 @@ bool errors_is_known(const struct profile *p, const struct profile_error *error)
         return error->alloc_site && error->alloc_site < p->site_count;
 }
 
-/* As profile_block_around(), the block copied to FOUND.  Only old recordings come
- * here: it is a walk over all. */
-static const struct profile_block *packed_around(const struct profile *p, uint64_t address,
-                                                 struct profile_block *found)
-{
-        const struct profile_block *last = NULL;
-        struct packed_walk w;
-
-        packed_open(&w, p);
-        while (packed_next(&w) && w.block->address <= address)
-                if (address - w.block->address < w.block->size || address == w.block->address) {
-                        *found = *w.block;
-                        last = found;
-                }
-        packed_close(&w);
-        return last;
-}
-
 /* The agent has told it, unless the recording is older than that: then the blocks of its end are
  * asked. */
 struct errors_block errors_around(const struct profile *p, const struct profile_error *error)
 {
-        const struct profile_block *block;
-        struct profile_block found;
+        struct profile_block block;
+        uint32_t number;
 
         if (error->type != LEDGER_ERROR_UNKNOWN_FREE)
                 return (struct errors_block){ 0 };
         if (errors_is_known(p, error))
                 return (struct errors_block){ error->address - error->given, error->size,
                                               error->alloc_site };
-        block = p->packed_blocks.sections ? packed_around(p, error->address, &found)
-                                          : profile_block_around(p, error->address);
-        if (!block || block->birth_ms > error->first_ms || block->address == error->address)
+        if (!dense_around(p, error->address, &number, &block) ||
+            block.birth_ms > error->first_ms || block.address == error->address)
                 return (struct errors_block){ 0 };
-        return (struct errors_block){ block->address, block->size, block->site };
+        return (struct errors_block){ block.address, block.size, block.site };
 }
 
 uint32_t errors_origin(const struct profile *p, const struct profile_error *error)

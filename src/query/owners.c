@@ -57,30 +57,6 @@ static int compare_parts(const void *a, const void *b)
         return order ? order : (x->block < y->block ? -1 : x->block > y->block);
 }
 
-static int compare_sites(const void *a, const void *b)
-{
-        const struct owners_part *x = a, *y = b;
-
-        return x->site != y->site ? (x->site < y->site ? -1 : 1) : compare_parts(a, b);
-}
-
-/* Blocks of one call stack (the nodes of a list with two ends) are one part, with the name of the
- * largest; returns how many are left. */
-static uint32_t merge_sites(struct owners_part *parts, uint32_t count)
-{
-        uint32_t used = 0;
-
-        for (uint32_t i = 0; i < count; i++)
-                if (used && parts[used - 1].site == parts[i].site) {
-                        parts[used - 1].heads++;
-                        parts[used - 1].kept.blocks += parts[i].kept.blocks;
-                        parts[used - 1].kept.bytes += parts[i].kept.bytes;
-                } else {
-                        parts[used++] = parts[i];
-                }
-        return used;
-}
-
 /* Those of the firmest kind that hold it at all: what else does takes no part. */
 static void find_holders(const struct owners *w, const uint32_t *of_hold, struct owners_part *part)
 {
@@ -99,18 +75,20 @@ static void find_holders(const struct owners *w, const uint32_t *of_hold, struct
         free(met);
 }
 
-static void find_parts(struct owners *w, const uint32_t *of_hold, const struct graph_retained *r)
+/* Blocks of one call stack (the nodes of a list with two ends) are one part, with the name of the
+ * largest. */
+static void find_parts(struct owners *w, const uint32_t *of_hold)
 {
-        uint32_t count = r->shared_count;
+        const struct graph_part *parts = w->retained.parts;
+        uint32_t count = 0;
 
-        w->parts = heap_zero(count, sizeof *w->parts);
-        for (uint32_t i = 0; i < count; i++)
-                w->parts[i] = (struct owners_part){ .block = r->shared_heads[i],
-                                                    .site = w->p->blocks[r->shared_heads[i]].site,
-                                                    .heads = 1,
-                                                    .kept = r->by_block[r->shared_heads[i]] };
-        qsort(w->parts, count, sizeof *w->parts, compare_sites);
-        count = merge_sites(w->parts, count);
+        w->parts = heap_zero(w->p->site_count + 1u, sizeof *w->parts);
+        for (uint32_t i = 0; i <= w->p->site_count; i++)
+                if (parts[i].heads)
+                        w->parts[count++] = (struct owners_part){ .block = parts[i].block,
+                                                                  .site = i,
+                                                                  .heads = parts[i].heads,
+                                                                  .kept = parts[i].kept };
         qsort(w->parts, count, sizeof *w->parts, compare_parts);
         w->part_count = count < OWNERS_SHARED ? count : OWNERS_SHARED;
         for (uint32_t i = 0; i < w->part_count; i++)
@@ -124,7 +102,7 @@ void owners_start(struct owners *w, const struct profile *p, struct symbols *s)
         *w = (struct owners){ .p = p, .s = s, .graph = graph_new(p) };
         for (uint64_t i = 0; i < p->block_count; i++) {
                 w->all.blocks++;
-                w->all.bytes += p->blocks[i].size;
+                w->all.bytes += dense_size(graph_dense(w->graph), (uint32_t)i);
         }
 }
 
@@ -149,14 +127,14 @@ static void count_own(struct owners *w, const uint32_t *of_hold)
                         continue;
                 seen[block] = owner + 1;
                 w->list[owner].own.blocks++;
-                w->list[owner].own.bytes += w->p->blocks[block].size;
+                w->list[owner].own.bytes += dense_size(graph_dense(w->graph), block);
         }
         free(next);
         free(order);
         free(seen);
 }
 
-static void find_owners(struct owners *w)
+static void find_owners(struct owners *w, const struct graph_wish *wish)
 {
         uint32_t *of_hold = heap_zero(w->p->hold_count, sizeof *of_hold);
         struct graph_owners owners = { .of_hold = of_hold };
@@ -164,7 +142,7 @@ static void find_owners(struct owners *w)
         for (uint64_t i = 0; i < w->p->hold_count; i++)
                 of_hold[i] = owner_of(w, i);
         owners.count = w->count;
-        graph_retain(w->graph, &owners, NULL, &w->retained);
+        graph_retain(w->graph, &owners, wish, &w->retained);
         for (uint32_t i = 0; i < w->count; i++)
                 w->list[i].kept = w->retained.by_owner[i];
         count_own(w, of_hold);
@@ -175,14 +153,15 @@ static void find_owners(struct owners *w)
         w->place = heap_zero(w->count, sizeof *w->place);
         for (uint32_t i = 0; i < w->count; i++)
                 w->place[w->list[i].number] = i;
-        find_parts(w, of_hold, &w->retained);
+        find_parts(w, of_hold);
         free(of_hold);
 }
 
-void owners_make(struct owners *w, const struct profile *p, struct symbols *s)
+void owners_make(struct owners *w, const struct profile *p, struct symbols *s,
+                 const struct graph_wish *wish)
 {
         owners_start(w, p, s);
-        find_owners(w);
+        find_owners(w, wish);
 }
 
 void owners_free(struct owners *w)

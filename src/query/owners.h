@@ -54,7 +54,7 @@ struct owners {
         uint32_t count;
         uint32_t keeping;    /* of them keep something alone */
         struct graph_retained retained; /* what they share, what is ignored, what is lost;
-                                         * and what each block keeps */
+                                         * and what was wished for */
         uint32_t *place;    /* by the number that an owner got first: where it is in the
                              * list when that is sorted */
         struct owners_part *parts; /* of what is shared: the largest */
@@ -65,7 +65,8 @@ struct owners {
 /* P must have a graph (why_possible).  W is the caller's to owners_free().  START: without the
  * owners, for what hangs on call stacks. */
 void owners_start(struct owners *w, const struct profile *p, struct symbols *s);
-void owners_make(struct owners *w, const struct profile *p, struct symbols *s);
+void owners_make(struct owners *w, const struct profile *p, struct symbols *s,
+                 const struct graph_wish *wish);
 void owners_free(struct owners *w);
 
 /* For qsort(): the one that keeps more first. */

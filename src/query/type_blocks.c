@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "profile/packed.h"
 #include "query/root_name.h"
 #include "query/type_line.h"
 #include "query/type_stack.h"
@@ -65,6 +66,20 @@ static struct type_known known_type(struct type_blocks *t, struct variable_type 
         return name ? (struct type_known){ name, way, type } : (struct type_known){ 0 };
 }
 
+/* There are few that differ, and many blocks. */
+static void set_block(struct type_blocks *t, uint64_t block, struct type_known known)
+{
+        uint64_t first = (uint64_t)known.name << 8 | known.way;
+        uint32_t *number = lookup_pair(&t->numbers, first, known.type.n);
+
+        if (!*number) {
+                t->known = heap_next(t->known, t->known_count, sizeof *t->known);
+                t->known[t->known_count++] = known;
+                *number = t->known_count;
+        }
+        t->blocks[block] = *number - 1;
+}
+
 /* ---- call stacks ---- */
 
 static struct type_known ask_site(struct type_blocks *t, struct type_lines *lines, uint32_t site)
@@ -89,11 +104,8 @@ static struct type_known ask_site(struct type_blocks *t, struct type_lines *line
 
 /* ---- what blocks say of themselves ---- */
 
-static struct type_known ask_object(struct type_blocks *t, uint64_t block)
+static struct type_known ask_object(struct type_blocks *t, uint64_t vtable)
 {
-        uint64_t vtable = t->p->verdicts && block < t->p->verdict_count
-                                  ? t->p->verdicts[block].vtable
-                                  : 0;
         struct type_known known = { .way = TYPES_VTABLE };
         const char *class = vtable ? variable_class(t->s, vtable, &known.type) : NULL;
         struct str name = { 0 };
@@ -110,7 +122,7 @@ static struct type_known ask_object(struct type_blocks *t, uint64_t block)
 
 static void enqueue(struct type_blocks *t, uint64_t block)
 {
-        if (t->blocks[block].type.n)
+        if (type_of_block(t, block)->type.n)
                 t->queue[t->queued++] = (uint32_t)block;
 }
 
@@ -118,15 +130,17 @@ static void enqueue(struct type_blocks *t, uint64_t block)
  * others are heard first. */
 static void reach(struct type_blocks *t, uint32_t block, struct variable_type target)
 {
-        uint64_t bytes = target.n && !t->blocks[block].name ? variable_type_size(t->s, target) : 0;
+        uint64_t bytes = target.n && !type_of_block(t, block)->name
+                                 ? variable_type_size(t->s, target)
+                                 : 0;
 
-        if (!bytes || bytes > t->p->blocks[block].size)
+        if (!bytes || bytes > dense_size(&t->dense, block))
                 return;
         if (bytes == 1) {
-                t->weak[block] = target;
+                t->weak[block] = (uint32_t)target.n;
                 return;
         }
-        t->blocks[block] = known_type(t, target, TYPES_HOLDER);
+        set_block(t, block, known_type(t, target, TYPES_HOLDER));
         enqueue(t, block);
 }
 
@@ -153,7 +167,7 @@ static void follow_roots(struct type_blocks *t)
                 const struct profile_hold *h = &t->p->holds[i];
                 struct root_name name;
 
-                if (h->flags || h->to >= t->p->block_count || t->blocks[h->to].name)
+                if (h->flags || h->to >= t->p->block_count || type_of_block(t, h->to)->name)
                         continue;
                 name = root_name_of(t->p, t->s, i);
                 if (name.variable.type.n)
@@ -161,35 +175,61 @@ static void follow_roots(struct type_blocks *t)
         }
 }
 
-static void follow_block(struct type_blocks *t, uint32_t block, const uint64_t *first)
+/* Pointers to starts, by the block that they are in: block B has those from first[b] to first[b + 1].
+ * One that lies 4 GiB behind the start of its block is left out. */
+struct links {
+        uint32_t *first, *to, *at;
+};
+
+static struct links links_of(const struct profile *p)
 {
-        struct variable_type type = t->blocks[block].type;
+        struct links l = { heap_zero(p->block_count + 1, sizeof *l.first),
+                           heap_zero(p->pointer_count, sizeof *l.to),
+                           heap_zero(p->pointer_count, sizeof *l.at) };
+        const struct profile_pointer *list;
+        struct packed_pointers w;
+        uint32_t made = 0;
+        uint64_t count;
+
+        packed_pointers_open(&w, p);
+        while ((list = packed_pointers_next(&w, &count)))
+                for (uint64_t i = 0; i < count; i++) {
+                        if (list[i].flags || list[i].at > UINT32_MAX || made == UINT32_MAX)
+                                continue;
+                        l.to[made] = list[i].to;
+                        l.at[made++] = (uint32_t)list[i].at;
+                        l.first[list[i].from + 1]++;
+                }
+        packed_pointers_close(&w);
+        for (uint64_t i = 0; i < p->block_count; i++)
+                l.first[i + 1] += l.first[i];
+        return l;
+}
+
+static void follow_block(struct type_blocks *t, uint32_t block, const struct links *l)
+{
+        struct variable_type type = type_of_block(t, block)->type;
         uint64_t one = variable_type_size(t->s, type);
 
-        for (uint64_t i = first[block]; one && i < first[block + 1]; i++) {
-                const struct profile_pointer *pointer = &t->p->pointers[i];
-
-                if (!pointer->flags && pointer->to < t->p->block_count &&
-                    !t->blocks[pointer->to].name)
-                        reach(t, pointer->to, target_at(t, type, pointer->at % one));
-        }
+        for (uint32_t i = l->first[block]; one && i < l->first[block + 1]; i++)
+                if (!type_of_block(t, l->to[i])->name)
+                        reach(t, l->to[i], target_at(t, type, l->at[i] % one));
 }
 
 static void follow(struct type_blocks *t)
 {
-        uint64_t count = t->p->block_count, *first = heap_zero(count + 1, sizeof *first);
+        struct links l = links_of(t->p);
 
-        for (uint64_t i = 0; i < t->p->pointer_count; i++)
-                first[t->p->pointers[i].from + 1]++;
-        for (uint64_t i = 0; i < count; i++)
-                first[i + 1] += first[i];
         follow_roots(t);
         for (uint64_t i = 0; i < t->queued; i++)
-                follow_block(t, t->queue[i], first);
-        for (uint64_t i = 0; i < count; i++)
-                if (!t->blocks[i].name)
-                        t->blocks[i] = known_type(t, t->weak[i], TYPES_HOLDER);
-        free(first);
+                follow_block(t, t->queue[i], &l);
+        for (uint64_t i = 0; i < t->p->block_count; i++)
+                if (!type_of_block(t, i)->name)
+                        set_block(t, i, known_type(t, (struct variable_type){ t->weak[i] },
+                                                   TYPES_HOLDER));
+        free(l.first);
+        free(l.to);
+        free(l.at);
 }
 
 /* ---- what blocks of one call stack say of each other ---- */
@@ -198,15 +238,15 @@ enum { NAME_SEVERAL = UINT32_MAX };
 
 /* By site: the name that all its blocks have which are known in a way that FITS; NAME_SEVERAL:
  * there are different ones. */
-static uint32_t *agreed(const struct type_blocks *t, bool objects)
+static uint32_t *agreed(struct type_blocks *t, bool objects)
 {
         uint32_t *of = heap_zero(t->p->site_count, sizeof *of);
 
         for (uint64_t i = 0; i < t->p->block_count; i++) {
-                uint32_t site = t->p->blocks[i].site, name = t->blocks[i].name;
+                uint32_t site = dense_site(&t->dense, (uint32_t)i), name = type_of_block(t, i)->name;
 
                 if (site >= t->p->site_count || !name ||
-                    (objects && t->blocks[i].way != TYPES_VTABLE))
+                    (objects && type_of_block(t, i)->way != TYPES_VTABLE))
                         continue;
                 of[site] = !of[site] || of[site] == name ? name : NAME_SEVERAL;
         }
@@ -230,11 +270,11 @@ static void agree(struct type_blocks *t)
                         *site = (struct type_known){ .name = any[i], .way = TYPES_ALIKE };
         }
         for (uint64_t i = 0; i < t->p->block_count; i++) {
-                uint32_t site = t->p->blocks[i].site;
+                uint32_t site = dense_site(&t->dense, (uint32_t)i);
 
-                if (!t->blocks[i].name && site < t->p->site_count && t->sites[site].name)
-                        t->blocks[i] = (struct type_known){ .name = t->sites[site].name,
-                                                            .way = TYPES_ALIKE };
+                if (!type_of_block(t, i)->name && site < t->p->site_count && t->sites[site].name)
+                        set_block(t, i, (struct type_known){ .name = t->sites[site].name,
+                                                             .way = TYPES_ALIKE });
         }
         free(objects);
         free(any);
@@ -245,16 +285,19 @@ static void agree(struct type_blocks *t)
 static void ask_blocks(struct type_blocks *t)
 {
         const struct profile *p = t->p;
+        struct packed_walk w;
 
         t->blocks = heap_zero(p->block_count, sizeof *t->blocks);
         t->queue = heap_zero(p->block_count, sizeof *t->queue);
         t->weak = heap_zero(p->block_count, sizeof *t->weak);
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                t->blocks[i] = ask_object(t, i);
-                if (!t->blocks[i].name && p->blocks[i].site < p->site_count)
-                        t->blocks[i] = t->sites[p->blocks[i].site];
-                enqueue(t, i);
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                set_block(t, w.index, ask_object(t, w.verdict ? w.verdict->vtable : 0));
+                if (!type_of_block(t, w.index)->name && w.block->site < p->site_count)
+                        set_block(t, w.index, t->sites[w.block->site]);
+                enqueue(t, w.index);
         }
+        packed_close(&w);
         follow(t);
         agree(t);
 }
@@ -274,8 +317,8 @@ void type_blocks_make(struct type_blocks *t, const struct profile *p, struct sym
                                 t->sites[i] = ask_site(t, &lines, i);
                 }
         type_lines_free(&lines);
-        if (p->blocks) /* they may be packed (profile/packed.h): there are too many then */
-                ask_blocks(t);
+        dense_open(&t->dense, p);
+        ask_blocks(t);
 }
 
 void type_blocks_free(struct type_blocks *t)
@@ -286,6 +329,9 @@ void type_blocks_free(struct type_blocks *t)
         free(t->sites);
         free(t->places);
         free(t->blocks);
+        free(t->known);
+        lookup_free(&t->numbers);
+        dense_close(&t->dense);
         free(t->queue);
         free(t->weak);
         table_free(&t->table);

@@ -12,6 +12,7 @@
 #include "base/lookup.h"
 #include "base/table.h"
 #include "names/symbol.h"
+#include "profile/dense.h"
 #include "profile/model.h"
 #include "query/block_origin.h"
 #include "query/types.h"
@@ -29,7 +30,9 @@ struct type_blocks {
         struct symbols *s;
         struct type_known *sites;  /* by site */
         struct block_origin *places; /* by site: who made its blocks */
-        struct type_known *blocks; /* by block; NULL: there are none */
+        uint32_t *blocks; /* by block: index into known (type_of_block) */
+        struct type_known *known; /* all that differ; the first is unknown */
+        uint32_t known_count;
         char **names;
         uint32_t name_count;
 
@@ -38,10 +41,17 @@ struct type_blocks {
         struct lookup by_type; /* of names: by type */
         struct lookup reached; /* types that pointers lead to: by type and place in it, 1 + number;
                                 * 0 not asked yet */
+        struct lookup numbers; /* of known: by name, way and type, 1 + index */
+        struct dense dense;
         uint32_t *queue;       /* blocks whose pointers are to be followed */
         uint64_t queued;
-        struct variable_type *weak; /* by block: only a pointer to bytes says so */
+        uint32_t *weak; /* by block: the number of a type, that only a pointer to bytes says */
 };
+
+static inline const struct type_known *type_of_block(const struct type_blocks *t, uint64_t block)
+{
+        return &t->known[t->blocks[block]];
+}
 
 /* WANTED by site: 1 where its type is asked for. */
 void type_blocks_make(struct type_blocks *t, const struct profile *p, struct symbols *s,

@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/order.h"
+#include "profile/packed.h"
 #include "query/type_blocks.h"
 
 const char *types_way_word(enum types_way way)
@@ -160,14 +161,18 @@ static void add_blocks(struct types_list *l, const uint8_t *wanted)
 {
         const struct profile *p = l->t->sel->profile;
 
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *b = &p->blocks[i];
+        struct packed_walk w;
+
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                const struct profile_block *b = w.block;
                 uint64_t times = profile_block_times(p, b);
 
                 if (b->site < p->site_count && wanted[b->site])
-                        add(l, &l->found.blocks[i], b->site,
+                        add(l, type_of_block(&l->found, w.index), b->site,
                             (struct types_sum){ b->size * times, times });
         }
+        packed_close(&w);
 }
 
 static void add_rows(struct types_list *l, const struct select_part *part)
@@ -187,7 +192,7 @@ void types_make(struct types *t, const struct selection *sel, struct symbols *s)
         uint8_t *wanted = select_sites(sel, &sel->heap), *older = select_sites(sel, &sel->older);
 
         *t = (struct types){ .sel = sel };
-        t->blocks = sel->profile->blocks && sel->cost == SELECT_LIVE &&
+        t->blocks = sel->profile->block_count && sel->cost == SELECT_LIVE &&
                     sel->moment == SELECT_OF_RUN;
         for (uint32_t i = 0; i < sel->profile->site_count; i++)
                 wanted[i] |= older[i];

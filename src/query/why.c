@@ -7,6 +7,7 @@
 
 #include "base/heap.h"
 #include "base/order.h"
+#include "profile/packed.h"
 #include "query/leaks.h"
 #include "query/block_origin.h"
 #include "words/label.h"
@@ -71,27 +72,30 @@ static bool tell_error(const struct profile *p, uint64_t address, struct str *ou
 /* The last block in front of it, or the first behind it when that is nearer. */
 static void tell_nearest(const struct profile *p, uint64_t address, struct str *out)
 {
-        const struct profile_block *nearest = NULL;
+        struct profile_block nearest = { 0 };
         uint64_t distance = UINT64_MAX;
         bool behind = false;
+        struct packed_walk w;
 
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *b = &p->blocks[i];
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                const struct profile_block *b = w.block;
                 uint64_t away = b->address > address
                                         ? b->address - address
                                         : address - b->address - (b->size ? b->size - 1 : 0);
 
                 if (away < distance) {
                         distance = away;
-                        nearest = b;
+                        nearest = *b;
                         behind = b->address > address;
                 }
         }
-        if (!nearest || distance > NEAR_BYTES)
+        packed_close(&w);
+        if (distance > NEAR_BYTES)
                 return;
         str_format(out, "%sthe nearest is 0x%" PRIx64 " of ", out->length ? "; " : "",
-                   nearest->address);
-        text_count(out, (int64_t)nearest->size, "byte");
+                   nearest.address);
+        text_count(out, (int64_t)nearest.size, "byte");
         if (behind)
                 str_format(out, ", 0x%" PRIx64 " bytes after it", distance);
         else if (distance > 1)
@@ -195,23 +199,18 @@ void why_groups(struct why *w)
 
 static void find_lost(struct why *w)
 {
-        const struct profile_verdict *verdict = w->block < w->p->verdict_count
-                                                        ? &w->p->verdicts[w->block]
-                                                        : NULL;
-        struct graph_step *steps;
-        uint64_t *pointers;
-        uint32_t count;
+        uint32_t head = dense_verdict(graph_dense(w->graph), w->block).head;
+        struct graph_path path;
 
-        w->lost_pointers = graph_pointers_to(w->graph, w->block, &pointers);
-        free(pointers);
-        if (!verdict || !verdict->head || verdict->head - 1 == w->block)
+        w->lost_pointers = graph_pointers_to(w->graph, w->block);
+        if (!head || head - 1 == w->block)
                 return;
-        count = graph_path_below(w->graph, verdict->head - 1, w->block, &steps);
-        if (count) {
-                w->head = verdict->head - 1;
-                why_name_path(w, steps, count);
+        path = graph_path_below(w->graph, head - 1, w->block);
+        if (path.count) {
+                w->head = head - 1;
+                why_name_path(w, &path);
         }
-        free(steps);
+        graph_path_free(&path);
 }
 
 /* Each rank is one owner: the sums by block do not depend on who the owners are. */
@@ -223,28 +222,27 @@ static void find_retained(struct why *w)
 
         for (uint64_t i = 0; i < w->p->hold_count; i++)
                 of_hold[i] = graph_rank(w->p->roots[w->p->holds[i].from].kind);
-        graph_retain(w->graph, &owners, NULL, &r);
-        w->retained = r.by_block[w->block];
+        graph_retain(w->graph, &owners, &(struct graph_wish){ &w->block, 1, false, false }, &r);
+        w->retained = r.asked[0];
         graph_retained_free(&r);
         free(of_hold);
 }
 
 static void find_path(struct why *w)
 {
-        struct graph_step *steps;
-        uint32_t count = graph_path(w->graph, w->block, &steps);
+        struct graph_path path = graph_path(w->graph, w->block);
 
-        w->leak = w->block < w->p->verdict_count ? w->p->verdicts[w->block].leak
-                                                 : PROFILE_LEAK_UNKNOWN;
-        w->held = count || w->leak == PROFILE_LEAK_REACHABLE || w->leak == PROFILE_LEAK_POSSIBLE;
-        if (count) {
-                if (steps[0].hold != GRAPH_NONE)
-                        w->root_name = root_name_of(w->p, w->s, steps[0].hold);
-                why_name_path(w, steps, count);
+        w->leak = dense_leak(graph_dense(w->graph), w->block);
+        w->held = path.count || w->leak == PROFILE_LEAK_REACHABLE ||
+                  w->leak == PROFILE_LEAK_POSSIBLE;
+        if (path.count) {
+                if (path.hold != GRAPH_NONE)
+                        w->root_name = root_name_of(w->p, w->s, path.hold);
+                why_name_path(w, &path);
         } else if (!w->held) {
                 find_lost(w);
         }
-        free(steps);
+        graph_path_free(&path);
 }
 
 static void find_all(struct why *w)
@@ -268,15 +266,14 @@ static void start(struct why *w, const struct profile *p, struct symbols *s)
 bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint64_t address,
                  struct err *e)
 {
-        const struct profile_block *block = profile_block_around(p, address);
+        struct profile_block block;
 
         start(w, p, s);
-        if (!block) {
+        if (!dense_around(p, address, &w->block, &block)) {
                 why_no_block(p, s, address, e);
                 return false;
         }
-        w->block = (uint32_t)(block - p->blocks);
-        w->offset = address - block->address;
+        w->offset = address - block.address;
         find_all(w);
         return true;
 }
@@ -294,17 +291,17 @@ struct manner {
 static struct manner manner_of(struct why *w, uint32_t block)
 {
         struct manner m = { .sites = 14695981039346656037ull, .block = block };
-        struct graph_step *steps;
+        struct graph_path path = graph_path(w->graph, block);
         uint32_t before = 0;
 
-        m.length = graph_path(w->graph, block, &steps);
-        if (m.length && steps[0].hold != GRAPH_NONE) {
-                struct root_name root_name = root_name_of(w->p, w->s, steps[0].hold);
+        m.length = path.count;
+        if (path.hold != GRAPH_NONE) {
+                struct root_name root_name = root_name_of(w->p, w->s, path.hold);
 
                 m.key = root_name_key(w->p, &root_name);
         }
         for (uint32_t i = 0; i < m.length; i++) {
-                uint32_t site = w->p->blocks[steps[i].block].site;
+                uint32_t site = dense_site(graph_dense(w->graph), path.blocks[i]);
 
                 /* A list has one manner, however far the block is from its head. */
                 if (site != before)
@@ -312,8 +309,9 @@ static struct manner manner_of(struct why *w, uint32_t block)
                 before = site;
         }
         if (!m.length && block < w->p->verdict_count)
-                m.key = (struct root_name_key){ UINT64_MAX, w->p->verdicts[block].leak };
-        free(steps);
+                m.key = (struct root_name_key){ UINT64_MAX,
+                                                dense_leak(graph_dense(w->graph), block) };
+        graph_path_free(&path);
         return m;
 }
 
@@ -375,7 +373,8 @@ static uint32_t sample_blocks(const struct why *w, uint32_t *blocks)
         uint32_t count = 0;
 
         for (uint64_t i = 0; i < w->p->block_count; i++)
-                if (w->p->blocks[i].site == w->site && seen++ % every == 0)
+                if (dense_site(graph_dense(w->graph), (uint32_t)i) == w->site &&
+                    seen++ % every == 0)
                         blocks[count++] = (uint32_t)i;
         return count;
 }
@@ -405,7 +404,7 @@ static bool count_site(struct why *w, struct err *e)
         const struct profile *p = w->p;
 
         for (uint64_t i = 0; i < p->block_count; i++)
-                w->site_blocks += p->blocks[i].site == w->site;
+                w->site_blocks += dense_site(graph_dense(w->graph), (uint32_t)i) == w->site;
         if (w->site_blocks)
                 return true;
         if (!w->site || w->site >= p->site_count)
@@ -420,19 +419,13 @@ static bool count_site(struct why *w, struct err *e)
 bool why_site(struct why *w, const struct profile *p, struct symbols *s, uint32_t site,
               struct err *e)
 {
-        uint8_t *in_set;
-
         start(w, p, s);
         w->site = site;
         if (!count_site(w, e))
                 return false;
         find_typical(w);
         find_all(w);
-        in_set = heap_zero(p->block_count, sizeof *in_set);
-        for (uint64_t i = 0; i < p->block_count; i++)
-                in_set[i] = p->blocks[i].site == site;
-        w->site_retained = graph_retained_by(w->graph, in_set);
-        free(in_set);
+        w->site_retained = graph_retained_by(w->graph, site);
         return true;
 }
 
@@ -457,4 +450,9 @@ void why_free(struct why *w)
         why_path_free(w);
         free(w->groups);
         graph_free(w->graph);
+}
+
+struct profile_block why_block(const struct why *w, uint32_t block)
+{
+        return dense_block(graph_dense(w->graph), block);
 }

@@ -104,6 +104,10 @@ struct why_options {
 
 /* Name the steps of a path and leave out what repeats itself.  The first step is that of the root
  * W->holder, or (START) of a block. */
-void why_name_path(struct why *w, const struct graph_step *steps, uint32_t count);
+void why_name_path(struct why *w, struct graph_path *path);
+
+/* ---- for who writes it ---- */
+
+struct profile_block why_block(const struct why *w, uint32_t block);
 
 #endif

@@ -18,7 +18,8 @@ enum {
         WHY_RUN = 6,     /* as many steps of one kind are shown; of more, some at both ends */
         WHY_RUN_END = 2,
         WHY_STEPS = 40,  /* as many steps are shown of any kind */
-        WHY_END = 15
+        WHY_END = 15,
+        WHY_OBJECTS = 1 << 20 /* steps whose blocks are looked up beforehand */
 };
 
 /* ---- types ---- */
@@ -31,7 +32,7 @@ struct why_place {
 
 static struct variable_type type_of_object(const struct why *w, uint32_t block, struct str *name)
 {
-        uint64_t vtable = block < w->p->verdict_count ? w->p->verdicts[block].vtable : 0;
+        uint64_t vtable = dense_vtable(graph_dense(w->graph), block);
         struct variable_type type = { 0 };
         const char *class = vtable ? variable_class(w->s, vtable, &type) : NULL;
 
@@ -66,7 +67,7 @@ static struct why_place place_of_block(const struct why *w, struct why_step *ste
                                        struct variable_type member)
 {
         struct why_place place = { type_of_object(w, step->block, &step->type), 0 };
-        uint64_t size = w->p->blocks[step->block].size, one;
+        uint64_t size = dense_size(graph_dense(w->graph), step->block), one;
 
         if (step->type.length || step->flags & (PROFILE_POINTER_INTERIOR | PROFILE_POINTER_IDIOM))
                 return place;
@@ -101,30 +102,25 @@ static struct variable_type member_at(const struct why *w, struct why_place plac
 
 /* ---- what is left out ---- */
 
-static bool steps_alike(const struct why *w, const struct graph_step *a, const struct graph_step *b)
+/* Step I of PATH and the one before it. */
+static bool steps_alike(const struct why *w, const struct graph_path *path, uint32_t i)
 {
-        const struct profile_pointer *x, *y;
+        struct dense *d = graph_dense(w->graph);
+        uint32_t x = path->blocks[i - 1], y = path->blocks[i];
 
-        if (a->pointer == GRAPH_NONE || b->pointer == GRAPH_NONE)
-                return false;
-        x = &w->p->pointers[a->pointer];
-        y = &w->p->pointers[b->pointer];
-        return x->at == y->at && x->flags == y->flags &&
-               w->p->blocks[a->block].site == w->p->blocks[b->block].site &&
-               w->p->blocks[a->block].size == w->p->blocks[b->block].size;
+        return i > 1 && path->at[i - 1] == path->at[i] && path->flags[i - 1] == path->flags[i] &&
+               dense_site(d, x) == dense_site(d, y) && dense_size(d, x) == dense_size(d, y);
 }
 
 enum { HIDDEN_ALIKE = 1, HIDDEN_MIDDLE };
 
 /* HIDDEN_ALIKE in the middle of a long run of steps of one kind; returns how many are left. */
-static uint32_t hide_runs(const struct why *w, const struct graph_step *steps, uint32_t count,
-                          uint8_t *hidden)
+static uint32_t hide_runs(const struct why *w, const struct graph_path *path, uint8_t *hidden)
 {
-        uint32_t shown = count;
+        uint32_t count = path->count, shown = count;
 
         for (uint32_t first = 0, end; first < count; first = end) {
-                for (end = first + 1; end < count && steps_alike(w, &steps[end - 1], &steps[end]);
-                     end++)
+                for (end = first + 1; end < count && steps_alike(w, path, end); end++)
                         continue;
                 for (uint32_t i = first + WHY_RUN_END;
                      end - first > WHY_RUN && i < end - WHY_RUN_END; i++, shown--)
@@ -155,7 +151,7 @@ struct passed {
 
 struct naming {
         struct why *w;
-        const struct graph_step *steps;
+        const struct graph_path *path;
         const uint8_t *hidden;
         struct why_place place; /* of the block before, at first of the variable */
         uint64_t bytes;         /* of its type, or of one element; only where steps are left out */
@@ -166,18 +162,14 @@ struct naming {
 
 static struct why_step step_begin(const struct naming *n, uint32_t i)
 {
-        const struct profile *p = n->w->p;
-        const struct graph_step *from = &n->steps[i];
-        struct why_step step = { .block = from->block, .left_out = n->left_out,
-                                 .alike = !n->varied };
+        struct why_step step = { .block = n->path->blocks[i], .left_out = n->left_out,
+                                 .alike = !n->varied, .flags = n->path->flags[i] };
 
-        if (from->pointer != GRAPH_NONE) {
+        if (i) {
                 step.from_block = true;
-                step.at = p->pointers[from->pointer].at;
-                step.flags = p->pointers[from->pointer].flags;
-        } else if (from->hold != GRAPH_NONE) {
+                step.at = n->path->at[i];
+        } else if (n->path->hold != GRAPH_NONE) {
                 step.at = n->w->root_name.offset;
-                step.flags = p->holds[from->hold].flags;
         } else {
                 step.start = true;
         }
@@ -188,13 +180,12 @@ static struct why_step step_begin(const struct naming *n, uint32_t i)
  * the same again and again. */
 static void pass_step(struct naming *n, struct why_step *step)
 {
-        const struct profile *p = n->w->p;
+        struct dense *d = graph_dense(n->w->graph);
         uint64_t one = n->place.count && !n->bytes ? variable_type_size(n->w->s, n->place.type)
                                                    : n->bytes;
         uint64_t at = n->place.count && one ? step->at % one : step->at,
-                 size = p->blocks[step->block].size;
-        bool plain = !step->flags &&
-                     (step->block >= p->verdict_count || !p->verdicts[step->block].vtable);
+                 size = dense_size(d, step->block);
+        bool plain = !step->flags && !(dense_class(d, step->block) & DENSE_VTABLE);
         struct passed *known = &n->passed, now = { .from = n->place.type, .at = at };
 
         if (plain && known->bytes && known->from.n == now.from.n && known->at == at &&
@@ -234,13 +225,32 @@ static bool name_step(struct naming *n, uint32_t i, struct why_step *step)
         return true;
 }
 
-void why_name_path(struct why *w, const struct graph_step *steps, uint32_t count)
+/* The objects among the steps that are named. */
+static void expect_objects(struct why *w, const struct graph_path *path, const uint8_t *hidden)
 {
-        uint8_t *hidden = heap_zero(count, sizeof *hidden);
-        uint32_t shown = hide_runs(w, steps, count, hidden);
-        struct naming n = { .w = w, .steps = steps, .hidden = hidden };
+        struct dense *d = graph_dense(w->graph);
+        uint32_t *numbers = NULL, count = 0;
 
+        for (uint32_t i = 0; i < path->count && count < WHY_OBJECTS; i++)
+                if (hidden[i] != HIDDEN_ALIKE) {
+                        numbers = heap_next(numbers, count, sizeof *numbers);
+                        numbers[count++] = path->blocks[i];
+                }
+        if (count > WHY_STEPS)
+                dense_expect(d, numbers, count);
+        free(numbers);
+}
+
+void why_name_path(struct why *w, struct graph_path *path)
+{
+        uint8_t *hidden = heap_zero(path->count, sizeof *hidden);
+        struct naming n = { .w = w, .path = path, .hidden = hidden };
+        uint32_t count = path->count, shown;
+
+        graph_name(w->graph, path);
+        shown = hide_runs(w, path, hidden);
         hide_middle(count, shown, hidden);
+        expect_objects(w, path, hidden);
         w->length = count;
         w->steps = heap_zero(shown, sizeof *w->steps);
         if (w->root_name.root)

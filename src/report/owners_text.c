@@ -132,11 +132,12 @@ static void json_parts(const struct owners *w)
 {
         str_text(w->out, ",\n \"shared_parts\": [");
         for (uint32_t i = 0; i < w->part_count; i++) {
-                const struct profile_block *block = &w->p->blocks[w->parts[i].block];
+                const struct profile_block block = dense_block(graph_dense(w->graph),
+                                                               w->parts[i].block);
 
                 str_format(w->out, "%s\n  {\"address\": \"0x%" PRIx64 "\"", i ? "," : "",
-                           block->address);
-                json_field(w->out, ", \"", "site", block->site);
+                           block.address);
+                json_field(w->out, ", \"", "site", block.site);
                 json_field(w->out, ", \"", "heads", w->parts[i].heads);
                 owners_json_sum(w, ", ", "retained", w->parts[i].kept);
                 str_text(w->out, ", \"owners\": [");
@@ -194,44 +195,37 @@ static int compare_sites(const void *a, const void *b)
 static uint32_t list_sites(struct owners *w, struct owners_site *list)
 {
         const struct profile *p = w->p;
-        uint32_t *of_hold = heap_zero(p->hold_count, sizeof *of_hold),
-                 *of_block = heap_zero(p->block_count, sizeof *of_block);
+        uint32_t *of_hold = heap_zero(p->hold_count, sizeof *of_hold);
         struct graph_owners owners = { of_hold, GRAPH_LOST };
-        struct graph_sets sets = { of_block, p->site_count };
+        struct dense *d = graph_dense(w->graph);
         struct graph_retained r;
         uint32_t count = 0;
 
         for (uint64_t i = 0; i < p->hold_count; i++)
                 of_hold[i] = graph_rank(p->roots[p->holds[i].from].kind);
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                of_block[i] = p->blocks[i].site < p->site_count ? p->blocks[i].site : 0;
-                if (graph_rank_of(w->graph, (uint32_t)i) == GRAPH_LOST)
+        for (uint32_t i = 0; i < p->block_count; i++) {
+                uint32_t site = dense_site(d, i);
+
+                if (site >= p->site_count || graph_rank_of(w->graph, i) == GRAPH_LOST)
                         continue;
-                list[of_block[i]].live.blocks++;
-                list[of_block[i]].live.bytes += p->blocks[i].size;
+                list[site].live.blocks++;
+                list[site].live.bytes += dense_size(d, i);
         }
-        graph_retain(w->graph, &owners, &sets, &r);
+        graph_retain(w->graph, &owners, &(struct graph_wish){ .by_site = true }, &r);
         for (uint32_t i = 0; i < p->site_count; i++)
-                if (r.by_set[i].blocks)
-                        list[count++] = (struct owners_site){ i, list[i].live, r.by_set[i] };
+                if (r.by_site[i].blocks)
+                        list[count++] = (struct owners_site){ i, list[i].live, r.by_site[i] };
         qsort(list, count, sizeof *list, compare_sites);
         graph_retained_free(&r);
         free(of_hold);
-        free(of_block);
         return count;
 }
 
 static void make_exact(struct owners *w, struct owners_site *list, uint32_t count)
 {
-        uint8_t *in_set = heap_zero(w->p->block_count, sizeof *in_set);
-
-        for (uint32_t i = 0; i < count; i++) {
-                for (uint64_t k = 0; k < w->p->block_count; k++)
-                        in_set[k] = w->p->blocks[k].site == list[i].site;
-                list[i].kept = graph_retained_by(w->graph, in_set);
-        }
+        for (uint32_t i = 0; i < count; i++)
+                list[i].kept = graph_retained_by(w->graph, list[i].site);
         qsort(list, count, sizeof *list, compare_sites);
-        free(in_set);
 }
 
 static void sites_text(const struct owners *w, const struct owners_site *list, uint32_t shown)
@@ -291,7 +285,10 @@ void owners_write(const struct profile *p, struct symbols *s, const struct owner
 {
         struct owners w;
 
-        (o->sites ? owners_start : owners_make)(&w, p, s);
+        if (o->sites)
+                owners_start(&w, p, s);
+        else
+                owners_make(&w, p, s, &(struct graph_wish){ 0 });
         w.o = o;
         w.out = out;
         (o->sites ? owners_sites : o->json ? owners_json : owners_text)(&w);

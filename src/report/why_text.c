@@ -83,7 +83,7 @@ static void add_type(const struct why_step *step, size_t columns, struct str *ou
 static void add_block(const struct why *w, uint32_t block, size_t start, bool whole,
                       struct str *out)
 {
-        const struct profile_block *b = &w->p->blocks[block];
+        const struct profile_block found = why_block(w, block), *b = &found;
         size_t used, least = whole ? WHY_MAKER : WHY_MAKER_SHORT;
 
         text_number(out, (int64_t)b->size);
@@ -153,8 +153,8 @@ static void write_step(const struct why *w, const struct why_step *step,
                 }
                 go_to(out, start, WHY_TYPE);
         }
-        add_type(step, o->whole_names ? 0 : type_room(out, start, w->p->blocks[step->block].size),
-                 out);
+        add_type(step,
+                 o->whole_names ? 0 : type_room(out, start, why_block(w, step->block).size), out);
         add_block(w, step->block, start, o->whole_names, out);
 }
 
@@ -162,7 +162,7 @@ static void write_step(const struct why *w, const struct why_step *step,
 
 static void write_block(const struct why *w, struct str *out)
 {
-        const struct profile_block *b = &w->p->blocks[w->block];
+        const struct profile_block found = why_block(w, w->block), *b = &found;
 
         if (w->offset)
                 str_format(out,

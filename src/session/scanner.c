@@ -620,7 +620,10 @@ static bool read_last(const struct scanner *s, struct profile *scanned)
         struct err e;
 
         snprintf(path, sizeof path, "/proc/self/fd/%d", s->last.fd);
-        return s->last.fd >= 0 && file_take(scanned, path, 0, &e);
+        if (s->last.fd < 0 || !file_take(scanned, path, 0, &e))
+                return false;
+        packed_undo_pointers(scanned);
+        return true;
 }
 
 static bool merge_last(struct scanner *s, struct profile *p)

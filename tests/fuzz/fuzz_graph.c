@@ -21,37 +21,42 @@ static void must(bool good)
                 abort();
 }
 
-/* Each step's pointer is in the block before and leads to the block of the step. */
-static void check_path(const struct profile *p, const struct graph_step *steps, uint32_t count, uint32_t block)
+static bool has_pointer(const struct profile *p, uint32_t from, uint32_t to, uint64_t at)
 {
-        for (uint32_t i = 0; i < count; i++) {
-                if (i)
-                        must(p->pointers[steps[i].pointer].from == steps[i - 1].block && p->pointers[steps[i].pointer].to == steps[i].block);
-                else if (steps[i].hold != GRAPH_NONE)
-                        must(p->holds[steps[i].hold].to == steps[i].block);
-        }
-        must(!count || steps[count - 1].block == block);
+        for (uint64_t i = 0; i < p->pointer_count; i++)
+                if (p->pointers[i].from == from && p->pointers[i].to == to && p->pointers[i].at == at)
+                        return true;
+        return false;
+}
+
+/* Each step's pointer is in the block before and leads to the block of the step. */
+static void check_path(struct graph *g, const struct profile *p, struct graph_path *path, uint32_t block)
+{
+        graph_name(g, path);
+        for (uint32_t i = 1; i < path->count; i++)
+                must(has_pointer(p, path->blocks[i - 1], path->blocks[i], path->at[i]));
+        if (path->count && path->hold != GRAPH_NONE)
+                must(p->holds[path->hold].to == path->blocks[0]);
+        must(!path->count || path->blocks[path->count - 1] == block);
 }
 
 static void ask_block(struct graph *g, const struct profile *p, uint32_t block)
 {
-        struct graph_step *steps;
         uint64_t *found, holders = graph_holders(g, block, &found);
-        uint32_t count;
+        struct graph_path path;
 
         for (uint64_t i = 0; i < holders && i < BLOCKS_ASKED; i++) {
-                count = graph_path_below(g, p->holds[found[i]].to, block, &steps);
-                must(count == graph_distance(g, found[i], block) && count > 0);
-                check_path(p, steps, count, block);
-                free(steps);
+                path = graph_path_below(g, p->holds[found[i]].to, block);
+                must(path.count == graph_distance(g, found[i], block) && path.count > 0);
+                check_path(g, p, &path, block);
+                graph_path_free(&path);
         }
         free(found);
-        count = graph_path(g, block, &steps);
-        check_path(p, steps, count, block);
-        must(holders == 0 || count > 0);
-        free(steps);
-        graph_pointers_to(g, block, &found);
-        free(found);
+        path = graph_path(g, block);
+        check_path(g, p, &path, block);
+        must(holders == 0 || path.count > 0);
+        graph_path_free(&path);
+        must(graph_pointers_to(g, block) <= p->pointer_count);
 }
 
 static void ask_all(struct graph *g, const struct profile *p)
@@ -63,7 +68,7 @@ static void ask_all(struct graph *g, const struct profile *p)
 
         for (uint64_t i = 0; i < p->hold_count; i++)
                 of_hold[i] = graph_rank(p->roots[p->holds[i].from].kind);
-        graph_retain(g, &owners, NULL, &r);
+        graph_retain(g, &owners, &(struct graph_wish){ .owner_of = true, .by_site = true }, &r);
         for (uint32_t i = 0; i < owners.count; i++)
                 blocks += r.by_owner[i].blocks;
         must(blocks + r.shared.blocks + r.ignored.blocks + r.lost.blocks == p->block_count);

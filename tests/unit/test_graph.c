@@ -9,8 +9,26 @@
 #include "leak/graph.h"
 #include "sample.h"
 
-#define IS_GRAPH_STEP(step, b, h, q) \
-        is_true((step).block == (b) && (step).hold == (h) && (step).pointer == (q))
+/* Step I leads to block B by pointer Q. */
+#define IS_GRAPH_STEP(path, i, b, q) \
+        is_true((path).blocks[i] == (b) && (path).at[i] == p.pointers[q].at && (path).flags[i] == p.pointers[q].flags)
+
+/* A path with its pointers. */
+static struct graph_path path_to(struct graph *g, uint32_t block)
+{
+        struct graph_path path = graph_path(g, block);
+
+        graph_name(g, &path);
+        return path;
+}
+
+static struct graph_path path_below(struct graph *g, uint32_t start, uint32_t block)
+{
+        struct graph_path path = graph_path_below(g, start, block);
+
+        graph_name(g, &path);
+        return path;
+}
 
 /* ---- graphs by hand ---- */
 
@@ -42,7 +60,7 @@ static void add_pointer(struct profile *p, uint32_t from, uint32_t to, uint32_t 
 
 TEST(a_shorter_path_is_preferred_then_one_without_interior_pointers)
 {
-        struct graph_step *steps;
+        struct graph_path path;
         struct graph *g;
         struct profile p;
         uint32_t root;
@@ -58,14 +76,14 @@ TEST(a_shorter_path_is_preferred_then_one_without_interior_pointers)
         add_pointer(&p, 2, 3, PROFILE_POINTER_INTERIOR);
         add_pointer(&p, 4, 3, 0);
         g = graph_new(&p);
-        is_equal(graph_path(g, 3, &steps), 2);
-        IS_GRAPH_STEP(steps[0], 4, 2, GRAPH_NONE);
-        IS_GRAPH_STEP(steps[1], 3, GRAPH_NONE, 4);
-        free(steps);
-        is_equal(graph_path(g, 1, &steps), 2);
-        IS_GRAPH_STEP(steps[0], 0, 0, GRAPH_NONE);
-        IS_GRAPH_STEP(steps[1], 1, GRAPH_NONE, 0);
-        free(steps);
+        path = path_to(g, 3);
+        is_true(path.count == 2 && path.blocks[0] == 4 && path.hold == 2);
+        IS_GRAPH_STEP(path, 1, 3, 4);
+        graph_path_free(&path);
+        path = path_to(g, 1);
+        is_true(path.count == 2 && path.blocks[0] == 0 && path.hold == 0 && path.flags[0] == PROFILE_POINTER_INTERIOR);
+        IS_GRAPH_STEP(path, 1, 1, 0);
+        graph_path_free(&path);
         graph_free(g);
         profile_free(&p);
 }
@@ -73,7 +91,7 @@ TEST(a_shorter_path_is_preferred_then_one_without_interior_pointers)
 /* The variable's list is longer and its pointer leads to the middle, but it is what keeps the block. */
 TEST(a_variable_is_preferred_to_a_stack)
 {
-        struct graph_step *steps;
+        struct graph_path path;
         struct graph *g;
         struct profile p;
 
@@ -83,19 +101,19 @@ TEST(a_variable_is_preferred_to_a_stack)
         add_hold(&p, 1, 0, 0);
         add_pointer(&p, 0, 1, 0);
         g = graph_new(&p);
-        is_equal(graph_path(g, 1, &steps), 2);
-        IS_GRAPH_STEP(steps[0], 0, 0, GRAPH_NONE);
-        free(steps);
-        is_equal(graph_path(g, 0, &steps), 1);
-        IS_GRAPH_STEP(steps[0], 0, 0, GRAPH_NONE);
-        free(steps);
+        path = path_to(g, 1);
+        is_true(path.count == 2 && path.blocks[0] == 0 && path.hold == 0);
+        graph_path_free(&path);
+        path = path_to(g, 0);
+        is_true(path.count == 1 && path.blocks[0] == 0 && path.hold == 0);
+        graph_path_free(&path);
         is_equal(graph_distance(g, 1, 1), 1);
-        is_equal(graph_path_below(g, p.holds[1].to, 1, &steps), 1);
-        IS_GRAPH_STEP(steps[0], 1, GRAPH_NONE, GRAPH_NONE);
-        free(steps);
+        path = path_below(g, p.holds[1].to, 1);
+        is_true(path.count == 1 && path.blocks[0] == 1 && path.hold == GRAPH_NONE);
+        graph_path_free(&path);
         is_equal(graph_rank_of(g, 1), GRAPH_FIRM);
-        is_equal(graph_path(g, 2, &steps), 0);
-        is_true(steps == NULL);
+        path = path_to(g, 2);
+        is_true(!path.count && !path.blocks && path.hold == GRAPH_NONE);
         is_equal(graph_rank_of(g, 2), GRAPH_LOST);
         graph_free(g);
         profile_free(&p);
@@ -103,8 +121,8 @@ TEST(a_variable_is_preferred_to_a_stack)
 
 TEST(all_holders_are_those_with_a_way_and_each_has_its_path)
 {
-        struct graph_step *steps;
-        uint64_t *holds, *pointers;
+        struct graph_path path;
+        uint64_t *holds;
         struct graph *g;
         struct profile p;
         uint32_t root;
@@ -125,18 +143,18 @@ TEST(all_holders_are_those_with_a_way_and_each_has_its_path)
         is_equal(holds[0], 4);
         free(holds);
         is_equal(graph_distance(g, 0, 3), 4);
-        is_equal(graph_path_below(g, p.holds[0].to, 3, &steps), 4);
-        IS_GRAPH_STEP(steps[3], 3, GRAPH_NONE, 3);
-        free(steps);
+        path = path_below(g, p.holds[0].to, 3);
+        is_equal(path.count, 4);
+        IS_GRAPH_STEP(path, 3, 3, 3);
+        graph_path_free(&path);
         is_equal(graph_distance(g, 4, 3), 0);
-        is_equal(graph_path_below(g, p.holds[4].to, 3, &steps), 0);
-        is_equal(graph_path_below(g, 1, 0, &steps), 3);
-        IS_GRAPH_STEP(steps[0], 1, GRAPH_NONE, GRAPH_NONE);
-        IS_GRAPH_STEP(steps[2], 0, GRAPH_NONE, 2);
-        free(steps);
-        is_equal(graph_pointers_to(g, 0, &pointers), 1);
-        is_equal(pointers[0], 2);
-        free(pointers);
+        path = path_below(g, p.holds[4].to, 3);
+        is_equal(path.count, 0);
+        path = path_below(g, 1, 0);
+        is_true(path.count == 3 && path.blocks[0] == 1 && path.hold == GRAPH_NONE);
+        IS_GRAPH_STEP(path, 2, 0, 2);
+        graph_path_free(&path);
+        is_equal(graph_pointers_to(g, 0), 1);
         graph_free(g);
         profile_free(&p);
 }
@@ -147,6 +165,7 @@ TEST(what_two_variables_hold_is_shared_and_a_stack_takes_no_part)
 {
         static const uint32_t of_hold[] = { 0, 1, 2, 2 };
         static const struct graph_owners owners = { of_hold, 3 };
+        static const uint32_t asked[] = { 2, 5, 6 };
         struct graph_retained r;
         struct graph *g;
         struct profile p;
@@ -166,19 +185,18 @@ TEST(what_two_variables_hold_is_shared_and_a_stack_takes_no_part)
         add_pointer(&p, 5, 6, 0);
         add_pointer(&p, 6, 4, 0);
         g = graph_new(&p);
-        graph_retain(g, &owners, NULL, &r);
+        graph_retain(g, &owners, &(struct graph_wish){ asked, 3, false, false }, &r);
         is_equal(r.by_owner[0].bytes, 1);
         is_equal(r.by_owner[1].bytes, 2);
         is_equal(r.by_owner[2].bytes, 16);
         is_equal(r.shared.bytes, 4 + 8);
         is_equal(r.shared.blocks, 2);
-        is_equal(r.shared_count, 1);
-        is_equal(r.shared_heads[0], 2);
+        is_true(r.parts[0].heads == 1 && r.parts[0].block == 2 && r.parts[0].kept.bytes == 4 + 8);
         is_equal(r.lost.bytes, 32 + 64);
         is_equal(r.ignored.blocks, 0);
-        is_equal(r.by_block[2].bytes, 4 + 8);
-        is_equal(r.by_block[5].bytes, 32 + 64);
-        is_equal(r.by_block[6].bytes, 64);
+        is_equal(r.asked[0].bytes, 4 + 8);
+        is_equal(r.asked[1].bytes, 32 + 64);
+        is_equal(r.asked[2].bytes, 64);
         graph_retained_free(&r);
         graph_free(g);
         profile_free(&p);
@@ -188,7 +206,7 @@ TEST(blocks_under_seep_ignore_hold_like_variables)
 {
         static const struct graph_owners nobody = { NULL, 0 };
         struct graph_retained r;
-        struct graph_step *steps;
+        struct graph_path path;
         struct graph *g;
         struct profile p;
 
@@ -196,10 +214,10 @@ TEST(blocks_under_seep_ignore_hold_like_variables)
         add_pointer(&p, 0, 1, 0);
         p.verdicts[0].flags = PROFILE_VERDICT_IGNORED;
         g = graph_new(&p);
-        is_equal(graph_path(g, 1, &steps), 2);
-        IS_GRAPH_STEP(steps[0], 0, GRAPH_NONE, GRAPH_NONE);
-        free(steps);
-        graph_retain(g, &nobody, NULL, &r);
+        path = path_to(g, 1);
+        is_true(path.count == 2 && path.blocks[0] == 0 && path.hold == GRAPH_NONE);
+        graph_path_free(&path);
+        graph_retain(g, &nobody, &(struct graph_wish){ 0 }, &r);
         is_equal(r.ignored.bytes, 1 + 2);
         is_equal(r.lost.bytes, 4);
         graph_retained_free(&r);
@@ -213,8 +231,9 @@ TEST(a_list_of_a_million_blocks_is_walked)
         enum { COUNT = 1000000 };
         static const uint32_t of_hold[] = { 0 };
         static const struct graph_owners owners = { of_hold, 1 };
+        static const uint32_t half = COUNT / 2;
         struct graph_retained r;
-        struct graph_step *steps;
+        struct graph_path path;
         struct graph *g;
         struct profile p;
 
@@ -228,11 +247,12 @@ TEST(a_list_of_a_million_blocks_is_walked)
         p.block_count = p.pointer_count = COUNT;
         add_hold(&p, add_root(&p, PROFILE_ROOT_DATA), 0, 0);
         g = graph_new(&p);
-        is_equal(graph_path(g, COUNT - 1, &steps), COUNT);
-        free(steps);
-        graph_retain(g, &owners, NULL, &r);
+        path = path_to(g, COUNT - 1);
+        is_equal(path.count, COUNT);
+        graph_path_free(&path);
+        graph_retain(g, &owners, &(struct graph_wish){ &half, 1, false, false }, &r);
         is_equal(r.by_owner[0].blocks, COUNT);
-        is_equal(r.by_block[COUNT / 2].blocks, COUNT / 2);
+        is_equal(r.asked[0].blocks, COUNT / 2);
         graph_retained_free(&r);
         graph_free(g);
         profile_free(&p);
@@ -261,6 +281,8 @@ static void make_chance(struct chance *c, uint64_t seed)
         uint32_t blocks = 1 + below(&state, MOST_BLOCKS), density = 1 + below(&state, 3);
 
         make_blocks(&c->p, blocks);
+        c->p.sites = heap_zero(MOST_SETS, sizeof *c->p.sites);
+        c->p.site_count = MOST_SETS;
         c->owners = 1 + below(&state, MOST_OWNERS);
         c->sets = MOST_SETS;
         for (uint32_t i = 0; i < c->owners; i++) { /* one root for each owner */
@@ -270,7 +292,7 @@ static void make_chance(struct chance *c, uint64_t seed)
                         c->of_hold[add_hold(&c->p, root, below(&state, blocks), below(&state, 2))] = i;
         }
         for (uint32_t i = 0; i < blocks; i++) {
-                c->of_block[i] = below(&state, MOST_SETS);
+                c->of_block[i] = c->p.blocks[i].site = below(&state, MOST_SETS);
                 if (!below(&state, 16))
                         c->p.verdicts[i].flags = PROFILE_VERDICT_IGNORED;
                 for (uint32_t k = below(&state, 2 * density); k > 0; k--)
@@ -361,20 +383,22 @@ static bool owners_of_blocks_are_right(struct chance *c, const struct graph_reta
 static bool sums_are_right(struct chance *c, struct graph *g)
 {
         struct graph_owners owners = { c->of_hold, c->owners };
-        struct graph_sets sets = { c->of_block, c->sets };
+        uint32_t all[MOST_BLOCKS];
         struct graph_retained r;
         bool good = true;
 
-        graph_retain(g, &owners, &sets, &r);
+        for (uint32_t i = 0; i < MOST_BLOCKS; i++)
+                all[i] = i;
+        graph_retain(g, &owners, &(struct graph_wish){ all, (uint32_t)c->p.block_count, true, true }, &r);
         for (uint32_t i = 0; i < c->owners; i++)
                 good = good && same(r.by_owner[i], naive_retained(c, (struct without){ i, UINT32_MAX, UINT32_MAX, false }));
         for (uint32_t i = 0; i < c->p.block_count; i++)
                 if (naive_rank(c, nothing, i) != GRAPH_LOST)
-                        good = good && same(r.by_block[i], naive_retained(c, (struct without){ UINT32_MAX, i, UINT32_MAX, false }));
+                        good = good && same(r.asked[i], naive_retained(c, (struct without){ UINT32_MAX, i, UINT32_MAX, false }));
         good = good && same(r.ignored, naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX, UINT32_MAX, true }));
         good = good && owners_of_blocks_are_right(c, &r);
         for (uint32_t i = 0; i < c->sets; i++)
-                good = good && r.by_set[i].bytes <= naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX, i, false }).bytes;
+                good = good && r.by_site[i].bytes <= naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX, i, false }).bytes;
         graph_retained_free(&r);
         return good;
 }
@@ -386,7 +410,7 @@ static bool sum_of_shares_is_all(struct chance *c, struct graph *g)
         struct graph_retained r;
         bool good;
 
-        graph_retain(g, &owners, NULL, &r);
+        graph_retain(g, &owners, &(struct graph_wish){ 0 }, &r);
         for (uint32_t i = 0; i < c->owners; i++) {
                 sum.blocks += r.by_owner[i].blocks;
                 sum.bytes += r.by_owner[i].bytes;
@@ -424,19 +448,15 @@ TEST(retained_sums_are_what_the_definition_says)
 TEST(sets_go_away_as_the_definition_says)
 {
         for (uint64_t seed = 1; seed <= LOTS; seed++) {
-                uint8_t in_set[MOST_BLOCKS];
                 struct chance c = { 0 };
                 struct graph *g;
 
                 make_chance(&c, seed);
                 g = graph_new(&c.p);
-                for (uint32_t set = 0; set < c.sets; set++) {
-                        for (uint32_t i = 0; i < c.p.block_count; i++)
-                                in_set[i] = c.of_block[i] == set;
-                        if (!is_true(same(graph_retained_by(g, in_set),
+                for (uint32_t set = 0; set < c.sets; set++)
+                        if (!is_true(same(graph_retained_by(g, set),
                                           naive_retained(&c, (struct without){ UINT32_MAX, UINT32_MAX, set, false }))))
                                 printf("# seed %d set %d\n", (int)seed, (int)set);
-                }
                 graph_free(g);
                 profile_free(&c.p);
         }
@@ -470,21 +490,28 @@ static uint32_t naive_length(const struct chance *c, enum graph_rank rank, uint3
         return length[block];
 }
 
-static bool path_is_connected(const struct chance *c, const struct graph_step *steps, uint32_t count, uint32_t block)
+static bool has_pointer(const struct profile *p, uint32_t from, uint32_t to, uint64_t at, uint32_t flags)
 {
-        bool good = steps[count - 1].block == block;
-
-        for (uint32_t i = 1; i < count; i++)
-                good = good && steps[i].hold == GRAPH_NONE && c->p.pointers[steps[i].pointer].from == steps[i - 1].block &&
-                       c->p.pointers[steps[i].pointer].to == steps[i].block;
-        if (steps[0].hold != GRAPH_NONE)
-                return good && c->p.holds[steps[0].hold].to == steps[0].block;
-        return good && c->p.verdicts[steps[0].block].flags & PROFILE_VERDICT_IGNORED;
+        for (uint64_t i = 0; i < p->pointer_count; i++)
+                if (p->pointers[i].from == from && p->pointers[i].to == to && p->pointers[i].at == at && p->pointers[i].flags == flags)
+                        return true;
+        return false;
 }
 
-static uint32_t rank_of_path(const struct chance *c, const struct graph_step *steps)
+static bool path_is_connected(const struct chance *c, const struct graph_path *path, uint32_t block)
 {
-        return steps[0].hold == GRAPH_NONE ? GRAPH_FIRM : graph_rank(c->p.roots[c->p.holds[steps[0].hold].from].kind);
+        bool good = path->blocks[path->count - 1] == block;
+
+        for (uint32_t i = 1; i < path->count; i++)
+                good = good && has_pointer(&c->p, path->blocks[i - 1], path->blocks[i], path->at[i], path->flags[i]);
+        if (path->hold != GRAPH_NONE)
+                return good && c->p.holds[path->hold].to == path->blocks[0];
+        return good && c->p.verdicts[path->blocks[0]].flags & PROFILE_VERDICT_IGNORED;
+}
+
+static uint32_t rank_of_path(const struct chance *c, const struct graph_path *path)
+{
+        return path->hold == GRAPH_NONE ? GRAPH_FIRM : graph_rank(c->p.roots[c->p.holds[path->hold].from].kind);
 }
 
 TEST(paths_are_connected_and_none_is_shorter)
@@ -496,15 +523,15 @@ TEST(paths_are_connected_and_none_is_shorter)
                 make_chance(&c, seed);
                 g = graph_new(&c.p);
                 for (uint32_t i = 0; i < c.p.block_count; i++) {
-                        struct graph_step *steps;
-                        uint32_t rank = naive_rank(&c, nothing, i), count = graph_path(g, i, &steps);
+                        struct graph_path path = path_to(g, i);
+                        uint32_t rank = naive_rank(&c, nothing, i);
 
                         is_equal(graph_rank_of(g, i), rank);
                         if (rank == GRAPH_LOST)
-                                is_equal(count, 0);
-                        else if (is_equal(count, naive_length(&c, (enum graph_rank)rank, i)))
-                                is_true(path_is_connected(&c, steps, count, i) && rank_of_path(&c, steps) == rank);
-                        free(steps);
+                                is_equal(path.count, 0);
+                        else if (is_equal(path.count, naive_length(&c, (enum graph_rank)rank, i)))
+                                is_true(path_is_connected(&c, &path, i) && rank_of_path(&c, &path) == rank);
+                        graph_path_free(&path);
                 }
                 graph_free(g);
                 profile_free(&c.p);

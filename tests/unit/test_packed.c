@@ -10,6 +10,8 @@
 #include "base/heap.h"
 #include "export/export.h"
 #include "forge_leaks.h"
+#include "leak/graph_edges.h"
+#include "profile/dense.h"
 #include "profile/file.h"
 #include "profile/format.h"
 #include "profile/image.h"
@@ -161,6 +163,152 @@ TEST(verdicts_of_a_stranger_are_made_sound_as_they_are_met)
         profile_free(&p);
 }
 
+/* Many blocks with pointers anywhere, a root of each kind that matters, and some blocks that are ignored. */
+static void forge_pointers(struct profile *p)
+{
+        uint64_t state = 99;
+
+        forge_many(p);
+        forge_scan(p, 0, PROFILE_SCAN_EXIT, PROFILE_SCAN_GRAPH);
+        p->scan_count = 1;
+        p->root_count = 0;
+        p->hold_count = p->pointer_count = 0;
+        forge_root(p, PROFILE_ROOT_DATA, 0, 0x1000, 0x2000);
+        forge_root(p, PROFILE_ROOT_STACK, 0, 0x3000, 0x4000);
+        for (uint32_t i = 0; i < 300; i++)
+                forge_hold(p, i >= 200, (i >= 200 ? 0x3000 : 0x1000) + 8 * (uint64_t)i, (uint32_t)(sample_random(&state) % MANY))->flags =
+                        i % 3 ? 0 : PROFILE_POINTER_INTERIOR;
+        p->pointers = heap_grow(p->pointers, 2 * MANY, sizeof *p->pointers);
+        for (uint32_t i = 0; i < MANY; i++)
+                for (uint32_t k = 0; k < sample_random(&state) % 3; k++)
+                        p->pointers[p->pointer_count++] = (struct profile_pointer){ .at = 8 * (uint64_t)k, .from = i, .flags = k ? 0 : state % 3 % 2,
+                                                                                    .to = (uint32_t)(sample_random(&state) % MANY) };
+}
+
+static bool same_sum(struct graph_sum a, struct graph_sum b)
+{
+        return a.blocks == b.blocks && a.bytes == b.bytes;
+}
+
+static bool same_path(struct graph *a, struct graph *b, uint32_t block)
+{
+        struct graph_path x = graph_path(a, block), y = graph_path(b, block);
+        bool same;
+
+        graph_name(a, &x);
+        graph_name(b, &y);
+        same = x.count == y.count && x.hold == y.hold && (!x.count || memcmp(x.blocks, y.blocks, x.count * sizeof *x.blocks) == 0) &&
+               (!x.count || memcmp(x.at, y.at, x.count * sizeof *x.at) == 0) && (!x.count || memcmp(x.flags, y.flags, x.count) == 0);
+        graph_path_free(&x);
+        graph_path_free(&y);
+        return same;
+}
+
+/* Whatever is asked first, and whether memory is short. */
+static void compare_graphs(const struct profile *p, const struct profile *q, bool large)
+{
+        static const uint32_t asked[] = { 1, 77, FORMAT_PIECE, FORMAT_PIECE + 1, MANY - 1 };
+        struct graph *a = graph_new(p), *b = graph_new(q);
+        uint32_t *of_hold = heap_zero(p->hold_count, sizeof *of_hold);
+        struct graph_owners owners = { of_hold, 2 };
+        struct graph_wish wish = { asked, 5, true, true };
+        struct graph_retained r, s;
+        uint64_t *holds, count;
+
+        b->large = large;
+        for (uint64_t i = 0; i < p->hold_count; i++)
+                of_hold[i] = p->holds[i].from;
+        for (uint32_t i = 0; i < 5; i++) {
+                is_true(same_path(a, b, asked[i]));
+                count = graph_holders(a, asked[i], &holds);
+                free(holds);
+                is_equal(graph_holders(b, asked[i], &holds), count);
+                free(holds);
+                is_equal(graph_pointers_to(a, asked[i]), graph_pointers_to(b, asked[i]));
+                is_true(same_path(a, b, asked[i] / 2));
+        }
+        graph_retain(a, &owners, &wish, &r);
+        graph_retain(b, &owners, &wish, &s);
+        is_true(same_sum(r.by_owner[0], s.by_owner[0]) && same_sum(r.by_owner[1], s.by_owner[1]) && r.by_owner[0].blocks > 1);
+        is_true(same_sum(r.shared, s.shared) && same_sum(r.lost, s.lost) && same_sum(r.ignored, s.ignored));
+        is_true(memcmp(r.owner_of, s.owner_of, MANY * sizeof *r.owner_of) == 0 && memcmp(r.asked, s.asked, 5 * sizeof *r.asked) == 0);
+        is_true(memcmp(r.by_site, s.by_site, p->site_count * sizeof *r.by_site) == 0);
+        is_true(same_sum(graph_retained_by(a, 1), graph_retained_by(b, 1)));
+        graph_retained_free(&r);
+        graph_retained_free(&s);
+        graph_free(a);
+        graph_free(b);
+        free(of_hold);
+}
+
+TEST(a_graph_of_packed_pointers_is_that_of_arrays)
+{
+        int fd = memfd_create("packed", MFD_CLOEXEC);
+        struct profile p, q, taken;
+        struct err e = { 0 };
+        char path[32];
+
+        forge_pointers(&p);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        is_true(file_put(&p, fd, &e) && file_read(&q, path, &e) && file_take(&taken, path, MANY, &e));
+        is_true(taken.packed_pointers.sections && !taken.pointers && q.pointers && taken.pointer_count == q.pointer_count);
+        compare_graphs(&q, &taken, false);
+        compare_graphs(&q, &taken, true);
+        close(fd);
+        profile_free(&p);
+        profile_free(&q);
+        profile_free(&taken);
+}
+
+TEST(single_blocks_of_packed_lists_are_those_of_arrays)
+{
+        static const uint32_t some[] = { 5, MANY - 1, 0, 2 * FORMAT_PIECE, FORMAT_PIECE - 1, FORMAT_PIECE };
+        struct profile_verdict *verdicts;
+        struct profile_block *blocks;
+        uint32_t expected[] = { MANY - 1, 5, 5, 0 };
+        struct profile p;
+        struct dense d;
+
+        forge_many(&p);
+        pack(&p, &blocks, &verdicts);
+        dense_open(&d, &p);
+        for (int round = 0; round < 2; round++) {
+                for (uint32_t i = 0; i < sizeof some / sizeof *some; i++) {
+                        struct profile_block b = dense_block(&d, some[i]);
+                        struct profile_verdict v = dense_verdict(&d, some[i]);
+
+                        is_true(memcmp(&b, &blocks[some[i]], sizeof b) == 0 && memcmp(&v, &verdicts[some[i]], sizeof v) == 0);
+                        is_true(dense_size(&d, some[i]) == b.size && dense_site(&d, some[i]) == b.site && dense_leak(&d, some[i]) == v.leak);
+                        is_true(dense_ignored(&d, some[i]) == !!(v.flags & PROFILE_VERDICT_IGNORED) && dense_vtable(&d, some[i]) == v.vtable);
+                }
+                dense_rest(&d);
+                dense_expect(&d, expected, 4);
+                is_equal(d.known_count, 3);
+        }
+        dense_close(&d);
+        free(blocks);
+        free(verdicts);
+        profile_free(&p);
+}
+
+TEST(pointers_of_a_stranger_end_where_they_are_wrong)
+{
+        struct packed_pointers w;
+        struct profile p;
+        uint64_t count;
+
+        forge_pointers(&p);
+        p.pointers[1000].from = p.pointers[999].from - 1;
+        packed_pointers_open(&w, &p);
+        is_true(packed_pointers_next(&w, &count) && count == 1000 && !packed_pointers_next(&w, &count));
+        packed_pointers_close(&w);
+        p.pointers[500].to = MANY;
+        packed_pointers_open(&w, &p);
+        is_true(packed_pointers_next(&w, &count) && count == 500 && !packed_pointers_next(&w, &count));
+        packed_pointers_close(&w);
+        profile_free(&p);
+}
+
 /* All that is made of blocks, one text after another. */
 static void tell(const struct profile *p, struct str *out)
 {
@@ -248,4 +396,5 @@ TEST(nothing_packed_is_nothing)
 
 TAP_MAIN(a_walk_meets_all_that_was_packed, a_walk_over_arrays_is_the_same, a_file_of_packed_lists_is_one_of_arrays,
          verdicts_of_a_stranger_are_made_sound_as_they_are_met, reports_of_packed_blocks_are_those_of_arrays,
-         what_refers_to_nothing_is_not_packed, nothing_packed_is_nothing)
+         what_refers_to_nothing_is_not_packed, nothing_packed_is_nothing, a_graph_of_packed_pointers_is_that_of_arrays,
+         single_blocks_of_packed_lists_are_those_of_arrays, pointers_of_a_stranger_end_where_they_are_wrong)
