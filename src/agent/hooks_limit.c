@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_limit.c -- the limit on address space, as the program means it.
+ * hooks_limit.c -- limits on address space and on locked memory, as the program means them.
  *
  * Room:   inside; called by the program.
  * Keeps:  the reservation of the ledger counts as address space of the process, though almost
  *         none of it is ever used.  A program that limits itself (ulimit -v in a shell,
  *         setrlimit) means its own memory: the kernel is told that much more, and the program is
- *         told the number it gave.
+ *         told the number it gave.  mlockall() is refused by the kernel when all of the address
+ *         space is more than may be locked: where that is because of the reservation, the
+ *         program's own memory is locked piece by piece.
  */
 #include "agent/arena.h"
 #include "agent/hook.h"
+#include "agent/maps.h"
 #include "agent/space.h"
 #include "agent/sys.h"
 
@@ -129,4 +132,87 @@ int hook_setrlimit64(int resource, const struct space_limit *in)
         if (reserved(resource))
                 return change(0, resource, in, NULL);
         return (real.setrlimit64_ ? real.setrlimit64_ : real.setrlimit_)(resource, in);
+}
+
+/* ---- locked memory ---- */
+
+int hook_mlockall(int flags) HOOK("mlockall");
+
+#define LOCK_CURRENT 1 /* MCL_ */
+#define LOCK_FUTURE 2
+#define LOCK_ON_FAULT 4
+#define LOCK_LIMIT 8 /* RLIMIT_MEMLOCK */
+
+/* All address space of the process; 0: not known. */
+static uint64_t space_bytes(void)
+{
+        long fd = sys_open("/proc/self/statm"), got;
+        uint64_t pages = 0;
+        char text[32];
+
+        if (fd < 0)
+                return 0;
+        got = sys_read(fd, text, sizeof text);
+        sys_close(fd);
+        for (long i = 0; i < got && text[i] >= '0' && text[i] <= '9'; i++)
+                pages = 10 * pages + (uint64_t)(text[i] - '0');
+        return pages * SYS_PAGE;
+}
+
+/* Whether it is the reservation alone that keeps the kernel from locking all there is. */
+static bool is_in_the_way(void)
+{
+        uint64_t limit[2] = { 0, 0 }, ours = arena_reserved(), all;
+
+        if (!ours || sys_failed(sys_call6(SYS_prlimit64, 0, LOCK_LIMIT, 0, (long)limit, 0, 0)))
+                return false;
+        all = limit[0] == SPACE_NONE ? 0 : space_bytes();
+        return all > limit[0] && all - ours <= limit[0];
+}
+
+static bool is_ours(uint64_t address)
+{
+        const struct ledger_range *own = arena_at(LEDGER_OWN);
+        uint64_t count = __atomic_load_n(&agent.head->own_count, __ATOMIC_RELAXED),
+                 most = agent.head->part[LEDGER_OWN].committed / sizeof *own;
+
+        if (address - (uintptr_t)agent.head < agent.head->file_size)
+                return true;
+        for (uint64_t i = 0; i < count && i < most; i++)
+                if (address >= own[i].start && address < own[i].end)
+                        return true;
+        return false;
+}
+
+/* What the kernel cannot lock (its own pages, memory without rights) it passes over, too. */
+static bool lock_pieces(int flags)
+{
+        struct maps *maps = arena_private(sizeof *maps);
+        struct maps_line line;
+        bool good = maps && maps_open(maps);
+
+        if (good && flags & LOCK_FUTURE)
+                good = !sys_failed(sys_call3(SYS_mlockall, flags & ~LOCK_CURRENT, 0, 0));
+        else if (good)
+                sys_call3(SYS_munlockall, 0, 0, 0);
+        while (good && maps_next(maps, &line))
+                if (!is_ours(line.start))
+                        sys_call3(SYS_mlock2, (long)line.start, (long)(line.end - line.start),
+                                  (flags & LOCK_ON_FAULT) != 0);
+        if (maps && maps->fd >= 0)
+                maps_close(maps);
+        if (maps)
+                arena_private_free(maps, sizeof *maps);
+        return good;
+}
+
+int hook_mlockall(int flags)
+{
+        agent_on();
+        if (!(flags & LOCK_CURRENT) || flags & ~(LOCK_CURRENT | LOCK_FUTURE | LOCK_ON_FAULT) ||
+            !is_in_the_way())
+                return REAL(mlockall_)(flags);
+        if (!sys_failed(sys_call3(SYS_mlockall, flags, 0, 0)) || lock_pieces(flags))
+                return 0;
+        return REAL(mlockall_)(flags);
 }

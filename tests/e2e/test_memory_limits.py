@@ -187,6 +187,15 @@ def test_a_child_that_is_not_followed_has_the_limit_that_its_parent_has(compiler
         assert all(abs(int(a[3]) - int(b[3])) <= 1 << 20 for a, b in zip(told, facts) if len(b) > 3)
 
 
+@pytest.mark.parametrize("mib", [64, 1])
+def test_a_program_locks_as_much_memory_as_without_us(compiler, tmp_path, mib):
+    """The kernel compares all address space with what may be locked, and the ledger's reservation is address space."""
+    program = [compiler.build("locks.c"), str(mib), "1", "2", "3", "5", "7", "0"]
+    bare = run(program, cwd=tmp_path)
+    seen = run([SEEP, "record", "-q", "-f", "-o", "out.seep", "--", *program], cwd=tmp_path)
+    assert (seen.status, seen.stdout) == (bare.status, bare.stdout) and bare.stdout.count(b"mlockall") == 6
+
+
 def test_a_program_that_the_kernel_ended_for_lack_of_memory_hears_of_the_ledger(crammed, limits, tmp_path):
     """The ledger is in the program's cgroup, and was too much for it: that is told, with the option that bounds it."""
     if not limits.group:
