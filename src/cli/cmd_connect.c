@@ -211,7 +211,10 @@ static int list_processes(struct connect *c, int count, char **words)
                 add_text(&l, &out);
         else
                 message("no process is recorded at %s now", c->address);
-        fputs(str_get(&out), stdout);
+        if (json)
+                fputs(str_get(&out), stdout);
+        else
+                message_result(&out);
         link_list_free(&l);
         str_free(&out);
         return status;

@@ -174,11 +174,13 @@ static int control(struct control_command *w)
             !(w->what == CONTROL_STATUS ? ask_status(w->pid, &s, &e)
                                         : ask_control(w->pid, change, &s, &e)))
                 return message_error(&e);
-        if (w->json)
+        if (w->json) {
                 add_json(w, &s, &out);
-        else if (!w->quiet)
+                fputs(str_get(&out), stdout);
+        } else if (!w->quiet) {
                 add_text(w, &s, &out);
-        fputs(str_get(&out), stdout);
+                message_result(&out);
+        }
         str_free(&out);
         return 0;
 }

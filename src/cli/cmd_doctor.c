@@ -308,7 +308,7 @@ static int examine(struct doctor *d, const char *operand)
                 printf("{\"seep\": 1, \"works\": %s, \"checks\": [%s]}\n",
                        d->works ? "true" : "false", str_get(&d->out));
         else
-                fputs(str_get(&d->out), stdout);
+                message_result(&d->out);
         str_free(&d->out);
         return d->works ? 0 : ERR_EXIT_FINDINGS;
 }

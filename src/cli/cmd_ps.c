@@ -238,7 +238,10 @@ static int list(bool json)
         else
                 message("no process of yours is being recorded; start one with 'seep record "
                         "PROGRAM'");
-        fputs(str_get(&out), stdout);
+        if (json)
+                fputs(str_get(&out), stdout);
+        else
+                message_result(&out);
         str_free(&out);
         free(all.at);
         return 0;

@@ -6,10 +6,13 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/json.h"
+#include "base/plain.h"
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -63,8 +66,11 @@ static const char *short_name(const char *path)
 /* What another process sent may upset a terminal. */
 static void add_plain(struct str *out, const char *text)
 {
-        for (; *text; text++)
-                str_char(out, (unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
+        char *name = heap_text(text);
+
+        plain_name(name);
+        str_text(out, name);
+        free(name);
 }
 
 static void add_sentence(const struct snapshot *s, const struct wire_reply *reply, struct str *out)
@@ -150,8 +156,13 @@ static int take_snapshot(struct snapshot *s)
                 add_sentence(s, &reply, &out);
         else if (!s->tag)
                 add_plain(&out, short_name(reply.text));
-        if (out.length)
-                puts(str_get(&out));
+        if (out.length) {
+                str_char(&out, '\n');
+                if (s->json)
+                        fputs(str_get(&out), stdout);
+                else
+                        message_result(&out);
+        }
         str_free(&out);
         return s->leaks ? search(s, reply.seq) : 0;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plain.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
 #include "cli/message.h"
@@ -75,8 +74,7 @@ static void tell(const struct profile *p, const struct symbol_tally *tally)
                 str_format(&out,
                            "debug files for these would give more:\n  addresses      named      "
                            "lines  module\n%s", str_get(&lacking));
-        plain_output(&out, 0, false);
-        fputs(str_get(&out), stdout);
+        message_result(&out);
         str_free(&out);
         str_free(&lacking);
 }

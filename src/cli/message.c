@@ -93,6 +93,12 @@ void message(const char *format, ...)
         va_end(args);
 }
 
+void message_result(struct str *text)
+{
+        plain_output(text, 0, false);
+        fputs(str_get(text), stdout);
+}
+
 void message_sentence(const char *text)
 {
         char *line = heap_text(text);

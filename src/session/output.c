@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/plain.h"
 #include "base/str.h"
 #include "profile/events_log.h"
 #include "session/children.h"
@@ -33,11 +34,15 @@ static const char *base_name(const char *path)
 void output_add_program(struct str *to, const char *program)
 {
         const char *name = base_name(program);
+        struct str part = { 0 };
 
         if (!*name || *name == '.')
-                str_char(to, '_');
+                str_char(&part, '_');
         for (const char *c = name + (*name == '.'); *c && c - name < 100; c++)
-                str_char(to, *c == '/' || (unsigned char)*c < ' ' || *c == 127 ? '_' : *c);
+                str_char(&part, *c == '/' || (unsigned char)*c < ' ' || *c == 127 ? '_' : *c);
+        plain_name(part.data);
+        str_text(to, str_get(&part));
+        str_free(&part);
 }
 
 /* Bytes that a name may have. */

@@ -115,3 +115,22 @@ def test_the_name_of_a_child_forges_no_message(tmp_path):
     assert status == 0 and "all is well" in told
     check_plain(told)
     assert not any(line.startswith("seep: all is well") for line in told.splitlines())
+
+
+def test_the_name_of_a_running_program_steers_nobody(tmp_path):
+    """Also the name of the file that is made for it."""
+    hostile = tmp_path / "x\x1b]0;evil\x07\u202egpj\u2028"
+    (tmp_path / "p.c").write_text("#include <stdlib.h>\n#include <unistd.h>\nint main(void) { void *p = malloc(10); (void)!read(0, &p, 1); return 0; }\n")
+    subprocess.run(["cc", "-o", hostile, "p.c"], cwd=tmp_path, check=True, timeout=harness.DEADLINE)
+    with subprocess.Popen([harness.SEEP, "record", "-q", "-o", "out.seep", "--", hostile], cwd=tmp_path, env=harness.clean_environment(),
+                          stdin=subprocess.PIPE) as process:
+        pid = str(process.pid)
+        for words in (["snapshot", pid], ["snapshot", "-q", pid], ["control", pid, "status"], ["ps"], ["doctor", pid]):
+            out, err, status = seep(tmp_path, *words)
+            assert (out and status in (0, 1)), (words, out, err)
+            check_plain(out + err)
+        process.stdin.close()
+        process.wait(harness.DEADLINE)
+    assert process.returncode == 0
+    made = [path.name for path in tmp_path.iterdir() if path.name.endswith(".memlog")]
+    assert len(made) == 2 and not any(OBEYED.search(name) for name in made)
