@@ -18,6 +18,7 @@
 #include "collect/warnings.h"
 #include "session/family.h"
 #include "session/listener.h"
+#include "session/standstill.h"
 #include "wire/hello.h"
 
 #define RECORDING_NAMES_EVERY_MS 1000u
@@ -389,6 +390,7 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         uint64_t now_ms = slices_end_ms(&r->slices,
                                         scanner_end_ms(&r->scanner, end->end,
                                                        recording_elapsed_ms(r, now_ns)));
+        struct standstill still = { WORKER_NONE };
         struct err e;
 
         wait_for_workers(r);
@@ -397,10 +399,13 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         if (end->end == PROFILE_END_UNKNOWN)
                 rss_read_peak(&r->rss, &r->view, now_ms);
         rss_told(&r->rss, &r->view, end->rss_peak_bytes);
+        if (end->goes_on)
+                standstill_begin(&still, &r->view, (pid_t)r->pid);
         if (view_refresh(&r->view, &e))
                 recording_cut_last(r, end, now_ms);
         now_ms = slices_end_ms(&r->slices, now_ms);
         fill_last(r, end, now_ms, p);
+        standstill_end(&still);
         settle_rss(r, end, &p->totals);
         if (end->starved)
                 warnings_starved(p);

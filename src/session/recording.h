@@ -120,6 +120,7 @@ struct recording_end {
         uint64_t rss_peak_bytes; /* 0 unknown */
         bool rss_seen;           /* what we read ourselves is about all */
         bool starved;            /* the kernel ended it for lack of memory */
+        bool goes_on;            /* the program runs, and is left by us (record --duration) */
 };
 
 /* A process said hello with the ledger V, which is moved.  PIDFD may be -1; PROGRAM and PATH are

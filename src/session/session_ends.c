@@ -111,7 +111,8 @@ static void take_out(struct session *s, uint32_t index, const struct recording_e
 
 void session_finish_all(struct session *s)
 {
-        struct recording_end end = { .end = PROFILE_END_UNKNOWN };
+        struct recording_end end = { .end = PROFILE_END_UNKNOWN,
+                                     .goes_on = s->stop && s->o.duration_ms };
 
         if (s->stop)
                 departed_stop(&s->departed);
