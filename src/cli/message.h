@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* message.h -- lines of ours to the user: stderr, each beginning "seep: "; short results to stdout. */
+/* message.h -- lines of ours to the user: stderr, each beginning "seep: "; short results. */
 #ifndef SEEP_CLI_MESSAGE_H
 #define SEEP_CLI_MESSAGE_H
 
@@ -17,8 +17,8 @@ void message_sentence(const char *text);
  * fit if it is a terminal. */
 void message_line(const char *text, size_t length, struct str *out);
 
-/* A short result of ours, for people, to stdout: names of strangers in it are made plain.  Others go
- * through deliver.h. */
+/* A short result, for people, to stdout: names of strangers in it are made plain.  Others go by
+ * deliver.h. */
 void message_result(struct str *text);
 
 /* Print E and return the status to exit with (e->exit_code, or 1 when none was chosen). */

@@ -202,8 +202,8 @@ static struct graph_way wave_longer(struct graph_way way, bool interior, uint32_
         return way;
 }
 
-/* Along EDGES, from what is in the queue at NEXT on.  Levels are whole before the next one begins, as
- * a queue is: the interior pointers of a way do not change any more when it is gone on with. */
+/* Along EDGES, from what is in the queue at NEXT on.  Levels are whole before the next one begins:
+ * the interior pointers of a way do not change any more when it is gone on with. */
 static void wave_spread(const struct graph_groups *edges, struct graph_wave *w, uint64_t next)
 {
         for (; next < w->count; next++) {

@@ -14,7 +14,7 @@
 #include "profile/packed.h"
 
 enum {
-        PATH_SINGLE = 64,   /* pointers that are looked for one by one; of more, in a walk over all */
+        PATH_SINGLE = 64,   /* pointers that are looked for one by one; more: in a walk over all */
         PATH_LONG = 1 << 20 /* a path that needs the memory of the ways it was found by */
 };
 

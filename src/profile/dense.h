@@ -3,9 +3,9 @@
  * dense.h -- blocks by their numbers, also where there are too many for an array of them.
  *
  * Room:   outside.  For views that look here and there: paths, owners, retained sizes.
- * Keeps:  what is asked of very many blocks in any order (size, call stack, class) is in columns of 4,
- *         4 and 1 bytes for each, made when the first is asked for.  The rest of a block is unpacked
- *         when it is needed, with its neighbours (profile/packed.h).
+ * Keeps:  what is asked of very many blocks in any order (size, call stack, class) is in columns of
+ *         4, 4 and 1 bytes for each, made when the first is asked for.  The rest of a block is
+ *         unpacked when it is needed, with its neighbours (profile/packed.h).
  * Cost:   20 million blocks: half a second for a column; 2 ms for a block that is not near the last
  *         one.
  */

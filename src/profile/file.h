@@ -40,7 +40,7 @@ bool file_take(struct profile *p, const char *path, uint64_t least, struct err *
  * in the file, or damaged. */
 bool file_glance(struct profile *p, const char *path, struct err *e);
 
-/* Blocks, verdicts and pointers as file_read() gives them, for whoever looks at one here and one there. */
+/* Blocks, verdicts and pointers as file_read() gives them, for who looks here and there. */
 void file_unpack(struct profile *p);
 
 /* What lies where in a file; for `seep info`. */

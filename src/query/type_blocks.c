@@ -175,7 +175,7 @@ static void follow_roots(struct type_blocks *t)
         }
 }
 
-/* Pointers to starts, by the block that they are in: block B has those from first[b] to first[b + 1].
+/* Pointers to starts, by the block that they are in: B has those from first[b] to first[b + 1].
  * One that lies 4 GiB behind the start of its block is left out. */
 struct links {
         uint32_t *first, *to, *at;
@@ -243,7 +243,8 @@ static uint32_t *agreed(struct type_blocks *t, bool objects)
         uint32_t *of = heap_zero(t->p->site_count, sizeof *of);
 
         for (uint64_t i = 0; i < t->p->block_count; i++) {
-                uint32_t site = dense_site(&t->dense, (uint32_t)i), name = type_of_block(t, i)->name;
+                uint32_t site = dense_site(&t->dense, (uint32_t)i),
+                         name = type_of_block(t, i)->name;
 
                 if (site >= t->p->site_count || !name ||
                     (objects && type_of_block(t, i)->way != TYPES_VTABLE))

@@ -5,8 +5,8 @@
  *
  * Room:   outside; a worker holds it, so that it goes on when we are killed.
  * Keeps:  totals, call stacks and blocks of the recording are of one moment.  The program stands
- *         for STANDSTILL_MS at the most: what is read after that is of later moments, as it is where
- *         nobody may hold it.
+ *         for STANDSTILL_MS at the most: what is read after that is of later moments, as it is
+ *         where nobody may hold it.
  */
 #ifndef SEEP_SESSION_STANDSTILL_H
 #define SEEP_SESSION_STANDSTILL_H
