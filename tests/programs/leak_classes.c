@@ -272,8 +272,9 @@ MAKER(in_freed_block)
 /* The free lists write over the first words of a freed block only. */
 static void freed_owner(void)
 {
-        void **owner = malloc(504); /* of a size that no other case wants: nobody gets it again, with words of 4 bytes either */
-        hold(leak_blank(owner, 504));
+        size_t size = sizeof(void *) == 8 ? 1000 : 500; /* no other case wants a chunk of that size: nobody gets it again */
+        void **owner = malloc(size);
+        hold(leak_blank(owner, size));
         owner[60] = in_freed_block(DEFINITE, 1391);
         free(owner);
 }
