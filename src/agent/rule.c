@@ -126,9 +126,21 @@ static uint64_t rule_special(unsigned what, uint32_t object)
         return RULE_VALID | (uint64_t)object << 48 | what << 4 | RULE_CFA_SPECIAL;
 }
 
-static bool rule_fits(int64_t offset, unsigned bits)
+/* OFFSET as BITS of a rule, from bit AT on, into *RULE.  False: they are not enough. */
+static bool rule_put(uint64_t *rule, int64_t offset, unsigned at, unsigned bits)
 {
+        *rule |= ((uint64_t)offset & ((1ull << bits) - 1)) << at;
         return offset >= -(1ll << (bits - 1)) && offset < 1ll << (bits - 1);
+}
+
+/* The three offsets of a frame: of its CFA, and from there of return address and frame pointer. */
+static bool rule_put_offsets(uint64_t *rule, int64_t cfa, int64_t back, int64_t base)
+{
+        if (ARCH_RETURN_AT)
+                return back == ARCH_RETURN_AT && rule_put(rule, cfa, 8, 24) &&
+                       rule_put(rule, base, 32, 16);
+        return back < 0 && !((cfa | back | base) & 7) && rule_put(rule, cfa / 8, 8, 14) &&
+               rule_put(rule, back / 8, 22, 13) && rule_put(rule, base / 8, 35, 13);
 }
 
 /* breg7 OFFSET and operations that know only the stack pointer and the address
@@ -204,18 +216,26 @@ static bool rule_base(const struct cfi_rule *r, unsigned *how, int64_t *offset)
 static uint64_t rule_from_row(const struct cfi_row *row, uint64_t pc, uint32_t object)
 {
         const struct cfi_rule *back = &row->registers[ARCH_REG_RETURN];
+        uint64_t rule = RULE_VALID | (uint64_t)object << 48;
         int64_t cfa_offset, base_offset;
         unsigned cfa, base;
 
         if (back->how == CFI_UNDEFINED)
                 return rule_special(RULE_END, object);
         if (!ARCH_FAST_CAPTURE || row->signal_frame || back->how != CFI_AT_CFA ||
-            back->offset != ARCH_RETURN_AT || !rule_cfa(row, pc, &cfa, &cfa_offset) ||
+            !rule_cfa(row, pc, &cfa, &cfa_offset) ||
             !rule_base(&row->registers[ARCH_REG_BASE], &base, &base_offset) ||
-            !rule_fits(cfa_offset, 24) || !rule_fits(base_offset, 16))
+            !rule_put_offsets(&rule, cfa_offset, back->offset, base_offset))
                 return rule_special(RULE_GENERIC, object);
-        return RULE_VALID | (uint64_t)object << 48 | (uint64_t)(uint16_t)base_offset << 32 |
-               (uint64_t)((uint32_t)cfa_offset << 8) | base << 2 | cfa;
+        return rule | base << 2 | cfa;
+}
+
+/* The row in W is that of code which called another function, but says that its return address is
+ * in the register still: it does not tell how to leave. */
+static bool rule_is_lost(const struct cfi_work *w, uint64_t pc)
+{
+        return ARCH_FAST_CAPTURE && !ARCH_RETURN_AT && !(pc & FRAME_EXACT) &&
+               w->row.registers[ARCH_REG_RETURN].how == CFI_SAME;
 }
 
 uint32_t rule_object(uint64_t pc, bool exact)
@@ -258,9 +278,13 @@ static uint64_t rule_compile(struct thread *t, uint64_t pc, uint64_t *load)
                 return rule_special(RULE_SIGNAL, number);
         if (ARCH_EHABI && o->exidx)
                 return rule_special(RULE_GENERIC, number);
-        if (!cfi_find(o, at, t->work))
-                return rule_without_cfi(o, pc, number);
-        return rule_from_row(&t->work->row, at, number);
+        if (cfi_find(o, at, t->work) && !rule_is_lost(t->work, pc))
+                return rule_from_row(&t->work->row, at, number);
+        /* Nobody called what returns to where a function begins (unwind.c). */
+        if (ARCH_FAST_CAPTURE && !ARCH_RETURN_AT && !(pc & FRAME_EXACT) &&
+            cfi_find(o, code, t->work))
+                return rule_special(RULE_END, number);
+        return rule_without_cfi(o, pc, number);
 }
 
 uint64_t rule_find(struct thread *t, uint64_t pc)

@@ -9,14 +9,15 @@
  *   bits 0-1    where the CFA (the caller's stack pointer) comes from: RULE_CFA_*
  *   bits 2-3    where the caller's frame pointer comes from: RULE_BASE_*
  *   bits 4-7    with RULE_CFA_SPECIAL: RULE_END, ...
- *   bits 8-31   offset for the CFA, signed
- *   bits 32-47  offset for the frame pointer, signed
+ *   bits 8-47   offsets, signed: below
  *   bits 48-62  number of the object
  *   bit  63     set, so that no rule is 0
  *
- * The return address always lies at CFA + ARCH_RETURN_AT; what does not fit is RULE_GENERIC and
- * goes through unwind.c, as does everything on processors where the return address has no such
- * place (ARCH_FAST_CAPTURE).
+ * Where the return address always lies at CFA + ARCH_RETURN_AT, bits 8-31 are the offset for the
+ * CFA, 32-47 that of the frame pointer.  Where it was in a register and is saved anywhere in the
+ * frame, frames are made of words, and three offsets count these: 8-21 for the CFA, 22-34 for the
+ * return address, 35-47 for the frame pointer.  What does not fit is RULE_GENERIC and goes through
+ * unwind.c, as does everything on processors without ARCH_FAST_CAPTURE.
  */
 #ifndef SEEP_AGENT_RULE_H
 #define SEEP_AGENT_RULE_H
@@ -32,8 +33,17 @@ enum { RULE_END = 0, RULE_SIGNAL = 1, RULE_GENERIC = 2, RULE_NO_CFI = 3 };
 #define RULE_CFA(r) ((unsigned)(r) & 3u)
 #define RULE_BASE(r) ((unsigned)(r) >> 2 & 3u)
 #define RULE_SPECIAL(r) ((unsigned)(r) >> 4 & 15u)
+#if ARCH_RETURN_AT
 #define RULE_CFA_OFFSET(r) ((int64_t)((int32_t)(uint32_t)(r) >> 8))
 #define RULE_BASE_OFFSET(r) ((int64_t)(int16_t)((r) >> 32))
+#define RULE_RETURN_OFFSET(r) ((int64_t)ARCH_RETURN_AT)
+#else
+#define RULE_WORDS(r, from, bits) \
+        (((int64_t)((uint64_t)(r) << (64 - (from) - (bits))) >> (64 - (bits))) * 8)
+#define RULE_CFA_OFFSET(r) RULE_WORDS(r, 8, 14)
+#define RULE_RETURN_OFFSET(r) RULE_WORDS(r, 22, 13)
+#define RULE_BASE_OFFSET(r) RULE_WORDS(r, 35, 13)
+#endif
 #define RULE_OBJECT(r) ((uint32_t)((r) >> 48) & 0x7fffu)
 #define RULE_VALID (1ull << 63)
 

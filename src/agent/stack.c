@@ -189,8 +189,13 @@ static inline __attribute__((always_inline)) bool stack_step_inline(struct threa
                 }
                 s->base = word(at);
         }
-        s->pc = word(cfa + (uint64_t)ARCH_RETURN_AT);
-        s->sp = cfa;
+        cfa += (uint64_t)RULE_RETURN_OFFSET(rule);
+        if (!ARCH_RETURN_AT && unlikely(cfa < s->sp) && !reach_kept(t, s->sp, cfa)) {
+                *cut = true;
+                return false;
+        }
+        s->pc = arch_code(word(cfa));
+        s->sp = cfa - (uint64_t)RULE_RETURN_OFFSET(rule);
         return s->pc != 0;
 }
 
@@ -199,14 +204,23 @@ static inline void add_check(struct check *checks, uint32_t *n, uint64_t at, uin
         checks[(*n)++] = (struct check){ (const arch_word *)(uintptr_t)at, value };
 }
 
+/* The word at AT that PC was read from.  Where that carries more than the address (arch_code), the
+ * memory has it: any word that means PC will do. */
+static inline uint64_t return_word(uint64_t at, uint64_t pc)
+{
+        uint64_t now = ARCH_RETURN_AT ? pc : word(at);
+
+        return ARCH_RETURN_AT || arch_code(now) == pc ? now : pc;
+}
+
 /* The words that lead from F to the frame outside of it, OUTER, behind the *N that are there;
  * OUTER_LIVE: whether OUTER depends on its frame pointer.  Returns whether F does. */
 static inline uint32_t frame_words(struct check *checks, uint32_t *n, const struct frame *f,
                                    const struct frame *outer, uint32_t outer_live)
 {
-        uint64_t rule = f->rule;
+        uint64_t rule = f->rule, at = outer->sp + (uint64_t)RULE_RETURN_OFFSET(rule);
 
-        add_check(checks, n, outer->sp + (uint64_t)ARCH_RETURN_AT, outer->pc);
+        add_check(checks, n, at, return_word(at, outer->pc));
         if ((RULE_BASE(rule) == RULE_BASE_AT_CFA || RULE_BASE(rule) == RULE_BASE_FAR) && outer_live)
                 add_check(checks, n, outer->sp + (uint64_t)RULE_BASE_OFFSET(rule), outer->base);
         if (unlikely(RULE_BASE(rule) == RULE_BASE_AT_BASE && outer_live))
@@ -322,13 +336,15 @@ static inline uint64_t hash_fresh(struct thread *t, uint64_t outer)
 
 static void forget(struct thread *t)
 {
-        if (t->generation != agent.generation)
+        uint32_t now = __atomic_load_n(&agent.generation, __ATOMIC_ACQUIRE);
+
+        if (t->generation != now)
                 for (uint32_t i = 0; i < 1u << MEMO_BITS; i++)
                         t->memos[i].pc = 0;
         t->frame_count = 0;
         thread_set_top(t, &thread_no_frame);
         t->unsure = false;
-        t->generation = agent.generation;
+        t->generation = now;
 }
 
 static inline bool same_state(const struct frame *f, const struct arch_state *s)

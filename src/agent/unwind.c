@@ -214,7 +214,7 @@ static bool step_by_any(struct thread *t, struct place *at)
         }
         /* Nobody called what returns to where a function begins: this is the end of a stack that
          * was made so (makecontext). */
-        if (!ARCH_FAST_CAPTURE && o && !at->exact && cfi_find(o, pc, t->work))
+        if (!ARCH_RETURN_AT && o && !at->exact && cfi_find(o, pc, t->work))
                 return false;
         if (o && !at->exact && rule_is_trampoline(o, pc))
                 return step_by_trampoline(t, at);

@@ -56,7 +56,7 @@ static inline void peak_save(struct ledger_counter *c, uint32_t epoch)
 {
         c->peak_bytes = (int64_t)(c->alloc_bytes - c->free_bytes);
         c->peak_blocks = (int32_t)(c->allocs - c->frees);
-        c->epoch = epoch;
+        __atomic_store_n(&c->epoch, epoch, __ATOMIC_RELEASE); /* who sees it sees what was saved */
         compiler_barrier();
 }
 

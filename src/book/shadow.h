@@ -153,7 +153,7 @@ static inline void shadow_put(struct book *k, struct book_writer *w, struct ledg
         const struct ledger_head *h = k->head; /* what is written is not there */
 
         b->a = what.a;
-        b->b = what.b;
+        __atomic_store_n(&b->b, what.b, __ATOMIC_RELEASE); /* who sees it live sees the rest */
         compiler_barrier();
         if (unlikely(h->reclaims != w->reclaims))
                 shadow_keep(k, w, b, what);

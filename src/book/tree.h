@@ -63,8 +63,9 @@ static inline uint32_t tree_stack_find(const struct book *k, uint64_t key)
         const struct tree_stacks *s = __atomic_load_n(&k->stacks, __ATOMIC_ACQUIRE);
         uint32_t mask = (1u << s->bits) - 1, i = tree_place_of(key, mask);
 
-        for (; s->at[i].key; i = (i + 1) & mask)
-                if (s->at[i].key == key)
+        for (uint64_t at; (at = __atomic_load_n(&s->at[i].key, __ATOMIC_ACQUIRE)) != 0;
+             i = (i + 1) & mask)
+                if (at == key)
                         return (uint32_t)__atomic_load_n(&s->at[i].site, __ATOMIC_ACQUIRE);
         return 0;
 }

@@ -83,8 +83,10 @@ def test_what_signal_handlers_do_is_exact(compiler, recorder, machine):
     check_sites(seen.truth, seen.profile, peak=False, temporary=False)
     made = [s for s in seen.profile.json["sites"] if s["kind"] == "mmap" and "handler_mapping" in seen.profile.names(s["stack"])]
     assert sum(s["live_bytes"] for s in made) == seen.truth.facts["mapped"]
-    if machine.tables and machine.name != "s390x":  # else a signal may come where no stack leads out of the C library, or out of the PLT
-        assert all(seen.profile.names(s["stack"])[-1] == "_start" for s in made)
+    if machine.tables:  # else a signal may come where no stack leads out of the C library
+        cut = [s for s in made if seen.profile.names(s["stack"])[-1] != "_start"]
+        assert len(cut) < len(made) / 4 and all(s["truncated"] for s in cut)
+        assert not cut or machine.name in ("aarch64", "s390x")  # whose PLT has no tables
     check_clean(seen.profile)
 
 

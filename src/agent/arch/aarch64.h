@@ -4,9 +4,11 @@
  *
  * Room:   inside; any context.  Included through arch.h only.
  *
- * A function has its return address in x30 and saves it anywhere in its frame: stacks are unwound
- * with all registers.  Memory order: what x86-64 gives for nothing (stores seen in order by other
- * threads) has to be stated.
+ * A function has its return address in x30 and saves it anywhere in its frame, mostly beside x29: a
+ * rule says where (rule.h).  A function that a signal interrupted may have it in x30 still: such
+ * a stack is unwound with all registers.
+ * Memory order: docs/PORTING.md has the orders that x86-64 gives for nothing, and where they are
+ * made.
  */
 #ifndef SEEP_AGENT_ARCH_AARCH64_H
 #define SEEP_AGENT_ARCH_AARCH64_H
@@ -33,7 +35,7 @@
 
 #define ARCH_HASH_WORD uint32_t /* entries of DT_HASH */
 
-#define ARCH_FAST_CAPTURE 0
+#define ARCH_FAST_CAPTURE 1
 /* A frame record lies anywhere in its frame: it does not tell the caller's stack pointer. */
 #define ARCH_FRAME_CHAIN 0
 #define ARCH_REGS 32

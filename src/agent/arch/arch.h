@@ -23,13 +23,13 @@
  *   ARCH_REGS                  how many registers an unwind carries, by DWARF's numbers
  *   ARCH_REG_*                 DWARF's numbers of the stack pointer and the frame pointer, and the
  *                              column of the return address
- *   ARCH_RETURN_AT             where the return address lies, from the CFA; 0
- *                              without ARCH_FAST_CAPTURE
+ *   ARCH_RETURN_AT             where the return address always lies, from the CFA; 0: it is in a
+ *                              register, and saved anywhere
  *   ARCH_CFA_ABOVE_STACK       bytes from the caller's stack pointer to the CFA
- *   ARCH_FAST_CAPTURE          1: the return address always lies at the same distance from the CFA,
- *                              and a stack can be captured by comparing words with those of the
- *                              last one (stack.c).  0: each stack is unwound with all registers
- *                              (unwind.c), which is as exact and much slower
+ *   ARCH_FAST_CAPTURE          1: stack pointer, frame pointer and return address are enough to
+ *                              leave nearly all frames, and a stack is captured by comparing words
+ *                              with those of the last one (stack.c).  0: each stack is unwound
+ *                              with all registers (unwind.c), which is as exact and much slower
  *   ARCH_FRAME_CHAIN           1: code without unwind tables that keeps a frame pointer has the
  *                              caller's at its address, the return address in the next word, and
  *                              the caller's stack behind these two.  0: a stack is cut off there
