@@ -63,6 +63,9 @@ agents: product           ## agents for programs of other processors, which qemu
 check-agents: deps-agents product   ## the tests of recording with programs of other processors, under qemu: NAMES= for some of them
 	@SEEP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/agents.py $(NAMES)
 
+check-arm64: deps-arm64   ## the whole tool on aarch64, in a virtual machine with Debian's kernel: NAMES= for some of the checks
+	@$(PYTHON) tests/arm64/run.py $(NAMES)
+
 portable: deps-build      ## seep that needs nothing but a C library as new as this machine's, in build-portable/
 	@[ -e build-portable/build.ninja ] || meson setup build-portable -Dprefer_static=true -Dtests=false
 	@ninja -C build-portable product
@@ -86,6 +89,8 @@ deps-bench:
 	@packaging/install-deps build demo test bench
 deps-agents:
 	@packaging/install-deps build demo test
+deps-arm64:
+	@packaging/install-deps build test arm64
 deps-transparent:
 	@packaging/install-deps build demo test transparent
 
@@ -95,4 +100,4 @@ clean:                    ## remove all build directories
 help:                     ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all product build demo check asan lint fuzz soak stress transparent bench agents check-agents install portable deb deb-agents dist deps-build deps-test deps-package deps-bench deps-agents deps-transparent clean help
+.PHONY: all product build demo check asan lint fuzz soak stress transparent bench agents check-agents check-arm64 install portable deb deb-agents dist deps-build deps-test deps-package deps-bench deps-agents deps-arm64 deps-transparent clean help

@@ -25,7 +25,6 @@
 
 /* ---- what seep reads and writes ---- */
 
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
 static void inject_enter(void);
@@ -63,7 +62,7 @@ struct wire_inject own_words = {
 
 bool inject_hand_over(long fd)
 {
-        arena_own((uintptr_t)__ehdr_start, (size_t)(_end - __ehdr_start));
+        arena_own((uintptr_t)own_image, (size_t)(_end - own_image));
         own_words.ledger = (int32_t)fd;
         return fd >= 0;
 }
@@ -104,7 +103,7 @@ static __attribute__((noreturn)) void inject_leave(void)
         if (own_filter_count())
                 sandbox_lift();
         for (uint64_t i = 0; head && i < head->own_count && i < known; i++)
-                if (own[i].end > own[i].start && own[i].start != (uintptr_t)__ehdr_start)
+                if (own[i].end > own[i].start && own[i].start != (uintptr_t)own_image)
                         sys_unmap((void *)(uintptr_t)own[i].start, own[i].end - own[i].start);
         if (head)
                 sys_unmap(head, head->file_size);

@@ -20,6 +20,7 @@
 #include "agent/maps.h"
 #include "agent/module.h"
 #include "agent/omit.h"
+#include "agent/own.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -394,17 +395,16 @@ static void object_take_line(const struct maps_line *line, struct ranges *out, u
         struct candidate *c = &table.candidate;
         bool again = line->offset == 0 && c->last_offset > 0; /* the same file again: dlmopen */
         bool same = c->known && !again && c->dev == line->dev && c->ino == line->ino && line->ino &&
-                    c->last_end <= line->start,
-             room;
+                    c->last_end <= line->start, room;
         uint32_t number;
         uint64_t start;
 
         if (!same) {
                 candidate_done(c, out);
                 *c = (struct candidate){ .dev = line->dev, .ino = line->ino, .start = line->start,
-                                         .first_range = out->count,
-                                         .known = line->offset == 0 && line->read &&
-                                                  line->path[0] };
+                                         .first_range = out->count };
+                c->known = line->offset == 0 && line->read &&
+                           (line->path[0] || own_is_object(line->start));
         }
         c->last_end = line->end;
         c->last_offset = line->offset;

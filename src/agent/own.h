@@ -37,6 +37,11 @@ extern struct wire_inject own_words __asm__(WIRE_INJECT) __attribute__((visibili
 #define own_is_fresh() (own_words.fresh != 0) /* nothing was allocated before */
 #define own_is_inner(pc) ((pc) - own_words.inner < own_words.inner_end - own_words.inner)
 
+/* Where we are: no file is mapped there, but what lies there is one.  It is an object like others
+ * where stacks are unwound from our own frames on, as the return address has no fixed place. */
+#define own_is_object(at) (!ARCH_RETURN_AT && (at) == (uintptr_t)own_image)
+extern const char own_image[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+
 extern struct wire_inject_cell own_cells[WIRE_INJECT_CELLS];
 extern uint64_t own_tid_at;
 
@@ -79,6 +84,7 @@ void own_forked(void);
 #define own_one_way() 0
 #define own_is_fresh() true
 #define own_is_inner(pc) ((void)(pc), false)
+#define own_is_object(at) ((void)(at), false)
 
 extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 

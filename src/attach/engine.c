@@ -46,6 +46,10 @@ static const char *own_allocator(const char *file)
 
         if (fd < 0)
                 return NULL;
+        if (!patch_keeps_registers()) {
+                close(fd);
+                return NULL;
+        }
         found = elf_exports(fd, names, 2);
         known = custom_has_allocator(fd);
         close(fd);

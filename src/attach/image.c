@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/arch/relocations.h"
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/page.h"
@@ -153,8 +154,8 @@ static bool relocate(struct image *i, const Elf64_Rela *r)
         if (!word)
                 return false;
         switch (ELF64_R_TYPE(r->r_info)) {
-        case R_X86_64_RELATIVE: *word = i->base + (uint64_t)r->r_addend; return true;
-        case R_X86_64_GLOB_DAT: *word = symbol_value(i, ELF64_R_SYM(r->r_info)); return true;
+        case ARCH_RELOCATION_RELATIVE: *word = i->base + (uint64_t)r->r_addend; return true;
+        case ARCH_RELOCATION_SYMBOL: *word = symbol_value(i, ELF64_R_SYM(r->r_info)); return true;
         default: return false;
         }
 }

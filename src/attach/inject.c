@@ -20,7 +20,8 @@
 #include "base/heap.h"
 #include "base/page.h"
 
-#define THREAD_BYTES 2048u    /* of a thread's descriptor in which its number is looked for */
+#define THREAD_BYTES 4096u    /* of a thread's descriptor in which its number is looked for ... */
+#define THREAD_LEAST 256u     /* ... or less, where not so much is mapped */
 #define MALLOC_BYTES (64u << 10) /* more than the code of glibc's malloc has */
 #define TRIES_NS 10000000000ull /* for a process that waits for a child of vfork() */
 #define TRY_NAP_US 20000u
@@ -217,6 +218,22 @@ static bool cannot_write(const struct inject *j, struct err *e)
 
 /* ---- what the agent is told ---- */
 
+/* What lies beside the pointer of a thread, on the side where the C library keeps what it knows of
+ * it: words of BYTES, the last next to the pointer where that is below.  What cannot be read is
+ * 0. */
+static bool read_thread(const struct inject *j, uint64_t pointer, uint32_t *words)
+{
+        for (size_t bytes = THREAD_BYTES; bytes >= THREAD_LEAST; bytes /= 2) {
+                size_t skip = ARCH_THREAD_BELOW ? THREAD_BYTES - bytes : 0;
+
+                memset(words, 0, THREAD_BYTES);
+                if (inject_read(j, ARCH_THREAD_BELOW ? pointer - bytes : pointer,
+                                (uint8_t *)words + skip, bytes))
+                        return true;
+        }
+        return false;
+}
+
 /* Where the C library keeps the number of each thread: the same for all of them.  0: not found. */
 static uint64_t find_tid(const struct inject *j)
 {
@@ -233,15 +250,15 @@ static uint64_t find_tid(const struct inject *j)
                 number = j->same_ids ? (uint32_t)t->tid
                                      : (uint32_t)procfs_status(j->pid, t->tid, "NSpid", 10,
                                                                (uint64_t)t->tid);
-                if (!inject_read(j, arch_thread_pointer_in(&t->registers), words, sizeof words))
+                if (!read_thread(j, arch_thread_pointer_in(&t->registers), words))
                         continue;
                 for (uint32_t k = 0; k < sizeof may; k++)
                         may[k] = may[k] && words[k] == number;
                 looked++;
         }
-        for (uint32_t k = 1; looked && k < sizeof may; k++)
+        for (uint32_t k = ARCH_THREAD_BELOW ? 0 : 1; looked && k < sizeof may; k++)
                 if (may[k])
-                        return k * 4ull;
+                        return k * 4ull - (ARCH_THREAD_BELOW ? THREAD_BYTES : 0);
         return 0;
 }
 
@@ -468,6 +485,12 @@ static bool start(struct inject *j, struct err *e)
         return good;
 }
 
+/* Whether malloc is the program's own, and its compiler knows what hooks do not heed. */
+static bool is_too_close(const struct inject *j, const struct entries_name *m)
+{
+        return !patch_keeps_registers() && j->entries.dynamic && m && m->address && !m->object;
+}
+
 static bool prepare(struct inject *j, struct err *e)
 {
         const struct entries_name *m;
@@ -479,6 +502,11 @@ static bool prepare(struct inject *j, struct err *e)
                 custom_leave_known(&j->custom);
         found = inject_find(j, e);
         m = entries_get(&j->entries, "malloc");
+        if (found && (is_too_close(j, m) || (!patch_keeps_registers() && j->custom.count)))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "process %d cannot be recorded: functions of its own allocate, and "
+                               "on this processor those of libraries can be patched only",
+                               (int)j->pid);
         if ((found && m && m->address) || j->custom.count)
                 return true;
         /* It may have ended meanwhile: then that is why. */

@@ -110,7 +110,7 @@ bool inject_with_all(struct inject *j, bool (*what)(struct inject *, struct err 
  * do not come out of it: j->inside_count. */
 bool inject_retire(struct inject *j, struct err *e);
 
-/* ---- arch/frames_x86_64.c ---- */
+/* ---- frames.c ---- */
 
 /* Where the kernel keeps the program counter of what a signal interrupted. */
 struct inject_frame {

@@ -10,9 +10,8 @@
 #include "base/heap.h"
 #include "base/page.h"
 
-#define REACH (2047ull << 20) /* of a jump, with something to spare */
 #define LOWEST 0x10000ull
-#define HIGHEST 0x7ffffffff000ull
+#define HIGHEST ARCH_HIGHEST
 #define MAP_TIMES 4
 #define GROWTH (1ull << 30) /* room that is left to the heap, and to the stack below it */
 
@@ -20,8 +19,8 @@ static bool reaches(uint64_t start, uint64_t bytes, uint64_t near)
 {
         uint64_t end = start + bytes;
 
-        return (start < near ? near - start : start - near) < REACH &&
-               (end < near ? near - end : end - near) < REACH;
+        return (start < near ? near - start : start - near) < patch_reach() &&
+               (end < near ? near - end : end - near) < patch_reach();
 }
 
 /* The gap in front of mapping I. */
@@ -41,7 +40,8 @@ static uint64_t gap_below(const struct mappings *m, uint32_t i, uint64_t bytes)
 uint64_t inject_gap(const struct mappings *m, uint64_t near, uint64_t bytes)
 {
         uint32_t first = mappings_from(m, near);
-        uint64_t at, high = (near + REACH - bytes - (64ull << 20)) & ~(page_bytes() - 1);
+        uint64_t reach = patch_reach() - patch_reach() / 32;
+        uint64_t at, high = (near + reach - bytes) & ~(page_bytes() - 1);
 
         for (uint32_t i = first + 1; i-- > 0;) {
                 at = gap_below(m, i, bytes);

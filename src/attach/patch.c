@@ -17,7 +17,8 @@ bool patch_enter(const struct patch *p, uint64_t pc, uint64_t *to)
 
 bool patch_leave(const struct patch *p, uint64_t pc, uint64_t *to)
 {
-        if (p->far && pc == p->trampoline + p->far) {
+        if ((p->far && pc == p->trampoline + p->far) ||
+            (p->landing && pc == p->entry + p->jump + p->landing)) {
                 *to = p->entry + p->jump;
                 return true;
         }

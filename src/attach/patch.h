@@ -7,11 +7,13 @@
  *             the rest, untouched  <-------------------  (hook, when it is too far for the entry)
  *
  * Room:   outside; pure computing on bytes: who has the process writes them.
- * Keeps:  five bytes are replaced.  Of an instruction that begins in them and ends behind, the rest
- *         stays, and all that follows: a thread that stands behind them, or comes back there
- *         from a call, goes on.  So threads need to be looked at for those bytes only, and a
- *         trampoline must stay as long as the process.
- *         The decoder is Zydis, in arch/patch_x86_64.c; without it patch_none.c says so.
+ * Keeps:  five bytes are replaced (aarch64: one instruction, two where the first signs the return
+ *         address).  Of an instruction that begins in them and ends behind, the rest stays, and
+ *         all that follows: a thread that stands behind them, or comes back there from a call,
+ *         goes on.  So threads need to be looked at for those bytes only, and a trampoline must
+ *         stay as long as the process.
+ *         One file in arch/ for each processor; x86-64 needs the decoder Zydis.  Without it, and
+ *         elsewhere, patch_none.c says so.
  */
 #ifndef SEEP_ATTACH_PATCH_H
 #define SEEP_ATTACH_PATCH_H
@@ -35,11 +37,12 @@ struct patch_step {
 struct patch {
         uint64_t entry;      /* in: its first byte */
         uint64_t hook;       /* in: where calls shall go */
-        uint64_t trampoline; /* in: where `code` will be written, within 2 GiB of entry */
+        uint64_t trampoline; /* in: where `code` will be written, within patch_reach() of entry */
         uint8_t before[PATCH_MOST]; /* out: the bytes at entry */
         uint8_t after[PATCH_MOST];  /* out: what they become */
         uint8_t length; /* out: how many of them */
         uint8_t jump;   /* out: how many of those stay in front of the jump */
+        uint8_t landing; /* out: bytes of a mark for targets of calls that is put in front of it */
         uint8_t used;   /* out: bytes of `code` */
         uint8_t far;    /* out: where in it the jump to the hook is; 0: there is none */
         uint8_t instructions;
@@ -57,6 +60,14 @@ struct patch_code {
 
 /* Whether functions can be patched at all: this build has the decoder, for this processor. */
 bool patch_is_possible(struct err *e);
+
+/* Whether the hooks give back every register but that of the result.  Else a function must not be
+ * patched whose callers' compiler knows its code: it may keep values in registers that this one
+ * leaves alone. */
+bool patch_keeps_registers(void);
+
+/* How far from its entry the code that belongs to a function may lie. */
+uint64_t patch_reach(void);
 
 /* false: it cannot be patched, E says why, as what follows "NAME: ". */
 bool patch_plan(struct patch *p, const struct patch_code *c, struct err *e);

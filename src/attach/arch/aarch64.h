@@ -2,9 +2,8 @@
 /*
  * aarch64.h -- the port to 64-bit ARM Linux, little endian.
  *
- * Compiled by the lint, not run yet.  A call that our stop cut short with EINTR cannot
- * be made again: its first argument is gone from the registers (the kernel still tells
- * it in /proc/TID/syscall).
+ * A call that our stop cut short with EINTR cannot be made again: its first argument is gone from
+ * the registers (the kernel still tells it in /proc/TID/syscall).
  */
 #ifndef SEEP_ATTACH_ARCH_AARCH64_H
 #define SEEP_ATTACH_ARCH_AARCH64_H
@@ -53,6 +52,7 @@ static inline bool arch_read(pid_t tid, struct arch_registers *to)
 {
         struct iovec v = { &to->r, sizeof to->r };
 
+        *to = (struct arch_registers){ .call = -1 };
         errno = 0;
         if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v) != 0)
                 return false;

@@ -27,6 +27,16 @@ bool patch_is_possible(struct err *e)
                err_set(e, ERR_EXIT_CANNOT_TRACE, "the decoder Zydis does not tell its version");
 }
 
+bool patch_keeps_registers(void)
+{
+        return true;
+}
+
+uint64_t patch_reach(void)
+{
+        return 2047ull << 20; /* 2 GiB, with something to spare */
+}
+
 static bool refuse(struct plan *l, const char *why, size_t at)
 {
         return err_set(l->e, ERR_EXIT_CANNOT_TRACE, "%s at +0x%zx", why, at);

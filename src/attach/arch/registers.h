@@ -11,6 +11,8 @@
  * ARCH_RED_ZONE         bytes below the stack pointer that a function may use
  * ARCH_DTV_AT           from the thread pointer to the word that tells where the table of
  *                       thread-local storage is: glibc's, and musl's
+ * ARCH_HIGHEST          where programs have their last page
+ * ARCH_THREAD_BELOW     1: what the C library keeps of a thread lies below the thread pointer
  */
 #ifndef SEEP_ATTACH_ARCH_REGISTERS_H
 #define SEEP_ATTACH_ARCH_REGISTERS_H
@@ -42,6 +44,8 @@
 #define ARCH_RED_ZONE 0u
 #define ARCH_DTV_AT 0 /* thread-local storage lies above the thread pointer */
 #define ARCH_DTV_AT_MUSL (-8)
+#define ARCH_THREAD_BELOW 1
+#define ARCH_HIGHEST 0xfffffffff000ull
 #elif defined(__arm__)
 #define FREEZE_REGISTERS 15u /* r0 ... r12, sp, lr */
 #define ARCH_STACK_REGISTER 13u
@@ -68,6 +72,11 @@
 #define ARCH_DTV_AT_MUSL 8
 #else
 #error "no port for this processor yet: see docs/PORTING.md"
+#endif
+
+#ifndef ARCH_THREAD_BELOW
+#define ARCH_THREAD_BELOW 0
+#define ARCH_HIGHEST 0x7ffffffff000ull
 #endif
 
 /* What is above, as a value: of our own kind, or (NARROW) of programs with words of 4 bytes that

@@ -1,53 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frames_x86_64.c -- what the signal handlers of x86-64 interrupted that threads of another process
- * are in.
+ * frames.c -- what the signal handlers interrupted that threads of another process are in.
  *
- * Keeps:  a frame is known by what the kernel writes into each (SIGNAL_MARK), and by its
- *         return address, where the system call is that ends a handler.  A frame that was left long
- *         ago may still be there: what is changed in it changes nothing.
+ * Keeps:  a frame is known by what the kernel writes into each (arch/frames.h).  A frame that was
+ *         left long ago may still be there: what is changed in it changes nothing.
  */
-#if defined(__x86_64__) && defined(__LP64__)
-#include <string.h>
-
+#include "attach/arch/frames.h"
 #include "attach/inject_parts.h"
-
-/* In each frame: the segments of 64-bit code (cs, gs, fs, ss).  From there back to the program
- * counter, the stack pointer, and the return address of the handler. */
-#define SIGNAL_MARK 0x002b000000000033ull
-#define SIGNAL_PC 16u
-#define SIGNAL_SP 24u
-#define SIGNAL_BACK 192u
-#define SIGNAL_RETURN_BYTES 9u
-
-/* mov $15, %rax (or %eax); syscall */
-static bool is_signal_return(const uint8_t *code)
-{
-        return memcmp(code, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9) == 0 ||
-               memcmp(code, "\xb8\x0f\0\0\0\x0f\x05", 7) == 0;
-}
 
 #define STACK_MOST (1u << 20) /* of one stack that is looked at */
 #define PART (16u << 10)
 
-static bool is_return(const struct memory *m, uint64_t at)
-{
-        uint8_t code[SIGNAL_RETURN_BYTES];
-
-        return memory_read(m, at, code, sizeof code) == sizeof code &&
-               is_signal_return(code);
-}
-
 /* Whether the word at AT, which has the mark, is one of a frame: then *PC and *SP. */
 static bool read_frame(const struct memory *m, uint64_t at, struct inject_frame *f, uint64_t *sp)
 {
-        uint64_t back = 0;
-
-        f->at = at - SIGNAL_PC;
-        return memory_read(m, at - SIGNAL_BACK, &back, sizeof back) == sizeof back &&
-               memory_read(m, f->at, &f->pc, sizeof f->pc) == sizeof f->pc &&
-               memory_read(m, at - SIGNAL_SP, sp, sizeof *sp) == sizeof *sp &&
-               is_return(m, back);
+        f->at = at - FRAMES_PC;
+        return memory_read(m, f->at, &f->pc, sizeof f->pc) == sizeof f->pc &&
+               memory_read(m, at - FRAMES_SP, sp, sizeof *sp) == sizeof *sp &&
+               frames_is_one(m, at);
 }
 
 /* How much there is of the stack that has SP: what was mapped a moment ago, or a little. */
@@ -73,7 +43,7 @@ uint32_t inject_frames(const struct inject *j, const struct hold_thread *t,
                 if (at < end)
                         got = memory_read(&m, at, words, want) / sizeof *words;
                 for (size_t i = 0; i < got && count < room; i++) {
-                        if (words[i] != SIGNAL_MARK ||
+                        if (words[i] != FRAMES_MARK ||
                             !read_frame(&m, at + i * sizeof *words, &out[count], &sp))
                                 continue;
                         count++;
@@ -91,5 +61,3 @@ uint32_t inject_frames(const struct inject *j, const struct hold_thread *t,
         }
         return count;
 }
-
-#endif
