@@ -14,6 +14,7 @@ import zlib
 
 import pytest
 
+import format_events
 import format_reader
 from harness import DEADLINE, SEEP, clean_environment, end_process, wait_until
 from plain import start_recorded

@@ -12,6 +12,8 @@
 
 #include "agent/guest.h"
 
+#if defined(__arm__)
+
 void support_unwind_0(void) __asm__("__aeabi_unwind_cpp_pr0");
 void support_unwind_1(void) __asm__("__aeabi_unwind_cpp_pr1");
 void support_unwind_2(void) __asm__("__aeabi_unwind_cpp_pr2");
@@ -107,3 +109,5 @@ uint64_t support_divide_signed_64(int64_t n, int64_t by, int64_t *rest)
 
 BOTH("__aeabi_uldivmod", "__udivmoddi4");
 BOTH("__aeabi_ldivmod", "seep_signed_divide_64");
+
+#endif
