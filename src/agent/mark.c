@@ -11,6 +11,7 @@
 #include "agent/bytes.h"
 #include "agent/hello.h"
 #include "agent/patience.h"
+#include "agent/stream.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
 #include "book/era.h"
@@ -75,9 +76,11 @@ bool mark_wait_word(uint32_t *word, uint32_t passed)
         long step[2] = { 0, STEP_NS }, result = 0;
         uint32_t now;
 
-        if (agent_now_ms() == deaf_tick || agent.sandboxed || agent.stream)
+        if (agent_now_ms() == deaf_tick || agent.sandboxed ||
+            (agent.stream && !stream_is_shared()))
                 return false;
-        p.quiet_steps = hello_knock(agent.socket) ? DEAF_STEPS : REFUSED_STEPS;
+        /* seep-target looks by itself */
+        p.quiet_steps = agent.stream || hello_knock(agent.socket) ? DEAF_STEPS : REFUSED_STEPS;
         patience_begin(&p);
         do {
                 now = __atomic_load_n(word, __ATOMIC_ACQUIRE);

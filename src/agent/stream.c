@@ -42,7 +42,8 @@ static bool take_word(const char *word, bool *journal)
                 uint32_t flag;
         } flags[] = { { "--no-mmap", WIRE_F_NO_MMAP }, { "--no-cxx", WIRE_F_NO_CXX },
                       { "--free-stacks", WIRE_F_FREE_STACKS },
-                      { "--start-off", WIRE_F_START_OFF } };
+                      { "--start-off", WIRE_F_START_OFF },
+                      { "--leak-scan", WIRE_F_LEAK_SCAN } };
         const char *value = bytes_after(word, "--journal="),
                    *over = bytes_after(word, "--overflow="),
                    *follow = bytes_after(word, "--follow=");
@@ -94,6 +95,8 @@ bool stream_options(const char *options, bool *said)
                     "--no-mmap, "
                     "--no-cxx and --start-off are understood; nothing is recorded\n");
         }
+        if (!stream_out_target())
+                agent.flags &= ~WIRE_F_LEAK_SCAN; /* there is nobody to search */
         if (!journal)
                 agent.flags = agent.follow = 0;
         return journal && !*said;
@@ -123,6 +126,11 @@ static bool lock(void)
 static void unlock(void)
 {
         __atomic_store_n(&stream.lock, 0, __ATOMIC_RELEASE);
+}
+
+bool stream_is_shared(void)
+{
+        return agent.stream && stream_out_target();
 }
 
 uint32_t stream_events(void)

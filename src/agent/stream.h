@@ -38,6 +38,9 @@ bool stream_options(const char *options, bool *said);
 bool stream_start(long ledger);
 bool stream_forked(long ledger);
 
+/* Whether the ledger is shared with seep-target, which has others search this program for leaks. */
+bool stream_is_shared(void);
+
 /* Entries of the ring. */
 uint32_t stream_events(void);
 

@@ -96,7 +96,7 @@ static const char *clone_trouble(const struct remote *r, long result)
  * count, or 0 and TROUBLE. */
 static pid_t clone_by(struct remote *r, uint64_t flags, const char **trouble, long *number)
 {
-        struct arch_call call = { SYS_clone, ARCH_CLONE(flags) };
+        struct arch_call call = { SYS_clone, ARCH_CLONE_WORDS(flags) };
         long result = remote_call(r, &call);
 
         for (int i = 0; i < 10 && result == -ARCH_ERESTARTNOINTR; i++)

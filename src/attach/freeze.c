@@ -405,7 +405,11 @@ void freeze_drop(struct freeze *f)
 /* Without a copy the tracer's work is done; its end frees threads that could not be stopped. */
 void freeze_release(struct freeze *f)
 {
-        if (f->core || !f->state->held)
+        if (f->far && !f->far->released) {
+                f->far->released = true;
+                f->far->release(f->far->context);
+        }
+        if (f->core || f->far || !f->state->held)
                 return;
         if (f->state->keeper) {
                 close(f->state->keeper);
@@ -427,6 +431,8 @@ void freeze_close(struct freeze *f)
 
         core_close(f->core);
         if (!s) {
+                if (f->far)
+                        freeze_release(f);
                 free(f->threads);
                 free(f->maps);
                 *f = (struct freeze){ 0 };
@@ -457,6 +463,8 @@ size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t by
 {
         if (f->core)
                 return core_read(f->core, address, to, bytes);
+        if (f->far)
+                return f->far->read(f->far->context, address, to, bytes);
         address = place_of(f, address);
         return memory_read(memory_of(f, mappings_find(&f->state->mappings, address)), address, to,
                            bytes);
@@ -469,7 +477,7 @@ bool freeze_lasts(const struct freeze *f)
         bool lasts = !f->copy || (procfs_text(f->copy, f->copy, "maps", &maps) && maps.length);
 
         str_free(&maps);
-        return lasts;
+        return lasts && (!f->far || f->far->lasts(f->far->context));
 }
 
 void freeze_interrupted(const struct freeze *f, struct freeze_thread *t, uint64_t context)
@@ -533,6 +541,8 @@ uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end
 
         if (f->core)
                 return core_next_used(f->core, address, end);
+        if (f->far)
+                return f->far->next_used(f->far->context, address, end);
         shift = place_of(f, address) - address;
         return next_used(f, address + shift, end + shift) - shift;
 }

@@ -19,6 +19,18 @@
 #include "attach/arch/registers.h"
 #include "base/err.h"
 
+/* A process of another machine, held there. */
+struct freeze_far {
+        void *context;
+        size_t (*read)(void *context, uint64_t address, void *to, size_t bytes);
+        uint64_t (*next_used)(void *context, uint64_t address, uint64_t end);
+        bool (*lasts)(void *context);
+        void (*release)(void *context); /* once: it may go on, and is not read any more */
+        bool copied;  /* it went on already: what is read is a copy of it */
+        bool foreign; /* its processor is another one: registers are words, no more */
+        bool released;
+};
+
 struct freeze {
         pid_t pid;
         struct freeze_thread *threads; /* the first is the one named like the
@@ -36,6 +48,7 @@ struct freeze {
         uint64_t stopped_ns, pause_ns; /* CLOCK_MONOTONIC when the first thread was asked to stop;
                                         * how long until all went on */
         struct core *core; /* it is gone, and this is its core file (core.h); NULL */
+        struct freeze_far *far; /* it is elsewhere; NULL: here */
         struct freeze_state *state; /* freeze.c's own */
 };
 

@@ -17,6 +17,7 @@
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/receive.h"
+#include "cli/record.h"
 #include "cli/suggest.h"
 #include "remote/light.h"
 #include "words/text.h"
@@ -303,7 +304,9 @@ static void say(const char *text)
 /* The target is asked, or (it has no ledger) who keeps it here. */
 static int serve_words(struct connect *c, int count, char **words)
 {
-        struct light_wishes wishes = { .say = say };
+        const char *sysroot = c->names.options.sysroot;
+        struct light_wishes wishes = { .say = say, .root = sysroot ? sysroot : "",
+                                       .author = { &c->names.options, record_write_report } };
         struct light light;
         struct err e = { 0 };
         int status;

@@ -55,7 +55,7 @@ struct serve {
         const char *listen, *token_file;
         uint64_t hold_ms;
         pid_t pid; /* 0: a program is started */
-        bool wait, stdio, light;
+        bool wait, stdio, light, no_scan;
         const char *overflow, *follow; /* of --light; NULL: not given */
         const char *heavy; /* an option that needs a ledger here; NULL none */
         struct record wishes;
@@ -124,6 +124,8 @@ static int take(struct serve *s, int which, const char *value)
         }
         if (record == RECORD_FOLLOW)
                 s->follow = value;
+        else if (record == RECORD_NO_SCAN)
+                s->no_scan = true;
         else if (record != RECORD_QUIET && (record != RECORD_WAIT || value))
                 s->heavy = serve_options[which].name;
         if (record == RECORD_WAIT && !value) {
@@ -195,6 +197,8 @@ static int become_target(const struct serve *s, char **program, int count)
         words[n++] = s->follow ? s->follow : "exec";
         if (s->wait)
                 words[n++] = "--wait";
+        if (s->no_scan)
+                words[n++] = "--no-leak-scan";
         if (s->wishes.quiet)
                 words[n++] = "--quiet";
         words[n++] = "--";

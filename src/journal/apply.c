@@ -190,6 +190,11 @@ static void gone(struct incoming *in, struct incoming_thread *t, struct ledger_b
         struct ledger_counter *c = apply_counter(in, t, LEDGER_BLOCK_SITE(b));
         uint32_t now = book_now_ms(&in->book), birth = LEDGER_BLOCK_BIRTH_MS(b);
 
+        if (!LEDGER_BLOCK_SITE(b)) { /* from before a reset */
+                in->older_here++;
+                in->book.head->older++;
+                return;
+        }
         if (in->book.head->mark_count)
                 era_death(&in->book, &b, 1);
         if (c)
@@ -277,12 +282,34 @@ static void allocate(struct incoming *in, struct incoming_thread *t, const struc
         shadow_write(&in->book, &t->writer, b, what);
 }
 
+/* A search finds what a realloc has in hand there, and takes it for in use. */
+static void take_in_hand(struct incoming_thread *t, uint64_t size)
+{
+        t->moving = true;
+        t->writer.slot->moving_bytes = size;
+        t->writer.slot->moving = t->address;
+}
+
+static void let_go(struct incoming_thread *t)
+{
+        if (t->moving)
+                t->writer.slot->moving = t->writer.slot->moving_bytes = 0;
+        t->moving = false;
+}
+
 /* A realloc that told no end made nothing of its block. */
 static void settle(struct incoming *in, struct incoming_thread *t)
 {
         if (t->moving)
                 end_block(in, t, t->block, t->address);
-        t->moving = false;
+        let_go(t);
+}
+
+void apply_settle(struct incoming *in)
+{
+        for (uint32_t i = 0; i < in->thread_count; i++)
+                if (in->threads[i].known)
+                        settle(in, &in->threads[i]);
 }
 
 static void release(struct incoming *in, struct incoming_thread *t, const struct ledger_event *e)
@@ -299,10 +326,10 @@ static void release(struct incoming *in, struct incoming_thread *t, const struct
         old = *b;
         shadow_bury(b, book_now_ms(&in->book));
         if (e->type == LEDGER_EVENT_TAKE) {
-                t->moving = true;
                 t->place = b;
                 t->block = old;
                 t->address = e->address;
+                take_in_hand(t, LEDGER_BLOCK_SIZE(old));
         } else {
                 end_block(in, t, old, e->address);
         }
@@ -312,7 +339,7 @@ static void put_back(struct incoming *in, struct incoming_thread *t)
 {
         if (t->moving && !LEDGER_BLOCK_LIVE(*t->place))
                 shadow_put(&in->book, &t->writer, t->place, t->block);
-        t->moving = false;
+        let_go(t);
         t->writer.last = 0;
 }
 

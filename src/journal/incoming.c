@@ -12,6 +12,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "collect/collect.h"
+#include "collect/reset.h"
 #include "profile/mapped.h"
 #include "profile/unseen.h"
 
@@ -54,13 +55,11 @@ static bool make_ledger(struct incoming *in)
         if (in->ledger < 0 || ftruncate(in->ledger, (off_t)bytes) != 0 ||
             fcntl(in->ledger, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
                 return false;
-        head = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, in->ledger, 0);
+        /* All of it at once: forked processes open parts of it, too (incoming_look), and what they
+         * have opened counts as open here. */
+        head = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, in->ledger, 0);
         if (head == MAP_FAILED)
                 return false;
-        if (mprotect(head, BOOK_STEP, PROT_READ | PROT_WRITE) != 0) {
-                munmap(head, bytes);
-                return false;
-        }
         book_layout(head, LEDGER_SHIFT);
         book_begin(&in->book, head);
         return apply_start(in);
@@ -284,7 +283,7 @@ void incoming_profile(struct incoming *in, struct profile *p)
 {
         struct ledger_head *h = in->book.head;
         struct collect_input input = { .view = &in->view, .slices = &in->slices,
-                                       .ended = in->end != 0 };
+                                       .ended = in->end != 0, .depth = in->depth };
         struct err e;
 
         take_waiting(in, true);
@@ -312,6 +311,80 @@ const struct view *incoming_view(struct incoming *in)
 
         view_refresh(&in->view, &e); /* an earlier copy of the head will do */
         return &in->view;
+}
+
+/* ---- a program that can be asked, too ---- */
+
+static uint32_t put_ranges(struct incoming *in, enum ledger_part part,
+                           const struct incoming_ranges *r)
+{
+        uint32_t count = r->count < LEDGER_ROOTS_MAX ? r->count : LEDGER_ROOTS_MAX;
+
+        if (!count || !book_commit(&in->book, part, (uint64_t)count * sizeof *r->at))
+                return 0;
+        memcpy(book_part(&in->book, part), r->at, count * sizeof *r->at);
+        return count;
+}
+
+void incoming_tell(struct incoming *in, const struct incoming_facts *f)
+{
+        struct ledger_head *h = in->book.head;
+
+        h->allocator = f->allocator;
+        h->scan_sp = f->scan_sp;
+        h->scan_context = f->scan_context;
+        h->own_count = put_ranges(in, LEDGER_OWN, &f->own);
+        h->root_count = put_ranges(in, LEDGER_ROOTS, &f->told);
+}
+
+void incoming_asks(struct incoming *in, uint32_t asked, uint32_t reason)
+{
+        in->book.head->scan_reason = reason;
+        in->book.head->scan_asked = asked;
+}
+
+void incoming_depth(struct incoming *in, uint32_t depth)
+{
+        in->depth = depth;
+}
+
+void incoming_off(struct incoming *in, bool off)
+{
+        in->book.head->off = off;
+}
+
+void incoming_mark(struct incoming *in, uint32_t type, const char *label,
+                   struct incoming_moment *out)
+{
+        uint32_t now_ms = book_now_ms(&in->book);
+        struct profile_mark m = { .type = type, .label = heap_text(label),
+                                  .ms = slices_end_ms(&in->slices, now_ms) };
+        const struct profile_slice *slice;
+
+        if (type == LEDGER_MARK_OUTSIDE)
+                m.seq = ++in->seq;
+        *out = (struct incoming_moment){ .seq = m.seq };
+        slices_mark(&in->slices, incoming_view(in), m.ms, 0, &m, 1);
+        if (!in->slices.slice_count)
+                return;
+        slice = &in->slices.slice[in->slices.slice_count - 1];
+        out->live_bytes = slice->live_bytes;
+        out->live_blocks = slice->live_blocks;
+}
+
+/* The course begins anew, too: what was before cannot be compared with what comes. */
+bool incoming_reset(struct incoming *in, struct err *e)
+{
+        uint64_t now_ms = slices_end_ms(&in->slices, book_now_ms(&in->book));
+
+        apply_settle(in);
+        if (!reset_ledger(incoming_view(in), e))
+                return false;
+        in->older_here = 0;
+        slices_free(&in->slices);
+        in->slices = (struct slices){ 0 };
+        slices_cut(&in->slices, incoming_view(in), now_ms, 0, true);
+        return true;
 }
 
 /* ---- a file ---- */

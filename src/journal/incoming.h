@@ -63,6 +63,43 @@ void incoming_look(struct incoming *in, struct profile *p);
 /* Its ledger, fresh. */
 const struct view *incoming_view(struct incoming *in);
 
+/* ---- a program that can be asked, too: a search for leaks, snapshots, control ---- */
+
+/* Memory that it has, as struct ledger_range[]. */
+struct incoming_ranges {
+        const struct ledger_range *at;
+        uint32_t count;
+};
+
+/* What a search must know besides: where malloc is, the agent's memory, what SEEP_ROOT named. */
+struct incoming_facts {
+        uint64_t allocator;
+        struct incoming_ranges own, told;
+        uint64_t scan_sp, scan_context; /* of the thread that waits for the search */
+};
+void incoming_tell(struct incoming *in, const struct incoming_facts *f);
+
+/* It waits for the search ASKED (ledger_head.scan_asked), for this reason. */
+void incoming_asks(struct incoming *in, uint32_t asked, uint32_t reason);
+
+/* Innermost frames that a profile keeps, 0 all. */
+void incoming_depth(struct incoming *in, uint32_t depth);
+
+/* A moment with a name, TYPE being LEDGER_MARK_TAG, _OUTSIDE, _ENABLE or _DISABLE; the number of a
+ * snapshot, and what was live then. */
+struct incoming_moment {
+        uint32_t seq;
+        uint64_t live_bytes, live_blocks;
+};
+void incoming_mark(struct incoming *in, uint32_t type, const char *label,
+                   struct incoming_moment *out);
+
+/* New blocks are not recorded there (OFF), or are again. */
+void incoming_off(struct incoming *in, bool off);
+
+/* What was counted is forgotten (collect/reset.h). */
+bool incoming_reset(struct incoming *in, struct err *e);
+
 /* ---- a journal in a file ---- */
 
 /* Whether PATH begins as one. */

@@ -45,6 +45,7 @@ struct incoming {
         uint64_t bytes, packets, lost_packets, damaged_bytes, damaged_packets;
         uint64_t events, strangers; /* strangers: releases of what never came */
         uint64_t lost_told, lost_here;
+        uint64_t older_here; /* releases of blocks from before incoming_reset() */
         bool looked_at; /* the program runs, and this is a moment of it */
         bool again; /* what comes may be known already, or over (JOURNAL_AGAIN) ... */
         bool was_again; /* ... and so it began: totals of the time before are sums only */
@@ -59,6 +60,7 @@ struct incoming {
         struct table handle_table;
         uint32_t handle_count;
         uint32_t seq; /* of the last snapshot */
+        uint32_t depth; /* innermost frames that profiles keep, 0 all */
 
         uint8_t byte_order;
         char cwd[JOURNAL_TEXT_MAX + 1], host[JOURNAL_TEXT_MAX + 1];
@@ -96,6 +98,9 @@ void apply_time(struct incoming *in, uint32_t ms);
 void apply_mark(struct incoming *in, const struct ledger_mark *m);
 struct incoming_thread *apply_thread(struct incoming *in, uint32_t number);
 void apply_end(struct incoming *in);
+
+/* Reallocs that have not ended are over. */
+void apply_settle(struct incoming *in);
 
 /* The counters of SITE for T; NULL: it cannot be one. */
 struct ledger_counter *apply_counter(struct incoming *in, struct incoming_thread *t,

@@ -13,8 +13,9 @@
 #include "wire/hello.h"
 
 #define NODES_MAX (1u << 24)
-#define FLAGS_KEPT \
-        (WIRE_F_NO_MMAP | WIRE_F_NO_CXX | WIRE_F_NO_STACKS | WIRE_F_FREE_STACKS | WIRE_F_START_OFF)
+#define FLAGS_KEPT                                                             \
+        (WIRE_F_NO_MMAP | WIRE_F_NO_CXX | WIRE_F_NO_STACKS | WIRE_F_FREE_STACKS | \
+         WIRE_F_START_OFF | WIRE_F_LEAK_SCAN)
 
 /* A text of a record: not ended by a zero, and gone with the packet. */
 struct text {
@@ -327,6 +328,7 @@ static void read_counts(struct incoming *in, struct cursor *c)
         JOURNAL_COUNTS_OF(TAKE)
 #undef TAKE
         in->lost_told = n[COUNT_lost_events];
+        h->older += in->older_here;
 }
 
 static void read_process(struct incoming *in, struct cursor *c)

@@ -19,7 +19,7 @@ void channel_init(struct channel *c, int in, int out, const char *peer)
 {
         c->in = in;
         c->out = out;
-        c->length = c->type = 0;
+        c->length = c->type = c->hello_flags = 0;
         snprintf(c->peer, sizeof c->peer, "%s", peer);
         fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);
         fcntl(out, F_SETFL, fcntl(out, F_GETFL) | O_NONBLOCK);
@@ -300,6 +300,7 @@ bool channel_hello(struct channel *c, const struct proof_token *t,
         m = (struct protocol_message){ .type = PROTOCOL_HELLO_TYPE };
         memcpy(m.hello.magic, PROTOCOL_MAGIC, sizeof m.hello.magic);
         m.hello.version = PROTOCOL_VERSION;
+        m.hello.flags = c->hello_flags;
         snprintf(m.hello.tool, sizeof m.hello.tool, "seep %s", SEEP_VERSION);
         if (!known) { /* so that it can say the same to its user */
                 struct err unused;

@@ -22,6 +22,7 @@ struct channel {
         char peer[320]; /* for messages */
         uint8_t body[PROTOCOL_BODY_MAX];
         uint32_t length, type; /* of the last message */
+        uint32_t hello_flags;  /* a host's: PROTOCOL_HELLO_* */
 };
 
 void channel_init(struct channel *c, int in, int out, const char *peer);

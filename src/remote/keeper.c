@@ -15,21 +15,14 @@
 #include "base/heap.h"
 #include "journal/incoming.h"
 #include "profile/file.h"
+#include "remote/tracked.h"
 #include "remote/server.h"
-#include "session/control.h"
 #include "session/listener.h"
 
 #define KEEPER_STEP_MS 200
 #define KEEPER_AGAIN_MS 60000u /* after a broken connection */
 #define KEEPER_NAP_MS 500
 #define KEEPER_MESSAGES 64 /* then it is another one's turn */
-
-/* A process of the target. */
-struct kept {
-        uint32_t number, pid;
-        bool is_main, over;
-        struct incoming *in; /* NULL: nothing has come of it, or it is over */
-};
 
 struct keeper {
         const struct keeper_job *job;
@@ -40,8 +33,10 @@ struct keeper {
         struct server *server;
         struct listener listener;
         char where[128];
-        struct kept *kept;
-        uint32_t kept_count, files;
+        struct tracked *tracked;
+        uint32_t tracked_count, files;
+        struct tracked_house house;
+        struct pollfd *polled;
 };
 
 static void word(const struct keeper *k, int status, const char *text)
@@ -54,25 +49,25 @@ static void word(const struct keeper *k, int status, const char *text)
 
 /* ---- processes ---- */
 
-static struct kept *find(struct keeper *k, uint32_t number)
+static struct tracked *find(struct keeper *k, uint32_t number)
 {
-        for (uint32_t i = 0; i < k->kept_count; i++)
-                if (k->kept[i].number == number)
-                        return &k->kept[i];
+        for (uint32_t i = 0; i < k->tracked_count; i++)
+                if (k->tracked[i].number == number)
+                        return &k->tracked[i];
         return NULL;
 }
 
 /* The last one of PID that is not over. */
-static struct kept *find_pid(struct keeper *k, uint32_t pid)
+static struct tracked *find_pid(struct keeper *k, uint32_t pid)
 {
-        for (uint32_t i = k->kept_count; i > 0; i--)
-                if (k->kept[i - 1].pid == pid && k->kept[i - 1].in)
-                        return &k->kept[i - 1];
+        for (uint32_t i = k->tracked_count; i > 0; i--)
+                if (k->tracked[i - 1].pid == pid && k->tracked[i - 1].in)
+                        return &k->tracked[i - 1];
         return NULL;
 }
 
 /* It has ended, or nothing more will come of it: its recording is finished. */
-static void finish(struct keeper *k, struct kept *p)
+static void finish(struct keeper *k, struct tracked *p)
 {
         struct str path = { 0 };
         struct profile profile;
@@ -80,7 +75,7 @@ static void finish(struct keeper *k, struct kept *p)
 
         if (!p->in)
                 return;
-        incoming_profile(p->in, &profile);
+        tracked_finish(&k->house, p, &profile);
         str_format(&path, "%s/%u.seep", k->job->folder, k->files++);
         if (file_write(&profile, str_get(&path), &e))
                 server_recorded(k->server, &profile, str_get(&path), p->is_main);
@@ -88,14 +83,11 @@ static void finish(struct keeper *k, struct kept *p)
                 k->job->wishes->say(e.text);
         profile_free(&profile);
         str_free(&path);
-        incoming_free(p->in);
-        p->in = NULL;
-        p->over = true;
 }
 
 static void take_source(struct keeper *k, const struct protocol_source *s)
 {
-        struct kept *p = find(k, s->number);
+        struct tracked *p = find(k, s->number);
 
         if (p && (s->flags & PROTOCOL_SOURCE_OVER)) {
                 finish(k, p);
@@ -104,24 +96,26 @@ static void take_source(struct keeper *k, const struct protocol_source *s)
         if (s->flags & PROTOCOL_SOURCE_OVER || (p && p->over))
                 return; /* it is known from before the connection broke */
         if (!p) {
-                k->kept = heap_grow(k->kept, k->kept_count + 1, sizeof *k->kept);
-                p = &k->kept[k->kept_count++];
-                *p = (struct kept){ .number = s->number, .pid = s->pid };
+                k->tracked = heap_grow(k->tracked, k->tracked_count + 1, sizeof *k->tracked);
+                p = &k->tracked[k->tracked_count++];
+                tracked_init(p, s->number, s->pid);
         }
+        p->late = s->flags & PROTOCOL_SOURCE_AGAIN;
         p->is_main = s->flags & PROTOCOL_SOURCE_MAIN;
         if (p->in)
                 incoming_free(p->in); /* all of it is told anew */
         p->in = NULL;
-        if (p->is_main || !k->kept_count)
+        if (p->is_main || !k->tracked_count)
                 server_program(k->server, s->pid);
 }
 
 static void take_packet(struct keeper *k, const uint8_t *body, uint32_t length)
 {
         struct incoming_head h;
-        struct kept *p;
+        struct tracked *p;
         struct err e = { 0 };
         uint32_t number = 0;
+        bool is_new;
 
         for (int i = 0; i < 4 && length >= 4; i++)
                 number |= (uint32_t)body[i] << 8 * i;
@@ -132,12 +126,15 @@ static void take_packet(struct keeper *k, const uint8_t *body, uint32_t length)
                         k->job->wishes->say(e.text);
                 return;
         }
-        if (!p->in && !(p->in = incoming_new(&e))) {
+        is_new = !p->in;
+        if (is_new && !(p->in = incoming_new(&e))) {
                 k->job->wishes->say(e.text);
                 p->over = true;
                 return;
         }
         incoming_packet(p->in, &h, body + 4 + JOURNAL_HEAD);
+        if (is_new)
+                tracked_began(&k->house, p);
 }
 
 /* ---- the target ---- */
@@ -147,8 +144,8 @@ static void take_state(struct keeper *k, const struct protocol_state *s)
         k->current = true;
         if (s->state != PROTOCOL_STATE_ENDED || k->over)
                 return;
-        for (uint32_t i = 0; i < k->kept_count; i++)
-                finish(k, &k->kept[i]);
+        for (uint32_t i = 0; i < k->tracked_count; i++)
+                finish(k, &k->tracked[i]);
         k->over = true;
         server_ended(k->server, (int)s->exit);
 }
@@ -157,6 +154,7 @@ static bool take_message(struct keeper *k, struct err *e)
 {
         struct channel *c = &k->to->channel;
         struct protocol_message m;
+        struct tracked *p;
 
         if (!channel_receive(c, &m, CHANNEL_PATIENCE_MS, e))
                 return false;
@@ -166,6 +164,10 @@ static bool take_message(struct keeper *k, struct err *e)
                 take_source(k, &m.source);
         else if (m.type == PROTOCOL_STATE_TYPE)
                 take_state(k, &m.state);
+        else if (m.type == PROTOCOL_ASKS_TYPE && (p = find(k, m.asks.number)))
+                tracked_asks(&k->house, p, &m.asks);
+        else if (m.type == PROTOCOL_MOMENT_TYPE && (p = find(k, m.moment.number)))
+                tracked_moment(&k->house, p, m.moment.ticket);
         else if (m.type == PROTOCOL_FAULT_TYPE)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "%s: %.512s", c->peer, m.fault.text);
         return true;
@@ -192,6 +194,8 @@ static void lose(struct keeper *k, const char *why)
         link_disconnect(k->to);
         k->connected = false;
         k->lost_ns = clock_now_ns();
+        for (uint32_t i = 0; i < k->tracked_count; i++)
+                tracked_lost(&k->house, &k->tracked[i]);
         if (k->over)
                 return;
         snprintf(text, sizeof text, "%.512s; trying again for %u s", why, KEEPER_AGAIN_MS / 1000);
@@ -203,8 +207,8 @@ static void give_up(struct keeper *k)
 {
         k->job->wishes->say("the target cannot be reached any more: what is known of its processes "
                             "is kept");
-        for (uint32_t i = 0; i < k->kept_count; i++)
-                finish(k, &k->kept[i]);
+        for (uint32_t i = 0; i < k->tracked_count; i++)
+                finish(k, &k->tracked[i]);
         k->over = true;
         server_ended(k->server, ERR_EXIT_CANNOT_TRACE);
 }
@@ -235,7 +239,7 @@ static bool make_look(void *context, int file)
         return file_put(&p, file, &e);
 }
 
-static void answer_look(struct kept *p, int fd)
+static void answer_look(struct tracked *p, int fd)
 {
         struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 1 };
         struct worker worker = WORKER_NONE;
@@ -250,60 +254,43 @@ static void answer_look(struct kept *p, int fd)
         worker_close(&worker);
 }
 
-static void answer_status(struct kept *p, int fd)
-{
-        struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC };
-        struct wire_status s = { 0 };
-
-        control_status(incoming_view(p->in), &s);
-        snprintf(s.engine, sizeof s.engine, "journal");
-        snprintf(s.program, sizeof s.program, "%s", incoming_program(p->in));
-        reply.live_bytes = s.live_bytes;
-        reply.live_blocks = s.live_blocks;
-        memcpy(reply.text, &s, sizeof s);
-        listener_reply(fd, &reply);
-}
-
-/* SEQ: the process is known, so that nobody else is asked. */
-static void answer_no(int fd)
-{
-        struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .status = ERR_EXIT_CANNOT_TRACE,
-                                    .seq = 1 };
-
-        snprintf(reply.text, sizeof reply.text,
-                 "a target without a ledger (seep-target, serve --light) cannot do that: its host "
-                 "can look, and record");
-        listener_reply(fd, &reply);
-}
-
 /* Their numbers from the FIRST on, as many as there is room for. */
 static void answer_processes(struct keeper *k, uint32_t first, int fd)
 {
         struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC };
         size_t length = 0;
 
-        for (uint32_t i = 0; i < k->kept_count; i++)
-                if (k->kept[i].in && reply.seq++ >= first && length + 12 < sizeof reply.text)
+        for (uint32_t i = 0; i < k->tracked_count; i++)
+                if (k->tracked[i].in && reply.seq++ >= first && length + 12 < sizeof reply.text)
                         length += (size_t)snprintf(reply.text + length,
                                                    sizeof reply.text - length, "%u ",
-                                                   k->kept[i].pid);
+                                                   k->tracked[i].pid);
         listener_reply(fd, &reply);
 }
 
 static void answer(struct keeper *k, const struct wire_request *ask, int fd)
 {
-        struct kept *p = find_pid(k, ask->pid);
+        struct tracked *p = find_pid(k, ask->pid);
 
         if (ask->type == WIRE_REQUEST_PROCESSES)
                 answer_processes(k, ask->number, fd);
         else if (!p)
                 listener_refuse(fd, "process %u is not among those recorded there", ask->pid);
-        else if (ask->type == WIRE_REQUEST_LOOK || ask->type == WIRE_REQUEST_SCAN)
-                answer_look(p, fd); /* which says that it was not searched, and why */
+        else if (ask->type == WIRE_REQUEST_LOOK)
+                answer_look(p, fd);
         else if (ask->type == WIRE_REQUEST_STATUS)
-                answer_status(p, fd);
+                tracked_ask_status(p, fd);
+        else if (ask->type == WIRE_REQUEST_SNAPSHOT)
+                tracked_ask_snapshot(&k->house, p, ask, fd);
+        else if (!k->connected)
+                listener_refuse(fd, "the connection to the target is lost just now");
+        else if (ask->type == WIRE_REQUEST_SCAN)
+                tracked_ask_scan(&k->house, p, ask, fd);
+        else if (ask->type == WIRE_REQUEST_CONTROL)
+                tracked_ask_control(&k->house, p, ask, fd);
         else
-                answer_no(fd);
+                listener_refuse(fd, "the recording of process %u ends with the program, or with "
+                                    "'seep connect'", ask->pid);
 }
 
 static void take_requests(struct keeper *k)
@@ -343,6 +330,20 @@ static void say_got(struct keeper *k)
                         ;
 }
 
+/* ---- searches ---- */
+
+static void say_searched(void *context, const struct tracked *p, uint64_t definite)
+{
+        struct keeper *k = context;
+        struct protocol_message m = { .type = PROTOCOL_REQUEST_TYPE,
+                                      .request = { .kind = PROTOCOL_KIND_SEARCHED, .pid = p->pid,
+                                                   .number = p->asked, .address = definite } };
+        struct err e = { 0 };
+
+        if (k->connected && !channel_send(&k->to->channel, &m, &e))
+                lose(k, e.text);
+}
+
 /* ---- from beginning to end ---- */
 
 static bool open_all(struct keeper *k, struct err *e)
@@ -358,26 +359,53 @@ static bool open_all(struct keeper *k, struct err *e)
         return dial(k, e);
 }
 
-/* Whether the parent is still there. */
-static bool wait_and_work(struct keeper *k)
+/* What is waited for: the first three are ours, the others those of the processes. */
+static nfds_t fill_polled(struct keeper *k)
 {
-        struct pollfd p[] = { { .fd = k->parent, .events = POLLIN },
-                              { .fd = k->listener.fd, .events = POLLIN },
-                              { .fd = k->connected ? k->to->channel.in : -1, .events = POLLIN } };
+        nfds_t count = 3;
+
+        k->polled = heap_grow(k->polled, 3 + (size_t)k->tracked_count * TRACKED_WAITS,
+                              sizeof *k->polled);
+        k->polled[0] = (struct pollfd){ .fd = k->parent, .events = POLLIN };
+        k->polled[1] = (struct pollfd){ .fd = k->listener.fd, .events = POLLIN };
+        k->polled[2] = (struct pollfd){ .fd = k->connected ? k->to->channel.in : -1,
+                                        .events = POLLIN };
+        for (uint32_t i = 0; i < k->tracked_count; i++) {
+                int waits[TRACKED_WAITS];
+
+                tracked_waits(&k->tracked[i], waits);
+                for (uint32_t n = 0; n < TRACKED_WAITS; n++)
+                        k->polled[count++] = (struct pollfd){ .fd = waits[n], .events = POLLIN };
+        }
+        return count;
+}
+
+static void take_messages(struct keeper *k)
+{
         struct err e = { 0 };
 
-        if (poll(p, 3, k->connected || k->over ? KEEPER_STEP_MS : KEEPER_NAP_MS) < 0 &&
-            errno != EINTR)
-                return false;
-        if (p[0].revents)
-                return false;
-        for (int i = 0; i < KEEPER_MESSAGES && k->connected && (i == 0 ? p[2].revents != 0
-                                                       : channel_poll(&k->to->channel, 0) > 0);
+        for (int i = 0; i < KEEPER_MESSAGES && k->connected &&
+                        channel_poll(&k->to->channel, 0) > 0;
              i++)
                 if (!take_message(k, &e))
                         lose(k, e.text);
-        if (p[1].revents)
+}
+
+/* Whether the parent is still there. */
+static bool wait_and_work(struct keeper *k)
+{
+        nfds_t count = fill_polled(k);
+
+        if (poll(k->polled, count, k->connected || k->over ? KEEPER_STEP_MS : KEEPER_NAP_MS) < 0 &&
+            errno != EINTR)
+                return false;
+        if (k->polled[0].revents)
+                return false;
+        take_messages(k);
+        if (k->polled[1].revents)
                 take_requests(k);
+        for (uint32_t i = 0; i < k->tracked_count; i++)
+                tracked_look(&k->house, &k->tracked[i]);
         if (!k->connected && !k->over)
                 connect_again(k);
         if (!k->ready && k->current) {
@@ -399,6 +427,9 @@ bool keeper_run(void *context, int fd)
         signal(SIGTERM, SIG_IGN);
         signal(SIGPIPE, SIG_IGN);
         k.to = heap_zero(1, sizeof *k.to);
+        k.house = (struct tracked_house){ .link = k.job->link, .wishes = k.job->wishes,
+                                       .folder = k.job->folder, .context = &k,
+                                       .searched = say_searched };
         k.listener.fd = -1;
         good = open_all(&k, &e);
         if (!good)

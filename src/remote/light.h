@@ -18,9 +18,12 @@
 #include "base/err.h"
 #include "base/worker.h"
 #include "remote/link.h"
+#include "session/reports.h"
 
 struct light_wishes {
         void (*say)(const char *text); /* a sentence for the user, in any of the processes */
+        const char *root; /* in front of the paths of the target's files (--sysroot); "" */
+        struct reports_author author; /* of reports about snapshots */
 };
 
 struct light {

@@ -62,6 +62,7 @@ bool link_connect(const struct link *l, struct link_connection *c, struct err *e
         else
                 snprintf(peer, sizeof peer, "%s%s", a.kind == ADDRESS_SSH ? "ssh:" : "", a.text);
         channel_init(&c->channel, fd, fd, peer);
+        c->channel.hello_flags = l->hello_flags;
         if (channel_hello(&c->channel, &l->token, &c->greeting, e))
                 return true;
         link_disconnect(c);

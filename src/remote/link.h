@@ -24,6 +24,7 @@ struct link {
         struct address address;
         char shown[320]; /* what messages call it; "": the address */
         struct proof_token token;
+        uint32_t hello_flags; /* PROTOCOL_HELLO_* */
         struct ask_route route;
 };
 

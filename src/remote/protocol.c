@@ -56,6 +56,13 @@ static const struct field source_fields[] = FIELDS_OF(PROTOCOL_SOURCE);
 static const struct field state_fields[] = FIELDS_OF(PROTOCOL_STATE);
 #undef CARD
 
+#define CARD struct protocol_asks
+static const struct field asks_fields[] = FIELDS_OF(PROTOCOL_ASKS);
+#undef CARD
+#define CARD struct protocol_moment
+static const struct field moment_fields[] = FIELDS_OF(PROTOCOL_MOMENT);
+#undef CARD
+
 #define TABLE_ENTRY(name, number, member)                                       \
         { number, member##_fields, sizeof member##_fields / sizeof *member##_fields, \
           offsetof(struct protocol_message, member) },

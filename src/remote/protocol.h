@@ -37,7 +37,9 @@
         X(PROCESS, 8, process)   \
         X(FAULT, 9, fault)       \
         X(SOURCE, 65, source)    \
-        X(STATE, 66, state)
+        X(STATE, 66, state)      \
+        X(ASKS, 67, asks)        \
+        X(MOMENT, 68, moment)
 
 #define PROTOCOL_GREETING(F, B, T)  \
         B(magic, 8)                \
@@ -125,6 +127,17 @@
         F(U32, exit)               \
         F(U32, dropped)
 
+/* A process waits for a search for leaks (enum ledger_scan); the journal of one has come to where
+ * it was when it was stopped (PROTOCOL_KIND_HOLD). */
+#define PROTOCOL_ASKS(F, B, T)      \
+        F(U32, number)             \
+        F(U32, asked)              \
+        F(U32, reason)
+
+#define PROTOCOL_MOMENT(F, B, T)    \
+        F(U32, number)             \
+        F(U32, ticket)
+
 #define PROTOCOL_U8 uint8_t
 #define PROTOCOL_U16 uint16_t
 #define PROTOCOL_U32 uint32_t
@@ -145,6 +158,8 @@ struct protocol_process PROTOCOL_STRUCT(PROTOCOL_PROCESS);
 struct protocol_fault PROTOCOL_STRUCT(PROTOCOL_FAULT);
 struct protocol_source PROTOCOL_STRUCT(PROTOCOL_SOURCE);
 struct protocol_state PROTOCOL_STRUCT(PROTOCOL_STATE);
+struct protocol_asks PROTOCOL_STRUCT(PROTOCOL_ASKS);
+struct protocol_moment PROTOCOL_STRUCT(PROTOCOL_MOMENT);
 
 #define PROTOCOL_ENUM(name, number, field) PROTOCOL_##name##_TYPE = number,
 enum protocol_type {
@@ -168,16 +183,29 @@ struct protocol_message {
 #define PROTOCOL_TOKEN_NEEDED 1u
 #define PROTOCOL_LIGHT 2u /* there is no ledger: journals are sent, and the host keeps it */
 
+/* protocol_hello.flags */
+#define PROTOCOL_HELLO_READER 1u /* one more connection of a host that gets journals already */
+
 /* protocol_request.kind: up to 7 as enum wire_request_type, for the process `pid`. */
 enum protocol_kind {
+        PROTOCOL_KIND_CONTROL = 6,
         PROTOCOL_KIND_LIST = 16,   /* flags: PROTOCOL_LIST_WAIT; number: the serial that is known */
         PROTOCOL_KIND_FINAL = 17,  /* the recording `number` of a process that has ended */
         PROTOCOL_KIND_MEMORY = 18, /* `number` bytes at `address` of the process `pid` */
         PROTOCOL_KIND_GOT = 19,    /* the recording `number` has arrived and is stored */
-        PROTOCOL_KIND_JOURNAL = 32 /* send journals from now on */
+        PROTOCOL_KIND_JOURNAL = 32, /* send journals from now on */
+        PROTOCOL_KIND_HOLD = 33, /* stop the process `pid`, or copy it, and say what it is like
+                                  * (remote/held.h); `number`: the ticket of its MOMENT */
+        PROTOCOL_KIND_USED = 34, /* which of `number` pages from `address` on were ever used */
+        PROTOCOL_KIND_SEARCHED = 35 /* the search `number` that `pid` asked for is done; `address`:
+                                     * so many blocks are definitely lost */
 };
 #define PROTOCOL_LIST_WAIT 1u
 #define PROTOCOL_MEMORY_MAX (1u << 20)
+#define PROTOCOL_MEMORY_PART 1u /* as much as can be read from the start on */
+#define PROTOCOL_HOLD_STILL 1u  /* no copy: the process stands still until the connection ends */
+#define PROTOCOL_USED_MAX 1024u /* ranges in an answer */
+#define PROTOCOL_PAGE 4096u     /* of PROTOCOL_KIND_USED, wherever it is */
 
 /* protocol_list.state, protocol_state.state */
 enum protocol_stage { PROTOCOL_STATE_WAITING, PROTOCOL_STATE_RUNNING, PROTOCOL_STATE_ENDED };

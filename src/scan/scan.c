@@ -77,6 +77,18 @@ static void find_base(struct scan *s)
         free(modules);
 }
 
+static void take_waiting(struct scan *s)
+{
+        const struct ledger_head *h = &s->o->view->head;
+
+        if (h->scan_asked != h->scan_done) {
+                s->waiting_sp = h->scan_sp;
+                s->waiting_context = h->scan_context;
+        }
+        free(s->moving);
+        s->moving_count = scan_moving(s->o->view, &s->moving);
+}
+
 /* While the process stands still.  A copy that cannot be made is no failure: it is held instead. */
 static void take_moment(struct scan *s)
 {
@@ -90,12 +102,7 @@ static void take_moment(struct scan *s)
         s->freeze.narrow = h->word_bytes == 4;
         if (s->freeze.narrow && view_is_emulated(s->o->view))
                 find_base(s);
-        if (h->scan_asked != h->scan_done) {
-                s->waiting_sp = h->scan_sp;
-                s->waiting_context = h->scan_context;
-        }
-        free(s->moving);
-        s->moving_count = scan_moving(s->o->view, &s->moving);
+        take_waiting(s);
         s->copied = copy(s);
         if (s->copied)
                 freeze_release(&s->freeze);
@@ -119,6 +126,18 @@ static bool walk_heap(struct scan *s, bool *again, struct err *e)
         return false;
 }
 
+/* Elsewhere: our ledger has come to that moment, and waits. */
+static bool hold_far(struct scan *s, struct err *e)
+{
+        if (!s->o->far->hold(s->o->far->context, &s->freeze, e) || !view_refresh(s->o->view, e))
+                return false;
+        s->freeze.turned = s->o->view->turned;
+        s->freeze.narrow = s->o->view->head.word_bytes == 4;
+        s->moment_ms = s->o->view->head.tick_ms;
+        take_waiting(s);
+        return true;
+}
+
 static bool hold(struct scan *s, struct err *e)
 {
         for (uint32_t tries = TRIES; tries; tries--) {
@@ -136,17 +155,28 @@ static bool hold(struct scan *s, struct err *e)
         return false;
 }
 
+/* All that our ledger knows of a process elsewhere is from before; the clock of a host that came
+ * late may be behind that. */
+static void settle_moment(struct scan *s)
+{
+        for (uint64_t i = 0; i < s->now.count; i++)
+                if (s->now.at[i].ms >= s->moment_ms && s->now.at[i].ms < UINT32_MAX)
+                        s->moment_ms = s->now.at[i].ms + 1;
+}
+
 static bool stop(struct scan *s, struct err *e)
 {
         struct err ignored;
 
-        if (!PROFILE_SCAN_IS_LAST(s->o->when) && view_refresh(s->o->view, &ignored))
+        if (!s->o->far && !PROFILE_SCAN_IS_LAST(s->o->when) && view_refresh(s->o->view, &ignored))
                 scan_entries_read(&s->before, s->o->view, UINT32_MAX);
-        if (!hold(s, e))
+        if (s->o->far ? !hold_far(s, e) : !hold(s, e))
                 return false;
         s->o->stopped(s->o->context, s->copied);
         view_refresh(s->o->view, &ignored);
         scan_entries_read(&s->now, s->o->view, s->copied ? s->moment_ms : UINT32_MAX);
+        if (s->o->far)
+                settle_moment(s);
         s->o->collect(s->o->context, s->p);
         if (!s->o->view->head.attached)
                 return true;
@@ -233,7 +263,7 @@ static void find_roots(struct scan *s)
                 .heap_count = walk->own_count,
         };
 
-        if (!in.emulated) {
+        if (!in.emulated && !(s->freeze.far && s->freeze.far->foreign)) {
                 leave_handler(s);
                 s->stopped = stopped_open(&s->freeze, s->p, s->o->view);
                 if (keeps_graph(s))
@@ -380,7 +410,8 @@ static void search(struct scan *s)
 
 static void describe(struct scan *s, struct profile_scan *out)
 {
-        bool went_on = s->copied && !PROFILE_SCAN_IS_LAST(s->o->when);
+        bool went_on = (s->copied || (s->freeze.far && s->freeze.far->copied)) &&
+                       !PROFILE_SCAN_IS_LAST(s->o->when);
 
         *out = (struct profile_scan){
                 .ms = s->moment_ms,

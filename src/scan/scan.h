@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "attach/core.h"
+#include "attach/freeze.h"
 #include "base/err.h"
 #include "collect/view.h"
 #include "profile/model.h"
@@ -28,8 +29,16 @@ struct scan_lost {
 
 #define SCAN_KILLED "the copy of the program that was searched has been killed"
 
+/* Who holds a process of another machine.  The ledger is that of the same moment, and does not
+ * change before collect() is over. */
+struct scan_far {
+        void *context;
+        bool (*hold)(void *context, struct freeze *f, struct err *e);
+};
+
 struct scan_order {
         pid_t pid;         /* as we see it */
+        const struct scan_far *far; /* NULL: it is here */
         struct view *view; /* is refreshed */
         uint32_t when;     /* enum profile_scan_when */
         uint32_t flags;    /* WIRE_SCAN_* */

@@ -231,6 +231,7 @@ static bool search(void *context, int words_fd)
         struct scanner *s = w->s;
         struct scan_order order = { .pid = w->o->pid, .view = w->o->view, .when = s->when,
                                     .flags = w->flags | w->o->flags, .keeper = w->o->keeper,
+                                    .far = w->o->far,
                                     .context = w, .collect = collect_for, .stopped = let_leave,
                                     .read = tell_program };
         struct scanner_words words = { 0 };

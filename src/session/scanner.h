@@ -16,6 +16,7 @@
 #include "collect/view.h"
 #include "profile/kept.h"
 #include "profile/model.h"
+#include "scan/scan.h"
 #include "wire/hello.h"
 
 /* How a search ended, in the words of its process. */
@@ -75,6 +76,7 @@ struct scanner_order {
         struct view *view;
         uint32_t flags; /* WIRE_SCAN_*, wanted by the user for all searches */
         int keeper; /* who traces it already (attach/keeper.h); 0 nobody */
+        const struct scan_far *far; /* who holds it, elsewhere; then PID is 0 */
         bool hold; /* at its end the program waits until all is searched */
         const char *unlisted; /* at the end: why the profile has no list of blocks,
                                * after "it takes"; "" it has */

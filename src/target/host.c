@@ -132,13 +132,42 @@ static void send_fault(const char *text)
         host_writes();
 }
 
-static bool answer(uint32_t status, uint64_t bytes, const char *text)
+bool host_answer(uint32_t status, uint64_t bytes, const char *text)
 {
         struct protocol_message m = { .type = PROTOCOL_ANSWER_TYPE,
                                       .answer = { .status = status, .bytes = bytes } };
 
         copy_text(m.answer.text, sizeof m.answer.text, text);
         return send(&m);
+}
+
+bool host_chunks(const uint8_t *bytes, uint64_t count)
+{
+        uint32_t part = 0;
+
+        for (; count; count -= part, bytes += part) {
+                part = count < PIECE ? (uint32_t)count : PIECE;
+                if (!send_chunk(bytes, part))
+                        return false;
+        }
+        return true;
+}
+
+void host_asks(const struct source *s, uint32_t asked, uint32_t reason)
+{
+        struct protocol_message m = { .type = PROTOCOL_ASKS_TYPE,
+                                      .asks = { .number = s->number, .asked = asked,
+                                                .reason = reason } };
+
+        send(&m);
+}
+
+void host_moment(const struct source *s, uint32_t ticket)
+{
+        struct protocol_message m = { .type = PROTOCOL_MOMENT_TYPE,
+                                      .moment = { .number = s->number, .ticket = ticket } };
+
+        send(&m);
 }
 
 void host_source(const struct source *s, uint32_t flags)
@@ -210,12 +239,15 @@ static void settle(long fd)
                           4, 0);
 }
 
+#define ONE_AT_A_TIME \
+        "a host is connected already: this target sends its events to one at a time"
+
+/* A host that gets journals may have further connections; who else comes then is told so when it
+ * has said who it is. */
 void host_arrives(void)
 {
         long fd = sys_call6(SYS_accept4, target.listener, 0, 0, SYS_O_CLOEXEC | SYS_O_NONBLOCK, 0,
                             0);
-        struct protocol_message m = { .type = PROTOCOL_GREETING_TYPE };
-        const uint16_t one = 1;
 
         if (fd < 0)
                 return;
@@ -223,11 +255,17 @@ void host_arrives(void)
                 refuse(fd, "it belongs to another user, and there is no --token-file");
                 return;
         }
-        if (host->stage) {
-                refuse(fd, "a host is connected already: this target sends its events to one at a "
-                           "time");
-                return;
-        }
+        if (!host->stage)
+                host_greet(fd);
+        else if (host->stage != HOST_STREAMS || !reader_start(fd))
+                refuse(fd, ONE_AT_A_TIME);
+}
+
+void host_greet(long fd)
+{
+        struct protocol_message m = { .type = PROTOCOL_GREETING_TYPE };
+        const uint16_t one = 1;
+
         settle(fd);
         host->stage = HOST_GREETED;
         host->fd = fd;
@@ -267,7 +305,7 @@ void host_leaves(const char *why)
                          streamed ? "; the program goes on" : "");
 }
 
-/* ---- requests ---- */
+/* ---- who it is ---- */
 
 static void prove(const char *who, const uint8_t *theirs, uint8_t *out)
 {
@@ -288,6 +326,11 @@ static void welcome(const struct protocol_hello *h)
         char names[6][65] = { { 0 } };
         uint8_t proof[PROOF_BYTES];
 
+        if (target.is_reader && !(h->flags & PROTOCOL_HELLO_READER)) {
+                send_fault(ONE_AT_A_TIME);
+                host_leaves(NULL);
+                return;
+        }
         prove("seep host", h->nonce, proof);
         if (target.token.length && !proof_is_equal(proof, h->proof)) {
                 send_fault("the token is wrong, or none was given (--token-file FILE)");
@@ -302,6 +345,8 @@ static void welcome(const struct protocol_hello *h)
         host->stage = HOST_WELCOME;
         send(&m);
 }
+
+/* ---- requests ---- */
 
 /* So many of BYTES at ADDRESS of PID could be read. */
 static uint32_t read_memory(uint32_t pid, uint64_t address, uint8_t *to, uint32_t bytes)
@@ -321,7 +366,7 @@ static void send_memory(const struct protocol_request *r)
         uint32_t done = 0, part = 0;
 
         if (!s || !r->number || r->number > PROTOCOL_MEMORY_MAX) {
-                answer(3, 0, "1 byte to 1 MiB of a process that is recorded can be read");
+                host_answer(3, 0, "1 byte to 1 MiB of a process that is recorded can be read");
                 return;
         }
         for (uint32_t at = 0; at < r->number; at += part) {
@@ -329,10 +374,10 @@ static void send_memory(const struct protocol_request *r)
                 done += read_memory(r->pid, r->address + at, piece, part);
         }
         if (done != r->number) {
-                answer(3, 0, "the memory cannot be read there");
+                host_answer(3, 0, "the memory cannot be read there");
                 return;
         }
-        answer(0, done, "");
+        host_answer(0, done, "");
         for (uint32_t at = 0; at < done && host->stage; at += part) {
                 part = done - at < PIECE ? done - at : PIECE;
                 read_memory(r->pid, r->address + at, piece, part);
@@ -351,18 +396,34 @@ static void obey(const struct protocol_request *r)
 {
         switch (r->kind) {
         case PROTOCOL_KIND_JOURNAL:
-                if (host->stage == HOST_WELCOME)
+                if (host->stage == HOST_WELCOME && !target.is_reader)
                         begin_stream();
                 return;
         case PROTOCOL_KIND_MEMORY:
-                send_memory(r);
+                if (target.is_reader)
+                        reader_memory(r);
+                else
+                        send_memory(r);
+                return;
+        case PROTOCOL_KIND_SEARCHED:
+                source_searched(r->pid, r->number, r->address);
+                host_answer(0, 0, "");
                 return;
         case PROTOCOL_KIND_GOT:
                 target.got = host->over_told;
-                answer(0, 0, "");
+                host_answer(0, 0, "");
                 return;
         }
-        answer(3, 0, "a light target cannot do that; 'seep serve' without --light can");
+        if (!target.is_reader) {
+                host_answer(3, 0, "that is asked by a further connection (HELLO with flag 1)");
+                return;
+        }
+        switch (r->kind) {
+        case PROTOCOL_KIND_HOLD: reader_hold(r); return;
+        case PROTOCOL_KIND_USED: reader_used(r); return;
+        case PROTOCOL_KIND_CONTROL: reader_control(r); return;
+        }
+        host_answer(3, 0, "this target does not know the request");
 }
 
 static void take(const uint8_t *body, uint32_t length, uint32_t type)

@@ -22,12 +22,12 @@ void main_start(const unsigned long *stack);
 
 static struct {
         const char *listen, *token_file, *agent, *overflow, *follow;
-        uint64_t hold_ms, mask; /* mask: of signals, as we found it */
-        bool wait, quiet;
+        uint64_t mask; /* of signals, as we found it */
+        bool wait, quiet, no_scan;
         char **program, **environment;
         char folder[64], socket[96], library[PATH_ROOM], preload[2 * PATH_ROOM],
                 options[OPTIONS_ROOM];
-} main_ = { .listen = "localhost", .overflow = "block", .follow = "exec", .hold_ms = HOLD_MS };
+} main_ = { .listen = "localhost", .overflow = "block", .follow = "exec" };
 
 /* ---- words ---- */
 
@@ -82,7 +82,9 @@ static const char usage[] =
         "                        seconds at most) or drop (events are left out, and counted)\n"
         "  --follow MODE         other processes: exec (programs that it starts), all (forked\n"
         "                        children, too) (exec)\n"
-        "  --hold SECONDS        at the end, wait so long for a host (60)\n"
+        "  --hold SECONDS        at the end, wait so long for a host, and so long for its\n"
+        "                        search for leaks (60)\n"
+        "  --no-leak-scan        the program does not wait at its end for a search for leaks\n"
         "  --agent FILE          libseep.so, where it is not found\n"
         "  -q, --quiet           print errors only\n"
         "  -h, --help            print this; --version: the version\n"
@@ -113,7 +115,7 @@ static void take_seconds(const char *text)
                 value = value * 10 + (uint64_t)(*text - '0');
         if (*text && !bytes_same_text(text, "s"))
                 fail(2, "--hold needs a number of seconds", "");
-        main_.hold_ms = value * 1000;
+        target.hold_ms = value * 1000;
 }
 
 static bool take_flag(const char *word)
@@ -122,6 +124,8 @@ static bool take_flag(const char *word)
                 main_.wait = true;
         else if (bytes_same_text(word, "-q") || bytes_same_text(word, "--quiet"))
                 main_.quiet = true;
+        else if (bytes_same_text(word, "--no-leak-scan"))
+                main_.no_scan = true;
         else
                 return false;
         return true;
@@ -297,7 +301,8 @@ static void start_program(void)
                 append(append(at, ":"), preload);
         at = append(append(main_.options, "SEEP_OPTIONS=--journal=target:"), main_.socket);
         at = append(append(at, " --overflow="), main_.overflow);
-        append(append(at, " --follow="), main_.follow);
+        at = append(append(at, " --follow="), main_.follow);
+        append(at, main_.no_scan ? "" : " --leak-scan");
         for (char **from = main_.environment; *from && count < VARIABLES_MOST; from++)
                 if (!bytes_after(*from, "LD_PRELOAD=") && !bytes_after(*from, "SEEP_OPTIONS=") &&
                     !bytes_after(*from, "SEEP_SESSION="))
@@ -372,12 +377,14 @@ static void wait_and_serve(void)
         if (p[1].revents)
                 source_hello();
         look_at_child();
+        reader_reap();
         source_tick();
         for (uint32_t i = 0; i < TARGET_SOURCES; i++)
                 if (p[i + 3].revents && target.sources[i].used && target.sources[i].pipe >= 0)
                         source_reads(&target.sources[i]);
         if (p[2].revents & (KERNEL_IN | KERNEL_BROKEN) && h->stage)
                 host_reads();
+        source_asks();
         host_state();
         if (h->stage)
                 host_writes();
@@ -394,7 +401,7 @@ static void serve(void)
         uint64_t over_ms = 0;
         bool said = false;
 
-        while (!over_ms || (!target.got && kernel_now_ms() - over_ms < main_.hold_ms)) {
+        while (!over_ms || (!target.got && kernel_now_ms() - over_ms < target.hold_ms)) {
                 wait_and_serve();
                 if (is_asked_to_leave())
                         return;
@@ -404,7 +411,7 @@ static void serve(void)
                         continue;
                 if (!over_ms || target.host.stage == HOST_STREAMS)
                         over_ms = kernel_now_ms();
-                if (!said && target.host.stage == HOST_NONE && main_.hold_ms)
+                if (!said && target.host.stage == HOST_NONE && target.hold_ms)
                         say("the program has ended; waiting for a host that fetches what is known "
                             "of it (--hold SECONDS; Ctrl-C ends this)");
                 said = said || target.host.stage == HOST_NONE;
@@ -431,6 +438,7 @@ void main_start(const unsigned long *stack)
         const char *why = NULL;
 
         target.listener = target.hellos = target.host.fd = -1;
+        target.hold_ms = HOLD_MS;
         main_.environment = words + stack[0] + 1;
         find_page();
         target.uid = (uint32_t)sys_call3(KERNEL_GETEUID, 0, 0, 0);

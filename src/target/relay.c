@@ -29,6 +29,7 @@ static struct {
         bool exact; /* the window is over */
         uint64_t how, status; /* its end, as it has told it itself; 0: it has not */
         uint64_t stuck_ms, told_ms;
+        uint32_t moments; /* that were told */
 } relay;
 
 /* ---- what packs journals wants to know (agent/stream_parts.h) ---- */
@@ -293,6 +294,21 @@ static void tell(const struct ledger_event *e)
         stream_event(e);
 }
 
+/* All that happened before a reader stopped the process is told. */
+static void tell_moment(void)
+{
+        uint32_t moments = __atomic_load_n(&relay.job.control->moments, __ATOMIC_ACQUIRE);
+        uint8_t word[RELAY_MOMENT_BYTES] = { RELAY_MOMENT };
+
+        if (moments == relay.moments || relay.next < relay.job.control->moment)
+                return;
+        relay.moments = moments;
+        stream_tell_changes();
+        stream_close_packet();
+        memcpy(word + 1, &relay.job.control->ticket, RELAY_MOMENT_BYTES - 1);
+        stream_out_send(word, sizeof word);
+}
+
 /* All events that are there; whether there were any. */
 static bool drain(bool last)
 {
@@ -305,7 +321,7 @@ static bool drain(bool last)
                 stream_tell_changes();
                 relay.told_ms = kernel_now_ms();
         }
-        while (settle_window(), relay.next != end) {
+        while (settle_window(), tell_moment(), relay.next != end) {
                 struct ledger_event e = ring[relay.next % ROOM];
 
                 if (__atomic_load_n(&ring[relay.next % ROOM].stamp, __ATOMIC_ACQUIRE) ==
@@ -369,6 +385,7 @@ void relay_run(const struct relay_job *job)
         bool gone;
 
         relay.job = *job;
+        relay.moments = job->moments;
         relay.pidfd = sys_call3(PIDFD_OPEN, job->pid, 0, 0);
         name_cwd(job->pid);
         if (!map_ledger(job->ledger) || !stream_pack_start() || !stream_tables_start())

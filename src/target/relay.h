@@ -29,12 +29,16 @@
 struct relay_control {
         uint32_t finish; /* the ledger is nobody's any more: the process became another program */
         uint32_t ended;  /* 1 + its status, as wait() has it, when we are its parent */
+        uint32_t moments; /* so often a reader (reader.c) has stopped the process; the last one: */
+        uint32_t ticket;  /* what is to be told ... */
+        uint64_t moment;  /* ... between the event before this one and it */
 };
 
 struct relay_job {
         long ledger; /* its file */
         uint32_t pid; /* as we see it */
         bool is_child, again; /* AGAIN: what it holds is told first */
+        uint32_t moments; /* that are over */
         long out; /* a socket that keeps messages apart */
         struct relay_control *control;
 };
@@ -50,5 +54,10 @@ void relay_forget(struct ledger_head *head);
 
 /* A message that is no packet: what was there before is told. */
 #define RELAY_CURRENT 'c'
+
+/* Another one, of RELAY_MOMENT_BYTES: the journal has come to the moment of a ticket, which follows
+ * it. */
+#define RELAY_MOMENT 'm'
+#define RELAY_MOMENT_BYTES 5
 
 #endif

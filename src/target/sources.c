@@ -73,9 +73,11 @@ static void start_relay(struct source *s, bool again)
 {
         int32_t pair[2];
         struct relay_job job = { .ledger = s->ledger, .pid = s->pid, .is_child = s->is_child,
-                                 .again = again, .control = s->control };
+                                 .again = again, .control = s->control,
+                                 .moments = s->control->moments };
 
         s->current = s->sent = false;
+        s->asked = 0;
         if (sys_failed(sys_call6(SYS_socketpair, KERNEL_UNIX, KERNEL_SEQPACKET | SYS_O_CLOEXEC, 0,
                                  (long)pair, 0, 0)))
                 return;
@@ -148,7 +150,7 @@ static void add(long ledger, uint32_t pid)
                               .is_main = pid == (uint32_t)target.child,
                               .is_child = pid == (uint32_t)target.child,
                               .control = &target.controls[s - target.sources] };
-        *s->control = (struct relay_control){ 0, 0 };
+        *s->control = (struct relay_control){ .finish = 0 };
         if (target.host.stage == HOST_STREAMS)
                 start_relay(s, false);
         else
@@ -224,6 +226,14 @@ static void relay_ended(struct source *s)
         host_source(s, PROTOCOL_SOURCE_OVER | (status ? PROTOCOL_SOURCE_BROKEN : 0));
 }
 
+static void pass_moment(const struct source *s, const uint8_t *word)
+{
+        uint32_t ticket;
+
+        memcpy(&ticket, word, sizeof ticket);
+        host_moment(s, ticket);
+}
+
 void source_reads(struct source *s)
 {
         static uint8_t packet[PROTOCOL_BODY_MAX];
@@ -234,7 +244,9 @@ void source_reads(struct source *s)
                                 KERNEL_DONTWAIT, 0, 0);
                 if (got <= 0)
                         break;
-                if (got == 1)
+                if (got == RELAY_MOMENT_BYTES)
+                        pass_moment(s, packet + 1);
+                else if (got == 1)
                         s->current = true;
                 else
                         host_packet(s, packet, (uint32_t)got);
@@ -275,6 +287,53 @@ void source_tick(void)
                 if (!s->is_child && !s->relay && !is_alive(s))
                         s->over = true;
         }
+}
+
+/* ---- searches for leaks ---- */
+
+static void answer_asked(struct source *s, uint32_t asked, uint64_t definite)
+{
+        struct ledger_head *h = s->head;
+
+        __atomic_store_n(&h->scan_definite, definite, __ATOMIC_RELAXED);
+        __atomic_store_n(&h->scan_done, asked, __ATOMIC_RELEASE);
+        kernel_wake(&h->scan_done);
+}
+
+static void look_at_asked(struct source *s)
+{
+        struct ledger_head *h = s->head;
+        uint32_t asked = __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE);
+        uint64_t now = kernel_now_ms();
+
+        if (asked == __atomic_load_n(&h->scan_done, __ATOMIC_RELAXED))
+                return;
+        if (s->asked != asked && host_has_room(0) && target.host.stage == HOST_STREAMS &&
+            s->relay) {
+                s->asked = asked;
+                s->asked_ms = now;
+                host_asks(s, asked, h->scan_reason);
+        }
+        if (target.host.stage != HOST_STREAMS || !s->relay ||
+            (s->asked == asked && now - s->asked_ms > target.hold_ms))
+                answer_asked(s, asked, 0);
+        else
+                __atomic_store_n(&h->working, h->tick_ms, __ATOMIC_RELAXED);
+}
+
+void source_asks(void)
+{
+        for (uint32_t i = 0; i < TARGET_SOURCES; i++)
+                if (target.sources[i].used && !target.sources[i].over)
+                        look_at_asked(&target.sources[i]);
+}
+
+void source_searched(uint32_t pid, uint32_t asked, uint64_t definite)
+{
+        struct source *s = source_of(pid);
+
+        if (s && !s->over && s->asked == asked)
+                answer_asked(s, asked, definite);
 }
 
 void source_reaped(long pid, int32_t status)

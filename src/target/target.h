@@ -27,6 +27,8 @@ struct source {
         struct ledger_head *head;
         long pipe, relay; /* from the relay, and its process; -1, 0: none */
         bool current;     /* what was there before is sent */
+        uint32_t asked;   /* the search for leaks that the host was asked for last ... */
+        uint64_t asked_ms; /* ... and when */
         struct relay_control *control;
 };
 
@@ -44,6 +46,8 @@ struct host {
         bool current_told, over_told;
 };
 
+#define TARGET_READERS 4u
+
 struct target {
         struct source sources[TARGET_SOURCES];
         uint32_t next_number, dropped; /* dropped: processes that ended, and no host ever got */
@@ -55,6 +59,9 @@ struct target {
         long child; /* the program; 0: not started */
         bool started, ended, got; /* got: a host has stored all that there was */
         uint32_t exit; /* as a shell has it */
+        uint64_t hold_ms; /* so long a program or its ledger waits for a host at its end */
+        long readers[TARGET_READERS]; /* processes, for further connections of the host; 0 none */
+        bool is_reader; /* this is one of them */
 };
 
 extern struct target target;
@@ -68,6 +75,9 @@ void host_arrives(void);
 void host_reads(void);
 void host_writes(void);
 
+/* The beginning of a connection. */
+void host_greet(long fd);
+
 /* WHY: NULL when it went by itself. */
 void host_leaves(const char *why);
 
@@ -78,6 +88,14 @@ bool host_has_room(uint32_t bytes);
 void host_packet(const struct source *s, const uint8_t *packet, uint32_t bytes);
 void host_source(const struct source *s, uint32_t flags);
 void host_state(void);
+
+/* S waits for a search for leaks; its journal has come to where it was stopped. */
+void host_asks(const struct source *s, uint32_t asked, uint32_t reason);
+void host_moment(const struct source *s, uint32_t ticket);
+
+/* An answer, and BYTES behind it.  False: the host is gone. */
+bool host_answer(uint32_t status, uint64_t bytes, const char *text);
+bool host_chunks(const uint8_t *bytes, uint64_t count);
 
 /* ---- sources.c: processes that are recorded ---- */
 
@@ -91,9 +109,28 @@ void source_tick(void);
 void source_reaped(long pid, int32_t status);
 struct source *source_of(uint32_t pid);
 
+/* Searches for leaks that processes wait for: the host is told, or nobody is there to make them.
+ * One is done. */
+void source_asks(void);
+void source_searched(uint32_t pid, uint32_t asked, uint64_t definite);
+
 /* All have ended; all of them is sent to this host. */
 bool source_all_over(void);
 bool source_all_sent(void);
+
+/* ---- reader.c: a process that stands still, or a copy of one, and its memory ---- */
+
+/* Serve the connection FD, which is moved, in a process of its own.  False: there are too many. */
+bool reader_start(long fd);
+
+/* Those that have ended. */
+void reader_reap(void);
+
+/* In it: requests. */
+void reader_hold(const struct protocol_request *r);
+void reader_memory(const struct protocol_request *r);
+void reader_used(const struct protocol_request *r);
+void reader_control(const struct protocol_request *r);
 
 /* ---- listen.c: where hosts come ---- */
 

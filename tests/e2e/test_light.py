@@ -58,7 +58,7 @@ def test_it_is_a_small_file_that_needs_no_other():
                                           ("lifecycle.cpp", (TARGET,))])
 def test_a_host_that_is_there_comes_to_the_report_of_a_local_recording(compiler, recorder, source, light):
     program = compiler.build(source)
-    local = recorder.record(program, options=["--no-leak-scan"])
+    local = recorder.record(program)
     folder = recorder.folder()
     with Light(folder, program, listen="localhost:0", options=["--wait"], command=light) as target:
         (remote,) = target.fetch(folder).values()
@@ -172,7 +172,7 @@ def test_wrong_and_dead_hosts_change_nothing(program, recorder):
         wire.sock.sendall(request(ASK_JOURNAL))
         while kind != STATE:
             kind, _ = wire.receive()
-        second, body = dial(target.where).receive()
+        _, second, body = welcomed(target.where)
         assert second == FAULT and b"one at a time" in body
         wire.sock.sendall(request(1, pid=1))
         while kind != ANSWER:

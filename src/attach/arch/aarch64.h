@@ -31,7 +31,7 @@
 #define ARCH_TRAP_PAST 0u
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap
-#define ARCH_CLONE(flags) { flags }
+#define ARCH_CLONE_WORDS(flags) { flags }
 #define ARCH_VECTOR_NOTE NT_PRFPREG
 #define ARCH_VECTOR_BYTES 512u /* v0 to v31; then fpsr and fpcr */
 

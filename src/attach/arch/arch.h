@@ -29,7 +29,7 @@
  *   ARCH_CALL, ARCH_CALL_BYTES        the instruction that makes a system call
  *   ARCH_TRAP, ARCH_TRAP_BYTES        a breakpoint; ARCH_TRAP_PAST: how far behind it
  *                                     the program counter is then
- *   ARCH_CLONE(flags)                 the arguments of clone(); ARCH_SYS_MMAP: the number of mmap()
+ *   ARCH_CLONE_WORDS(flags)           the arguments of clone(); ARCH_SYS_MMAP: the number of mmap()
  *   arch_prepare(r, at, call)         a system call, to be made with the instruction at AT
  *   arch_jump(r, pc, stack)           a function of ours, to be run on a stack of ours
  *   arch_result(r)                    what it gave; ARCH_ERESTARTNOINTR: to be made again

@@ -26,7 +26,7 @@
 #define ARCH_TRAP_PAST 0u
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap2
-#define ARCH_CLONE(flags) { flags }
+#define ARCH_CLONE_WORDS(flags) { flags }
 #define ARCH_VECTOR_NOTE NT_ARM_VFP
 #define ARCH_VECTOR_BYTES 256u /* d0 to d31; then fpscr */
 #define ARCH_GET_THREAD_AREA 22

@@ -26,7 +26,7 @@
 #define ARCH_TRAP_PAST 1u
 #define ARCH_ERESTARTNOINTR 513 /* the kernel's own */
 #define ARCH_SYS_MMAP SYS_mmap2
-#define ARCH_CLONE(flags) { flags }
+#define ARCH_CLONE_WORDS(flags) { flags }
 #define ARCH_VECTOR_NOTE NT_X86_XSTATE
 
 /* What FXSAVE has where: eight xmm registers. */

@@ -30,7 +30,7 @@
 #define ARCH_TRAP_PAST 0u
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap
-#define ARCH_CLONE(flags) { flags }
+#define ARCH_CLONE_WORDS(flags) { flags }
 #define ARCH_VECTOR_NOTE NT_PRFPREG
 #define ARCH_VECTOR_BYTES 256u /* f0 to f31; then fcsr */
 

@@ -25,7 +25,7 @@
 #define ARCH_TRAP_PAST 2u
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap
-#define ARCH_CLONE(flags) { 0, flags } /* the stack comes first */
+#define ARCH_CLONE_WORDS(flags) { 0, flags } /* the stack comes first */
 #define ARCH_VECTOR_NOTE NT_S390_VXRS_HIGH
 #define ARCH_HIGH_BYTES 256u /* v16 to v31; the others share their upper halves with f0 to f15 */
 
