@@ -177,19 +177,25 @@ def test_the_package_that_is_named_has_the_agent(machine, tmp_path, need):
     assert f"./usr/lib/seep/{machine.name}/libseep.so" in files and f"./usr/lib/seep/{machine.name}/seep-target" in files
 
 
+def placed(machine):
+    """The heap of i386 begins with 0x56 to 0x58 unless the program has a fixed place, and so do four letters of its environment that end
+    with V, W or X: these would be pointers to lost blocks, now and then."""
+    return ["-no-pie", "-fno-pie"] if machine.name == "i386" else []
+
+
 SHAPES = ["block", "list", "double_list", "cycle", "owned_cycle", "tree", "group", "kept_list", "interior", "possible_chain", "both",
           "lost_points_to_kept", "xored", "freed_owner", "zero", "free_list", "dead_stack"]
 
 
 def test_leaks_are_those_that_the_program_knows(compiler, recorder, machine):
     """Pointers in its memory have its byte order."""
-    check("seep", recorder, build_for("seep", compiler, "leak_classes.c", BUILDS[0]), *SHAPES, *(["entry_points"] if machine.tables else []))
+    check("seep", recorder, build_for("seep", compiler, "leak_classes.c", BUILDS[0], flags=placed(machine)), *SHAPES, *(["entry_points"] if machine.tables else []))
 
 
 @pytest.fixture(scope="module")
-def roots_program(compiler):
+def roots_program(compiler, machine):
     linked = compiler.library("leak_lib.c", flags=(*PLAIN, "-DLEAK_INITIAL"), name="libleak_linked.so")
-    return build_for("seep", compiler, "leak_roots.c", BUILDS[0], libs=[str(linked), f"-Wl,-rpath,{linked.parent}", "-ldl"])
+    return build_for("seep", compiler, "leak_roots.c", BUILDS[0], flags=placed(machine), libs=[str(linked), f"-Wl,-rpath,{linked.parent}", "-ldl"])
 
 
 @each_word
