@@ -79,6 +79,10 @@ static void take_look(struct top_view *v)
                 miss_look(v, &a->err);
                 return;
         }
+        if (v->top.k.paused) { /* asked for before the pause: what stands on the screen stays */
+                profile_free(&a->profile);
+                return;
+        }
         v->top.ended = (struct err){ 0 };
         if (!top_take_look(&v->top, a, &e) || !top_follow(&v->top, &e))
                 say(v, e.text);
