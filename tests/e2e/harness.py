@@ -48,6 +48,11 @@ def alone(path):
         yield
 
 
+def caught(pid):
+    """The signals that it has handlers for."""
+    return int(re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text(), re.M)[1], 16)
+
+
 class Machine:
     """A processor that programs are built for: its compilers, and what runs its programs here."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, SEEP, Profile, Truth, clean_environment, run, shell_status, wait_until
+from harness import DEADLINE, SEEP, Profile, Truth, caught, clean_environment, run, shell_status, wait_until
 from leaks import BUILDS, build_for, check_verdicts, seep_verdicts
 from plain import Started, child_of, preloaded, start_recorded
 
@@ -205,11 +205,6 @@ def waits_in_call(pid, name):
     folder = Path(f"/proc/{pid}")
     wait_until(lambda: (folder / "comm").read_text().strip().startswith(name[:7]) and
                (folder / "syscall").read_text().split()[0] in ("0", "35", "230", "232", "281", "7", "270", "23"), f"{name} waits")
-
-
-def caught(pid):
-    """The signals that it has handlers for."""
-    return int(re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text(), re.M)[1], 16)
 
 
 def stable(output):

@@ -14,7 +14,7 @@ import threading
 
 import pytest
 
-from harness import DEADLINE, SEEP, Profile, check_clean, check_sites, clean_environment, wait_until
+from harness import DEADLINE, SEEP, Profile, caught, check_clean, check_sites, clean_environment, wait_until
 from plain import Started, seep
 
 VERSION, GREETING, HELLO, WELCOME, REQUEST, ANSWER, STATUS, LIST, PROCESS, FAULT, CHUNK, ALIVE = 1, *range(1, 12)
@@ -209,7 +209,7 @@ def test_the_program_goes_on_when_a_host_leaves_and_it_may_come_back(steps, reco
     with Target(folder, steps, "+red:5:100", "ready", "wait", "+green:2:50", "ready", "wait") as target:
         target.said(b"ready\n")
         first = fetch(target, folder / "first.seep")
-        wait_until(lambda: connected(target) == 1, "it is connected")
+        wait_until(lambda: connected(target) == 1 and caught(first.pid) >> signal.SIGINT - 1 & 1, "it is connected, and waits")
         first.send_signal(signal.SIGINT)
         fetched(first)
         killed = fetch(target, folder / "killed.seep")

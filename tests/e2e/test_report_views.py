@@ -11,7 +11,7 @@ import termios
 
 import pytest
 
-from harness import DEADLINE, PROGRAMS, SEEP, clean_environment
+from harness import DEADLINE, PROGRAMS, SEEP, clean_environment, wait_until
 
 ROUNDS, LEAK, CACHE, START, TABLE, WALK = 240, 1000, 3000, 100000, 20024, 64
 LIVE = START + TABLE + WALK + ROUNDS * LEAK + 10 * CACHE
@@ -35,9 +35,15 @@ def report(file, *argv):
 def recording(compiler, tmp_path_factory):
     folder = tmp_path_factory.mktemp("views")
     program = compiler.build("courses.cpp")
-    done = subprocess.run([SEEP, "record", "-q", "-o", folder / "courses.seep", program], capture_output=True, cwd=folder,
-                          env=clean_environment(), timeout=DEADLINE)
-    assert done.returncode == 0, done.stderr
+
+    def was_even():
+        """Growth is judged over time: a program that others held up for a large part of its run took another course."""
+        done = subprocess.run([SEEP, "record", "-q", "-f", "-o", folder / "courses.seep", program], capture_output=True, cwd=folder,
+                              env=clean_environment(), timeout=DEADLINE)
+        assert done.returncode == 0, done.stderr
+        longest, whole = map(int, done.stdout.split())
+        return longest <= whole / 10
+    wait_until(was_even, "a run that nothing held up for a tenth of its time")
     return folder / "courses.seep"
 
 
