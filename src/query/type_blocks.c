@@ -86,8 +86,8 @@ static struct type_known ask_site(struct type_blocks *t, struct type_lines *line
 {
         struct type_known known = { 0 };
         struct str name = { 0 };
-        enum type_stack by_stack = type_stack_find(t->p, t->s, t->p->sites[site].node, &known.type,
-                                                   &name);
+        enum type_stack by_stack = type_stack_find(t->p, t->s, &lines->wrappers,
+                                                   t->p->sites[site].node, &known.type, &name);
         enum type_line by_line;
 
         if (by_stack) {

@@ -63,6 +63,7 @@ void type_lines_free(struct type_lines *l)
                 str_free(&l->files[i].text);
         free(l->files);
         lookup_free(&l->known);
+        wrappers_free(&l->wrappers);
 }
 
 /* ---- the statement ---- */
@@ -393,7 +394,7 @@ enum type_line type_line_find(struct type_lines *l, uint32_t site, struct variab
                 struct spelling_place place = { l->s, l->p->nodes[w.node].module,
                                                 symbols_address(l->p, w.node), w.level };
 
-                if (!asked && wrapper_or_library(w.frame))
+                if (!asked && wrappers_or_library(&l->wrappers, w.frame))
                         continue;
                 answer = ask_frame(l, of, &place, w.frame, &to);
                 if (asked)

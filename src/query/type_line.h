@@ -17,6 +17,7 @@
 #include "names/symbol.h"
 #include "profile/model.h"
 #include "query/block_origin.h"
+#include "query/wrapper.h"
 #include "types/variable.h"
 
 struct type_line_file;
@@ -26,6 +27,7 @@ struct type_lines {
         const struct profile *p;
         struct symbols *s;
         const struct symbol_options *options;
+        struct wrappers wrappers; /* frames that are passed over */
 
         /* private */
         struct type_line_file *files;

@@ -180,7 +180,8 @@ static const char *c_find(const struct profile *p, const struct walk *w)
 
 /* ---- all of them ---- */
 
-enum type_stack type_stack_find(const struct profile *p, struct symbols *s, uint32_t node,
+enum type_stack type_stack_find(const struct profile *p, struct symbols *s,
+                                struct wrappers *wrappers, uint32_t node,
                                 struct variable_type *type, struct str *name)
 {
         struct walk w = walk_own(p, s, node);
@@ -196,7 +197,7 @@ enum type_stack type_stack_find(const struct profile *p, struct symbols *s, uint
                         str_text(name, known);
                         return TYPE_STACK_FUNCTION;
                 }
-                if (!wrapper_or_library(w.frame))
+                if (!wrappers_or_library(wrappers, w.frame))
                         break;
                 if (cxx_find(w.frame->function, name)) {
                         *type = spelling_type(&place, str_get(name));

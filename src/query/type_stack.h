@@ -12,13 +12,15 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "profile/model.h"
+#include "query/wrapper.h"
 #include "types/variable.h"
 
 enum type_stack { TYPE_STACK_NONE, TYPE_STACK_TEMPLATE, TYPE_STACK_FUNCTION };
 
 /* Append the name of what blocks allocated at NODE are, or are arrays of: "Session",
  * "int (tree node)", "char".  *TYPE: where debug information describes it. */
-enum type_stack type_stack_find(const struct profile *p, struct symbols *s, uint32_t node,
+enum type_stack type_stack_find(const struct profile *p, struct symbols *s,
+                                struct wrappers *wrappers, uint32_t node,
                                 struct variable_type *type, struct str *name);
 
 /* Append the class NAME as it is called here: the C++ library's nodes and control blocks by what

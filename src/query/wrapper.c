@@ -176,6 +176,11 @@ bool wrappers_library(struct wrappers *w, const struct symbol_frame *frame)
         return wrapper_known(w, frame) == WRAPPER_LIBRARY;
 }
 
+bool wrappers_or_library(struct wrappers *w, const struct symbol_frame *frame)
+{
+        return wrapper_known(w, frame) != WRAPPER_OTHER;
+}
+
 struct wrapper_frame wrappers_trim(struct wrappers *w, const struct profile *p, struct symbols *s,
                                    uint32_t node)
 {

@@ -46,4 +46,7 @@ struct wrapper_frame wrappers_trim(struct wrappers *w, const struct profile *p, 
  * there is room for one name. */
 bool wrapper_or_library(const struct symbol_frame *frame);
 
+/* The same, of W, which remembers what it was asked: for whoever asks of very many frames. */
+bool wrappers_or_library(struct wrappers *w, const struct symbol_frame *frame);
+
 #endif
