@@ -43,7 +43,7 @@ stress: product           ## tests of scale: a million mappings, 200,000 threads
 fuzz: deps-test product    ## search for inputs that break a reader: make fuzz FUZZ='--runs 1000000 --time 60 cfi'
 	@$(PYTHON) tests/fuzz/run.py $(FUZZ)
 
-transparent: deps-transparent product   ## 250 real programs with seep and without: NAMES= for some, SUITES=1 for other projects' tests, REPORT= for a table
+transparent: deps-transparent product   ## some 270 real programs with seep and without: NAMES= for some, SUITES=1 for other projects' tests, REPORT= for a table
 	@SEEP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/transparent/run.py $(if $(REPORT),--report $(REPORT)) $(NAMES)
 
 bench: deps-bench build   ## measure seep against no tracing, an empty interposer and heaptrack

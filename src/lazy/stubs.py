@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # stubs.py -- a stub for each function that our code calls in the libraries that are loaded when used
+
 """Writes a stub for each function that our code calls in the libraries that are loaded when used (lazy.h).
 
 usage: stubs.py NM READELF OUR-ARCHIVE NEEDS-LIBRARY OUT COMPILER...

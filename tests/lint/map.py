@@ -51,6 +51,15 @@ def written(text):
         have = known.get(folder, {})
         page.extend(line_of(have[name]) for name in sorted(have) if name not in listed)
 
+    def add_unlisted():
+        """A folder whose section has no line yet."""
+        if known.get(folder) and not listed:
+            while page and not page[-1]:
+                page.pop()
+            page.append("")
+            rest()
+            page.append("")
+
     lines = text.rstrip("\n").split("\n")
     for number, line in enumerate(lines):
         found = re.match(r"- `([\w.]+)`", line)
@@ -64,8 +73,10 @@ def written(text):
                 listed = list(known.get(folder, {}))
             continue
         if folder_of(line) is not None:
+            add_unlisted()
             folder, listed = folder_of(line), []
         page.append(line)
+    add_unlisted()
     return "\n".join(page) + "\n"
 
 
