@@ -31,6 +31,8 @@ struct work {
         struct roots *out;
         struct tls tls;
         uint32_t used_room;
+        struct ledger_range *own; /* the agent's memory */
+        uint32_t own_count;
 };
 
 static uint64_t width_of(const struct work *w)
@@ -144,13 +146,22 @@ static bool erase_allocator(struct work *w, const struct mapping *l)
         return found;
 }
 
+static bool is_own(const struct work *w, uint64_t address)
+{
+        for (uint32_t i = 0; i < w->own_count; i++)
+                if (address >= w->own[i].start && address < w->own[i].end)
+                        return true;
+        return false;
+}
+
 /* A stack that libc keeps for a thread to come: a guard page is below it, and no thread is in
- * it. */
+ * it.  Tables of the agent that are not open yet look like guards, and are none. */
 static bool is_old_stack(const struct work *w, uint32_t line)
 {
         const struct mapping *l = &w->maps.at[line], *below = line ? l - 1 : NULL;
 
         return below && below->end == l->start && !below->readable && below->anonymous &&
+               !is_own(w, l->start - 1) &&
                !has_thread(w, l);
 }
 
@@ -504,12 +515,8 @@ static void put_told(struct work *w)
 
 static void erase_own(struct work *w)
 {
-        uint32_t count = w->in->view->head.own_count;
-        struct ledger_range *own = view_table(w->in->view, LEDGER_OWN, &count, sizeof *own);
-
-        for (uint32_t i = 0; i < count; i++)
-                segments_erase(&w->segments, own[i].start, own[i].end);
-        free(own);
+        for (uint32_t i = 0; i < w->own_count; i++)
+                segments_erase(&w->segments, w->own[i].start, w->own[i].end);
 }
 
 static void erase_heaps(struct work *w)
@@ -653,9 +660,10 @@ static void find_code(struct work *w)
 
 void roots_find(struct roots *r, const struct roots_input *in)
 {
-        struct work w = { .in = in, .out = r };
+        struct work w = { .in = in, .out = r, .own_count = in->view->head.own_count };
 
         *r = (struct roots){ 0 };
+        w.own = view_table(in->view, LEDGER_OWN, &w.own_count, sizeof *w.own);
         mappings_parse(&w.maps, in->freeze->maps);
         tls_open(&w.tls, in->freeze, in->p);
         r->allocator = find_allocator(&w);
@@ -677,6 +685,7 @@ void roots_find(struct roots *r, const struct roots_input *in)
         tls_close(&w.tls);
         segments_free(&w.segments);
         mappings_free(&w.maps);
+        free(w.own);
 }
 
 void roots_free(struct roots *r)
