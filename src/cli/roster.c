@@ -40,6 +40,11 @@ static uint64_t allocations(const struct roster_entry *e)
         return e->filled ? e->profile.totals.allocations : 0;
 }
 
+static uint64_t peak(const struct roster_entry *e)
+{
+        return e->filled ? e->profile.totals.peak_bytes : 0;
+}
+
 /* P is moved. */
 static void fill(struct roster_entry *e, struct profile *p, uint32_t row)
 {
@@ -144,7 +149,8 @@ void roster_rename(struct roster *r, const char *from, const char *to)
 /* NULL: there is none. */
 static const struct roster_entry *chosen(const struct roster *r)
 {
-        bool idle = allocations(&r->main) * ROSTER_IDLE_PART < allocations(&r->busiest);
+        bool idle = allocations(&r->main) * ROSTER_IDLE_PART < allocations(&r->busiest) &&
+                    peak(&r->main) < peak(&r->busiest) * ROSTER_IDLE_PART;
 
         if (r->main.filled && !idle)
                 return &r->main;
@@ -178,13 +184,14 @@ void roster_explain(const struct roster *r, const char *program, struct str *out
         str_free(&line);
 }
 
-/* What lost memory first, then by peak. */
+/* What went wrong first, then what lost memory, then by peak. */
 static int by_interest(const void *a, const void *b)
 {
         const struct roster_row *x = *(const struct roster_row *const *)a,
                                 *y = *(const struct roster_row *const *)b;
 
-        return ORDER(y->lost_bytes, x->lost_bytes) ?:
+        return ORDER(y->errors || y->killed, x->errors || x->killed) ?:
+               ORDER(y->lost_bytes, x->lost_bytes) ?:
                ORDER(y->peak_bytes, x->peak_bytes) ?: ORDER(x, y);
 }
 

@@ -311,7 +311,7 @@ TEST(every_reason_why_not_all_was_seen_is_a_finding)
         p.totals.own_malloc = p.totals.lost_events = p.totals.forks_not_followed = 1;
         p.totals.ledger_limit = p.totals.thin_ms[0] = p.totals.thin_bytes = 1;
         p.totals.untracked_blocks = p.totals.sample_bytes = p.totals.missed_frees = p.totals.unseen_blocks = 1;
-        p.totals.shut_out = p.totals.namespaces = 1;
+        p.totals.shut_out = p.totals.namespaces = p.totals.one_way = 1;
         p.truncated = true;
         for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++) {
                 struct str text = { 0 };
