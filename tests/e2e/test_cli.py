@@ -97,10 +97,10 @@ def test_a_program_with_raised_rights_is_refused_with_the_reason(tmp_path):
 
 def test_a_program_for_another_machine_is_refused_with_the_reason(tmp_path):
     program = tmp_path / "foreign"
-    header = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 40, 1, 0x10000, 52, 0, 0, 52, 32, 0, 40, 0, 0)
+    header = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 8, 1, 0x10000, 52, 0, 0, 52, 32, 0, 40, 0, 0)
     program.write_bytes(header + bytes(200))
     program.chmod(0o755)
-    check_refusal(seep("record", "./foreign", cwd=tmp_path), 3, "ARM")
+    check_refusal(seep("record", "./foreign", cwd=tmp_path), 3, "MIPS")
 
 
 def test_a_sanitized_program_is_refused_with_the_reason(tmp_path):
