@@ -281,6 +281,7 @@ static void make_chance(struct chance *c, uint64_t seed)
         uint32_t blocks = 1 + below(&state, MOST_BLOCKS), density = 1 + below(&state, 3);
 
         make_blocks(&c->p, blocks);
+        free(c->p.sites);
         c->p.sites = heap_zero(MOST_SETS, sizeof *c->p.sites);
         c->p.site_count = MOST_SETS;
         c->owners = 1 + below(&state, MOST_OWNERS);

@@ -169,8 +169,7 @@ static void forge_pointers(struct profile *p)
         uint64_t state = 99;
 
         forge_many(p);
-        forge_scan(p, 0, PROFILE_SCAN_EXIT, PROFILE_SCAN_GRAPH);
-        p->scan_count = 1;
+        p->scans[0].flags |= PROFILE_SCAN_GRAPH;
         p->root_count = 0;
         p->hold_count = p->pointer_count = 0;
         forge_root(p, PROFILE_ROOT_DATA, 0, 0x1000, 0x2000);
