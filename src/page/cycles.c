@@ -153,7 +153,8 @@ void page_find_cycles(struct page *g)
                         if (find_circle(&s, i, &c))
                                 count_circle(g, &c);
                 }
-        qsort(g->cycles, g->cycle_count, sizeof *g->cycles, by_bytes);
+        if (g->cycle_count)
+                qsort(g->cycles, g->cycle_count, sizeof *g->cycles, by_bytes);
         free(s.met);
         free(s.queue);
         free(s.from);
