@@ -19,11 +19,11 @@
 enum gate { GATE_ASLEEP = 0, GATE_ON = 1, GATE_OFF = 2 };
 enum follow { FOLLOW_NONE, FOLLOW_EXEC, FOLLOW_ALL };
 
-/* What an event must do besides; 0 in most runs. */
+/* What an event must do besides; none in most runs. */
 enum special {
         SPECIAL_OFF = LEDGER_SPECIAL_OFF, /* new blocks are not recorded */
         SPECIAL_ERAS = 2,    /* there are marks: deaths are counted by era */
-        SPECIAL_JOURNAL = 4, /* events are written down */
+        SPECIAL_RING = 4, /* events are written down */
         SPECIAL_LIMIT = 8,   /* live bytes are compared with a limit after each allocation */
         SPECIAL_REFUSE = 16, /* ... and before */
         SPECIAL_POOLS = 32,  /* the program told of blocks of its own inside others */
@@ -31,13 +31,16 @@ enum special {
                               * others but OFF, ERAS and POOLS */
         SPECIAL_QUARANTINE = 128, /* freed blocks are kept back for a while (quarantine.h) */
         SPECIAL_FILL = 256,       /* fresh and freed memory is overwritten (fill.h) */
-        SPECIAL_OMIT = 512        /* blocks of some callers are not recorded (omit.h) */
+        SPECIAL_OMIT = 512,       /* blocks of some callers are not recorded (omit.h) */
+        SPECIAL_ANY = 0xffff, /* above it: SEEP_ENABLEs less SEEP_DISABLEs, in the same word as OFF,
+                               * so that both change at once; half a word is tested as quickly */
+        SPECIAL_LEVEL = 16
 };
 
 struct agent {
         volatile uint32_t *gate;
         struct ledger_head *head; /* of agent_book, for short */
-        uint32_t special; /* SPECIAL_* */
+        uint32_t special; /* SPECIAL_*, and the level of the switch */
         uint32_t flags;    /* WIRE_F_* */
         uint32_t follow;
         uint32_t glibc;  /* the allocator is glibc's */
@@ -64,6 +67,11 @@ struct agent {
         bool emulated; /* by qemu: memory that is reserved is not free, nothing is wiped in a child,
                         * and signals that end the program are better left alone */
 };
+
+static inline int32_t special_level(uint32_t word)
+{
+        return (int16_t)(word >> SPECIAL_LEVEL);
+}
 
 /* Hidden where they are declared, not only where they are defined: else each use would take their
  * address from the loader's table first. */

@@ -4,8 +4,8 @@
  *
  * Room:   inside; any context (arena_commit); at start and fork only (the rest).
  * Keeps:  what is not committed is PROT_NONE, so that mlockall() in the program does not fill the
- *         reservation.  A commit is one mprotect of at least BOOK_STEP bytes; a race commits
- *         twice, which is harmless.
+ *         reservation.  A commit is one mprotect of at least BOOK_STEP bytes, of a large part
+ *         BOOK_HUGE; a race commits twice, which is harmless.
  */
 #include "agent/arena.h"
 
@@ -72,6 +72,17 @@ static bool arena_resize(long fd, uint64_t size, bool may_raise)
         return !sys_failed(result);
 }
 
+/* The reservation at P, moved to where it can be in huge pages.  What is below a new mapping is
+ * mostly free; if not, it lies anywhere. */
+static void *arena_align(void *p, uint64_t size, long fd)
+{
+        if (size < BOOK_LARGE || sys_failed((long)p) || !((uintptr_t)p % BOOK_HUGE))
+                return p;
+        sys_unmap(p, size);
+        return sys_map((uint8_t *)p - (uintptr_t)p % BOOK_HUGE, size, PROT_NONE,
+                       MAP_SHARED | MAP_NORESERVE, fd);
+}
+
 static void *arena_reserve(long fd, uint64_t size, void *at)
 {
         void *p;
@@ -79,6 +90,8 @@ static void *arena_reserve(long fd, uint64_t size, void *at)
         if (!at && !arena_resize(fd, size, true))
                 return NULL;
         p = sys_map(at, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd);
+        if (!at)
+                p = arena_align(p, size, fd);
         if (sys_failed((long)p))
                 return NULL;
         sys_advise(p, size, MADV_DONTDUMP);
@@ -181,7 +194,9 @@ bool arena_commit(enum ledger_part part, uint64_t bytes)
 {
         struct ledger_extent *extent = &agent.head->part[part];
         uint64_t have = __atomic_load_n(&extent->committed, __ATOMIC_RELAXED);
-        uint64_t want = (bytes + BOOK_STEP - 1) & ~(BOOK_STEP - 1);
+        /* A huge page is mapped as one where all of it is writable. */
+        uint64_t step = extent->size >= BOOK_LARGE && bytes > BOOK_HUGE ? BOOK_HUGE : BOOK_STEP;
+        uint64_t want = (bytes + step - 1) & ~(step - 1);
 
         if (likely(bytes <= have))
                 return true;
@@ -227,6 +242,23 @@ void *arena_private(uint64_t size)
         if (agent.head)
                 arena_own((uintptr_t)p, size);
         return p;
+}
+
+void *arena_dense(uint64_t size)
+{
+        uint64_t all = (size + SYS_PAGE - 1 + BOOK_HUGE) & ~(SYS_PAGE - 1), before;
+        uint8_t *p = size < BOOK_HUGE ? NULL : sys_memory(all);
+
+        if (!p)
+                return arena_private(size);
+        before = (BOOK_HUGE - (uintptr_t)p % BOOK_HUGE) % BOOK_HUGE;
+        if (before)
+                sys_unmap(p, before);
+        if (BOOK_HUGE - before)
+                sys_unmap(p + all - (BOOK_HUGE - before), BOOK_HUGE - before);
+        sys_advise(p + before, all - BOOK_HUGE, MADV_HUGEPAGE);
+        arena_own((uintptr_t)p + before, size);
+        return p + before;
 }
 
 void *arena_table(struct arena_table *t, uint64_t size)

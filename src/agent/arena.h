@@ -28,6 +28,10 @@ bool arena_commit(enum ledger_part part, uint64_t bytes);
 /* Memory of our own: private, zero, not in core files, and known as ours to who searches for leaks.
  * NULL when there is none. */
 void *arena_private(uint64_t size);
+
+/* The same for what will be written all over at once, such as a hash table: in huge pages where
+ * the kernel has them, which spares it most of its page faults. */
+void *arena_dense(uint64_t size);
 void arena_private_free(void *p, uint64_t size);
 
 /* The same is known of [START, START + SIZE). */

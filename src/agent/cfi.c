@@ -231,10 +231,26 @@ static uint64_t find_fde(const struct object *o, uint64_t pc)
         return table_at(hdr, table, 2 * low + 1);
 }
 
+/* The register that a column of the tables is (or ARCH_REGS and more). */
+static uint64_t read_column(struct cfi_bytes *b)
+{
+        uint64_t column = cfi_uleb(b);
+
+        return ARCH_COLUMN(column);
+}
+
 static void set_register(struct cfi_row *row, uint64_t reg, uint8_t how, int64_t offset)
 {
+        reg = ARCH_COLUMN(reg);
         if (reg < ARCH_REGS)
                 row->registers[reg] = (struct cfi_rule){ .how = how, .offset = offset };
+}
+
+static void set_initial(struct cfi_work *w, uint64_t reg)
+{
+        reg = ARCH_COLUMN(reg);
+        if (reg < ARCH_REGS)
+                w->row.registers[reg] = w->initial.registers[reg];
 }
 
 static void set_expression(struct cfi_rule *rule, uint8_t how, struct cfi_bytes *b)
@@ -297,6 +313,7 @@ static bool run_remember(struct run *r, bool restore)
 static void run_cfa_register(struct cfi_row *row, uint64_t reg)
 {
         row->cfa.how = CFI_REGISTER;
+        reg = ARCH_COLUMN(reg);
         row->cfa_register = reg < ARCH_REGS ? (uint32_t)reg : ARCH_REGS;
 }
 
@@ -315,13 +332,11 @@ static bool run_extended(struct run *r, uint8_t op, struct cfi_bytes *b)
         case 0x04: return run_advance(r, cfi_fixed(b, 4));                  /* advance_loc4 */
         case 0x05: reg = cfi_uleb(b);                                       /* offset_extended */
                    set_register(row, reg, CFI_AT_CFA, aligned(cfi_uleb(b), align)); return true;
-        case 0x06: reg = cfi_uleb(b);                                       /* restore_extended */
-                   if (reg < ARCH_REGS) row->registers[reg] = r->work->initial.registers[reg];
-                   return true;
+        case 0x06: set_initial(r->work, cfi_uleb(b)); return true;          /* restore_extended */
         case 0x07: set_register(row, cfi_uleb(b), CFI_UNDEFINED, 0); return true; /* undefined */
         case 0x08: set_register(row, cfi_uleb(b), CFI_SAME, 0); return true; /* same_value */
         case 0x09: reg = cfi_uleb(b);                                       /* register */
-                   set_register(row, reg, CFI_REGISTER, (int64_t)cfi_uleb(b)); return true;
+                   set_register(row, reg, CFI_REGISTER, (int64_t)read_column(b)); return true;
         case 0x0a: return run_remember(r, false);
         case 0x0b: return run_remember(r, true);
         case 0x0c: run_cfa_register(row, cfi_uleb(b));                      /* def_cfa */
@@ -329,7 +344,7 @@ static bool run_extended(struct run *r, uint8_t op, struct cfi_bytes *b)
         case 0x0d: run_cfa_register(row, cfi_uleb(b)); return true;         /* def_cfa_register */
         case 0x0e: row->cfa.offset = (int64_t)cfi_uleb(b); return true;     /* def_cfa_offset */
         case 0x0f: set_expression(&row->cfa, CFI_VALUE, b); return true;    /* def_cfa_expression */
-        case 0x10: reg = cfi_uleb(b);                                       /* expression */
+        case 0x10: reg = read_column(b);                                    /* expression */
                    if (reg >= ARCH_REGS) return false;
                    set_expression(&row->registers[reg], CFI_EXPRESSION, b); return true;
         case 0x11: reg = cfi_uleb(b);                                       /* offset_extended_sf */
@@ -341,7 +356,7 @@ static bool run_extended(struct run *r, uint8_t op, struct cfi_bytes *b)
                    set_register(row, reg, CFI_IS_CFA, aligned(cfi_uleb(b), align)); return true;
         case 0x15: reg = cfi_uleb(b);                                       /* val_offset_sf */
                    set_register(row, reg, CFI_IS_CFA, aligned_signed(b, align)); return true;
-        case 0x16: reg = cfi_uleb(b);                                       /* val_expression */
+        case 0x16: reg = read_column(b);                                    /* val_expression */
                    if (reg >= ARCH_REGS) return false;
                    set_expression(&row->registers[reg], CFI_VALUE, b); return true;
         case 0x2e: cfi_uleb(b); return true;                                /* GNU_args_size */
@@ -363,9 +378,7 @@ static bool run_program(struct run *r, struct cfi_bytes b, uint64_t pc)
                                      aligned(cfi_uleb(&b), r->entry->data_align));
                         break;
                 case 0xc0:
-                        if ((op & 0x3f) < ARCH_REGS)
-                                r->work->row.registers[op & 0x3f] =
-                                        r->work->initial.registers[op & 0x3f];
+                        set_initial(r->work, op & 0x3f);
                         break;
                 default:
                         if (!run_extended(r, op, &b))
@@ -399,7 +412,7 @@ bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w)
                 fde = (uintptr_t)ehindex_find(o->index, pc);
 
         if (!fde || !read_fde(o, fde, &e) || pc - e.start >= e.size ||
-            e.return_register != ARCH_REG_RETURN)
+            ARCH_COLUMN(e.return_register) != ARCH_REG_RETURN)
                 return false;
         memset(&w->row, 0, sizeof w->row);
         w->row.signal_frame = e.signal_frame;

@@ -97,7 +97,7 @@ static bool step(struct machine *m, uint8_t op)
 
         if (op >= 0x30 && op <= 0x4f)
                 return put(m, op - 0x30u);
-        if (op >= 0x70 && op <= 0x70 + ARCH_REGS - 1)
+        if (op >= 0x70 && op <= 0x8f && op - 0x70 < ARCH_REGS)
                 return put(m, m->frame->registers[op - 0x70] + (uint64_t)cfi_sleb(&m->code));
         switch (op) {
         case 0x03: return put(m, cfi_fixed(&m->code, sizeof(arch_word)));     /* addr */

@@ -92,9 +92,12 @@ static void search(int number, void *context)
         __atomic_store_n(&dying_since_ns, sys_clock_ns(SYS_CLOCK_MONO), __ATOMIC_RELEASE);
         blocked = sys_block_signals(~orders_open(number, context));
         apart_settle();
-        if (search_request_wanted(LEDGER_SCAN_SIGNAL) && !search_request_is_last())
-                search_request_wait(LEDGER_SCAN_SIGNAL, (uintptr_t)__builtin_frame_address(0),
-                                    context);
+        if (search_request_wanted(LEDGER_SCAN_SIGNAL)) {
+                agent.head->ending = (uint32_t)number;
+                if (!search_request_is_last())
+                        search_request_wait(LEDGER_SCAN_SIGNAL,
+                                            (uintptr_t)__builtin_frame_address(0), context);
+        }
         attend_exit();
         stream_end(JOURNAL_END_SIGNAL, (uint32_t)number);
         sys_restore_signals(blocked);

@@ -12,12 +12,12 @@
 #include "agent/fault.h"
 
 #include "agent/arena.h"
-#include "agent/journal.h"
 #include "agent/own.h"
 #include "agent/pool.h"
 #include "agent/quarantine.h"
 #include "agent/real.h"
 #include "agent/record.h"
+#include "agent/ring.h"
 #include "agent/stack.h"
 #include "agent/sys.h"
 
@@ -174,7 +174,7 @@ static void note(struct thread *t, struct ledger_error *f, uint64_t address,
                 f->node = stack_node(t);
         f->thread = t->writer.record;
         f->address = address;
-        journal_put(t, LEDGER_EVENT_BAD_FREE, (uint8_t)f->type, f->node, address, caller.pc);
+        ring_put(t, LEDGER_EVENT_BAD_FREE, (uint8_t)f->type, f->node, address, caller.pc);
         t->writer.last = 0;
         error_note(&agent_book, f);
 }

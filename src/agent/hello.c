@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/hello.h"
 
+#include <asm/socket.h>
+
 #include "agent/bytes.h"
 #include "agent/sys.h"
 #include "ledger/ledger.h"
@@ -36,7 +38,7 @@ struct control {
 };
 
 enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1,
-       PEER_CREDENTIALS = 17, NO_SIGNAL = 0x4000 };
+       PEER_CREDENTIALS = SO_PEERCRED, NO_SIGNAL = 0x4000 };
 
 #define READABLE 1
 #define LAUNCH_S 2

@@ -6,10 +6,10 @@
  */
 #include "agent/agent.h"
 #include "agent/hook.h"
-#include "agent/journal.h"
 #include "agent/mark.h"
 #include "agent/pool.h"
 #include "agent/resource.h"
+#include "agent/ring.h"
 #include "agent/search_request.h"
 
 #include "agent/guest.h"
@@ -34,14 +34,12 @@ void memtraq_disable(void) API;
 void memtraq_tag(const char *name) API;
 void memtrail_snapshot(void) API;
 
-static int32_t level; /* ENABLEs less DISABLEs */
-
 static uint32_t mark(enum ledger_mark_type type, const char *label, uint32_t flags)
 {
         uint32_t index = mark_add(type, label, flags);
 
         if (index != ERA_NO_MARK)
-                journal_put(thread_self, LEDGER_EVENT_MARK, type, 0, index, 0);
+                ring_put(thread_self, LEDGER_EVENT_MARK, type, 0, index, 0);
         return index;
 }
 
@@ -63,30 +61,64 @@ void seep_snapshot(const char *label)
                 mark_wait(mark(LEDGER_MARK_SNAPSHOT, label, LEDGER_MARK_WAITED));
 }
 
+#define LEVEL_MOST INT16_MAX
+
 static int32_t base(void)
 {
         return agent.flags & WIRE_F_START_OFF ? 0 : 1;
 }
 
-static void turn(bool on)
+/* WORD with LEVEL, and with OFF as that says if it is turned by it: seep control may have turned it
+ * otherwise. */
+static uint32_t word_at(uint32_t word, int32_t level)
 {
-        if (on)
-                __atomic_and_fetch(&agent.special, ~(uint32_t)SPECIAL_OFF, __ATOMIC_RELAXED);
-        else
-                __atomic_or_fetch(&agent.special, SPECIAL_OFF, __ATOMIC_RELAXED);
-        agent.head->off = !on;
+        int32_t was = base() + special_level(word), now = base() + level;
+
+        word = (word & SPECIAL_ANY) | (uint32_t)level << SPECIAL_LEVEL;
+        if ((was > 0) == (now > 0))
+                return word;
+        return now > 0 ? word & ~(uint32_t)SPECIAL_OFF : word | SPECIAL_OFF;
+}
+
+/* For those who look from outside.  Looked at again: of two threads the last one to write may not
+ * be the last one to turn. */
+static void tell(void)
+{
+        uint32_t off;
+
+        do {
+                off = __atomic_load_n(&agent.special, __ATOMIC_SEQ_CST) & SPECIAL_OFF;
+                __atomic_store_n(&agent.head->off, off ? 1 : 0, __ATOMIC_SEQ_CST);
+        } while ((__atomic_load_n(&agent.special, __ATOMIC_SEQ_CST) & SPECIAL_OFF) != off);
+}
+
+/* LEVEL of the word WAS becomes LEVEL; false: the word is another one now, and WAS has it. */
+static bool change(uint32_t *was, int32_t level)
+{
+        bool on = base() + level > 0;
+
+        if (!__atomic_compare_exchange_n(&agent.special, was, word_at(*was, level), false,
+                                         __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+                return false;
+        if ((base() + special_level(*was) > 0) == on)
+                return true;
+        tell();
         mark(on ? LEDGER_MARK_ENABLE : LEDGER_MARK_DISABLE, NULL, 0);
+        return true;
 }
 
 static void step(int32_t by)
 {
-        int32_t now;
+        uint32_t was = agent.special;
+        int32_t level;
 
         if (!agent_on())
                 return;
-        now = base() + __atomic_add_fetch(&level, by, __ATOMIC_ACQ_REL);
-        if ((now > 0) != (now - by > 0))
-                turn(now > 0);
+        do {
+                level = special_level(was) + by;
+                if (level > LEVEL_MOST || level < -LEVEL_MOST)
+                        return;
+        } while (!change(&was, level));
 }
 
 void seep_enable(void)
@@ -102,17 +134,14 @@ void seep_disable(void)
 /* memtraq has a switch where we count: one ENABLE undoes any number of DISABLEs. */
 static void set(bool on)
 {
-        int32_t was, wanted = (on ? 1 : 0) - base();
+        uint32_t was = agent.special;
 
         if (!agent_on())
                 return;
-        was = __atomic_load_n(&level, __ATOMIC_ACQUIRE);
         do
-                if ((base() + was > 0) == on)
+                if ((base() + special_level(was) > 0) == on)
                         return;
-        while (!__atomic_compare_exchange_n(&level, &was, wanted, false, __ATOMIC_ACQ_REL,
-                                            __ATOMIC_ACQUIRE));
-        turn(on);
+        while (!change(&was, (on ? 1 : 0) - base()));
 }
 
 void memtraq_enable(void)

@@ -11,9 +11,9 @@
 #include "agent/apart.h"
 #include "agent/attend.h"
 #include "agent/hook.h"
-#include "agent/journal.h"
 #include "agent/real.h"
 #include "agent/region.h"
+#include "agent/ring.h"
 #include "agent/search_request.h"
 #include "agent/stream.h"
 #include "wire/journal.h"
@@ -124,7 +124,7 @@ __attribute__((destructor)) static void register_exit(void)
                           real.cxa_atexit(leave, NULL, NULL) == 0;
 
         if (on) {
-                journal_look();
+                ring_look();
                 apart_settle();
         }
         LOOK();

@@ -3,7 +3,9 @@
  * hooks_gpu.c -- memory of graphics processors as resources (record --track-gpu).
  *
  * Room:   inside; called by the program.  Only in gpu/libseep.so, which is preloaded in place of
- *         libseep.so: a program that asks whether it has cudaMalloc is not to find ours otherwise.
+ *         libseep.so (a program that asks whether it has cudaMalloc is not to find ours otherwise),
+ *         and in the library that is written into running processes: there the functions of
+ *         libcuda itself lead here, however the program found them.
  * Keeps:  the runtime's functions may call the driver's: the outermost call is the event.  What
  *         they allocate on the heap meanwhile is recorded as usual.  Memory is noted after it was
  *         given and forgotten before it is taken back, so that its address cannot be another's.
@@ -22,34 +24,37 @@
 #define GPU_HOST "gpu-host"    /* memory of the host that the device reaches */
 #define GPU_HANDLE "gpu-handle" /* physical memory, mapped later (cuMemCreate) */
 
-static __thread uint32_t depth; /* calls under way in this thread */
-
-/* A child of vfork() shares our memory, and none of the device's. */
-static struct thread *enter(uint64_t handle, struct arch_state caller)
+/* The thread to record a call of CALLER for; NULL: it was made inside of another one, or nothing is
+ * recorded.  The inner one is known by where its stack is: libraries of graphics processors need
+ * not have unwind tables.  A child of vfork() shares our memory, and none of the device's. */
+static struct thread *enter(struct arch_state caller)
 {
-        return handle && agent_on() && sys_pid() == agent.pid ? hook_enter(caller) : NULL;
-}
-
-static void note(const char *type, uint64_t handle, uint64_t bytes, struct arch_state caller)
-{
-        struct thread *t = enter(handle, caller);
+        struct thread *t = agent_on() && sys_pid() == agent.pid ? hook_enter(caller) : NULL;
 
         if (!t)
-                return;
+                return NULL;
         hook_work(t);
-        resource_acquire(t, resource_kind(type), handle, bytes, caller);
-        hook_leave(t);
+        if (t->gpu_sp && caller.sp < t->gpu_sp) {
+                hook_leave(t);
+                return NULL;
+        }
+        t->gpu_sp = caller.sp;
+        return t;
 }
 
-static void forget(const char *type, uint64_t handle, struct arch_state caller)
+/* The real function runs: we are outside, but not gone. */
+static void pause_work(struct thread *t)
 {
-        struct thread *t = enter(handle, caller);
+        compiler_barrier();
+        if (t)
+                t->inside = 0;
+        compiler_barrier();
+}
 
-        if (!t)
-                return;
+static void resume_work(struct thread *t)
+{
         hook_work(t);
-        resource_release(t, resource_kind(type), handle, caller);
-        hook_leave(t);
+        t->gpu_sp = 0;
 }
 
 /* A call that returns 0 when it has put the handle of BYTES bytes into HANDLE. */
@@ -58,14 +63,19 @@ static void forget(const char *type, uint64_t handle, struct arch_state caller)
         int hook_##NAME PARAMETERS                                             \
         {                                                                      \
                 struct arch_state caller;                                      \
+                struct thread *t;                                              \
                 int status;                                                    \
                                                                                \
-                depth++;                                                       \
+                ARCH_FRAME(caller);                                            \
+                t = enter(caller);                                             \
+                pause_work(t);                                                 \
                 status = REAL(NAME##_) ARGUMENTS;                              \
-                if (--depth == 0 && status == 0) {                             \
-                        ARCH_FRAME(caller);                                    \
-                        note(TYPE, HANDLE, BYTES, caller);                     \
-                }                                                              \
+                if (!t)                                                        \
+                        return status;                                         \
+                resume_work(t);                                                \
+                if (status == 0 && (HANDLE))                                   \
+                        resource_acquire(t, resource_kind(TYPE), HANDLE, BYTES, caller); \
+                hook_leave(t);                                                 \
                 return status;                                                 \
         }
 
@@ -74,14 +84,19 @@ static void forget(const char *type, uint64_t handle, struct arch_state caller)
         int hook_##NAME PARAMETERS                                             \
         {                                                                      \
                 struct arch_state caller;                                      \
+                struct thread *t;                                              \
                 int status;                                                    \
                                                                                \
-                if (depth++ == 0) {                                            \
-                        ARCH_FRAME(caller);                                    \
-                        forget(TYPE, handle, caller);                          \
-                }                                                              \
+                ARCH_FRAME(caller);                                            \
+                t = enter(caller);                                             \
+                if (t && handle)                                               \
+                        resource_release(t, resource_kind(TYPE), handle, caller); \
+                pause_work(t);                                                 \
                 status = REAL(NAME##_) ARGUMENTS;                              \
-                depth--;                                                       \
+                if (!t)                                                        \
+                        return status;                                         \
+                resume_work(t);                                                \
+                hook_leave(t);                                                 \
                 return status;                                                 \
         }
 

@@ -7,17 +7,17 @@
  * Keeps:  the C library's own mappings (malloc's arenas, thread stacks, libraries) do not come
  *         through here; for stacks see hooks_thread.c.
  */
-#include "agent/arena.h"
 #include "agent/apart.h"
+#include "agent/arena.h"
 #include "agent/fatal.h"
 #include "agent/hook.h"
-#include "agent/journal.h"
 #include "agent/life.h"
 #include "agent/object.h"
 #include "agent/pool.h"
 #include "agent/quarantine.h"
 #include "agent/queue.h"
 #include "agent/region.h"
+#include "agent/ring.h"
 #include "agent/signal.h"
 #include "agent/sys.h"
 
@@ -223,7 +223,7 @@ int hook_dlclose(void *handle)
         int result;
 
         if (on) {
-                journal_look();
+                ring_look();
                 apart_settle();
         }
         if (on && agent.special & SPECIAL_QUARANTINE)

@@ -10,6 +10,9 @@
 #ifndef SEEP_INJECTED
 #define SEEP_INJECTED /* there is no other use for this file */
 #endif
+#ifndef SEEP_GPU
+#define SEEP_GPU
+#endif
 
 #include "agent/inject.h"
 
@@ -40,6 +43,7 @@ static uint8_t gate[ARCH_PAGE_MOST] __attribute__((aligned(ARCH_PAGE_MOST)));
 #define X(name, symbol, result, parameters) NAME(name, symbol)
 static const struct wire_inject_name names[] = {
 #include "agent/hooks.def"
+#include "agent/hooks_gpu.def"
         REAL_READ(NAME)
 };
 #undef X

@@ -4,9 +4,9 @@
 #include "agent/agent.h"
 #include "agent/arena.h"
 #include "agent/bytes.h"
-#include "agent/journal.h"
 #include "agent/maps.h"
 #include "agent/object.h"
+#include "agent/ring.h"
 
 #include "agent/guest.h"
 
@@ -230,9 +230,9 @@ void module_enter(struct object *o, const struct maps_line *line)
                                                         : book_string(&agent_book, line->path));
         }
         if (number != MODULE_NONE)
-                journal_put(NULL, LEDGER_EVENT_MODULE, 0, 0,
-                            named == MODULE_NONE || modules.at[number].named ? number : named,
-                            o->start);
+                ring_put(NULL, LEDGER_EVENT_MODULE, 0, 0,
+                         named == MODULE_NONE || modules.at[number].named ? number : named,
+                         o->start);
 }
 
 /* An entry for O, which cannot have the one it has: that is another module's.  False: there is

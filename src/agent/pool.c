@@ -101,7 +101,7 @@ static void carve(struct thread *t, const struct arena *a, int64_t bytes)
 
         if (!c)
                 return;
-        journal_put(t, LEDGER_EVENT_CARVE, 0, a->site, a->start, (uint64_t)bytes);
+        ring_put(t, LEDGER_EVENT_CARVE, 0, a->site, a->start, (uint64_t)bytes);
         count_carve(&agent_book, &t->writer, c, bytes);
 }
 
@@ -110,7 +110,7 @@ static void release(struct thread *t, struct ledger_block *b, uint64_t address,
 {
         struct ledger_block gone = *b;
 
-        journal_put(t, LEDGER_EVENT_FREE, LEDGER_KIND_POOL, 0, address, caller.pc);
+        ring_put(t, LEDGER_EVENT_FREE, LEDGER_KIND_POOL, 0, address, caller.pc);
         shadow_bury(b, agent_now_ms());
         record_gone(t, &gone, address);
         carve(t, a, -(int64_t)LEDGER_BLOCK_SIZE(gone));
@@ -150,7 +150,7 @@ void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_sta
         /* Never temporary. */
         count_add(&agent_book, &t->writer, at.counter,
                   (struct count_blocks){ .size = size, .times = 1 });
-        journal_put(t, LEDGER_EVENT_ALLOC, LEDGER_KIND_POOL, (uint32_t)at.site, address, size);
+        ring_put(t, LEDGER_EVENT_ALLOC, LEDGER_KIND_POOL, (uint32_t)at.site, address, size);
         if (agent.special & SPECIAL_LIMIT)
                 limit_check(t);
 }

@@ -165,9 +165,9 @@ static void special_free(struct thread *t, const struct ledger_block *b, uint64_
         if (agent.special & SPECIAL_POOLS)
                 pool_range_gone(t, address, address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b),
                                 caller);
-        if (agent.special & SPECIAL_JOURNAL)
-                journal_write(t, type, book_kind(&agent_book, b), release_node(t, caller), address,
-                              caller.pc);
+        if (agent.special & SPECIAL_RING)
+                ring_write(t, type, book_kind(&agent_book, b), release_node(t, caller), address,
+                           caller.pc);
         if (type == LEDGER_EVENT_FREE)
                 note_death(b);
         t->moving = type == LEDGER_EVENT_TAKE;
@@ -224,7 +224,7 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
         if (unlikely(is_another(t, b, (uintptr_t)address)))
                 return taken;
         taken = (struct record_taken){ .entry = b, .block = *b };
-        if (unlikely(agent.special & (SPECIAL_JOURNAL | SPECIAL_POOLS)))
+        if (unlikely(agent.special & (SPECIAL_RING | SPECIAL_POOLS)))
                 special_free(t, b, (uintptr_t)address, LEDGER_EVENT_TAKE, caller);
         if (unlikely(book_family(book_kind(&agent_book, b)) != LEDGER_FAMILY_C))
                 fault_mismatch(t, b, (uintptr_t)address,
@@ -246,7 +246,7 @@ void record_put_back(struct thread *t, const struct record_taken *taken)
         shadow_put(&agent_book, &t->writer, taken->entry, taken->block);
         t->writer.slot->moving = 0;
         t->moving = false;
-        journal_put(t, LEDGER_EVENT_PUT_BACK, 0, 0, 0, 0);
+        ring_put(t, LEDGER_EVENT_PUT_BACK, 0, 0, 0, 0);
 }
 
 void record_taken(struct thread *t, const struct record_taken *taken, void *address)
@@ -339,8 +339,8 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
                 return;
         if (agent.special & SPECIAL_FILL)
                 fill_fresh(address, size, kind);
-        journal_put(t, t->moving ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC, LEDGER_KIND_PLAIN(kind),
-                    site, (uintptr_t)address, size);
+        ring_put(t, t->moving ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC, LEDGER_KIND_PLAIN(kind),
+                 site, (uintptr_t)address, size);
         t->moving = false;
         if (agent.special & SPECIAL_LIMIT)
                 limit_check(t);
@@ -406,7 +406,7 @@ void record_missed(struct thread *t, struct ledger_block *b, uint64_t address)
                 agent_book.sites[LEDGER_BLOCK_SITE(gone)].missed = 1;
         }
         shadow_bury(b, agent_now_ms());
-        journal_put(t, LEDGER_EVENT_FREE, book_kind(&agent_book, &gone), 0, address, 0);
+        ring_put(t, LEDGER_EVENT_FREE, book_kind(&agent_book, &gone), 0, address, 0);
         record_gone(t, &gone, address);
 }
 
@@ -427,8 +427,8 @@ void record_inner_gone(struct thread *t, void *address)
                 struct ledger_block gone = *b;
 
                 shadow_bury(b, agent_now_ms());
-                journal_put(t, LEDGER_EVENT_FREE, book_kind(&agent_book, &gone), 0,
-                            (uintptr_t)address, 0);
+                ring_put(t, LEDGER_EVENT_FREE, book_kind(&agent_book, &gone), 0, (uintptr_t)address,
+                         0);
                 record_gone(t, &gone, (uintptr_t)address);
         } else {
                 *b = (struct ledger_block){ 0 };

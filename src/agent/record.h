@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "agent/fault.h"
-#include "agent/journal.h"
+#include "agent/ring.h"
 #include "agent/sample.h"
 #include "agent/stack.h"
 #include "agent/thread.h"
@@ -101,7 +101,7 @@ BOOK_INLINE uint32_t record_plain_alloc(struct thread *t, void *address, size_t 
 BOOK_INLINE void record_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
                               struct arch_state caller)
 {
-        if (unlikely(agent.special)) {
+        if (unlikely(agent.special & SPECIAL_ANY)) {
                 if (!(agent.special & SPECIAL_SAMPLE) || (agent.special & SPECIAL_OFF) ||
                     !sample_passes(t, size))
                         record_alloc_special(t, address, size, kind, caller);
@@ -158,7 +158,7 @@ BOOK_INLINE bool record_free_quick(struct thread *t, void *address, struct book_
         struct ledger_counter *c = NULL;
         uint32_t now;
 
-        if (likely(!agent.special))
+        if (likely(!(agent.special & SPECIAL_ANY)))
                 b = shadow_at(&agent_book, &t->writer, (uintptr_t)address);
         if (likely(b && record_fits(b, address, r)))
                 c = book_counter_known(&agent_book, &t->writer, LEDGER_BLOCK_SITE(*b));

@@ -13,10 +13,10 @@
 
 #include "agent/arena.h"
 #include "agent/hook.h"
-#include "agent/journal.h"
 #include "agent/omit.h"
 #include "agent/order.h"
 #include "agent/queue.h"
+#include "agent/ring.h"
 #include "agent/sys.h"
 #include "book/count.h"
 
@@ -253,11 +253,11 @@ static void drop_gone(struct thread *t, uint32_t place)
 
         if (!is_gone(r))
                 return;
-        journal_put(t, LEDGER_EVENT_UNMAP, 0, 0, r->start, r->end - r->start);
+        ring_put(t, LEDGER_EVENT_UNMAP, 0, 0, r->start, r->end - r->start);
         if (is_gone(r))
                 cut_region(t, place, &whole);
         else
-                journal_put(t, LEDGER_EVENT_UNMAP_FAILED, 0, 0, 0, 0);
+                ring_put(t, LEDGER_EVENT_UNMAP_FAILED, 0, 0, 0, 0);
 }
 
 /* Look at O->first stacks, from where the last look ended, each at most once. */
@@ -317,7 +317,7 @@ bool region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind,
         o->flags = 0;
         o->first = start;
         o->second = start + page_up(size);
-        journal_put(t, LEDGER_EVENT_MAP, kind, o->site, start, page_up(size));
+        ring_put(t, LEDGER_EVENT_MAP, kind, o->site, start, page_up(size));
         queue_submit(t, o);
         return true;
 }
@@ -339,7 +339,7 @@ void region_add_stack(struct thread *t, const struct descriptor_stack *stack, ui
         o->first = stack->start;
         o->second = stack->start + bytes;
         o->flags = LEDGER_REGION_STACK | (uint32_t)(o->second - stack->end) << 12;
-        journal_put(t, LEDGER_EVENT_MAP, LEDGER_KIND_MMAP, o->site, o->first, bytes);
+        ring_put(t, LEDGER_EVENT_MAP, LEDGER_KIND_MMAP, o->site, o->first, bytes);
         queue_submit(t, o);
 }
 
@@ -382,11 +382,11 @@ void region_look_for(struct arch_state caller, uint32_t looks)
 
 uint64_t region_leaves(struct thread *t, uint64_t start, uint64_t size)
 {
-        journal_put(t, LEDGER_EVENT_UNMAP, 0, 0, start, page_up(size));
+        ring_put(t, LEDGER_EVENT_UNMAP, 0, 0, start, page_up(size));
         return queue_ticket();
 }
 
 void region_stays(struct thread *t)
 {
-        journal_put(t, LEDGER_EVENT_UNMAP_FAILED, 0, 0, 0, 0);
+        ring_put(t, LEDGER_EVENT_UNMAP_FAILED, 0, 0, 0, 0);
 }

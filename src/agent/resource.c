@@ -8,8 +8,8 @@
 
 #include "agent/arena.h"
 #include "agent/bytes.h"
-#include "agent/journal.h"
 #include "agent/queue.h"
+#include "agent/ring.h"
 #include "agent/sys.h"
 #include "book/peak.h"
 
@@ -195,7 +195,7 @@ void resource_acquire(struct thread *t, uint32_t kind, uint64_t handle, uint64_t
         o->apply = apply_acquire;
         o->first = handle;
         o->second = amount;
-        journal_put(t, LEDGER_EVENT_ACQUIRE, kind, o->site, handle, amount);
+        ring_put(t, LEDGER_EVENT_ACQUIRE, kind, o->site, handle, amount);
         queue_submit(t, o);
 }
 
@@ -209,7 +209,7 @@ void resource_release(struct thread *t, uint32_t kind, uint64_t handle, struct a
         o->first = handle;
         o->second = kind;
         o->ticket = queue_ticket();
-        journal_put(t, LEDGER_EVENT_RELEASE, kind, 0, handle, caller.pc);
+        ring_put(t, LEDGER_EVENT_RELEASE, kind, 0, handle, caller.pc);
         queue_submit(t, o);
 }
 

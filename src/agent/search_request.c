@@ -14,6 +14,7 @@
 #include "agent/arena.h"
 #include "agent/mark.h"
 #include "agent/patience.h"
+#include "agent/ring.h"
 #include "agent/sys.h"
 #include "book/shadow.h"
 
@@ -120,8 +121,11 @@ void search_request_ignore(uint64_t address)
 {
         struct ledger_block *b = find_live(address);
 
-        if (b)
-                __atomic_or_fetch(&b->b, SHADOW_IGNORED, __ATOMIC_RELAXED);
+        if (!b)
+                return;
+        __atomic_or_fetch(&b->b, SHADOW_IGNORED, __ATOMIC_RELAXED);
+        if (agent.stream) /* whoever searches has a ledger of its own */
+                ring_put(thread_self, LEDGER_EVENT_IGNORE, 0, 0, address, 0);
 }
 
 /* SIZE 0: what was told about START does not hold any more. */

@@ -30,7 +30,7 @@ ARCH_SIGRETURN(signal_return);
 static void by_default(uint32_t number)
 {
         struct action none = { ACTION_DEFAULT, 0, NULL, 0 };
-        uint64_t mask = 1ull << (number - 1);
+        uint64_t mask = arch_signals(1ull << (number - 1));
 
         action_set(number, &none, NULL);
         sys_call6(SYS_rt_sigprocmask, UNBLOCK, (long)&mask, 0, sizeof mask, 0, 0);
@@ -44,7 +44,7 @@ static uint64_t others_pending(void *context)
 
         if (!agent.sandboxed)
                 sys_call3(SYS_rt_sigpending, (long)&pending, sizeof pending, 0);
-        return pending & ~arch_sig_mask(context) & ~(1ull << (agent.signal - 1));
+        return arch_signals(pending) & ~arch_sig_mask(context) & ~(1ull << (agent.signal - 1));
 }
 
 /* Whether one of them has a handler that ends a call. */
@@ -157,8 +157,10 @@ void signal_forked(void)
 
 void signal_abort(void)
 {
-        if (search_request_wanted(LEDGER_SCAN_SIGNAL))
+        if (search_request_wanted(LEDGER_SCAN_SIGNAL)) {
+                agent.head->ending = ABORT;
                 /* What the hook has in hand is still held by its own frame. */
                 search_request_wait(LEDGER_SCAN_SIGNAL, 0, NULL);
+        }
         by_default(ABORT);
 }

@@ -92,17 +92,22 @@ static bool near_stack_end(uint64_t sp)
                agent.stack_start - sp < STACK_END_NEAR;
 }
 
-/* Code without unwind tables: follow the frame pointer if it looks like one. */
+/* Code without unwind tables: follow the frame pointer if it looks like one, or the chain that
+ * begins at the stack pointer, which ends with 0. */
 static bool step_without_cfi(struct thread *t, struct arch_state *s, bool *cut)
 {
+        uint64_t link = s->base, next = 0;
         const struct object *o;
-        uint64_t next = 0;
 
         *cut = !near_stack_end(s->sp);
-        if (!ARCH_FRAME_CHAIN || s->base < s->sp || (s->base & 7) ||
-            !reach_kept(t, s->sp, s->base) || !reach_kept(t, s->sp, s->base + sizeof(arch_word)))
+        if (ARCH_FRAME_CHAIN == ARCH_CHAIN_STACK) {
+                link = reach_kept(t, s->sp, s->sp) ? word(s->sp) : 1;
+                *cut = *cut && link;
+        }
+        if (!ARCH_FRAME_CHAIN || link < s->sp || (link & 7) || !reach_kept(t, s->sp, link) ||
+            !reach_kept(t, s->sp, link + sizeof(arch_word)))
                 return false;
-        next = arch_code(word(s->base + sizeof(arch_word)));
+        next = arch_code(word(link + sizeof(arch_word)));
         *cut = *cut && next;
         if (!next || next > ARCH_CODE_MAX)
                 return false;
@@ -111,8 +116,8 @@ static bool step_without_cfi(struct thread *t, struct arch_state *s, bool *cut)
                 return false;
         *cut = false;
         s->pc = next;
-        s->sp = s->base + 2 * sizeof(arch_word);
-        s->base = word(s->base);
+        s->sp = link + (ARCH_FRAME_CHAIN == ARCH_CHAIN_BASE ? 2 * sizeof(arch_word) : 0);
+        s->base = ARCH_FRAME_CHAIN == ARCH_CHAIN_BASE ? word(link) : s->base;
         return true;
 }
 

@@ -16,7 +16,6 @@
 #include "agent/fatal.h"
 #include "agent/hello.h"
 #include "agent/inject.h"
-#include "agent/journal.h"
 #include "agent/life.h"
 #include "agent/limit.h"
 #include "agent/object.h"
@@ -25,6 +24,7 @@
 #include "agent/queue.h"
 #include "agent/real.h"
 #include "agent/rejoin.h"
+#include "agent/ring.h"
 #include "agent/rule.h"
 #include "agent/sandbox.h"
 #include "agent/signal.h"
@@ -283,7 +283,7 @@ static bool start_tables(void)
         return arena_commit(LEDGER_STRINGS, 1) &&
                arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) &&
                shadow_start(&agent_book) && omit_start() && tree_start(&agent_book) &&
-               rule_start() && queue_start() && thread_start() && journal_start() && object_start();
+               rule_start() && queue_start() && thread_start() && ring_start() && object_start();
 }
 
 static bool start_recording(uint64_t mask)

@@ -328,7 +328,9 @@ bool stream_tell_process(void)
 /* B, whose site is told, was there before. */
 static bool tell_block(uint64_t address, const struct ledger_block *b, uint32_t plane)
 {
-        const uint64_t numbers[] = { plane >= LEDGER_PLANE_POOL, LEDGER_BLOCK_THREAD(*b),
+        const uint64_t numbers[] = { (plane >= LEDGER_PLANE_POOL ? JOURNAL_HELD_POOL : 0) |
+                                             (LEDGER_BLOCK_IGNORED(*b) ? JOURNAL_HELD_IGNORED : 0),
+                                     LEDGER_BLOCK_THREAD(*b),
                                      LEDGER_BLOCK_BIRTH_MS(*b), LEDGER_BLOCK_SITE(*b),
                                      journal_zigzag(address - stream_packet->model.other),
                                      LEDGER_BLOCK_SIZE(*b) };

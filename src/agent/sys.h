@@ -209,9 +209,10 @@ static inline uint64_t sys_block_signals(uint64_t mask)
 {
         uint64_t old = SYS_NO_MASK;
 
+        mask = arch_signals(mask);
         sys_call6(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&mask, (long)&old, sizeof old, 0,
                   0);
-        return old;
+        return arch_signals(old);
 }
 
 static inline void sys_restore_signals(uint64_t old)

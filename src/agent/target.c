@@ -25,6 +25,11 @@
 #define USUAL_PATH "/bin:/usr/bin"
 #define MAY_EXECUTE 1
 #define MAY_READ 4
+#define AT_EMPTY 0x1000 /* AT_EMPTY_PATH */
+#define ASK_MODE 2 /* STATX_MODE */
+#define SET_UID 04000u
+#define SET_GID 02000u
+#define GET_NO_NEW_PRIVS 39
 
 static const char *const sanitizers[] = {
         "libasan.so",       "libtsan.so",       "liblsan.so",         "libhwasan.so",
@@ -249,13 +254,39 @@ static bool can_tell(void)
         return agent.socket && agent.socket[0] && !agent.sandboxed;
 }
 
+/* The first part of struct statx. */
+struct told {
+        uint32_t mask, block;
+        uint64_t attributes;
+        uint32_t links, uid, gid;
+        uint16_t mode;
+        uint8_t rest[256 - 30];
+};
+
+/* The program of FD may get more rights than we have: then its loader passes our library over.
+ * Whether it does is the observer's to find out, who tells the user. */
+static bool may_raise_rights(long fd)
+{
+        struct told told = { 0 };
+
+        if (sys_failed(sys_call6(SYS_statx, fd, (long)"", AT_EMPTY, ASK_MODE, (long)&told,
+                               0)))
+                return false;
+        if (!(told.mode & (SET_UID | SET_GID)) &&
+            sys_call6(SYS_fgetxattr, fd, (long)"security.capability", 0, 0, 0, 0) <= 0)
+                return false;
+        return sys_call6(SYS_prctl, GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 0;
+}
+
 /* ... of the program of FD. */
 static enum target_fit fit_told(long fd, enum target_how how)
 {
         bool alone = false;
         enum target_fit fit = fit_of(fd, &alone);
 
-        if ((fit == TARGET_REFUSES || alone) && how != TARGET_ALONE && can_tell() &&
+        if (how == TARGET_ALONE || !can_tell())
+                return fit;
+        if ((fit == TARGET_REFUSES || alone || may_raise_rights(fd)) &&
             hello_launch(agent.socket, fd, how == TARGET_SPAWN))
                 return TARGET_REFUSES;
         return fit;

@@ -4,7 +4,7 @@
  *
  * Room:   inside; any context, also in a child of vfork.  Nothing is allocated, nothing stays open.
  * Keeps:  what cannot be read is believed to bear us.
- * Cost:   nine system calls for a program that needs one library, one more for each further one
+ * Cost:   eleven system calls for a program that needs one library, one more for each further one
  *         (strace); always before an exec.  For those that the observer is told of, its answer.
  */
 #ifndef SEEP_AGENT_TARGET_H
@@ -17,7 +17,8 @@
 long target_open(long directory, const char *path);
 
 /* TARGET_ALONE: it is not to be recorded.  Else the observer is told of a program that refuses us,
- * or has no loader, and may write an agent into it: then it shall not have our library either. */
+ * has no loader, or may run with more rights than we have.  It tells the user, or writes an agent
+ * into it: then it shall not have our library either. */
 enum target_how { TARGET_ALONE, TARGET_EXEC, TARGET_SPAWN };
 
 /* TARGET_REFUSES: the program is made for another kind of machine, or needs a sanitizer's runtime

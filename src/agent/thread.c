@@ -9,7 +9,7 @@
 
 #include "agent/arena.h"
 #include "agent/bytes.h"
-#include "agent/journal.h"
+#include "agent/ring.h"
 #include "agent/sys.h"
 #include "book/peak.h"
 
@@ -281,7 +281,7 @@ struct thread *thread_register(void)
                 return NULL;
         }
         fatal_thread(t);
-        journal_put(t, LEDGER_EVENT_THREAD, 0, 0, tid, agent.stream ? t->writer.index : 0);
+        ring_put(t, LEDGER_EVENT_THREAD, 0, 0, tid, agent.stream ? t->writer.index : 0);
         thread_renamed();
         return t;
 }
@@ -295,7 +295,7 @@ void thread_renamed(void)
                 return;
         if (t->writer.record)
                 memcpy(record_of(t->writer.record)->name, &name, sizeof name);
-        journal_put(t, LEDGER_EVENT_THREAD_NAME, 0, 0, name.words[0], name.words[1]);
+        ring_put(t, LEDGER_EVENT_THREAD_NAME, 0, 0, name.words[0], name.words[1]);
 }
 
 struct thread *thread_borrow(struct thread *owner)

@@ -141,6 +141,7 @@ struct thread {
                              * own stack is full (fatal.h) */
         uint64_t random, until_sample, sample_mean; /* record --sample: the dice (0: not thrown
                                                      * yet), and bytes to the next sample point */
+        uint64_t gpu_sp; /* of who called the function of hooks_gpu.c that runs; 0 */
 };
 
 extern const struct frame thread_no_frame __attribute__((visibility("hidden")));

@@ -116,8 +116,10 @@ static bool step_by_base(struct thread *t, struct place *at)
         uint64_t rule = RULE_VALID | (uint64_t)at->object << 48 | RULE_NO_CFI << 4 |
                         RULE_CFA_SPECIAL;
 
+        /* A chain of stacks has no address yet of what did not call anybody. */
+        at->cut = at->exact && ARCH_FRAME_CHAIN == ARCH_CHAIN_STACK;
         at->exact = false;
-        if (!stack_step(t, rule, &s, &at->cut))
+        if (at->cut || !stack_step(t, rule, &s, &at->cut))
                 return false;
         at->pc = at->registers[ARCH_REG_RETURN] = s.pc;
         at->registers[ARCH_REG_STACK] = s.sp;

@@ -27,13 +27,15 @@ static bool verify_without_table(uint64_t pc)
 }
 
 /* Where tables are those of arm, backtrace() leaves out a last frame whose code says that nothing
- * leads out of it. */
-static bool verify_is_left_out(uint64_t pc)
+ * leads out of it; where frames are a chain, one whose code is in no table. */
+static bool verify_is_left_out(const struct thread *t, uint64_t pc)
 {
         uint64_t code = (pc & ~FRAME_EXACT) - !(pc & FRAME_EXACT);
         const struct object *o = object_get(object_find(code));
         struct ehabi_code found;
 
+        if (ARCH_FRAME_CHAIN == ARCH_CHAIN_STACK)
+                return o && !cfi_find(o, code, t->work);
         return ARCH_EHABI && o && ehabi_find(o, code, &found) != EHABI_FOUND;
 }
 
@@ -48,14 +50,14 @@ static bool same_as_backtrace(void *const *pcs, int count, const struct thread *
         while (i < count && (uintptr_t)pcs[i] != t->fresh[0].pc)
                 i++;
         if (i == count)
-                return frames == 1 && verify_is_left_out(t->fresh[0].pc);
+                return frames == 1 && verify_is_left_out(t, t->fresh[0].pc);
         for (; i < count && n < frames; i++, n++) {
                 if ((t->fresh[n].pc & ~FRAME_EXACT) != (uintptr_t)pcs[i])
                         return guessed;
                 guessed |= verify_without_table(t->fresh[n].pc);
         }
         return (i == count && n == frames) || guessed || count == BACKTRACE_MAX ||
-               (i == count && n + 1 == frames && verify_is_left_out(t->fresh[n].pc));
+               (i == count && n + 1 == frames && verify_is_left_out(t, t->fresh[n].pc));
 }
 
 /* Compare the FRAMES frames of the full unwind with the C library's idea of the same stack. */

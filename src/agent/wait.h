@@ -24,6 +24,8 @@
 #ifndef SEEP_AGENT_WAIT_H
 #define SEEP_AGENT_WAIT_H
 
+#include <asm/socket.h>
+
 #include "agent/agent.h"
 #include "agent/real.h"
 #include "agent/signal.h"
@@ -60,7 +62,7 @@
 
 /* ---- sockets with a limit of their own (SO_RCVTIMEO, SO_SNDTIMEO) ---- */
 
-enum { WAIT_RECEIVE = 20, WAIT_SEND = 21, WAIT_IN = 1, WAIT_OUT = 4 };
+enum { WAIT_RECEIVE = SO_RCVTIMEO_OLD, WAIT_SEND = SO_SNDTIMEO_OLD, WAIT_IN = 1, WAIT_OUT = 4 };
 
 static inline uint32_t wait_begin(void)
 {

@@ -17,7 +17,7 @@
 #include "attach/hold.h"
 #include "attach/procfs.h"
 #include "attach/remote.h"
-#include "base/room.h"
+#include "base/headroom.h"
 
 /* ---- a copy of a stopped process: same memory, never runs, no child of anybody who would notice
  * ---- */
@@ -160,7 +160,7 @@ pid_t copy_make(struct hold *h, const struct mappings *maps, struct err *e)
         copy = copy_by(&r, &trouble);
         remote_end(&r);
         if (copy)
-                room_offer(copy); /* it comes to take memory when the program goes on writing */
+                headroom_offer(copy); /* it comes to take memory when the program goes on writing */
         else
                 refuse(e, h->pid, trouble);
         return copy;

@@ -20,6 +20,8 @@ const struct emulator emulators[] = {
           "riscv64", 0 },
         { EM_S390, ELFCLASS64, ELFDATA2MSB, "s390x", "qemu-s390x", "/usr/s390x-linux-gnu",
           "s390x", 0 },
+        { EM_PPC, ELFCLASS32, ELFDATA2MSB, "powerpc", "qemu-ppc", "/usr/powerpc-linux-gnu",
+          "powerpc", 0 },
         { EM_386, ELFCLASS32, ELFDATA2LSB, "i386", "qemu-i386", "/usr/i686-linux-gnu", "i386",
           EM_X86_64 },
 };

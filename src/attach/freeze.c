@@ -23,8 +23,8 @@
 #include "attach/arch/arch.h"
 #include "attach/copy.h"
 #include "attach/core.h"
+#include "attach/first_tracer.h"
 #include "attach/hold.h"
-#include "attach/keeper.h"
 #include "attach/mappings.h"
 #include "attach/memory.h"
 #include "attach/procfs.h"
@@ -46,7 +46,7 @@ struct freeze_state {
         struct freeze *freeze;
         struct err *e;
         bool good, runs, held;
-        int keeper; /* 0: we trace it ourselves.  Else closed when the process may go on */
+        int first_tracer; /* 0: we trace it ourselves.  Else closed when the process may go on */
         struct priority caller; /* until the process goes on, or long reading begins */
         struct hold hold;
         struct mappings mappings;
@@ -247,9 +247,9 @@ bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)
 }
 
 /* Ask KEEPER to hold PID; where it answers.  -1: it does not. */
-static int ask_keeper(int keeper, pid_t pid)
+static int ask_first_tracer(int first_tracer, pid_t pid)
 {
-        struct keeper_order order = { KEEPER_HOLD, pid };
+        struct first_tracer_order order = { FIRST_TRACER_HOLD, pid };
         union {
                 char room[CMSG_SPACE(sizeof(int))];
                 struct cmsghdr align;
@@ -265,7 +265,7 @@ static int ask_keeper(int keeper, pid_t pid)
         control.align = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
                                           .cmsg_len = CMSG_LEN(sizeof(int)) };
         memcpy(CMSG_DATA(&control.align), &ends[1], sizeof(int));
-        sent = sendmsg(keeper, &m, MSG_NOSIGNAL) == (ssize_t)sizeof order;
+        sent = sendmsg(first_tracer, &m, MSG_NOSIGNAL) == (ssize_t)sizeof order;
         close(ends[1]);
         if (sent)
                 return ends[0];
@@ -278,18 +278,18 @@ static bool receive(int fd, void *to, size_t bytes)
         return bytes == 0 || recv(fd, to, bytes, MSG_WAITALL) == (ssize_t)bytes;
 }
 
-bool freeze_kept(struct freeze *f, pid_t pid, int keeper, struct err *e)
+bool freeze_kept(struct freeze *f, pid_t pid, int first_tracer, struct err *e)
 {
         struct freeze_state *s = heap_zero(1, sizeof *s);
-        struct keeper_answer answer = { .error = EPIPE };
+        struct first_tracer_answer answer = { .error = EPIPE };
         struct str maps = { 0 };
 
         s->memory = s->original = MEMORY_CLOSED;
         *f = (struct freeze){ .pid = pid, .state = s, .stopped_ns = clock_now_ns() };
         find_root(f);
-        s->keeper = ask_keeper(keeper, pid);
-        s->held = s->keeper >= 0;
-        if (!s->held || !receive(s->keeper, &answer, sizeof answer) || !answer.good ||
+        s->first_tracer = ask_first_tracer(first_tracer, pid);
+        s->held = s->first_tracer >= 0;
+        if (!s->held || !receive(s->first_tracer, &answer, sizeof answer) || !answer.good ||
             answer.count > FREEZE_THREADS_MOST) {
                 errno = answer.error;
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot stop process %d", (int)pid);
@@ -298,7 +298,7 @@ bool freeze_kept(struct freeze *f, pid_t pid, int keeper, struct err *e)
         }
         f->threads = heap_zero(answer.count, sizeof *f->threads);
         while (f->thread_count < answer.count &&
-               receive(s->keeper, &f->threads[f->thread_count], sizeof *f->threads))
+               receive(s->first_tracer, &f->threads[f->thread_count], sizeof *f->threads))
                 f->thread_count++;
         procfs_text(pid, f->thread_count ? (pid_t)f->threads[0].tid : pid, "maps", &maps);
         f->maps = maps.data ? maps.data : heap_text("");
@@ -309,14 +309,14 @@ bool freeze_kept(struct freeze *f, pid_t pid, int keeper, struct err *e)
 
 bool freeze_copy(struct freeze *f, struct err *e)
 {
-        if (f->state->keeper)
+        if (f->state->first_tracer)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "it has breakpoints, which a copy would have, too");
         if (!tracer_do(f, copy_job, e)) {
                 priority_restore(&f->state->caller);
                 return false;
         }
-        memory_open(&f->state->memory, f->copy, f->copy);
+        memory_open_copy(&f->state->memory, f->copy);
         find_root(f);
         return true;
 }
@@ -411,8 +411,8 @@ void freeze_release(struct freeze *f)
         }
         if (f->core || f->far || !f->state->held)
                 return;
-        if (f->state->keeper) {
-                close(f->state->keeper);
+        if (f->state->first_tracer) {
+                close(f->state->first_tracer);
                 f->state->held = false;
                 f->pause_ns = clock_now_ns() - f->stopped_ns;
                 return;

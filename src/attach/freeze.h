@@ -52,9 +52,9 @@ struct freeze {
         struct freeze_state *state; /* freeze.c's own */
 };
 
-/* The same for a process that another one of ours traces, and that one's socket (keeper.h).  There
- * is no copy of it. */
-bool freeze_kept(struct freeze *f, pid_t pid, int keeper, struct err *e);
+/* The same for a process that another one of ours traces, by that one's socket (first_tracer.h).
+ * There is no copy of it. */
+bool freeze_kept(struct freeze *f, pid_t pid, int first_tracer, struct err *e);
 
 /* Stop all threads of PID.  On failure nothing is stopped, and E says why (ERR_EXIT_TRACE): traced
  * by another, no right, gone. */

@@ -60,7 +60,7 @@ void priority_restore(struct priority *h)
 /* ---- all threads of a process, stopped and let go again without their noticing ---- */
 
 #define HOLD_NAP_NS 20000
-#define HOLD_HURRY_ROUND 4
+#define HOLD_HURRY_ROUND 1
 #define HOLD_SEIZE_TIMES 3
 #define HOLD_LATE_NS 2000000000ull /* on a machine that is very busy */
 #define HOLD_VFORK_NS 20000000ull /* longer than programs take to start others */
@@ -153,6 +153,11 @@ void hold_disentangle(pid_t pid)
                 closedir(list);
 }
 
+/*
+ * Those that wait in a call that any signal ends come first, and go last: a signal that nobody
+ * wants (SIGCHLD) is none, unless the thread that it is for is traced; then it wakes any thread of
+ * the process, and one that is not traced, or not any more, would see its call fail.
+ */
 static bool threads_seize(struct hold *h, struct err *e)
 {
         char path[64];
@@ -161,12 +166,14 @@ static bool threads_seize(struct hold *h, struct err *e)
         uint32_t next = 0;
         bool good = true, first = h->count == 0;
 
+        for (uint32_t i = 0; first && good && i < h->limits.count; i++)
+                good = thread_seize(h, h->limits.waits[i].tid, e);
         snprintf(path, sizeof path, "/proc/%d/task", (int)h->pid);
         list = opendir(path);
         while (list && good && (entry = readdir(list))) {
                 pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-                if (tid > 0 && (first || !is_known(h, tid, &next)))
+                if (tid > 0 && !is_known(h, tid, &next))
                         good = thread_seize(h, tid, e);
         }
         if (list)
@@ -280,18 +287,20 @@ static void threads_wait(struct hold *h)
 
 /* A thread that calls exec ends the others even while they are stopped, and takes the place of the
  * first. */
-static bool thread_confirm(pid_t pid, struct hold_thread *t)
+static bool thread_confirm(struct hold *h, struct hold_thread *t)
 {
         if (t->state == HOLD_STOPPED)
                 thread_look(t);
-        else if (t->state == HOLD_DEAD && !is_dead(pid, t->tid))
+        else if (t->state == HOLD_DEAD && !is_dead(h->pid, t->tid))
                 t->state = HOLD_ASKED;
         else
                 return true;
         if (t->state != HOLD_STOPPED)
                 return false;
-        if (arch_read(t->tid, &t->registers))
+        if (arch_read(t->tid, &t->registers)) {
+                limits_stopped(&h->limits, h->pid, t->tid, &t->registers);
                 return true;
+        }
         t->foreign = errno == ENOEXEC;
         if (!t->foreign)
                 t->state = HOLD_ASKED;
@@ -304,7 +313,7 @@ static bool threads_confirm(struct hold *h)
         bool same = true;
 
         for (uint32_t i = 0; i < h->count; i++)
-                same &= thread_confirm(h->pid, &h->threads[i]);
+                same &= thread_confirm(h, &h->threads[i]);
         return same;
 }
 
@@ -330,13 +339,35 @@ static bool is_whole(const struct hold *h, struct err *e)
         return hold_witness(h) || refusal_explain(h->pid, h->pid, ESRCH, e);
 }
 
+/* Before the first is asked: it waits for the last. */
+static void threads_look_ahead(struct hold *h)
+{
+        char path[64];
+        struct dirent *entry;
+        DIR *list;
+
+        snprintf(path, sizeof path, "/proc/%d/task", (int)h->pid);
+        list = opendir(path);
+        while (list && (entry = readdir(list))) {
+                pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+                if (tid > 0)
+                        limits_look(&h->limits, h->pid, tid);
+        }
+        if (list)
+                closedir(list);
+        limits_settle(&h->limits, h->pid);
+}
+
 static bool hold_threads(struct hold *h, pid_t pid, bool any, uint64_t patience_ns,
                          struct err *e)
 {
         bool good;
         uint32_t known;
 
-        *h = (struct hold){ .pid = pid, .since_ns = clock_now_ns(), .patience_ns = patience_ns };
+        *h = (struct hold){ .pid = pid, .patience_ns = patience_ns };
+        threads_look_ahead(h);
+        h->since_ns = clock_now_ns();
         do {
                 known = h->count;
                 good = threads_seize(h, e);
@@ -370,8 +401,10 @@ bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e)
 {
         bool good;
 
-        *h = (struct hold){ .pid = pid, .since_ns = clock_now_ns(),
-                            .patience_ns = HOLD_PATIENCE_NS };
+        *h = (struct hold){ .pid = pid, .patience_ns = HOLD_PATIENCE_NS };
+        limits_look(&h->limits, pid, tid);
+        limits_settle(&h->limits, pid);
+        h->since_ns = clock_now_ns();
         good = thread_seize(h, tid, e);
         do {
                 if (good)
@@ -463,7 +496,7 @@ void hold_mend(pid_t pid, pid_t tid)
         struct arch_registers r;
 
         if (arch_read(tid, &r) && is_cut_short(pid, tid, &r)) {
-                arch_again(&r);
+                limits_again(NULL, pid, tid, &r);
                 arch_write(tid, &r);
         }
 }
@@ -472,7 +505,7 @@ static void thread_release(const struct hold *h, struct hold_thread *t)
 {
         if ((!t->foreign || arch_is_narrow(&t->registers)) &&
             is_cut_short(h->pid, t->tid, &t->registers) && !tell_waiting(h, t)) {
-                arch_again(&t->registers);
+                limits_again(&h->limits, h->pid, t->tid, &t->registers);
                 arch_write(t->tid, &t->registers);
         }
         ptrace(PTRACE_DETACH, t->tid, 0, 0);
@@ -480,7 +513,7 @@ static void thread_release(const struct hold *h, struct hold_thread *t)
 
 static void release_stopped(struct hold *h)
 {
-        for (uint32_t i = 0; i < h->count; i++)
+        for (uint32_t i = h->count; i-- > 0;)
                 if (h->threads[i].state == HOLD_STOPPED) {
                         thread_release(h, &h->threads[i]);
                         h->threads[i].state = HOLD_ENDED;
@@ -516,9 +549,10 @@ void hold_release_late(struct hold *h)
 
 void hold_release(struct hold *h)
 {
-        for (uint32_t i = 0; i < h->count; i++)
+        for (uint32_t i = h->count; i-- > 0;) /* see threads_seize() */
                 if (h->threads[i].state == HOLD_STOPPED)
                         thread_release(h, &h->threads[i]);
+        limits_free(&h->limits);
         free(h->threads);
         h->threads = NULL;
         h->count = 0;

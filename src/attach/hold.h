@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "attach/arch/arch.h"
+#include "attach/limits.h"
 #include "base/err.h"
 
 /* A thread that goes before all others for a moment: while a process stands still, each of our
@@ -49,6 +50,7 @@ struct hold {
         pid_t pid;
         struct hold_thread *threads;
         uint32_t count;
+        struct limits limits; /* calls that the stop will cut short */
         int64_t wait_offset; /* freeze.h; 0 none */
         uint64_t since_ns; /* CLOCK_MONOTONIC: the first thread was asked */
         bool narrow; /* its words have 4 bytes, and ours 8 */

@@ -39,7 +39,8 @@ bool inject_open(struct inject *j, pid_t pid, pid_t tid, const char *image, stru
         if (!patch_is_possible(e) || !image_load(&j->image, image, e))
                 return false;
         snprintf(path, sizeof path, "/proc/%d/task/%d/mem", (int)pid, (int)tid);
-        j->memory = (struct memory){ tid, open(path, O_RDWR | O_CLOEXEC), -1 };
+        j->memory = (struct memory){ .tid = tid, .mem = open(path, O_RDWR | O_CLOEXEC),
+                                     .pagemap = -1 };
         return j->memory.mem >= 0 || refusal_explain(pid, tid, errno, e);
 }
 
@@ -304,7 +305,7 @@ static bool tell_filters(struct inject *j, struct wire_inject *w, struct err *e)
 
         for (uint32_t i = 0; i < j->hold->count; i++) {
                 const struct hold_thread *t = &j->hold->threads[i];
-                uint64_t depth = t->state == HOLD_STOPPED
+                uint64_t depth = t->state == HOLD_STOPPED && sandbox_may_filter(t->tid)
                                          ? procfs_status(j->pid, t->tid, "Seccomp_filters", 10, 0)
                                          : 0;
 

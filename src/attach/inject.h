@@ -32,6 +32,7 @@ struct inject_request {
         bool fresh;          /* nothing was allocated before */
         bool touches; /* blocks are filled or kept back: only malloc's own may be (--fill) */
         const struct custom *custom; /* functions that were asked for; NULL none */
+        bool gpu; /* those of graphics processors, too */
 };
 
 struct inject_result {

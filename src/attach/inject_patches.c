@@ -71,6 +71,13 @@ static bool is_operator(const char *name)
         return strncmp(name, "_Zn", 3) == 0 || strncmp(name, "_Zd", 3) == 0;
 }
 
+/* Functions of CUDA, its driver and HIP: agent/hooks_gpu.def. */
+static bool is_gpu(const char *name)
+{
+        return strncmp(name, "cuda", 4) == 0 || strncmp(name, "cuMem", 5) == 0 ||
+               strncmp(name, "hip", 3) == 0;
+}
+
 /* Operators of the program's own, or linked into it, may do anything.  Those of an allocator that
  * is linked in need not call malloc. */
 static bool is_library_operator(const struct inject *j, const struct entries_name *n)
@@ -87,6 +94,8 @@ static bool is_wanted(const struct inject *j, const struct entries_name *n)
                 return false;
         if (is_operator(n->name))
                 return !(flags & WIRE_F_NO_CXX) && is_library_operator(j, n);
+        if (is_gpu(n->name))
+                return j->request->gpu;
         if (IS_IN(mapping, n->name))
                 return !(flags & WIRE_F_NO_MMAP);
         return IS_IN(always, n->name) ||

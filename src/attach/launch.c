@@ -298,7 +298,8 @@ static bool begin_program(struct launch *l)
 
         memory_close(&l->memory);
         snprintf(path, sizeof path, "/proc/%d/mem", (int)l->pid);
-        l->memory = (struct memory){ l->pid, open(path, O_RDWR | O_CLOEXEC), -1 };
+        l->memory = (struct memory){ .tid = l->pid, .mem = open(path, O_RDWR | O_CLOEXEC),
+                                     .pagemap = -1 };
         if (l->memory.mem < 0)
                 return err_sys(l->e, ERR_EXIT_CANNOT_TRACE, "cannot write to the program's memory");
         l->count = 0;

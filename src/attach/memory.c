@@ -14,7 +14,14 @@
 
 void memory_open(struct memory *m, pid_t pid, pid_t tid)
 {
-        *m = (struct memory){ tid, procfs_open(pid, tid, "mem"), procfs_open(pid, tid, "pagemap") };
+        *m = (struct memory){ tid, procfs_open(pid, tid, "mem"), procfs_open(pid, tid, "pagemap"),
+                              false };
+}
+
+void memory_open_copy(struct memory *m, pid_t copy)
+{
+        memory_open(m, copy, copy);
+        m->copy = true;
 }
 
 void memory_close(struct memory *m)
@@ -44,14 +51,20 @@ static size_t read_file(const struct memory *m, uint64_t address, void *to, size
         return got > 0 ? (size_t)got : 0;
 }
 
+/* process_vm_readv() is quicker, but pins pages: the kernel (since 5.19) gives a copy pages of its
+ * own first, each as if it were written.  That takes twice the time, and the memory twice. */
 size_t memory_read(const struct memory *m, uint64_t address, void *to, size_t bytes)
 {
         size_t done = 0, got;
 
         while (done < bytes) {
-                got = read_pages(m, address + done, (char *)to + done, bytes - done);
+                char *at = (char *)to + done;
+
+                got = m->copy ? read_file(m, address + done, at, bytes - done)
+                              : read_pages(m, address + done, at, bytes - done);
                 if (!got)
-                        got = read_file(m, address + done, (char *)to + done, bytes - done);
+                        got = m->copy ? read_pages(m, address + done, at, bytes - done)
+                                      : read_file(m, address + done, at, bytes - done);
                 if (!got)
                         break;
                 done += got;

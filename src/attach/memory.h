@@ -17,12 +17,15 @@
 struct memory {
         pid_t tid;
         int mem, pagemap; /* /proc/.../mem and pagemap; -1 */
+        bool copy;
 };
 
 #define MEMORY_CLOSED ((struct memory){ .mem = -1, .pagemap = -1 })
 
-/* TID of process PID, or of a copy.  What cannot be opened is done without. */
+/* TID of process PID.  What cannot be opened is done without. */
 void memory_open(struct memory *m, pid_t pid, pid_t tid);
+/* The same of a copy, which shares its pages with the original. */
+void memory_open_copy(struct memory *m, pid_t copy);
 void memory_close(struct memory *m);
 
 /* How many bytes from the start could be read. */

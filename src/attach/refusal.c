@@ -2,6 +2,7 @@
 #include "attach/refusal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "attach/elf.h"
 #include "attach/procfs.h"
 #include "base/io.h"
 #include "base/str.h"
@@ -120,6 +122,30 @@ bool refusal_sees_itself(pid_t pid, struct err *e)
                        "process %d cannot be recorded: it has no /proc in its root directory "
                        "(chroot). Mount one there: mount -t proc proc ROOT/proc",
                        (int)pid);
+}
+
+bool refusal_is_own_kind(pid_t pid, struct err *e)
+{
+        pid_t living = procfs_living(pid);
+        struct elf_facts facts;
+        char path[64], *exe;
+        int fd;
+        bool foreign;
+
+        snprintf(path, sizeof path, "/proc/%d/exe", (int)living);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        foreign = fd >= 0 && elf_look(fd, &facts) && facts.is_elf && facts.foreign;
+        if (fd >= 0)
+                close(fd);
+        if (!foreign)
+                return true;
+        exe = process_link((uint32_t)living, "exe");
+        err_set(e, ERR_EXIT_CANNOT_TRACE,
+                "process %d is %s, and the agent that is written into a running process is %s: "
+                "record it from its start: seep record %s", (int)pid, elf_kind_name(&facts),
+                elf_own_kind_name(), exe);
+        free(exe);
+        return false;
 }
 
 bool refusal_explain(pid_t pid, pid_t tid, int error, struct err *e)

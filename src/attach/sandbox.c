@@ -50,6 +50,11 @@ bool sandbox_is_ours(pid_t tid)
                                filters(tid) == filters(getpid()) && is_relative(tid));
 }
 
+bool sandbox_may_filter(pid_t tid)
+{
+        return ptrace(PTRACE_SECCOMP_GET_FILTER, tid, 0, NULL) >= 0 || errno != EINVAL;
+}
+
 bool sandbox_read(pid_t tid, struct sandbox_filters *out)
 {
         uint32_t used = 0;

@@ -17,6 +17,10 @@
  * they let such calls pass. */
 bool sandbox_is_ours(pid_t tid);
 
+/* Whether TID, which the caller traces and which stands still, may have a filter: one system call,
+ * where the kernel lets us ask. */
+bool sandbox_may_filter(pid_t tid);
+
 /* The filters of TID, which the caller traces and which stands still.  COUNT, SIZES of each,
  * are in CODE, with room for WIRE_FILTERS_ROOM instructions.  False: there are too many, or the
  * kernel does not tell: only root, who must be under none. */

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/gzip.h"
 
+#include <string.h>
 #include <zlib.h>
 
 #include "base/heap.h"
 
 enum { GZIP_WINDOW = 15 + 16 }; /* the largest, with gzip's frame around it */
 enum { GZIP_STEP = 1 << 30 };   /* zlib counts what it is given in an unsigned int */
+
+bool gzip_is_name(const char *name)
+{
+        size_t length = name ? strlen(name) : 0;
+
+        return length > 3 && strcmp(name + length - 3, ".gz") == 0;
+}
 
 static voidpf take(voidpf unused, uInt count, uInt size)
 {

@@ -2,6 +2,7 @@
 #include "base/worker.h"
 
 #include <errno.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -12,24 +13,106 @@
 #include "base/clock.h"
 #include "base/heap.h"
 
+#ifdef __SANITIZE_ADDRESS__
+/* Threads at their work share it; whoever forks has it alone. */
+static pthread_rwlock_t beside = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static const pthread_rwlock_t nobody = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
+struct begun {
+        void *(*work)(void *context);
+        void *context;
+        sem_t runs;
+};
+
+static void fork_begins(void)
+{
+        pthread_rwlock_wrlock(&beside);
+}
+
+static void fork_is_done(void)
+{
+        pthread_rwlock_unlock(&beside);
+}
+
+/* The lock knows its writer by the thread's number, which is another one in the child: an unlock
+ * there would take a reader away that never was, and the child's next fork would wait for ever. */
+static void child_begins(void)
+{
+        beside = nobody;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+        pthread_atfork(fork_begins, fork_is_done, child_begins);
+}
+
+void worker_beside_begin(void)
+{
+        pthread_rwlock_rdlock(&beside);
+}
+
+void worker_beside_end(void)
+{
+        pthread_rwlock_unlock(&beside);
+}
+
+static void *run_beside(void *context)
+{
+        struct begun *b = context, own = *b;
+
+        worker_beside_begin();
+        sem_post(&b->runs);
+        own.context = own.work(own.context);
+        worker_beside_end();
+        return own.context;
+}
+
+/* The sanitizer allocates while a thread starts: it is waited for. */
+int worker_beside(pthread_t *thread, void *(*work)(void *context), void *context)
+{
+        struct begun b = { .work = work, .context = context };
+        int error;
+
+        sem_init(&b.runs, 0, 0);
+        error = pthread_create(thread, NULL, run_beside, &b);
+        while (!error && sem_wait(&b.runs) != 0)
+                ;
+        sem_destroy(&b.runs);
+        return error;
+}
+#else
+void worker_beside_begin(void)
+{
+}
+
+void worker_beside_end(void)
+{
+}
+
+int worker_beside(pthread_t *thread, void *(*work)(void *context), void *context)
+{
+        return pthread_create(thread, NULL, work, context);
+}
+#endif
+
 static void end_quietly(void)
 {
         _exit(1);
 }
 
-void worker_bound(pid_t program, struct room *room, void (*full)(void))
+void worker_bound(pid_t program, struct headroom *room, void (*full)(void))
 {
-        room_find(room, "", program);
-        room_bound(room);
+        headroom_find(room, "", program);
+        headroom_bound(room);
         heap_when_empty(full);
 }
 
 /* From now on this process is the first victim, too. */
 static void yield_to(pid_t program)
 {
-        struct room room;
+        struct headroom room;
 
-        room_offer(0);
+        headroom_offer(0);
         worker_bound(program, &room, end_quietly);
 }
 

@@ -11,12 +11,13 @@
 #ifndef SEEP_BASE_WORKER_H
 #define SEEP_BASE_WORKER_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/room.h"
+#include "base/headroom.h"
 
 struct worker {
         pid_t pid; /* 0: it does not run */
@@ -44,9 +45,18 @@ struct worker_order {
 /* Start it.  False, with errno: there can be none now. */
 bool worker_start(struct worker *w, const struct worker_order *o);
 
+/* A thread beside one that starts workers; an error number.  A worker is a copy of this moment, and
+ * a lock that a thread holds in it is never given back.  The C library has that in hand for its own
+ * allocator; the allocator of ASan (gcc 12) has not.  Where it is linked in, workers are therefore
+ * started only while such threads are between worker_beside_end and _begin; elsewhere at any time.
+ * WORK is called inside, and returns so. */
+int worker_beside(pthread_t *thread, void *(*work)(void *context), void *context);
+void worker_beside_begin(void);
+void worker_beside_end(void);
+
 /* In a worker: from now on this process has the memory that PROGRAM can spare (*ROOM), and calls
  * FULL, which does not return, when that is not enough. */
-void worker_bound(pid_t program, struct room *room, void (*full)(void));
+void worker_bound(pid_t program, struct headroom *room, void (*full)(void));
 
 /* Wait for its end, if it runs: its status, as of waitpid(); 0 also when somebody else took it. */
 int worker_wait(struct worker *w);

@@ -48,6 +48,8 @@ uint64_t book_layout(struct ledger_head *head, unsigned shift)
         for (int part = 0; part < LEDGER_PARTS; part++) {
                 uint64_t size = part_size(part, shift);
 
+                if (size >= BOOK_LARGE)
+                        offset = (offset + BOOK_HUGE - 1) & ~(BOOK_HUGE - 1);
                 if (head)
                         head->part[part] = (struct ledger_extent){ .offset = offset, .size = size };
                 offset += size;

@@ -80,7 +80,7 @@ struct book_writer {
         uint32_t reclaims; /* head->reclaims when it last looked, if nothing was being taken away */
 };
 
-/* ---- asked of whoever keeps the ledger: agent/keep.c, profile/keep.c ---- */
+/* ---- asked of whoever keeps the ledger: agent/book_host.c, profile/book_host.c ---- */
 
 /* Make sure that the first BYTES of PART are writable.  False: the part is full, or there is no
  * memory. */
@@ -103,8 +103,11 @@ void book_await(uint32_t *state);
 /* ---- the layout ---- */
 
 /* The bytes of a ledger whose large parts are 2^SHIFT times smaller than usual; HEAD, if any, is
- * told where each part is.  A part begins at a multiple of BOOK_STEP. */
+ * told where each part is.  A part begins at a multiple of BOOK_STEP, one of BOOK_LARGE bytes or
+ * more at one of BOOK_HUGE, so that it can be in huge pages (collect/ahead.h). */
 #define BOOK_STEP (256ul << 10)
+#define BOOK_HUGE (2ul << 20)
+#define BOOK_LARGE (1ull << 30)
 uint64_t book_layout(struct ledger_head *head, unsigned shift);
 
 /* The ledger at HEAD, which has its layout, is empty: K writes it from now on. */

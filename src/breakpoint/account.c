@@ -313,13 +313,6 @@ static void check_fit(struct task *t, const struct ledger_block *b, uint64_t add
                 note(t, &f, address);
 }
 
-bool account_lives(struct task *t, uint64_t address)
-{
-        const struct ledger_block *b = shadow_find(&t->target->book, &t->writer, address);
-
-        return b && LEDGER_BLOCK_LIVE(*b);
-}
-
 void account_free(struct task *t, uint64_t address, const struct book_release *r)
 {
         struct book *k = &t->target->book;

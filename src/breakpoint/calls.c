@@ -43,12 +43,12 @@ static bool is_inside(struct task *t, uint16_t entry)
         return false;
 }
 
-/* operator delete calls free: one release by several functions, each once.  A block that lives
- * there again is another one: nobody else gets the address before the last of them has returned. */
+/* operator delete calls free: one release by several functions, each once.  Nobody else gets the
+ * address before the last of them has returned (got()). */
 static bool is_same_release(struct task *t, uint16_t entry, uint64_t address)
 {
         if (address == t->released && t->registers.rsp <= t->released_sp &&
-            !(t->released_seen >> entry & 1) && !account_lives(t, address)) {
+            !(t->released_seen >> entry & 1)) {
                 t->released_seen |= 1ull << entry;
                 return true;
         }
@@ -161,6 +161,15 @@ static uint32_t kind_of(struct task *t)
         return e->kind + (power < 15 ? power : 15);
 }
 
+/* Whoever released ADDRESS before has released another block. */
+static void got(struct task *t, uint64_t address, uint64_t bytes, uint32_t kind)
+{
+        for (struct task *other = tracer.tasks; other; other = other->next)
+                if (other->target == t->target && other->released == address)
+                        other->released = 0;
+        account_alloc(t, address, bytes, kind);
+}
+
 /* realloc to no bytes frees, or gives a small block. */
 static void reallocated(struct task *t, uint64_t result)
 {
@@ -172,7 +181,7 @@ static void reallocated(struct task *t, uint64_t result)
         else if (t->call.taken)
                 account_taken(t, t->call.arguments[0]);
         if (result)
-                account_alloc(t, result, bytes, entries[t->call.entry].kind);
+                got(t, result, bytes, entries[t->call.entry].kind);
 }
 
 void call_returned(struct task *t)
@@ -184,12 +193,12 @@ void call_returned(struct task *t)
         switch (entries[t->call.entry].does) {
         case DOES_ALLOC:
                 if (result)
-                        account_alloc(t, result, bytes, kind_of(t));
+                        got(t, result, bytes, kind_of(t));
                 break;
         case DOES_STORE:
                 if ((uint32_t)result == 0 &&
                     target_read(t->target, t->call.arguments[0], &stored, sizeof stored) && stored)
-                        account_alloc(t, stored, bytes, kind_of(t));
+                        got(t, stored, bytes, kind_of(t));
                 break;
         case DOES_REALLOC: reallocated(t, result); break;
         case DOES_MAP:

@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #include "attach/arch/registers.h"
+#include "attach/first_tracer.h"
 #include "attach/hold.h"
-#include "attach/keeper.h"
 #include "attach/procfs.h"
 #include "base/heap.h"
 #include "base/io.h"
@@ -385,13 +385,13 @@ static void changed(pid_t tid, int status)
 
 static void trace(pid_t pid)
 {
-        struct keeper_answer answer = { .good = 1 };
+        struct first_tracer_answer answer = { .good = 1 };
 
         if (ptrace(PTRACE_SEIZE, pid, 0, TRACE_OPTIONS) == 0) {
                 task_new(pid, target_new(pid));
                 tracer.main = tracer.main ? tracer.main : pid;
         } else {
-                answer = (struct keeper_answer){ .error = errno };
+                answer = (struct first_tracer_answer){ .error = errno };
         }
         if (send(tracer.control, &answer, sizeof answer, MSG_NOSIGNAL) < 0)
                 tracer.leave = true;
@@ -411,7 +411,7 @@ static int descriptor_in(struct msghdr *m)
 static bool take_order(void)
 {
         _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-        struct keeper_order order;
+        struct first_tracer_order order;
         struct iovec part = { &order, sizeof order };
         struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
                             .msg_controllen = sizeof control };
@@ -422,10 +422,10 @@ static bool take_order(void)
                 tracer.leave = true;
         if (got != (ssize_t)sizeof order)
                 return false;
-        if (order.what == KEEPER_TRACE)
+        if (order.what == FIRST_TRACER_TRACE)
                 trace(order.pid);
-        else if (order.what == KEEPER_HOLD && fd >= 0)
-                keep_begin(order.pid, fd);
+        else if (order.what == FIRST_TRACER_HOLD && fd >= 0)
+                still_begin(order.pid, fd);
         return true;
 }
 
@@ -440,7 +440,7 @@ static void on_alarm(int number)
 static void set_alarm(void)
 {
         static long now;
-        long want = tracer.waiting || tracer.keeps ? SHORT_US : TICK_US;
+        long want = tracer.waiting || tracer.stills ? SHORT_US : TICK_US;
         struct itimerval t = { { 0, want }, { 0, want } };
 
         if (want != now)
@@ -454,7 +454,7 @@ static void look_at_waiting(void)
         for (struct task *t = tracer.tasks; t && tracer.waiting; t = t->next) {
                 struct ledger_head *h = t->leaving ? t->target->book.head : NULL;
 
-                if (!h || keep_holds(t->target) ||
+                if (!h || still_holds(t->target) ||
                     (int32_t)(__atomic_load_n(&h->scan_done, __ATOMIC_ACQUIRE) - t->asked_scan) < 0)
                         continue;
                 h->scan_sp = 0;
@@ -473,7 +473,7 @@ static void look_around(void)
                 ;
         if (getppid() != tracer.parent)
                 tracer.leave = true;
-        keep_look();
+        still_look();
         look_at_waiting();
         set_alarm();
 }
@@ -501,12 +501,29 @@ static bool stop_more(void)
         return more;
 }
 
+/* T was interrupted when it had run into a breakpoint and its SIGTRAP was not delivered yet: the
+ * kernel tells of the interruption first.  Detached like this it would die of the signal.  It runs
+ * none of its own code before it stops again, for the signal. */
+static void take_pending_trap(struct task *t)
+{
+        uint64_t pending = procfs_status(t->target->pid, t->tid, "SigPnd", 16, 0);
+        int status;
+
+        if (t->held_status >> 16 != PTRACE_EVENT_STOP || !(pending >> (SIGTRAP - 1) & 1))
+                return;
+        if (ptrace(PTRACE_CONT, t->tid, 0, 0) == 0 && hold_wait(t->tid, &status, LEAVE_NS) &&
+            WIFSTOPPED(status))
+                t->held_status = status;
+}
+
 /* T stands still, and there are no breakpoints any more: it goes on without us. */
 static void let_go(struct task *t)
 {
-        int signal = t->held_status ? WSTOPSIG(t->held_status) : t->ending;
         uint64_t at = 0;
+        int signal;
 
+        take_pending_trap(t);
+        signal = t->held_status ? WSTOPSIG(t->held_status) : t->ending;
         if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->registers) == 0)
                 at = t->registers.rip - 1;
         if (t->held_status >> 16) {
@@ -593,8 +610,8 @@ bool breakpoint_start(struct worker *w, const struct breakpoint_wishes *wishes, 
 
 bool breakpoint_trace(struct worker *w, pid_t pid, struct err *e)
 {
-        struct keeper_order order = { KEEPER_TRACE, pid };
-        struct keeper_answer answer = { .error = EPIPE };
+        struct first_tracer_order order = { FIRST_TRACER_TRACE, pid };
+        struct first_tracer_answer answer = { .error = EPIPE };
 
         if (send(w->fd, &order, sizeof order, MSG_NOSIGNAL) == (ssize_t)sizeof order)
                 while (recv(w->fd, &answer, sizeof answer, 0) < 0 && errno == EINTR)

@@ -147,7 +147,7 @@ struct tracer {
         struct task *tasks;
         struct task *recent[1024]; /* by tid */
         uint32_t waiting; /* tasks that wait at their end */
-        struct keep *keeps; /* holds that somebody asked for (keep.c) */
+        struct still *stills; /* holds that somebody asked for (still.c) */
         bool leave;
 };
 
@@ -226,7 +226,6 @@ void account_end(struct task *t);
 void account_alloc(struct task *t, uint64_t address, uint64_t size, uint32_t kind);
 struct book_release;
 void account_free(struct task *t, uint64_t address, const struct book_release *r);
-bool account_lives(struct task *t, uint64_t address); /* a block is there; after account_begin() */
 void account_take(struct task *t, uint64_t address);
 void account_put_back(struct task *t);
 void account_taken(struct task *t, uint64_t address);
@@ -236,11 +235,11 @@ void account_taken(struct task *t, uint64_t address);
 void call_entered(struct task *t, uint16_t entry);
 void call_returned(struct task *t);
 
-/* ---- keep.c ---- */
+/* ---- still.c ---- */
 
 /* Somebody wants PID to stand still and listens at FD; whether holds are over. */
-void keep_begin(pid_t pid, int fd);
-void keep_look(void);
-bool keep_holds(const struct target *t);
+void still_begin(pid_t pid, int fd);
+void still_look(void);
+bool still_holds(const struct target *t);
 
 #endif

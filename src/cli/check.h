@@ -116,7 +116,7 @@ struct check {
         const char *source_root;
         const char *keep; /* folder; NULL: none */
         int error_status, annotate;
-        bool json, force, quiet, error_status_set, allow_unseen;
+        bool json, force, quiet, error_status_set, allow_unseen, quarantine_set;
         bool hinted; /* that names are missing */
         bool running; /* what is judged now is a process as it is, not a file */
         uint32_t limit;

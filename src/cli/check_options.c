@@ -207,6 +207,7 @@ int check_take(void *to, int which, const char *value)
                 c->allow_unseen = true;
                 return 0;
         }
+        c->quarantine_set = c->quarantine_set || which == CHECK_QUARANTINE;
         c->force = c->force || which == CHECK_FORCE;
         c->quiet = c->quiet || which == CHECK_QUIET;
         return take_record(c, name, value);
@@ -224,6 +225,8 @@ static void take_defaults(struct check *c)
                 limits[BUDGET_BAD_FREES].set = true;
         if (!any || ((c->baseline_file || c->write_baseline) && !limits[BUDGET_LEAKED].set))
                 limits[BUDGET_LEAKS].set = true;
+        if (limits[BUDGET_RSS].set && !c->quarantine_set)
+                c->record.session.quarantine_bytes = 0; /* it would count as the program's */
 }
 
 int check_settle(struct check *c)

@@ -15,9 +15,9 @@ static int say_help(void)
                 "Record a process that is running already, from now on until it ends, Ctrl-C,\n"
                 "--duration or 'seep detach PID'; then the process goes on as before. Blocks that\n"
                 "are older than that are in no count; the search for leaks finds them by a walk\n"
-                "through the heap (glibc, musl). A NAME will do for PID when only one process\n"
-                "has it; several get a recording each. What a seep recorded that was killed is\n"
-                "continued.\n\n",
+                "through the heap (glibc, musl, jemalloc). A NAME will do for PID when only one\n"
+                "process has it; several get a recording each. What a seep recorded that was\n"
+                "killed is continued.\n\n",
                 "\nExit status: 0 done, 2 usage error, 3 cannot be recorded.\n");
 }
 

@@ -72,6 +72,17 @@ static void tell_next(const struct check *c)
                 message("in CI, --keep DIR keeps such recordings, to be uploaded as artifacts");
 }
 
+/* Tests of others may want such an end (death tests), so it breaks nothing. */
+static void tell_crashes(const struct findings *f)
+{
+        for (uint32_t i = 0; i < f->process_count; i++) {
+                const struct findings_process *p = &f->processes[i];
+
+                if (p->crashed && !p->is_main)
+                        message("%s (pid %u) was ended by %s", p->program, p->pid, p->ended);
+        }
+}
+
 static int check(struct check *c)
 {
         int status = check_settle(c), program = 0;
@@ -88,6 +99,8 @@ static int check(struct check *c)
         if (!check_write_files(c, good ? &e : &later) || !good) /* others may read those */
                 return message_error(&e);
         tell_next(c);
+        if (!c->quiet)
+                tell_crashes(&c->findings);
         /* Nothing but the program's own failure is left to tell. */
         if (c->killed_by && !c->quiet)
                 message("%s itself was killed by signal %d", c->program_argv[0], c->killed_by);

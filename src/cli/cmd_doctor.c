@@ -4,7 +4,7 @@
  * would not.
  *
  * Keeps:  reasons are those of the rooms that refuse: attach/program.h,
- *         attach/refusal.h, base/room.h.
+ *         attach/refusal.h, base/headroom.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,9 +21,9 @@
 #include "attach/program.h"
 #include "attach/refusal.h"
 #include "attach/spawn.h"
+#include "base/headroom.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/room.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/newest.h"
@@ -105,9 +105,9 @@ static void check_disk(struct doctor *d)
 static void check_memory(struct doctor *d, pid_t other)
 {
         struct str says = { 0 };
-        struct room room;
+        struct headroom room;
 
-        room_find(&room, "", other);
+        headroom_find(&room, "", other);
         if (room.bytes == UINT64_MAX) {
                 str_text(&says, "no limit is known");
         } else {
@@ -248,7 +248,8 @@ static void check_stop(struct doctor *d, uint32_t pid)
                 freeze_close(&f);
         }
         tell_needed(d, "leaks", good, good ? says : e.text);
-        good = good && patch_is_possible(&e) && refusal_sees_itself((pid_t)pid, &e);
+        good = good && patch_is_possible(&e) && refusal_is_own_kind((pid_t)pid, &e) &&
+               refusal_sees_itself((pid_t)pid, &e);
         snprintf(says, sizeof says, "'seep attach %" PRIu32 "' records it from now on", pid);
         tell(d, "attach", good, good ? says : e.text);
 }
@@ -256,19 +257,16 @@ static void check_stop(struct doctor *d, uint32_t pid)
 static void check_again(struct doctor *d, uint32_t pid)
 {
         struct program_user user = { geteuid(), getegid() };
+        struct engine_choice choice = { .engine = ENGINE_AUTO };
+        struct err e = { 0 };
         char *exe = process_link(pid, "exe");
-        const char *obstacle = *exe ? program_obstacle(exe, &user) : NULL;
-        struct str says = { 0 };
+        bool good = *exe && engine_choose(&choice, exe, &user, &e);
 
         if (!*exe)
-                str_text(&says, "its program cannot be seen: it belongs to another user; use sudo");
-        else if (obstacle)
-                str_format(&says, "its program %s: 'seep record' cannot preload the agent into it",
-                           obstacle);
-        else
-                str_text(&says, "its program can be started with 'seep record'");
-        tell(d, "record", *exe && !obstacle, str_get(&says));
-        str_free(&says);
+                err_set(&e, ERR_EXIT_CANNOT_TRACE,
+                        "its program cannot be seen: it belongs to another user; use sudo");
+        tell(d, "record", good, good ? "its program can be started with 'seep record'" : e.text);
+        emulator_free(&choice.emulation);
         free(exe);
 }
 

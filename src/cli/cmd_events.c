@@ -45,8 +45,8 @@ struct events_totals {
 };
 
 /* The totals that both sides have: label, member, how far apart they may be.  A whole log gives the
- * recording its peak (collect/journal.c); older recordings by several threads have one that is
- * known to some bytes only. */
+ * recording its peak (collect/events_writer.c); older recordings by several threads have one that
+ * is known to some bytes only. */
 #define TOTALS_ROWS(X)                                                         \
         X("allocations", allocations, 0)                                       \
         X("frees", frees, 0)                                                   \

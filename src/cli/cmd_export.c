@@ -167,6 +167,21 @@ static int no_form(void)
         return status;
 }
 
+/* What neighbouring tools call a format of ours; NULL. */
+static const char *other_name(const char *word)
+{
+        static const char *const names[][2] = {
+                { "folded", "collapsed" }, { "stackcollapse", "collapsed" },
+                { "flamegraph", "svg" },   { "flame", "svg" },
+                { "protobuf", "pprof" },   { "kcachegrind", "callgrind" },
+        };
+
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                if (strcmp(names[i][0], word) == 0)
+                        return names[i][1];
+        return NULL;
+}
+
 static int take_form(struct export_command *w, const char *word)
 {
         const char *words[64] = { "list" };
@@ -180,7 +195,8 @@ static int take_form(struct export_command *w, const char *word)
         for (const struct export_form *form = export_forms;
              form->word && count < sizeof words / sizeof words[0]; form++)
                 words[count++] = form->word;
-        near = suggest_nearest(word, words, count);
+        near = other_name(word);
+        near = near ? near : suggest_nearest(word, words, count);
         return message_usage("export", "unknown format '%s'%s%s%s; --to list describes all formats",
                              word, near ? " (did you mean " : "", near ? near : "",
                              near ? "?)" : "");
@@ -350,23 +366,18 @@ struct long_form {
         bool packed;
 };
 
-enum { EXPORT_PACKED = 6 }; /* how well: zlib's usual */
-
 /* A name that ends in .gz means a packed file.  Some forms are packed anyway, or are no text. */
 static bool is_packed(const struct export_command *w)
 {
-        const char *output = w->asked.output;
-        size_t length = output ? strlen(output) : 0;
-
-        return length > 3 && strcmp(output + length - 3, ".gz") == 0 &&
-               strcmp(w->form->word, "pprof") != 0 && strcmp(w->form->word, "sqlite") != 0;
+        return gzip_is_name(w->asked.output) && strcmp(w->form->word, "pprof") != 0 &&
+               strcmp(w->form->word, "sqlite") != 0;
 }
 
 /* Parts that were packed one by one are a packed file as well. */
 static void add_part(const struct long_form *l, const struct str *part, struct str *out)
 {
         if (l->packed && part->length)
-                gzip_pack(part->data, part->length, EXPORT_PACKED, out);
+                gzip_pack(part->data, part->length, GZIP_USUAL, out);
         else
                 str_bytes(out, part->data, part->length);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/gzip.h"
 #include "base/heap.h"
 #include "base/str.h"
 #include "cli/command.h"
@@ -263,21 +264,38 @@ static bool choose_output(struct html *h, struct err *e)
                        h->output);
 }
 
+static bool store_page(struct html *h, const struct str *page, struct err *e)
+{
+        struct store_part part = { .bytes = page->data, .count = page->length };
+        struct str packed = { 0 };
+        bool stored;
+
+        if (gzip_is_name(h->output)) {
+                gzip_pack(page->data, page->length, GZIP_USUAL, &packed);
+                part.bytes = packed.data;
+                part.count = packed.length;
+        }
+        stored = store_at(&h->place, &part, 1, e);
+        str_free(&packed);
+        return stored;
+}
+
 static bool write_page(struct html *h, const struct str *page, struct err *e)
 {
         struct deliver to_stdout = { .plain = true, .raw = true };
 
         if (!h->output)
                 return deliver_text(&to_stdout, page, e);
-        if (!store_at(&h->place, &(struct store_part){ .bytes = page->data, .count = page->length },
-                      1, e))
+        if (!store_page(h, page, e))
                 return false;
         if (!h->asked.quiet) {
                 struct str size = { 0 };
 
                 text_size(&size, (int64_t)page->length);
                 message("the page is in %s (%s)%s", h->output, str_get(&size),
-                        h->open ? "" : ": open it in a browser");
+                        h->open                       ? ""
+                        : gzip_is_name(h->output) ? ": unpack it, and open it in a browser"
+                                                  : ": open it in a browser");
                 str_free(&size);
         }
         if (h->open) {

@@ -120,9 +120,9 @@ static int say_help(void)
                 "stack, largest first, and its invalid frees. FILE is a recording (the newest\n"
                 "*.seep here), searched when its program ended. A process that is being recorded\n"
                 "is searched now; PID is its own, or that of the seep that started it. Of any\n"
-                "other process the blocks that malloc of glibc or musl has are searched, without\n"
-                "stacks, and so are core files. A folder, as NAME.seep.d, is all processes of a\n"
-                "run.\n",
+                "other process the blocks that malloc (glibc, musl, jemalloc) has are searched,\n"
+                "without stacks, and so are core files. A folder, as NAME.seep.d, is all\n"
+                "processes of a run.\n",
                 "\nexamples:\n"
                 "  seep leaks                               the newest recording here\n"
                 "  seep leaks --blocks -n 5 run.seep        five blocks, with their first bytes\n"
@@ -396,8 +396,6 @@ static int of_file(struct leaks_command *w, const char *file)
                 return message_error(&e);
         if (!w->asked.quiet)
                 load_tell_kept(&p, file);
-        if (w->options.blocks)
-                file_unpack(&p);
         status = show_all(w, &p);
         profile_free(&p);
         return status;
@@ -420,8 +418,6 @@ static bool show_processes(struct leaks_command *w, const struct folder *f, stru
                 else if (w->json && i)
                         str_text(out, ",\n");
                 good = load_recording(&p, f->all[i].path, LOAD_QUIET, e);
-                if (good && w->options.blocks)
-                        file_unpack(&p);
                 good = good && show(w, &p, out, &one, e);
                 profile_free(&p);
                 *status = one == ERR_EXIT_FINDINGS || !*status ? one : *status;

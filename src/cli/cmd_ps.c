@@ -34,7 +34,9 @@ enum { PS_ENDPOINTS_MAX = 1024, PS_TOGETHER_MAX = 1024, PS_DAY_S = 86400 };
 
 struct row {
         uint32_t pid;
-        bool silent; /* whoever records it does not answer */
+        bool silent; /* whoever records it does not answer ... */
+        bool gone;   /* ... and never will, because that seep is gone */
+        const char *obstacle; /* why no other can go on with the recording; NULL */
         struct wire_status status;
 };
 
@@ -47,8 +49,9 @@ static int say_help(void)
 {
         return command_help(COMMAND_ps,
                 "List the processes that are being recorded: yours; as root, everybody's.\n"
-                "STATE is on, off (new blocks are left out) or silent (whoever records it does\n"
-                "not answer).\n\n",
+                "STATE is on, off (new blocks are left out), silent (whoever records it does\n"
+                "not answer) or gone (the seep that recorded it is gone: 'seep attach PID' takes\n"
+                "it over).\n\n",
                 "\nExit status: 0 success, also when there are none, 2 usage error.\n");
 }
 
@@ -62,6 +65,12 @@ static bool is_listed(const struct rows *all, uint32_t pid)
         return false;
 }
 
+static void add_row(struct rows *all, const struct row *row)
+{
+        all->at = heap_grow(all->at, all->count + 1, sizeof *all->at);
+        all->at[all->count++] = *row;
+}
+
 static void offer(struct rows *all, uint32_t pid)
 {
         struct row row = { .pid = pid };
@@ -71,10 +80,20 @@ static void offer(struct rows *all, uint32_t pid)
                 return;
         answered = ask_glance(pid, &row.status);
         row.silent = answered == ASK_SILENT;
-        if (answered != ASK_ANSWERED && answered != ASK_SILENT)
-                return;
-        all->at = heap_grow(all->at, all->count + 1, sizeof *all->at);
-        all->at[all->count++] = row;
+        if (answered == ASK_ANSWERED || answered == ASK_SILENT)
+                add_row(all, &row);
+}
+
+/* The agent goes on when its seep was killed, however it came in. */
+static void offer_orphan(struct rows *all, uint32_t pid)
+{
+        struct row row = { .pid = pid, .silent = true, .gone = true };
+        struct family_orphan left;
+
+        if (!ask_is_routed() && !is_listed(all, pid) && family_is_orphan((pid_t)pid, &left)) {
+                row.obstacle = left.obstacle;
+                add_row(all, &row);
+        }
 }
 
 /* Those with an endpoint, and whoever is recorded with them: the agent need not show in their
@@ -99,7 +118,7 @@ static void offer_endpoints(struct rows *all)
         free(ends);
 }
 
-/* Forked ones, and those of other network namespaces. */
+/* Forked ones, those of other network namespaces, and those that were left. */
 static void offer_all(struct rows *all)
 {
         DIR *proc = opendir("/proc");
@@ -107,8 +126,11 @@ static void offer_all(struct rows *all)
         for (struct dirent *d; proc && (d = readdir(proc));) {
                 uint32_t pid = (uint32_t)strtoul(d->d_name, NULL, 10);
 
-                if (pid && !is_listed(all, pid) && family_has_agent((pid_t)pid))
+                if (!pid || is_listed(all, pid))
+                        continue;
+                if (family_has_agent((pid_t)pid))
                         offer(all, pid);
+                offer_orphan(all, pid);
         }
         if (proc)
                 closedir(proc);
@@ -141,7 +163,7 @@ static void find_user(uint32_t pid, char *out, size_t room)
 
 static const char *state_of(const struct row *r)
 {
-        return r->silent ? "silent" : r->status.off ? "off" : "on";
+        return r->gone ? "gone" : r->silent ? "silent" : r->status.off ? "off" : "on";
 }
 
 /* The time of today, or the day. */
@@ -215,6 +237,21 @@ static void add_json(const struct rows *all, struct str *out)
         str_text(out, "]}\n");
 }
 
+static void tell_gone(const struct rows *all)
+{
+        for (uint32_t i = 0; i < all->count; i++) {
+                const struct row *r = &all->at[i];
+
+                if (r->gone && r->obstacle)
+                        message("process %" PRIu32 ": its seep is gone, and its recording cannot "
+                                "be continued (%s): 'seep attach %" PRIu32 "' begins a new one",
+                                r->pid, r->obstacle, r->pid);
+                else if (r->gone)
+                        message("process %" PRIu32 ": its seep is gone: 'seep attach %" PRIu32
+                                "' takes it over", r->pid, r->pid);
+        }
+}
+
 static int list(bool json)
 {
         struct rows all = { 0 };
@@ -242,6 +279,8 @@ static int list(bool json)
                 fputs(str_get(&out), stdout);
         else
                 message_result(&out);
+        if (!json)
+                tell_gone(&all);
         str_free(&out);
         free(all.at);
         return 0;

@@ -106,8 +106,6 @@ static int show(struct report *r, const char *file)
                 deliver_drop(&how);
                 return message_error(&e);
         }
-        if (r->view == REPORT_FRAGMENTATION)
-                file_unpack(&p);
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE,
                         "%s: nothing of this view is in the part that can be read%s", file,
@@ -131,8 +129,6 @@ static bool show_process(struct report *r, const char *file, bool color, struct 
         struct profile p = { 0 };
         bool good = load(r, file, &p, e);
 
-        if (good && r->view == REPORT_FRAGMENTATION)
-                file_unpack(&p);
         if (good && report_view_lost(r, &p))
                 good = err_set(e, ERR_EXIT_BAD_FILE,
                                "%s: nothing of this view is in the part that can be read", file);

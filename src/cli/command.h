@@ -33,7 +33,7 @@
         X(ps, "[OPTIONS]", "list the processes that are being recorded")                           \
         X(control, "[OPTIONS] PID start|stop|reset|depth N|status",                                \
           "switch a recording on or off, or reset it")                                             \
-        X(shell, "[OPTIONS] [PID...|FILE | -- PROGRAM [ARG...]]",                                  \
+        X(shell, "[OPTIONS] [PID...|FILE|ADDR | -- PROGRAM [ARG...]]",                             \
           "ask many questions to one program, at a prompt")                                        \
         X(serve, "[OPTIONS] [--] PROGRAM [ARG...]",                                                \
           "record here, for another machine to look at")                                           \

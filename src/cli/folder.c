@@ -10,6 +10,7 @@
 #include "base/heap.h"
 #include "base/order.h"
 #include "base/plain.h"
+#include "base/signals.h"
 #include "cli/message.h"
 #include "cli/roster.h"
 #include "profile/file.h"
@@ -56,7 +57,8 @@ static void add(struct folder *f, const char *path)
                 heap_text(path), heap_text(p.meta.program), p.meta.pid, p.meta.ppid,
                 p.meta.start_realtime_ns / 1000000, p.meta.duration_ms, p.totals.peak_bytes,
                 p.totals.live_bytes, p.totals.allocations, p.error_count,
-                profile_scanned(&p) ? (int64_t)roster_lost(&p).bytes : -1, p.truncated
+                profile_scanned(&p) ? (int64_t)roster_lost(&p).bytes : -1, p.truncated,
+                p.meta.end == PROFILE_END_SIGNAL ? p.meta.exit_signal : 0
         };
         plain_name(f->all[f->count++].program);
         profile_free(&p);
@@ -150,6 +152,18 @@ static void table_row(const struct folder_process *p, struct str *out)
                 str_text(out, "           ");
 }
 
+/* What should be looked at. */
+static void table_notes(const struct folder_process *p, struct str *out)
+{
+        char name[SIGNALS_NAME_BYTES];
+
+        str_text(out, p->errors ? "  INVALID FREES" : p->truncated ? "  cut short" : "");
+        if (!p->signal)
+                return;
+        signals_name(p->signal, name);
+        str_format(out, "  ended by %s", name);
+}
+
 void folder_table(const struct folder *f, const char *path, struct str *out)
 {
         struct folder_process sum = { 0 };
@@ -161,9 +175,9 @@ void folder_table(const struct folder *f, const char *path, struct str *out)
                 const struct folder_process *p = &f->all[i];
 
                 table_row(p, out);
-                str_format(out, "%s%s  (%s)\n", p->program,
-                           p->errors ? "  INVALID FREES" : p->truncated ? "  cut short" : "",
-                           label_base(p->path));
+                str_text(out, p->program);
+                table_notes(p, out);
+                str_format(out, "  (%s)\n", label_base(p->path));
                 sum.peak_bytes += p->peak_bytes;
                 sum.live_bytes += p->live_bytes;
                 sum.allocations += p->allocations;

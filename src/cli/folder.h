@@ -21,6 +21,7 @@ struct folder_process {
         uint64_t peak_bytes, live_bytes, allocations, errors;
         int64_t lost_bytes; /* definitely; -1: not searched */
         bool truncated;
+        uint32_t signal; /* that ended it; 0: none */
 };
 
 struct folder {

@@ -67,6 +67,8 @@
           "record new and delete as the malloc and free that they call")                           \
         RECORD_OMIT_OPTION(X, RECORD)                                                              \
         RECORD_HOOK_OPTION(X, RECORD)                                                              \
+        X(RECORD_TRACK_GPU, "track-gpu", 0, NULL,                                                  \
+          "record memory of graphics processors too: cudaMalloc, hipMalloc, cuMemAlloc, ...")      \
         X(RECORD_TRACK_FDS, "track-fds", 0, NULL,                                                  \
           "record file descriptors too: open, socket, dup, close, ...")                            \
         X(RECORD_FREE_STACKS, "free-stacks", 0, NULL, "record the call stack of each free too")    \
@@ -150,8 +152,6 @@
         X(RECORD_EXIT_CODE, "exit-code", 0, NULL,                                              \
           "if signal N killed the program, exit with 128+N instead of dying by N")             \
         RECORD_PYTHON_OPTION(X, RECORD)                                                        \
-        X(RECORD_TRACK_GPU, "track-gpu", 0, NULL,                                              \
-          "record memory of graphics processors too: cudaMalloc, hipMalloc, cuMemAlloc, ...")  \
         RECORD_SNAPSHOT_HEAD(X)                                                                \
         X(RECORD_SIGNAL, "signal", 0, "SIG",                                                   \
           "a signal that asks for one, like USR1 (none; plain LD_PRELOAD: USR1)")              \
@@ -176,7 +176,7 @@ struct record {
         uint64_t push_every_ms;
         const char **push_labels;
         uint32_t push_label_count;
-        bool force, quiet, no_summary, action_given, exit_code, walk_heap, python, gpu, keep_small;
+        bool force, quiet, no_summary, action_given, exit_code, walk_heap, python, keep_small;
         struct suppressions *suppressions; /* NULL: none given */
         struct session_options session; /* all but the callbacks, the program and the place */
 };

@@ -353,7 +353,7 @@ int record_take(struct record *r, int which, const char *value)
         r->exit_code = r->exit_code || which == RECORD_EXIT_CODE;
         r->python = r->python || which == RECORD_PYTHON;
         r->keep_small = r->keep_small || which == RECORD_KEEP_SMALL;
-        r->gpu = r->gpu || which == RECORD_TRACK_GPU;
+        r->session.gpu = r->session.gpu || which == RECORD_TRACK_GPU;
         r->session.verbose += which == RECORD_VERBOSE;
         return 0;
 }
@@ -430,10 +430,9 @@ static int settle_engine(const struct record *r)
 {
         const char *option = r->engine == ENGINE_BREAKPOINT ? needs_agent(&r->session) : NULL;
 
-        if (r->gpu && (r->engine == ENGINE_INJECT || r->engine == ENGINE_BREAKPOINT ||
-                       r->process_count))
-                return message_usage("record", "--track-gpu needs a program that our library is "
-                                               "preloaded into; use --engine preload");
+        if (r->session.gpu && r->engine == ENGINE_BREAKPOINT)
+                return message_usage("record", "--track-gpu needs our library in the program, "
+                                               "which --engine breakpoint leaves alone");
         if ((r->engine == ENGINE_PRELOAD || r->engine == ENGINE_BREAKPOINT) && r->custom.count)
                 return message_usage("record", "--hook changes the code of the program, which this "
                                                "--engine does not do; use --engine inject");

@@ -220,7 +220,7 @@ static bool write_fragmentation(struct scene *c)
         struct fragmentation_options options = { c->r->limit, c->columns };
         struct fragmentation f;
 
-        if (!fragmentation_make(&f, c->p, c->e))
+        if (!fragmentation_make(&f, c->p, c->r->limit, c->e))
                 return false;
         if (c->r->json)
                 fragmentation_json(&f, c->s, c->r->limit, c->out);

@@ -294,6 +294,11 @@ static char *find_program(const struct run *r, struct err *e)
         return file;
 }
 
+static char *find_agent(const struct run *r, struct err *e)
+{
+        return r->wishes->session.gpu ? spawn_find_gpu_agent(e) : spawn_find_agent(e);
+}
+
 /* What is needed for the engine that suits the program. */
 static bool choose_engine(struct run *r, const char *file, struct session_options *o, struct err *e)
 {
@@ -317,7 +322,7 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
                 on_say(r, SESSION_DETAIL, note);
                 return true;
         }
-        if (!(o->library = r->wishes->gpu ? spawn_find_gpu_agent(e) : spawn_find_agent(e)))
+        if (!(o->library = find_agent(r, e)))
                 return false;
         if (choice.go)
                 on_say(r, SESSION_ADVICE, "this is a Go program: what its C code allocates is "
@@ -327,9 +332,6 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
                         o->image = spawn_find_image(&unused); /* for programs that it starts */
                 return true;
         }
-        if (r->wishes->gpu)
-                on_say(r, SESSION_ADVICE, "--track-gpu sees calls of a preloaded program only: no "
-                                          "memory of graphics processors is recorded");
         o->carrier = &carrier_launched;
         o->image = spawn_find_image(e);
         if (choice.why) {
@@ -408,7 +410,7 @@ int run_attached(struct run *r, pid_t pid)
 
         options.carrier = &carrier_injected;
         options.uid = (uid_t)procfs_status(pid, pid, "Uid", 10, geteuid());
-        if ((agent = spawn_find_agent(&e)) && (image = spawn_find_image(&e)) &&
+        if ((agent = find_agent(r, &e)) && (image = spawn_find_image(&e)) &&
             (r->visit ? output_prepare_reports(&output, &e)
                       : output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT,
                                        wishes->force, &e) &&

@@ -33,14 +33,19 @@ struct shell_memory {
 struct shell_target {
         char *name;     /* as on the command line: a file, or the number of a process */
         uint32_t pid;   /* 0: a file */
+        bool far;       /* a process of the target that the shell is connected to */
         int pidfd;      /* -1: a file, or the kernel has none */
         uint32_t recorder; /* the seep that is its parent; 0 unknown */
         char *program;  /* of a process */
         char *recording; /* of a process: the file that it is, or will be in; NULL unknown */
         int look;       /* the last recording of a moment, in memory; -1 none */
+        bool gone;      /* a far process has ended: LOOK is its recording, if there is one ... */
+        uint32_t number; /* ... as the target calls it */
         bool ended;     /* the process has; it was told */
         struct shell_memory *memory;
 };
+
+struct shell_far;
 
 struct shell {
         struct shell_target **targets;
@@ -53,17 +58,23 @@ struct shell {
         int nested;       /* files that are read by `source` */
         pid_t started;    /* the seep that records the program we started; 0 none */
         int news;         /* of it; -1 none */
+        struct shell_far *far; /* processes are those of another machine; NULL: of this one */
+        const struct names *names; /* where names come from, besides the search path */
 };
 
 /* ---- what is looked at (shell_target.c) ---- */
 
-/* WORD is the number of a process or the name of a file.  NULL: E. */
+/* WORD is the number of a process (of the target, if there is one) or the name of a file.  NULL:
+ * E. */
 struct shell_target *shell_target_named(struct shell *s, const char *word, struct err *e);
 
 /* The chosen one.  NULL: E tells that there is none. */
 struct shell_target *shell_target_chosen(struct shell *s, struct err *e);
 
 struct shell_target *shell_target_of(struct shell *s, uint32_t pid); /* NULL: unknown */
+
+/* A new one; NAME is copied.  PID 0: a file. */
+struct shell_target *shell_target_add(struct shell *s, const char *name, uint32_t pid);
 
 /* Also those that are recorded together with the ones that we know. */
 void shell_target_others(struct shell *s);
@@ -128,7 +139,7 @@ bool shell_is_pid(const char *word);
 /* ---- those that seep has no words for (shell_own.c) ---- */
 
 typedef int shell_doer(struct shell *s, const struct shell_line *line);
-shell_doer shell_help, shell_proclist, shell_scan, shell_show, shell_status;
+shell_doer shell_help, shell_proclist, shell_save, shell_scan, shell_show, shell_status;
 shell_doer shell_quit, shell_set, shell_source;
 
 /* ---- running them (shell_run.c) ---- */
@@ -160,6 +171,29 @@ void shell_start_ended(struct shell *s, struct shell_target *t);
 
 /* Before we leave: what goes on. */
 void shell_start_tell(const struct shell *s);
+
+/* ---- processes of another machine (shell_far.c) ---- */
+
+/* Whether WORD is the address of a target, and neither a process nor a file. */
+bool shell_far_is_address(const char *word);
+
+/* Connect to ADDRESS; the process that was started there is the first target.  shell_far_close() is
+ * due after success. */
+bool shell_far_open(struct shell *s, const char *address, const char *token_file, struct err *e);
+void shell_far_close(struct shell *s);
+
+/* Which processes there are, and which have ended: whose recordings are fetched. */
+bool shell_far_look(struct shell *s, struct err *e);
+
+/* Where news of that come while nobody asks (-1 nowhere), and taking them. */
+int shell_far_bell(struct shell *s);
+void shell_far_rung(struct shell *s);
+
+/* The recording of T is in a file here: the target need not keep it. */
+bool shell_far_stored(struct shell *s, const struct shell_target *t, struct err *e);
+
+/* What messages call the target. */
+const char *shell_far_name(const struct shell *s);
 
 /* ---- a terminal (shell_prompt.c) ---- */
 

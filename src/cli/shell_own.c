@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/io.h"
+#include "base/place.h"
 #include "base/plain.h"
 #include "cli/command.h"
 #include "cli/load.h"
@@ -355,6 +357,69 @@ int shell_status(struct shell *s, const struct shell_line *line)
         if (!t->pid || t->ended || t->recording)
                 return status_of_recording(t);
         return message_error(&e);
+}
+
+/* ---- save ---- */
+
+/* A recording of T as it is now, or what is left of it; -1: E. */
+static int open_recording(const struct shell_target *t, struct err *e)
+{
+        struct ask_image i = { .pid = t->pid, .search = true, .fd = -1 };
+        struct str operand = { 0 };
+        struct err why = { 0 };
+        bool live;
+
+        shell_target_operand(t, &operand);
+        live = t->pid && strcmp(str_get(&operand), t->name) == 0;
+        if (live && !ask_for_image(&i, &why)) {
+                i.search = false;
+                i.flags = WIRE_LOOK_BLOCKS;
+                ask_for_image(&i, e);
+        } else if (!live) {
+                i.fd = open(str_get(&operand), O_RDONLY | O_CLOEXEC);
+                if (i.fd < 0)
+                        err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", str_get(&operand));
+        }
+        str_free(&operand);
+        return i.fd;
+}
+
+static bool copy_to(int from, const char *path, struct err *e)
+{
+        struct place p = PLACE_NONE;
+        struct str all = { 0 };
+        bool good = lseek(from, 0, SEEK_SET) == 0 && io_read(from, &all);
+        int to;
+
+        good = good && place_open(&p, path, PLACE_NEW) && (to = place_begin(&p)) >= 0 &&
+               io_write(to, all.data, all.length) && place_end(&p);
+        if (!good)
+                place_refuse(path, ERR_EXIT_USAGE, e);
+        place_close(&p);
+        str_free(&all);
+        return good;
+}
+
+/* save FILE [PID] */
+int shell_save(struct shell *s, const struct shell_line *line)
+{
+        struct shell_target *t;
+        struct err e = { 0 };
+        bool good;
+        int from;
+
+        if (line->count < 2 || line->count > 3 || (line->count == 3 &&
+                                                   !shell_is_pid(line->words[2])))
+                return say(&e, "save: %s", "save FILE [PID] is expected");
+        t = line->count == 3 ? shell_target_named(s, line->words[2], &e)
+                             : shell_target_chosen(s, &e);
+        from = t ? open_recording(t, &e) : -1;
+        good = from >= 0 && copy_to(from, line->words[1], &e);
+        if (good && t->far && t->gone)
+                good = shell_far_stored(s, t, &e);
+        if (from >= 0)
+                close(from);
+        return good ? 0 : message_error(&e);
 }
 
 /* ---- settings ---- */

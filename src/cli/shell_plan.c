@@ -7,6 +7,7 @@
 
 #include "base/heap.h"
 #include "cli/command.h"
+#include "cli/names.h"
 #include "cli/shell.h"
 #include "query/moment.h"
 
@@ -26,15 +27,18 @@ static void put_target(struct shell_words *out, const struct shell_target *t)
         str_free(&operand);
 }
 
-/* "A:B" as --debug-path A --debug-path B. */
-static void put_searchpath(const struct shell *s, const struct command *command,
-                           struct shell_words *out)
+static bool has_entry(const struct command *command, const char *name)
 {
-        bool known = false;
-
         for (const struct option_entry *e = command->options; e->help; e++)
-                known |= e->name && strcmp(e->name, "debug-path") == 0;
-        for (const char *at = s->searchpath; known && *at;) {
+                if (e->name && strcmp(e->name, name) == 0)
+                        return true;
+        return false;
+}
+
+/* "A:B" as --debug-path A --debug-path B. */
+static void put_searchpath(const struct shell *s, struct shell_words *out)
+{
+        for (const char *at = s->searchpath; *at;) {
                 size_t length = strcspn(at, ":");
                 struct str folder = { 0 };
 
@@ -46,6 +50,27 @@ static void put_searchpath(const struct shell *s, const struct command *command,
                 str_free(&folder);
                 at += length + (at[length] == ':');
         }
+}
+
+/* Where names come from, as the shell was told at its start and since. */
+static void put_names(const struct shell *s, const struct command *command,
+                      struct shell_words *out)
+{
+        const struct symbol_options *n = &s->names->options;
+
+        if (!has_entry(command, "debug-path"))
+                return;
+        put_searchpath(s, out);
+        for (uint32_t i = 0; i < n->debug_path_count; i++) {
+                put(out, "--debug-path");
+                put(out, n->debug_paths[i]);
+        }
+        if (n->sysroot) {
+                put(out, "--sysroot");
+                put(out, n->sysroot);
+        }
+        if (n->no_debuginfod)
+                put(out, "--no-debuginfod");
 }
 
 /* ---- which words are operands ---- */
@@ -169,7 +194,7 @@ bool shell_plan_command(struct shell *s, const struct shell_line *line, struct s
                 return false;
         }
         put(out, line->words[0]);
-        put_searchpath(s, command, out);
+        put_names(s, command, out);
         if (strcmp(line->words[0], "top") == 0 && !has_option(line, "--batch") &&
             (line->to != SHELL_TO_STDOUT || !isatty(STDOUT_FILENO))) {
                 put(out, "--batch");
@@ -217,7 +242,7 @@ bool shell_plan_diff(struct shell *s, const struct shell_line *line, struct shel
                 return false;
         }
         put(out, "diff");
-        put_searchpath(s, command_find("diff"), out);
+        put_names(s, command_find("diff"), out);
         for (int i = 1; i < line->count; i++) {
                 if (is_operand[i])
                         put_moment(s, t, line->words[i], out);
@@ -245,7 +270,7 @@ bool shell_plan_export(struct shell *s, const struct shell_line *line, struct sh
         t = shell_target_chosen(s, e);
         if (t) {
                 put(out, "export");
-                put_searchpath(s, command_find("export"), out);
+                put_names(s, command_find("export"), out);
                 put_target(out, t);
         }
         for (int i = 1; t && i < line->count; i++) {
@@ -294,7 +319,7 @@ bool shell_plan_dump(struct shell *s, const struct shell_line *line, struct shel
         put(out, sorts[key < 0 ? 0 : key]);
         if (full)
                 put(out, "-L");
-        put_searchpath(s, command_find("report"), out);
+        put_names(s, command_find("report"), out);
         put_target(out, t);
         return true;
 }
@@ -361,6 +386,10 @@ bool shell_plan_detach(struct shell *s, const struct shell_line *line, struct sh
 {
         struct shell_target *t = find_process(s, line, 1, e);
 
+        if (t && t->far)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "detach: whoever records process %s at %s ends that", t->name,
+                               shell_far_name(s));
         if (!t)
                 return false;
         put(out, "detach");

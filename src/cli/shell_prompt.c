@@ -17,6 +17,9 @@ volatile sig_atomic_t shell_leaving;
 /* Whoever waits for input waits for signals, too: also for one that came just before. */
 static int bell[2] = { -1, -1 };
 
+/* And for what happens at the target of this one, which keeps what has ended for a while only. */
+static struct shell *waiting;
+
 static void on_signal(int signal)
 {
         int saved = errno;
@@ -47,16 +50,21 @@ static void take_signals(void)
 enum shell_edited shell_edit_wait(void)
 {
         struct pollfd from[] = { { .fd = STDIN_FILENO, .events = POLLIN },
-                                 { .fd = bell[0], .events = POLLIN } };
+                                 { .fd = bell[0], .events = POLLIN },
+                                 { .fd = -1, .events = POLLIN } };
         char rung[64];
 
         for (;;) {
+                from[2].fd = shell_far_bell(waiting);
+                from[2].revents = 0;
                 if (shell_leaving)
                         return SHELL_OVER;
                 if (shell_interrupted)
                         return SHELL_INTERRUPTED;
-                if (poll(from, 2, -1) < 0 && errno != EINTR)
+                if (poll(from, 3, -1) < 0 && errno != EINTR)
                         return SHELL_OVER;
+                if (from[2].revents)
+                        shell_far_rung(waiting);
                 if (from[1].revents)
                         while (read(bell[0], rung, sizeof rung) > 0)
                                 continue;
@@ -87,6 +95,7 @@ void shell_prompt(struct shell *s)
         struct shell_editor *editor;
         struct str line = { 0 };
 
+        waiting = s;
         take_signals();
         editor = shell_edit_open(s);
         while (!s->left && !shell_leaving) {

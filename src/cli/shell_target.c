@@ -41,7 +41,7 @@ struct shell_target *shell_target_of(struct shell *s, uint32_t pid)
         return NULL;
 }
 
-static struct shell_target *add(struct shell *s, const char *name, uint32_t pid)
+struct shell_target *shell_target_add(struct shell *s, const char *name, uint32_t pid)
 {
         struct shell_target *t = heap_zero(1, sizeof *t);
         void *memory = mmap(NULL, sizeof *t->memory, PROT_READ | PROT_WRITE,
@@ -71,7 +71,7 @@ static struct shell_target *add_process(struct shell *s, uint32_t pid)
         struct shell_target *t;
 
         snprintf(number, sizeof number, "%" PRIu32, pid);
-        t = add(s, number, pid);
+        t = shell_target_add(s, number, pid);
         t->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
         t->program = process_link(pid, "exe");
         if (!t->program || !*t->program) {
@@ -90,6 +90,20 @@ static bool is_there(uint32_t pid)
         return (kill((pid_t)pid, 0) == 0 || errno != ESRCH) && process_state(pid) != 'Z';
 }
 
+/* A process of the target. */
+static struct shell_target *find_far(struct shell *s, uint32_t pid, struct err *e)
+{
+        struct shell_target *t;
+
+        if (!shell_far_look(s, e))
+                return NULL;
+        t = shell_target_of(s, pid);
+        if (!t)
+                err_set(e, ERR_EXIT_CANNOT_TRACE, "process %" PRIu32 " is not among those recorded "
+                        "at %s; 'proclist' shows them", pid, shell_far_name(s));
+        return t;
+}
+
 struct shell_target *shell_target_named(struct shell *s, const char *word, struct err *e)
 {
         struct shell_target *t;
@@ -97,8 +111,8 @@ struct shell_target *shell_target_named(struct shell *s, const char *word, struc
 
         if (newest_is_process(word, &pid)) {
                 t = shell_target_of(s, pid);
-                if (t)
-                        return t;
+                if (t || s->far)
+                        return t ? t : find_far(s, pid, e);
                 if (!is_there(pid)) {
                         err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %s", word);
                         return NULL;
@@ -111,17 +125,17 @@ struct shell_target *shell_target_named(struct shell *s, const char *word, struc
         for (uint32_t i = 0; i < s->count; i++)
                 if (!s->targets[i]->pid && strcmp(s->targets[i]->name, word) == 0)
                         return s->targets[i];
-        if (strchr(word, ':') && access(word, F_OK) != 0) {
+        if (shell_far_is_address(word)) {
                 err_set(e, ERR_EXIT_USAGE,
-                        "'%s': the shell is for programs and recordings of this machine; 'seep "
-                        "connect %s COMMAND' asks one that is recorded elsewhere", word, word);
+                        "'%s': a shell is for one target, which is named at its start: 'seep shell "
+                        "%s'", word, word);
                 return NULL;
         }
         if (access(word, R_OK) != 0) {
                 err_sys(e, ERR_EXIT_USAGE, "'%s' is neither a process nor a recording", word);
                 return NULL;
         }
-        return add(s, word, 0);
+        return shell_target_add(s, word, 0);
 }
 
 struct shell_target *shell_target_chosen(struct shell *s, struct err *e)
@@ -135,10 +149,14 @@ struct shell_target *shell_target_chosen(struct shell *s, struct err *e)
 void shell_target_others(struct shell *s)
 {
         uint32_t known = s->count, pids[TARGET_TOGETHER];
+        struct err unused = { 0 };
 
+        if (s->far && shell_far_look(s, &unused))
+                return;
         for (uint32_t i = 0; i < known; i++) {
                 struct err e = { 0 };
-                uint32_t pid = shell_target_is_live(s->targets[i]) ? s->targets[i]->pid : 0;
+                bool near = !s->far && shell_target_is_live(s->targets[i]);
+                uint32_t pid = near ? s->targets[i]->pid : 0;
                 uint32_t count = pid ? ask_processes(pid, pids, TARGET_TOGETHER, &e) : 0;
 
                 for (uint32_t k = 0; k < count; k++)
@@ -174,7 +192,7 @@ void shell_target_look(struct shell_target *t)
         struct ask_image i = { .pid = t->pid, .flags = WIRE_LOOK_BLOCKS, .fd = -1 };
         struct err e = { 0 };
 
-        if (!t->pid || t->ended || t->recording || !ask_for_image(&i, &e))
+        if (!t->pid || t->far || t->ended || t->recording || !ask_for_image(&i, &e))
                 return;
         if (t->look >= 0)
                 close(t->look);
@@ -228,7 +246,10 @@ static void tell_end(struct shell_target *t)
         t->ended = true;
         if (t->recording)
                 await_recording(t);
-        if (has_recording(t))
+        if (t->far && t->look >= 0)
+                message("process %s (%s) has ended; what follows is from its recording, which "
+                        "'save FILE' or 'seep connect' stores", t->name, label_base(t->program));
+        else if (has_recording(t))
                 message("process %s (%s) has ended; its recording is %s", t->name,
                         label_base(t->program), t->recording);
         else
@@ -237,14 +258,25 @@ static void tell_end(struct shell_target *t)
                                      : "nothing of it is left to look at");
 }
 
+static bool has_ended(const struct shell_target *t)
+{
+        struct pollfd end = { .fd = t->pidfd, .events = POLLIN };
+
+        if (t->far)
+                return t->gone;
+        return t->pidfd >= 0 ? poll(&end, 1, 0) > 0 : !is_there(t->pid);
+}
+
 void shell_target_watch(struct shell *s)
 {
+        struct err unused = { 0 };
+
+        if (s->far)
+                shell_far_look(s, &unused); /* the command will say why, if it cannot be reached */
         for (uint32_t i = 0; i < s->count; i++) {
                 struct shell_target *t = s->targets[i];
-                struct pollfd end = { .fd = t->pidfd, .events = POLLIN };
 
-                if (t->pid && !t->ended &&
-                    (t->pidfd >= 0 ? poll(&end, 1, 0) > 0 : !is_there(t->pid))) {
+                if (t->pid && !t->ended && has_ended(t)) {
                         shell_start_ended(s, t);
                         tell_end(t);
                 }

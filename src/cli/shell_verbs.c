@@ -32,6 +32,8 @@ const struct shell_verb shell_verbs[] = {
         HERE("quit", "", "leave; programs and their recordings go on", NULL, shell_quit),
         SEEP("report", "[OPTIONS]", "where the memory went"),
         PLAN("reset", "[PID]", "count from zero", NULL, shell_plan_control),
+        BESIDE("save", "FILE [PID]", "write the recording, or one of this moment, to a new file",
+               NULL, shell_save),
         BESIDE("scan", "[all|leak|new] [PID]",
                "search for leaks: all blocks, those lost before, or those that are new",
                SHELL_SCAN_MODES, shell_scan),

@@ -162,17 +162,17 @@ uint64_t blocks_count(const struct view *v)
 }
 
 /* Short ones are not worth asking for. */
-bool blocks_may_list(const struct view *v, pid_t program, char why[ROOM_WHY_BYTES])
+bool blocks_may_list(const struct view *v, pid_t program, char why[HEADROOM_WHY_BYTES])
 {
         uint64_t blocks = blocks_count(v), most = v->present_bytes / sizeof(struct ledger_block);
         uint64_t bytes = LIST_BASE_BYTES + (blocks < most ? blocks : most) * LIST_BLOCK;
-        struct room room;
+        struct headroom room;
 
         *why = 0;
         if (bytes < LIST_SHORT_BYTES)
                 return true;
-        room_find(&room, "", program);
-        return room_allows(&room, bytes, why);
+        headroom_find(&room, "", program);
+        return headroom_allows(&room, bytes, why);
 }
 
 /* ---- things with a handle that a program holds: file descriptors, textures, locks ---- */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/room.h"
+#include "base/headroom.h"
 #include "collect/view.h"
 #include "profile/model.h"
 
@@ -30,7 +30,7 @@ uint64_t blocks_count(const struct view *v);
 
 /* Whether there is memory for a list of them, for whoever collects the ledger of PROGRAM; false:
  * WHY says what there is, after "it takes". */
-bool blocks_may_list(const struct view *v, pid_t program, char why[ROOM_WHY_BYTES]);
+bool blocks_may_list(const struct view *v, pid_t program, char why[HEADROOM_WHY_BYTES]);
 
 /* ---- things with a handle that a program holds: file descriptors, textures, locks ---- */
 

@@ -127,17 +127,22 @@ uint64_t reclaim_work(const struct view *v, uint32_t limit_ms)
         return w.bytes;
 }
 
-static uint64_t live_bytes(const struct view *v)
+/* Memory of the ledger beyond what the live blocks need at most: half of their bytes, and no more
+ * than a page of the shadow for each, however large it is. */
+static uint64_t excess_bytes(const struct view *v)
 {
-        uint64_t live = 0;
+        uint64_t bytes = 0, blocks = 0, need;
 
         for (uint32_t i = 0; i < counters_slots(v); i++) {
                 struct counters_slot slot;
 
                 counters_slot(v, i, &slot);
-                live += slot.alloc_bytes - slot.free_bytes;
+                bytes += slot.alloc_bytes - slot.free_bytes;
+                blocks += slot.allocs - slot.frees;
         }
-        return live < UINT64_MAX / 2 ? live : 0;
+        bytes = bytes < UINT64_MAX / 2 ? bytes : 0;
+        need = blocks < bytes / 2 / LEDGER_RECLAIM_PAGE ? blocks * LEDGER_RECLAIM_PAGE : bytes / 2;
+        return v->present_bytes > need ? v->present_bytes - need : 0;
 }
 
 /* Blocks that were freed before this are no longer of interest; 0: none. */
@@ -165,8 +170,7 @@ static bool can_fence(void)
  * and again while that is young. */
 static bool is_time(struct reclaim *r, const struct view *v, uint64_t now_ms)
 {
-        uint64_t half = live_bytes(v) / 2,
-                 excess = v->present_bytes > half ? v->present_bytes - half : 0;
+        uint64_t excess = excess_bytes(v);
         bool shrunk = excess > r->excess_bytes + RECLAIM_MORE_BYTES;
 
         if (excess < r->excess_bytes)
@@ -182,20 +186,24 @@ static bool is_time(struct reclaim *r, const struct view *v, uint64_t now_ms)
 struct taking {
         struct view *view;
         uint32_t limit_ms;
+        uint64_t shadow_end;
 };
 
 static bool take_away(void *context, int fd)
 {
         const struct taking *t = context;
+        struct ledger_extent *shadow = &t->view->head.part[LEDGER_SHADOW]; /* of this process */
 
         (void)fd;
+        if (shadow->committed < t->shadow_end && t->shadow_end <= shadow->size)
+                shadow->committed = t->shadow_end;
         reclaim_work(t->view, t->limit_ms);
         return true;
 }
 
-void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms)
+void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms, uint64_t shadow_end)
 {
-        struct taking taking = { .view = v };
+        struct taking taking = { .view = v, .shadow_end = shadow_end };
         struct err e;
 
         if (now_ms < r->look_ms || r->worker.pid)
@@ -205,6 +213,7 @@ void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms)
             !is_time(r, v, now_ms))
                 return;
         r->before_bytes = v->present_bytes;
+        r->begin_ms = now_ms;
         taking.limit_ms = limit_ms(v, now_ms);
         worker_start(&r->worker, &(struct worker_order){ .work = take_away, .context = &taking });
 }
@@ -218,12 +227,17 @@ void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms)
         /* Killed in the middle. */
         if (shared && view_load(v, &shared->reclaims) & 1)
                 view_add(v, &shared->reclaims, 1);
-        view_refresh(v, &e);
+        if (view_refresh(v, &e) && excess_bytes(v) < r->excess_bytes)
+                r->excess_bytes = excess_bytes(v);
         if (v->present_bytes < r->before_bytes - r->before_bytes / RECLAIM_WORTH)
                 r->wait_ms = RECLAIM_EVERY_MS;
         else if (r->wait_ms < RECLAIM_SELDOM_MS)
                 r->wait_ms = r->wait_ms ? r->wait_ms * 2 : RECLAIM_EVERY_MS;
-        r->due_ms = now_ms + r->wait_ms;
+        /* From its begin on, or every other look would be too early; but no more than half of the
+         * time. */
+        r->due_ms = r->begin_ms + r->wait_ms;
+        if (r->due_ms < 2 * now_ms - r->begin_ms)
+                r->due_ms = 2 * now_ms - r->begin_ms;
 }
 
 /* ---- how much memory the ledger of a program takes, told to the program when that is limited

@@ -27,12 +27,13 @@ struct reclaim {
         struct worker worker; /* that does it now */
         uint64_t look_ms; /* the next look whether there is something to do */
         uint64_t due_ms, wait_ms; /* the next try, should nothing change until then */
-        uint64_t before_bytes; /* memory of the ledger when it began */
-        uint64_t excess_bytes; /* beyond half of the heap: at the last try, or the least since */
+        uint64_t begin_ms, before_bytes; /* when it began, and memory of the ledger then */
+        uint64_t excess_bytes; /* beyond what the heap needs: at the last try, or the least since */
 };
 
-/* At each tick. */
-void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms);
+/* At each tick.  The shadow may have memory up to byte SHADOW_END, further than it was opened
+ * (ahead.h). */
+void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms, uint64_t shadow_end);
 
 /* Its process ended. */
 void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms);

@@ -246,14 +246,14 @@ void rss_read(struct rss *s, const struct view *v)
 
         text[n > 0 ? n : 0] = 0;
         if (sscanf(text, "%*u %llu", &pages) == 1 && pages)
-                s->last_bytes = without(v->present_bytes, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+                s->last_bytes = without(view_own_bytes(v), pages * (uint64_t)sysconf(_SC_PAGESIZE));
         raise_peak(s, s->last_bytes);
 }
 
 /* How large the ledger was at that time is not known: not larger than at most. */
 void rss_told(struct rss *s, const struct view *v, uint64_t bytes)
 {
-        raise_peak(s, without(v->most_bytes, bytes));
+        raise_peak(s, without(v->most_own, bytes));
 }
 
 void rss_read_peak(struct rss *s, const struct view *v, uint64_t now_ms)

@@ -60,6 +60,7 @@ static const struct turn_row head[] = {
         ROW(head, journal_reserved, 8),
         ROW(head, journal_wake, 4),
         ROW(head, peak_bytes, 8),
+        ROW(head, ending, 4),
 };
 static const struct turn_row node[] = { ROW(node, pc_module, 8), ROW(node, parent, 4) };
 static const struct turn_row site[] = { ROW(site, node, 4) };

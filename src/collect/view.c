@@ -73,6 +73,8 @@ bool view_refresh(struct view *v, struct err *e)
         v->present_bytes = (uint64_t)st.st_blocks * 512;
         if (v->present_bytes > v->most_bytes)
                 v->most_bytes = v->present_bytes;
+        if (view_own_bytes(v) > v->most_own)
+                v->most_own = view_own_bytes(v);
         h->exe[sizeof h->exe - 1] = 0;
         h->command[sizeof h->command - 1] = 0;
         if (h->command_bytes > sizeof h->command)

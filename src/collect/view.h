@@ -24,7 +24,9 @@ struct view {
         bool turned; /* the program has the other byte order (turn.h): of all that is read here,
                       * but for what is behind SHARED */
         uint64_t present_bytes;  /* memory behind the file; holes do not count */
-        uint64_t most_bytes;     /* the most that was seen of it */
+        uint64_t spare_bytes;    /* of it, made for the program (ahead.h) and not yet its own */
+        uint64_t most_bytes;     /* the most that was seen of it ... */
+        uint64_t most_own;       /* ... and of it without what was spare */
         struct ledger_head head; /* a checked copy: extents lie inside the file, texts end */
         struct ledger_head *shared; /* the program's own, see view_shared() */
 };
@@ -32,6 +34,12 @@ struct view {
 /* Look at the ledger in FD, which from then on belongs to V (closed on failure too). */
 bool view_open(struct view *v, int fd, struct err *e);
 void view_close(struct view *v);
+
+/* Memory of the ledger that counts as the program's. */
+static inline uint64_t view_own_bytes(const struct view *v)
+{
+        return v->present_bytes > v->spare_bytes ? v->present_bytes - v->spare_bytes : 0;
+}
 
 /* Copy and check the head again; on failure the earlier copy stays. */
 bool view_refresh(struct view *v, struct err *e);

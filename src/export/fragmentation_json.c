@@ -48,7 +48,7 @@ static void json_holes(const struct fragmentation *f, uint64_t limit, struct str
         str_text(out, ",\n \"holes\": [");
         for (uint64_t i = 0; i < f->hole_count && (!limit || i < limit); i++) {
                 const struct fragmentation_hole *h = &f->holes[i];
-                const struct profile_block *b = &f->p->blocks[h->block];
+                const struct profile_block *b = &h->block;
 
                 str_text(out, i ? ",\n  {" : "\n  {");
                 json_address("", "address", h->start, out);

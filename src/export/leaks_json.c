@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "export/frames.h"
 #include "export/report_json.h"
-#include "query/leaks.h"
+#include "query/leaks_list.h"
 
 struct leaks_document {
         const struct leaks *l;
@@ -16,9 +16,9 @@ struct leaks_document {
         const struct leaks_options *o;
         struct str *out;
         struct frames frames;
-        struct leaks_sum *hanging; /* by block; NULL: blocks are not listed */
-        uint32_t *blocks;          /* in order of their sites, then as listed ... */
-        uint64_t *ends;            /* ... by site: where its blocks end */
+        struct leaks_list list; /* in the order of their sites here, then as listed ... */
+        uint64_t *ends; /* ... by site: where its blocks end; NULL: blocks are not listed */
+        uint64_t next;  /* of the list */
 };
 
 static void document_type(struct leaks_document *d, uint64_t vtable)
@@ -57,16 +57,16 @@ static void document_content(struct leaks_document *d, uint32_t block)
         str_char(d->out, '"');
 }
 
-static void document_block(struct leaks_document *d, uint32_t index)
+static void document_block(struct leaks_document *d, const struct leaks_listed *listed)
 {
-        const struct profile_block *block = &d->p->blocks[index];
+        const struct profile_block *block = &listed->block;
         const struct profile_thread *thread =
                 &d->p->threads[block->thread < d->p->thread_count ? block->thread : 0];
-        const struct profile_verdict *verdict = &d->p->verdicts[index];
+        uint64_t head = leaks_list_head(&d->list, listed);
 
         str_format(d->out, "{\"address\": \"0x%" PRIx64 "\"", block->address);
         json_field(d->out, ", \"", "size", block->size);
-        str_format(d->out, ", \"leak\": \"%s\"", profile_leak_word(verdict->leak));
+        str_format(d->out, ", \"leak\": \"%s\"", profile_leak_word(listed->verdict.leak));
         document_age(d, ", \"birth_ms\": ", block->site, block->birth_ms);
         document_age(d, ", \"age_ms\": ", block->site, leaks_age(d->p, block->birth_ms));
         if (thread->tid)
@@ -74,46 +74,85 @@ static void document_block(struct leaks_document *d, uint32_t index)
         else
                 str_text(d->out, ", \"tid\": null");
         str_format(d->out, ", \"new\": %s",
-                   verdict->flags & PROFILE_VERDICT_NEW ? "true" : "false");
-        if (verdict->leak == PROFILE_LEAK_INDIRECT && verdict->head &&
-            verdict->head <= d->p->block_count)
-                str_format(d->out, ", \"head\": \"0x%" PRIx64 "\"",
-                           d->p->blocks[verdict->head - 1].address);
-        document_type(d, verdict->vtable);
-        document_hanging(d, &d->hanging[index]);
-        document_content(d, index);
+                   listed->verdict.flags & PROFILE_VERDICT_NEW ? "true" : "false");
+        if (head)
+                str_format(d->out, ", \"head\": \"0x%" PRIx64 "\"", head);
+        document_type(d, listed->verdict.vtable);
+        document_hanging(d, &listed->hanging);
+        document_content(d, listed->index);
         str_char(d->out, '}');
 }
 
-static uint32_t leader_of(const struct leaks_document *d, uint32_t block)
+static bool is_shown(const struct leaks_document *d, const struct leaks_row *row,
+                     const uint8_t *met, uint32_t count)
 {
-        return d->l->sel->leaders[d->p->blocks[block].site];
+        return (!d->o->limit || count < d->o->limit) && d->o->show >> row->leak & 1 &&
+               !met[row->stack->site];
 }
 
-/* The blocks to be listed, those of one site together. */
+/* By site: its place among those that are shown, from 1 on. */
+static uint32_t *document_places(const struct leaks_document *d)
+{
+        uint32_t *places = heap_zero(d->p->site_count, sizeof *places), count = 0;
+        uint8_t *met = heap_zero(d->p->site_count, 1);
+
+        for (uint32_t i = 0; i < d->l->count; i++)
+                if (is_shown(d, &d->l->rows[i], met, count)) {
+                        met[d->l->rows[i].stack->site] = 1;
+                        places[d->l->rows[i].stack->site] = ++count;
+                }
+        free(met);
+        return places;
+}
+
+/* The blocks to be listed, those of one site together, as sites come one after another: so that
+ * they are unpacked in passes over all.  Those of sites that are not shown come first. */
 static void document_order(struct leaks_document *d)
 {
-        uint64_t count, sum = 0;
-        uint32_t *list;
+        uint32_t *places = document_places(d), *ordered;
+        struct leaks_list *g = &d->list;
+        struct dense *sites = &g->dense;
+        uint64_t sum = 0;
 
-        d->hanging = leaks_hanging(d->l);
-        list = leaks_blocks(d->l, d->o, d->hanging, &count);
-        d->blocks = heap_zero(count, sizeof *d->blocks);
-        d->ends = heap_zero(d->p->site_count, sizeof *d->ends);
-        for (uint64_t i = 0; i < count; i++)
-                d->ends[leader_of(d, list[i])]++;
-        for (uint32_t i = 0; i < d->p->site_count; i++) {
+        leaks_list_make(g, d->l, d->o, 0);
+        ordered = heap_grow(NULL, g->count, sizeof *ordered);
+        d->ends = heap_zero((size_t)d->p->site_count + 1, sizeof *d->ends);
+#define PLACE_OF(block) places[d->l->sel->leaders[dense_site(sites, block)]]
+        for (uint64_t i = 0; i < g->count; i++)
+                d->ends[PLACE_OF(g->blocks[i])]++;
+        d->next = d->ends[0];
+        for (uint32_t i = 0; i <= d->p->site_count; i++) {
                 /* Where they begin, until each is in its place. */
                 sum += d->ends[i];
                 d->ends[i] = sum - d->ends[i];
         }
-        for (uint64_t i = 0; i < count; i++)
-                d->blocks[d->ends[leader_of(d, list[i])]++] = list[i];
-        free(list);
+        for (uint64_t i = 0; i < g->count; i++)
+                ordered[d->ends[PLACE_OF(g->blocks[i])]++] = g->blocks[i];
+#undef PLACE_OF
+        dense_rest(sites);
+        free(g->blocks);
+        g->blocks = ordered;
+        free(places);
 }
 
-/* ROW is the worst of its stack. */
-static void document_site(struct leaks_document *d, const struct leaks_row *row)
+static void document_blocks(struct leaks_document *d, uint32_t number)
+{
+        const char *before = "\n    ";
+
+        str_text(d->out, ",\n   \"blocks\": [");
+        for (; d->next < d->ends[number]; d->next++) {
+                struct leaks_listed block = leaks_list_at(&d->list, d->next);
+
+                str_text(d->out, before);
+                document_block(d, &block);
+                str_drain(d->out);
+                before = ",\n    ";
+        }
+        str_char(d->out, ']');
+}
+
+/* ROW is the worst of its stack, which is the NUMBERth that is shown. */
+static void document_site(struct leaks_document *d, const struct leaks_row *row, uint32_t number)
 {
         const struct select_row *stack = row->stack;
         const struct select_known known = select_known(d->l->sel);
@@ -135,16 +174,8 @@ static void document_site(struct leaks_document *d, const struct leaks_row *row)
         frames_stack(&d->frames, d->l->sel, stack->node, d->out);
         if (frames_cut_off(d->l->sel, stack->node))
                 str_text(d->out, ", \"truncated\": true");
-        if (d->hanging) {
-                uint64_t first = stack->site ? d->ends[stack->site - 1] : 0;
-
-                str_text(d->out, ",\n   \"blocks\": [");
-                for (uint64_t i = first; i < d->ends[stack->site]; i++) {
-                        str_text(d->out, i > first ? ",\n    " : "\n    ");
-                        document_block(d, d->blocks[i]);
-                }
-                str_char(d->out, ']');
-        }
+        if (d->ends)
+                document_blocks(d, number);
         str_char(d->out, '}');
         str_drain(d->out);
 }
@@ -155,14 +186,14 @@ static void document_sites(struct leaks_document *d)
         uint32_t count = 0;
 
         str_text(d->out, " \"sites\": [");
-        for (uint32_t i = 0; i < d->l->count && (!d->o->limit || count < d->o->limit); i++) {
+        for (uint32_t i = 0; i < d->l->count; i++) {
                 const struct leaks_row *row = &d->l->rows[i];
 
-                if (!(d->o->show >> row->leak & 1) || met[row->stack->site])
+                if (!is_shown(d, row, met, count))
                         continue;
                 met[row->stack->site] = 1;
                 str_text(d->out, count++ ? ",\n  " : "\n  ");
-                document_site(d, row);
+                document_site(d, row, count);
         }
         str_text(d->out, "],\n");
         free(met);
@@ -217,7 +248,7 @@ void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_opt
         frames_list(&d.frames, true, out);
         str_text(out, "]}\n");
         frames_free(&d.frames);
-        free(d.hanging);
-        free(d.blocks);
+        if (d.ends)
+                leaks_list_free(&d.list);
         free(d.ends);
 }

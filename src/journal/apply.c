@@ -146,7 +146,8 @@ void apply_time(struct incoming *in, uint32_t ms)
 
         if (ms <= h->tick_ms)
                 return;
-        if (slices_due(&in->slices, ms) && view_refresh(&in->view, &e))
+        /* Before all is told, times are those of what was. */
+        if (!in->again && slices_due(&in->slices, ms) && view_refresh(&in->view, &e))
                 slices_cut(&in->slices, &in->view, ms, 0, false);
         h->tick_ms = ms;
 }
@@ -162,7 +163,89 @@ void apply_mark(struct incoming *in, const struct ledger_mark *m)
                 return;
         if (mark.type == LEDGER_MARK_SNAPSHOT)
                 mark.seq = ++in->seq;
+        if (in->again) {
+                in->marks = heap_grow(in->marks, in->mark_count + 1, sizeof *in->marks);
+                in->marks[in->mark_count++] = mark;
+                return;
+        }
         slices_mark(&in->slices, &in->view, mark.ms, 0, &mark, 1);
+}
+
+/* ---- a process that ran before ---- */
+
+/* All counters are saved for a maximum at which they had nothing. */
+static void clear_peak(struct incoming *in)
+{
+        struct ledger_head *h = in->book.head;
+
+        h->at_peak = 0;
+        h->epoch++;
+        for (uint32_t i = 0; i < h->slot_count; i++)
+                for (uint32_t site = 0; site < h->site_count; site++) {
+                        uint32_t chunk = book_slot(&in->book, i)
+                                                 ->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
+                        struct ledger_counter *c;
+
+                        if (!chunk)
+                                continue;
+                        c = (struct ledger_counter *)(in->book.counters +
+                                                      (chunk - 1ull) *
+                                                              LEDGER_COUNTER_CHUNK_BYTES) +
+                            site % LEDGER_COUNTERS_PER_CHUNK;
+                        c->peak_bytes = c->peak_blocks = 0;
+                        c->epoch = h->epoch;
+                }
+}
+
+/* The maximum that was told holds, unless there is more now. */
+static void take_peak(struct incoming *in)
+{
+        struct incoming_thread *t = apply_thread(in, 0);
+        struct ledger_head *h = in->book.head;
+        uint64_t live = 0;
+
+        for (uint32_t i = 0; i < h->slot_count; i++)
+                live += book_slot(&in->book, i)->alloc_bytes - book_slot(&in->book, i)->free_bytes;
+        if (in->peak.bytes < live || !in->peak.bytes)
+                return;
+        clear_peak(in);
+        for (uint32_t i = 0; i < in->part_count; i++) {
+                struct ledger_counter *c = apply_counter(in, t, in->parts[i].site);
+
+                if (!c)
+                        continue;
+                c->peak_bytes = (int64_t)in->parts[i].bytes;
+                c->peak_blocks = (int32_t)in->parts[i].blocks;
+                c->epoch = h->epoch;
+        }
+        h->peak_bytes = in->peak.bytes;
+        h->peak_tick_ms = (uint32_t)in->peak.ms;
+        h->peak_error_bytes = in->peak.error_bytes;
+}
+
+void apply_current(struct incoming *in)
+{
+        uint32_t now = book_now_ms(&in->book);
+        struct err e;
+
+        in->again = false;
+        if (in->peak_told)
+                take_peak(in);
+        if (view_refresh(&in->view, &e))
+                slices_mark(&in->slices, &in->view, now, 0, in->marks, in->mark_count);
+        free(in->marks);
+        in->marks = NULL;
+        in->mark_count = 0;
+}
+
+void apply_ignore(struct incoming *in, struct incoming_thread *t, uint64_t address)
+{
+        struct ledger_block *b = shadow_pool_entry(&in->book, address);
+
+        if (!b || !LEDGER_BLOCK_LIVE(*b))
+                b = address & 7 ? NULL : shadow_find(&in->book, &t->writer, address);
+        if (b && LEDGER_BLOCK_LIVE(*b))
+                b->b |= SHADOW_IGNORED;
 }
 
 /* ---- allocations ---- */
@@ -397,6 +480,8 @@ void apply_event(struct incoming *in, const struct ledger_event *e)
                 extents_acquire(in, t, e);
         else if (e->type == LEDGER_EVENT_RELEASE)
                 extents_release(in, t, e);
+        else if (e->type == LEDGER_EVENT_IGNORE)
+                apply_ignore(in, t, e->address);
 }
 
 void apply_held(struct incoming *in, const struct ledger_event *e)

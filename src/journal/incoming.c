@@ -103,6 +103,10 @@ void incoming_free(struct incoming *in)
         free(in->regions);
         free(in->cuts);
         free(in->threads);
+        free(in->parts);
+        for (uint32_t i = 0; i < in->mark_count; i++)
+                free(in->marks[i].label);
+        free(in->marks);
         free(in);
 }
 
@@ -269,9 +273,10 @@ static void add_warnings(const struct incoming *in, struct profile *p)
         }
         if (in->was_again)
                 collect_warn(p,
-                             "the host was not connected from the beginning: the maximum, sizes, "
-                             "ages and the timeline are of the time since then; totals are those "
-                             "of the whole run");
+                             "the host was not connected from the beginning: sizes, ages and the "
+                             "timeline%s are of the time since then; totals%s are those of the "
+                             "whole run", in->peak_told ? "" : ", and the maximum,",
+                             in->peak_told ? " and the maximum" : "");
         if (!in->end && !in->looked_at)
                 collect_warn(p,
                              "the journal does not tell the end of the program: it was killed, "
@@ -287,6 +292,8 @@ void incoming_profile(struct incoming *in, struct profile *p)
         struct err e;
 
         take_waiting(in, true);
+        if (in->again)
+                apply_current(in);
         extents_end(in);
         h->lost_events = 0; /* what is said about them depends on what is known below */
         if (in->end_ms < book_now_ms(&in->book))

@@ -26,6 +26,15 @@ struct incoming_cut {
         bool whole;
 };
 
+/* The maximum of live bytes, and what a site had then. */
+struct apply_peak {
+        uint64_t bytes, ms, error_bytes;
+};
+struct apply_part {
+        uint32_t site;
+        uint64_t bytes, blocks;
+};
+
 struct incoming_packet {
         struct incoming_head head;
         uint8_t *body; /* NULL: none */
@@ -49,6 +58,12 @@ struct incoming {
         bool looked_at; /* the program runs, and this is a moment of it */
         bool again; /* what comes may be known already, or over (JOURNAL_AGAIN) ... */
         bool was_again; /* ... and so it began: totals of the time before are sums only */
+        bool peak_told; /* the maximum of the time before */
+        struct apply_peak peak; /* while AGAIN: the one that was told last */
+        struct apply_part *parts;
+        uint32_t part_count;
+        struct profile_mark *marks; /* while AGAIN: from before */
+        uint32_t mark_count;
 
         struct incoming_thread *threads;
         uint32_t thread_count;
@@ -92,6 +107,12 @@ struct apply_past {
         uint64_t site, blocks, bytes, lifetime_ms, temporary;
 };
 void apply_gone(struct incoming *in, const struct apply_past *past);
+
+/* What was there before is told: the time, the maximum and the course go on from here. */
+void apply_current(struct incoming *in);
+
+/* SEEP_IGNORE, of a block that lives. */
+void apply_ignore(struct incoming *in, struct incoming_thread *t, uint64_t address);
 
 /* It is MS: time goes on. */
 void apply_time(struct incoming *in, uint32_t ms);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/heap.h"
 #include "book/error.h"
 #include "wire/hello.h"
 
@@ -168,7 +169,7 @@ static void read_event(struct incoming *in, struct cursor *c)
 static void read_held(struct incoming *in, struct cursor *c)
 {
         struct ledger_event e = { .type = LEDGER_EVENT_ALLOC };
-        uint64_t pool = cursor_varint(c), thread = cursor_varint(c), ms = cursor_varint(c),
+        uint64_t what = cursor_varint(c), thread = cursor_varint(c), ms = cursor_varint(c),
                  site = cursor_varint(c);
 
         e.address = in->model.other + journal_unzigzag(cursor_varint(c));
@@ -177,11 +178,13 @@ static void read_held(struct incoming *in, struct cursor *c)
         if (c->bad)
                 return;
         in->model.other = e.address;
-        e.kind = pool ? LEDGER_KIND_POOL : 0;
+        e.kind = what & JOURNAL_HELD_POOL ? LEDGER_KIND_POOL : 0;
         e.thread = (uint16_t)thread;
         e.ms = (uint32_t)ms;
         e.site = (uint32_t)site;
         apply_held(in, &e);
+        if (what & JOURNAL_HELD_IGNORED)
+                apply_ignore(in, apply_thread(in, e.thread), e.address);
 }
 
 /* ---- what numbers mean ---- */
@@ -398,8 +401,40 @@ static void read_end(struct incoming *in, struct cursor *c)
 
 static void read_again(struct incoming *in, struct cursor *c)
 {
-        in->again = cursor_varint(c) != 0;
+        bool again = cursor_varint(c) != 0;
+
+        if (c->bad)
+                return;
         in->was_again = true;
+        if (in->again && !again)
+                apply_current(in);
+        in->again = again;
+}
+
+/* The parts of an earlier one are those of another maximum. */
+static void read_peak(struct incoming *in, struct cursor *c)
+{
+        struct apply_peak peak = { .bytes = cursor_varint(c), .ms = cursor_varint(c),
+                                   .error_bytes = cursor_varint(c) };
+
+        c->bad = c->bad || peak.bytes > INT64_MAX || peak.ms > UINT32_MAX;
+        if (c->bad)
+                return;
+        in->peak = peak;
+        in->peak_told = true;
+        in->part_count = 0;
+}
+
+static void read_part(struct incoming *in, struct cursor *c)
+{
+        uint64_t site = cursor_varint(c), bytes = cursor_varint(c), blocks = cursor_varint(c);
+
+        c->bad = c->bad || !incoming_may_be(in, site, LEDGER_SITES_MAX) || bytes > INT64_MAX ||
+                 blocks > INT32_MAX;
+        if (c->bad || !in->again)
+                return;
+        in->parts = heap_grow(in->parts, in->part_count + 1, sizeof *in->parts);
+        in->parts[in->part_count++] = (struct apply_part){ (uint32_t)site, bytes, blocks };
 }
 
 static void read_gone(struct incoming *in, struct cursor *c)
@@ -429,6 +464,8 @@ static void read_other(struct incoming *in, struct cursor *c, uint32_t op)
                 [JOURNAL_END - JOURNAL_OTHER] = read_end,
                 [JOURNAL_AGAIN - JOURNAL_OTHER] = read_again,
                 [JOURNAL_GONE - JOURNAL_OTHER] = read_gone,
+                [JOURNAL_PEAK - JOURNAL_OTHER] = read_peak,
+                [JOURNAL_PART - JOURNAL_OTHER] = read_part,
         };
         uint32_t which = op - JOURNAL_OTHER;
 

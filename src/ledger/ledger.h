@@ -45,7 +45,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC 0x3172676450454553ull /* "SEEPdgr1" */
-#define LEDGER_VERSION 7u
+#define LEDGER_VERSION 8u
 
 enum ledger_part {
         LEDGER_HEAD,
@@ -348,6 +348,9 @@ struct ledger_head {
         uint64_t older;      /* releases of blocks that are older than the
                               * recording, or than its last reset */
         uint64_t rejoin_at;  /* where another observer begins (wire/rejoin.h); 0: nowhere */
+        uint32_t ending;     /* the signal that is about to end the program; 0 none.  Of a process
+                              * that is not our child, nobody else tells us */
+        uint32_t unused;
 };
 
 /* (parent, return address) pairs; a stack is its innermost node.  Parents are older than children.
@@ -643,6 +646,7 @@ enum ledger_event_type {
         LEDGER_EVENT_MODULE,       /* index of a loaded module, where it starts in memory */
         LEDGER_EVENT_CARVE,        /* arena, bytes (signed) now counted as pool blocks, site */
         LEDGER_EVENT_THREAD_NAME,  /* 16 bytes in ADDRESS and SIZE, first byte lowest */
+        LEDGER_EVENT_IGNORE,       /* block: SEEP_IGNORE; in journals only */
         LEDGER_EVENT_TYPES
 };
 

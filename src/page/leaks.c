@@ -157,12 +157,12 @@ void page_find_leaks(struct page *g)
         struct str trouble = { 0 };
         struct err unused;
 
+        summary_verdicts_make(&g->verdicts, g->p, g->s); /* it has lists of its own for a while */
         leaks_usual_rules(&rules, g->p, false, &trouble);
         leaks_make(&g->leaks, &g->whole, g->s,
                    &(struct leaks_request){ .suppressions = &rules, .filter = g->r->filter,
                                             .reachable = true });
         g->growth = growth_judge(g->p, NULL);
-        summary_verdicts_make(&g->verdicts, g->p, g->s);
         find_rules(g);
         g->graph = why_possible(g->p, "", &unused);
         if (g->graph)

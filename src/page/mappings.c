@@ -256,12 +256,12 @@ void page_write_resources(struct page *g)
 {
         const struct select_request request = { .cost = SELECT_LIVE, .resources = true,
                                                 .each_site = true, .filter = g->r->filter };
-        struct selection sel;
+        struct selection sel = { 0 };
         struct err unused;
         struct grid t;
 
         grid_start(&t, "type node acquired released held amount");
-        if (select_make(&sel, g->p, g->s, &request, &unused))
+        if (g->p->type_count && select_make(&sel, g->p, g->s, &request, &unused))
                 for (uint32_t i = 0; i < sel.heap.count; i++) {
                         const struct select_row *row = &sel.heap.rows[i];
 

@@ -28,31 +28,22 @@ enum {
 
 struct page_types {
         int64_t at; /* TYPES_END, TYPES_PEAK, or the mark */
-        struct selection sel;
-        struct types types;
+        struct types types; /* their selection is gone */
 };
 
 static void find_moment(struct page *g, int64_t at, const struct select_request *request)
 {
-        struct page_types *t;
+        struct selection sel;
+        struct types found;
         struct err unused;
 
-        g->types = heap_grow(g->types, g->type_count + 1, sizeof *g->types);
-        t = &g->types[g->type_count];
-        *t = (struct page_types){ .at = at };
-        if (!select_make(&t->sel, g->p, g->s, request, &unused)) {
-                select_free(&t->sel);
-                return;
+        if (select_make(&sel, g->p, g->s, request, &unused)) {
+                types_make(&found, &sel, g->s);
+                found.sel = NULL;
+                g->types = heap_grow(g->types, g->type_count + 1, sizeof *g->types);
+                g->types[g->type_count++] = (struct page_types){ at, found };
         }
-        types_make(&t->types, &t->sel, g->s);
-        g->type_count++;
-}
-
-/* TYPES keep the address of their selection. */
-static void settle_moments(struct page *g)
-{
-        for (uint32_t i = 0; i < g->type_count; i++)
-                g->types[i].types.sel = &g->types[i].sel;
+        select_free(&sel);
 }
 
 void page_find_types(struct page *g)
@@ -74,15 +65,12 @@ void page_find_types(struct page *g)
                 find_moment(g, i, &request);
                 marks++;
         }
-        settle_moments(g);
 }
 
 void page_free_types(struct page *g)
 {
-        for (uint32_t i = 0; i < g->type_count; i++) {
+        for (uint32_t i = 0; i < g->type_count; i++)
                 types_free(&g->types[i].types);
-                select_free(&g->types[i].sel);
-        }
         free(g->types);
 }
 
@@ -159,21 +147,22 @@ void page_write_types(struct page *g)
 
 /* ---- the map ---- */
 
+/* What is told of each heap, and of all together. */
+#define HEAP_FIELDS(X)                                                                             \
+        X(bytes) X(rss_bytes) X(blocks) X(live_bytes) X(taken_bytes) X(holes) X(hole_bytes)        \
+        X(top_bytes)
+#define HEAP_NAME(field) " " #field
+#define HEAP_CELL(field) , (int64_t)s->field
+#define HEAP_MEMBER(field) json_field(g->out, ",\"", #field, s->field);
+
 static void write_total(struct page *g, const struct fragmentation *f)
 {
-        const struct fragmentation_sum *all = &f->all;
+        const struct fragmentation_sum *s = &f->all;
 
         str_format(g->out, "\"exact\":%s,\"total\":{", f->exact ? "true" : "false");
-        json_field(g->out, "\"", "bytes", all->bytes);
-        json_field(g->out, ",\"", "rss_bytes", all->rss_bytes);
-        json_field(g->out, ",\"", "blocks", all->blocks);
-        json_field(g->out, ",\"", "live_bytes", all->live_bytes);
-        json_field(g->out, ",\"", "taken_bytes", all->taken_bytes);
-        json_field(g->out, ",\"", "own_bytes", all->own_bytes);
-        json_field(g->out, ",\"", "holes", all->holes);
-        json_field(g->out, ",\"", "hole_bytes", all->hole_bytes);
-        json_field(g->out, ",\"", "whole_bytes", all->whole_bytes);
-        json_field(g->out, ",\"", "top_bytes", all->top_bytes);
+        json_field(g->out, "\"", "own_bytes", s->own_bytes);
+        HEAP_FIELDS(HEAP_MEMBER)
+        json_field(g->out, ",\"", "whole_bytes", s->whole_bytes);
         json_field(g->out, ",\"", "mapped_bytes", f->mapped_bytes);
         json_field(g->out, ",\"", "unrecorded_bytes", f->unrecorded_bytes);
         str_char(g->out, '}');
@@ -183,17 +172,13 @@ static void write_heaps(struct page *g, const struct fragmentation *f)
 {
         struct grid t;
 
-        grid_start(&t, "address main bytes rss_bytes blocks live_bytes taken_bytes holes "
-                       "hole_bytes top_bytes");
+        grid_start(&t, "address main" HEAP_FIELDS(HEAP_NAME));
         for (uint32_t i = 0; i < f->heap_count && i < MAP_HEAPS; i++) {
                 const struct fragmentation_heap *heap = &f->heaps[i];
                 const struct fragmentation_sum *s = &heap->sum;
 
                 GRID_ROW(&t, lexicon_address(&g->lexicon, heap->mapping->start),
-                         heap->keeper == PROFILE_KEEPER_HEAP, (int64_t)s->bytes,
-                         (int64_t)s->rss_bytes, (int64_t)s->blocks, (int64_t)s->live_bytes,
-                         (int64_t)s->taken_bytes, (int64_t)s->holes, (int64_t)s->hole_bytes,
-                         (int64_t)s->top_bytes);
+                         heap->keeper == PROFILE_KEEPER_HEAP HEAP_FIELDS(HEAP_CELL));
         }
         page_table(g, "heaps", &t);
 }
@@ -201,21 +186,26 @@ static void write_heaps(struct page *g, const struct fragmentation *f)
 /* By heap and cell: how much of it is taken by blocks, in per cent. */
 static void write_cells(struct page *g, const struct fragmentation *f)
 {
-        uint64_t taken[MAP_CELLS];
+        uint32_t heaps = f->heap_count < MAP_HEAPS ? f->heap_count : MAP_HEAPS;
+        uint64_t *taken = fragmentation_maps(f, heaps, MAP_CELLS);
         int64_t shares[MAP_CELLS];
 
         page_name(g, "cells");
         str_char(g->out, '[');
-        for (uint32_t i = 0; i < f->heap_count && i < MAP_HEAPS; i++) {
-                uint64_t each = fragmentation_map(f, &f->heaps[i], MAP_CELLS, taken);
+        for (uint32_t i = 0; i < heaps; i++) {
+                uint64_t each = fragmentation_cell(&f->heaps[i], MAP_CELLS);
 
                 /* A block, however small, is seen. */
-                for (uint32_t k = 0; k < MAP_CELLS; k++)
-                        shares[k] = each ? (int64_t)((taken[k] * 100 + each - 1) / each) : 0;
+                for (uint32_t k = 0; k < MAP_CELLS; k++) {
+                        uint64_t here = taken[i * MAP_CELLS + k];
+
+                        shares[k] = each ? (int64_t)((here * 100 + each - 1) / each) : 0;
+                }
                 str_text(g->out, i ? "," : "");
                 grid_list(shares, MAP_CELLS, 1, g->out);
         }
         str_char(g->out, ']');
+        free(taken);
 }
 
 static void write_holes(struct page *g, const struct fragmentation *f)
@@ -225,7 +215,7 @@ static void write_holes(struct page *g, const struct fragmentation *f)
         grid_start(&t, "address bytes above above_bytes block block_bytes site");
         for (uint64_t i = 0; i < f->hole_count && i < MAP_ROWS; i++) {
                 const struct fragmentation_hole *h = &f->holes[i];
-                const struct profile_block *b = &f->p->blocks[h->block];
+                const struct profile_block *b = &h->block;
 
                 GRID_ROW(&t, lexicon_address(&g->lexicon, h->start), (int64_t)(h->end - h->start),
                          (int64_t)h->above, (int64_t)h->above_bytes,
@@ -263,11 +253,7 @@ void page_write_fragmentation(struct page *g)
 {
         struct fragmentation f;
         struct err e = { 0 };
-        bool known = (!g->p->packed_blocks.sections ||
-                      err_set(&e, ERR_EXIT_USAGE,
-                              "so many blocks are not read for a page; 'seep report "
-                              "--fragmentation' does")) &&
-                     fragmentation_make(&f, g->p, &e);
+        bool known = fragmentation_make(&f, g->p, MAP_ROWS, &e);
 
         page_name(g, "fragmentation_why_not");
         json_text(g->out, e.text);

@@ -126,6 +126,31 @@ uint64_t profile_peak_ms(const struct profile *p)
                                           : p->totals.peak_ms;
 }
 
+uint64_t profile_stack_bytes(const struct profile *p)
+{
+        uint64_t bytes = 0;
+
+        for (uint32_t i = 0; i < p->region_count; i++)
+                bytes += p->regions[i].stack ? p->regions[i].end - p->regions[i].start : 0;
+        return bytes;
+}
+
+uint64_t profile_mapped_bytes(const struct profile *p)
+{
+        uint64_t bytes = 0, stacks = profile_stack_bytes(p);
+
+        for (uint32_t i = 1; i < p->site_count; i++)
+                if (LEDGER_KIND_IS_MAPPED(p->sites[i].kind))
+                        bytes += p->sites[i].peak_bytes;
+        bytes = bytes > p->totals.mmap_live_bytes ? bytes : p->totals.mmap_live_bytes;
+        return bytes > stacks ? bytes - stacks : 0;
+}
+
+bool profile_is_mostly_mapped(const struct profile *p)
+{
+        return profile_mapped_bytes(p) > p->totals.peak_bytes;
+}
+
 int profile_compare_deaths(const void *a, const void *b)
 {
         const struct profile_death *x = a, *y = b;

@@ -505,6 +505,16 @@ uint64_t profile_peak_ms(const struct profile *p);
 
 uint64_t profile_end_ms(const struct profile *p);
 
+/* Stacks of threads, of what is mapped at the end. */
+uint64_t profile_stack_bytes(const struct profile *p);
+
+/* What the program mapped itself: at the heap's peak or at the end, other moments are not known.
+ * Without stacks, of which little is resident. */
+uint64_t profile_mapped_bytes(const struct profile *p);
+
+/* Whether that is more than the heap ever was: then it comes first. */
+bool profile_is_mostly_mapped(const struct profile *p);
+
 /* Sites as they were at MS: live_bytes, live_blocks, allocs, alloc_bytes of each site at the last
  * slice that is not later.  OUT has site_count entries; false when there is no such slice. */
 bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/parallel.h"
 #include "profile/parts.h"
 #include "profile/section.h"
 
@@ -70,6 +71,15 @@ void packer_add(struct packer *k, const void *record)
                 packer_flush(k);
 }
 
+static void packer_free(struct packer *k)
+{
+        profile_free(&k->window);
+        columns_state_free(&k->columns);
+        str_free(&k->body);
+        str_free(&k->out);
+        free(k);
+}
+
 bool packer_end(struct packer *k, struct profile *p)
 {
         struct profile_packed *to = format_packed(p, k->array);
@@ -81,14 +91,74 @@ bool packer_end(struct packer *k, struct profile *p)
         if (good) {
                 *to = (struct profile_packed){ k->out.data, k->out.length, k->section_count };
                 format_set_count(p, k->array, k->first);
-        } else {
-                str_free(&k->out);
+                k->out = (struct str){ 0 };
         }
-        profile_free(&k->window);
-        columns_state_free(&k->columns);
-        str_free(&k->body);
-        free(k);
+        packer_free(k);
         return good;
+}
+
+/* ---- making, by several threads ---- */
+
+static const unsigned lists[] = { [PACKED_BLOCKS] = FORMAT_BLOCKS,
+                                  [PACKED_VERDICTS] = FORMAT_VERDICTS,
+                                  [PACKED_POINTERS] = FORMAT_POINTERS };
+
+struct packed_making {
+        const struct packed_source *from;
+        struct packer *own[PARALLEL_MOST]; /* by thread: its window */
+        struct str *sections;
+        const struct profile *p;
+        unsigned array;
+        bool failed;
+};
+
+static void make_section(void *context, uint32_t slot, uint32_t part)
+{
+        struct packed_making *m = context;
+        uint64_t first = (uint64_t)part * FORMAT_PIECE, left = m->from->count - first;
+        struct packer *k = m->own[slot];
+
+        if (!k)
+                k = m->own[slot] = packer_new(m->p, m->array);
+        k->first = first;
+        k->count = left < FORMAT_PIECE ? left : FORMAT_PIECE;
+        m->from->fill(m->from->context, first, k->count, *format_array(&k->window, m->array));
+        packer_flush(k);
+        str_bytes(&m->sections[part], k->out.data, k->out.length); /* without its spare room */
+        str_clear(&k->out);
+        if (k->failed)
+                __atomic_store_n(&m->failed, true, __ATOMIC_RELAXED);
+}
+
+bool packed_make(struct profile *p, enum packed_list list, const struct packed_source *from)
+{
+        struct packed_making m = { .from = from, .p = p, .array = lists[list] };
+        uint32_t parts = (uint32_t)((from->count + FORMAT_PIECE - 1) / FORMAT_PIECE);
+        struct str out = { 0 };
+        size_t bytes = 0;
+
+        format_crc(NULL, 0); /* its tables are made by the first call */
+        m.sections = heap_zero(parts, sizeof *m.sections);
+        parallel_run(from->threads, parts, make_section, &m);
+        for (uint32_t i = 0; i < parts; i++)
+                bytes += m.sections[i].length;
+        str_reserve(&out, m.failed ? 0 : bytes);
+        for (uint32_t i = 0; i < parts; i++) {
+                if (!m.failed)
+                        str_bytes(&out, m.sections[i].data, m.sections[i].length);
+                str_free(&m.sections[i]);
+        }
+        free(m.sections);
+        for (uint32_t i = 0; i < PARALLEL_MOST; i++)
+                if (m.own[i])
+                        packer_free(m.own[i]);
+        if (m.failed || !parts) {
+                str_free(&out);
+                return !m.failed;
+        }
+        *format_packed(p, m.array) = (struct profile_packed){ out.data, out.length, parts };
+        format_set_count(p, m.array, from->count);
+        return true;
 }
 
 /* ---- reading ---- */
@@ -180,10 +250,6 @@ static const void *reader_at(struct packed_reader *r, uint64_t index)
 }
 
 /* ---- single records ---- */
-
-static const unsigned lists[] = { [PACKED_BLOCKS] = FORMAT_BLOCKS,
-                                  [PACKED_VERDICTS] = FORMAT_VERDICTS,
-                                  [PACKED_POINTERS] = FORMAT_POINTERS };
 
 struct packed_reader *packed_random(const struct profile *p, enum packed_list list)
 {

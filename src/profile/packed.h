@@ -35,9 +35,21 @@ void packer_add(struct packer *k, const void *record);
  * there, and P has no list. */
 bool packer_end(struct packer *k, struct profile *p);
 
-/* ---- reading ---- */
-
 enum packed_list { PACKED_BLOCKS, PACKED_VERDICTS, PACKED_POINTERS };
+
+/* Records that can be had in any order: COUNT of them, from FIRST on, into RECORDS.  Called by
+ * several threads at once. */
+struct packed_source {
+        void *context;
+        uint64_t count;
+        uint32_t threads;
+        void (*fill)(void *context, uint64_t first, uint64_t count, void *records);
+};
+
+/* The same as a packer makes of all of them, a section by each thread in turn. */
+bool packed_make(struct profile *p, enum packed_list list, const struct packed_source *from);
+
+/* ---- reading ---- */
 
 struct packed_reader;
 

@@ -9,11 +9,12 @@
 
 static const struct symbol_frame block_origin_unknown;
 
-/* The next of interest. */
-static struct block_origin next_of(const struct profile *p, struct walk *w)
+/* The next of interest.  KNOWN: what is remembered of functions; NULL nothing. */
+static struct block_origin next_of(const struct profile *p, struct walk *w, struct wrappers *known)
 {
         while (walk_next(w))
-                if (!label_in_libc(p, w->node) && !wrapper_or_library(w->frame))
+                if (!label_in_libc(p, w->node) &&
+                    !(known ? wrappers_or_library(known, w->frame) : wrapper_or_library(w->frame)))
                         return (struct block_origin){ w->node, w->frame };
         return (struct block_origin){ 0, NULL };
 }
@@ -28,13 +29,19 @@ static struct block_origin innermost(const struct profile *p, struct symbols *s,
         return block_origin;
 }
 
-struct block_origin block_origin_of(const struct profile *p, struct symbols *s, uint32_t site)
+struct block_origin block_origin_again(const struct profile *p, struct symbols *s, uint32_t site,
+                                       struct wrappers *known)
 {
         struct block_origin inner = innermost(p, s, site), found;
         struct walk w = walk_own(p, s, inner.node);
 
-        found = next_of(p, &w);
+        found = next_of(p, &w, known);
         return found.frame ? found : inner;
+}
+
+struct block_origin block_origin_of(const struct profile *p, struct symbols *s, uint32_t site)
+{
+        return block_origin_again(p, s, site, NULL);
 }
 
 /* Append " <- main [list.c:90]" where that leaves OUT at most COLUMNS columns long from byte START
@@ -62,7 +69,7 @@ void block_origin_calls(const struct profile *p, struct symbols *s, uint32_t sit
         struct walk w = walk_own(p, s, inner.node);
         size_t start = out->length, used;
 
-        block_origin = next_of(p, &w);
+        block_origin = next_of(p, &w, NULL);
         if (!block_origin.frame)
                 block_origin = inner;
         if (inner.node > 1 && inner.node != block_origin.node && label_in_libc(p, inner.node)) {
@@ -71,7 +78,7 @@ void block_origin_calls(const struct profile *p, struct symbols *s, uint32_t sit
         }
         used = text_columns(out, start);
         block_origin_write(p, block_origin, columns > used ? columns - used : columns, out);
-        caller = next_of(p, &w);
+        caller = next_of(p, &w, NULL);
         if (caller.frame)
                 add_caller(p, caller, start, columns, out);
 }

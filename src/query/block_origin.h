@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "profile/model.h"
+#include "query/wrapper.h"
 
 struct block_origin {
         uint32_t node; /* of the profile; 0 no stack */
@@ -22,6 +23,10 @@ struct block_origin {
 
 /* Of SITE; one that is out of range has no stack. */
 struct block_origin block_origin_of(const struct profile *p, struct symbols *s, uint32_t site);
+
+/* The same for whoever asks of very many: W, zeroed at first, remembers functions. */
+struct block_origin block_origin_again(const struct profile *p, struct symbols *s, uint32_t site,
+                                       struct wrappers *w);
 
 /* Append what was called and by whom, "strdup <- node_new [list.c:20] <- main [list.c:90]", where
  * the first is left out unless it is of the C library; in at most COLUMNS columns where that is

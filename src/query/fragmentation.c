@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "base/find.h"
 #include "base/heap.h"
 #include "base/order.h"
+#include "profile/packed.h"
 #include "query/residence.h"
 
 #define FRAGMENTATION_PAGE 4096u  /* where it is not told */
@@ -30,6 +30,9 @@ struct mapper {
         uint64_t page_bytes;
         struct page page;
         struct fragmentation_site *sites; /* by site */
+        struct packed_walk walk;
+        bool more; /* there is a block that was not walked over */
+        uint64_t most, least; /* so many holes are kept; smaller ones are not among them */
 };
 
 static uint64_t round_up(uint64_t n, uint64_t to)
@@ -90,16 +93,49 @@ static void add_to_pages(struct mapper *m, uint64_t start, uint64_t end, uint32_
                 add_to_page(m, last, end - last * m->page_bytes, site);
 }
 
-static void add_hole(struct mapper *m, struct fragmentation_heap *heap, uint64_t start,
-                     uint64_t end, uint64_t block)
+static int compare_holes(const void *a, const void *b)
+{
+        const struct fragmentation_hole *x = a, *y = b;
+
+        return ORDER(y->end - y->start, x->end - x->start) ?: ORDER(x->start, y->start);
+}
+
+/* The largest M->MOST of them. */
+static void keep_largest(struct mapper *m)
 {
         struct fragmentation *f = m->f;
-        uint64_t from = round_up(start, m->page_bytes), to = end / m->page_bytes * m->page_bytes;
-        struct fragmentation_class *class = class_of(f, end - start);
 
+        if (f->hole_count)
+                qsort(f->holes, f->hole_count, sizeof *f->holes, compare_holes);
+        if (f->hole_count < m->most)
+                return;
+        f->hole_count = m->most;
+        m->least = f->holes[m->most - 1].end - f->holes[m->most - 1].start;
+}
+
+/* What is above is what is in the whole heap without what is below, which is known here. */
+static void keep_hole(struct mapper *m, const struct fragmentation_heap *heap, uint64_t start,
+                      uint64_t end)
+{
+        struct fragmentation *f = m->f;
+
+        if (end - start < m->least)
+                return;
         f->holes = heap_next(f->holes, f->hole_count, sizeof *f->holes);
         f->holes[f->hole_count++] = (struct fragmentation_hole){
-                .start = start, .end = end, .block = block, .heap = f->heap_count - 1 };
+                .start = start, .end = end, .block = *m->walk.block, .above = heap->sum.blocks,
+                .above_bytes = heap->sum.live_bytes, .heap = f->heap_count - 1 };
+        if (f->hole_count == 2 * m->most)
+                keep_largest(m);
+}
+
+static void add_hole(struct mapper *m, struct fragmentation_heap *heap, uint64_t start,
+                     uint64_t end)
+{
+        uint64_t from = round_up(start, m->page_bytes), to = end / m->page_bytes * m->page_bytes;
+        struct fragmentation_class *class = class_of(m->f, end - start);
+
+        keep_hole(m, heap, start, end);
         heap->sum.holes++;
         heap->sum.hole_bytes += end - start;
         heap->sum.whole_bytes += to > from ? to - from : 0;
@@ -135,32 +171,10 @@ static bool counts(const struct mapper *m, const struct profile_block *b, uint64
                b->address - FRAGMENTATION_HEADER + taken_by(b->size) <= end;
 }
 
-/* How many blocks are above each hole, and what they are. */
-static void count_above(struct mapper *m, struct fragmentation_heap *heap, uint64_t first_hole)
-{
-        struct fragmentation *f = m->f;
-        uint64_t above = 0, bytes = 0, next = heap->end;
-
-        for (uint64_t i = f->hole_count; i-- > first_hole;) {
-                for (; next > f->holes[i].block; next--) {
-                        const struct profile_block *b = &m->p->blocks[next - 1];
-
-                        if (b->site < m->p->site_count &&
-                            m->p->sites[b->site].kind != LEDGER_KIND_POOL) {
-                                above++;
-                                bytes += b->size;
-                        }
-                }
-                f->holes[i].above = above;
-                f->holes[i].above_bytes = bytes;
-        }
-}
-
 static void add_heap(struct mapper *m, const struct profile_mapping *mapping, uint32_t keeper)
 {
         struct fragmentation *f = m->f;
-        const struct profile *p = m->p;
-        uint64_t at = mapping->start, first_hole = f->hole_count,
+        uint64_t at = mapping->start,
                  own = keeper == PROFILE_KEEPER_ARENA ? OWN_ARENA : OWN_MAIN;
         struct fragmentation_heap *heap;
 
@@ -169,27 +183,23 @@ static void add_heap(struct mapper *m, const struct profile_mapping *mapping, ui
         *heap = (struct fragmentation_heap){ .mapping = mapping, .keeper = keeper };
         heap->sum.bytes = mapping->end - mapping->start;
         heap->sum.rss_bytes = mapping->rss_bytes;
-        heap->first = FIND_FIRST(p->block_count, i, p->blocks[i].address < mapping->start);
-        for (heap->end = heap->first;
-             heap->end < p->block_count && p->blocks[heap->end].address < mapping->end;
-             heap->end++) {
-                const struct profile_block *b = &p->blocks[heap->end];
+        for (; m->more && m->walk.block->address < mapping->end; m->more = packed_next(&m->walk)) {
+                const struct profile_block *b = m->walk.block;
                 uint64_t chunk = b->address - FRAGMENTATION_HEADER;
 
-                if (!counts(m, b, at, mapping->end))
+                if (b->address < mapping->start || !counts(m, b, at, mapping->end))
                         continue;
                 if (at == mapping->start) {
                         heap->sum.own_bytes = chunk - at < own ? chunk - at : own;
                         at += heap->sum.own_bytes;
                 }
                 if (chunk > at)
-                        add_hole(m, heap, at, chunk, heap->end);
+                        add_hole(m, heap, at, chunk);
                 add_block(m, heap, b, taken_by(b->size));
                 at = chunk + taken_by(b->size);
         }
         heap->sum.top_bytes = mapping->end - at;
         end_page(m);
-        count_above(m, heap, first_hole);
 }
 
 /* ---- all of them ---- */
@@ -230,13 +240,6 @@ static void add_heaps(struct mapper *m)
         residence_end(&r);
 }
 
-static int compare_holes(const void *a, const void *b)
-{
-        const struct fragmentation_hole *x = a, *y = b;
-
-        return ORDER(y->end - y->start, x->end - x->start) ?: ORDER(x->start, y->start);
-}
-
 static int compare_sites(const void *a, const void *b)
 {
         const struct fragmentation_site *x = a, *y = b;
@@ -253,9 +256,11 @@ static int compare_heaps(const void *a, const void *b)
                ORDER(x->mapping->start, y->mapping->start);
 }
 
-/* Holes know their heap by number, which changes: heaps are told by where they are. */
-static void arrange(struct fragmentation *f, struct fragmentation_site *sites)
+static void arrange(struct mapper *m)
 {
+        struct fragmentation *f = m->f;
+        struct fragmentation_site *sites = m->sites;
+
         for (uint32_t i = 0; i < f->p->site_count; i++)
                 if (sites[i].blocks) {
                         sites[f->site_count] = sites[i];
@@ -264,15 +269,15 @@ static void arrange(struct fragmentation *f, struct fragmentation_site *sites)
         f->sites = sites;
         if (f->site_count)
                 qsort(sites, f->site_count, sizeof *sites, compare_sites);
-        if (f->hole_count)
-                qsort(f->holes, f->hole_count, sizeof *f->holes, compare_holes);
+        for (uint64_t i = 0; i < f->hole_count; i++) {
+                const struct fragmentation_sum *sum = &f->heaps[f->holes[i].heap].sum;
+
+                f->holes[i].above = sum->blocks - f->holes[i].above;
+                f->holes[i].above_bytes = sum->live_bytes - f->holes[i].above_bytes;
+        }
+        keep_largest(m);
         if (f->heap_count)
                 qsort(f->heaps, f->heap_count, sizeof *f->heaps, compare_heaps);
-        for (uint64_t i = 0; i < f->hole_count; i++)
-                for (f->holes[i].heap = 0; f->holes[i].heap + 1 < f->heap_count; f->holes[i].heap++)
-                        if (f->heaps[f->holes[i].heap].mapping->start <= f->holes[i].start &&
-                            f->holes[i].start < f->heaps[f->holes[i].heap].mapping->end)
-                                break;
         for (uint32_t i = 0; i < f->heap_count; i++)
                 sum_add(&f->all, &f->heaps[i].sum);
 }
@@ -295,9 +300,11 @@ static bool is_possible(const struct profile *p, struct err *e)
         return true;
 }
 
-bool fragmentation_make(struct fragmentation *f, const struct profile *p, struct err *e)
+bool fragmentation_make(struct fragmentation *f, const struct profile *p, uint64_t holes,
+                        struct err *e)
 {
-        struct mapper m = { .f = f, .p = p, .page_bytes = p->meta.page_bytes };
+        struct mapper m = { .f = f, .p = p, .page_bytes = p->meta.page_bytes,
+                            .most = holes > FRAGMENTATION_HOLES ? holes : FRAGMENTATION_HOLES };
 
         *f = (struct fragmentation){ .p = p };
         if (!is_possible(p, e))
@@ -306,9 +313,12 @@ bool fragmentation_make(struct fragmentation *f, const struct profile *p, struct
                 m.page_bytes = FRAGMENTATION_PAGE;
         f->exact = PROFILE_SCAN_IS_LAST(profile_scanned(p)->when);
         m.sites = heap_zero(p->site_count, sizeof *m.sites);
+        packed_open(&m.walk, p);
+        m.more = packed_next(&m.walk);
         add_heaps(&m);
+        packed_close(&m.walk);
         free(m.page.sites);
-        arrange(f, m.sites);
+        arrange(&m);
         if (f->heap_count)
                 return true;
         fragmentation_free(f);
@@ -325,28 +335,63 @@ void fragmentation_free(struct fragmentation *f)
         *f = (struct fragmentation){ 0 };
 }
 
-uint64_t fragmentation_map(const struct fragmentation *f, const struct fragmentation_heap *heap,
-                           uint32_t cells, uint64_t *taken)
+/* ---- pictures ---- */
+
+uint64_t fragmentation_cell(const struct fragmentation_heap *heap, uint32_t cells)
 {
-        uint64_t start = heap->mapping->start, each = (heap->sum.bytes + cells - 1) / cells;
+        return (heap->sum.bytes + cells - 1) / cells;
+}
 
-        for (uint32_t i = 0; i < cells; i++)
-                taken[i] = 0;
-        for (uint64_t i = heap->first; i < heap->end; i++) {
-                const struct profile_block *b = &f->p->blocks[i];
-                uint64_t from = b->address - FRAGMENTATION_HEADER - start, to;
+static void map_block(const struct fragmentation_heap *heap, const struct profile_block *b,
+                      uint32_t cells, uint64_t *taken)
+{
+        uint64_t from = b->address - FRAGMENTATION_HEADER - heap->mapping->start,
+                 to = from + taken_by(b->size), each = fragmentation_cell(heap, cells);
 
-                if (b->site >= f->p->site_count || b->size >= FRAGMENTATION_SPACE ||
-                    f->p->sites[b->site].kind == LEDGER_KIND_POOL ||
-                    b->address < start + FRAGMENTATION_HEADER)
-                        continue;
-                to = from + taken_by(b->size);
-                for (uint64_t cell = from / each; cell < cells && cell * each < to; cell++) {
-                        uint64_t low = cell * each > from ? cell * each : from,
-                                 high = (cell + 1) * each < to ? (cell + 1) * each : to;
+        for (uint64_t cell = from / each; cell < cells && cell * each < to; cell++) {
+                uint64_t low = cell * each > from ? cell * each : from,
+                         high = (cell + 1) * each < to ? (cell + 1) * each : to;
 
-                        taken[cell] += high - low;
-                }
+                taken[cell] += high - low;
         }
-        return each;
+}
+
+/* A heap and its row. */
+struct map_row {
+        const struct fragmentation_heap *heap;
+        uint64_t *taken;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+        const struct map_row *x = a, *y = b;
+
+        return ORDER(x->heap->mapping->start, y->heap->mapping->start);
+}
+
+uint64_t *fragmentation_maps(const struct fragmentation *f, uint32_t heaps, uint32_t cells)
+{
+        uint64_t *taken = heap_zero((size_t)heaps * cells, sizeof *taken);
+        struct map_row *rows = heap_zero(heaps, sizeof *rows);
+        struct mapper m = { .p = f->p };
+        uint32_t at = 0;
+
+        for (uint32_t i = 0; i < heaps; i++)
+                rows[i] = (struct map_row){ &f->heaps[i], taken + (size_t)i * cells };
+        if (heaps)
+                qsort(rows, heaps, sizeof *rows, compare_rows);
+        packed_open(&m.walk, f->p);
+        while (packed_next(&m.walk)) {
+                const struct profile_block *b = m.walk.block;
+
+                while (at < heaps && b->address >= rows[at].heap->mapping->end)
+                        at++;
+                if (at == heaps)
+                        break;
+                if (counts(&m, b, rows[at].heap->mapping->start, rows[at].heap->mapping->end))
+                        map_block(rows[at].heap, b, cells, rows[at].taken);
+        }
+        packed_close(&m.walk);
+        free(rows);
+        return taken;
 }

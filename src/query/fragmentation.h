@@ -9,7 +9,8 @@
  *
  * Keeps:  of each heap own + taken + holes + top are its bytes.  A page with a block on it stays;
  *         its free bytes are shared out among the call stacks of the blocks on it.
- * Cost:   one pass over the blocks.
+ * Cost:   two passes over the blocks, which stay packed (profile/packed.h); 88 bytes for each hole
+ *         that is kept.
  */
 #ifndef SEEP_QUERY_FRAGMENTATION_H
 #define SEEP_QUERY_FRAGMENTATION_H
@@ -20,15 +21,18 @@
 #include "base/err.h"
 #include "profile/model.h"
 
-enum { FRAGMENTATION_CLASSES = 48 };
+enum {
+        FRAGMENTATION_CLASSES = 48,
+        FRAGMENTATION_HOLES = 1 << 19 /* the largest are kept, unless more are asked for */
+};
 
 /* Memory between two blocks, or in front of the first. */
 struct fragmentation_hole {
         uint64_t start, end;
-        uint64_t block;       /* that ends it: index into the blocks of the profile */
+        struct profile_block block; /* that ends it */
         uint64_t above;       /* blocks from there to the end of the heap ... */
         uint64_t above_bytes; /* ... and what the program asked for in them */
-        uint32_t heap;
+        uint32_t heap; /* in the order of addresses */
 };
 
 /* Sums of one heap, or of all. */
@@ -45,7 +49,6 @@ struct fragmentation_sum {
 struct fragmentation_heap {
         const struct profile_mapping *mapping;
         uint32_t keeper; /* PROFILE_KEEPER_HEAP, PROFILE_KEEPER_ARENA */
-        uint64_t first, end; /* its blocks */
         struct fragmentation_sum sum;
 };
 
@@ -65,7 +68,7 @@ struct fragmentation {
         const struct profile *p;
         struct fragmentation_heap *heaps; /* the one with most in holes first */
         uint32_t heap_count;
-        struct fragmentation_hole *holes; /* the largest first */
+        struct fragmentation_hole *holes; /* the largest first; all.holes says how many there are */
         uint64_t hole_count;
         struct fragmentation_site *sites; /* the one that pins most first */
         uint32_t site_count;
@@ -76,13 +79,15 @@ struct fragmentation {
         bool exact; /* heaps and blocks are of one moment, at which the program stood still */
 };
 
-/* false: P does not tell (E says why, and what would). */
-bool fragmentation_make(struct fragmentation *f, const struct profile *p, struct err *e);
+/* HOLES: how many somebody wants to see; 0: no matter.  false: P does not tell (E says why, and
+ * what would). */
+bool fragmentation_make(struct fragmentation *f, const struct profile *p, uint64_t holes,
+                        struct err *e);
 void fragmentation_free(struct fragmentation *f);
 
-/* Bytes of live blocks, with headers, in each of CELLS equal parts of HEAP; returns how many bytes
- * a part has. */
-uint64_t fragmentation_map(const struct fragmentation *f, const struct fragmentation_heap *heap,
-                           uint32_t cells, uint64_t *taken);
+/* Of each of the first HEAPS heaps CELLS equal parts: bytes of live blocks in them, with headers.
+ * To be freed.  fragmentation_cell(): how many bytes a part has. */
+uint64_t *fragmentation_maps(const struct fragmentation *f, uint32_t heaps, uint32_t cells);
+uint64_t fragmentation_cell(const struct fragmentation_heap *heap, uint32_t cells);
 
 #endif

@@ -205,6 +205,10 @@ struct growth *growth_judge_span(const struct profile *p, const uint32_t *leader
                 return verdicts;
         j.end_ms = p->slices[j.slice_count - 1].ms;
         j.warm_ms = j.start_ms + (j.end_ms - j.start_ms) / GROWTH_WARM_UP;
+        if (p->slices[0].ms > j.warm_ms) { /* what was there then is not known to have grown */
+                j.start_ms = p->slices[0].ms;
+                j.warm_ms = j.start_ms + (j.end_ms - j.start_ms) / GROWTH_WARM_UP;
+        }
         if (!judge_can_tell(&j))
                 return verdicts;
         j.courses = heap_zero(p->site_count, sizeof *j.courses);

@@ -424,28 +424,6 @@ void leaks_free(struct leaks *l)
         *l = (struct leaks){ 0 };
 }
 
-struct leaks_sum *leaks_hanging(const struct leaks *l)
-{
-        const struct profile *p = l->sel->profile;
-        struct leaks_sum *sums = heap_zero(p->block_count, sizeof *sums);
-        uint32_t *lost_site = NULL;
-        struct packed_walk w;
-
-        packed_open(&w, p);
-        while (packed_next(&w)) {
-                uint64_t head = l->silent[w.index] ? p->block_count
-                                                   : head_of(p, &lost_site, w.verdict);
-
-                if (head == p->block_count)
-                        continue;
-                sums[head].blocks++;
-                sums[head].bytes += w.block->size;
-        }
-        packed_close(&w);
-        free(lost_site);
-        return sums;
-}
-
 uint64_t leaks_age(const struct profile *p, uint64_t birth_ms)
 {
         uint64_t end = p->scan_count ? p->scans[0].ms : p->meta.duration_ms;

@@ -152,13 +152,6 @@ bool leaks_found(const struct leaks *l);
 /* By class, of a site that leads a row.  false: not searched, all are zero. */
 bool leaks_of_site(const struct leaks *l, uint32_t site, struct leaks_sum sums[PROFILE_LEAK_COUNT]);
 
-/* By block: what hangs on it; to be freed. */
-struct leaks_sum *leaks_hanging(const struct leaks *l);
-
-/* The blocks to be listed (indices), in order; to be freed.  HANGING: of leaks_hanging(). */
-uint32_t *leaks_blocks(const struct leaks *l, const struct leaks_options *o,
-                       const struct leaks_sum *hanging, uint64_t *count);
-
 /* The first bytes of a block; NULL: not kept. */
 const struct profile_content *leaks_content(const struct profile *p, uint32_t block);
 

@@ -313,7 +313,7 @@ void type_blocks_make(struct type_blocks *t, const struct profile *p, struct sym
         t->places = heap_zero(p->site_count, sizeof *t->places);
         for (uint32_t i = 1; i < p->site_count; i++)
                 if (wanted[i]) {
-                        t->places[i] = block_origin_of(p, s, i);
+                        t->places[i] = block_origin_again(p, s, i, &lines.wrappers);
                         if (profile_is_seen(p, i))
                                 t->sites[i] = ask_site(t, &lines, i);
                 }

@@ -63,6 +63,8 @@ void type_lines_free(struct type_lines *l)
                 str_free(&l->files[i].text);
         free(l->files);
         lookup_free(&l->known);
+        free(l->said);
+        lookup_free(&l->asked);
         wrappers_free(&l->wrappers);
 }
 
@@ -355,6 +357,33 @@ static bool fits(const struct type_lines *l, const struct profile_site *site,
                    : site->alloc_bytes >= bytes * site->allocs;
 }
 
+/* What a frame says, whatever site it is of. */
+struct type_line_said {
+        struct saying saying; /* without its place */
+        enum type_line answer;
+};
+
+static struct type_line_said ask_place(struct type_lines *l, const struct spelling_place *place,
+                                       const struct symbol_frame *frame, bool by_new)
+{
+        const struct type_line_file *file = frame->file ? file_of(l, place, frame->file) : NULL;
+        struct type_line_said said = { { .place = place }, TYPE_LINE_VARIABLE };
+        struct str statement = { 0 };
+
+        if (file && file->text.length && written_in_c(frame->file)) {
+                statement_at(str_get(&file->text), frame->line, &statement);
+                say_statement(&said.saying, str_get(&statement), by_new);
+                said.answer = TYPE_LINE_SOURCE;
+        }
+        str_free(&statement);
+        if (!said.saying.met && !said.saying.hands_on) {
+                say_pointer(&said.saying, spelling_declared(place, frame->line));
+                said.answer = TYPE_LINE_VARIABLE;
+        }
+        said.saying.place = NULL;
+        return said;
+}
+
 /* Whether FRAME says what SITE allocates. */
 static enum type_line ask_frame(struct type_lines *l, const struct profile_site *site,
                                 const struct spelling_place *place,
@@ -362,23 +391,19 @@ static enum type_line ask_frame(struct type_lines *l, const struct profile_site 
 {
         bool by_new = LEDGER_KIND_PLAIN(site->kind) == LEDGER_KIND_NEW ||
                       LEDGER_KIND_PLAIN(site->kind) == LEDGER_KIND_NEW_ARRAY;
-        const struct type_line_file *file = frame->file ? file_of(l, place, frame->file) : NULL;
-        struct str statement = { 0 };
-        enum type_line answer = TYPE_LINE_VARIABLE;
+        uint64_t rest = (uint64_t)place->module << 32 | (uint64_t)place->level << 1 | by_new;
+        uint32_t number = *lookup_pair(&l->asked, place->address, rest);
 
-        *to = (struct saying){ .place = place };
-        if (file && file->text.length && written_in_c(frame->file)) {
-                statement_at(str_get(&file->text), frame->line, &statement);
-                say_statement(to, str_get(&statement), by_new);
-                answer = TYPE_LINE_SOURCE;
+        if (!number) {
+                struct type_line_said said = ask_place(l, place, frame, by_new);
+
+                l->said = heap_next(l->said, l->said_count, sizeof *l->said);
+                l->said[l->said_count++] = said;
+                number = *lookup_pair(&l->asked, place->address, rest) = l->said_count;
         }
-        str_free(&statement);
-        if (!to->met && !to->hands_on) {
-                say_pointer(to, spelling_declared(place, frame->line));
-                answer = TYPE_LINE_VARIABLE;
-        }
+        *to = l->said[number - 1].saying;
         return to->met == 1 && fits(l, site, to->type, !frame->file || !written_in_c(frame->file))
-                       ? answer
+                       ? l->said[number - 1].answer
                        : TYPE_LINE_NONE;
 }
 

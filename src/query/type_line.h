@@ -21,6 +21,7 @@
 #include "types/variable.h"
 
 struct type_line_file;
+struct type_line_said;
 
 /* Source files as they are read. */
 struct type_lines {
@@ -33,6 +34,9 @@ struct type_lines {
         struct type_line_file *files;
         uint32_t file_count;
         struct lookup known; /* by path: 1 + index of the file */
+        struct type_line_said *said; /* by places that were asked: many stacks end in few */
+        uint32_t said_count;
+        struct lookup asked; /* by place: 1 + index into SAID */
 };
 
 enum type_line { TYPE_LINE_NONE, TYPE_LINE_SOURCE, TYPE_LINE_VARIABLE };

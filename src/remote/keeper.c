@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,7 +27,7 @@ struct keeper {
         const struct keeper_job *job;
         int parent;
         struct link_connection *to;
-        bool connected, current, ready, over;
+        bool connected, current, ready, over, said_got;
         uint64_t lost_ns; /* since when it is not */
         struct server *server;
         struct listener listener;
@@ -72,13 +71,14 @@ static void finish(struct keeper *k, struct tracked *p)
         struct str path = { 0 };
         struct profile profile;
         struct err e = { 0 };
+        bool is_main = p->is_main; /* which is forgotten with the rest of it */
 
         if (!p->in)
                 return;
         tracked_finish(&k->house, p, &profile);
         str_format(&path, "%s/%u.seep", k->job->folder, k->files++);
         if (file_write(&profile, str_get(&path), &e))
-                server_recorded(k->server, &profile, str_get(&path), p->is_main);
+                server_recorded(k->server, &profile, str_get(&path), is_main);
         else
                 k->job->wishes->say(e.text);
         profile_free(&profile);
@@ -323,8 +323,10 @@ static void say_got(struct keeper *k)
                                       .request = { .kind = PROTOCOL_KIND_GOT } };
         struct err unused;
 
-        if (k->connected && k->over && !server_left(k->server) &&
-            channel_send(&k->to->channel, &m, &unused))
+        if (!k->connected || !k->over || k->said_got || server_left(k->server))
+                return;
+        k->said_got = true;
+        if (channel_send(&k->to->channel, &m, &unused))
                 while (channel_receive(&k->to->channel, &m, CHANNEL_PATIENCE_MS, &unused) &&
                        m.type != PROTOCOL_ANSWER_TYPE)
                         ;
@@ -408,6 +410,7 @@ static bool wait_and_work(struct keeper *k)
                 tracked_look(&k->house, &k->tracked[i]);
         if (!k->connected && !k->over)
                 connect_again(k);
+        say_got(k);
         if (!k->ready && k->current) {
                 k->ready = true;
                 word(k, 0, k->where);
@@ -421,7 +424,7 @@ bool keeper_run(void *context, int fd)
         struct err e = { 0 };
         bool good;
 
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        light_lock(k.job->folder); /* also when the one that started us is killed */
         signal(SIGINT, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
         signal(SIGTERM, SIG_IGN);
@@ -443,5 +446,6 @@ bool keeper_run(void *context, int fd)
         server_close(k.server);
         if (k.listener.fd >= 0)
                 listener_close(&k.listener);
+        light_leave(k.job->folder);
         return true;
 }

@@ -8,7 +8,8 @@
  *     seep-target --- journals, memory ---> keeper --- looks, recordings ---> link.h
  *
  * So whoever asks does not know the difference.  When the connection breaks, the keeper keeps what
- * it has, and connects again; a process that ran on is told anew then.
+ * it has, and connects again; a process that ran on is told anew then.  It leaves when whoever
+ * started it does.
  */
 #ifndef SEEP_REMOTE_LIGHT_H
 #define SEEP_REMOTE_LIGHT_H
@@ -29,11 +30,17 @@ struct light_wishes {
 struct light {
         struct worker keeper; /* WORKER_NONE: the target has its own ledger */
         char folder[64];
+        int lock; /* on it; -1 none */
 };
 
 /* If the target of L has no ledger, start the keeper, wait until it knows what was there before,
  * and lead L to it.  light_close() is due after success. */
 bool light_open(struct light *t, struct link *l, const struct light_wishes *w, struct err *e);
 void light_close(struct light *t);
+
+/* In the keeper: FOLDER is in use until the descriptor is closed; and not needed any more.  What is
+ * left where both were killed is removed by the next light_open(). */
+int light_lock(const char *folder);
+void light_leave(const char *folder);
 
 #endif

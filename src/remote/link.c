@@ -248,23 +248,40 @@ static bool take_list(struct link_connection *c, struct link_list *out, struct e
         return true;
 }
 
+static bool send_list(struct link_connection *c, uint32_t serial, uint32_t flags, struct err *e)
+{
+        struct protocol_message m = { .type = PROTOCOL_REQUEST_TYPE,
+                                      .request = { .kind = PROTOCOL_KIND_LIST, .number = serial,
+                                                   .flags = flags } };
+
+        e->text[0] = 0;
+        return channel_send(&c->channel, &m, e);
+}
+
+bool link_list_ask(struct link_connection *c, const struct link_list *known, struct err *e)
+{
+        return send_list(c, known->head.serial, PROTOCOL_LIST_WAIT, e);
+}
+
+bool link_list_take(struct link_connection *c, struct link_list *out, struct err *e)
+{
+        struct link_list now = { 0 };
+        bool good = take_list(c, &now, e);
+
+        if (good) {
+                link_list_free(out);
+                *out = now;
+        } else {
+                link_list_free(&now);
+        }
+        return good;
+}
+
 bool link_list(struct link_connection *c, struct link_list *out, const volatile sig_atomic_t *stop,
                struct err *e)
 {
-        struct protocol_message m = { .type = PROTOCOL_REQUEST_TYPE,
-                                      .request = { .kind = PROTOCOL_KIND_LIST,
-                                                   .number = out->head.serial,
-                                                   .flags = stop ? PROTOCOL_LIST_WAIT : 0 } };
-        struct link_list now = { 0 };
-
-        e->text[0] = 0;
-        if (channel_send(&c->channel, &m, e) && await_list(c, stop) && take_list(c, &now, e)) {
-                link_list_free(out);
-                *out = now;
-                return true;
-        }
-        link_list_free(&now);
-        return false;
+        return send_list(c, out->head.serial, stop ? PROTOCOL_LIST_WAIT : 0, e) &&
+               await_list(c, stop) && link_list_take(c, out, e);
 }
 
 void link_list_free(struct link_list *l)

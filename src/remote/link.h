@@ -57,6 +57,11 @@ bool link_list(struct link_connection *c, struct link_list *out, const volatile 
                struct err *e);
 void link_list_free(struct link_list *l);
 
+/* The same in two steps, for those who wait for other things, too: ask, and when something comes
+ * through C's channel, take it. */
+bool link_list_ask(struct link_connection *c, const struct link_list *known, struct err *e);
+bool link_list_take(struct link_connection *c, struct link_list *out, struct err *e);
+
 /* The process that commands are about when none is named: the only one, or the one that was
  * started; the last of its recordings when it has ended.  NULL: there is none. */
 const struct protocol_process *link_main(const struct link_list *l);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fragmentation_text.c -- the heap as a map, for people. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "query/block_origin.h"
 #include "query/fragmentation.h"
@@ -86,10 +87,9 @@ static void write_sums(const struct map_view *v)
 
 /* ---- heaps ---- */
 
-static void write_map(const struct map_view *v, const struct fragmentation_heap *heap)
+static void write_map(const struct map_view *v, uint64_t each, const uint64_t *taken)
 {
         static const char marks[] = " .:+#"; /* nothing, up to a quarter, a half, three, all */
-        uint64_t taken[MAP_CELLS], each = fragmentation_map(v->f, heap, MAP_CELLS, taken);
 
         str_text(v->out, "    |");
         for (uint32_t i = 0; i < MAP_CELLS; i++) {
@@ -104,7 +104,8 @@ static void write_map(const struct map_view *v, const struct fragmentation_heap 
 
 static void write_heaps(const struct map_view *v)
 {
-        uint64_t shown = shown_of(v, v->f->heap_count, SHOWN_HEAPS);
+        uint64_t shown = shown_of(v, v->f->heap_count, SHOWN_HEAPS),
+                 *taken = fragmentation_maps(v->f, (uint32_t)shown, MAP_CELLS);
 
         str_format(v->out,
                    "\nheaps, the one with most in holes first ('#' full of blocks, '.' nearly "
@@ -120,8 +121,9 @@ static void write_heaps(const struct map_view *v)
                 str_text(v->out, ", in holes ");
                 text_size(v->out, (int64_t)heap->sum.hole_bytes);
                 str_char(v->out, '\n');
-                write_map(v, heap);
+                write_map(v, fragmentation_cell(heap, MAP_CELLS), taken + i * MAP_CELLS);
         }
+        free(taken);
         more_of(v, v->f->heap_count, shown, "heap");
 }
 
@@ -153,7 +155,7 @@ static void write_holes(const struct map_view *v)
                    "the lowest of them");
         for (uint64_t i = 0; i < shown; i++) {
                 const struct fragmentation_hole *h = &v->f->holes[i];
-                const struct profile_block *b = &v->f->p->blocks[h->block];
+                const struct profile_block *b = &h->block;
                 size_t start = v->out->length;
 
                 text_cell(v->out, 11, h->end - h->start, text_size);
@@ -164,7 +166,7 @@ static void write_holes(const struct map_view *v)
                 str_text(v->out, ", ");
                 write_place(v, b->site, start);
         }
-        more_of(v, v->f->hole_count, shown, "hole");
+        more_of(v, v->f->all.holes, shown, "hole");
 }
 
 static void write_sites(const struct map_view *v)
@@ -225,7 +227,7 @@ static void write_advice(const struct map_view *v)
         str_text(v->out, h->above == 1 ? "" : " keep ");
         text_size(v->out, (int64_t)(h->end - h->start));
         str_text(v->out, " from going back to the system; what keeps the lowest alive:\n");
-        str_format(v->out, "  seep why FILE 0x%" PRIx64 "\n", v->f->p->blocks[h->block].address);
+        str_format(v->out, "  seep why FILE 0x%" PRIx64 "\n", h->block.address);
 }
 
 void fragmentation_write(const struct fragmentation *f, struct symbols *s,

@@ -4,7 +4,7 @@
  *
  * Keeps:  80 columns but for names; what is still reachable is called no error.
  */
-#include "query/leaks.h"
+#include "query/leaks_list.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -308,43 +308,6 @@ static void page_rows(struct leaks_page *page)
 
 /* ---- blocks ---- */
 
-struct block_order {
-        const struct profile *p;
-        const struct leaks_sum *hanging;
-        bool oldest_first;
-};
-
-static int compare_blocks(const void *a, const void *b, void *context)
-{
-        const struct block_order *o = context;
-        uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-        uint64_t of_x = o->p->blocks[x].size + o->hanging[x].bytes,
-                 of_y = o->p->blocks[y].size + o->hanging[y].bytes;
-
-        if (o->p->verdicts[x].leak != o->p->verdicts[y].leak)
-                return o->p->verdicts[x].leak > o->p->verdicts[y].leak ? -1 : 1;
-        if (o->oldest_first && o->p->blocks[x].birth_ms != o->p->blocks[y].birth_ms)
-                return o->p->blocks[x].birth_ms < o->p->blocks[y].birth_ms ? -1 : 1;
-        if (of_x != of_y)
-                return of_x > of_y ? -1 : 1;
-        return x < y ? -1 : x > y;
-}
-
-uint32_t *leaks_blocks(const struct leaks *l, const struct leaks_options *o,
-                       const struct leaks_sum *hanging, uint64_t *count)
-{
-        const struct profile *p = l->sel->profile;
-        struct block_order order = { p, hanging, o->oldest_first };
-        uint32_t *list = heap_zero(p->block_count, sizeof *list);
-
-        *count = 0;
-        for (uint64_t i = 0; l->scan && i < p->block_count; i++)
-                if (!l->silent[i] && (o->show >> p->verdicts[i].leak & 1))
-                        list[(*count)++] = (uint32_t)i;
-        qsort_r(list, *count, sizeof *list, compare_blocks, &order);
-        return list;
-}
-
 const struct profile_content *leaks_content(const struct profile *p, uint32_t block)
 {
         uint32_t low = (uint32_t)FIND_FIRST(p->content_count, i, p->contents[i].block < block);
@@ -378,11 +341,11 @@ static void page_bytes(struct leaks_page *page, const struct profile_content *co
         }
 }
 
-static void page_block(struct leaks_page *page, uint32_t index, const struct leaks_sum *hanging)
+static void page_block(struct leaks_page *page, const struct leaks_listed *listed)
 {
         const struct profile *p = page->p;
-        const struct profile_block *block = &p->blocks[index];
-        const struct profile_content *content = leaks_content(p, index);
+        const struct profile_block *block = &listed->block;
+        const struct profile_content *content = leaks_content(p, listed->index);
         struct str *out = page->out;
         size_t start = out->length;
 
@@ -391,8 +354,8 @@ static void page_block(struct leaks_page *page, uint32_t index, const struct lea
         text_number(out, (int64_t)block->size);
         str_text(out, " B");
         text_plain(out, page->o->color);
-        str_format(out, " %s", profile_leak_text(p->verdicts[index].leak));
-        page_hanging(out, start, 4, hanging, 1);
+        str_format(out, " %s", profile_leak_text(listed->verdict.leak));
+        page_hanging(out, start, 4, &listed->hanging, 1);
         str_char(out, '\n');
         start = out->length;
         if (!profile_is_seen(p, block->site)) {
@@ -409,7 +372,7 @@ static void page_block(struct leaks_page *page, uint32_t index, const struct lea
                 text_name(out, p->threads[block->thread].name);
                 str_format(out, " (%" PRIu32 ")", p->threads[block->thread].tid);
         }
-        page_class(page, start, 4, p->verdicts[index].vtable);
+        page_class(page, start, 4, listed->verdict.vtable);
         str_char(out, '\n');
         if (content)
                 page_bytes(page, content);
@@ -420,16 +383,18 @@ static void page_block(struct leaks_page *page, uint32_t index, const struct lea
 
 static void page_blocks(struct leaks_page *page)
 {
-        struct leaks_sum *hanging = page->l->scan ? leaks_hanging(page->l) : NULL;
-        uint64_t count;
-        uint32_t *list = leaks_blocks(page->l, page->o, hanging, &count);
+        struct leaks_list list;
 
-        for (uint64_t i = 0; i < count && (!page->o->limit || i < page->o->limit); i++)
-                page_block(page, list[i], &hanging[list[i]]);
-        page_more(page, page->o->limit && page->o->limit < count ? count - page->o->limit : 0,
-                  "block");
-        free(list);
-        free(hanging);
+        if (!page->l->scan)
+                return;
+        leaks_list_make(&list, page->l, page->o, page->o->limit);
+        for (uint64_t i = 0; i < list.limit; i++) {
+                struct leaks_listed block = leaks_list_at(&list, i);
+
+                page_block(page, &block);
+        }
+        page_more(page, list.count - list.limit, "block");
+        leaks_list_free(&list);
 }
 
 /* ---- rules ---- */

@@ -16,6 +16,7 @@
 #include "base/signals.h"
 #include "ledger/ledger.h"
 #include "names/perfmap.h"
+#include "query/errors.h"
 #include "query/residence.h"
 #include "report/views.h"
 #include "words/label.h"
@@ -103,6 +104,21 @@ static void summary_program(struct summary *m)
 
 #define WHAT_IS_MORE ", see 'seep help peak'"
 
+/* The place that has most of WHOLE, on a line of its own. */
+static void summary_most(struct summary *m, const struct summary_top *top, uint64_t whole)
+{
+        size_t start = m->out->length;
+
+        if (!top->site)
+                return;
+        str_format(m->out, "%*s", SUMMARY_INDENT, "");
+        text_share(m->out, (double)top->left.bytes, (double)whole);
+        str_text(m->out, " of it: ");
+        summary_stack(m, m->p->sites[top->site].node, start, 0);
+        text_cut(m->out, start, SUMMARY_COLUMNS);
+        str_char(m->out, '\n');
+}
+
 void summary_peak(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
@@ -119,15 +135,7 @@ void summary_peak(struct summary *m)
                         str_text(m->out, WHAT_IS_MORE);
         }
         str_char(m->out, '\n');
-        if (!m->peak.site)
-                return;
-        start = m->out->length;
-        str_format(m->out, "%*s", SUMMARY_INDENT, "");
-        text_share(m->out, (double)m->peak.left.bytes, (double)t->peak_bytes);
-        str_text(m->out, " of it: ");
-        summary_stack(m, m->p->sites[m->peak.site].node, start, 0);
-        text_cut(m->out, start, SUMMARY_COLUMNS);
-        str_char(m->out, '\n');
+        summary_most(m, &m->peak, t->peak_bytes);
 }
 
 void summary_calls(struct summary *m)
@@ -159,32 +167,9 @@ void summary_calls(struct summary *m)
         str_free(&number);
 }
 
-/* Of what is mapped at the end. */
-static uint64_t summary_stacks(const struct profile *p)
-{
-        uint64_t bytes = 0;
-
-        for (uint32_t i = 0; i < p->region_count; i++)
-                bytes += p->regions[i].stack ? p->regions[i].end - p->regions[i].start : 0;
-        return bytes;
-}
-
-/* What mmap may have had in the peak of RSS: at the heap's peak or at the end, other moments are
- * not known.  Of a stack little is resident. */
-uint64_t summary_mapped(const struct profile *p)
-{
-        uint64_t bytes = 0, stacks = summary_stacks(p);
-
-        for (uint32_t i = 1; i < p->site_count; i++)
-                if (LEDGER_KIND_IS_MAPPED(p->sites[i].kind))
-                        bytes += p->sites[i].peak_bytes;
-        bytes = bytes > p->totals.mmap_live_bytes ? bytes : p->totals.mmap_live_bytes;
-        return bytes > stacks ? bytes - stacks : 0;
-}
-
 static void summary_rss_above(struct summary *m, uint64_t above)
 {
-        uint64_t mapped = summary_mapped(m->p);
+        uint64_t mapped = profile_mapped_bytes(m->p);
 
         text_size(m->out, (int64_t)above);
         if (mapped < above / 16 || !mapped) {
@@ -202,7 +187,7 @@ static void summary_rss_above(struct summary *m, uint64_t above)
 void summary_rss(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
-        uint64_t stacks = summary_stacks(m->p);
+        uint64_t stacks = profile_stack_bytes(m->p);
 
         if (t->mmap_live_bytes) {
                 summary_size(m, "mapped", t->mmap_live_bytes);
@@ -214,6 +199,7 @@ void summary_rss(struct summary *m)
                         text_size(m->out, (int64_t)stacks);
                 }
                 str_char(m->out, '\n');
+                summary_most(m, &m->mapped, t->mmap_live_bytes);
         }
         if (!t->rss_peak_bytes)
                 return;
@@ -355,6 +341,24 @@ void summary_errors(struct summary *m)
         str_free(&text);
 }
 
+/* Invalid frees end programs, and what follows from them is told of below. */
+static void summary_errors_first(struct summary *m)
+{
+        const struct profile *p = m->p;
+        size_t start;
+
+        str_char(m->out, '\n');
+        summary_errors(m);
+        if (!p->error_count || p->meta.warning_count > 1) /* which need the lines */
+                return;
+        start = m->out->length;
+        str_text(m->out, "    1.  ");
+        errors_what(p, &p->errors[0], m->out);
+        str_text(m->out, ": ");
+        summary_stack(m, p->errors[0].node, start, 0);
+        str_char(m->out, '\n');
+}
+
 static void summary_resources(struct summary *m)
 {
         struct str text = { 0 };
@@ -441,7 +445,8 @@ void summary_scripts(struct summary *m)
         if (!which || interpreter_is_named(m->p, which))
                 return;
         if (which == INTERPRETER_NODE) {
-                str_text(m->out, "  JavaScript functions have no names: node --perf-basic-prof\n");
+                str_text(m->out, "  JavaScript functions have no names: node --perf-basic-prof\n"
+                                 "  --interpreted-frames-native-stack\n");
         } else if (which == INTERPRETER_JAVA) {
                 str_text(m->out, "  Java methods have no names: perf-map-agent writes them down\n");
         } else {
@@ -542,6 +547,7 @@ static uint32_t summary_steps(const struct summary *m, struct summary_step steps
         const struct leaks_sum *sums = m->leaks.sums;
         const struct profile_totals *t = &m->p->totals;
         const struct summary_step all[SUMMARY_STEPS] = {
+                { "report --errors", "invalid frees", m->p->error_count != 0 },
                 { "leaks", "leaks with stacks",
                   sums[PROFILE_LEAK_DEFINITE].blocks || sums[PROFILE_LEAK_POSSIBLE].blocks },
                 { "html --open", "in the browser", true },
@@ -550,7 +556,6 @@ static uint32_t summary_steps(const struct summary *m, struct summary_step steps
                 { "report --growth", "what grows", summary_grows(m) },
                 { "report --cost temporary", "short-lived blocks",
                   t->temporary > t->allocations / SUMMARY_TEMPORARY },
-                { "report --errors", "invalid frees", m->p->error_count != 0 },
                 { "report --resources", "what is still held", m->resources },
         };
         uint32_t count = 0;
@@ -593,11 +598,9 @@ static void summary_next(struct summary *m)
 /* Lines behind what was left at the end. */
 static uint32_t summary_below(const struct summary *m)
 {
-        const struct profile_totals *t = &m->p->totals;
         struct summary_step steps[SUMMARY_STEPS];
-        uint32_t lines = m->resources + (t->double_frees || t->mismatched || t->unknown_frees);
 
-        return lines + (m->options->file ? 1 + summary_steps(m, steps) : 0);
+        return m->resources + (m->options->file ? 1 + summary_steps(m, steps) : 0);
 }
 
 /* Never silence: why there are no numbers. */
@@ -672,8 +675,8 @@ void summary_write(const struct profile *p, struct symbols *s,
         summary_modules(&m);
         summary_scripts(&m);
         summary_warnings(&m);
+        summary_errors_first(&m);
         summary_end(&m, summary_below(&m));
-        summary_errors(&m);
         summary_resources(&m);
         summary_next(&m);
         leaks_free(&m.leaks);

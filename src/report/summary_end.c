@@ -32,7 +32,7 @@ static void summary_find_lost(struct summary *m)
 
 void summary_find_top(struct summary *m)
 {
-        struct summary_top peak[SUMMARY_TOP];
+        struct summary_top peak[SUMMARY_TOP], mapped[SUMMARY_TOP];
 
         m->lost = m->leaks.sums[PROFILE_LEAK_DEFINITE].blocks != 0;
         if (m->lost)
@@ -41,6 +41,8 @@ void summary_find_top(struct summary *m)
                 m->top_count = summary_places(m, SUMMARY_AT_END, m->top);
         if (summary_places(m, SUMMARY_AT_PEAK, peak) && peak[0].left.bytes)
                 m->peak = peak[0];
+        if (profile_is_mostly_mapped(m->p) && summary_places(m, SUMMARY_MAPPED, mapped))
+                m->mapped = mapped[0];
         for (uint32_t i = 1; i < m->p->site_count; i++) {
                 if (!PROFILE_KIND_IS_COUNTED(m->p->sites[i].kind))
                         continue;
@@ -182,7 +184,7 @@ bool summary_lost_little(const struct summary *m)
 {
         const struct leaks_sum *sums = m->leaks.sums;
         uint64_t lost = sums[PROFILE_LEAK_DEFINITE].bytes + sums[PROFILE_LEAK_INDIRECT].bytes;
-        uint64_t all = m->p->totals.peak_bytes + summary_mapped(m->p);
+        uint64_t all = m->p->totals.peak_bytes + profile_mapped_bytes(m->p);
 
         for (uint32_t i = 0; i < m->top_count; i++)
                 if (m->growth[m->top[i].site].class == GROWTH_GROWS)
@@ -244,10 +246,8 @@ static uint32_t summary_room(const struct summary *m, uint32_t below)
 
 void summary_end(struct summary *m, uint32_t below)
 {
-        uint32_t room;
+        uint32_t room = summary_room(m, below);
 
-        str_char(m->out, '\n');
-        room = summary_room(m, below);
         if (!m->p->totals.live_blocks) {
                 str_text(m->out, "  ");
                 summary_all_freed(m);

@@ -29,7 +29,8 @@ struct places {
 
 static struct leaks_sum place_sum(const struct profile_site *site, enum summary_measure measure)
 {
-        if (!PROFILE_KIND_IS_COUNTED(site->kind))
+        if (measure == SUMMARY_MAPPED ? !LEDGER_KIND_IS_MAPPED(site->kind)
+                                      : !PROFILE_KIND_IS_COUNTED(site->kind))
                 return (struct leaks_sum){ 0, 0 };
         return measure == SUMMARY_AT_PEAK ? (struct leaks_sum){ site->peak_blocks,
                                                                 site->peak_bytes }

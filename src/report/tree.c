@@ -430,18 +430,28 @@ static void tree_part(const struct selection *sel, const struct select_part *par
         calltree_free(&t.calls);
 }
 
+static const char *mapped_heading(const struct selection *sel)
+{
+        if (sel->cost == SELECT_PEAK || sel->moment == SELECT_OF_PEAK)
+                return "mapped by mmap, at the peak of the heap";
+        return sel->cost == SELECT_LIVE && sel->moment != SELECT_OF_RANGE ? "mapped by mmap, live"
+                                                                          : "mapped by mmap";
+}
+
 void tree_write(const struct selection *sel, struct symbols *s, const struct tree_options *options,
                 struct str *out)
 {
-        const char *heading = "mapped by mmap";
+        bool both = (int64_t)sel->mapped.total_bytes > 0 && sel->cost != SELECT_TEMPORARY;
+        bool first = both && profile_is_mostly_mapped(sel->profile) &&
+                     (sel->cost == SELECT_PEAK || sel->cost == SELECT_LIVE);
 
+        if (first) {
+                tree_part(sel, &sel->mapped, s, options, mapped_heading(sel), out);
+                str_char(out, '\n');
+        }
         tree_part(sel, &sel->heap, s, options, sel->heading, out);
-        if ((int64_t)sel->mapped.total_bytes <= 0 || sel->cost == SELECT_TEMPORARY)
-                return;
-        if (sel->cost == SELECT_PEAK || sel->moment == SELECT_OF_PEAK)
-                heading = "mapped by mmap, at the peak of the heap";
-        else if (sel->cost == SELECT_LIVE && sel->moment != SELECT_OF_RANGE)
-                heading = "mapped by mmap, live";
-        str_char(out, '\n');
-        tree_part(sel, &sel->mapped, s, options, heading, out);
+        if (both && !first) {
+                str_char(out, '\n');
+                tree_part(sel, &sel->mapped, s, options, mapped_heading(sel), out);
+        }
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "allocator/glibc.h"
+#include "allocator/jemalloc.h"
 #include "allocator/musl.h"
 #include "attach/elf.h"
 #include "attach/mappings.h"
@@ -41,6 +42,13 @@ static bool is_libc(const struct profile *p, const struct profile_module *m)
         return strncmp(name, "libc.so.6", 9) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
                strncmp(name, "libc_malloc_debug", 17) == 0 || strcmp(name, "libc.so") == 0 ||
                strncmp(name, "ld-musl", 7) == 0 || strcmp(m->path, p->meta.exe) == 0;
+}
+
+static bool may_have_malloc(const struct profile *p, const struct profile_module *m)
+{
+        const char *slash = strrchr(m->path, '/');
+
+        return is_libc(p, m) || strstr(slash ? slash : m->path, "jemalloc");
 }
 
 /* Whose malloc the program at PATH has, as far as its file tells; NULL unknown. */
@@ -109,7 +117,7 @@ static void add_range(struct search_range **list, uint32_t *count, uint64_t star
         (*list)[(*count)++] = (struct search_range){ start, end };
 }
 
-/* Thread-local storage of libc in the thread at TP. */
+/* Thread-local storage of who may have malloc in the thread at TP. */
 static void add_tls(struct look *l, uint64_t tp)
 {
         struct tls_block *blocks;
@@ -117,7 +125,7 @@ static void add_tls(struct look *l, uint64_t tp)
 
         for (uint32_t i = 0; i < count; i++)
                 if (blocks[i].module < l->p->module_count &&
-                    is_libc(l->p, &l->p->modules[blocks[i].module]))
+                    may_have_malloc(l->p, &l->p->modules[blocks[i].module]))
                         add_range(&l->tls_ranges, &l->tls_count, blocks[i].start, blocks[i].end);
         free(blocks);
 }
@@ -129,7 +137,7 @@ static void look_open(struct look *l)
         for (uint32_t i = 0; i < l->p->module_count; i++) {
                 struct tls_module m;
 
-                if (is_libc(l->p, &l->p->modules[i]) && tls_module(&l->tls, i, &m))
+                if (may_have_malloc(l->p, &l->p->modules[i]) && tls_module(&l->tls, i, &m))
                         for (uint32_t k = 0; k < m.data_count; k++)
                                 add_range(&l->data, &l->data_count, (m.data[k].start + 7) & ~7ull,
                                           m.data[k].end);
@@ -165,15 +173,15 @@ static bool refuse(const struct look *l, struct err *e)
         if (other != PROFILE_NO_MODULE)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "its memory comes from %s (%s), whose blocks cannot be listed from "
-                               "outside; only those of malloc of glibc and musl can. Start it with "
-                               "'seep record', which sees every allocation",
+                               "outside; only those of malloc of glibc and musl and of jemalloc "
+                               "5.3 can. Start it with 'seep record', which sees every allocation",
                                name, p->modules[other].path);
         if (!has_libc(p))
                 return err_set(
                         e, ERR_EXIT_CANNOT_TRACE,
-                        "there is no malloc of glibc or musl in %s: it is statically linked with "
-                        "another C library, or has an allocator of its own, whose blocks cannot "
-                        "be listed from outside",
+                        "there is no malloc of glibc, musl or jemalloc 5.3 in %s: it is linked "
+                        "with another C library, or has an allocator of its own, whose blocks "
+                        "cannot be listed from outside",
                         p->meta.exe);
         for (uint32_t i = 0; i < l->data_count; i++)
                 if (!is_readable(l->f, &l->data[i]))
@@ -206,6 +214,27 @@ static bool walk_glibc(struct heap_walk *w, const struct look *l)
         return found;
 }
 
+static bool walk_jemalloc(struct heap_walk *w, const struct look *l)
+{
+        struct jemalloc_blocks b = { 0 };
+        bool found;
+
+        jemalloc_find(&b, &(struct jemalloc_input){ .memory = l->memory,
+                                                    .maps = &l->maps,
+                                                    .data = l->data,
+                                                    .data_count = l->data_count,
+                                                    .tls = l->tls_ranges,
+                                                    .tls_count = l->tls_count });
+        found = b.root != 0;
+        if (found) {
+                *w = (struct heap_walk){ b.at, b.count, b.own, b.own_count, b.root, "" };
+                memcpy(w->trouble, b.trouble, sizeof w->trouble);
+                b.at = b.own = NULL;
+        }
+        jemalloc_blocks_free(&b);
+        return found;
+}
+
 static bool walk_musl(struct heap_walk *w, const struct look *l)
 {
         struct musl_blocks b = { 0 };
@@ -229,7 +258,7 @@ bool heap_walk(struct heap_walk *w, const struct freeze *f, const struct profile
 
         *w = (struct heap_walk){ 0 };
         look_open(&l);
-        good = walk_glibc(w, &l) || walk_musl(w, &l) || refuse(&l, e);
+        good = walk_jemalloc(w, &l) || walk_glibc(w, &l) || walk_musl(w, &l) || refuse(&l, e);
         look_close(&l);
         return good;
 }

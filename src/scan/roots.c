@@ -12,13 +12,12 @@
 #include "profile/machine.h"
 #include "scan/arena.h"
 #include "scan/segments.h"
+#include "scan/tcb.h"
 #include "scan/tls.h"
 
 #define ROOTS_RED_ZONE 128u                 /* below the stack pointer, and in use */
 #define ROOTS_LARGE (128u << 10)            /* glibc maps blocks from this size on by themselves */
-#define ROOTS_DESCRIPTOR 2304u              /* struct pthread of glibc, ... */
-#define ROOTS_DESCRIPTOR_NARROW 1152u       /* ... with words of 4 bytes */
-#define ROOTS_DESCRIPTOR_ROOM (64u << 10)   /* at the end of a stack: it and thread-local storage */
+#define ROOTS_TCBS 8u                       /* at the end of a stack; one is usual */
 #define ROOTS_LOADER (16u << 10)            /* the loader's first maps are not larger */
 #define ROOTS_NARROW_END (1ull << 32)       /* above it an emulator has its own memory */
 #define ROOTS_EMULATOR_THREADS 2u           /* the program's only one, and one of qemu's own */
@@ -38,11 +37,6 @@ struct work {
 static uint64_t width_of(const struct work *w)
 {
         return search_width(w->in->freeze->narrow);
-}
-
-static uint64_t descriptor_bytes(const struct work *w)
-{
-        return w->in->freeze->narrow ? ROOTS_DESCRIPTOR_NARROW : ROOTS_DESCRIPTOR;
 }
 
 static uint64_t page_of(uint64_t address)
@@ -100,13 +94,13 @@ static bool is_memory(const struct work *w, const struct mapping *l)
         return !starts_with(l->path, "/memfd:seep-ledger");
 }
 
-static bool has_thread(const struct work *w, const struct mapping *l)
+static bool has_thread(const struct work *w, uint64_t start, uint64_t end)
 {
         const struct freeze *f = w->in->freeze;
 
         for (uint32_t i = 0; i < f->thread_count; i++)
-                if ((f->threads[i].sp >= l->start && f->threads[i].sp < l->end) ||
-                    (f->threads[i].tp >= l->start && f->threads[i].tp < l->end))
+                if ((f->threads[i].sp >= start && f->threads[i].sp < end) ||
+                    (f->threads[i].tp >= start && f->threads[i].tp < end))
                         return true;
         return false;
 }
@@ -154,15 +148,14 @@ static bool is_own(const struct work *w, uint64_t address)
         return false;
 }
 
-/* A stack that libc keeps for a thread to come: a guard page is below it, and no thread is in
+/* As a stack that libc keeps for a thread to come: a guard page is below it, and no thread is in
  * it.  Tables of the agent that are not open yet look like guards, and are none. */
-static bool is_old_stack(const struct work *w, uint32_t line)
+static bool is_like_old_stack(const struct work *w, uint32_t line)
 {
         const struct mapping *l = &w->maps.at[line], *below = line ? l - 1 : NULL;
 
         return below && below->end == l->start && !below->readable && below->anonymous &&
-               !is_own(w, l->start - 1) &&
-               !has_thread(w, l);
+               !is_own(w, l->start - 1) && !has_thread(w, l->start, l->end);
 }
 
 static bool ever_had_blocks(const struct work *w, const struct mapping *l)
@@ -179,29 +172,20 @@ static bool ever_had_blocks(const struct work *w, const struct mapping *l)
         return found;
 }
 
-/* What libc keeps of a thread that has ended (its result, until somebody joins it) or is about to
- * begin: struct pthread at the end of its stack begins with a pointer to itself, twice. */
-static void put_descriptor(struct work *w, const struct mapping *l)
+/* [START, END) is the stack of a thread that has ended or is about to begin, or (SURE is false) is
+ * if the C library keeps something of a thread at its end: its result, until somebody joins it. */
+static void put_old_stack(struct work *w, uint64_t start, uint64_t end, bool sure)
 {
-        uint64_t low = l->end - l->start > ROOTS_DESCRIPTOR_ROOM ? l->end - ROOTS_DESCRIPTOR_ROOM
-                                                                 : l->start;
-        uint64_t *words = heap_zero(ROOTS_DESCRIPTOR_ROOM / width_of(w), sizeof *words);
-        size_t count = freeze_words(w->in->freeze, low, words, (l->end - low) / width_of(w));
+        struct search_range found[ROOTS_TCBS];
+        uint32_t count = tcb_find(w->in->freeze, start, end, found, ROOTS_TCBS);
 
-        for (size_t i = 0; i + 2 < count; i++) {
-                uint64_t at = low + width_of(w) * i;
-
-                if (words[i] == at && words[i + 2] == at && at % 16 == 0)
-                        segments_put(&w->segments,
-                                     (struct profile_root){
-                                             .start = at,
-                                             .kind = PROFILE_ROOT_THREAD,
-                                             .module = PROFILE_NO_MODULE,
-                                             .end = l->end - at < descriptor_bytes(w)
-                                                            ? l->end
-                                                            : at + descriptor_bytes(w) });
-        }
-        free(words);
+        if (sure || count)
+                segments_erase(&w->segments, start, end);
+        for (uint32_t i = 0; i < count; i++)
+                segments_put(&w->segments,
+                             (struct profile_root){ .start = found[i].start, .end = found[i].end,
+                                                    .kind = PROFILE_ROOT_THREAD,
+                                                    .module = PROFILE_NO_MODULE });
 }
 
 /* Allocators other than libc's keep their books in maps of their own, which look like
@@ -243,9 +227,8 @@ static void put_unknown(struct work *w, uint32_t line)
                         keep_loaders(w, l);
                 return;
         }
-        if (!w->in->emulated && is_old_stack(w, line)) {
-                segments_erase(&w->segments, l->start, l->end);
-                put_descriptor(w, l);
+        if (!w->in->emulated && is_like_old_stack(w, line)) {
+                put_old_stack(w, l->start, l->end, !tcb_is_known(w->in->freeze));
         } else if (l->start % arena_bytes(w->in->freeze) == 0 && ever_had_blocks(w, l)) {
                 segments_erase(&w->segments, l->start, l->end);
         } else if (w->out->allocator != PROFILE_NO_MODULE && l->end - l->start > ROOTS_LOADER) {
@@ -283,8 +266,11 @@ static void put_regions(struct work *w)
         for (uint32_t i = 0; i < p->region_count; i++) {
                 const struct profile_region *r = &p->regions[i];
 
-                if (r->stack) /* as far as a thread uses it: put_stacks() */
+                if (r->stack) { /* as far as a thread uses it: put_stacks() */
+                        if (!w->in->emulated && !has_thread(w, r->start, r->end))
+                                put_old_stack(w, r->start, r->end, false);
                         continue;
+                }
                 if (is_allocators(w, r) || is_bookkeeping(w, r))
                         segments_erase(&w->segments, r->start, r->end);
                 else
@@ -383,7 +369,7 @@ static const struct profile_region *region_at(const struct profile *p, uint64_t 
 static uint64_t stack_end(const struct work *w, const struct freeze_thread *t,
                           const struct mapping *l)
 {
-        uint64_t end = page_of(t->tp + descriptor_bytes(w) + page_bytes() - 1);
+        uint64_t end = page_of(t->tp + tcb_bytes(w->in->freeze) + page_bytes() - 1);
 
         return l->anonymous && t->tp > t->sp && t->tp < l->end && end < l->end ? end : l->end;
 }
@@ -471,8 +457,8 @@ static void put_thread_local(struct work *w, const struct freeze_thread *t)
         if (!l)
                 return;
         put_mapped(w, (struct profile_root){ .start = t->tp,
-                                             .end = t->tp + descriptor_bytes(w) < l->end
-                                                            ? t->tp + descriptor_bytes(w)
+                                             .end = t->tp + tcb_bytes(w->in->freeze) < l->end
+                                                            ? t->tp + tcb_bytes(w->in->freeze)
                                                             : l->end,
                                              .kind = PROFILE_ROOT_THREAD,
                                              .tid = t->tid,

@@ -18,6 +18,7 @@
 #include "collect/collect.h"
 #include "leak/run.h"
 #include "leak/search.h"
+#include "profile/packed.h"
 #include "scan/older.h"
 #include "scan/roots.h"
 #include "scan/scan_blocks.h"
@@ -143,8 +144,8 @@ static bool hold(struct scan *s, struct err *e)
         for (uint32_t tries = TRIES; tries; tries--) {
                 bool again = tries > 1;
 
-                if (s->o->keeper ? !freeze_kept(&s->freeze, s->o->pid, s->o->keeper, e)
-                                 : !freeze_stop(&s->freeze, s->o->pid, e))
+                if (s->o->first_tracer ? !freeze_kept(&s->freeze, s->o->pid, s->o->first_tracer, e)
+                                       : !freeze_stop(&s->freeze, s->o->pid, e))
                         return false;
                 take_moment(s);
                 if (!s->o->view->head.attached || walk_heap(s, &again, e))
@@ -624,6 +625,7 @@ static bool search_unrecorded(struct scan *s, struct err *e)
         u->entries = (struct scan_entries){ 0 };
         if (!find_all(s, e))
                 return false;
+        packed_undo_pointers(s->p);
         if (s->freeze.core)
                 warn_of_core(s->p, core_about(s->freeze.core));
         if (u->walk.trouble[0])

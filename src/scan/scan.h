@@ -42,7 +42,7 @@ struct scan_order {
         struct view *view; /* is refreshed */
         uint32_t when;     /* enum profile_scan_when */
         uint32_t flags;    /* WIRE_SCAN_* */
-        int keeper;        /* who traces it already (attach/keeper.h); 0 nobody */
+        int first_tracer;  /* who traces it already (attach/first_tracer.h); 0 nobody */
         const struct scan_lost *lost; /* at the search before; NULL: there was none */
         uint64_t lost_count;
         void *context;

@@ -6,6 +6,7 @@
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/parallel.h"
 #include "collect/collect.h"
 #include "ledger/ledger.h"
 #include "profile/packed.h"
@@ -141,24 +142,55 @@ static struct profile_pointer pointer_of(const struct search_graph *g, const str
                                          .flags = pointer_flags(l->to) };
 }
 
-static void store_pointers(const struct scan_result *r, struct profile *p)
+/* Links of and to blocks that the profile has not got are left out. */
+static void leave_unlisted(const struct scan_result *r)
 {
+        struct search_graph *g = r->graph;
+        uint64_t kept = 0, next = 0, listed = 0;
+
+        while (listed < g->block_count && r->block_of[listed])
+                listed++;
+        if (listed == g->block_count)
+                return;
+        for (uint64_t i = 0; i < g->block_count; i++) {
+                uint64_t k = next;
+
+                next = g->first[i + 1];
+                for (; k < next; k++)
+                        if (r->block_of[i] && r->block_of[SEARCH_LINK_TO(g->links[k])])
+                                g->links[kept++] = g->links[k];
+                g->first[i + 1] = kept;
+        }
+        g->link_count = kept;
+}
+
+static void fill_pointers(void *context, uint64_t first, uint64_t count, void *records)
+{
+        const struct scan_result *r = context;
         const struct search_graph *g = r->graph;
+        struct profile_pointer *to = records;
+        /* The block of the first one. */
+        uint64_t block = FIND_FIRST(g->block_count, i, g->first[i + 1] <= first);
 
-        p->pointers = heap_zero(g->link_count, sizeof *p->pointers);
-        for (uint64_t i = 0; i < g->block_count; i++)
-                for (uint64_t k = g->first[i]; r->block_of[i] && k < g->first[i + 1]; k++) {
-                        const struct search_link *l = &g->links[k];
-                        uint32_t block = r->block_of[SEARCH_LINK_TO(*l)];
-                        struct profile_pointer *to = &p->pointers[p->pointer_count];
+        for (uint64_t k = first; k < first + count; k++, to++) {
+                const struct search_link *l = &g->links[k];
 
-                        if (!block)
-                                continue;
-                        *to = pointer_of(g, l, r->blocks[i].size);
-                        to->from = r->block_of[i] - 1;
-                        to->to = block - 1;
-                        p->pointer_count++;
-                }
+                while (g->first[block + 1] <= k)
+                        block++;
+                *to = pointer_of(g, l, r->blocks[block].size);
+                to->from = r->block_of[block] - 1;
+                to->to = r->block_of[SEARCH_LINK_TO(*l)] - 1;
+        }
+}
+
+static void store_pointers(struct scan_result *r, struct profile *p)
+{
+        struct packed_source from = { .context = r, .threads = parallel_threads(),
+                                      .fill = fill_pointers };
+
+        leave_unlisted(r);
+        from.count = r->graph->link_count;
+        packed_make(p, PACKED_POINTERS, &from);
 }
 
 void scan_store_graph(struct scan_result *r, struct profile *p)
@@ -360,11 +392,13 @@ static void take_lists(struct profile *scanned, struct profile *p)
         p->holds = scanned->holds;
         p->hold_count = scanned->hold_count;
         p->pointers = scanned->pointers;
+        p->packed_pointers = scanned->packed_pointers;
         p->pointer_count = scanned->pointer_count;
         p->scans = scanned->scans;
         p->scan_count = scanned->scan_count;
         scanned->contents = NULL;
         scanned->holds = NULL;
+        scanned->packed_pointers = (struct profile_packed){ 0 };
         scanned->pointers = NULL;
         scanned->scans = NULL;
         scanned->block_count = scanned->verdict_count = scanned->hold_count = 0;

@@ -17,8 +17,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/headroom.h"
 #include "base/heap.h"
-#include "base/room.h"
 #include "base/worker.h"
 #include "profile/file.h"
 #include "serve/push_http.h"
@@ -72,7 +72,7 @@ static bool run(void *context, int fd)
         struct push_http *http;
 
         settle_process(j->request);
-        room_offer(0);
+        headroom_offer(0);
         http = push_http_new(&e);
         if (send(fd, &e, sizeof e, MSG_NOSIGNAL) < 0 || !http)
                 return false;

@@ -46,29 +46,41 @@ void control_free(struct control *c)
 
 /* ---- in the worker ---- */
 
-/* Whether a thread is in the agent's code, where an event may be half done. */
-static bool is_in_agent(const struct view *v, const struct freeze *f)
+static struct ledger_module own_module(const struct view *v)
 {
         struct ledger_module own = { 0 };
 
         if (v->head.own_module)
                 view_read(v, LEDGER_MODULES, (uint64_t)(v->head.own_module - 1) * sizeof own, &own,
                           sizeof own);
+        return own;
+}
+
+/* Whether a thread is in the agent's code, where an event may be half done. */
+static bool is_in_agent(const struct view *v, const struct freeze *f)
+{
+        struct ledger_module own = own_module(v);
+
         for (uint32_t i = 0; i < f->thread_count; i++)
                 if (f->threads[i].pc >= own.start && f->threads[i].pc < own.end)
                         return true;
         return false;
 }
 
-/* The word of the agent that each event looks at. */
-static bool turn(const struct work *k, bool on, struct err *e)
+/* The word of the agent that each event looks at.  (An emulator may have it elsewhere than the
+ * program says.) */
+static bool turn(const struct work *k, struct freeze *f, bool on, struct err *e)
 {
         uint64_t at = k->view->head.special_at;
         int mem = process_open_memory(k->pid);
         uint32_t word = 0, bit = turn_32(k->view->turned, LEDGER_SPECIAL_OFF);
-        bool good = at && mem >= 0 &&
-                    pread(mem, &word, sizeof word, (off_t)at) == (ssize_t)sizeof word;
+        bool good = at && mem >= 0;
 
+        if (view_is_emulated(k->view)) {
+                freeze_emulated(f, own_module(k->view).start, "/libseep.so");
+                at += f->base;
+        }
+        good = good && pread(mem, &word, sizeof word, (off_t)at) == (ssize_t)sizeof word;
         word = on ? word & ~bit : word | bit;
         good = good && pwrite(mem, &word, sizeof word, (off_t)at) == (ssize_t)sizeof word;
         if (!good)
@@ -100,7 +112,7 @@ static bool try_once(const struct work *k, bool *busy, struct answer *out)
         if (good && !*busy)
                 good = k->what == WIRE_CONTROL_RESET
                                ? reset_ledger(k->view, &out->err)
-                               : turn(k, k->what == WIRE_CONTROL_START, &out->err);
+                               : turn(k, &f, k->what == WIRE_CONTROL_START, &out->err);
         freeze_release(&f);
         out->pause_ns = f.pause_ns;
         freeze_close(&f);

@@ -43,6 +43,7 @@ struct session_options {
         const char *image, *library; /* with carrier->leaves: paths of the agent
                                       * (attach/inject.h) */
         const struct custom *custom; /* functions that --hook names; NULL none */
+        bool gpu; /* with carrier->leaves: functions of graphics processors, too */
         const char *program; /* as typed; NULL: it was not us who started it */
         bool visit; /* a recording that a seep that is gone has left goes on without us, too */
         uid_t uid;           /* the program's user */

@@ -77,10 +77,10 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         checkpoint_init(&r->checkpoint, *path);
         view_observer(&r->view, (uint32_t)getpid());
         if (r->view.head.flags & WIRE_F_EVENTS && *path)
-                r->journal = journal_open(&r->view, pid,
-                                          (struct journal_place){ path,
-                                                                  output_folder(plan->output,
-                                                                                path) }, plan->log);
+                r->journal = events_writer_open(&r->view, pid,
+                                                (struct events_writer_place){
+                                                        path, output_folder(plan->output, path) },
+                                                plan->log);
         return r;
 }
 
@@ -90,7 +90,7 @@ void recording_free(struct recording *r, bool written)
         looks_free(&r->looks);
         control_free(&r->control);
         resident_free(&r->resident);
-        journal_close(r->journal, !written);
+        events_writer_close(r->journal, !written);
         events_ids_free(&r->ids);
         view_close(&r->view);
         slices_free(&r->slices);
@@ -166,7 +166,7 @@ static struct scanner_order scan_order(struct recording *r)
                 .view = &r->view,
                 .flags = r->plan->scan_flags,
                 .unlisted = "",
-                .keeper = r->plan->keeper,
+                .first_tracer = r->plan->first_tracer,
                 .hold = r->plan->carrier->last_report ||
                         (r->plan->departed && r->plan->departed >= (uint32_t)get_nprocs()),
                 .context = r,
@@ -222,7 +222,7 @@ static void collect_for_look(void *context, uint32_t flags, struct profile *p)
                                                   : FOR_LOOK,
                        now_ms, p);
         if (flags & WIRE_LOOK_EVENTS)
-                journal_point(r->journal, &r->ids, p);
+                events_writer_point(r->journal, &r->ids, p);
 }
 
 static void serve_looks(struct recording *r)
@@ -263,9 +263,10 @@ bool recording_child_ended(struct recording *r, pid_t pid, int status, uint64_t 
                 recording_control_done(r, status);
         else if (r->reporter.pid == pid)
                 recording_reports_done(r, status);
-        else if (r->reclaim.worker.pid == pid)
+        else if (r->reclaim.worker.pid == pid) {
                 reclaim_done(&r->reclaim, &r->view, recording_elapsed_ms(r, clock_now_ns()));
-        else if (r->checkpoint.writer.pid == pid)
+                ahead_forget(&r->ahead);
+        } else if (r->checkpoint.writer.pid == pid)
                 checkpoint_done(&r->checkpoint, status, cpu_ns);
         else
                 return false;
@@ -292,8 +293,10 @@ void recording_cut(struct recording *r, uint64_t now_ns)
         uint64_t now_ms = recording_elapsed_ms(r, now_ns);
         struct err e;
 
-        if (scanner_is_over(&r->scanner) || recording_is_reset(r) ||
-            !slices_due(&r->slices, now_ms) || !view_refresh(&r->view, &e))
+        if (scanner_is_over(&r->scanner) || recording_is_reset(r))
+                return;
+        ahead_tick(&r->ahead, &r->view, r->pid);
+        if (!slices_due(&r->slices, now_ms) || !view_refresh(&r->view, &e))
                 return;
         rss_read(&r->rss, &r->view);
         slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, false);
@@ -311,9 +314,10 @@ void recording_tick(struct recording *r, uint64_t now_ns)
         serve_scans(r);
         if (scanner_is_over(&r->scanner))
                 return;
+        ahead_tick(&r->ahead, &r->view, r->pid);
         recording_take_snapshots(r, now_ms);
         recording_checkpoint(r, now_ms);
-        reclaim_tick(&r->reclaim, &r->view, now_ms);
+        reclaim_tick(&r->reclaim, &r->view, now_ms, ahead_shadow_end(&r->ahead));
         share_tick(&r->view, !r->reclaim.worker.pid);
         if (!slices_due(&r->slices, now_ms))
                 return;
@@ -395,7 +399,7 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
 
         wait_for_workers(r);
         if (r->journal)
-                journal_finish(r->journal, end->end != PROFILE_END_UNKNOWN);
+                events_writer_finish(r->journal, end->end != PROFILE_END_UNKNOWN);
         if (end->end == PROFILE_END_UNKNOWN)
                 rss_read_peak(&r->rss, &r->view, now_ms);
         rss_told(&r->rss, &r->view, end->rss_peak_bytes);
@@ -411,7 +415,7 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
                 warnings_starved(p);
         find_leaks(r, end, p);
         if (r->journal)
-                journal_give(r->journal, &r->ids, p);
+                events_writer_give(r->journal, &r->ids, p);
         if (end->end == PROFILE_END_UNKNOWN && recording_is_gone(r))
                 p->meta.end = PROFILE_END_GONE; /* it ended in the very moment in which we did */
         else if (end->end == PROFILE_END_UNKNOWN && !p->totals.attached)

@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/room.h"
+#include "base/headroom.h"
+#include "collect/ahead.h"
 #include "collect/collect.h"
+#include "collect/events_writer.h"
 #include "collect/jit.h"
-#include "collect/journal.h"
 #include "collect/reclaim.h"
 #include "collect/resident.h"
 #include "collect/slices.h"
@@ -38,9 +39,9 @@ struct recording_plan {
         enum session_follow follow;
         bool visit; /* its agent goes on for nobody when we end, as it did before */
         uint64_t snapshot_every_ms, snapshot_rss_bytes; /* 0 none */
-        struct journal_bound log;                       /* of the event log */
+        struct events_writer_bound log;                 /* of the event log */
         uint32_t scan_flags; /* WIRE_SCAN_*, for all searches for leaks */
-        int keeper; /* who traces the processes already (attach/keeper.h); 0 nobody */
+        int first_tracer; /* who traces the processes already (attach/first_tracer.h); 0 nobody */
         struct output *output;
         uint32_t recordings; /* that are made just now */
         const struct carrier *carrier;
@@ -78,7 +79,7 @@ struct recording {
         char *path;       /* of the recording; "" when only reports are wanted */
 
         struct jit jit;
-        struct journal *journal; /* NULL: recorded without --events */
+        struct events_writer *journal; /* NULL: recorded without --events */
         struct events_ids ids;   /* for its log */
         struct collect_name *names; /* by thread of the ledger */
         uint32_t name_count;
@@ -87,6 +88,7 @@ struct recording {
 
         struct rss rss;
         struct resident resident;
+        struct ahead ahead;
         struct snapshots snapshots;
         uint32_t served;          /* marks, as the program was told */
         uint64_t snapshot_due_ms; /* the next of --snapshot-every */
@@ -97,7 +99,7 @@ struct recording {
 
         struct worker reporter;    /* writes reports now; what it tells us are struct
                                     * reports_result[] */
-        char unlisted[ROOM_WHY_BYTES]; /* why the last profile has no list of live blocks; "" it
+        char unlisted[HEADROOM_WHY_BYTES]; /* why the last profile has no list of live blocks; "" it
                                         * has, or nobody wanted one */
         uint32_t reports_begun;    /* how many of snapshots.due it has */
         uint64_t reports_since_ms; /* since when the oldest one is due */

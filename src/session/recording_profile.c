@@ -49,6 +49,19 @@ void recording_read_names(struct recording *r)
 
 /* ---- what a profile has ---- */
 
+/* How it ended, as the kernel told its parent; where that is not us, as its agent told. */
+static void fill_end(const struct recording *r, const struct recording_end *end,
+                     struct profile_meta *m)
+{
+        m->end = end->end;
+        m->exit_code = end->code;
+        m->exit_signal = end->signal;
+        if (end->end == PROFILE_END_GONE && r->view.head.ending) {
+                m->end = PROFILE_END_SIGNAL;
+                m->exit_signal = r->view.head.ending;
+        }
+}
+
 static void fill_meta(const struct recording *r, const struct recording_end *end, uint64_t now_ms,
                       struct profile *p)
 {
@@ -62,9 +75,7 @@ static void fill_meta(const struct recording *r, const struct recording_end *end
         m->engine = heap_text(r->plan->carrier->engine);
         m->version = heap_text(SEEP_VERSION);
         m->duration_ms = now_ms;
-        m->end = end->end;
-        m->exit_code = end->code;
-        m->exit_signal = end->signal;
+        fill_end(r, end, m);
         p->totals.rss_peak_bytes = r->rss.peak_bytes;
         p->totals.ledger_bytes = r->view.most_bytes;
         typed_arguments(m);
@@ -132,7 +143,7 @@ static bool write_point(void *context, int fd)
         slices_cut(&r->slices, &r->view, k->now_ms, r->rss.last_bytes, true);
         recording_fill(r, NULL, k->kind == CHECKPOINT_WHOLE ? FOR_CHECKPOINT : FOR_LIGHT, k->now_ms,
                        &p);
-        journal_point(r->journal, &r->ids, &p);
+        events_writer_point(r->journal, &r->ids, &p);
         collect_warn(&p, "seep was killed, or is still recording: later events are missing");
         if (k->kind == CHECKPOINT_LIGHT)
                 collect_warn(&p, "the list of live blocks is missing: it was too long to be "

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "attach/procfs.h"
+#include "base/headroom.h"
 #include "base/heap.h"
 #include "base/io.h"
-#include "base/room.h"
 #include "base/signals.h"
 #include "collect/blocks.h"
 #include "collect/shadow_walk.h"
@@ -73,7 +73,7 @@ struct work {
         uint32_t flags; /* WIRE_SCAN_* */
         int words;      /* where it tells how it went */
         uint64_t definite; /* blocks that were found to be lost */
-        struct room room;
+        struct headroom room;
 };
 
 static struct work *at_work; /* in the process that searches */
@@ -100,7 +100,7 @@ static void let_leave(void *context, bool copied)
 {
         const struct work *w = context;
 
-        room_offer(0);
+        headroom_offer(0);
         if (copied && PROFILE_SCAN_IS_LAST(w->s->when))
                 tell_program(context, 0); /* nobody at an end asks what was found */
 }
@@ -166,7 +166,7 @@ static _Noreturn void end_without(struct work *w, const char *why)
 
 static void out_of_memory(void)
 {
-        char why[ROOM_WHY_BYTES];
+        char why[HEADROOM_WHY_BYTES];
 
         snprintf(why, sizeof why, "it takes more memory than the %u MiB that %s leaves",
                  (unsigned)(at_work->room.bytes >> 20), at_work->room.limit);
@@ -208,17 +208,17 @@ static bool may_copy(const struct work *w, uint64_t need)
 /* The program comes first: what it needs is not taken.  Returns flags for the search. */
 static uint32_t begin(struct work *w)
 {
-        char why[ROOM_WHY_BYTES] = "", text[ROOM_WHY_BYTES + 16];
+        char why[HEADROOM_WHY_BYTES] = "", text[HEADROOM_WHY_BYTES + 16];
         uint64_t need;
         struct err e;
 
         at_work = w;
         worker_bound(w->o->pid, &w->room, out_of_memory);
         if (!PROFILE_SCAN_IS_LAST(w->s->when))
-                room_offer(0);
+                headroom_offer(0);
         view_refresh(w->o->view, &e); /* an earlier copy of the head will do */
         need = scan_need(w->o->view);
-        if (!room_allows(&w->room, need, why)) {
+        if (!headroom_allows(&w->room, need, why)) {
                 snprintf(text, sizeof text, "it takes %s", why);
                 end_without(w, text);
         }
@@ -230,10 +230,10 @@ static bool search(void *context, int words_fd)
         struct work *w = context;
         struct scanner *s = w->s;
         struct scan_order order = { .pid = w->o->pid, .view = w->o->view, .when = s->when,
-                                    .flags = w->flags | w->o->flags, .keeper = w->o->keeper,
-                                    .far = w->o->far,
-                                    .context = w, .collect = collect_for, .stopped = let_leave,
-                                    .read = tell_program };
+                                    .flags = w->flags | w->o->flags, .far = w->o->far,
+                                    .first_tracer = w->o->first_tracer,
+                                    .context = w, .collect = collect_for,
+                                    .stopped = let_leave, .read = tell_program };
         struct scanner_words words = { 0 };
         struct profile p;
         struct err e = { 0 };
@@ -290,7 +290,7 @@ static bool launch(struct work *w)
         worker_close(&s->worker);
         if (!open_file(&s->image, "seep-scan") || !open_file(&s->lost, "seep-lost"))
                 return false;
-        s->kills = room_kills();
+        s->kills = headroom_kills();
         return worker_start(&s->worker,
                             &(struct worker_order){ .work = search, .context = w,
                                                     .file = "seep-words" });
@@ -418,7 +418,7 @@ static void tell_why_dead(const struct scanner *s, int status, struct scanner_wo
                 snprintf(w->trouble, sizeof w->trouble, "it was stopped by a signal (Ctrl-C)");
         } else if (!WIFSIGNALED(status)) {
                 snprintf(w->trouble, sizeof w->trouble, "the searching process ended early");
-        } else if (WTERMSIG(status) == SIGKILL && room_kills() > s->kills) {
+        } else if (WTERMSIG(status) == SIGKILL && headroom_kills() > s->kills) {
                 snprintf(w->trouble, sizeof w->trouble, SCANNER_STARVED);
         } else {
                 signals_name((uint32_t)WTERMSIG(status), name);
@@ -431,7 +431,7 @@ static void read_words(const struct scanner *s, int status, struct scanner_words
 {
         if (!worker_read(&s->worker, 0, w, sizeof *w))
                 tell_why_dead(s, status, w);
-        else if (strcmp(w->trouble, SCAN_KILLED) == 0 && room_kills() > s->kills)
+        else if (strcmp(w->trouble, SCAN_KILLED) == 0 && headroom_kills() > s->kills)
                 snprintf(w->trouble, sizeof w->trouble, SCANNER_STARVED);
         w->trouble[sizeof w->trouble - 1] = 0;
 }
@@ -621,10 +621,7 @@ static bool read_last(const struct scanner *s, struct profile *scanned)
         struct err e;
 
         snprintf(path, sizeof path, "/proc/self/fd/%d", s->last.fd);
-        if (s->last.fd < 0 || !file_take(scanned, path, 0, &e))
-                return false;
-        packed_undo_pointers(scanned);
-        return true;
+        return s->last.fd >= 0 && file_take(scanned, path, 0, &e);
 }
 
 static bool merge_last(struct scanner *s, struct profile *p)
@@ -637,6 +634,7 @@ static bool merge_last(struct scanner *s, struct profile *p)
         }
         if (!read_last(s, &scanned))
                 return false;
+        packed_undo_pointers(&scanned);
         scan_merge(&scanned, p);
         return true;
 }
@@ -657,7 +655,7 @@ bool scanner_adopt(struct scanner *s, struct profile *p)
 /* What it found is about blocks that are not listed. */
 static void forget_search(const struct scanner_order *o, struct profile *p)
 {
-        char why[ROOM_WHY_BYTES + 64];
+        char why[HEADROOM_WHY_BYTES + 64];
 
         snprintf(why, sizeof why, "a list of all blocks takes %s", o->unlisted);
         scan_trouble(p, why);

@@ -45,7 +45,7 @@ struct scanner_file {
 
 struct scanner {
         struct worker worker; /* makes a search now, and tells struct scanner_words of it */
-        uint64_t kills;   /* room_kills() when it was started */
+        uint64_t kills;       /* headroom_kills() when it was started */
         uint32_t when;    /* of the search that it makes: enum profile_scan_when */
         uint32_t request; /* of the program (ledger_head.scan_asked) that it answers; 0 none */
         struct scanner_file image, lost; /* what it writes besides */
@@ -75,7 +75,7 @@ struct scanner_order {
         pid_t pid;
         struct view *view;
         uint32_t flags; /* WIRE_SCAN_*, wanted by the user for all searches */
-        int keeper; /* who traces it already (attach/keeper.h); 0 nobody */
+        int first_tracer;           /* who traces it already (attach/first_tracer.h); 0 nobody */
         const struct scan_far *far; /* who holds it, elsewhere; then PID is 0 */
         bool hold; /* at its end the program waits until all is searched */
         const char *unlisted; /* at the end: why the profile has no list of blocks,

@@ -20,8 +20,8 @@
 #include "attach/launch.h"
 #include "attach/procfs.h"
 #include "base/clock.h"
+#include "base/headroom.h"
 #include "base/heap.h"
-#include "base/room.h"
 #include "profile/image.h"
 #include "session/endpoint.h"
 #include "session/filters.h"
@@ -92,7 +92,7 @@ static bool start_breakpoints(struct session *s, struct err *e)
         };
         if (!breakpoint_start(&s->breakpoints, &s->wishes, e))
                 return false;
-        s->plan.keeper = s->breakpoints.fd;
+        s->plan.first_tracer = s->breakpoints.fd;
         return true;
 }
 
@@ -434,7 +434,7 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
 
         getrusage(RUSAGE_SELF, &own);
         s->own_rss_bytes = (uint64_t)own.ru_maxrss * 1024;
-        s->kills = room_kills();
+        s->kills = headroom_kills();
         s->main_pid = s->o.carrier->child ? pid : 0;
         s->main_id = (uint32_t)pid;
         if (s->endpoint < 0 && pid)

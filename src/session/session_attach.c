@@ -41,7 +41,8 @@ static void tell_entered(struct session *s, pid_t pid, const struct inject_resul
 /* Whoever comes to ask about it finds us from the first moment on. */
 static bool claim(struct session *s, pid_t pid, bool orphan, struct err *e)
 {
-        if (!refusal_possible(pid, e) || !refusal_sees_itself(pid, e))
+        if (!refusal_possible(pid, e) || !(orphan || refusal_is_own_kind(pid, e)) ||
+            !refusal_sees_itself(pid, e))
                 return false;
         s->endpoint = endpoint_open((uint32_t)pid);
         if (s->endpoint >= 0 && (orphan || !family_has_agent(pid)))
@@ -71,7 +72,7 @@ static bool enter(struct session *s, pid_t pid, struct hold *h, struct err *e)
 {
         struct inject_request q = { s->o.image, s->o.library, s->environment, s->o.flags,
                                     h != NULL, s->o.fill || s->o.quarantine_bytes,
-                                    s->o.custom };
+                                    s->o.custom, s->o.gpu };
         struct inject_result r = { .ledger = -1 };
         bool good = h ? inject_enter_held(h, &q, &r, e) : inject_enter(pid, &q, &r, e);
 

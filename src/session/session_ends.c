@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/headroom.h"
 #include "base/heap.h"
-#include "base/room.h"
 #include "profile/packed.h"
 #include "session/requests.h"
 #include "session/session_parts.h"
@@ -142,7 +142,7 @@ void session_finish_main(struct session *s)
                                      .code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status)
                                                                   : 0 };
 
-        end.starved = signal == SIGKILL && room_kills() > s->kills;
+        end.starved = signal == SIGKILL && headroom_kills() > s->kills;
         for (uint32_t i = s->count; i-- > 0;) {
                 const struct recording *r = s->recordings[i];
 

@@ -48,7 +48,7 @@ struct session {
         char *main_path;        /* where the recording of the last of them should go */
         char *main_first, *main_last; /* the first and the last of them */
         int status;
-        uint64_t kills; /* room_kills() at the start */
+        uint64_t kills;                         /* headroom_kills() at the start */
         uint64_t own_rss_bytes, main_rss_bytes; /* the latter 0: not known to be its own */
         struct lingering lingering;
         bool stop, told_stranger, told_elsewhere, told_failed, told_left;

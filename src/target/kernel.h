@@ -7,6 +7,7 @@
 #ifndef SEEP_TARGET_KERNEL_H
 #define SEEP_TARGET_KERNEL_H
 
+#include <asm/socket.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@
 #include "agent/sys.h"
 
 enum { KERNEL_UNIX = 1, KERNEL_V4 = 2, KERNEL_V6 = 10, KERNEL_STREAM = 1, KERNEL_SEQPACKET = 5,
-       KERNEL_SOL_SOCKET = 1, KERNEL_SO_PEERCRED = 17, KERNEL_NOSIGNAL = 0x4000,
+       KERNEL_SOL_SOCKET = 1, KERNEL_SO_PEERCRED = SO_PEERCRED, KERNEL_NOSIGNAL = 0x4000,
        KERNEL_DONTWAIT = 0x40, KERNEL_IN = 1, KERNEL_OUT = 4, KERNEL_BROKEN = 8 | 16 };
 
 struct kernel_poll {

@@ -25,9 +25,9 @@
 #include "attach/procfs.h"
 #include "attach/refusal.h"
 #include "attach/sandbox.h"
+#include "base/headroom.h"
 #include "base/heap.h"
 #include "base/io.h"
-#include "base/room.h"
 #include "target/kernel.h"
 
 #define MEMORY_HEAD 16u
@@ -479,7 +479,7 @@ bool sandbox_is_ours(pid_t tid)
 }
 
 /* When memory runs out, PID is to be ended before others. */
-void room_offer(pid_t pid)
+void headroom_offer(pid_t pid)
 {
         char path[64];
         long fd;

@@ -343,7 +343,7 @@ static void look_at_child(void)
  * Whether nobody is there to get them: then they are for us. */
 static bool is_asked_to_leave(void)
 {
-        static const uint64_t set = SIGNALS;
+        uint64_t set = arch_signals(SIGNALS);
         long now[2] = { 0, 0 };
         long number = sys_call6(SYS_rt_sigtimedwait, (long)&set, 0, (long)now, sizeof set, 0, 0);
 

@@ -247,7 +247,7 @@ static void take(const struct source *s, bool still)
                 reader.copy = copy_make(&reader.hold, &reader.mappings, &e);
         if (!reader.copy)
                 return;
-        memory_open(&reader.memory, reader.copy, reader.copy);
+        memory_open_copy(&reader.memory, reader.copy);
         find_missing();
 }
 

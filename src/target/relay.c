@@ -3,6 +3,7 @@
 
 #include "agent/arena.h"
 #include "agent/stream_parts.h"
+#include "book/peak.h"
 #include "target/kernel.h"
 
 #define PACKET_MOST 60000u /* fits into a message of the wire */
@@ -13,6 +14,8 @@
                         * jumped */
 #define LATE_MS 50u /* the same for one that may not have been meant for us */
 #define CHANGES_MS 100u
+#define TIME_MS 1000u /* an idle program's clock is told so often */
+#define PEAK_TRIES 3
 #define NAP_MOST_MS 8
 #define STATUS_MS 1000u
 #define SEALS_GET 1034 /* F_GET_SEALS */
@@ -28,7 +31,7 @@ static struct {
                                       * told may know them already */
         bool exact; /* the window is over */
         uint64_t how, status; /* its end, as it has told it itself; 0: it has not */
-        uint64_t stuck_ms, told_ms;
+        uint64_t stuck_ms, told_ms, time_ms; /* time_ms: the last word about the time */
         uint32_t moments; /* that were told */
 } relay;
 
@@ -148,20 +151,28 @@ static void put(uint32_t what, const uint64_t *numbers, uint32_t count)
                 stream_number(numbers[i]);
 }
 
+/* NULL: the slot has none for SITE. */
+static const struct ledger_counter *counter_of(uint32_t slot, uint32_t site)
+{
+        uint32_t chunk = book_slot(&agent_book, slot)->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
+
+        if (!chunk || chunk > agent.head->counter_chunk_count)
+                return NULL;
+        return (const struct ledger_counter *)(agent_book.counters +
+                                               (chunk - 1ull) * LEDGER_COUNTER_CHUNK_BYTES) +
+               site % LEDGER_COUNTERS_PER_CHUNK;
+}
+
 /* Blocks of SITE that came and went: what the counters of all slots have. */
 static void tell_gone(uint32_t site)
 {
         uint64_t n[] = { site, 0, 0, 0, 0 };
 
         for (uint32_t i = 0; i < agent.head->slot_count; i++) {
-                uint32_t chunk = book_slot(&agent_book, i)->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
-                const struct ledger_counter *c;
+                const struct ledger_counter *c = counter_of(i, site);
 
-                if (!chunk || chunk > agent.head->counter_chunk_count)
+                if (!c)
                         continue;
-                c = (const struct ledger_counter *)(agent_book.counters +
-                                                    (chunk - 1ull) * LEDGER_COUNTER_CHUNK_BYTES) +
-                    site % LEDGER_COUNTERS_PER_CHUNK;
                 n[1] += c->frees;
                 n[2] += c->free_bytes;
                 n[3] += c->lifetime_ms;
@@ -273,11 +284,60 @@ static bool pass_over(bool last)
         return true;
 }
 
+/* What SITE had at the maximum; of counters that change meanwhile, never less than nothing. */
+static void tell_part(uint32_t site)
+{
+        uint64_t n[] = { site, 0, 0 };
+
+        for (uint32_t i = 0; i < agent.head->slot_count; i++) {
+                const struct ledger_counter *c = counter_of(i, site);
+
+                if (c)
+                        peak_of(agent.head, c, &n[1], &n[2]);
+        }
+        if ((int64_t)n[1] > 0 && (int64_t)n[2] > 0)
+                put(JOURNAL_PART, n, 3);
+}
+
+/* The maximum so far; where another one comes up meanwhile, that one. */
+static void tell_peak(void)
+{
+        const struct ledger_head *h = agent.head;
+        uint32_t epoch;
+
+        for (int i = 0; i < PEAK_TRIES; i++) {
+                epoch = __atomic_load_n(&h->epoch, __ATOMIC_ACQUIRE);
+                put(JOURNAL_PEAK,
+                    (const uint64_t[]){ h->peak_bytes, h->peak_tick_ms, h->peak_error_bytes }, 3);
+                for (uint32_t site = 1; site < h->site_count; site++)
+                        tell_part(site);
+                if (__atomic_load_n(&h->epoch, __ATOMIC_ACQUIRE) == epoch)
+                        return;
+        }
+}
+
+/* An idle program makes no events, and its blocks grow older. */
+static void tell_time(void)
+{
+        struct journal_model *m = &stream_packet->model;
+        uint32_t now = agent_now_ms();
+
+        stream_room(STREAM_RECORD); /* which may begin a packet with a model of its own */
+        relay.time_ms = kernel_now_ms();
+        if (now <= m->ms)
+                return;
+        put(JOURNAL_TIME, (const uint64_t[]){ journal_zigzag((uint64_t)now - m->ms) }, 1);
+        m->ms = now;
+}
+
+/* The maximum is told last: what comes behind it is in it already, or told as events. */
 static void settle_window(void)
 {
         if (relay.exact || relay.next < relay.window)
                 return;
         relay.exact = true;
+        tell_time();
+        tell_peak();
         put(JOURNAL_AGAIN, (const uint64_t[]){ 0 }, 1);
 }
 
@@ -336,6 +396,10 @@ static bool drain(bool last)
                         make_room();
         }
         make_room();
+        if (relay.next != from)
+                relay.time_ms = kernel_now_ms();
+        else if (kernel_now_ms() - relay.time_ms >= TIME_MS)
+                tell_time();
         stream_close_packet();
         return relay.next != from;
 }

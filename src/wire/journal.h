@@ -64,7 +64,8 @@ enum journal_record {
         JOURNAL_TIME,          /* zigzag ms */
         JOURNAL_THREAD,        /* thread */
         JOURNAL_EVENT,         /* type, kind, site, zigzag address, size */
-        JOURNAL_HELD,          /* inherited: type, thread, birth, site, zigzag address, size */
+        JOURNAL_HELD,          /* inherited: JOURNAL_HELD_*, thread, birth, site, zigzag address,
+                                * size */
         JOURNAL_PROCESS = 0xd0,
         JOURNAL_TEXT,
         JOURNAL_NODES,
@@ -76,9 +77,14 @@ enum journal_record {
         JOURNAL_COUNTS,
         JOURNAL_END,
         JOURNAL_AGAIN, /* 1: what follows may be known already, or over; 0: no more */
-        JOURNAL_GONE   /* blocks of a site that came and went before: site, blocks, bytes, ms that
+        JOURNAL_GONE,  /* blocks of a site that came and went before: site, blocks, bytes, ms that
                         * they lived, temporary ones */
+        JOURNAL_PEAK,  /* the maximum so far: bytes, ms, bytes that it may be too low */
+        JOURNAL_PART   /* of the last PEAK: site, bytes, blocks */
 };
+
+#define JOURNAL_HELD_POOL 1u
+#define JOURNAL_HELD_IGNORED 2u
 
 enum journal_text { JOURNAL_TEXT_EXE, JOURNAL_TEXT_COMMAND, JOURNAL_TEXT_CWD, JOURNAL_TEXT_HOST };
 

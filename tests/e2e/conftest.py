@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("exporter", "harness", "leaks", "readers")
+pytest.register_assert_rewrite("exporter", "harness", "leaks", "readers", "remote")
 
 import exporter  # noqa: E402
 import harness  # noqa: E402  (its asserts are rewritten too)
+import network  # noqa: E402
 import readers  # noqa: E402
+import remote  # noqa: E402
 
 
 def pytest_configure(config):
@@ -97,6 +99,25 @@ def plugs(compiler):
 def steps(compiler):
     """The program that does what its arguments say."""
     return compiler.build("steps.c")
+
+
+@pytest.fixture
+def token(tmp_path):
+    """A file with the token of targets and hosts."""
+    path = tmp_path / "token"
+    path.write_bytes(remote.TOKEN + b"\n")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.fixture
+def two_machines():
+    """In network namespaces; skips, with the reason, where there are none."""
+    try:
+        with network.two_machines() as made:
+            yield made
+    except network.CannotMake as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture

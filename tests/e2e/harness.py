@@ -56,10 +56,12 @@ def caught(pid):
 class Machine:
     """A processor that programs are built for: its compilers, and what runs its programs here."""
 
-    def __init__(self, name, triplet, qemu, system, flags=(), tables=True):
+    def __init__(self, name, triplet, qemu, system, flags=(), tables=True, outermost="_start", handlers=True):
         self.name, self.gcc, self.gxx, self.qemu = name, f"{triplet}-gcc", f"{triplet}-g++", qemu
         self.root, self.system, self.flags = f"/usr/{triplet}", system, flags
         self.tables = tables  # whether its C library has unwind tables for all functions
+        self.handlers = handlers  # whether its backtrace() comes back from signal handlers, under qemu
+        self.outermost = outermost  # the function that all others of the first thread are called by
 
     def compiler(self, cc):
         if cc not in ("gcc", "g++"):
@@ -76,6 +78,7 @@ MACHINES = {m.name: m for m in [
     # Its compiler makes no unwind tables by itself, and was used so for the C library.
     Machine("riscv64", "riscv64-linux-gnu", "qemu-riscv64", "riscv64", ("-fasynchronous-unwind-tables",), tables=False),
     Machine("s390x", "s390x-linux-gnu", "qemu-s390x", "s390x"),
+    Machine("powerpc", "powerpc-linux-gnu", "qemu-ppc", "powerpc", outermost="__libc_start_main", handlers=False),  # which _start jumps to
     Machine("i386", "i686-linux-gnu", None, "i386"),  # this machine runs its programs itself
 ]}
 # make check-agents: the programs of all tests are those of this machine.  None: of the one that we run on.

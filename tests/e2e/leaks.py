@@ -43,6 +43,7 @@ DIFFERENCES = {
     ("sanitizer", "in_memfd"): NOT_SEARCHED,
     ("sanitizer", "in_moved"): NOT_SEARCHED,
     ("sanitizer", "in_raw_mapping"): NOT_SEARCHED,
+    ("sanitizer", "above_guard"): NOT_SEARCHED,
     ("sanitizer", "in_shm"): NOT_SEARCHED,
     ("sanitizer", "in_dontfork"): NOT_SEARCHED,
     ("sanitizer", "in_wipeonfork"): NOT_SEARCHED,

@@ -65,7 +65,7 @@ def test_every_function_is_counted_with_its_kind_for_its_caller(compiler, record
 
 def test_every_stack_equals_that_of_backtrace(compiler, recorder, plugs, machine):
     """Threads, exceptions, jumps, signals on both stacks, coroutines, libraries that come and go."""
-    program = compiler.build("stress.cpp", flags=("-O2", "-g"))
+    program = compiler.build("stress.cpp", flags=("-O2", "-g", *([] if machine.handlers else ["-DWITHOUT_SIGNALS"])))
     rounds = 800 if machine.name == NAMES[0] else 200
     seen = recorder.record(program, rounds, 2, *plugs, env={"SEEP_TEST_VERIFY": "1"})
     totals = seen.profile.totals
@@ -84,10 +84,19 @@ def test_what_signal_handlers_do_is_exact(compiler, recorder, machine):
     made = [s for s in seen.profile.json["sites"] if s["kind"] == "mmap" and "handler_mapping" in seen.profile.names(s["stack"])]
     assert sum(s["live_bytes"] for s in made) == seen.truth.facts["mapped"]
     if machine.tables:  # else a signal may come where no stack leads out of the C library
-        cut = [s for s in made if seen.profile.names(s["stack"])[-1] != "_start"]
+        cut = [s for s in made if seen.profile.names(s["stack"])[-1] != machine.outermost]
         assert len(cut) < len(made) / 4 and all(s["truncated"] for s in cut)
-        assert not cut or machine.name in ("aarch64", "s390x")  # whose PLT has no tables
+        assert not cut or machine.name in ("aarch64", "powerpc", "s390x")  # whose PLT has no tables
     check_clean(seen.profile)
+
+
+@pytest.mark.parametrize("machine", ["powerpc"] if not MACHINE or MACHINE.name == "powerpc" else [], indirect=True, scope="module")
+def test_words_of_64_bits_change_in_one_step(compiler, machine):
+    """... where the processor has steps of 32 bits only."""
+    program = compiler.build("wide_words.c", more=[ROOT / "src" / "agent" / "arch" / f"support_{machine.name}.c"],
+                             flags=("-O2", f"-I{ROOT / 'src'}", "-D_GNU_SOURCE"))
+    done = subprocess.run(machine.runner([program]), capture_output=True, timeout=DEADLINE)
+    assert (done.stdout, done.returncode) == (b"1 1 1 1 1 1 0\n", 0), done.stderr
 
 
 @once
@@ -155,6 +164,23 @@ def test_doctor_knows_the_agent(machine, compiler):
     assert machine.name in checks["agents"]["says"]
 
 
+@pytest.mark.parametrize("machine", [name for name in NAMES if not MACHINES[name].qemu], indirect=True, scope="module")
+def test_a_running_program_of_the_other_word_size_is_refused_with_the_way_that_there_is(compiler, recorder):
+    program = compiler.build("steps.c")
+    process = subprocess.Popen([program, "ready", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(), env=clean_environment())
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        none = subprocess.run([SEEP, "attach", str(process.pid)], cwd=recorder.folder(), env=clean_environment(), capture_output=True,
+                              text=True, timeout=DEADLINE)
+        assert none.returncode == 3 and f"process {process.pid} is 32-bit" in none.stderr and f"seep record {program}" in none.stderr
+        checks = {c["check"]: c for c in json.loads(seep("doctor", "--json", process.pid).stdout)["checks"]}
+        assert not checks["attach"]["good"] and f"seep record {program}" in checks["attach"]["says"]
+        assert checks["record"]["good"], checks["record"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
 @once
 def test_what_is_missing_is_named(machine, compiler, tmp_path):
     program = compiler.build("realloc_forms.c")
@@ -179,8 +205,10 @@ def test_the_package_that_is_named_has_the_agent(machine, tmp_path, need):
 
 def placed(machine):
     """The heap of i386 begins with 0x56 to 0x58 unless the program has a fixed place, and so do four letters of its environment that end
-    with V, W or X: these would be pointers to lost blocks, now and then."""
-    return ["-no-pie", "-fno-pie"] if machine.name == "i386" else []
+    with V, W or X: these would be pointers to lost blocks, now and then.  Code of powerpc has the addresses of its tables and
+    of its small data plus 32 KiB in registers and on the stack: in a small program that is in the heap."""
+    small = ["-Wl,--defsym=_SDA_BASE_=0"] if machine.name == "powerpc" else []
+    return ["-no-pie", "-fno-pie", *small] if machine.name in ("i386", "powerpc") else []
 
 
 SHAPES = ["block", "list", "double_list", "cycle", "owned_cycle", "tree", "group", "kept_list", "interior", "possible_chain", "both",

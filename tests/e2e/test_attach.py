@@ -225,6 +225,15 @@ def check_all(profile, truth, besides=0):
     assert (totals["allocations"] - besides, totals["frees"] + totals["older"]) == (truth["allocs"], truth["frees"])
 
 
+def listed(pid):
+    """Its state, as `seep ps` has it; None when it is not there."""
+    done = subprocess.run([SEEP, "ps", "--json"], capture_output=True, env=clean_environment(), timeout=DEADLINE, check=True)
+    text = subprocess.run([SEEP, "ps"], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE, check=True)
+    state = next((p["state"] for p in json.loads(done.stdout)["processes"] if p["pid"] == pid), None)
+    assert (f"process {pid}: its seep is gone: 'seep attach {pid}' takes it over" in text.stderr) == (state == "gone")
+    return state
+
+
 def test_what_a_killed_seep_recorded_is_continued(compiler, tmp_path):
     """As often as that happens, and with all that was done while nobody was there."""
     with target(compiler, tmp_path, 4) as t:
@@ -237,8 +246,10 @@ def test_what_a_killed_seep_recorded_is_continued(compiler, tmp_path):
             end_process(attachment.process, signal.SIGKILL)
             late = t.account()
             wait_until(lambda: t.account()["allocs"] > late["allocs"] + 1000, "the program goes on")
+            assert listed(t.pid) == "gone"
             attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
             assert "this one goes on with its recording" in attachment.said()
+            assert listed(t.pid) == "on"
         t.do("stop")
         check_all(attachment.leave(), difference(t.account(), before))
         check_batch(t, Attachment(t.pid, tmp_path, "--no-leak-scan"), 200)
@@ -667,6 +678,21 @@ def test_names_that_are_not_one_process(compiler, tmp_path):
     with subprocess.Popen([gone]) as zombie:
         os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
         assert "neither a process id nor the name of a process" in refused(gone.name)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may change its root")
+@pytest.mark.parametrize("proc", [False, True], ids=["nothing", "an empty directory"])
+def test_a_root_without_proc_is_told(compiler, tmp_path, proc):
+    """The program goes on; with /proc in its root it could be recorded."""
+    root = tmp_path / "root"
+    (root / "proc" if proc else root).mkdir(parents=True)
+    with subprocess.Popen([compiler.build("rooted.c"), str(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment()) as other:
+        assert other.stdout.readline() == b"there\n"
+        done = subprocess.run([SEEP, "attach", str(other.pid)], capture_output=True, text=True, cwd=tmp_path, env=clean_environment(),
+                              timeout=DEADLINE)
+        assert done.returncode == 3 and "it has no /proc in its root directory (chroot)" in done.stderr, done
+        other.stdin.close()
+        assert other.wait(DEADLINE) == 0
 
 
 def test_what_cannot_be_attached_to_is_refused(compiler, tmp_path):

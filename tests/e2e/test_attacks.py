@@ -83,6 +83,27 @@ def test_links_in_the_place_of_recordings_are_passed_over(steps, shared, victim,
     assert (shared / "1-steps.seep").is_symlink() and is_recording(shared / "1-steps.2.seep")
 
 
+@pytest.mark.parametrize("how", ["link", "folder"])
+@pytest.mark.parametrize("options", [[], ["-f"]])
+def test_what_is_planted_in_the_place_of_the_childrens_folder_is_left_alone(steps, shared, tmp_path, how, options):
+    """A link to a directory of the victim's, and a folder of the attacker's own: nothing is written into them or removed there.  Without -f
+    it looks like one of an earlier run, and nothing is recorded."""
+    private = tmp_path / "private" if how == "link" else shared / "out.seep.d"
+    private.mkdir(mode=0o777)
+    (private / "old.1.seep").write_bytes(b"SEEPfile of the victim's own")
+    before = {p.name: p.read_bytes() for p in private.iterdir()}
+    if how == "link":
+        (shared / "out.seep.d").symlink_to(private)
+        os.lchown(shared / "out.seep.d", STRANGER, STRANGER)
+    else:
+        os.chown(private, STRANGER, STRANGER)
+    seep("record", "-q", "--follow=all", *options, "-o", "out.seep", "--", steps, "+red:1:10", "fork", "+red:2:10", cwd=shared,
+         status=0 if options else 2)
+    assert not options or is_recording(shared / "out.seep")
+    assert (shared / "out.seep.d").is_symlink() == (how == "link")
+    assert {p.name: p.read_bytes() for p in private.iterdir()} == before
+
+
 def test_a_link_in_the_place_of_the_default_name_is_passed_over(steps, shared, victim):
     """Numbers of processes can be guessed."""
     for _ in range(20):
@@ -364,6 +385,25 @@ def test_another_user_may_not_ask(steps, tmp_path):
             assert "recorded by another user; only that user and root have access" in said
     running.end()
     assert not list(tmp_path.glob("*.memlog"))
+
+
+def test_another_user_may_not_attach(shared):
+    """Nor search its memory: seep has no rights that its user does not have."""
+    if subprocess.run([*BECOME, harness.SEEP, "--version"], capture_output=True, timeout=harness.DEADLINE).returncode != 0:
+        pytest.skip("seep is where other users cannot run it")
+    other = subprocess.Popen(["sleep", "1000"])
+    try:
+        for words in (["attach", "-o", "x.seep"], ["leaks"], ["why"], ["report", "--blocks"]):
+            command = [*BECOME, harness.SEEP, *words, str(other.pid), *(["0x1000"] if words == ["why"] else [])]
+            done = subprocess.run(command, cwd=shared, capture_output=True, text=True, timeout=harness.DEADLINE, stdin=subprocess.DEVNULL,
+                                  env=harness.clean_environment())
+            assert done.returncode == 3 and done.stderr.startswith("seep: "), done
+            assert not done.stdout
+        assert "seep" not in Path(f"/proc/{other.pid}/maps").read_text()
+        assert not list(shared.iterdir()) and other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
 
 
 # ---- who may read what ----

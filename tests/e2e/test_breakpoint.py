@@ -55,6 +55,12 @@ def test_every_function_is_counted_exactly(compiler, recorder, source):
         {f: {k} for f, k in seen.truth.kinds.items()}
 
 
+def test_a_second_release_by_another_function_is_no_part_of_the_first(compiler, recorder):
+    """When another thread had the address in between."""
+    seen = recorder.record(compiler.build("released_twice.cpp"), options=ENGINE)
+    assert (seen.status, [(e["type"], e["count"]) for e in seen.profile.errors]) == (0, [("double-free", 1)])
+
+
 def test_call_stacks_are_those_of_the_library(compiler, recorder):
     program = compiler.build("depth8.c")
     ours, theirs = (recorder.record(program, options=("--engine", engine)).profile

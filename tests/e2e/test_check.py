@@ -246,6 +246,13 @@ def test_a_child_that_leaks_is_named(check):
     assert b"(2 processes)" in done.stdout
 
 
+def test_a_child_that_crashed_is_told(check):
+    done = check.of([], "say:parent", "run", "abort")
+    assert re.search(rf"^seep: {check.program} \(pid \d+\) was ended by SIGABRT$".encode(), done.stderr, flags=re.M)
+    assert b"was ended by" not in check.of([], "say:parent", "run", "say:child").stderr
+    assert b"was ended by" not in check.of(["-q"], "say:parent", "run", "abort").stderr
+
+
 def test_a_child_that_became_what_is_not_recorded_is_told(compiler, check):
     static = compiler.build("budgets.c", flags=("-O0", "-static"), name="budgets-static")
     assert check("--", "sh", "-c", f"env {static} lose:1:1; true").status == 1
@@ -395,6 +402,9 @@ def test_the_newest_recording_is_named(check):
 def test_resident_memory_and_growth_have_budgets(check):
     assert broken(check.of(["--max-rss", "1K"], "keep:1"))[0]["--max-rss 1K"].endswith(" of RSS at most")
     assert check.of(["--max-rss", "1G"], "keep:1").status == 0
+    freed = ["peak:10000"] * 3000
+    assert check.of(["--max-rss", "12M"], *freed).status == 0
+    assert check.of(["--max-rss", "12M", "--quarantine", "16M"], *freed).status == 1  # which is memory of the program
     done = check.of(["--max-growth", "1M/h"], "keep:1")
     assert done.status == 1 and "too short" in broken(done)[0]["--max-growth 1M/h"]
     for rate in ("1M", "1M/x", "/s", "x/s"):

@@ -54,7 +54,7 @@ def test_every_topic_has_a_text():
 
 
 def test_topics_name_only_options_that_exist():
-    known = "".join(seep(name, "--help").stdout for name in commands()) + "--journal --overflow --perf-basic-prof"  # of SEEP_OPTIONS alone, and of node
+    known = "".join(seep(name, "--help").stdout for name in commands()) + "--journal --overflow --perf-basic-prof --interpreted-frames-native-stack"  # of SEEP_OPTIONS alone, and of node
     topics = re.findall(r"^  (\w+) ", seep("help").stdout.split("topics")[1], flags=re.M)
     for topic in topics:
         for option in re.findall(r"--[a-z][a-z-]*", seep("help", topic).stdout):
@@ -167,6 +167,7 @@ def test_options_may_stand_before_the_command(recorded):
     (["table", "x.seep"], "seep report --flat x.seep"), (["summary", "x.seep"], "seep report --summary x.seep"), (["live", "1"], "seep top 1"),
     (["view", "x.seep"], "seep html x.seep"), (["report", "--live", "x.seep"], "that is --cost live here"),
     (["report", "--leaks", "x.seep"], "that is seep leaks here"), (["export", "--format", "pprof"], "that is --to here"),
+    (["export", "--to", "folded", "x.seep"], "did you mean collapsed?"), (["export", "--to", "flamegraph", "x.seep"], "did you mean svg?"),
     (["report", "x.seep", "x.seep"], "seep diff x.seep x.seep")])
 def test_words_of_other_tools_lead_to_ours(recorded, words, ours):
     done = seep(*words, cwd=recorded, env={"PATH": "/usr/bin:/bin"})
@@ -179,3 +180,8 @@ def test_a_format_may_stand_before_the_file_and_names_in_gz_are_packed(recorded)
     assert seep("export", "-q", "--to", "json", "-f", "-o", "x.json.gz", "x.seep", cwd=recorded).returncode == 0
     packed = gzip.decompress((recorded / "x.json.gz").read_bytes()).decode()
     assert json.loads(packed) == json.loads(seep("export", "-q", "--to", "json", "-o", "-", "x.seep", cwd=recorded).stdout)
+    assert seep("html", "-f", "-o", "x.html", "x.seep", cwd=recorded).returncode == 0
+    done = seep("html", "-f", "-o", "x.html.gz", "x.seep", cwd=recorded)
+    assert done.returncode == 0 and "unpack it" in done.stderr
+    packed = gzip.decompress((recorded / "x.html.gz").read_bytes())
+    assert packed == (recorded / "x.html").read_bytes()

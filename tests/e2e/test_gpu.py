@@ -2,11 +2,13 @@
 """record --track-gpu: memory of graphics processors, which stand-ins for the libraries of CUDA and HIP hand out."""
 import json
 import platform
+import subprocess
 
 import pytest
 
 from bench import Bench
-from harness import PROGRAMS
+from harness import DEADLINE, PROGRAMS, SEEP, clean_environment
+from test_attach import Attachment
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the library that records it is built for x86-64")
 
@@ -29,7 +31,7 @@ int main(void)
 def gpu(tmp_path_factory):
     bench = Bench(tmp_path_factory.mktemp("gpu"))
     flags = ("-O0", "-g", "-shared", "-fPIC", f"-I{PROGRAMS}")
-    bench.compile(*flags, "-DDRIVER", source="gpu_runtime.c", out="libcuda.so.1")
+    bench.compile(*flags, "-DDRIVER", "-Wl,-Bsymbolic", source="gpu_runtime.c", out="libcuda.so.1")
     bench.compile(*flags, source="gpu_runtime.c", out="libcudart.so", libs=("./libcuda.so.1",))
     bench.compile("-O0", "-g", f"-I{PROGRAMS}", source="gpu.c", out="gpu", libs=("./libcudart.so", "./libcuda.so.1", "-ldl"))
     bench.facts = bench.record("./gpu", "--track-gpu")
@@ -70,4 +72,44 @@ def test_without_the_option_there_is_nothing_of_it(gpu):
 
 def test_an_engine_that_cannot_see_it_is_refused(gpu):
     done = gpu.seep("record", "--track-gpu", "--engine=breakpoint", "--", "./gpu", status=2)
-    assert "--track-gpu needs a program" in done.stderr
+    assert "--track-gpu needs our library" in done.stderr
+
+
+def held(gpu, file):
+    """By type, and the number of calls."""
+    rows = ask(gpu, "SELECT type, sum(amount_held) AS held, sum(acquired) AS calls FROM resource GROUP BY type", file)
+    return {row["type"]: row["held"] for row in rows}, sum(row["calls"] for row in rows)
+
+
+def check_static(gpu, file):
+    facts = dict(line[5:].split("=") for line in (gpu.folder / "truth").read_text().splitlines())
+    assert held(gpu, file) == ({"gpu": int(facts["device"]), "gpu-host": int(facts["host"]), "gpu-handle": int(facts["handles"])}, int(facts["calls"]))
+    assert "cudaMalloc [" in gpu.seep("report", "-q", "--resources", file).stdout
+
+
+@pytest.mark.parametrize("way", ["dlsym", "cuGetProcAddress"])
+def test_injection_sees_a_runtime_that_is_linked_statically(gpu, way):
+    gpu.compile("-O0", "-g", "-Wl,--no-as-needed", f"-I{PROGRAMS}", source="gpu_static.c", out="linked", libs=("./libcuda.so.1", "-ldl"))
+    gpu.run("/bin/sh", "-c", 'exec "$@" 3>truth </dev/null', "sh", SEEP, "record", "-q", "-f", "-o", "linked.seep", "--track-gpu", "--engine=inject", "--",
+            "./linked", way)
+    check_static(gpu, "linked.seep")
+
+
+def test_preload_does_not_see_it(gpu):
+    gpu.compile("-O0", "-g", f"-I{PROGRAMS}", source="gpu_static.c", out="static", libs=("-ldl",))
+    gpu.run("/bin/sh", "-c", 'exec "$@" 3>truth </dev/null', "sh", SEEP, "record", "-q", "-f", "-o", "static.seep", "--track-gpu", "--", "./static",
+            "cuGetProcAddress")
+    assert held(gpu, "static.seep") == ({}, 0)
+
+
+@pytest.mark.parametrize("way", ["dlsym", "cuGetProcAddress"])
+def test_attach_sees_a_driver_that_was_loaded_later(gpu, way):
+    gpu.compile("-O0", "-g", f"-I{PROGRAMS}", source="gpu_static.c", out="static", libs=("-ldl",))
+    with subprocess.Popen(["/bin/sh", "-c", 'exec "$@" 3>truth', "sh", "./static", way], cwd=gpu.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          env=clean_environment()) as program:
+        assert program.stdout.readline() == b"ready\n"
+        watched = Attachment(program.pid, gpu.folder, "--track-gpu")
+        program.stdin.close()
+        assert program.wait(DEADLINE) == 0, watched.said()
+        watched.ended()
+    check_static(gpu, "out.seep")

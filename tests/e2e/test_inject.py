@@ -2,6 +2,7 @@
 """Programs that an agent is written into at their first allocation, because preloading does not reach them
 or by --engine: the same counts as the program's own, and as by preloading."""
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -239,6 +240,25 @@ def test_what_cannot_be_recorded_is_told_by_name(compiler, recorder, need, tmp_p
     said = seen.stderr.decode()
     assert seen.status == 0 and said.count("not recorded, started by process") == 1, said
     assert str(child) in said and "statically linked and stripped" in said
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
+@pytest.mark.parametrize("how", ["spawn", "vfork", "fork"])
+@pytest.mark.parametrize("raised", [True, False])
+def test_children_with_elevated_privileges_are_told_by_name(compiler, recorder, tmp_path, how, raised):
+    """The loader of such a program passes our library over.  One that would run as another user does, but is ours already, is recorded."""
+    child = tmp_path / "elevated"
+    shutil.copy(compiler.build("own_pools.c"), child)
+    if os.statvfs(child).f_flag & os.ST_NOSUID:
+        pytest.skip("the directory of tests is mounted with nosuid")
+    os.chown(child, 65534 if raised else 0, 0)
+    child.chmod(0o4755)
+    seen = recorder.record("sh", "-c", f"{compiler.build('starter.c')} {how} {child} && {compiler.build('starter.c')} {how} {child}")
+    said = seen.stderr.decode()
+    assert (seen.status, seen.stdout) == (0, b"136\n" * 2), said
+    assert said.count("not recorded, started by process") == raised, said
+    assert (f"{child} runs with elevated privileges" in said) == raised
+    assert sum(Path(p.json["program"]).name == "elevated" for p in seen.profiles()) == (0 if raised else 2)
 
 
 @pytest.mark.parametrize("flags", [(), ("-static",), ("-static-pie",)])

@@ -283,11 +283,12 @@ def test_a_process_that_is_not_recorded():
 
 # ---- the summary ----
 
-def test_the_summary_begins_its_findings_with_leaks(recording):
+def test_the_summary_has_invalid_frees_first_and_then_leaks(recording):
     text = recording.stderr.decode()
     assert re.search(r"\n  LEAKS: 1\.2 KiB in 10 blocks definitely lost, 144 B indirectly lost\n    1\. +900 B +1 block +dig losses\.cpp", text)
     assert "\n  possibly lost 500 B in 1 block\n  still reachable " in text
-    assert text.index("LEAKS: ") < text.index("ERRORS: ") < text.index("next: seep leaks ")
+    assert text.index("ERRORS: ") < text.index("LEAKS: ") < text.index("next: seep report --errors ")
+    assert re.search(r"\n\n  ERRORS: .*\n    1\. +\S.*: .*losses\.cpp:\d+.*\n  LEAKS: ", text), text
     assert len(text.splitlines()) <= 24 and all(len(line) <= 80 for line in text.splitlines() if "seep " not in line)
 
 

@@ -8,44 +8,16 @@ import os
 import signal
 import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from harness import BUILD, DEADLINE, SEEP, Profile, check_sites, clean_environment, end_process, wait_until
-from plain import Started, seep
+from harness import DEADLINE, SEEP, Profile, check_sites, clean_environment, end_process, wait_until
+from plain import seep
+from remote import (ANSWER, CHUNK, FAULT, GREETING, HELLO, JOURNAL, REQUEST, STATE, TARGET, TOKEN, WELCOME, Light, dial, frame, hello, request)
 from test_journal import check_same
-from test_remote import (ANSWER, CHUNK, FAULT, GREETING, HELLO, REQUEST, TOKEN, WELCOME, dial, frame, hello, request)
 
-TARGET = BUILD / "src" / "target" / "seep-target"
-JOURNAL, STATE = 64, 66
 ASK_JOURNAL, ASK_MEMORY = 32, 18
-
-
-class Light(Started):
-    """A target without the tool, with a program; WHERE it says that it listens."""
-
-    def __init__(self, folder, *argv, listen=None, options=(), command=(TARGET,)):
-        super().__init__(folder, *command, "--listen", listen or folder / "s", *options, "--", *argv, library=None)
-        said = wait_until(lambda: b"serving: " in self.stderr() and self.stderr(), "it serves", process=self.process).decode()
-        self.where = said.split("serving: 'seep connect ")[1].split("'")[0]
-
-    def report(self):
-        done = seep("connect", self.where, "report", "--json")
-        assert done.returncode == 0, done
-        return Look(json.loads(done.stdout))
-
-    def fetch(self, folder, *options):
-        done = subprocess.run([SEEP, "connect", self.where, "--no-summary", "-o", folder / "out.%p.seep", *options],
-                              capture_output=True, env=clean_environment(), timeout=DEADLINE)
-        assert done.returncode == 0, done
-        return {int(p.name.split(".")[1]): Profile(p) for p in folder.glob("out.*.seep")}
-
-
-class Look(Profile):
-    """A report that is there already."""
-
-    def __init__(self, told):
-        self.json, self.totals, self.errors = told, told["totals"], told["errors"]
 
 
 def test_it_is_a_small_file_that_needs_no_other():
@@ -74,8 +46,8 @@ def program(compiler):
 
 
 def check_state(truth, profile):
-    """What a late host knows of the whole run; the maximum begins with it."""
-    check_sites(truth, profile, peak=False)
+    """What a late host knows of the whole run, the maximum included."""
+    check_sites(truth, profile)
 
 
 def test_hosts_that_come_late_and_again_are_told_the_state(program, recorder):
@@ -240,6 +212,52 @@ def test_a_slow_host_misses_nothing_because_the_program_waits_for_it(program, re
         done = target.finish()
     assert done.status == 9 and numbers == list(range(len(numbers))) and len(numbers) > 10
     assert told.totals["lost_events"] == 0 and told.by_function()["churn"]["frees"] == pairs
+
+
+def test_an_idle_programs_clock_goes_on(program, recorder):
+    """Without any event: the host knows what time it is there."""
+    folder = recorder.folder()
+    with Light(folder, program, "pause", options=["--hold=0"]) as target:
+        target.said(b"worked")
+        first = target.report().json
+        wait_until(lambda: target.report().json["duration_ms"] > first["duration_ms"] + 2000, "two seconds pass there")
+        os.kill(first["pid"], signal.SIGTERM)
+        target.finish()
+
+
+def test_a_killed_host_leaves_nothing_behind(program, recorder):
+    """Whichever of its two processes is killed, or both: at the latest the next one removes it."""
+    def folders():
+        return {p for p in Path("/tmp").glob("seep-keeper-*") if p.stat().st_uid == os.geteuid()}
+
+    def connected(host):
+        wait_until(lambda: host.stderr.readline().startswith(b"seep: connected to"), "it is connected")
+        return int(Path(f"/proc/{host.pid}/task/{host.pid}/children").read_text().split()[0])
+    with Light(recorder.folder(), program, "pause", options=["--hold=0"]) as target:
+        target.said(b"worked")
+        for both in (False, True):
+            before = folders()
+            host = subprocess.Popen([SEEP, "connect", target.where, "-o", recorder.folder() / "never.seep"], env=clean_environment(),
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            keeper = connected(host)
+            mine = {p for p in folders() - before if holds(host.pid, p)}
+            assert len(mine) == 1
+            if both:
+                os.kill(keeper, signal.SIGSTOP)  # so that it cannot tidy up before it is killed, too
+            host.kill()
+            end_process(host)
+            if both:
+                assert mine <= folders()
+                os.kill(keeper, signal.SIGKILL)
+            told = wait_until(lambda: seep("connect", target.where, "report", "--json").returncode == 0 and target.report(), "the next one is let in")
+            wait_until(lambda: not mine & folders(), "it is removed")
+        os.kill(told.json["pid"], signal.SIGTERM)
+        target.finish()
+
+
+def holds(pid, path):
+    """Whether the process has PATH open."""
+    return any(os.readlink(f) == str(path) for f in Path(f"/proc/{pid}/fd").iterdir())
 
 
 def test_a_killed_host_is_no_loss(program, recorder):

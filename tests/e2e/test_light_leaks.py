@@ -11,8 +11,9 @@ import pytest
 from harness import Truth
 from leaks import BUILDS, build_for, check_verdicts, seep_verdicts
 from plain import seep
+from remote import Light
+from test_leak_api import COUNTS
 from test_leaks import CLASSES, OBJECTS
-from test_light import Light
 
 
 @pytest.mark.parametrize("source,cases", [("leak_classes.c", CLASSES), ("leak_cxx.cpp", OBJECTS)])
@@ -25,6 +26,18 @@ def test_the_last_search_is_the_hosts(compiler, recorder, source, cases):
     (file,) = folder.glob("out.*.seep")
     assert done.status == 0 and done.truth.leaks
     check_verdicts("seep", seep_verdicts(file, done.truth.leaks), done.truth.leaks)
+
+
+@pytest.mark.parametrize("case", ["ignores", "roots", "checks"])
+def test_what_the_program_said_about_leaks_holds(compiler, recorder, case):
+    """SEEP_IGNORE, SEEP_ROOT and SEEP_LEAK_CHECK, as of a local recording."""
+    folder, program = recorder.folder(), build_for("seep", compiler, "leak_api.c", BUILDS[0])
+    with Light(folder, program, case, options=["--wait"]) as target:
+        target.fetch(folder)
+        done = target.finish()
+    (file,) = folder.glob("out.*.seep")
+    check_verdicts("seep", seep_verdicts(file, done.truth.leaks), done.truth.leaks)
+    assert case != "checks" or {key: done.truth.facts[key] for key in COUNTS} == COUNTS
 
 
 def test_a_running_program_is_searched_in_a_copy_and_goes_on(compiler, recorder):

@@ -9,28 +9,18 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, DEADLINE, MACHINE, MACHINES, PLAIN, SEEP, Compiler, Recorder, check_sites, clean_environment
+from harness import BUILD, DEADLINE, MACHINE, MACHINES, PLAIN, SEEP, check_sites, clean_environment
 from plain import seep
-from test_agents import machine  # noqa: F401 (a fixture)
+from remote import Light
+from test_agents import compiler, machine, recorder  # noqa: F401 (fixtures)
 from test_journal import check_same
-from test_light import Light
 
-NAMES = [MACHINE.name] if MACHINE else [name for name in ("aarch64", "armhf", "s390x") if name in MACHINES]
+NAMES = [MACHINE.name] if MACHINE else [name for name in ("aarch64", "arm", "powerpc", "s390x") if name in MACHINES]
 of_each = pytest.mark.parametrize("machine", NAMES, indirect=True, scope="module")
 
 
 def target_of(machine):
     return BUILD / "src" / "agent" / machine.name / "seep-target"
-
-
-@pytest.fixture(scope="module")
-def compiler(machine, tmp_path_factory):
-    return Compiler(tmp_path_factory.mktemp(machine.name), machine)
-
-
-@pytest.fixture
-def recorder(machine, tmp_path):
-    return Recorder(tmp_path, machine)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 """What seep itself takes: in proportion to the heap that it looks at, and little."""
 import json
 import subprocess
+import sys
 import time
 
 from harness import DEADLINE, SEEP, clean_environment
@@ -59,3 +60,52 @@ def test_a_heap_of_many_blocks(compiler, tmp_path):
                                       timeout=DEADLINE).stdout)["leaks"]
     assert [shown[word]["blocks"] for word in ("definite", "indirect", "possible", "reachable")] == \
         [lists // 10, 9 * lists // 10, lists, BLOCKS - 2 * lists + 1]
+
+
+# A process begins with the peak of the one that started it: this one is small, whatever the tests before had in memory.
+SMALL = """
+import os, sys
+_, status, used = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(os.waitstatus_to_exitcode(status), used.ru_maxrss << 10, file=open("used", "w"))
+"""
+
+
+def show(folder, *words):
+    """What a command writes, its status, and its peak of resident memory."""
+    done = subprocess.run([sys.executable, "-c", SMALL, SEEP, *words], cwd=folder, env=clean_environment(), stdout=subprocess.PIPE,
+                          check=True, timeout=DEADLINE)
+    status, peak = (folder / "used").read_text().split()
+    return done.stdout.decode(), int(status), int(peak)
+
+
+def check_lost(blocks, lists):
+    heads = {b["address"] for b in blocks if b["leak"] == "definite"}
+    assert len(heads) == lists // 10 and len(blocks) == lists
+    assert all(b["size"] == 48 for b in blocks)
+    assert all(b["hanging"] == ({"blocks": 9, "bytes": 432} if b["leak"] == "definite" else {"blocks": 0, "bytes": 0}) for b in blocks)
+    assert all(b["head"] in heads for b in blocks if b["leak"] == "indirect")
+
+
+def check_map(heap, lists):
+    """Each list that was freed left one hole, and nine lists are between two of them.  The loader has a few blocks, too."""
+    assert 0 <= heap["total"]["blocks"] - (BLOCKS - lists) < 10
+    assert 0 <= heap["total"]["holes"] - lists // 10 < 10
+    holes = sorted((h for h in heap["holes"] if h["bytes"] == 640), key=lambda h: int(h["address"], 16))
+    assert len(holes) == lists // 10
+    assert all(a["blocks_above"] - b["blocks_above"] == 90 and a["bytes_above"] - b["bytes_above"] == 90 * 48
+               for a, b in zip(holes, holes[1:]))
+
+
+def test_single_blocks_and_the_map_of_many(compiler, tmp_path):
+    """What was lost is listed block by block, and the heap is drawn, without an array of all blocks (80 bytes for each)."""
+    program, lists = compiler.build("numerous.c", flags=("-O1", "-g")), BLOCKS // 10
+    subprocess.run([SEEP, "record", "-q", "-o", "x.seep", program, str(BLOCKS), "freed"], cwd=tmp_path, env=clean_environment(), check=True,
+                   timeout=DEADLINE)
+    commands = [["leaks", "--blocks", "-n", "3", "x.seep"], ["report", "--fragmentation", "--json", "x.seep"],
+                ["leaks", "--json", "--blocks", "-n", "0", "--show", "definite,indirect", "x.seep"]]
+    shown, heap, lost = [show(tmp_path, *words) for words in commands]
+    assert [status for _, status, _ in (shown, heap, lost)] == [1, 0, 1]
+    assert max(peak for _, _, peak in (shown, heap, lost)) < LEAST + 50 * BLOCKS
+    assert shown[0].count("48 B definitely lost") == 3
+    check_lost([b for site in json.loads(lost[0])["sites"] for b in site["blocks"]], lists)
+    check_map(json.loads(heap[0]), lists)

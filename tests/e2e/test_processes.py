@@ -257,6 +257,13 @@ def test_the_folder_is_all_processes_together(compiler, recorder):
     assert len(json.loads(alone.stdout)["processes"]) == 3
 
 
+def test_the_table_of_a_folder_says_who_was_ended_by_a_signal(compiler, recorder):
+    seen = recorder.record("/bin/sh", "-c", '"$0" keep:1 abort; "$0" keep:1; exit 0', compiler.build("budgets.c"))
+    for command in ("report", "leaks", "info"):
+        done = subprocess.run([SEEP, command, "out.seep.d"], cwd=seen.folder, env=clean_environment(), capture_output=True, text=True, check=False)
+        assert len(re.findall(r"\S  ended by SIGABRT  \(", done.stdout)) == 1, (command, done.stdout)
+
+
 def test_a_child_that_loses_memory_is_named_first(compiler, recorder):
     seen = recorder.record("/bin/sh", "-c", 'ls; "$0" lose:3:10; ls', compiler.build("budgets.c"))
     first = next(line for line in seen.stderr.splitlines() if line.startswith(b"seep: also "))

@@ -11,7 +11,9 @@ import termios
 
 import pytest
 
+from bench import Bench
 from harness import DEADLINE, PROGRAMS, SEEP, clean_environment, wait_until
+from pages import page_of
 
 ROUNDS, LEAK, CACHE, START, TABLE, WALK = 240, 1000, 3000, 100000, 20024, 64
 LIVE = START + TABLE + WALK + ROUNDS * LEAK + 10 * CACHE
@@ -303,3 +305,25 @@ def test_threads_one_after_the_other_are_told_apart_by_their_names(compiler, rec
     for number in range(1, 6):
         sites = json.loads(report(file, "--json", "--thread", f"shift-{number}$"))["sites"]
         assert sum(s["allocations"] for s in sites) == 100 * number + (when == "late")
+
+
+MAPS = """
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+__attribute__((noinline)) void *map_much(void) { return mmap(0, 48 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int main(void) { char *p = map_much(); void *keep = malloc(70000); memset(p, 1, 48 << 20); return !keep; }
+"""
+
+
+def test_where_most_memory_is_mapped_that_comes_first(tmp_path):
+    bench = Bench(tmp_path)
+    (tmp_path / "maps.c").write_text(MAPS)
+    bench.run("gcc", "-g", "-O0", "maps.c", "-o", "maps")
+    bench.seep("record", "-q", "-o", "out.seep", "--", "./maps")
+    summary = bench.seep("report", "--summary", "out.seep").stdout.splitlines()
+    at = next(i for i, line in enumerate(summary) if line.startswith("  mapped "))
+    assert "100 % of it: map_much" in summary[at + 1]
+    tree = bench.seep("report", "-q", "out.seep").stdout
+    assert tree.startswith("mapped by mmap, at the peak of the heap: 50,331,648B\n") and "\n\npeak: 70,000B\n" in tree
+    assert page_of("out.seep", cwd=tmp_path).data["recordings"][0]["totals"]["mostly_mapped"] is True

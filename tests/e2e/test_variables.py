@@ -277,7 +277,7 @@ def test_types_that_go_round_in_circles_come_to_an_end(bench, need):
 
 
 RUST = """
-use std::hint::black_box;
+fn opaque<T>(x: T) -> T { let y = unsafe { std::ptr::read_volatile(&x) }; std::mem::forget(x); y }  // std::hint::black_box is newer than Debian 12's rustc
 pub struct Item { pub id: u64, pub next: Option<Box<Item>> }
 mod pool {
     pub static mut ITEMS: Vec<super::Item> = Vec::new();
@@ -295,7 +295,7 @@ fn main() {
         place("", std::ptr::addr_of!(pool::ITEMS), "name=r::pool::ITEMS;size=24;type_size=24");
         place("", std::ptr::addr_of!(pool::FIRST), "name=r::pool::FIRST;size=8;path=.Some;target=r::Item");
         place("", std::ptr::addr_of!(CALLS), "name=r::main::CALLS;size=4;type=u32;line=10");
-        black_box(&pool::ITEMS); CALLS += 1;
+        opaque(&pool::ITEMS); CALLS += 1;
         for _ in 0..5 { place("", std::ptr::addr_of!(CALLS), "name=r::main::CALLS"); }
     }
 }

@@ -17,7 +17,8 @@ BUILD = ROOT / "build-fuzz"
 # What each starts from, made by the build or in this folder; and how long an input may be.
 TARGETS = {"file": ("*.seep", 20000), "graph": ("*.seep", 20000), "events": ("*.events", 20000), "request": ("*.request", 4096),
            "cfi": ("*.cfi", 2048), "rule": ("*.rule", 2048), "expression": ("*.expression", 512), "ehindex": ("*.ehindex", 4096),
-           "ehabi": ("*.ehabi", 2048), "maps": ("*.maps", 20000), "journal": ("*.journal", 20000)}
+           "ehabi": ("*.ehabi", 2048), "maps": ("*.maps", 20000), "journal": ("*.journal", 20000), "protocol": ("*.protocol", 4096),
+           "held": ("*.held", 20000)}
 PROGRAMS = ROOT / "tests" / "e2e" / "test_tables.py"
 
 

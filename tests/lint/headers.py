@@ -7,7 +7,7 @@ from lint import SRC, Tap, c_files, relative
 
 FLAGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", '-DSEEP_VERSION="0"', "-fsyntax-only", "-xc", "-"]
 
-FOREIGN = ("aarch64", "arm", "i386", "riscv64", "s390x")  # by ports.py, for their own processors
+FOREIGN = ("aarch64", "arm", "i386", "powerpc", "riscv64", "s390x")  # by ports.py, for their own processors
 
 
 def faults(compiler, header):

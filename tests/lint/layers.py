@@ -35,7 +35,7 @@ LAYERS = [
     ("page", "the data of the HTML page", "base export names profile query report words"),
     ("serve", "the page over HTTP; profiles pushed to a server", "base export names page profile query session"),
     ("remote", "targets and hosts: serve and connect over a wire", "attach base journal leak profile session wire"),
-    ("target", "seep-target: a small machine sends journals to its host", "agent attach base ledger remote wire"),
+    ("target", "seep-target: a small machine sends journals to its host", "agent attach base book ledger remote wire"),
     ("top", "the live view in the terminal", "base names profile query report session wire words"),
     ("cli", "commands, options, messages",
      "attach base export journal ledger names page profile query remote report scan serve session top wire words"),

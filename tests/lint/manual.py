@@ -9,7 +9,7 @@ from pathlib import Path
 from lint import ROOT, Tap, text_of
 
 WIDTH = 80
-OF_OTHERS = {"disable-builtin-suppressions", "perf-basic-prof", "port", "stat", "version", "xml"}  # options in examples that are not ours
+OF_OTHERS = {"disable-builtin-suppressions", "interpreted-frames-native-stack", "perf-basic-prof", "port", "stat", "version", "xml"}  # options in examples that are not ours
 OF_LIBRARY = {"journal", "overflow"}  # understood by libseep.so alone, in SEEP_OPTIONS
 
 

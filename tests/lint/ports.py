@@ -15,6 +15,7 @@ PORTS = {  # the header of the port, and the compiler that packaging/install-dep
     "arm": "arm-linux-gnueabihf-gcc",
     "riscv64": "riscv64-linux-gnu-gcc",
     "s390x": "s390x-linux-gnu-gcc",
+    "powerpc": "powerpc-linux-gnu-gcc",
 }
 # Not type-limits: with 32 bits some sizes are always below a limit.
 COMMON = ["-std=gnu11", "-O0", "-c", "-o", "/dev/null", "-Wall", "-Wextra", "-Wno-type-limits", "-Wvla", "-Wundef",

@@ -18,6 +18,10 @@
 
 #include "seep.h"
 
+#ifndef SYS_mmap
+#define SYS_mmap SYS_mmap2 /* arm: the offset is in pages */
+#endif
+
 typedef void *volatile place;
 
 extern place *leak_lib_place(const char *name);
@@ -162,6 +166,7 @@ MAKER(in_shared_file)
 MAKER(in_moved)
 MAKER(in_unmapped)
 MAKER(in_raw_mapping)
+MAKER(above_guard)
 MAKER(in_memfd)
 
 static void mappings(void)
@@ -186,6 +191,11 @@ static void mappings(void)
         munmap((void *)p, 4096);
         p = (place *)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         p[8] = in_raw_mapping(REACHABLE, 2115);
+        p = (place *)syscall(SYS_mmap, NULL, 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        p += 4096 / sizeof *p; /* as the stack of a thread lies above its guard page, but it is none */
+        if (mprotect((void *)p, 4096, PROT_READ | PROT_WRITE))
+                truth_die("leak_roots: not opened\n");
+        p[8] = above_guard(REACHABLE, 2119);
 }
 
 MAKER(in_shm)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * numerous.c -- argv[1] blocks of 48 bytes in lists: every tenth list is lost, every tenth held by its inside.
+ * numerous.c -- argv[1] blocks of 48 bytes in lists: every tenth list is lost, every tenth held by its inside.  With argv[2] every tenth
+ * is freed again in the end.
  *
  * Room:   tests only.
  */
@@ -36,11 +37,23 @@ static void make_lists(size_t count)
         }
 }
 
+static void free_list(struct item **list)
+{
+        while (*list) {
+                struct item *first = *list;
+
+                *list = first->next;
+                free(first);
+        }
+}
+
 int main(int argc, char **argv)
 {
         size_t count = argc > 1 ? strtoull(argv[1], NULL, 10) / LENGTH : 1000;
 
         lists = calloc(count, sizeof(struct item *));
         make_lists(count);
+        for (size_t i = 2; argc > 2 && i < count; i += 10)
+                free_list(&lists[i]);
         return 0;
 }

@@ -2,7 +2,8 @@
 /*
  * shrinking.c -- a heap of some 85 MiB shrinks to nothing and grows again; a few blocks live all the time.
  *
- * Room:   tests only.  When it is small it says so, and goes on when a byte comes.
+ * Room:   tests only.  usage: shrinking [MIB]: one block of so many MiB lives all the time, too.  When it is small it says so,
+ * and goes on when a byte comes.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -27,8 +28,9 @@ static void shrink(void)
         malloc_trim(0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+        void *large = argc > 1 ? malloc((size_t)atoi(argv[1]) << 20) : NULL;
         char byte;
 
         for (int i = 0; i < SURVIVORS; i++)
@@ -43,5 +45,6 @@ int main(void)
         shrink();
         for (int i = 0; i < SURVIVORS; i++)
                 free(survivors[i]);
+        free(large);
         return 0;
 }

@@ -130,7 +130,7 @@ static void on_signal(int)
         touch();
 }
 
-__attribute__((noinline)) static void signalled(int depth)
+__attribute__((noinline, unused)) static void signalled(int depth)
 {
         raise(dice(2) ? SIGUSR1 : SIGUSR2);
         wander(depth);
@@ -205,7 +205,11 @@ __attribute__((noinline)) static void sorting(int depth)
 static void wander(int depth)
 {
         static void (*const ways[])(int) = {plain,    plain,   with_alloca, realigned, realigned_with_alloca, realigned_by_attribute,
-                                            catching, landing, signalled,   coroutine, sorting};
+                                            catching, landing,
+#ifndef WITHOUT_SIGNALS
+                                            signalled,
+#endif
+                                            coroutine, sorting};
         if (self->left <= 0 || depth <= 0)
                 return;
         if (self->jump_armed && dice(30) == 0)

@@ -40,18 +40,17 @@ static void round_trip(void)
         (void)kept;
 }
 
-/* One after another: when two threads switch at the same time, what one allocates may be recorded (man seep.h). */
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+/* Whatever the others do, it is off between the two calls of a thread. */
+static pthread_barrier_t start;
 
 static void *thread(void *arg)
 {
         (void)arg;
-        for (int i = 0; i < 50; i++) {
-                pthread_mutex_lock(&turn);
+        pthread_barrier_wait(&start);
+        for (int i = 0; i < 100000; i++) {
                 SEEP_DISABLE();
                 free(unseen_freed());
                 SEEP_ENABLE();
-                pthread_mutex_unlock(&turn);
         }
         return NULL;
 }
@@ -66,6 +65,7 @@ int main(int argc, char **argv)
                 free(early);
         }
         round_trip();
+        pthread_barrier_init(&start, NULL, 4);
         for (int i = 0; i < 4; i++)
                 if (pthread_create(&t[i], NULL, thread, NULL))
                         return 1;

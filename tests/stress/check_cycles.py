@@ -150,6 +150,22 @@ def check_cycles_jemalloc_linked_in(stage):
     run(stage, ["waits"], name="cycles-jemalloc", libs=(str(library), "-lm", "-lpthread", "-ldl", "-lstdc++"))
 
 
+def check_cycles_threads(stage):
+    run(stage, ["waits", "threads"])
+
+
+def check_cycles_forks(stage):
+    run(stage, ["waits", "forks"])
+
+
+def check_cycles_signals(stage):
+    run(stage, ["waits", "signals"])
+
+
+def check_cycles_dlopen(stage):
+    run(stage, ["waits", "loads"])
+
+
 def check_cycles_storm(stage):
     run(stage, ["waits", "threads", "forks", "signals", "loads"])
 

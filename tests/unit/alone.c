@@ -7,9 +7,9 @@
 
 #include "agent/descriptor.h"
 #include "agent/hook.h"
-#include "agent/journal.h"
 #include "agent/mark.h"
 #include "agent/omit.h"
+#include "agent/ring.h"
 #include "agent/signal.h"
 #include "agent/stack.h"
 #include "agent/sys.h"
@@ -77,6 +77,11 @@ STAND_IN void *arena_private(size_t size)
         return p == MAP_FAILED ? NULL : p;
 }
 
+STAND_IN void *arena_dense(size_t size)
+{
+        return arena_private(size);
+}
+
 STAND_IN void arena_private_free(void *p, size_t size)
 {
         munmap(p, size);
@@ -140,7 +145,8 @@ STAND_IN uint32_t tree_site_find(struct book *k, uint32_t node, uint32_t kind)
         return node;
 }
 
-STAND_IN void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t kind, uint32_t site, uint64_t address, uint64_t size)
+STAND_IN void ring_write(const struct thread *t, enum ledger_event_type type, uint32_t kind,
+                         uint32_t site, uint64_t address, uint64_t size)
 {
         (void)t;
         (void)type;

@@ -338,6 +338,51 @@ TEST(used_pages_of_sparse_memory_are_found)
         end(pid);
 }
 
+#define SHARED_PAGES 4096ul
+
+static void use_much_memory(void)
+{
+        stage->address = mmap(NULL, SHARED_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memset(stage->address, 'x', SHARED_PAGES * PAGE);
+        count_turns();
+}
+
+/* Pages that process PID has for itself alone, as the kernel says. */
+static unsigned long private_pages(pid_t pid)
+{
+        char path[64], line[256];
+        unsigned long kib, sum = 0;
+        FILE *from;
+
+        snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
+        from = fopen(path, "r");
+        while (from && fgets(line, sizeof line, from))
+                sum += sscanf(line, "Private_Dirty: %lu", &kib) == 1 || sscanf(line, "Private_Clean: %lu", &kib) == 1 ? kib : 0;
+        if (from)
+                fclose(from);
+        return sum * 1024 / PAGE;
+}
+
+TEST(a_copy_that_is_read_still_shares_its_pages)
+{
+        pid_t pid = start(use_much_memory);
+        uint64_t at = (uint64_t)(uintptr_t)stage->address;
+        char bytes[16 * PAGE];
+        struct freeze f;
+        struct err e;
+
+        is_true(freeze_stop(&f, pid, &e));
+        is_true(freeze_copy(&f, &e));
+        freeze_release(&f);
+        for (uint64_t i = 0; i < SHARED_PAGES * PAGE; i += sizeof bytes) {
+                is_equal(freeze_read(&f, at + i, bytes, sizeof bytes), sizeof bytes);
+                is_equal(bytes[sizeof bytes - 1], 'x');
+        }
+        is_true(private_pages(f.copy) < SHARED_PAGES / 4);
+        freeze_close(&f);
+        end(pid);
+}
+
 static void have_a_gap(void)
 {
         char *memory = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -458,5 +503,5 @@ TAP_MAIN(a_stopped_process_stands_still_and_goes_on, registers_and_stacks_of_all
          a_process_whose_first_thread_has_ended_is_read_and_copied, a_signal_that_comes_meanwhile_is_handled_and_interrupts,
          a_stop_alone_interrupts_nothing, a_process_stopped_by_job_control_stays_stopped,
          a_process_can_be_stopped_and_continued_while_it_is_held, a_process_killed_while_it_is_held_ends,
-         used_pages_of_sparse_memory_are_found, a_read_ends_where_the_memory_ends, a_process_that_is_gone_is_named_so,
+         used_pages_of_sparse_memory_are_found, a_copy_that_is_read_still_shares_its_pages, a_read_ends_where_the_memory_ends, a_process_that_is_gone_is_named_so,
          a_process_that_another_traces_is_left_to_it, missing_rights_are_told_one_from_another)

@@ -148,6 +148,32 @@ TEST(a_linear_leak_grows_at_its_rate)
         is_true(found.bytes_per_s > 9500 && found.bytes_per_s < 10500); /* 1000 bytes each 100 ms */
 }
 
+enum { LATE_SLICES = 150 };
+
+static struct level linear_before(uint32_t i, uint32_t count)
+{
+        return linear(i + LATE_SLICES, count);
+}
+
+/* What was there when somebody came to look has not grown since. */
+TEST(a_leak_that_was_seen_from_later_on_grows_at_its_rate)
+{
+        course of = linear_before;
+        struct growth *all;
+        struct profile p;
+
+        forge_start(&p);
+        forge_site(&p, 0, LEDGER_KIND_MALLOC, 1, 1);
+        forge_courses(&p, &of, 1, COURSE_SLICES);
+        for (uint32_t i = 0; i < p.slice_count; i++)
+                p.slices[i].ms += LATE_SLICES * COURSE_MS;
+        all = growth_judge(&p, NULL);
+        is_equal(all[1].class, GROWTH_GROWS);
+        is_true(all[1].bytes_per_s > 9500 && all[1].bytes_per_s < 10500);
+        free(all);
+        profile_free(&p);
+}
+
 TEST(a_leak_shows_through_a_working_set)
 {
         struct growth found = judged(leak_in_noise, COURSE_SLICES);
@@ -308,7 +334,7 @@ TEST(what_grew_until_it_was_freed_at_the_end_is_listed)
         profile_free(&p);
 }
 
-TAP_MAIN(a_linear_leak_grows_at_its_rate, a_leak_shows_through_a_working_set, a_leak_that_begins_in_the_second_half_grows,
+TAP_MAIN(a_linear_leak_grows_at_its_rate, a_leak_that_was_seen_from_later_on_grows_at_its_rate, a_leak_shows_through_a_working_set, a_leak_that_begins_in_the_second_half_grows,
          a_few_small_blocks_over_the_run_grow, tidying_up_at_the_end_does_not_hide_growth, a_cache_that_falls_back_is_bounded,
          noise_is_bounded, warm_up_is_bounded, what_has_stopped_to_rise_is_bounded, initialisation_and_one_step_are_once,
          two_steps_are_not_growth, few_slices_tell_nothing, summed_stacks_are_judged_as_one, rates_are_told_in_a_unit_that_fits,

@@ -10,10 +10,10 @@
 
 #include "agent/agent.h"
 #include "agent/arena.h"
-#include "agent/journal.h"
 #include "agent/maps.h"
 #include "agent/module.h"
 #include "agent/object.h"
+#include "agent/ring.h"
 #include "collect/collect.h"
 #include "profile/model.h"
 #include "profile/unseen.h"
@@ -60,7 +60,8 @@ uint32_t book_string(struct book *k, const char *text)
         return at;
 }
 
-void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t kind, uint32_t site, uint64_t address, uint64_t size)
+void ring_write(const struct thread *t, enum ledger_event_type type, uint32_t kind, uint32_t site,
+                uint64_t address, uint64_t size)
 {
         (void)t, (void)type, (void)kind, (void)site, (void)address, (void)size;
 }

@@ -94,6 +94,60 @@ TEST(a_walk_meets_all_that_was_packed)
         profile_free(&p);
 }
 
+struct lists {
+        const struct profile_block *blocks;
+        const struct profile_verdict *verdicts;
+};
+
+static void fill_blocks(void *context, uint64_t first, uint64_t count, void *records)
+{
+        memcpy(records, ((struct lists *)context)->blocks + first, count * sizeof(struct profile_block));
+}
+
+static void fill_verdicts(void *context, uint64_t first, uint64_t count, void *records)
+{
+        memcpy(records, ((struct lists *)context)->verdicts + first, count * sizeof(struct profile_verdict));
+}
+
+static void is_same_list(const struct profile_packed *a, const struct profile_packed *b)
+{
+        is_equal(a->section_count, b->section_count);
+        is_equal(a->bytes, b->bytes);
+        is_true(a->bytes == b->bytes && memcmp(a->sections, b->sections, a->bytes) == 0);
+}
+
+TEST(several_threads_pack_what_one_does)
+{
+        struct profile_verdict *verdicts;
+        struct profile_block *blocks;
+        struct profile p, q;
+
+        forge_many(&p);
+        pack(&p, &blocks, &verdicts);
+        for (uint32_t threads = 1; threads <= 5; threads++) {
+                struct lists lists = { blocks, verdicts };
+
+                forge_many(&q);
+                free(q.blocks);
+                free(q.verdicts);
+                q.blocks = NULL;
+                q.verdicts = NULL;
+                is_true(packed_make(&q, PACKED_BLOCKS, &(struct packed_source){ &lists, MANY, threads, fill_blocks }));
+                is_true(packed_make(&q, PACKED_VERDICTS, &(struct packed_source){ &lists, MANY, threads, fill_verdicts }));
+                is_same_list(&q.packed_blocks, &p.packed_blocks);
+                is_same_list(&q.packed_verdicts, &p.packed_verdicts);
+                profile_free(&q);
+        }
+        blocks[MANY / 2].site = p.site_count; /* which is none */
+        forge_leaky(&q);
+        is_true(!packed_make(&q, PACKED_BLOCKS, &(struct packed_source){ &(struct lists){ blocks, verdicts }, MANY, 2, fill_blocks }));
+        is_true(!q.packed_blocks.sections);
+        profile_free(&q);
+        free(blocks);
+        free(verdicts);
+        profile_free(&p);
+}
+
 TEST(a_walk_over_arrays_is_the_same)
 {
         struct packed_walk w;
@@ -393,7 +447,7 @@ TEST(nothing_packed_is_nothing)
         profile_free(&p);
 }
 
-TAP_MAIN(a_walk_meets_all_that_was_packed, a_walk_over_arrays_is_the_same, a_file_of_packed_lists_is_one_of_arrays,
+TAP_MAIN(a_walk_meets_all_that_was_packed, several_threads_pack_what_one_does, a_walk_over_arrays_is_the_same, a_file_of_packed_lists_is_one_of_arrays,
          verdicts_of_a_stranger_are_made_sound_as_they_are_met, reports_of_packed_blocks_are_those_of_arrays,
          what_refers_to_nothing_is_not_packed, nothing_packed_is_nothing, a_graph_of_packed_pointers_is_that_of_arrays,
          single_blocks_of_packed_lists_are_those_of_arrays, pointers_of_a_stranger_end_where_they_are_wrong)

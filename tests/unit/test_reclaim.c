@@ -31,7 +31,7 @@
 struct agent agent;
 struct book agent_book;
 
-void *arena_private(size_t size)
+void *arena_dense(size_t size)
 {
         return calloc(1, size);
 }
@@ -242,7 +242,7 @@ static void live_in(uint32_t first_page, uint32_t end_page)
 /* Whether a try begins at NOW_MS; it is over then. */
 static bool tries(struct reclaim *r, uint64_t now_ms)
 {
-        reclaim_tick(r, &view, now_ms);
+        reclaim_tick(r, &view, now_ms, PAGES * 4096u);
         if (!r->worker.pid)
                 return false;
         worker_wait(&r->worker);
@@ -270,5 +270,47 @@ TEST(what_was_of_no_use_is_tried_seldom_until_there_is_more)
         end();
 }
 
+/* What is of use is done at every look, also when the work itself takes a while. */
+TEST(a_try_that_helped_is_followed_by_another)
+{
+        struct reclaim r = { 0 };
+        struct book_writer t = { 0 };
+        uint64_t now_ms = 20000;
+
+        begin();
+        live_in(0, PAGES / 2);
+        for (uint32_t i = PAGES / 2 * 256; i < ENTRIES; i += 256) {
+                shadow_put(&agent_book, &t, entry(i), block(i + 1));
+                shadow_bury(entry(i), 50);
+        }
+        reclaim_tick(&r, &view, now_ms, 0);
+        is_true(r.worker.pid != 0);
+        worker_wait(&r.worker);
+        reclaim_done(&r, &view, now_ms + 400);
+        is_true(present_pages() < PAGES * 3 / 4);
+        is_true(tries(&r, now_ms + 5000));
+        end();
+}
+
+/* Memory behind the end of what the program has opened. */
+TEST(what_was_made_and_nobody_came_to_is_given_back)
+{
+        struct book_writer t = { 0 };
+        struct reclaim r = { 0 };
+
+        begin();
+        agent.head->part[LEDGER_SHADOW].committed = PAGES / 4 * 4096u;
+        memset(agent_book.shadow, 0, PAGES * 4096u);
+        for (uint32_t i = 0; i < ENTRIES / 4; i += 128)
+                shadow_put(&agent_book, &t, entry(i), block(i + 1));
+        is_true(present_pages() >= PAGES);
+        is_true(tries(&r, 20000));
+        is_true(present_pages() >= PAGES / 4 && present_pages() < PAGES / 2);
+        for (uint32_t i = 0; i < ENTRIES / 4; i += 128)
+                is_true(entry(i)->a == block(i + 1).a);
+        end();
+}
+
 TAP_MAIN(what_is_dead_goes_and_what_lives_stays, a_thread_that_slept_through_it_writes_again, an_observer_that_died_holds_nobody_up,
-         threads_lose_nothing_meanwhile, what_was_of_no_use_is_tried_seldom_until_there_is_more)
+         threads_lose_nothing_meanwhile, what_was_of_no_use_is_tried_seldom_until_there_is_more, a_try_that_helped_is_followed_by_another,
+         what_was_made_and_nobody_came_to_is_given_back)

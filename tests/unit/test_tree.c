@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
+#include <string.h>
+
 #include "forge.h"
 #include "query/wrapper.h"
 #include "report/views.h"
@@ -98,6 +100,7 @@ TEST(the_peak_has_what_was_mapped_then)
         p.sites[FORGE_SITE_LOAD].peak_blocks = 1;
         p.sites[FORGE_SITE_MMAP].peak_bytes = 8192;
         p.sites[FORGE_SITE_MMAP].peak_blocks = 2;
+        p.totals.peak_bytes = 1 << 20;
         text = tree_of(&p, (struct select_request){ .cost = SELECT_PEAK },
                        (struct tree_options){ .threshold = 1, .inverted = true });
         is_text(text, "peak: 50B\n"
@@ -107,6 +110,12 @@ TEST(the_peak_has_what_was_mapped_then)
                       "mapped by mmap, at the peak of the heap: 8,192B\n"
                       "  -> 100.00% (8,192B, 2x): load [/src/l.c:7]\n"
                       "    -> 100.00% (8,192B, 2x): main [/src/m.c:1]\n");
+        free(text);
+        p.totals.peak_bytes = 50; /* most of the memory is no heap: that comes first */
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_PEAK },
+                       (struct tree_options){ .threshold = 1, .inverted = true });
+        is_true(strncmp(text, "mapped by mmap", 14) == 0);
+        has_text(text, "\n\npeak: 50B\n");
         free(text);
         profile_free(&p);
 }

@@ -99,7 +99,7 @@ export function chosenChips(recording, state) {
 export function memoryChooser(recording, state, page) {
   if (page.memory === false || !hasMapped(recording)) return null;
   const options = [
-      { value: '', label: 'Heap', title: 'Blocks of malloc and its relatives' },
+      { value: state.default('mapped') ? 'heap' : '', label: 'Heap', title: 'Blocks of malloc and its relatives' },
       { value: '1', label: 'mmap', title: 'Memory that the program mapped itself, by mmap and its relatives' },
       { value: 'both', label: 'Both', title: 'The sum of heap and mmap' },
     ],
@@ -107,7 +107,7 @@ export function memoryChooser(recording, state, page) {
   return h(
     'div',
     { class: 'memory' },
-    choice('Memory', options, options.some((one) => one.value === value) ? value : '', (mapped) => state.set({ mapped, zoom: '' })),
+    choice('Memory', options, options.some((one) => one.value === value) ? value : options[0].value, (mapped) => state.set({ mapped, zoom: '' })),
   );
 }
 

@@ -21,9 +21,12 @@ export class Shell {
     this.data = data;
     this.pages = pagesOf(data);
     this.state = state;
+    // Where the program mapped more itself than its heap ever was, that is what the page is about.
+    if (data.recordings.every((one) => one.totals.mostly_mapped)) state.assume({ mapped: 'both' });
     this.feed = new Feed(data, state, () => this.#refresh());
     this.nav = h('nav', { 'aria-label': 'Pages' });
     this.bars = h('section', { class: 'notices', 'aria-label': 'Warnings' });
+    this.below = h('section', { class: 'notices', 'aria-label': 'Left out of this page' });
     this.chosen = new Chosen(state);
     this.theme = new Theme(() => this.#rebuild());
     this.main = h('main', { id: 'main', tabindex: '-1' });
@@ -50,6 +53,7 @@ export class Shell {
       this.bars,
       this.chosen.element,
       this.main,
+      this.below,
     );
     this.state.subscribe((keys) => this.#changed(keys));
     document.addEventListener('keydown', (event) => this.#key(event));
@@ -240,7 +244,7 @@ export class Shell {
     if (focused) this.nav.querySelector('[aria-current]')?.focus();
   }
 
-  /** What the recording lacks is said in full on the first page; on the others a mark in the head leads there. */
+  /** What the recording lacks is said in full on the first page, what only the page lacks at its end; on the others a mark in the head leads there. */
   #notedLink() {
     const { warnings, cut } = this.feed.recording(),
       words = [warnings.length && count(warnings.length, 'warning'), cut.length && `${cut.length} left out`].filter(Boolean).join(', ');
@@ -255,9 +259,9 @@ export class Shell {
     fill(
       this.bars,
       all && warnings.map((text) => notice('warn', '⚠ Warning:', text)),
-      all && cut.map((text) => notice('info', '✂ Left out:', text)),
       this.feed.trouble && notice('warn', '⚠ Warning:', this.feed.trouble),
     );
+    fill(this.below, all && cut.map((text) => notice('info', '✂ Left out:', text)));
     this.noted.hidden = all || !(warnings.length + cut.length);
   }
 

@@ -3,10 +3,10 @@
 
 /** Values that are not written.  Pages may use keys of their own; their default is ''. */
 const DEFAULTS = { page: 'summary', cost: 'peak', recording: '' };
-/** A change of one of these is a step back in the browser; others are not worth one. */
 /** What is chosen of one process means nothing in another. */
 export const OTHER_PROCESS = { at: '', range: '', thread: '', zoom: '', size: '', life: '' };
 
+/** A change of one of these is a step back in the browser; others are not worth one. */
 const STEPS = ['page', 'zoom', 'at', 'range', 'cost', 'thread', 'recording', 'mapped'];
 const WRITE_AFTER_MS = 150;
 
@@ -26,6 +26,7 @@ export function formatHash(values) {
 
 export class State {
   #values = {};
+  #defaults = { ...DEFAULTS };
   #subscribers = new Set();
   #window;
   #timer = 0;
@@ -40,7 +41,16 @@ export class State {
   }
 
   get(key) {
-    return this.#values[key] ?? DEFAULTS[key] ?? '';
+    return this.#values[key] ?? this.default(key);
+  }
+
+  default(key) {
+    return this.#defaults[key] ?? '';
+  }
+
+  /** Before anything is shown: defaults that depend on the data. */
+  assume(defaults) {
+    Object.assign(this.#defaults, defaults);
   }
 
   /** All that is not default. */
@@ -55,7 +65,7 @@ export class State {
       const text = value === null || value === undefined || value === false ? '' : value === true ? '1' : String(value);
       if (text === this.get(key)) continue;
       changed.push(key);
-      if (text === '' || text === DEFAULTS[key]) delete this.#values[key];
+      if (text === '' || text === this.#defaults[key]) delete this.#values[key];
       else this.#values[key] = text;
     }
     if (!changed.length) return;
@@ -67,7 +77,7 @@ export class State {
   link(changes = {}) {
     const values = { ...this.#values };
     for (const [key, value] of Object.entries(changes)) {
-      if (value === null || value === '' || value === undefined || String(value) === DEFAULTS[key]) delete values[key];
+      if (value === null || value === '' || value === undefined || String(value) === this.#defaults[key]) delete values[key];
       else values[key] = String(value);
     }
     return formatHash(values);
@@ -91,7 +101,7 @@ export class State {
   #read() {
     const values = parseHash(this.#window.location.hash);
     const keys = new Set([...Object.keys(values), ...Object.keys(this.#values)]);
-    const changed = [...keys].filter((key) => (values[key] ?? DEFAULTS[key] ?? '') !== this.get(key));
+    const changed = [...keys].filter((key) => (values[key] ?? this.default(key)) !== this.get(key));
     clearTimeout(this.#timer);
     this.#timer = 0;
     this.#values = values;

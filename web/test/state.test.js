@@ -92,3 +92,15 @@ test('a hash from elsewhere does no harm', () => {
   assert.deepEqual(parseHash(''), {});
   assert.deepEqual(parseHash('#%%%?%'), { '%': '' });
 });
+
+test('a default that depends on the data holds where nothing was chosen', () => {
+  forged = forgedWindow();
+  const state = new State(forged);
+  state.assume({ mapped: 'both' });
+  assert.equal(state.get('mapped'), 'both');
+  state.set({ mapped: 'heap' });
+  assert.equal(state.get('mapped'), 'heap');
+  assert.equal(state.link({ mapped: 'both' }), '#summary');
+  state.set({ mapped: '' });
+  assert.equal(state.get('mapped'), 'both');
+});

@@ -25,14 +25,19 @@
  *                              column of the return address
  *   ARCH_RETURN_AT             where the return address always lies, from the CFA; 0: it is in a
  *                              register, and saved anywhere
+ *   ARCH_COLUMN(n)             which of these registers column N of unwind tables is; ARCH_REGS or
+ *                              more: none.  (Unless a port says otherwise, they are the same.)
  *   ARCH_CFA_ABOVE_STACK       bytes from the caller's stack pointer to the CFA
  *   ARCH_FAST_CAPTURE          1: stack pointer, frame pointer and return address are enough to
  *                              leave nearly all frames, and a stack is captured by comparing words
  *                              with those of the last one (stack.c).  0: each stack is unwound
  *                              with all registers (unwind.c), which is as exact and much slower
- *   ARCH_FRAME_CHAIN           1: code without unwind tables that keeps a frame pointer has the
- *                              caller's at its address, the return address in the next word, and
- *                              the caller's stack behind these two.  0: a stack is cut off there
+ *   ARCH_FRAME_CHAIN           ARCH_CHAIN_BASE: code without unwind tables that keeps a frame
+ *                              pointer has the caller's at its address, the return address in the
+ *                              next word, and the caller's stack behind these two.
+ *                              ARCH_CHAIN_STACK: at the stack pointer is the caller's, and behind
+ *                              what that points to the return address.  0: a stack is cut off
+ *                              there
  *   arch_registers(r)          all registers a generic unwind starts from, taken in the calling
  *                              function; returns its program counter
  *   arch_code(pc)              a return address without what the processor adds to it (signatures,
@@ -108,6 +113,15 @@ typedef long arch_offset;
 #define ARCH_EHABI 0
 #endif
 
+/* A set of signals between the kernel's form and ours, in which signal N is bit N - 1: the kernel's
+ * is made of words of the program, the first signals in the first. */
+static inline uint64_t arch_signals(uint64_t set)
+{
+        return LEDGER_BIG_ENDIAN && sizeof(arch_word) == 4 ? set << 32 | set >> 32 : set;
+}
+
+enum { ARCH_CHAIN_BASE = 1, ARCH_CHAIN_STACK = 2 };
+
 struct arch_state {
         uint64_t pc, sp, base;
 };
@@ -124,8 +138,14 @@ struct arch_state {
 #include "agent/arch/riscv64.h"
 #elif defined(__s390x__)
 #include "agent/arch/s390x.h"
+#elif defined(__powerpc__) && !defined(__powerpc64__)
+#include "agent/arch/powerpc.h"
 #else
 #error "no port of the agent for this processor yet: see agent/arch/arch.h for what it must offer"
+#endif
+
+#ifndef ARCH_COLUMN
+#define ARCH_COLUMN(n) (n)
 #endif
 
 #endif

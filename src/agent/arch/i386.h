@@ -34,7 +34,7 @@
 #define ARCH_HASH_WORD uint32_t /* entries of DT_HASH */
 
 #define ARCH_FAST_CAPTURE 0
-#define ARCH_FRAME_CHAIN 1
+#define ARCH_FRAME_CHAIN ARCH_CHAIN_BASE
 #define ARCH_REGS 9
 #define ARCH_REG_STACK 4  /* esp */
 #define ARCH_REG_BASE 5   /* ebp */

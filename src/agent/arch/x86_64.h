@@ -29,7 +29,7 @@
 #define ARCH_HASH_WORD uint32_t /* entries of DT_HASH */
 
 #define ARCH_FAST_CAPTURE 1
-#define ARCH_FRAME_CHAIN 1
+#define ARCH_FRAME_CHAIN ARCH_CHAIN_BASE
 #define ARCH_REGS 17
 #define ARCH_REG_BASE 6   /* rbp */
 #define ARCH_REG_STACK 7  /* rsp */

@@ -23,6 +23,7 @@
 #include "attach/arch/call.h"
 #include "attach/arch/one_size.h"
 #include "attach/arch/registers.h"
+#include "attach/arch/unmarked.h"
 
 #define ARCH_CALL "\x01\x00\x00\xd4" /* svc 0 */
 #define ARCH_CALL_BYTES 4u

@@ -26,6 +26,12 @@
  *   arch_stack(r)                     its stack pointer
  *   arch_pc(r), arch_set_pc(r, pc)    its program counter
  *   arch_again(r)                     have it made again
+ *   arch_keeps_marks()                whether a call can carry a number of ours, of 31 bits:
+ *                                     arch_set_mark(r, n) behind arch_again(r), and arch_mark(r)
+ *                                     when it is cut short once more; 0 none.  Else: unmarked.h
+ *   arch_argument(r, n)               an argument of it, from 0 on
+ *   arch_give(r, result)              have it return that instead
+ *   ARCH_RED_ZONE                     bytes below the stack pointer that are in use
  *   ARCH_CALL, ARCH_CALL_BYTES        the instruction that makes a system call
  *   ARCH_TRAP, ARCH_TRAP_BYTES        a breakpoint; ARCH_TRAP_PAST: how far behind it
  *                                     the program counter is then
@@ -58,6 +64,8 @@
 #include "attach/arch/riscv64.h"
 #elif defined(__s390x__)
 #include "attach/arch/s390x.h"
+#elif defined(__powerpc__) && !defined(__powerpc64__)
+#include "attach/arch/powerpc.h"
 #else
 #error "no port for this processor yet: see attach/arch/arch.h for what it must offer"
 #endif

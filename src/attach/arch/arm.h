@@ -18,6 +18,7 @@
 #include "attach/arch/call.h"
 #include "attach/arch/one_size.h"
 #include "attach/arch/registers.h"
+#include "attach/arch/unmarked.h"
 
 #define ARCH_CALL "\x00\x00\x00\xef" /* svc 0, in ARM code */
 #define ARCH_CALL_BYTES 4u

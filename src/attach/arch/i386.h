@@ -18,6 +18,7 @@
 #include "attach/arch/call.h"
 #include "attach/arch/one_size.h"
 #include "attach/arch/registers.h"
+#include "attach/arch/unmarked.h"
 
 #define ARCH_CALL "\xcd\x80"
 #define ARCH_CALL_BYTES 2u

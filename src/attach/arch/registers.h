@@ -70,6 +70,14 @@
 #define ARCH_RED_ZONE 0u
 #define ARCH_DTV_AT 8
 #define ARCH_DTV_AT_MUSL 8
+#elif defined(__powerpc__) && !defined(__powerpc64__)
+#define FREEZE_REGISTERS 32u /* r0 ... r31 */
+#define ARCH_STACK_REGISTER 1u
+#define ARCH_PC_REGISTER 0u
+#define ARCH_KEPT { 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 }
+#define ARCH_RED_ZONE 0u
+#define ARCH_DTV_AT (-4)
+#define ARCH_DTV_AT_MUSL (-4)
 #else
 #error "no port for this processor yet: see docs/PORTING.md"
 #endif
@@ -86,7 +94,7 @@ struct freeze_kind {
         uint32_t red_zone;
         int32_t dtv, dtv_musl;
         uint32_t kept_count;
-        uint8_t kept[12];
+        uint8_t kept[18];
 };
 
 static inline const struct freeze_kind *freeze_kind(bool narrow)

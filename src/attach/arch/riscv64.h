@@ -22,6 +22,7 @@
 #include "attach/arch/call.h"
 #include "attach/arch/one_size.h"
 #include "attach/arch/registers.h"
+#include "attach/arch/unmarked.h"
 
 #define ARCH_CALL "\x73\x00\x00\x00" /* ecall */
 #define ARCH_CALL_BYTES 4u

@@ -17,6 +17,7 @@
 #include "attach/arch/call.h"
 #include "attach/arch/one_size.h"
 #include "attach/arch/registers.h"
+#include "attach/arch/unmarked.h"
 
 #define ARCH_CALL "\x0a\x00" /* svc 0: the number is in r1 */
 #define ARCH_CALL_BYTES 2u

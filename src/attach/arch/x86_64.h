@@ -29,6 +29,7 @@
 #define ARCH_TRAP_PAST 1u
 #define ARCH_ERESTARTNOINTR 513 /* the kernel's own */
 #define ARCH_SYS_MMAP SYS_mmap
+#define ARCH_RED_ZONE 128u
 #define ARCH_CLONE_WORDS(flags) { flags }
 #define ARCH_VECTOR_NOTE NT_X86_XSTATE
 
@@ -248,8 +249,9 @@ static inline long arch_interrupted(const struct arch_registers *from)
                         return -1;
                 return (int32_t)from->r.orig_rax == NARROW_CLOSE ? SYS_close : SYS_read;
         }
-        return (long)from->r.orig_rax >= 0 && (long)from->r.rax == -EINTR ? (long)from->r.orig_rax
-                                                                          : -1;
+        return (long)from->r.orig_rax >= 0 && (long)from->r.rax == -EINTR
+                       ? (long)(uint32_t)from->r.orig_rax
+                       : -1;
 }
 
 static inline bool arch_is_in_call(const struct arch_registers *from)
@@ -261,6 +263,40 @@ static inline void arch_again(struct arch_registers *to)
 {
         to->r.rax = to->r.orig_rax;
         to->r.rip -= ARCH_CALL_BYTES;
+        to->r.orig_rax = (unsigned long long)-1;
+}
+
+/* The number of a call is an int; since Linux 5.14 the kernel drops the upper half of the register,
+ * and keeps it with the call. */
+static inline bool arch_keeps_marks(void)
+{
+        long result, number = 1l << 32 | SYS_gettid;
+
+        __asm__ volatile("syscall" : "=a"(result) : "a"(number) : "rcx", "r11", "memory");
+        return result > 0;
+}
+
+static inline uint32_t arch_mark(const struct arch_registers *from)
+{
+        return arch_is_narrow(from) ? 0 : (uint32_t)(from->r.orig_rax >> 32);
+}
+
+static inline void arch_set_mark(struct arch_registers *to, uint32_t mark)
+{
+        to->r.rax = (uint32_t)to->r.rax | (uint64_t)mark << 32;
+}
+
+static inline unsigned long long *arch_argument(struct arch_registers *of, uint32_t number)
+{
+        unsigned long long *const all[] = { &of->r.rdi, &of->r.rsi, &of->r.rdx,
+                                            &of->r.r10, &of->r.r8,  &of->r.r9 };
+
+        return all[number];
+}
+
+static inline void arch_give(struct arch_registers *to, long result)
+{
+        to->r.rax = (unsigned long long)result;
         to->r.orig_rax = (unsigned long long)-1;
 }
 

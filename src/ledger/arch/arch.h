@@ -27,6 +27,9 @@
 #elif defined(__s390x__)
 #define LEDGER_MACHINE 22u     /* EM_S390 */
 #define LEDGER_ADDRESS_BITS 47 /* 42, and more only for who asks for it with a hint */
+#elif defined(__powerpc__) && !defined(__powerpc64__)
+#define LEDGER_MACHINE 20u /* EM_PPC */
+#define LEDGER_ADDRESS_BITS 32
 #else
 #error "no port for this processor yet: see docs/PORTING.md"
 #endif

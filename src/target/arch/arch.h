@@ -32,6 +32,10 @@
 #define ARCH_START                                                             \
         ".globl _start\n_start:\n"                                             \
         "lgr %r2, %r15\n lay %r15, -160(%r15)\n brasl %r14, main_start\n j .+2\n"
+#elif defined(__powerpc__) && !defined(__powerpc64__)
+#define ARCH_START                                                             \
+        ".globl _start\n_start:\n"                                             \
+        "mr 3, 1\n clrrwi 1, 1, 4\n li 0, 0\n stwu 0, -16(1)\n bl main_start\n trap\n"
 #else
 #error "no port for this processor yet: see docs/PORTING.md"
 #endif

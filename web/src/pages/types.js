@@ -10,7 +10,8 @@ import { treemap } from '../treemap.js';
 import { typeDifference, typeMoments, typeRows } from '../type-rows.js';
 
 const TILES = 40,
-  COLOURS = 12;
+  COLOURS = 12,
+  KNOWN_LEAST = 0.05; /* of the bytes: below it a picture would be one grey box */
 
 const momentName = (recording, at) => (at === -1 ? 'the end' : at === -2 ? 'the peak' : markName(recording, at));
 
@@ -74,44 +75,35 @@ const typeCell = (row) => (row.name ? h('code', null, row.name) : h('span', { cl
 /** The largest place, beside the type. */
 const placeCell = (context, row) => (row.site >= 0 ? [siteLink(context, row.site), row.sites > 1 ? ` +${number(row.sites - 1)}` : ''] : '');
 
-function list(context, rows, whole) {
+/** A table of types: what each is, COLUMNS, and the place that has most of it. */
+function table(context, caption, rows, columns) {
   return openTable({
-    caption: 'Types, largest first; a row opens its call stacks',
+    caption,
     rows,
     key: (row) => String(row.key),
     state: context.state,
     name: 'type',
     detail: (row) => detail(context, row),
-    columns: [
-      { label: 'Type', cell: typeCell },
-      { label: 'Bytes', numeric: true, cell: (row) => meter(row.bytes, whole, bytes(row.bytes)) },
-      { label: 'Share', numeric: true, cell: (row) => share(row.bytes, whole) },
-      { label: 'Blocks', numeric: true, cell: (row) => number(row.blocks) },
-      { label: 'Size', numeric: true, title: 'Of one object, where it is known', cell: (row) => (row.size ? bytes(row.size) : '') },
-      { label: 'Known by', class: 'place', cell: (row) => h('span', { title: context.recording.type_ways[row.by] ?? null }, row.by) },
-      { label: 'Most of it', cell: (row) => placeCell(context, row) },
-    ],
+    columns: [{ label: 'Type', cell: typeCell }, ...columns, { label: 'Most of it', cell: (row) => placeCell(context, row) }],
   });
 }
 
-function changes(context, rows) {
-  return openTable({
-    caption: 'What changed most comes first',
-    rows,
-    key: (row) => String(row.key),
-    state: context.state,
-    name: 'type',
-    detail: (row) => detail(context, row),
-    columns: [
-      { label: 'Type', cell: typeCell },
-      { label: 'Change', numeric: true, cell: (row) => h('strong', null, signed(row.change)) },
-      { label: 'Blocks', numeric: true, cell: (row) => signed(row.changeBlocks, number) },
-      { label: 'Before', numeric: true, cell: (row) => bytes(row.before) },
-      { label: 'After', numeric: true, cell: (row) => bytes(row.bytes) },
-      { label: 'Most of it', cell: (row) => placeCell(context, row) },
-    ],
-  });
-}
+const list = (context, rows, whole) =>
+  table(context, 'Types, largest first; a row opens its call stacks', rows, [
+    { label: 'Bytes', numeric: true, cell: (row) => meter(row.bytes, whole, bytes(row.bytes)) },
+    { label: 'Share', numeric: true, cell: (row) => share(row.bytes, whole) },
+    { label: 'Blocks', numeric: true, cell: (row) => number(row.blocks) },
+    { label: 'Size', numeric: true, title: 'Of one object, where it is known', cell: (row) => (row.size ? bytes(row.size) : '') },
+    { label: 'Known by', class: 'place', cell: (row) => h('span', { title: context.recording.type_ways[row.by] ?? null }, row.by) },
+  ]);
+
+const changes = (context, rows) =>
+  table(context, 'What changed most comes first', rows, [
+    { label: 'Change', numeric: true, cell: (row) => h('strong', null, signed(row.change)) },
+    { label: 'Blocks', numeric: true, cell: (row) => signed(row.changeBlocks, number) },
+    { label: 'Before', numeric: true, cell: (row) => bytes(row.before) },
+    { label: 'After', numeric: true, cell: (row) => bytes(row.bytes) },
+  ]);
 
 function draw(context) {
   const { recording, state } = context,
@@ -128,7 +120,8 @@ function draw(context) {
     ];
   const shown = moments.find(({ at }) => String(at) === state.get('types')) ?? moments[0],
     against = moments.find(({ at }) => String(at) === state.get('since') && at !== shown.at),
-    rows = typeRows(recording, shown.at);
+    rows = typeRows(recording, shown.at),
+    pictured = shown.known_bytes >= KNOWN_LEAST * shown.bytes;
   return [
     sentence,
     choosers(context, moments, shown, against),
@@ -139,9 +132,10 @@ function draw(context) {
       h('strong', null, share(shown.known_bytes, shown.bytes)),
       ` of the bytes is known, ${shown.exact ? 'block by block' : 'by call stacks'}. Filters do not change this page.`,
     ),
+    pictured ? null : h('p', null, 'Types come from debug information: compile with -g, or give the debug files (', h('code', null, '--debug-path'), ') when the page is made.'),
     against
       ? section(`From ${momentName(recording, against.at)} to ${momentName(recording, shown.at)}`, changes(context, typeDifference(recording, against.at, shown.at)))
-      : [picture(rows, shown.bytes), list(context, rows, shown.bytes)],
+      : [pictured && picture(rows, shown.bytes), list(context, rows, shown.bytes)],
   ];
 }
 

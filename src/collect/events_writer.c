@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * journal.c -- the events of one process, from the ring in its ledger to a file beside the
+ * events_writer.c -- the events of one process, from the ring in its ledger to a file beside the
  * recording.
  *
- * Room:   outside; below "the thread" in the journal's own thread.
+ * Room:   outside; below "the thread" in the writer's own thread.
  */
-#include "collect/journal.h"
+#include "collect/events_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +27,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/place.h"
+#include "base/worker.h"
 #include "collect/collect.h"
 #include "collect/turn.h"
 
@@ -55,7 +56,7 @@ struct part {
         uint32_t batches;
 };
 
-struct journal {
+struct events_writer {
         struct ledger_head *head;        /* shared with the program */
         bool turned;                     /* ... which has the other byte order */
         const struct ledger_event *ring; /* the same; NULL: there is none */
@@ -74,7 +75,7 @@ struct journal {
         struct str batch, section;
         char *name; /* of the file, in the directory FOLDER */
         int folder, fd;
-        struct journal_bound bound;
+        struct events_writer_bound bound;
         uint64_t head_bytes, bytes, events; /* of the file; bytes count parts that are gone, too;
                                              * events are those in written batches */
         struct part *parts;                 /* that are there; the last one grows */
@@ -100,22 +101,22 @@ static uint64_t now_ms(void)
 
 /* ---- words that both sides write ---- */
 
-static uint64_t load_long(const struct journal *j, const uint64_t *word)
+static uint64_t load_long(const struct events_writer *j, const uint64_t *word)
 {
         return turn_64(j->turned, __atomic_load_n(word, __ATOMIC_ACQUIRE));
 }
 
-static bool somebody_waits(const struct journal *j)
+static bool somebody_waits(const struct events_writer *j)
 {
         return __atomic_load_n(&j->head->journal_waiting, __ATOMIC_SEQ_CST) != 0;
 }
 
-static void close_ring(const struct journal *j)
+static void close_ring(const struct events_writer *j)
 {
         __atomic_store_n(&j->head->journal_closed, turn_32(j->turned, 1), __ATOMIC_RELEASE);
 }
 
-static void wake(const struct journal *j)
+static void wake(const struct events_writer *j)
 {
         uint32_t *word = &j->head->journal_wake, was = __atomic_load_n(word, __ATOMIC_RELAXED);
 
@@ -129,7 +130,7 @@ static void wake(const struct journal *j)
 /* ---- the file ---- */
 
 /* The log stops here, and the program need not go on. */
-static void end_log(struct journal *j, enum events_end end, int failure)
+static void end_log(struct events_writer *j, enum events_end end, int failure)
 {
         j->end = end;
         j->failure = failure;
@@ -157,7 +158,7 @@ static int make_log(int folder, const char *name)
 
 /* A log that is there belongs to somebody: to a recording of the same name that still runs, or to
  * one that was killed and left it as all there is. */
-static void open_side(struct journal *j, const char *path)
+static void open_side(struct events_writer *j, const char *path)
 {
         struct stat st;
 
@@ -172,7 +173,7 @@ static void open_side(struct journal *j, const char *path)
         }
 }
 
-static void open_file(struct journal *j, struct journal_place place)
+static void open_file(struct events_writer *j, struct events_writer_place place)
 {
         struct str head = { 0 };
 
@@ -187,20 +188,20 @@ static void open_file(struct journal *j, struct journal_place place)
                 place_give(j->fd);
 }
 
-static struct part *last_part(const struct journal *j)
+static struct part *last_part(const struct events_writer *j)
 {
         return &j->parts[j->part_count - 1];
 }
 
 /* Bytes that the part may still take. */
-static uint64_t room_left(const struct journal *j)
+static uint64_t headroom_left(const struct events_writer *j)
 {
         uint64_t used = j->bytes - last_part(j)->start;
 
         return used < j->bound.bytes ? j->bound.bytes - used : 0;
 }
 
-static void begin_part(struct journal *j)
+static void begin_part(struct events_writer *j)
 {
         j->parts = heap_grow(j->parts, j->part_count + 1, sizeof *j->parts);
         j->parts[j->part_count++] = (struct part){ .start = j->bytes };
@@ -210,7 +211,7 @@ static void begin_part(struct journal *j)
 
 /* The oldest part becomes a hole in the file, so that what is left stays in one piece.  The hole
  * always begins at the first byte: only whole pages of it take no room. */
-static void drop_part(struct journal *j)
+static void drop_part(struct events_writer *j)
 {
         uint64_t bytes = j->parts[1].start;
 
@@ -224,9 +225,9 @@ static void drop_part(struct journal *j)
 }
 
 /* Between batches: no event waits in the encoder. */
-static void rotate(struct journal *j)
+static void rotate(struct events_writer *j)
 {
-        if (!j->bound.parts || room_left(j) >= JOURNAL_BATCH_LEAST * JOURNAL_EVENT_BYTES)
+        if (!j->bound.parts || headroom_left(j) >= JOURNAL_BATCH_LEAST * JOURNAL_EVENT_BYTES)
                 return;
         begin_part(j);
         while (j->part_count > j->bound.parts && !j->end)
@@ -236,7 +237,7 @@ static void rotate(struct journal *j)
 /* Write the waiting events.  What does not fit, or cannot be written, ends the log
  * before them.  Where parts follow each other the last batch of a part may be a few
  * bytes longer than it should. */
-static void write_batch(struct journal *j)
+static void write_batch(struct events_writer *j)
 {
         uint32_t count = events_waiting(j->encoder);
 
@@ -247,7 +248,7 @@ static void write_batch(struct journal *j)
         str_clear(&j->section);
         events_batch(j->encoder, &j->batch);
         events_log_batch(&j->batch, &j->section);
-        if (j->bound.bytes && !j->bound.parts && j->section.length > room_left(j)) {
+        if (j->bound.bytes && !j->bound.parts && j->section.length > headroom_left(j)) {
                 end_log(j, EVENTS_END_FULL, 0);
         } else if (!io_write(j->fd, j->section.data, j->section.length)) {
                 end_log(j, EVENTS_END_FAILED, errno);
@@ -263,16 +264,16 @@ static void write_batch(struct journal *j)
 }
 
 /* Near the end batches become small, so that the log is as long as it may be. */
-static uint32_t batch_limit(const struct journal *j)
+static uint32_t batch_limit(const struct events_writer *j)
 {
-        uint64_t fits = room_left(j) / JOURNAL_EVENT_BYTES;
+        uint64_t fits = headroom_left(j) / JOURNAL_EVENT_BYTES;
 
         if (!j->bound.bytes || fits >= EVENTS_BATCH)
                 return EVENTS_BATCH;
         return fits > JOURNAL_BATCH_LEAST ? (uint32_t)fits : JOURNAL_BATCH_LEAST;
 }
 
-static void encode(struct journal *j, const struct ledger_event *e, uint32_t count)
+static void encode(struct events_writer *j, const struct ledger_event *e, uint32_t count)
 {
         while (count && !j->end) {
                 uint32_t waiting = events_waiting(j->encoder), limit = batch_limit(j),
@@ -290,7 +291,7 @@ static void encode(struct journal *j, const struct ledger_event *e, uint32_t cou
 
 /* ---- threads: they say when they begin, but not when they end ---- */
 
-static bool is_there(const struct journal *j, uint32_t tid)
+static bool is_there(const struct events_writer *j, uint32_t tid)
 {
         char name[64];
 
@@ -298,7 +299,7 @@ static bool is_there(const struct journal *j, uint32_t tid)
         return access(name, F_OK) == 0;
 }
 
-static void thread_ends(struct journal *j, uint32_t index)
+static void thread_ends(struct events_writer *j, uint32_t index)
 {
         struct running *r = &j->running[index];
         struct ledger_event e = { .type = LEDGER_EVENT_THREAD_END, .thread = r->thread,
@@ -309,7 +310,7 @@ static void thread_ends(struct journal *j, uint32_t index)
 }
 
 /* The number of an ended thread may be another's already: then its THREAD event tells. */
-static void thread_begins(struct journal *j, const struct ledger_event *e)
+static void thread_begins(struct events_writer *j, const struct ledger_event *e)
 {
         for (uint32_t i = j->running_count; i-- > 0;)
                 if (j->running[i].tid == (uint32_t)e->address)
@@ -320,7 +321,7 @@ static void thread_begins(struct journal *j, const struct ledger_event *e)
 
 /* A thread of another world of numbers, or one that ended at once, is not found the first time
  * either: it ends with the process. */
-static void look_for_ended(struct journal *j, bool all)
+static void look_for_ended(struct events_writer *j, bool all)
 {
         uint64_t now = now_ms();
 
@@ -335,7 +336,7 @@ static void look_for_ended(struct journal *j, bool all)
 /* ---- the ring ---- */
 
 /* The ring may be mapped when the head may be (collect/view.h says why). */
-static bool map_ring(struct journal *j, const struct view *v)
+static bool map_ring(struct events_writer *j, const struct view *v)
 {
         const struct ledger_extent *x = &v->head.part[LEDGER_JOURNAL];
         void *at;
@@ -363,7 +364,7 @@ static void turn_event(struct ledger_event *e)
 }
 
 /* Copy the finished entries from NEXT on, up to END and JOURNAL_STEP of them. */
-static uint32_t copy_step(const struct journal *j, uint64_t end)
+static uint32_t copy_step(const struct events_writer *j, uint64_t end)
 {
         uint64_t place = j->next % j->room;
         uint32_t count = 0;
@@ -384,21 +385,21 @@ static uint32_t copy_step(const struct journal *j, uint64_t end)
 }
 
 /* Entries before NEXT may be used again: tell those who wait for that. */
-static void tell_read(const struct journal *j)
+static void tell_read(const struct events_writer *j)
 {
         __atomic_store_n(&j->head->journal_read, turn_64(j->turned, j->next), __ATOMIC_SEQ_CST);
         if (somebody_waits(j))
                 wake(j);
 }
 
-static uint64_t ring_end(const struct journal *j)
+static uint64_t ring_end(const struct events_writer *j)
 {
         uint64_t reserved = load_long(j, &j->head->journal_reserved);
 
         return reserved < j->next + j->room ? reserved : j->next + j->room;
 }
 
-static void encode_step(struct journal *j, uint32_t count)
+static void encode_step(struct events_writer *j, uint32_t count)
 {
         uint32_t done = 0;
 
@@ -412,7 +413,7 @@ static void encode_step(struct journal *j, uint32_t count)
 }
 
 /* Take one step of events; how many. */
-static uint32_t drain(struct journal *j)
+static uint32_t drain(struct events_writer *j)
 {
         uint32_t count = copy_step(j, ring_end(j));
 
@@ -429,7 +430,7 @@ static uint32_t drain(struct journal *j)
 
 /* An entry that was reserved and is not finished: its thread is just doing so, or never will.  That
  * matters only when others have to wait for it. */
-static void look_at_stuck(struct journal *j)
+static void look_at_stuck(struct events_writer *j)
 {
         if (ring_end(j) <= j->next || !somebody_waits(j))
                 j->stuck_ms = 0;
@@ -444,7 +445,7 @@ static void look_at_stuck(struct journal *j)
 }
 
 /* Sleep a little; true when it is time to stop. */
-static bool sleep_until_stop(struct journal *j, uint32_t ms)
+static bool sleep_until_stop(struct events_writer *j, uint32_t ms)
 {
         struct timespec until;
         bool stop;
@@ -462,7 +463,7 @@ static bool sleep_until_stop(struct journal *j, uint32_t ms)
 }
 
 /* The last entries, without those that nobody will finish. */
-static void drain_rest(struct journal *j)
+static void drain_rest(struct events_writer *j)
 {
         uint64_t end = ring_end(j);
 
@@ -477,7 +478,7 @@ static void drain_rest(struct journal *j)
 }
 
 /* A program that is slow, or killed early, has a log too. */
-static void write_in_time(struct journal *j)
+static void write_in_time(struct events_writer *j)
 {
         if (now_ms() - j->flush_ms <= j->patience_ms)
                 return;
@@ -489,7 +490,7 @@ static void write_in_time(struct journal *j)
 
 static void *run(void *context)
 {
-        struct journal *j = context;
+        struct events_writer *j = context;
         bool stop = false;
 
         j->sleep_ms = JOURNAL_SLEEP_MS;
@@ -502,11 +503,13 @@ static void *run(void *context)
                         look_at_stuck(j);
                 look_for_ended(j, false);
                 write_in_time(j);
+                worker_beside_end();
                 if (count)
                         j->sleep_ms = JOURNAL_SLEEP_MS;
                 else if (j->sleep_ms < JOURNAL_SLEEP_MAX_MS)
                         j->sleep_ms++;
                 stop = sleep_until_stop(j, count == JOURNAL_STEP ? 0 : j->sleep_ms);
+                worker_beside_begin();
         }
         if (!j->end)
                 drain_rest(j);
@@ -516,7 +519,7 @@ static void *run(void *context)
         return NULL;
 }
 
-static void start_thread(struct journal *j)
+static void start_thread(struct events_writer *j)
 {
         pthread_condattr_t attributes;
         int failure;
@@ -526,7 +529,7 @@ static void start_thread(struct journal *j)
         pthread_mutex_init(&j->lock, NULL);
         pthread_cond_init(&j->stopped, &attributes);
         pthread_condattr_destroy(&attributes);
-        failure = pthread_create(&j->thread, NULL, run, j);
+        failure = worker_beside(&j->thread, run, j);
         j->has_thread = !failure;
         if (failure)
                 end_log(j, EVENTS_END_FAILED, failure);
@@ -534,10 +537,11 @@ static void start_thread(struct journal *j)
 
 /* ---- for the recording ---- */
 
-struct journal *journal_open(const struct view *v, uint32_t pid, struct journal_place place,
-                             struct journal_bound bound)
+struct events_writer *events_writer_open(const struct view *v, uint32_t pid,
+                                         struct events_writer_place place,
+                                         struct events_writer_bound bound)
 {
-        struct journal *j = heap_zero(1, sizeof *j);
+        struct events_writer *j = heap_zero(1, sizeof *j);
 
         j->fd = -1;
         j->head = view_shared(v);
@@ -555,7 +559,7 @@ struct journal *journal_open(const struct view *v, uint32_t pid, struct journal_
         return j;
 }
 
-void journal_finish(struct journal *j, bool ended)
+void events_writer_finish(struct events_writer *j, bool ended)
 {
         if (!j->has_thread)
                 return;
@@ -574,7 +578,7 @@ void journal_finish(struct journal *j, bool ended)
 
 /* Whether the log has all that the sums have: from the first event to the end of the recording, in
  * one part: another one would know nothing of the blocks before it. */
-static bool is_whole(const struct journal *j, const struct profile *p)
+static bool is_whole(const struct events_writer *j, const struct profile *p)
 {
         const struct feed *f = j->encoder ? events_sums(j->encoder) : NULL;
 
@@ -585,7 +589,8 @@ static bool is_whole(const struct journal *j, const struct profile *p)
 
 /* The log knows the order of events: with several threads, what it says about the peak is exact,
  * and the sums of the ledger are not. */
-static void give_peak(const struct journal *j, const struct events_ids *ids, struct profile *p)
+static void give_peak(const struct events_writer *j, const struct events_ids *ids,
+                      struct profile *p)
 {
         const struct feed *f = events_sums(j->encoder);
         struct profile_totals *t = &p->totals;
@@ -608,7 +613,7 @@ static void give_peak(const struct journal *j, const struct events_ids *ids, str
         }
 }
 
-void journal_give(struct journal *j, struct events_ids *ids, struct profile *p)
+void events_writer_give(struct events_writer *j, struct events_ids *ids, struct profile *p)
 {
         static const struct part none;
         const struct part *part = j->part_count ? last_part(j) : &none;
@@ -642,7 +647,7 @@ void journal_give(struct journal *j, struct events_ids *ids, struct profile *p)
                              "while writing them", j->missed);
 }
 
-void journal_point(struct journal *j, struct events_ids *ids, struct profile *p)
+void events_writer_point(struct events_writer *j, struct events_ids *ids, struct profile *p)
 {
         if (!j || j->fd < 0)
                 return;
@@ -654,11 +659,11 @@ void journal_point(struct journal *j, struct events_ids *ids, struct profile *p)
                                        .fd = -1, .sections = 1 };
 }
 
-void journal_close(struct journal *j, bool keep)
+void events_writer_close(struct events_writer *j, bool keep)
 {
         if (!j)
                 return;
-        journal_finish(j, false);
+        events_writer_finish(j, false);
         if (j->fd >= 0) {
                 close(j->fd);
                 if (!keep)

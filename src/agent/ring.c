@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/journal.h"
+#include "agent/ring.h"
 
 #include "agent/arena.h"
 #include "agent/object.h"
@@ -19,7 +19,7 @@
 
 static uint64_t room; /* entries of the ring */
 
-bool journal_start(void)
+bool ring_start(void)
 {
         uint64_t size = agent.head->part[LEDGER_JOURNAL].size;
 
@@ -30,14 +30,14 @@ bool journal_start(void)
         room = size / sizeof(struct ledger_event);
         if (!arena_commit(LEDGER_JOURNAL, size))
                 return false;
-        agent.special |= SPECIAL_JOURNAL;
+        agent.special |= SPECIAL_RING;
         return true;
 }
 
 /* No more events: the log is as long as it may be, or nobody reads it. */
 static void journal_end(void)
 {
-        __atomic_and_fetch(&agent.special, ~SPECIAL_JOURNAL, __ATOMIC_RELAXED);
+        __atomic_and_fetch(&agent.special, ~SPECIAL_RING, __ATOMIC_RELAXED);
 }
 
 /* Wait until entry INDEX may be written.  False: never. */
@@ -67,9 +67,9 @@ static bool wait_for_room(uint64_t index)
 
 /* Libraries come without a word: the map is looked at now and then, and by whoever knows that one
  * may go. */
-void journal_look(void)
+void ring_look(void)
 {
-        if (agent.special & SPECIAL_JOURNAL)
+        if (agent.special & SPECIAL_RING)
                 object_unmapped();
 }
 
@@ -84,8 +84,8 @@ static void look_now_and_then(uint32_t now_ms)
                 object_unmapped();
 }
 
-void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t kind,
-                   uint32_t site, uint64_t address, uint64_t size)
+void ring_write(const struct thread *t, enum ledger_event_type type, uint32_t kind, uint32_t site,
+                uint64_t address, uint64_t size)
 {
         struct ledger_head *h = agent.head;
         struct ledger_event *e;

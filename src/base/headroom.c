@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/room.h"
+#include "base/headroom.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static uint64_t number_of(const char *path, const char *key, uint64_t fallback)
         return fallback;
 }
 
-static void bound_by(struct room *r, uint64_t bytes, const char *what, uint64_t most)
+static void bound_by(struct headroom *r, uint64_t bytes, const char *what, uint64_t most)
 {
         if (bytes >= r->bytes)
                 return;
@@ -95,12 +95,12 @@ static uint64_t reclaimable(const char *directory, bool old)
         return number_of(path, old ? "total_inactive_file" : "inactive_file", 0);
 }
 
-static void look_at_old(struct room *r, const char *directory, const char *name, uint64_t swap)
+static void look_at_old(struct headroom *r, const char *directory, const char *name, uint64_t swap)
 {
         uint64_t most = number_in(directory, "memory.limit_in_bytes"),
                  both = number_in(directory, "memory.memsw.limit_in_bytes");
         uint64_t back = reclaimable(directory, true);
-        char what[ROOM_LIMIT_BYTES];
+        char what[HEADROOM_LIMIT_BYTES];
 
         snprintf(what, sizeof what, "the memory limit of the cgroup %.400s", name);
         if (most != NO_LIMIT)
@@ -115,13 +115,13 @@ static void look_at_old(struct room *r, const char *directory, const char *name,
                          what, both);
 }
 
-static void look_at_new(struct room *r, const char *directory, const char *name, uint64_t swap)
+static void look_at_new(struct headroom *r, const char *directory, const char *name, uint64_t swap)
 {
         uint64_t most = least(number_in(directory, "memory.max"),
                               number_in(directory, "memory.high"));
         uint64_t more = minus(number_in(directory, "memory.swap.max"),
                               number_in(directory, "memory.swap.current"));
-        char what[ROOM_LIMIT_BYTES];
+        char what[HEADROOM_LIMIT_BYTES];
 
         snprintf(what, sizeof what, "the memory limit of the cgroup %.400s", name);
         if (most != NO_LIMIT)
@@ -132,7 +132,7 @@ static void look_at_new(struct room *r, const char *directory, const char *name,
 }
 
 /* It and all that it is in. */
-static void look_at_group(struct room *r, struct group *g, uint64_t swap)
+static void look_at_group(struct headroom *r, struct group *g, uint64_t swap)
 {
         for (;;) {
                 const char *name = g->path[g->top] ? g->path + g->top : "/";
@@ -221,7 +221,7 @@ static bool find_mount(const char *root, const char *path, struct group *g)
 
 /* A line "ID:CONTROLLERS:PATH" of /proc/PID/cgroup; version 2 has the number 0 and no
  * controllers. */
-static void look_at_line(struct room *r, const char *root, const char *line, uint64_t swap)
+static void look_at_line(struct headroom *r, const char *root, const char *line, uint64_t swap)
 {
         const char *controllers = strchr(line, ':'),
                    *path = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -238,7 +238,7 @@ static void look_at_line(struct room *r, const char *root, const char *line, uin
                 look_at_group(r, &g, swap);
 }
 
-static void look_at_cgroups(struct room *r, const char *root, pid_t pid, uint64_t swap)
+static void look_at_cgroups(struct headroom *r, const char *root, pid_t pid, uint64_t swap)
 {
         struct str text = { 0 };
         char path[PATH_MAX];
@@ -257,7 +257,7 @@ static void look_at_cgroups(struct room *r, const char *root, pid_t pid, uint64_
 
 /* ---- the machine, and ourselves ---- */
 
-static void look_at_machine(struct room *r, const char *root, uint64_t *swap)
+static void look_at_machine(struct headroom *r, const char *root, uint64_t *swap)
 {
         char meminfo[PATH_MAX], vm[PATH_MAX];
         uint64_t available, promised, most;
@@ -294,11 +294,11 @@ static uint64_t own_bytes(unsigned number)
 
 /* ---- for callers ---- */
 
-void room_find(struct room *r, const char *root, pid_t other)
+void headroom_find(struct headroom *r, const char *root, pid_t other)
 {
         uint64_t swap;
 
-        *r = (struct room){ .bytes = NO_LIMIT };
+        *r = (struct headroom){ .bytes = NO_LIMIT };
         look_at_machine(r, root, &swap);
         look_at_cgroups(r, root, 0, swap);
         if (other)
@@ -317,17 +317,17 @@ void room_find(struct room *r, const char *root, pid_t other)
                 r->bytes -= r->bytes / SHARE_LEFT;
 }
 
-bool room_allows(const struct room *r, uint64_t need, char why[ROOM_WHY_BYTES])
+bool headroom_allows(const struct headroom *r, uint64_t need, char why[HEADROOM_WHY_BYTES])
 {
         if (need <= r->bytes)
                 return true;
-        snprintf(why, ROOM_WHY_BYTES,
+        snprintf(why, HEADROOM_WHY_BYTES,
                  "about %" PRIu64 " MiB of memory, and %s leaves %" PRIu64 " MiB", need / MIB + 1,
                  r->limit, r->bytes / MIB);
         return false;
 }
 
-void room_bound(const struct room *r)
+void headroom_bound(const struct headroom *r)
 {
         struct rlimit limit;
         uint64_t most = plus(own_bytes(STATM_DATA), r->bytes);
@@ -339,7 +339,7 @@ void room_bound(const struct room *r)
         setrlimit(RLIMIT_DATA, &limit);
 }
 
-void room_offer(pid_t pid)
+void headroom_offer(pid_t pid)
 {
         char path[64];
         int fd;
@@ -355,7 +355,7 @@ void room_offer(pid_t pid)
         close(fd);
 }
 
-uint64_t room_kills(void)
+uint64_t headroom_kills(void)
 {
         return number_of("/proc/vmstat", "oom_kill", 0);
 }

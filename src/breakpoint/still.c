@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keep.c -- a process held still for whoever searches it (attach/keeper.h).
+ * still.c -- a process held still for whoever searches it (attach/first_tracer.h).
  *
  * Keeps:  what threads stopped for meanwhile is served afterwards; nothing is lost.
  */
@@ -14,20 +14,20 @@
 #include <unistd.h>
 
 #include "attach/arch/arch.h"
+#include "attach/first_tracer.h"
 #include "attach/hold.h"
-#include "attach/keeper.h"
 #include "base/heap.h"
 #include "base/io.h"
 
-struct keep {
+struct still {
         struct target *target;
         int fd;
-        struct keep *next;
+        struct still *next;
 };
 
-bool keep_holds(const struct target *t)
+bool still_holds(const struct target *t)
 {
-        for (const struct keep *k = tracer.keeps; k; k = k->next)
+        for (const struct still *k = tracer.stills; k; k = k->next)
                 if (k->target == t)
                         return true;
         return false;
@@ -84,7 +84,7 @@ static bool tell_thread(const struct task *t, int fd)
 
 static bool tell(const struct target *g, int fd)
 {
-        struct keeper_answer answer = { .good = 1, .count = count_threads(g) };
+        struct first_tracer_answer answer = { .good = 1, .count = count_threads(g) };
         bool good = io_write(fd, &answer, sizeof answer);
 
         for (const struct task *t = tracer.tasks; good && t; t = t->next)
@@ -96,11 +96,11 @@ static bool tell(const struct target *g, int fd)
         return good;
 }
 
-void keep_begin(pid_t pid, int fd)
+void still_begin(pid_t pid, int fd)
 {
-        struct keeper_answer gone = { .error = ESRCH };
+        struct first_tracer_answer gone = { .error = ESRCH };
         struct target *g = tracer.targets;
-        struct keep *k;
+        struct still *k;
 
         while (g && (g->pid != pid || !g->users))
                 g = g->next;
@@ -111,8 +111,8 @@ void keep_begin(pid_t pid, int fd)
         }
         g->users++; /* while its threads end under us */
         k = heap_zero(1, sizeof *k);
-        *k = (struct keep){ .target = g, .fd = fd, .next = tracer.keeps };
-        tracer.keeps = k;
+        *k = (struct still){ .target = g, .fd = fd, .next = tracer.stills };
+        tracer.stills = k;
         stop_all(g);
         tell(g, fd);
 }
@@ -133,7 +133,7 @@ static void go_on(struct target *g)
 }
 
 /* The other end was closed: it has read what it wanted, or is gone. */
-static bool is_over(const struct keep *k)
+static bool is_over(const struct still *k)
 {
         char byte;
         ssize_t got = recv(k->fd, &byte, 1, MSG_DONTWAIT);
@@ -141,12 +141,12 @@ static bool is_over(const struct keep *k)
         return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-void keep_look(void)
+void still_look(void)
 {
-        struct keep **at = &tracer.keeps;
+        struct still **at = &tracer.stills;
 
         while (*at) {
-                struct keep *k = *at;
+                struct still *k = *at;
 
                 if (!is_over(k)) {
                         at = &k->next;
@@ -154,7 +154,7 @@ void keep_look(void)
                 }
                 *at = k->next;
                 close(k->fd);
-                if (!keep_holds(k->target))
+                if (!still_holds(k->target))
                         go_on(k->target);
                 target_release(k->target);
                 free(k);

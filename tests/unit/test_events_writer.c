@@ -3,7 +3,7 @@
  * test_journal.c -- events from a ring to a file, with the program's part played by threads of ours.
  */
 #include "base/place.h"
-#include "collect/journal.h"
+#include "collect/events_writer.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@
 static char place[64], path[96], side[96];
 static struct specimen ledger;
 static struct view view;
-static struct journal *journal;
+static struct events_writer *journal;
 static uint32_t max_parts;     /* for start() */
 static bool gone_when_started; /* the directory is removed once it is open */
 
@@ -41,7 +41,8 @@ static void start(uint64_t max_bytes)
         is_true(folder >= 0);
         if (gone_when_started)
                 is_equal(rmdir(place), 0);
-        journal = journal_open(&view, 0, (struct journal_place){ path, folder }, (struct journal_bound){ max_bytes, max_parts });
+        journal = events_writer_open(&view, 0, (struct events_writer_place){ path, folder },
+                                     (struct events_writer_bound){ max_bytes, max_parts });
         close(folder);
         if (gone_when_started)
                 is_equal(mkdir(place, 0700), 0);
@@ -87,10 +88,10 @@ static struct events_log *finish(struct profile *p)
         struct err e = { 0 };
 
         *p = (struct profile){ 0 };
-        journal_finish(journal, true);
-        journal_give(journal, &ids, p);
+        events_writer_finish(journal, true);
+        events_writer_give(journal, &ids, p);
         is_true(file_write(p, path, &e));
-        journal_close(journal, false);
+        events_writer_close(journal, false);
         is_true(access(side, F_OK) != 0);
         log = events_log_open(path, &e);
         is_true(log != NULL);
@@ -257,10 +258,10 @@ TEST(a_place_that_cannot_be_written_ends_the_log_at_once)
         start(0);
         gone_when_started = false;
         is_true(ledger.head->journal_closed);
-        journal_finish(journal, true);
-        journal_give(journal, &ids, &p);
+        events_writer_finish(journal, true);
+        events_writer_give(journal, &ids, &p);
         has_text(p.meta.warnings[0], "could not be written: No such file");
-        journal_close(journal, false);
+        events_writer_close(journal, false);
         profile_free(&p);
         view_close(&view);
         specimen_close(&ledger);
@@ -275,7 +276,7 @@ TEST(what_a_dead_observer_leaves_can_be_read)
         start(0);
         for (uint64_t i = 0; i < 3000; i++)
                 put(1, i, true);
-        journal_close(journal, true);
+        events_writer_close(journal, true);
         log = events_log_open(side, &e);
         is_true(log != NULL);
         is_equal(count_events(log), 3000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keep.c -- what the book asks of whoever keeps its ledger (book/book.h), answered inside a
+ * book_host.c -- what the book asks of whoever keeps its ledger (book/book.h), answered inside a
  * program.
  *
  * Room:   inside; any context.
@@ -19,7 +19,7 @@ bool book_commit(struct book *k, enum ledger_part part, uint64_t bytes)
 
 void *book_memory(size_t size)
 {
-        return arena_private(size);
+        return arena_dense(size);
 }
 
 void book_memory_free(void *p, size_t size)

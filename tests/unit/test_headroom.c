@@ -2,7 +2,7 @@
 /*
  * test_room.c -- limits on memory, read from directories that look like /proc and the mounts of cgroups.
  */
-#include "base/room.h"
+#include "base/headroom.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -78,17 +78,17 @@ static long long share(long long bytes)
         return bytes - bytes / 8;
 }
 
-static struct room found(pid_t other)
+static struct headroom found(pid_t other)
 {
-        struct room r;
+        struct headroom r;
 
-        room_find(&r, root, other);
+        headroom_find(&r, root, other);
         return r;
 }
 
 TEST(without_limits_there_is_what_the_machine_has)
 {
-        struct room r;
+        struct headroom r;
 
         begin();
         r = found(0);
@@ -98,7 +98,7 @@ TEST(without_limits_there_is_what_the_machine_has)
 
 TEST(where_the_kernel_promises_no_more_than_it_has_that_counts)
 {
-        struct room r;
+        struct headroom r;
 
         begin();
         put("/proc/sys/vm/overcommit_memory", "2\n");
@@ -109,7 +109,7 @@ TEST(where_the_kernel_promises_no_more_than_it_has_that_counts)
 
 TEST(the_tightest_of_all_groups_around_counts)
 {
-        struct room r;
+        struct headroom r;
 
         begin();
         put("/proc/self/cgroup", "0::/outer/inner/leaf\n");
@@ -149,8 +149,8 @@ TEST(swap_and_files_not_used_lately_are_room_too)
 
 TEST(a_group_that_is_full_leaves_nothing)
 {
-        char why[ROOM_WHY_BYTES];
-        struct room r;
+        char why[HEADROOM_WHY_BYTES];
+        struct headroom r;
 
         begin();
         put("/proc/self/cgroup", "0::/one\n");
@@ -159,8 +159,8 @@ TEST(a_group_that_is_full_leaves_nothing)
         put("/sys/fs/cgroup/one/memory.swap.max", "0\n");
         r = found(0);
         is_equal(r.bytes, 0);
-        is_true(room_allows(&r, 0, why));
-        is_true(!room_allows(&r, 5 * MIB, why));
+        is_true(headroom_allows(&r, 0, why));
+        is_true(!headroom_allows(&r, 5 * MIB, why));
         is_text(why, "about 6 MiB of memory, and the memory limit of the cgroup /one (100 MiB) leaves 0 MiB");
 }
 
@@ -240,12 +240,12 @@ TEST(beyond_the_bound_memory_is_refused_and_the_kernel_takes_us_first)
         }
 
         if (child == 0) {
-                struct room r = { .bytes = 32 * MIB };
+                struct headroom r = { .bytes = 32 * MIB };
                 bool good;
 
-                room_offer(0);
+                headroom_offer(0);
                 good = io_read_file("/proc/self/oom_score_adj", &text) && strcmp(str_get(&text), "1000\n") == 0;
-                room_bound(&r);
+                headroom_bound(&r);
                 heap_when_empty(say_so);
                 free(heap_zero(8 * MIB, 1));
                 _exit(good && heap_zero(64 * MIB, 1) ? 1 : 2);
@@ -266,12 +266,12 @@ TEST(our_own_limits_count)
         }
 
         if (child == 0) {
-                struct room r;
+                struct headroom r;
 
                 getrlimit(RLIMIT_DATA, &limit);
                 limit.rlim_cur = 64 * MIB;
                 setrlimit(RLIMIT_DATA, &limit);
-                room_find(&r, "", 0);
+                headroom_find(&r, "", 0);
                 _exit(r.bytes > 16 * MIB && r.bytes < 64 * MIB && strstr(r.limit, "ulimit -d") ? 42 : 1);
         }
         is_equal(waitpid(child, &status, 0), child);

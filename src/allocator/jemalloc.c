@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+#include "allocator/jemalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+#define PAGE 4096u
+#define LEVEL (1u << 18) /* words of the root, and of a leaf */
+#define LEVEL_BYTES (8ull * LEVEL)
+#define GIB_SHIFT 30u
+#define SPACE (1ull << 47) /* of a program */
+#define HUGE_BYTES (2ull << 20)
+#define BASE_MOST 4096u  /* times that, which a mapping of the base may have */
+#define BASES_MOST 65536u
+#define DATA_MOST (64u << 20) /* of a static program, too */
+#define CANDIDATES_MOST 4096u
+#define SPARSE_REACH 64u
+#define SPARSE_MOST 16u
+#define REGIONS_MOST 512u
+#define CLASSES 232u
+#define SMALL_CLASSES 36u
+#define WALK_WORDS 4096u
+#define CACHED_MOST 8192u /* of a class, in a thread */
+
+/* A word of a leaf. */
+#define LEAF_EXTENT(w) ((w) & 0xffffffffff80ull)
+#define LEAF_SLAB(w) ((w) & 1u)
+#define LEAF_STATE(w) ((w) >> 2 & 7u)
+
+/* Descriptor of an extent: edata_t. */
+struct extent {
+        uint64_t bits, address, size, ps, serial, links[3], free[8];
+};
+
+#define EXTENT_SLAB(x) ((x)->bits >> 12 & 1u)
+#define EXTENT_STATE(x) ((x)->bits >> 17 & 7u) /* 0: in use */
+#define EXTENT_CLASS(x) ((uint32_t)((x)->bits >> 20 & 0xffu))
+#define EXTENT_FREE(x) ((uint32_t)((x)->bits >> 28 & 0x3ffu))
+#define EXTENT_START(x) ((x)->address & ~(PAGE - 1ull))
+#define EXTENT_BYTES(x) ((x)->size & ~(PAGE - 1ull))
+
+/* cache_bin_t, with statistics. */
+struct cache {
+        uint64_t head, requests;
+        uint16_t low_water, full, empty, padding;
+};
+
+struct walk {
+        const struct jemalloc_input *in;
+        struct jemalloc_blocks *out;
+        uint64_t *cached; /* sorted: regions that are free in the caches of threads */
+        uint64_t *stacks; /* sorted: where these are kept, which is a block, too */
+        uint64_t cached_count;
+        uint32_t stack_count;
+        uint64_t base, base_end; /* the last mapping of the base that was met */
+};
+
+static bool read_at(const struct walk *w, uint64_t at, void *to, size_t bytes)
+{
+        return w->in->memory.read(w->in->memory.context, at, to, bytes) == bytes;
+}
+
+static void add_own(struct walk *w, uint64_t start, uint64_t end)
+{
+        struct jemalloc_blocks *b = w->out;
+
+        b->own = heap_next(b->own, b->own_count, sizeof *b->own);
+        b->own[b->own_count++] = (struct search_range){ start, end };
+}
+
+static void trouble(const struct walk *w, uint64_t at, const char *what)
+{
+        if (!w->out->trouble[0])
+                snprintf(w->out->trouble, sizeof w->out->trouble,
+                         "the heap cannot be walked to its end: 0x%llx is no %s of jemalloc 5.3",
+                         (unsigned long long)at, what);
+}
+
+/* 8, then four of equal distance for each power of two: 16 32 48 64, 80 96 112 128, 160 ... */
+static uint64_t class_bytes(uint32_t class)
+{
+        uint32_t group = (class - 1) / 4, step = (class - 1) % 4;
+
+        if (class == 0)
+                return 8;
+        if (group == 0)
+                return 16ull * (step + 1);
+        return (16ull << (group + 1)) + (step + 1) * (16ull << (group - 1));
+}
+
+static int by_number(const void *a, const void *b)
+{
+        const uint64_t *x = a, *y = b;
+
+        return (*x > *y) - (*x < *y);
+}
+
+/* ---- the caches of threads ---- */
+
+/* Between two places of one stack, which are told by their lower bits. */
+static uint32_t apart(uint16_t from, uint16_t to)
+{
+        return (uint16_t)(to - from);
+}
+
+/* Classes whose stacks lie behind each other from C on; no cache has less than the small ones. */
+static uint32_t caches_count(const struct cache *c, uint32_t room)
+{
+        uint32_t n = 0;
+
+        while (n < room && c[n].head && c[n].head % 8 == 0 &&
+               apart(c[n].full, c[n].empty) / 8 - 1 < CACHED_MOST &&
+               apart((uint16_t)c[n].head, c[n].empty) <= apart(c[n].full, c[n].empty) &&
+               (n == 0 || c[n].full == c[n - 1].empty))
+                n++;
+        return n;
+}
+
+static void take_cache(struct walk *w, const struct cache *c)
+{
+        uint32_t count = apart((uint16_t)c->head, c->empty) / 8;
+
+        w->stacks = heap_next(w->stacks, w->stack_count, sizeof *w->stacks);
+        w->stacks[w->stack_count++] = c->head + 8ull * count; /* behind its last word */
+        w->cached = heap_grow(w->cached, w->cached_count + count + 1, sizeof *w->cached);
+        if (read_at(w, c->head, w->cached + w->cached_count, 8ull * count))
+                w->cached_count += count;
+        else
+                trouble(w, c->head, "cache");
+}
+
+static void find_caches(struct walk *w, const struct search_range *tls)
+{
+        uint64_t bytes = tls->end - tls->start;
+        uint32_t words = (uint32_t)(bytes / 8), width = sizeof(struct cache) / 8, count;
+        uint64_t *all;
+
+        if (bytes > DATA_MOST)
+                return;
+        all = heap_zero(words + 1, sizeof *all);
+        words = (uint32_t)w->in->memory.read(w->in->memory.context, tls->start, all, bytes) / 8;
+        for (uint32_t i = 0; i + SMALL_CLASSES * width <= words; i++) {
+                const struct cache *c = (const struct cache *)(const void *)(all + i);
+
+                count = caches_count(c, (words - i) / width);
+                if (count < SMALL_CLASSES)
+                        continue;
+                for (uint32_t k = 0; k < count; k++)
+                        take_cache(w, &c[k]);
+                break;
+        }
+        free(all);
+}
+
+static bool is_cached(const struct walk *w, uint64_t address)
+{
+        return w->cached_count &&
+               bsearch(&address, w->cached, w->cached_count, sizeof address, by_number);
+}
+
+/* Whether a stack of a cache ends in the block: then it is jemalloc's own. */
+static bool holds_stack(const struct walk *w, uint64_t start, uint64_t end)
+{
+        for (uint32_t i = 0; i < w->stack_count; i++)
+                if (w->stacks[i] > start && w->stacks[i] <= end)
+                        return true;
+        return false;
+}
+
+/* ---- extents ---- */
+
+static void take_block(struct walk *w, uint64_t at, uint64_t bytes)
+{
+        struct jemalloc_blocks *b = w->out;
+
+        if (is_cached(w, at) || holds_stack(w, at, at + bytes))
+                return;
+        b->at = heap_next(b->at, b->count, sizeof *b->at);
+        b->at[b->count++] = (struct search_range){ at, at + bytes };
+}
+
+static void take_slab(struct walk *w, const struct extent *x)
+{
+        uint64_t bytes = class_bytes(EXTENT_CLASS(x)), count = EXTENT_BYTES(x) / bytes;
+        uint32_t spare = 0;
+
+        for (uint32_t i = 0; i < count && i < REGIONS_MOST; i++) /* what is behind was never set */
+                spare += x->free[i / 64] >> i % 64 & 1;
+        if (EXTENT_CLASS(x) >= SMALL_CLASSES || count > REGIONS_MOST || spare != EXTENT_FREE(x)) {
+                trouble(w, x->address, "slab");
+                return;
+        }
+        for (uint32_t i = 0; i < count; i++)
+                if (!(x->free[i / 64] >> i % 64 & 1))
+                        take_block(w, x->address + i * bytes, bytes);
+}
+
+static bool is_extent(const struct extent *x, uint64_t page, uint64_t word)
+{
+        return EXTENT_START(x) == page && EXTENT_BYTES(x) && EXTENT_BYTES(x) < SPACE &&
+               EXTENT_STATE(x) == LEAF_STATE(word) &&
+               (EXTENT_STATE(x) || (EXTENT_SLAB(x) == LEAF_SLAB(word) &&
+                                    EXTENT_CLASS(x) == word >> 48 && word >> 48 < CLASSES));
+}
+
+/* The mapping of the base that AT lies in, and those that it leads to. */
+static void find_base(struct walk *w, uint64_t at)
+{
+        uint64_t head[4], start = at & ~(HUGE_BYTES - 1); /* size, next, bits, address */
+        uint32_t steps = 0;
+
+        if (at - w->base < w->base_end - w->base)
+                return;
+        for (; steps < BASE_MOST; steps++, start -= HUGE_BYTES)
+                if (read_at(w, start, head, sizeof head) && head[0] && head[0] % HUGE_BYTES == 0 &&
+                    at - start < head[0] && head[3] - start <= head[0])
+                        break;
+        if (steps == BASE_MOST) {
+                trouble(w, at, "mapping");
+                start = at & ~(HUGE_BYTES - 1);
+                head[0] = HUGE_BYTES;
+        }
+        w->base = start;
+        w->base_end = start + head[0];
+        for (uint32_t i = 0; i < w->out->own_count; i++)
+                if (w->out->own[i].start == start)
+                        return;
+        if (steps == BASE_MOST)
+                return;
+        for (steps = 0; steps < BASES_MOST && read_at(w, start, head, sizeof head) && head[0] &&
+                        head[0] % HUGE_BYTES == 0; steps++) {
+                add_own(w, start, start + head[0]);
+                start = head[1];
+                if (!start)
+                        return;
+        }
+}
+
+/* WORD is what the tree has for PAGE; other pages of an extent may have the same. */
+static void take_page(struct walk *w, uint64_t page, uint64_t word)
+{
+        uint64_t at = LEAF_EXTENT(word);
+        struct extent x;
+
+        if (!at)
+                return;
+        if (!read_at(w, at, &x, sizeof x) || page < EXTENT_START(&x) ||
+            page - EXTENT_START(&x) >= EXTENT_BYTES(&x)) {
+                trouble(w, page, "page");
+                return;
+        }
+        if (EXTENT_START(&x) != page)
+                return;
+        if (!is_extent(&x, page, word)) {
+                trouble(w, page, "extent");
+                return;
+        }
+        find_base(w, at);
+        add_own(w, page, page + EXTENT_BYTES(&x));
+        if (EXTENT_STATE(&x))
+                return;
+        if (EXTENT_SLAB(&x))
+                take_slab(w, &x);
+        else if (x.address - page + class_bytes(EXTENT_CLASS(&x)) > EXTENT_BYTES(&x))
+                trouble(w, x.address, "block");
+        else
+                take_block(w, x.address, class_bytes(EXTENT_CLASS(&x)));
+}
+
+/* ---- the tree ---- */
+
+/* Calls TAKE for each word of the leaf AT that is not 0, until it says that this is enough.  Most
+ * of a leaf was never used. */
+static void leaf_each(struct walk *w, uint64_t at,
+                      bool (*take)(struct walk *w, uint32_t index, uint64_t word, void *context),
+                      void *context)
+{
+        const struct search_memory *m = &w->in->memory;
+        uint64_t *words = heap_zero(WALK_WORDS, sizeof *words), end = at + LEVEL_BYTES, from = at;
+
+        while (from < end) {
+                uint64_t used = m->next ? m->next(m->context, from, end) : from, bytes;
+
+                from = used > from ? used & ~7ull : from;
+                bytes = end - from < 8ull * WALK_WORDS ? end - from : 8ull * WALK_WORDS;
+                if (from >= end || !read_at(w, from, words, bytes))
+                        break;
+                for (uint64_t i = 0; i < bytes / 8; i++)
+                        if (words[i] &&
+                            !take(w, (uint32_t)((from - at) / 8 + i), words[i], context)) {
+                                free(words);
+                                return;
+                        }
+                from += bytes;
+        }
+        free(words);
+}
+
+/* The first extent that a leaf has tells which GiB the leaf is for. */
+static bool learn_gib(struct walk *w, uint32_t index, uint64_t word, void *context)
+{
+        uint64_t *gib = context;
+        struct extent x;
+
+        *gib = UINT64_MAX;
+        if (LEAF_EXTENT(word) && read_at(w, LEAF_EXTENT(word), &x, sizeof x) && x.address < SPACE &&
+            (x.address / PAGE) % LEVEL == index && is_extent(&x, EXTENT_START(&x), word))
+                *gib = x.address >> GIB_SHIFT;
+        return false;
+}
+
+static bool take_word(struct walk *w, uint32_t index, uint64_t word, void *context)
+{
+        const uint64_t *gib = context;
+
+        take_page(w, (*gib << GIB_SHIFT) + (uint64_t)index * PAGE, word);
+        return true;
+}
+
+static bool may_be_leaf(const struct walk *w, uint64_t at)
+{
+        const struct mapping *m = at % 64 ? NULL : mappings_find(w->in->maps, at);
+
+        return m && m->anonymous && m->writable && m->start <= at && m->end - at >= LEVEL_BYTES;
+}
+
+/* Most words of the root are 0, unlike those of a program's own arrays. */
+static bool is_sparse(const uint64_t *words, size_t count, size_t at)
+{
+        size_t from = at > SPARSE_REACH ? at - SPARSE_REACH : 0, used = 0;
+
+        for (size_t i = from; i < count && i <= at + SPARSE_REACH; i++)
+                used += words[i] != 0;
+        return used <= SPARSE_MOST;
+}
+
+/* Where the root is in the COUNT words of a module's data; COUNT: it is not there. */
+static size_t find_root(struct walk *w, const uint64_t *words, size_t count, bool sparse)
+{
+        uint32_t tried = 0;
+
+        for (size_t i = 0; i < count && tried < CANDIDATES_MOST; i++) {
+                uint64_t gib = UINT64_MAX;
+
+                if (!words[i] || !may_be_leaf(w, words[i]) ||
+                    (sparse && !is_sparse(words, count, i)))
+                        continue;
+                tried++;
+                leaf_each(w, words[i], learn_gib, &gib);
+                if (gib <= i && i - gib + LEVEL <= count)
+                        return i - (size_t)gib;
+        }
+        return count;
+}
+
+static void find_tree(struct walk *w, const struct search_range *data)
+{
+        uint64_t bytes = data->end - data->start;
+        uint64_t *words;
+        size_t count, root;
+
+        if (bytes > DATA_MOST || bytes < LEVEL_BYTES)
+                return;
+        words = heap_zero(bytes / 8 + 1, sizeof *words);
+        count = w->in->memory.read(w->in->memory.context, data->start, words, bytes) / 8;
+        root = find_root(w, words, count, true);
+        if (root == count) /* hundreds of GiB behind each other */
+                root = find_root(w, words, count, false);
+        for (uint64_t gib = 0; root < count && gib < LEVEL; gib++) {
+                w->out->root = data->start + 8 * root;
+                if (words[root + gib])
+                        leaf_each(w, words[root + gib], take_word, &gib);
+        }
+        free(words);
+}
+
+/* ---- all of it ---- */
+
+static int by_start(const void *a, const void *b)
+{
+        const struct search_range *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
+void jemalloc_find(struct jemalloc_blocks *b, const struct jemalloc_input *in)
+{
+        struct walk w = { .in = in, .out = b };
+
+        *b = (struct jemalloc_blocks){ 0 };
+        for (uint32_t i = 0; !in->memory.narrow && !in->memory.turned && i < in->tls_count; i++)
+                find_caches(&w, &in->tls[i]);
+        if (w.cached_count)
+                qsort(w.cached, w.cached_count, sizeof *w.cached, by_number);
+        for (uint32_t i = 0; !in->memory.narrow && !in->memory.turned && i < in->data_count &&
+                             !b->root; i++)
+                find_tree(&w, &in->data[i]);
+        if (b->count)
+                qsort(b->at, b->count, sizeof *b->at, by_start);
+        if (b->own_count)
+                qsort(b->own, b->own_count, sizeof *b->own, by_start);
+        free(w.cached);
+        free(w.stacks);
+}
+
+void jemalloc_blocks_free(struct jemalloc_blocks *b)
+{
+        free(b->at);
+        free(b->own);
+        *b = (struct jemalloc_blocks){ 0 };
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jemalloc.h -- the blocks of jemalloc 5.3, found in memory that stands still.
+ *
+ * Room:   outside.  Nothing is written, and no symbol is needed.
+ * Keeps:  no byte is trusted: every number and pointer is checked, every walk ends.  Of each slab
+ *         the number of free regions is told twice, and both must agree.
+ *
+ * What it writes on 64-bit processors with addresses of 48 bits, and how it is found:
+ *
+ *     tree     two levels of 2^18 words.  The root lies in the data of the module, and has the
+ *              address of a leaf for each GiB; a leaf has a word for each page: the address of an
+ *              extent's descriptor, the class of its size, and whether it is a slab.  A pointer in
+ *              that data is a leaf where descriptors tell the address at which they are entered;
+ *              that address also tells where the root begins.
+ *     extents  pages behind each other: one large block, or a slab with regions of one size.  The
+ *              descriptor has a bit for each region that is free.
+ *     caches   of threads, in thread-local storage: stacks of regions that are free and not marked
+ *              so, one for each class.  They lie behind each other, which tells them from all else.
+ *     base     where descriptors, leaves and arenas lie: a list of mappings.
+ *
+ * Sizes are those of classes: what was asked for is written down nowhere.
+ */
+#ifndef SEEP_ALLOCATOR_JEMALLOC_H
+#define SEEP_ALLOCATOR_JEMALLOC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/mappings.h"
+#include "leak/search.h"
+
+struct jemalloc_input {
+        struct search_memory memory;
+        const struct mappings *maps;
+        const struct search_range *data; /* writable data of modules that may have malloc */
+        uint32_t data_count;
+        const struct search_range *tls; /* thread-local storage of such modules, of all threads */
+        uint32_t tls_count;
+};
+
+struct jemalloc_blocks {
+        struct search_range *at; /* by address: as large as their class */
+        uint64_t count;
+        struct search_range *own; /* by address: memory that is the allocator's, with its blocks */
+        uint32_t own_count;
+        uint64_t root;     /* of the tree; 0: there is no jemalloc, or it was never called */
+        char trouble[256]; /* ""; or what could not be read */
+};
+
+/* Fill B, to be freed with jemalloc_blocks_free(). */
+void jemalloc_find(struct jemalloc_blocks *b, const struct jemalloc_input *in);
+void jemalloc_blocks_free(struct jemalloc_blocks *b);
+
+#endif

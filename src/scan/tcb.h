@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tcb.h -- what the C library keeps of a thread at the end of its stack: struct pthread of glibc.
+ *
+ * Keeps:  it is found where it begins with a pointer to itself, twice; that is so on processors
+ *         whose thread pointer leads to it.  On others tcb_is_known() says no.
+ */
+#ifndef SEEP_SCAN_TCB_H
+#define SEEP_SCAN_TCB_H
+
+#include "attach/freeze.h"
+#include "leak/search.h"
+
+uint64_t tcb_bytes(const struct freeze *f);
+
+/* Whether that of the first thread can be recognised, so that others can. */
+bool tcb_is_known(const struct freeze *f);
+
+/* Those at the end of [START, END): how many, ROOM at most. */
+uint32_t tcb_find(const struct freeze *f, uint64_t start, uint64_t end, struct search_range *found,
+                  uint32_t room);
+
+#endif

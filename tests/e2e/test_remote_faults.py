@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Connections that come and go under load, targets that are killed, links that are down: nothing is lost that the mode promises, and both
+ends say what happened."""
+import os
+import signal
+import subprocess
+
+from harness import DEADLINE, SEEP, Profile, check_clean, check_sites, clean_environment, wait_until
+from remote import Light, Target, come_and_go, connected, fetch
+
+
+def test_when_the_target_is_killed_the_host_says_so(steps, recorder):
+    folder = recorder.folder()
+    with Target(folder, steps, "+red:5:100", "ready", "wait") as target:
+        target.said(b"ready\n")
+        host = fetch(target, folder / "far.seep")
+        wait_until(lambda: connected(target) == 1, "it is connected")
+        program = target.program()
+        target.process.kill()
+        target.process.wait()
+        assert b"trying again" in host.stderr.readline()
+        host.send_signal(signal.SIGINT)  # no need to wait for the end of its patience
+        said = host.communicate(timeout=DEADLINE)[1].decode()
+        assert host.returncode == 3 and "nobody can be reached" in said
+        assert not (folder / "far.seep").exists() or not (folder / "far.seep").stat().st_size
+        os.kill(program, signal.SIGKILL)
+
+
+def test_a_link_that_was_down_loses_nothing(steps, recorder, token, two_machines):
+    """The host notices, both go on, and the host comes back by itself."""
+    folder = recorder.folder()
+    with Target(folder, steps, "+red:5:100", "ready", "wait", "+green:7:10", "ready", "wait", within=two_machines.there, listen="10.77.0.1:0",
+                options=("--token-file", token)) as target:
+        target.said(b"ready\n")
+        with open(folder / "host", "wb") as out:
+            host = subprocess.Popen([*two_machines.here, SEEP, "connect", target.where, "--token-file", token, "-o", folder / "far.seep"],
+                                    env=clean_environment(), stderr=out)
+        said = folder / "host"
+        wait_until(lambda: "connected to" in said.read_text(), "it is connected", process=host)
+        two_machines.link("down")
+        target.say()
+        target.said(b"ready\n", 2)
+        wait_until(lambda: "trying again" in said.read_text(), "the host notices", process=host)
+        two_machines.link("up")
+        wait_until(lambda: "connected to 10.77.0.1" in said.read_text().split("trying again")[1], "it is back", process=host)
+        target.say()
+        assert host.wait(DEADLINE) == 0, said.read_text()
+        done = target.finish()
+    profile = Profile(folder / "far.seep")
+    check_clean(profile)
+    check_sites(done.truth, profile)
+
+
+def test_thirty_hosts_that_come_and_go_lose_no_event(steps, recorder):
+    """make stress does it with a thousand."""
+    assert come_and_go(recorder, steps, Target, 30) == 6
+
+
+def test_thirty_hosts_that_come_and_go_lose_no_event_of_a_light_target(steps, recorder):
+    come_and_go(recorder, steps, Light, 30)
