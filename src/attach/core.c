@@ -49,6 +49,7 @@ struct core {
         uint64_t stack, vdso; /* addresses in them; 0 unknown */
         struct core_files where;
         struct core_about about;
+        const struct freeze_kind *kind;
         struct freeze_thread *threads;
         uint32_t thread_count;
 };
@@ -239,29 +240,67 @@ static struct freeze_thread *add_thread(struct core *c)
         return &c->threads[c->thread_count++];
 }
 
+/* Of this machine's own kind: registers by their numbers. */
+static void take_own(struct freeze_thread *t, const char *words)
+{
+        struct arch_registers r = { 0 };
+
+        _Static_assert(sizeof r.r == sizeof((struct elf_prstatus *)NULL)->pr_reg, "the same ones");
+        memcpy(&r.r, words, sizeof r.r);
+        arch_describe(t, &r); /* vector registers have a note of their own */
+}
+
+/* Of another: the same, by what is known of that one. */
+static void take_foreign(struct freeze_thread *t, const char *words, const struct freeze_kind *k)
+{
+        const struct freeze_status *s = &k->status;
+        uint64_t all[FREEZE_STATUS_MOST];
+
+        memcpy(all, words, s->words * sizeof *all);
+        for (uint32_t i = 0; i < k->registers; i++) {
+                uint32_t at = s->order ? s->order[i] : i;
+
+                t->registers[i] = at == s->pc ? 0 : all[at]; /* riscv64 has it in x0's place */
+        }
+        t->pc = all[s->pc];
+        t->sp = all[s->sp];
+        t->base = all[s->base];
+        t->tp = s->tp == FREEZE_IN_NOTE ? 0 : all[s->tp];
+}
+
+/* The head of struct elf_prstatus with words of 8 bytes, on every processor. */
+enum { STATUS_SIGNAL = 12, STATUS_PID = 32, STATUS_WORDS = 112 };
+
 static void take_status(struct core *c, const char *data, size_t bytes)
 {
-        struct elf_prstatus status;
-        struct arch_registers r;
+        const struct freeze_status *s = &c->kind->status;
         struct freeze_thread *t;
+        uint16_t signal;
 
-        if (bytes < sizeof status)
+        if (bytes < STATUS_WORDS + s->words * sizeof(uint64_t))
                 return;
-        memcpy(&status, data, sizeof status);
-        _Static_assert(sizeof r.r == sizeof status.pr_reg, "the same registers");
-        memcpy(&r.r, &status.pr_reg, sizeof r.r);
         t = add_thread(c);
-        arch_describe(t, &r); /* vector registers have a note of their own */
-        t->tid = (uint32_t)status.pr_pid;
+        if (c->kind->machine == FREEZE_MACHINE)
+                take_own(t, data + STATUS_WORDS);
+        else
+                take_foreign(t, data + STATUS_WORDS, c->kind);
+        memcpy(&t->tid, data + STATUS_PID, sizeof t->tid);
+        memcpy(&signal, data + STATUS_SIGNAL, sizeof signal);
         if (c->thread_count == 1)
-                c->about.signal = (uint32_t)status.pr_cursig;
+                c->about.signal = signal;
+}
+
+static void take_thread_pointer(struct core *c, const char *data, size_t bytes)
+{
+        if (c->thread_count && bytes >= sizeof(uint64_t))
+                memcpy(&c->threads[c->thread_count - 1].tp, data, sizeof(uint64_t));
 }
 
 static void take_vectors(struct core *c, char *data, size_t bytes)
 {
         struct iovec v = { data, bytes };
 
-        if (c->thread_count)
+        if (c->thread_count && c->kind->machine == FREEZE_MACHINE)
                 arch_take_note(&c->threads[c->thread_count - 1], &v);
 }
 
@@ -340,6 +379,8 @@ static void take_notes(struct core *c)
                 data = c->notes + at + name;
                 if (h.n_type == NT_PRSTATUS)
                         take_status(c, data, h.n_descsz);
+                else if (c->kind->status.tp_note && h.n_type == c->kind->status.tp_note)
+                        take_thread_pointer(c, data, h.n_descsz);
                 else if (h.n_type == ARCH_VECTOR_NOTE)
                         take_vectors(c, data, h.n_descsz);
                 else if (h.n_type == NT_PRPSINFO)
@@ -432,12 +473,13 @@ static bool check_kind(struct core *c, const char *file, struct err *e)
                 return err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", file);
         if (!facts.is_elf)
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s is not a core file", file);
-        if (facts.foreign)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "%s is a core file of a %s program; this seep reads only those of "
-                               "%s programs",
-                               file, elf_kind_name(&facts), elf_own_kind_name());
-        return true;
+        c->kind = freeze_kind_of(facts.machine);
+        if (c->kind->status.words && facts.class_ == ELFCLASS64 && facts.order == ELFDATA2LSB)
+                return true;
+        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "%s is a core file of a %s program; seep reads those of x86-64, aarch64 and "
+                       "riscv64 programs",
+                       file, elf_kind_name(&facts));
 }
 
 /* ---- as a process that stands still ---- */
@@ -549,6 +591,7 @@ static char *make_maps(const struct core *c)
 static void hand_over(struct core *c, struct freeze *f)
 {
         *f = (struct freeze){ .pid = (pid_t)c->about.pid,
+                              .machine = c->kind->machine,
                               .core = c,
                               .threads = c->threads,
                               .thread_count = c->thread_count };

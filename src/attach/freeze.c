@@ -278,6 +278,20 @@ static bool receive(int fd, void *to, size_t bytes)
         return bytes == 0 || recv(fd, to, bytes, MSG_WAITALL) == (ssize_t)bytes;
 }
 
+const struct freeze_kind *freeze_kind(const struct freeze *f)
+{
+        uint16_t machine = f->machine ? f->machine : FREEZE_MACHINE;
+
+        return freeze_kind_of(machine == EM_X86_64 && f->narrow ? EM_386 : machine);
+}
+
+bool freeze_is_foreign(const struct freeze *f)
+{
+        uint16_t machine = freeze_kind(f)->machine;
+
+        return machine != FREEZE_MACHINE && !(machine == EM_386 && FREEZE_MACHINE == EM_X86_64);
+}
+
 bool freeze_kept(struct freeze *f, pid_t pid, int first_tracer, struct err *e)
 {
         struct freeze_state *s = heap_zero(1, sizeof *s);

@@ -27,7 +27,6 @@ struct freeze_far {
         bool (*lasts)(void *context);
         void (*release)(void *context); /* once: it may go on, and is not read any more */
         bool copied;  /* it went on already: what is read is a copy of it */
-        bool foreign; /* its processor is another one: registers are words, no more */
         bool released;
 };
 
@@ -40,6 +39,7 @@ struct freeze {
         char root[4096]; /* in front of the paths of its files */
         pid_t copy;      /* a process with the same memory, which never runs; 0: there is
                           * none, the original is read */
+        uint16_t machine; /* e_machine where it is elsewhere, or in a core file; 0: this machine's */
         bool narrow; /* its words have 4 bytes.  Known at the stop; of a program that an emulator
                       * runs it is the caller's to set, as is the next: ... */
         bool turned; /* ... they have the other byte order */
@@ -55,6 +55,13 @@ struct freeze {
 /* The same for a process that another one of ours traces, by that one's socket (first_tracer.h).
  * There is no copy of it. */
 bool freeze_kept(struct freeze *f, pid_t pid, int first_tracer, struct err *e);
+
+/* What its processor has. */
+const struct freeze_kind *freeze_kind(const struct freeze *f);
+
+/* Whether it is of another kind than processes here: nothing but words is known of its registers
+ * and stacks. */
+bool freeze_is_foreign(const struct freeze *f);
 
 /* Stop all threads of PID.  On failure nothing is stopped, and E says why (ERR_EXIT_TRACE): traced
  * by another, no right, gone. */

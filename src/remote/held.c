@@ -77,25 +77,23 @@ static uint32_t count_of(struct words *w, uint64_t each)
         return w->bad ? 0 : (uint32_t)count;
 }
 
-/* Registers of another processor are put where there is room for any. */
-static void take_registers(struct held *h, struct words *w, struct freeze_thread *t)
+/* General registers in DWARF's order, whichever processor's they are, then vectors. */
+static void take_registers(struct words *w, struct freeze_thread *t)
 {
-        uint32_t count = count_of(w, 1), i = 0, vectors, at = 0;
+        uint32_t count = count_of(w, 1), i;
 
-        for (; i < count; i++) {
+        for (i = 0; i < count; i++) {
                 uint64_t value = word(w);
 
-                if (!h->far.foreign && i < FREEZE_REGISTERS)
+                if (i < FREEZE_REGISTERS_MOST)
                         t->registers[i] = value;
-                else if (at < FREEZE_VECTORS)
-                        t->vectors[at++] = value;
         }
-        vectors = count_of(w, 1);
-        for (i = 0; i < vectors; i++) {
+        count = count_of(w, 1);
+        for (i = 0; i < count; i++) {
                 uint64_t value = word(w);
 
-                if (at < FREEZE_VECTORS)
-                        t->vectors[at++] = value;
+                if (i < FREEZE_VECTORS)
+                        t->vectors[i] = value;
         }
 }
 
@@ -112,7 +110,7 @@ static void take_threads(struct held *h, struct words *w)
                 t->sp = word(w);
                 t->base = word(w);
                 t->tp = word(w);
-                take_registers(h, w, t);
+                take_registers(w, t);
         }
 }
 
@@ -152,18 +150,6 @@ bool held_parse(struct held *h, const uint8_t *bytes, size_t count)
 }
 
 /* ---- the connection ---- */
-
-static bool is_foreign(const struct protocol_greeting *g)
-{
-        Elf64_Ehdr own = { 0 };
-        FILE *f = fopen("/proc/self/exe", "re");
-
-        if (f && fread(&own, sizeof own, 1, f) != 1)
-                own.e_machine = 0;
-        if (f)
-                fclose(f);
-        return own.e_machine != g->machine;
-}
 
 static bool ask(struct held *h, const struct protocol_request *r, struct err *e)
 {
@@ -214,7 +200,6 @@ static bool dial(struct held *h, struct err *e)
         h->link = *h->order.link;
         h->link.hello_flags = PROTOCOL_HELLO_READER;
         h->connected = link_connect(&h->link, &h->to, e);
-        h->far.foreign = h->connected && is_foreign(&h->to.greeting);
         return h->connected;
 }
 
@@ -461,6 +446,7 @@ bool held_freeze(void *context, struct freeze *f, struct err *e)
         h->far.release = hang_up;
         *f = (struct freeze){ .pid = (pid_t)h->order.pid, .threads = h->threads,
                               .thread_count = h->thread_count, .maps = h->maps, .far = &h->far,
+                              .machine = (uint16_t)h->to.greeting.machine,
                               .pause_ns = h->pause_ns };
         snprintf(f->root, sizeof f->root, "%s", h->order.root);
         mappings_free(&h->mappings);

@@ -371,6 +371,8 @@ static uint64_t stack_end(const struct work *w, const struct freeze_thread *t,
 {
         uint64_t end = page_of(t->tp + tcb_bytes(w->in->freeze) + page_bytes() - 1);
 
+        if (freeze_kind(w->in->freeze)->tls_above)
+                return l->end;
         return l->anonymous && t->tp > t->sp && t->tp < l->end && end < l->end ? end : l->end;
 }
 
@@ -448,6 +450,25 @@ static void put_stacks(struct work *w)
                         put_stack(w, &f->threads[i]);
 }
 
+/* What the C library keeps of T begins at its thread pointer, or ends there with a head of two
+ * words. */
+static void put_tcb(struct work *w, const struct freeze_thread *t, const struct mapping *l)
+{
+        uint64_t bytes = tcb_bytes(w->in->freeze), low = l->start, end = t->tp + bytes;
+
+        if (freeze_kind(w->in->freeze)->tls_above) {
+                low = t->tp - low > bytes ? t->tp - bytes : low;
+                end = t->tp + 2 * search_width(w->in->freeze->narrow);
+        } else {
+                low = t->tp;
+        }
+        put_mapped(w, (struct profile_root){ .start = low,
+                                             .end = end < l->end ? end : l->end,
+                                             .kind = PROFILE_ROOT_THREAD,
+                                             .tid = t->tid,
+                                             .module = PROFILE_NO_MODULE });
+}
+
 static void put_thread_local(struct work *w, const struct freeze_thread *t)
 {
         const struct mapping *l = mappings_find(&w->maps, t->tp);
@@ -456,13 +477,7 @@ static void put_thread_local(struct work *w, const struct freeze_thread *t)
 
         if (!l)
                 return;
-        put_mapped(w, (struct profile_root){ .start = t->tp,
-                                             .end = t->tp + tcb_bytes(w->in->freeze) < l->end
-                                                            ? t->tp + tcb_bytes(w->in->freeze)
-                                                            : l->end,
-                                             .kind = PROFILE_ROOT_THREAD,
-                                             .tid = t->tid,
-                                             .module = PROFILE_NO_MODULE });
+        put_tcb(w, t, l);
         count = tls_blocks(&w->tls, t->tp, &blocks);
         for (uint32_t i = 0; i < count; i++) {
                 if (blocks[i].module + 1 == w->in->view->head.own_module ||
@@ -540,7 +555,7 @@ static void add_registers(struct work *w)
 {
         const struct freeze *f = w->in->freeze;
         struct roots *r = w->out;
-        uint64_t words = freeze_kind(f->narrow)->registers + FREEZE_VECTORS;
+        uint64_t words = freeze_kind(f)->registers + FREEZE_VECTORS;
 
         for (uint32_t i = 0; i < f->thread_count && !w->in->emulated; i++) {
                 const struct freeze_thread *t = &f->threads[i];
@@ -588,7 +603,7 @@ static struct search_root to_search(const struct work *w, const struct profile_r
                 return s;
         s.words = words;
         if (p->start == 0) {
-                uint32_t count = freeze_kind(w->in->freeze->narrow)->registers;
+                uint32_t count = freeze_kind(w->in->freeze)->registers;
 
                 memcpy(words, t->registers, count * sizeof *words);
                 memcpy(words + count, t->vectors, sizeof t->vectors);
@@ -616,7 +631,7 @@ static void hand_over(struct work *w)
         qsort(r->at, r->count, sizeof *r->at, by_kind);
         r->search = heap_zero(r->count, sizeof *r->search);
         words = r->words = heap_zero((uint64_t)w->in->freeze->thread_count *
-                                             (FREEZE_REGISTERS + FREEZE_VECTORS + 1),
+                                             (FREEZE_REGISTERS_MOST + FREEZE_VECTORS + 1),
                                      sizeof *words);
         for (uint32_t i = 0; i < r->count; i++) {
                 r->search[i] = to_search(w, &r->at[i], words);

@@ -264,7 +264,7 @@ static void find_roots(struct scan *s)
                 .heap_count = walk->own_count,
         };
 
-        if (!in.emulated && !(s->freeze.far && s->freeze.far->foreign)) {
+        if (!in.emulated && !freeze_is_foreign(&s->freeze)) {
                 leave_handler(s);
                 s->stopped = stopped_open(&s->freeze, s->p, s->o->view);
                 if (keeps_graph(s))
@@ -482,10 +482,10 @@ void scan_trouble(struct profile *p, const char *why)
  * or releasing is not lost. */
 static void spare_in_hand(struct scan *s, const struct freeze_thread *t)
 {
-        uint64_t words[FREEZE_REGISTERS + HANDS_WORDS] = { 0 };
+        uint64_t words[FREEZE_REGISTERS_MOST + HANDS_WORDS] = { 0 };
 
         memcpy(words, t->registers, sizeof t->registers);
-        freeze_read(&s->freeze, t->sp, words + FREEZE_REGISTERS, HANDS_WORDS * sizeof *words);
+        freeze_read(&s->freeze, t->sp, words + FREEZE_REGISTERS_MOST, HANDS_WORDS * sizeof *words);
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
                 uint64_t block = words[i] + HANDS_CHUNK, k = scan_entries_find(&s->now, block);
 

@@ -91,10 +91,10 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void
 static bool set_registers(Dwfl_Thread *thread, void *argument)
 {
         const struct unwind *u = argument;
-        const struct freeze_kind *kind = freeze_kind(u->freeze->narrow);
-        Dwarf_Word values[FREEZE_REGISTERS], sp = u->thread->sp, pc = u->thread->pc;
+        const struct freeze_kind *kind = freeze_kind(u->freeze);
+        Dwarf_Word values[FREEZE_REGISTERS_MOST], sp = u->thread->sp, pc = u->thread->pc;
 
-        for (uint32_t i = 0; i < FREEZE_REGISTERS; i++)
+        for (uint32_t i = 0; i < FREEZE_REGISTERS_MOST; i++)
                 values[i] = u->thread->registers[i]; /* in DWARF's order */
         if (!dwfl_thread_state_registers(thread, 0, kind->registers, values))
                 return false;
@@ -109,7 +109,7 @@ static bool set_registers(Dwfl_Thread *thread, void *argument)
 
 static bool frame_stack(const struct unwind *u, Dwfl_Frame *frame, Dwarf_Word *sp)
 {
-        return dwfl_frame_reg(frame, freeze_kind(u->freeze->narrow)->stack, sp) == 0;
+        return dwfl_frame_reg(frame, freeze_kind(u->freeze)->stack, sp) == 0;
 }
 
 /* ---- frames ---- */
@@ -205,7 +205,7 @@ static bool is_between(const struct unwind *u, uint64_t pc)
 /* What a function must leave as it was: their values are still those of the program. */
 static void keep_registers(const struct unwind *u, Dwfl_Frame *frame, struct freeze_thread *t)
 {
-        const struct freeze_kind *kind = freeze_kind(u->freeze->narrow);
+        const struct freeze_kind *kind = freeze_kind(u->freeze);
 
         memset(t->registers, 0, sizeof t->registers);
         memset(t->vectors, 0, sizeof t->vectors);

@@ -196,13 +196,17 @@ static uint64_t entry(const struct tls *t, uint64_t dtv, uint32_t index)
 /* The only module that a static program has. */
 static uint32_t static_block(const struct tls *t, uint64_t tp, struct tls_block *block)
 {
+        const struct freeze_kind *kind = freeze_kind(t->freeze);
+
         for (uint32_t i = 0; i < t->p->module_count; i++) {
-                uint64_t bytes = t->modules[i].tls_bytes;
+                uint64_t bytes = t->modules[i].tls_bytes, fit = t->modules[i].tls_alignment - 1;
+                uint64_t above = tp + (kind->dtv ? 0 : 2 * width_of(t)); /* behind a head, if any */
 
                 if (!bytes || bytes > tp || strcmp(t->p->modules[i].path, t->p->meta.exe) != 0)
                         continue;
-                *block = (struct tls_block){ (tp - bytes) & ~(t->modules[i].tls_alignment - 1), tp,
-                                             i };
+                above = (above + fit) & ~fit;
+                *block = kind->tls_above ? (struct tls_block){ above, above + bytes, i }
+                                         : (struct tls_block){ (tp - bytes) & ~fit, tp, i };
                 return 1;
         }
         return 0;
@@ -210,7 +214,7 @@ static uint32_t static_block(const struct tls *t, uint64_t tp, struct tls_block 
 
 uint32_t tls_blocks(const struct tls *t, uint64_t tp, struct tls_block **blocks)
 {
-        const struct freeze_kind *kind = freeze_kind(t->freeze->narrow);
+        const struct freeze_kind *kind = freeze_kind(t->freeze);
         uint64_t dtv = word_at(t, tp + (uint64_t)(int64_t)(t->musl ? kind->dtv_musl : kind->dtv));
         uint32_t count = 0;
 

@@ -86,6 +86,7 @@ void unrecorded_about(struct profile *p, const struct freeze *f)
         m->engine = heap_text(PROFILE_ENGINE_WALK);
         m->version = heap_text(SEEP_VERSION);
         m->complete = 1;
+        m->machine = freeze_kind(f)->machine;
         m->word_bytes = sizeof(uint64_t);
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, SEEP, clean_environment, wait_until
+from harness import DEADLINE, MACHINES, PLAIN, SEEP, Compiler, clean_environment, wait_until
 from test_unrecorded import THREAD_DATA, seep
 
 PATTERN = Path("/proc/sys/kernel/core_pattern").read_text().strip()
@@ -73,6 +73,47 @@ def test_a_core_of_the_kernel_has_every_block(compiler, tmp_path, ways):
     core, truth = crash(tmp_path, compiler.build("heap_walk.c"), *ways)
     check_listed(core, truth)
     core.unlink()
+
+
+FOREIGN = ("aarch64", "riscv64")
+
+
+def core_of_another_machine(folder, name, *ways):
+    """A program of machine NAME, which qemu runs and which writes its own core: the core, its program, and the program's blocks."""
+    machine = MACHINES[name]
+    missing = [tool for tool in (machine.gcc, machine.qemu) if not shutil.which(tool)]
+    if missing:
+        pytest.skip(f"{' '.join(missing)} not installed (packaging/install-deps test)")
+    program = Compiler(folder, machine).build("heap_walk.c", flags=(*PLAIN, "-DOWN_CORE"))
+    process, truth = start(folder, (machine.qemu, "-L", machine.root, program, *ways))
+    process.stdin.close()
+    assert process.wait(timeout=DEADLINE) == 0
+    return core_of(folder), program, truth
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_core_of_another_processor_has_every_block(tmp_path, name):
+    core, _, truth = core_of_another_machine(tmp_path, name, "plain", "threads", "align", "mapped")
+    check_listed(core, truth)
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_leaks_and_why_work_on_a_core_of_another_processor(tmp_path, name):
+    core, program, _ = core_of_another_machine(tmp_path, name, "lost")
+    status, out, _ = seep("leaks", "--json", core)
+    leaks = json.loads(out)
+    assert status == 1 and leaks["exit"] == {"code": None, "signal": 11}
+    assert [leaks["leaks"][c]["blocks"] for c in ("definite", "indirect", "possible")] == [1, 1, 0]
+    holders = {}
+    for address, size in listed(core).items():
+        status, out, err = seep("why", "--json", core, hex(address))
+        assert status in (0, 1), err  # 1: nothing holds it
+        root = json.loads(out).get("root")
+        holders[size] = root and root["variable"]["name"]
+    assert (holders[200], holders[400 + 8]) == ("held_by_global", "held_by_thread")
+    program.rename(tmp_path / "kept")
+    _, out, _ = seep("why", "--json", "--exe", tmp_path / "kept", core, hex([a for a, size in listed(core).items() if size == 200][0]))
+    assert json.loads(out)["root"]["variable"]["name"] == "held_by_global"
 
 
 @with_gcore
@@ -155,7 +196,8 @@ def test_what_is_no_core_of_ours_is_refused_by_name(compiler, tmp_path):
     core, _ = crash(tmp_path, program, "lost")
     data = core.read_bytes()
     for name, change, status, told in (
-            ("arm", lambda d: d[:18] + b"\xb7\x00" + d[20:], 3, "64-bit ARM64"),
+            ("other", lambda d: d[:18] + b"\x02\x01" + d[20:], 3, "64-bit LoongArch"),
+            ("big", lambda d: d[:5] + b"\x02" + d[6:16] + b"\x00\x04\x00\x16" + d[20:], 3, "64-bit S/390"),
             ("short", lambda d: d[:200], 4, "cut off"),
             ("half", lambda d: d[:len(d) // 3], None, "")):
         path = tmp_path / name

@@ -6,7 +6,8 @@
  *
  * Each live block is a line "ADDRESS USABLE" (hexadecimal, decimal) on descriptor 3, at the end
  * comes "ready".  Then the program waits until its standard input ends.  WAY: plain, threads, trim,
- * align, foreign, holes, mapped, lost.
+ * align, foreign, holes, mapped, lost.  Compiled with OWN_CORE it writes a core file of itself,
+ * "core", instead of waiting (own_core.h).
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -16,6 +17,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#ifdef OWN_CORE
+#include "own_core.h"
+#endif
 
 #define MOST 200000
 
@@ -90,6 +95,10 @@ static void *thread_main(void *argument)
                         else
                                 free(large);
                 }
+#ifdef OWN_CORE
+        if (number % 3 != 2)
+                core_enter(__builtin_frame_address(0));
+#endif
         pthread_barrier_wait(&started);
         if (number % 3 != 2)
                 pthread_barrier_wait(&stay);
@@ -249,7 +258,11 @@ int main(int argc, char **argv)
         wipe_registers();
         if (write(3, "ready\n", 6) != 6)
                 return 1;
+#ifdef OWN_CORE
+        core_write("core", argv[0], __builtin_frame_address(0));
+#else
         while (read(0, line, sizeof line) > 0)
                 ;
+#endif
         return 0;
 }

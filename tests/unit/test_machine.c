@@ -53,7 +53,21 @@ TEST(machines_have_names_known_or_not)
 TEST(this_machine_stops_threads_with_as_many_registers_as_its_names)
 {
         is_equal(machine_registers(LEDGER_MACHINE), FREEZE_REGISTERS);
+        is_equal(freeze_kind_of(LEDGER_MACHINE)->registers, FREEZE_REGISTERS);
+}
+
+TEST(every_machine_that_a_process_may_be_of_has_as_many_registers_as_names)
+{
+        const uint16_t all[] = { EM_X86_64, EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_PPC, EM_S390 };
+
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+                is_equal(freeze_kind_of(all[i])->machine, all[i]);
+                is_equal(freeze_kind_of(all[i])->registers, machine_registers(all[i]));
+                is_true(freeze_kind_of(all[i])->registers <= FREEZE_REGISTERS_MOST);
+        }
+        is_equal(freeze_kind_of(300)->registers, 0);
 }
 
 TAP_MAIN(registers_have_names_in_the_order_of_dwarf, other_machines_have_their_own, machines_have_names_known_or_not,
-         this_machine_stops_threads_with_as_many_registers_as_its_names)
+         this_machine_stops_threads_with_as_many_registers_as_its_names,
+         every_machine_that_a_process_may_be_of_has_as_many_registers_as_names)

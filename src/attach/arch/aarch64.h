@@ -92,8 +92,8 @@ static inline void arch_describe(struct freeze_thread *t, const struct arch_regi
         uint8_t state[sizeof(struct user_fpsimd_struct)];
         struct iovec v = { state, sizeof state };
 
-        _Static_assert(sizeof from->r.regs == sizeof t->registers, "all general registers");
-        memcpy(t->registers, from->r.regs, sizeof t->registers);
+        _Static_assert(sizeof from->r.regs == FREEZE_REGISTERS * 8, "all general registers");
+        memcpy(t->registers, from->r.regs, sizeof from->r.regs);
         t->pc = from->r.pc;
         t->sp = from->r.sp;
         t->base = from->r.regs[29];
@@ -126,7 +126,7 @@ static inline void arch_describe_interrupted(struct freeze_thread *t, const stru
         struct fpsimd_context vectors;
 
         (void)state, (void)count;
-        memcpy(t->registers, c->of.uc_mcontext.regs, sizeof t->registers);
+        memcpy(t->registers, c->of.uc_mcontext.regs, FREEZE_REGISTERS * sizeof *t->registers);
         t->pc = c->of.uc_mcontext.pc;
         t->sp = c->of.uc_mcontext.sp;
         t->base = t->registers[29];

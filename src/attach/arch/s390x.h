@@ -95,8 +95,8 @@ static inline void arch_read_vectors(struct freeze_thread *t)
 
 static inline void arch_describe(struct freeze_thread *t, const struct arch_registers *from)
 {
-        _Static_assert(sizeof from->r.general == sizeof t->registers, "all general registers");
-        memcpy(t->registers, from->r.general, sizeof t->registers);
+        _Static_assert(sizeof from->r.general == FREEZE_REGISTERS * 8, "all general registers");
+        memcpy(t->registers, from->r.general, sizeof from->r.general);
         t->pc = from->r.pc;
         t->sp = from->r.general[15];
         t->base = from->r.general[11];
@@ -123,7 +123,7 @@ static inline void arch_describe_interrupted(struct freeze_thread *t, const stru
                                              uint8_t *state, size_t count)
 {
         (void)state, (void)count;
-        memcpy(t->registers, c->of.uc_mcontext.gregs, sizeof t->registers);
+        memcpy(t->registers, c->of.uc_mcontext.gregs, FREEZE_REGISTERS * sizeof *t->registers);
         t->pc = c->of.uc_mcontext.psw.addr;
         t->sp = t->registers[15];
         t->base = t->registers[11];

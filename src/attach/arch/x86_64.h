@@ -223,7 +223,7 @@ static inline void arch_describe(struct freeze_thread *t, const struct arch_regi
 #define ARCH_HALF(name) (uint32_t)from->r.name,
         const uint64_t halves[] = { ARCH_NARROW_REGISTERS(ARCH_HALF) };
 #undef ARCH_HALF
-        _Static_assert(sizeof values == sizeof t->registers, "all general registers");
+        _Static_assert(sizeof values == FREEZE_REGISTERS * 8, "all general registers");
         memset(t->registers, 0, sizeof t->registers);
         if (arch_is_narrow(from))
                 memcpy(t->registers, halves, sizeof halves);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own_core.h -- a program writes its own core file, as the kernel of a 64-bit processor would: for programs that an emulator runs,
+ * whose kernel would write one of the emulator.
+ *
+ * Nothing is allocated.  Threads that are to be in it call core_enter() and stay; the caller of core_write() is the first.  SP is
+ * __builtin_frame_address(0) of the caller: what lies below are frames of these functions, with old words in them.
+ */
+#ifndef SEEP_TESTS_PROGRAMS_OWN_CORE_H
+#define SEEP_TESTS_PROGRAMS_OWN_CORE_H
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/procfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CORE_MAPS 512
+#define CORE_THREADS 64
+
+struct core_thread {
+        int tid;
+        uint64_t sp, tp;
+};
+
+static struct core_thread core_threads[CORE_THREADS];
+static int core_thread_count;
+
+static struct {
+        uint64_t start, end, offset;
+        unsigned flags;
+        char path[256];
+} core_maps[CORE_MAPS];
+static int core_map_count;
+
+static void core_enter(void *sp)
+{
+        core_threads[__atomic_fetch_add(&core_thread_count, 1, __ATOMIC_SEQ_CST)] =
+                (struct core_thread){ (int)syscall(SYS_gettid), (uint64_t)(uintptr_t)sp,
+                                      (uint64_t)(uintptr_t)__builtin_thread_pointer() };
+}
+
+static void core_take_map(char *line)
+{
+        char rights[8] = "", *at;
+
+        if (core_map_count == CORE_MAPS)
+                abort();
+        core_maps[core_map_count].start = strtoull(line, &at, 16);
+        core_maps[core_map_count].end = strtoull(at + 1, &at, 16);
+        memcpy(rights, at + 1, 4);
+        core_maps[core_map_count].offset = strtoull(at + 6, &at, 16);
+        core_maps[core_map_count].flags = (rights[0] == 'r' ? PF_R : 0) | (rights[1] == 'w' ? PF_W : 0) | (rights[2] == 'x' ? PF_X : 0);
+        at = strchr(at, '/');
+        strncpy(core_maps[core_map_count++].path, at ? at : "", sizeof core_maps->path - 1);
+}
+
+static void core_read_maps(void)
+{
+        static char text[65536];
+        int fd = open("/proc/self/maps", O_RDONLY);
+        size_t have = 0;
+        ssize_t n;
+
+        while ((n = read(fd, text + have, sizeof text - 1 - have)) > 0)
+                have += (size_t)n;
+        close(fd);
+        for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+                *end = 0;
+                core_take_map(line);
+        }
+}
+
+static char core_notes[65536];
+static size_t core_note_bytes;
+
+static void core_note(unsigned type, const void *data, size_t bytes)
+{
+        Elf64_Nhdr h = { 5, (Elf64_Word)bytes, type };
+
+        memcpy(core_notes + core_note_bytes, &h, sizeof h);
+        memcpy(core_notes + core_note_bytes + sizeof h, "CORE", 5);
+        memcpy(core_notes + core_note_bytes + sizeof h + 8, data, bytes);
+        core_note_bytes += sizeof h + 8 + ((bytes + 3) & ~(size_t)3);
+}
+
+static void core_note_thread(const struct core_thread *t, int signal)
+{
+        struct elf_prstatus status;
+        uint64_t words[34] = { 0 };
+
+        memset(&status, 0, sizeof status);
+        status.pr_cursig = (short)signal;
+        status.pr_pid = t->tid;
+#if defined(__aarch64__)
+        words[31] = t->sp;
+        words[32] = (uint64_t)(uintptr_t)&core_note_thread;
+#elif defined(__riscv)
+        words[0] = (uint64_t)(uintptr_t)&core_note_thread;
+        words[2] = t->sp;
+        words[4] = t->tp;
+#elif defined(__x86_64__)
+        words[16] = (uint64_t)(uintptr_t)&core_note_thread;
+        words[19] = t->sp;
+        words[21] = t->tp;
+#endif
+        memcpy(&status.pr_reg, words, sizeof status.pr_reg);
+        core_note(NT_PRSTATUS, &status, sizeof status);
+#if defined(__aarch64__)
+        core_note(NT_ARM_TLS, &t->tp, sizeof t->tp);
+#endif
+}
+
+static void core_note_files(void)
+{
+        static char note[32768];
+        uint64_t *head = (uint64_t *)note, *row = head + 2;
+        char *names;
+
+        head[1] = 1;
+        for (int i = 0; i < core_map_count; i++)
+                if (core_maps[i].path[0]) {
+                        *row++ = core_maps[i].start;
+                        *row++ = core_maps[i].end;
+                        *row++ = core_maps[i].offset;
+                        head[0]++;
+                }
+        names = (char *)row;
+        for (int i = 0; i < core_map_count; i++)
+                if (core_maps[i].path[0])
+                        names = strcpy(names, core_maps[i].path) + strlen(core_maps[i].path) + 1;
+        core_note(NT_FILE, note, (size_t)(names - note));
+}
+
+static void core_make_notes(const char *program)
+{
+        static char auxiliary[4096];
+        struct elf_prpsinfo info;
+        int fd = open("/proc/self/auxv", O_RDONLY);
+        ssize_t n = read(fd, auxiliary, sizeof auxiliary);
+
+        close(fd);
+        memset(&info, 0, sizeof info);
+        info.pr_pid = getpid();
+        strncpy(info.pr_psargs, program, sizeof info.pr_psargs - 1);
+        core_note(NT_PRPSINFO, &info, sizeof info);
+        core_note_thread(&core_threads[core_thread_count - 1], 11);
+        for (int i = 0; i < core_thread_count - 1; i++)
+                core_note_thread(&core_threads[i], 0);
+        core_note(NT_AUXV, auxiliary, n > 0 ? (size_t)n : 0);
+        core_note_files();
+}
+
+/* Code is in its file, and the core has its first page at most.  What a loader wrote and then protected (RELRO) looks like constants. */
+static uint64_t core_stored(int i)
+{
+        uint64_t bytes = core_maps[i].end - core_maps[i].start;
+
+        if (!(core_maps[i].flags & PF_R))
+                return 0;
+        return core_maps[i].path[0] && (core_maps[i].flags & PF_X) ? (core_maps[i].offset ? 0 : 4096) : bytes;
+}
+
+static void core_write(const char *path, const char *program, void *sp)
+{
+        static Elf64_Phdr h[CORE_MAPS + 1];
+        Elf64_Ehdr head = { .e_type = ET_CORE, .e_version = 1, .e_phoff = sizeof head, .e_ehsize = sizeof head,
+                            .e_phentsize = sizeof *h };
+        uint64_t at = 1 << 20;
+        int fd;
+
+        core_enter(sp);
+        core_read_maps();
+        core_make_notes(program);
+        memcpy(head.e_ident, ELFMAG "\2\1\1", 7);
+#if defined(__aarch64__)
+        head.e_machine = EM_AARCH64;
+#elif defined(__riscv)
+        head.e_machine = EM_RISCV;
+#else
+        head.e_machine = EM_X86_64;
+#endif
+        head.e_phnum = (uint16_t)(core_map_count + 1);
+        h[0] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = 512 << 10, .p_filesz = core_note_bytes };
+        fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        for (int i = 0; i < core_map_count; i++) {
+                h[i + 1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = core_maps[i].flags, .p_offset = at,
+                                         .p_vaddr = core_maps[i].start, .p_filesz = core_stored(i),
+                                         .p_memsz = core_maps[i].end - core_maps[i].start };
+                /* What cannot be read (a gap of the emulator's) stays a hole. */
+                for (uint64_t k = 0; k < h[i + 1].p_filesz; k += 4096)
+                        if (pwrite(fd, (void *)(uintptr_t)(core_maps[i].start + k), 4096, (off_t)(at + k)) != 4096)
+                                continue;
+                at += h[i + 1].p_filesz;
+        }
+        if (ftruncate(fd, (off_t)at) || pwrite(fd, core_notes, core_note_bytes, 512 << 10) != (ssize_t)core_note_bytes ||
+            pwrite(fd, h, (size_t)(core_map_count + 1) * sizeof *h, sizeof head) < 0 || pwrite(fd, &head, sizeof head, 0) < 0)
+                abort();
+        close(fd);
+}
+
+#endif
