@@ -39,7 +39,7 @@ struct freeze {
         char root[4096]; /* in front of the paths of its files */
         pid_t copy;      /* a process with the same memory, which never runs; 0: there is
                           * none, the original is read */
-        uint16_t machine; /* e_machine where it is elsewhere, or in a core file; 0: this machine's */
+        uint16_t machine; /* e_machine where it is elsewhere or in a core file; 0: ours */
         bool narrow; /* its words have 4 bytes.  Known at the stop; of a program that an emulator
                       * runs it is the caller's to set, as is the next: ... */
         bool turned; /* ... they have the other byte order */

@@ -91,7 +91,8 @@ static inline const struct freeze_kind *freeze_kind_of(uint16_t machine)
                 { EM_X86_64, 16, 7, 16, false, 8, 8, { 27, 16, 19, 4, 21, 0, x86_64 },
                   6, { 3, 6, 12, 13, 14, 15 } }, /* rbx rbp r12-r15 */
                 { EM_386, 8, 4, 8, false, 4, 4, { 0 }, 4, { 3, 5, 6, 7 } }, /* ebx ebp esi edi */
-                { EM_AARCH64, 31, 31, 0, true, 0, -8, { 34, 32, 31, 29, FREEZE_IN_NOTE, NT_ARM_TLS, NULL },
+                { EM_AARCH64, 31, 31, 0, true, 0, -8,
+                  { 34, 32, 31, 29, FREEZE_IN_NOTE, NT_ARM_TLS, NULL },
                   11, { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29 } },
                 { EM_ARM, 15, 13, 15, true, 0, -4, { 0 }, 8, { 4, 5, 6, 7, 8, 9, 10, 11 } },
                 { EM_RISCV, 32, 2, 0, true, -16, -8, { 32, 0, 2, 8, 4, 0, NULL },
