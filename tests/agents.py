@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """make check-agents: tests of recording, each with programs of another processor that qemu runs.
 
-usage: agents.py [NAME...]     SEEP_BUILD names the build that has the tool
+usage: agents.py [NAME...]     SEEP_BUILD names the build that has the tool; NAME: aarch64, ..., or aarch64-musl, ...: with musl as its C library
 """
 import os
 import subprocess
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
-from harness import BUILD, MACHINES  # noqa: E402
+from harness import BUILD, MACHINES, WITH_MUSL  # noqa: E402
 
 # What is about this machine: programs that a shell of this machine starts (the kernel would have to know qemu), limits and numbers of
 # a process that is qemu, too, children that the C library does not know of (qemu wipes nothing), and programs that run for minutes
@@ -36,25 +36,39 @@ NATIVE = {
 THROUGH_LIBC = {"entry_points": "sample_of_every"}
 
 
+def run(name, file, chosen, **more):
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", ROOT / "tests" / "e2e" / f"test_{file}.py",
+                           *(["-k", chosen] if chosen else [])],
+                          env={**os.environ, "SEEP_TEST_MACHINE": name, **more}).returncode == 0
+
+
+def check_musl(name):
+    """The agent is the one for glibc: it needs no C library."""
+    machine = WITH_MUSL[name]
+    return (subprocess.run([ROOT / "packaging" / "agents", BUILD, machine.name]).returncode == 0 and machine.musl_unpack() and
+            run(name, "allocators", "musl and not exec", QEMU_LD_PREFIX=str(machine.root)))
+
+
 def check(name):
     print(f"== {name}", flush=True)
+    if name in WITH_MUSL:
+        return check_musl(name)
     if subprocess.run([ROOT / "packaging" / "agents", BUILD, name]).returncode:
         return False
     good = True
     for file, left_out in (LEFT_OUT if MACHINES[name].qemu else NATIVE).items():
         if file in THROUGH_LIBC and not MACHINES[name].tables:
             left_out += f" or {THROUGH_LIBC[file]}"
-        good &= subprocess.run([sys.executable, "-m", "pytest", "-q", ROOT / "tests" / "e2e" / f"test_{file}.py",
-                                *(["-k", f"not ({left_out})"] if left_out else [])],
-                               env={**os.environ, "SEEP_TEST_MACHINE": name}).returncode == 0
+        good &= run(name, file, f"not ({left_out})" if left_out else "")
     return good
 
 
 def main(names):
-    unknown = [name for name in names if name not in MACHINES]
+    known = [*MACHINES, *WITH_MUSL]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        sys.exit(f"agents.py: no such processor: {' '.join(unknown)} (there are {' '.join(MACHINES)})")
-    wrong = [name for name in names or MACHINES if not check(name)]
+        sys.exit(f"agents.py: no such processor: {' '.join(unknown)} (there are {' '.join(known)})")
+    wrong = [name for name in names or known if not check(name)]
     print(f"wrong: {' '.join(wrong)}" if wrong else "all as on this machine")
     return 1 if wrong else 0
 

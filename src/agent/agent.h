@@ -93,6 +93,9 @@ void agent_reassign(const char *session);
 /* Stop recording for good; the program goes on.  The first reason is kept for the user. */
 void agent_stop(enum ledger_stop reason);
 
+/* In a child of an emulated program: the gate is as the kernel would have left it. */
+void agent_wipe(void);
+
 static inline uint32_t agent_now_ms(void)
 {
         return book_now_ms(&agent_book);

@@ -251,6 +251,8 @@ int hook_fork(void)
         long copy = on ? life_before_fork() : -1;
         int result = real.fork_();
 
+        if (result == 0 && agent.emulated)
+                agent_wipe();
         if (!agent.head && copy >= 0) { /* an injected agent that has left meanwhile */
                 sys_close(copy);
                 on = false;

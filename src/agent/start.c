@@ -416,8 +416,7 @@ void agent_reassign(const char *told)
                 agent_let_in();
 }
 
-/* In a child, where the kernel would have wiped the gate. */
-static void wipe_gate(void)
+void agent_wipe(void)
 {
         if (*agent.gate == GATE_ON)
                 *agent.gate = GATE_ASLEEP;
@@ -430,8 +429,10 @@ __attribute__((constructor)) static void agent_constructor(int argc, char **argv
         (void)argc;
         (void)argv;
         agent_on();
+        /* Its handlers come before our hook of fork() goes on, and so do the program's; in musl the
+         * same function would allocate as if the program did. */
         if (agent.emulated && real.register_atfork)
-                real.register_atfork(NULL, NULL, wipe_gate, NULL);
+                real.register_atfork(NULL, NULL, agent_wipe, NULL);
         if (!real.gnu_get_libc_version)
                 env = environment_now();
         if (invited && env)

@@ -4,6 +4,7 @@
 The truth comes from the program (descriptor 3, see ../programs/truth.h), never from an earlier report of the tool.
 """
 import contextlib
+import copy
 import fcntl
 import hashlib
 import json
@@ -63,7 +64,27 @@ class Machine:
         self.handlers = handlers  # whether its backtrace() comes back from signal handlers, under qemu
         self.outermost = outermost  # the function that all others of the first thread are called by
 
+    def with_musl(self):
+        """The same with musl as its C library: packages of Debian's that agents.py unpacks (musl_unpack)."""
+        other = copy.copy(self)
+        other.root = ROOT / "build-agents" / f"musl-{self.system}"
+        # Its libgcc asks glibc which atomic instructions there are.
+        other.flags = (*self.flags, "-specs", str(other.root) + ".specs", *(["-mno-outline-atomics"] if self.name == "aarch64" else []))
+        return other
+
+    def musl_unpack(self):
+        """Fetch it, and tell the compiler where it is; False: it cannot be fetched."""
+        if subprocess.run([ROOT / "packaging" / "foreign-root", self.system, self.root, "musl-dev"], stdout=subprocess.DEVNULL).returncode:
+            return False
+        specs = next((self.root / "usr" / "lib").glob("*-linux-musl*/musl-gcc.specs")).read_text()
+        if not self.qemu:  # which looks for the loader below the root
+            specs = specs.replace("-dynamic-linker /lib/", f"-dynamic-linker {self.root}/lib/")
+        Path(str(self.root) + ".specs").write_text(re.sub(r"(?<=[ L])/usr/(?=lib|include)", f"{self.root}/usr/", specs))
+        return True
+
     def compiler(self, cc):
+        if cc == "musl-gcc" and "-specs" in self.flags:
+            return self.gcc
         if cc not in ("gcc", "g++"):
             pytest.skip(f"no {cc} for {self.name}")
         return self.gcc if cc == "gcc" else self.gxx
@@ -81,8 +102,10 @@ MACHINES = {m.name: m for m in [
     Machine("powerpc", "powerpc-linux-gnu", "qemu-ppc", "powerpc", outermost="__libc_start_main", handlers=False),  # which _start jumps to
     Machine("i386", "i686-linux-gnu", None, "i386"),  # this machine runs its programs itself
 ]}
+# Those that Debian has musl for.
+WITH_MUSL = {f"{name}-musl": MACHINES[name].with_musl() for name in ("aarch64", "arm", "s390x", "i386")}
 # make check-agents: the programs of all tests are those of this machine.  None: of the one that we run on.
-MACHINE = MACHINES.get(os.environ.get("SEEP_TEST_MACHINE"))
+MACHINE = {**MACHINES, **WITH_MUSL}.get(os.environ.get("SEEP_TEST_MACHINE"))
 
 
 class Compiler:
