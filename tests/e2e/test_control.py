@@ -152,7 +152,7 @@ def test_ps_lists_what_is_recorded_and_nothing_else(steps, recorder):
     wait_until(lambda: listed(plain.pid) is None or None, "the plain one is gone")
 
 
-def test_a_stopped_observer_is_silent_and_a_dead_one_is_not_listed(steps, recorder):
+def test_a_stopped_observer_is_silent_and_a_dead_one_is_gone(steps, recorder):
     folder = recorder.folder()
     with start_recorded(folder, steps, "ready", "wait") as program:
         program.said(b"ready\n")
@@ -165,8 +165,9 @@ def test_a_stopped_observer_is_silent_and_a_dead_one_is_not_listed(steps, record
         os.kill(program.pid, signal.SIGKILL)
         program.process.wait(DEADLINE)
         # What it had started holds its socket until that has ended, too.
-        wait_until(lambda: listed(pid) is None, "nobody speaks for it any more")
+        wait_until(lambda: listed(pid)["state"] == "gone", "nobody speaks for it any more")
         os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: listed(pid) is None, "there is no such process")
 
 
 @pytest.mark.parametrize("spaces", [("--pid", "--fork", "--mount-proc"), ("--mount",), ("--net",), ("--user", "--map-root-user")],
