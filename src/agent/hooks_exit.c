@@ -77,12 +77,6 @@ int hook_setname(void *thread, const char *name)
 /* What exit() was called with, where the C library tells; -1 not known. */
 static int exit_status = -1;
 
-static void note_status(int status, void *unused)
-{
-        (void)unused;
-        exit_status = status & 255;
-}
-
 static void leave_by_exit(void)
 {
         LEAVE(exit_status < 0 ? JOURNAL_END_UNKNOWN : JOURNAL_END_EXIT,
@@ -104,6 +98,23 @@ static void leave(void *unused)
         __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
 }
 
+static void leave_with(int status, void *unused)
+{
+        exit_status = status & 255;
+        leave(unused);
+}
+
+/* Only one more function to call: its place is that of one that was called before, and with it goes
+ * what that was given. */
+static bool register_leave(void)
+{
+        if (!real.gnu_get_libc_version)
+                return false;
+        if (agent.stream && real.on_exit_)
+                return real.on_exit_(leave_with, NULL) == 0;
+        return real.cxa_atexit && real.cxa_atexit(leave, NULL, NULL) == 0;
+}
+
 static bool waits_at_end(void)
 {
         return agent.stream || (agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN));
@@ -120,8 +131,7 @@ __attribute__((destructor)) static void register_exit(void)
 {
         bool on = agent_on();
         bool wanted = waits_at_end();
-        bool registered = wanted && real.gnu_get_libc_version && real.cxa_atexit &&
-                          real.cxa_atexit(leave, NULL, NULL) == 0;
+        bool registered = wanted && register_leave();
 
         if (on) {
                 ring_look();
@@ -130,6 +140,4 @@ __attribute__((destructor)) static void register_exit(void)
         LOOK();
         if (wanted && !registered)
                 leave_by_exit();
-        if (registered && agent.stream && real.on_exit_)
-                real.on_exit_(note_status, NULL); /* called before what was registered before it */
 }

@@ -340,6 +340,8 @@ void region_add_stack(struct thread *t, const struct descriptor_stack *stack, ui
         o->second = stack->start + bytes;
         o->flags = LEDGER_REGION_STACK | (uint32_t)(o->second - stack->end) << 12;
         ring_put(t, LEDGER_EVENT_MAP, LEDGER_KIND_MMAP, o->site, o->first, bytes);
+        if (agent.stream) /* whoever searches has a ledger of its own */
+                ring_put(t, LEDGER_EVENT_STACK, 0, 0, o->first, bytes);
         queue_submit(t, o);
 }
 

@@ -400,20 +400,31 @@ static bool tell_threads(void)
         return true;
 }
 
+static bool tell_region(const struct ledger_region *r)
+{
+        struct ledger_event e = { .type = LEDGER_EVENT_MAP,
+                                  .kind = LEDGER_KIND_MMAP,
+                                  .ms = r->birth_ms,
+                                  .thread = (uint16_t)r->thread,
+                                  .site = r->site,
+                                  .address = r->start,
+                                  .size = r->end - r->start };
+
+        if (!tell_site(e.site) || !stream_event(&e))
+                return false;
+        e.type = LEDGER_EVENT_STACK;
+        e.kind = 0;
+        e.site = 0;
+        return !(r->flags & LEDGER_REGION_STACK) || stream_event(&e);
+}
+
 static bool tell_regions(void)
 {
         const struct ledger_region *r = arena_at(LEDGER_REGIONS);
-        struct ledger_event e = { .type = LEDGER_EVENT_MAP, .kind = LEDGER_KIND_MMAP };
 
-        for (const struct ledger_region *end = r + agent.head->region_count; r < end; r++) {
-                e.ms = r->birth_ms;
-                e.thread = (uint16_t)r->thread;
-                e.site = r->site;
-                e.address = r->start;
-                e.size = r->end - r->start;
-                if (r->start < r->end && (!tell_site(e.site) || !stream_event(&e)))
+        for (const struct ledger_region *end = r + agent.head->region_count; r < end; r++)
+                if (r->start < r->end && !tell_region(r))
                         return false;
-        }
         return true;
 }
 

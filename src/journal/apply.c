@@ -482,6 +482,8 @@ void apply_event(struct incoming *in, const struct ledger_event *e)
                 extents_release(in, t, e);
         else if (e->type == LEDGER_EVENT_IGNORE)
                 apply_ignore(in, t, e->address);
+        else if (e->type == LEDGER_EVENT_STACK)
+                extents_stack(in, e);
 }
 
 void apply_held(struct incoming *in, const struct ledger_event *e)

@@ -93,6 +93,15 @@ void extents_add(struct incoming *in, struct incoming_thread *t, const struct le
         count_map(&in->book, c, e->size);
 }
 
+void extents_stack(struct incoming *in, const struct ledger_event *e)
+{
+        uint32_t at = find(in, e->address);
+
+        if (at < in->region_count && in->regions[at].start == e->address &&
+            in->regions[at].end == e->address + e->size)
+                in->regions[at].flags |= LEDGER_REGION_STACK;
+}
+
 void extents_remove(struct incoming *in, struct incoming_thread *t, const struct ledger_event *e)
 {
         in->cut_count = 0;

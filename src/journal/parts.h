@@ -130,6 +130,7 @@ struct ledger_counter *apply_counter(struct incoming *in, struct incoming_thread
 /* ---- extents.c: mappings and resources ---- */
 
 void extents_add(struct incoming *in, struct incoming_thread *t, const struct ledger_event *e);
+void extents_stack(struct incoming *in, const struct ledger_event *e);
 void extents_remove(struct incoming *in, struct incoming_thread *t, const struct ledger_event *e);
 void extents_put_back(struct incoming *in, struct incoming_thread *t, const struct ledger_event *e);
 void extents_acquire(struct incoming *in, struct incoming_thread *t, const struct ledger_event *e);

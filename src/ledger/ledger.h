@@ -647,6 +647,7 @@ enum ledger_event_type {
         LEDGER_EVENT_CARVE,        /* arena, bytes (signed) now counted as pool blocks, site */
         LEDGER_EVENT_THREAD_NAME,  /* 16 bytes in ADDRESS and SIZE, first byte lowest */
         LEDGER_EVENT_IGNORE,       /* block: SEEP_IGNORE; in journals only */
+        LEDGER_EVENT_STACK,        /* start, bytes: what MAP told is a thread's stack; as IGNORE */
         LEDGER_EVENT_TYPES
 };
 

@@ -13,10 +13,11 @@ from leaks import BUILDS, build_for, check_verdicts, seep_verdicts
 from plain import seep
 from remote import Light
 from test_leak_api import COUNTS
+from test_leak_roots import ROOTS, THREADS, libraries, roots_program  # noqa: F401
 from test_leaks import CLASSES, OBJECTS
 
 
-@pytest.mark.parametrize("source,cases", [("leak_classes.c", CLASSES), ("leak_cxx.cpp", OBJECTS)])
+@pytest.mark.parametrize("source,cases", [("leak_classes.c", CLASSES), ("leak_cxx.cpp", OBJECTS), ("leak_threads.c", THREADS)])
 def test_the_last_search_is_the_hosts(compiler, recorder, source, cases):
     """The program waits at its end until its memory has been read over the wire."""
     folder, program = recorder.folder(), build_for("seep", compiler, source, BUILDS[0])
@@ -25,6 +26,17 @@ def test_the_last_search_is_the_hosts(compiler, recorder, source, cases):
         done = target.finish()
     (file,) = folder.glob("out.*.seep")
     assert done.status == 0 and done.truth.leaks
+    check_verdicts("seep", seep_verdicts(file, done.truth.leaks), done.truth.leaks)
+
+
+def test_the_last_search_knows_every_kind_of_root(compiler, recorder, libraries, monkeypatch):
+    folder, program = recorder.folder(), roots_program("seep", compiler, libraries, BUILDS[0])
+    monkeypatch.setenv("LEAK_FOLDER", str(libraries))
+    with Light(folder, program, *ROOTS, options=["--wait"]) as target:
+        target.fetch(folder)
+        done = target.finish()
+    (file,) = folder.glob("out.*.seep")
+    assert done.status == 0
     check_verdicts("seep", seep_verdicts(file, done.truth.leaks), done.truth.leaks)
 
 
@@ -40,14 +52,15 @@ def test_what_the_program_said_about_leaks_holds(compiler, recorder, case):
     assert case != "checks" or {key: done.truth.facts[key] for key in COUNTS} == COUNTS
 
 
-def test_a_running_program_is_searched_in_a_copy_and_goes_on(compiler, recorder):
-    folder, program = recorder.folder(), build_for("seep", compiler, "leak_classes.c", BUILDS[0])
-    with Light(folder, program, *CLASSES, "wait", options=["--hold=0"]) as target:
+@pytest.mark.parametrize("source,cases", [("leak_classes.c", CLASSES), ("leak_threads.c", THREADS)])
+def test_a_running_program_is_searched_in_a_copy_and_goes_on(compiler, recorder, source, cases):
+    folder, program = recorder.folder(), build_for("seep", compiler, source, BUILDS[0])
+    with Light(folder, program, *cases, "wait", options=["--hold=0"]) as target:
         target.said(b"ready\n")
         truth = Truth(target.told.read_text()).leaks
         for _ in range(2):
             told = json.loads(seep("connect", target.where, "leaks", "--json").stdout)
-            sums = {kind: [sum(column) for column in zip(*(kinds[kind] for kinds in truth.values() if kind in kinds))]
+            sums = {kind: [sum(column) for column in zip((0, 0), *(kinds[kind] for kinds in truth.values() if kind in kinds))]
                     for kind in ("definite", "indirect", "possible")}
             assert {kind: [told["leaks"][kind]["bytes"], told["leaks"][kind]["blocks"]] for kind in sums} == sums
             assert told["leaks"]["scan"]["copy"] is True
