@@ -10,6 +10,7 @@
 
 #define MESSAGE_MOST 4096u /* of all but packets and chunks */
 #define PIECE (32u << 10)
+#define SILENT_MS 1000u /* after that another one takes the place of a host that said nothing */
 
 static struct host *const host = &target.host;
 
@@ -51,7 +52,8 @@ void host_writes(void)
                 host->out_sent += (uint32_t)sent;
                 host->since_ms = kernel_now_ms();
         }
-        host->since_ms = kernel_now_ms();
+        if (host->stage == HOST_STREAMS) /* of others it is known when they said something */
+                host->since_ms = kernel_now_ms();
         if (host->out_sent == host->out_used)
                 host->out_sent = host->out_used = 0;
 }
@@ -255,6 +257,8 @@ void host_arrives(void)
                 refuse(fd, "it belongs to another user, and there is no --token-file");
                 return;
         }
+        if (host->stage == HOST_GREETED && kernel_now_ms() - host->since_ms > SILENT_MS)
+                host_leaves("it said nothing, and another one came");
         if (!host->stage)
                 host_greet(fd);
         else if (host->stage != HOST_STREAMS || !reader_start(fd))
@@ -426,6 +430,18 @@ static void obey(const struct protocol_request *r)
         host_answer(3, 0, "this target does not know the request");
 }
 
+static void refuse_version(uint32_t version)
+{
+        char text[192];
+
+        snprintf(text, sizeof text,
+                 "the host speaks version %u of the protocol, this seep-target (" SEEP_VERSION
+                 ") version %u: install the same release on both sides",
+                 version, PROTOCOL_VERSION);
+        send_fault(text);
+        host_leaves(text);
+}
+
 static void take(const uint8_t *body, uint32_t length, uint32_t type)
 {
         struct protocol_message m;
@@ -437,9 +453,7 @@ static void take(const uint8_t *body, uint32_t length, uint32_t type)
                 return;
         }
         if (host->stage == HOST_GREETED && version != PROTOCOL_VERSION) {
-                send_fault("it speaks another version of the protocol: install the same release on "
-                           "both sides");
-                host_leaves("it speaks another version of the protocol");
+                refuse_version(version);
                 return;
         }
         if (!protocol_read(&m, type, body, length))
@@ -476,6 +490,8 @@ void host_reads(void)
                 if (host->in_used < PROTOCOL_HEAD_BYTES + length)
                         return;
                 take(host->in + PROTOCOL_HEAD_BYTES, length, type);
+                if (host->stage != HOST_STREAMS)
+                        host->since_ms = kernel_now_ms();
                 host->in_used -= PROTOCOL_HEAD_BYTES + length;
                 memmove(host->in, host->in + PROTOCOL_HEAD_BYTES + length, host->in_used);
         }

@@ -388,20 +388,37 @@ static void wait_and_serve(void)
         host_state();
         if (h->stage)
                 host_writes();
-        if (h->stage == HOST_GREETED && kernel_now_ms() - h->since_ms > TARGET_GREETING_MS)
+        if (h->stage && h->stage != HOST_STREAMS &&
+            kernel_now_ms() - h->since_ms > TARGET_GREETING_MS)
                 host_leaves("it said nothing");
         if (p[0].revents)
                 host_arrives();
+}
+
+/* All is over: whether a host has it, or nobody came for it in time.  A host that is there is sent
+ * everything, whatever --hold says, and has some time to store it. */
+static bool is_fetched(void)
+{
+        static uint64_t since_ms; /* nothing more is to be sent */
+        static bool had_host;
+        const struct host *h = &target.host;
+        bool has_host = h->stage == HOST_STREAMS;
+        uint64_t patience = has_host && target.hold_ms < TARGET_PATIENCE_MS ? TARGET_PATIENCE_MS
+                                                                            : target.hold_ms;
+
+        if (!since_ms || has_host != had_host || (has_host && (!h->over_told || h->out_used)))
+                since_ms = kernel_now_ms();
+        had_host = has_host;
+        return target.got || kernel_now_ms() - since_ms >= patience;
 }
 
 /* Until the program and those that it started are over, and a host has what there is, or none
  * came. */
 static void serve(void)
 {
-        uint64_t over_ms = 0;
-        bool said = false;
+        bool said = false, fetched = false;
 
-        while (!over_ms || (!target.got && kernel_now_ms() - over_ms < target.hold_ms)) {
+        while (!fetched) {
                 wait_and_serve();
                 if (is_asked_to_leave())
                         return;
@@ -409,8 +426,7 @@ static void serve(void)
                         start_program();
                 if (!target.ended || !source_all_over())
                         continue;
-                if (!over_ms || target.host.stage == HOST_STREAMS)
-                        over_ms = kernel_now_ms();
+                fetched = is_fetched();
                 if (!said && target.host.stage == HOST_NONE && target.hold_ms)
                         say("the program has ended; waiting for a host that fetches what is known "
                             "of it (--hold SECONDS; Ctrl-C ends this)");

@@ -55,11 +55,11 @@ static void let_go(void)
 static void serve(long fd)
 {
         struct host *h = &target.host;
-        uint64_t since = kernel_now_ms();
 
         *h = (struct host){ .fd = -1 };
         host_greet(fd);
-        while (h->stage && kernel_now_ms() - since < IDLE_MS) {
+        while (h->stage && kernel_now_ms() - h->since_ms <
+                                   (h->stage == HOST_GREETED ? TARGET_GREETING_MS : IDLE_MS)) {
                 struct kernel_poll p = { (int32_t)h->fd,
                                          (int16_t)(KERNEL_IN | (h->out_used ? KERNEL_OUT : 0)), 0 };
 
@@ -69,7 +69,6 @@ static void serve(long fd)
                         host_reads();
                 if (h->stage)
                         host_writes();
-                since = kernel_now_ms();
         }
         let_go();
         kernel_exit(0);

@@ -16,7 +16,7 @@
 #define TARGET_SOURCES 128u
 #define TARGET_OUT_BYTES (256u << 10)
 #define TARGET_PATIENCE_MS 20000u
-#define TARGET_GREETING_MS 10000u
+#define TARGET_GREETING_MS 10000u /* so long a host that gets no journals may say nothing */
 
 /* A process that is recorded, or was. */
 struct source {
@@ -42,7 +42,7 @@ struct host {
         uint32_t in_used;
         uint8_t out[TARGET_OUT_BYTES];
         uint32_t out_used, out_sent;
-        uint64_t since_ms; /* the greeting; or nothing was taken since */
+        uint64_t since_ms; /* nothing was said since; of HOST_STREAMS: nothing was taken */
         bool current_told, over_told;
 };
 

@@ -13,6 +13,7 @@ from plain import Started, run_plain
 KEYS = ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "peak_blocks", "temporary",
         "unknown_frees", "double_frees", "mismatched", "mmap_calls", "mmap_bytes", "mmap_live_bytes", "truncated_stacks",
         "lost_events")
+CLASSES = ("definite", "indirect", "possible", "reachable")
 
 
 def journalled(folder, *argv, to="out.journal", options="", **how):
@@ -31,6 +32,10 @@ def sites_of(profile):
     return found
 
 
+def leaks_of(profile):
+    return sorted((site["kind"], profile.names(site["stack"]), site["leaked_blocks"], site["leaked_bytes"]) for site in profile.json["sites"])
+
+
 def faults_of(profile):
     return sorted((f["type"], f["count"], profile.names(f["stack"]), profile.names(f["alloc_stack"] or [])) for f in profile.errors)
 
@@ -42,6 +47,9 @@ def check_same(local, remote, *, peak=True):
     assert {k: v for k, v in ours.items() if theirs.get(k) != v} == {} and set(ours) == set(theirs)
     assert faults_of(remote) == faults_of(local)
     assert remote.json["exit"] == local.json["exit"]
+    if remote.json["leaks"]["scanned"] and local.json["leaks"]["scanned"]:
+        assert {k: remote.json["leaks"][k] for k in CLASSES} == {k: local.json["leaks"][k] for k in CLASSES}
+        assert leaks_of(remote) == leaks_of(local)
 
 
 PROGRAMS = {

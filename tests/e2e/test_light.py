@@ -16,8 +16,10 @@ from harness import DEADLINE, SEEP, Profile, check_sites, clean_environment, end
 from plain import seep
 from remote import (ANSWER, CHUNK, FAULT, GREETING, HELLO, JOURNAL, REQUEST, STATE, TARGET, TOKEN, WELCOME, Light, dial, frame, hello, request)
 from test_journal import check_same
+from test_leaks import CLASSES
 
 ASK_JOURNAL, ASK_MEMORY = 32, 18
+ARGUMENTS = {"leak_classes.c": CLASSES}
 
 
 def test_it_is_a_small_file_that_needs_no_other():
@@ -27,12 +29,12 @@ def test_it_is_a_small_file_that_needs_no_other():
 
 
 @pytest.mark.parametrize("source,light", [("known.c", (TARGET,)), ("mappings.c", (TARGET,)), ("resources.c", (SEEP, "serve", "--light")),
-                                          ("lifecycle.cpp", (TARGET,))])
+                                          ("lifecycle.cpp", (TARGET,)), ("leak_classes.c", (TARGET,)), ("operators.cpp", (TARGET,))])
 def test_a_host_that_is_there_comes_to_the_report_of_a_local_recording(compiler, recorder, source, light):
-    program = compiler.build(source)
-    local = recorder.record(program)
+    program, words = compiler.build(source), ARGUMENTS.get(source, ())
+    local = recorder.record(program, *words)
     folder = recorder.folder()
-    with Light(folder, program, listen="localhost:0", options=["--wait"], command=light) as target:
+    with Light(folder, program, *words, listen="localhost:0", options=["--wait"], command=light) as target:
         (remote,) = target.fetch(folder).values()
         done = target.finish()
     assert (done.status, done.stdout) == (local.status, local.stdout)
@@ -159,6 +161,52 @@ def test_wrong_and_dead_hosts_change_nothing(program, recorder):
         done = target.finish()
     assert done.status == 128 + signal.SIGTERM
     check_state(done.truth, told)
+
+
+@pytest.mark.parametrize("asks_nothing", [False, True])
+def test_a_silent_host_is_left_and_makes_room(program, recorder, asks_nothing):
+    """One that has said nothing at all already when another one comes."""
+    with Light(recorder.folder(), program, "pause", options=["--hold=0"]) as target:
+        target.said(b"worked")
+        silent = welcomed(target.where)[0] if asks_nothing else dial(target.where)
+        if asks_nothing:
+            assert silent.ended()
+        pid = wait_until(lambda: (done := seep("connect", target.where, "ps", "--json")).returncode == 0 and json.loads(done.stdout),
+                         "another one is let in")["processes"][0]["pid"]
+        silent.sock.settimeout(0.1)
+        assert silent.ended()
+        os.kill(pid, signal.SIGTERM)
+        assert target.finish().status == 128 + signal.SIGTERM
+        assert b"it said nothing" in (target.folder / "stderr").read_bytes()
+
+
+def test_silent_connections_do_not_keep_the_host_from_a_search(program, recorder):
+    """Four of them have all the places that there are; not for long."""
+    folder = recorder.folder()
+    with Light(folder, program, "pause", options=["--hold=0"]) as target:
+        target.said(b"worked")
+        wire, kind, _ = welcomed(target.where)
+        wire.sock.sendall(request(ASK_JOURNAL))
+        while kind != STATE:
+            kind, _ = wire.receive()
+        silent = [dial(target.where) for _ in range(4)]
+        assert {s.receive()[0] for s in silent} == {GREETING} and dial(target.where).receive()[0] == FAULT
+        assert all(s.ended() for s in silent)
+        wait_until(lambda: dial(target.where).receive()[0] == GREETING, "there is room")
+        wire.sock.close()
+        os.kill(target.report().json["pid"], signal.SIGTERM)
+        assert target.finish().status == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("hold", ["0", "1"])
+def test_a_host_that_is_there_is_told_all_and_does_not_hold_the_target(program, recorder, hold):
+    """Whatever --hold says, and though it never says that it has stored anything."""
+    with Light(recorder.folder(), program, "exit", 200000, options=["--wait", "--no-leak-scan", f"--hold={hold}"]) as target:
+        wire, kind, body = welcomed(target.where)
+        wire.sock.sendall(request(ASK_JOURNAL))
+        while kind != STATE or struct.unpack_from("<I", body)[0] != 2:
+            kind, body = wire.receive()
+        assert wire.ended() and target.finish().status == 9
 
 
 def test_memory_is_read_on_request(program, recorder):

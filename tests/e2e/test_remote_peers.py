@@ -5,25 +5,28 @@ import os
 import socket
 import struct
 
+import pytest
+
 from harness import wait_until
 from plain import seep
-from remote import (ANSWER, CHUNK, FAULT, GREETING, HELLO, LIST, PROCESS, REQUEST, WELCOME, Server, Target, connect, connected, dial,
+from remote import (ANSWER, CHUNK, FAULT, GREETING, HELLO, LIST, PROCESS, REQUEST, WELCOME, Light, Server, Target, connect, connected, dial,
                     fetch, fetched, frame, greeting, hello, request, text, welcomed)
 
 
-def test_other_versions_are_told_by_both_sides(steps, recorder):
+@pytest.mark.parametrize("kind", [Target, Light])
+def test_other_versions_are_told_by_both_sides(steps, recorder, kind):
     server = Server(lambda wire: (wire.sock.sendall(greeting(version=9)), wire.ended()))
     done = seep("connect", server.where, "ps")
     assert done.returncode == 3 and b"speaks version 9" in done.stderr and b"version 1" in done.stderr
     server.close()
-    with Target(recorder.folder(), steps, "ready", "wait", options=("--hold", "0")) as target:
+    with kind(recorder.folder(), steps, "ready", "wait", options=("--hold", "0")) as target:
         wire = dial(target.where)
         assert wire.receive()[0] == GREETING
         wire.sock.sendall(hello(version=9))
         code, why = wire.fault()
         assert code == 3 and "version 9" in why and "version 1" in why
         assert wire.ended()
-        wait_until(lambda: b"version 9" in target.stderr(), "the target says so, too")
+        wait_until(lambda: b"version 9" in target.stderr() and b"version 1" in target.stderr(), "the target says so, too")
         target.say()
         target.finish()
 
