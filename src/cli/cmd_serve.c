@@ -17,6 +17,7 @@
 #include "cli/message.h"
 #include "cli/record.h"
 #include "cli/run.h"
+#include "cli/targets.h"
 #include "remote/bridge.h"
 #include "remote/server.h"
 
@@ -25,7 +26,7 @@
 #define SERVE_OWN_OPTIONS(X)                                                                       \
         X(SERVE_LISTEN, "listen", 0, "ADDR",                                                       \
           "where hosts connect: HOST:PORT, a path with a slash, or . (your own socket) (.)")       \
-        X(SERVE_PID, "pid", 'p', "PID", "record a process that is running already")                \
+        X(SERVE_PID, "pid", 'p', "PID", "record a process that is running already (repeatable)")   \
         X(SERVE_TOKEN, "token-file", 0, "FILE",                                                    \
           "hosts must have the token in FILE, too; needed for addresses of other machines")        \
         X(SERVE_HOLD, "hold", 0, "TIME",                                                           \
@@ -54,7 +55,7 @@ const struct option_entry serve_options[] = { SERVE_OPTIONS(OPTION_ENTRY) OPTION
 struct serve {
         const char *listen, *token_file;
         uint64_t hold_ms;
-        pid_t pid; /* 0: a program is started */
+        struct targets pids; /* none: a program is started */
         bool wait, stdio, light, no_scan;
         const char *overflow, *follow; /* of --light; NULL: not given */
         const char *heavy; /* an option that needs a ledger here; NULL none */
@@ -77,17 +78,6 @@ static int say_help(void)
 
 /* ---- words ---- */
 
-static int take_pid(struct serve *s, const char *value)
-{
-        uint64_t pid;
-
-        if (!quantity_number(value, &pid) || pid == 0 || pid > INT_MAX)
-                return message_usage("serve", "'%s' is not a process id; 'pgrep -a NAME' finds one",
-                                     value);
-        s->pid = (pid_t)pid;
-        return 0;
-}
-
 static int take_hold(struct serve *s, const char *value)
 {
         if (strcmp(value, "0") == 0 || quantity_time(value, &s->hold_ms)) {
@@ -109,7 +99,7 @@ static int take(struct serve *s, int which, const char *value)
                 s->token_file = value;
                 return 0;
         case SERVE_PID:
-                return take_pid(s, value);
+                return targets_add(&s->pids, "serve", value);
         case SERVE_HOLD:
                 return take_hold(s, value);
         case SERVE_STDIO:
@@ -138,15 +128,15 @@ static int take(struct serve *s, int which, const char *value)
 /* 0, or the status after a message. */
 static int check_words(const struct serve *s, bool program)
 {
-        if (s->stdio && (program || s->pid || s->token_file))
+        if (s->stdio && (program || s->pids.count || s->token_file))
                 return message_usage("serve", "--stdio joins what is served already: it takes "
                                               "--listen only");
-        if (!s->stdio && !program && !s->pid)
+        if (!s->stdio && !program && !s->pids.count)
                 return message_usage("serve", "which program? seep serve [--listen ADDR] -- "
                                               "PROGRAM [ARG...], or -p PID");
-        if (program && s->pid)
+        if (program && s->pids.count)
                 return message_usage("serve", "a program, or -p PID: not both");
-        if (s->light && s->pid)
+        if (s->light && s->pids.count)
                 return message_usage("serve", "--light starts a program; it cannot attach (-p)");
         if (s->light && s->heavy)
                 return message_usage("serve", "--%s needs a ledger here: not with --light",
@@ -301,7 +291,11 @@ static int serve(struct serve *s, struct server *server)
         if (interrupted)
                 return 128 + interrupted;
         s->run.server = server;
-        status = s->pid ? run_attached(&s->run, s->pid) : run_program(&s->run);
+        if (s->pids.count > 1)
+                status = targets_record(&s->run, &s->pids);
+        else
+                status = s->pids.count ? run_attached(&s->run, s->pids.pids[0])
+                                       : run_program(&s->run);
         server_ended(server, status);
         if (server_left(server) && s->hold_ms && !s->wishes.quiet)
                 message("the recording is finished; waiting for a host to fetch it (at most %u s; "
@@ -357,10 +351,13 @@ int cmd_serve(int argc, char **argv)
                                      argc - parser.first_operand);
         if (!status)
                 status = record_settle(&s.wishes);
+        if (!status)
+                status = targets_check(s.pids.count, "serve", s.wishes.pattern);
         if (status)
                 return status;
-        s.run.program_argv = s.pid ? NULL : argv + parser.first_operand;
+        s.run.program_argv = s.pids.count ? NULL : argv + parser.first_operand;
         status = open_and_serve(&s);
+        targets_free(&s.pids);
         roster_free(&s.run.roster);
         record_free(&s.wishes);
         str_free(&s.pattern);

@@ -211,8 +211,7 @@ static void observe(struct run *r, struct session *s, pid_t pid, struct session_
         r->started = true;
         tell_news((uint32_t)pid, "");
         push_program(r->push, (uint32_t)pid);
-        server_session(r->server, session_socket(s));
-        server_program(r->server, (uint32_t)pid);
+        server_program(r->server, (uint32_t)pid, session_socket(s));
         session_run(s, pid, end);
         r->recorded(r, end);
 }

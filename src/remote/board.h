@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * board.h -- what the processes of `seep serve` know of each other: memory that the observer, the
- * process that listens and those that talk to hosts share.
+ * board.h -- what the processes of `seep serve` know of each other: memory that the observers (one
+ * for each -p PID), the process that listens and those that talk to hosts share.
  *
- * Keeps:  the observer writes (all but `clients`, `stored` and `serial`), the others read; nobody
- *         waits for anybody.  An entry is filled before `count` says that it is there.
+ * Keeps:  observers write (all but `clients`, `stored` and `serial`), one at a time (`writer`); the
+ *         others read, and wait for nobody.  An entry is filled before its count says that it is
+ *         there.
  */
 #ifndef SEEP_REMOTE_BOARD_H
 #define SEEP_REMOTE_BOARD_H
@@ -16,6 +17,7 @@
 
 #define BOARD_ENDED_MAX 4096u
 #define BOARD_PATH_MAX 1024
+#define BOARD_SESSIONS_MAX 64u
 
 /* A recording that is finished. */
 struct board_ended {
@@ -26,17 +28,23 @@ struct board_ended {
         char path[BOARD_PATH_MAX];
 };
 
+/* An observer, and the process that it started or attached to. */
+struct board_session {
+        uint32_t pid;
+        char socket[128];
+};
+
 struct board {
         _Atomic uint32_t serial;  /* rises with each change */
         _Atomic uint32_t clients; /* hosts that were welcomed, ever */
         _Atomic uint32_t state;   /* enum protocol_stage */
         _Atomic uint32_t exit;    /* of the program, once it has ended: as a shell has it */
         _Atomic uint32_t closing;
-        _Atomic uint32_t has_session;
-        _Atomic uint32_t main_pid;
+        _Atomic uint32_t writer; /* the process that writes; 0 none */
+        _Atomic uint32_t session_count;
         _Atomic uint32_t count;
         _Atomic uint32_t refused; /* hosts, ever */
-        char session[128]; /* the socket of the observer */
+        struct board_session sessions[BOARD_SESSIONS_MAX];
         char folder[512];  /* where recordings are only kept until they are sent; "" none */
         struct board_ended ended[BOARD_ENDED_MAX];
 };

@@ -106,7 +106,7 @@ static void take_source(struct keeper *k, const struct protocol_source *s)
                 incoming_free(p->in); /* all of it is told anew */
         p->in = NULL;
         if (p->is_main || !k->tracked_count)
-                server_program(k->server, s->pid);
+                server_program(k->server, s->pid, k->listener.path);
 }
 
 static void take_packet(struct keeper *k, const uint8_t *body, uint32_t length)
@@ -355,10 +355,7 @@ static bool open_all(struct keeper *k, struct err *e)
 
         snprintf(k->where, sizeof k->where, "%s/seep.sock", k->job->folder);
         k->server = server_open(&wishes, e);
-        if (!k->server || !listener_open(&k->listener, geteuid(), false, e))
-                return false;
-        server_session(k->server, k->listener.path);
-        return dial(k, e);
+        return k->server && listener_open(&k->listener, geteuid(), false, e) && dial(k, e);
 }
 
 /* What is waited for: the first three are ours, the others those of the processes. */

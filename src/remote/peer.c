@@ -148,6 +148,50 @@ static bool send_reply(struct talk *t, const struct wire_request *ask,
         return file >= 0 ? answer_file(t, &a, file, e) : answer(t, &a, e);
 }
 
+/* Questions go to observer I from now on.  The processes that it records now, at most MAX. */
+static uint32_t ask_observer(struct talk *t, uint32_t i, uint32_t *pids, uint32_t max)
+{
+        const struct board_session *s = &t->board->sessions[i];
+        struct err unused = { 0 };
+
+        ask_session(s->socket, tick, t);
+        return ask_processes(s->pid, pids, max, &unused);
+}
+
+/* Those that are recorded now; at most MAX.  Their number. */
+static uint32_t find_running(struct talk *t, uint32_t *pids, uint32_t max)
+{
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < t->board->session_count; i++)
+                count += ask_observer(t, i, pids + count, max - count);
+        return count;
+}
+
+/* Questions go to the observer of PID from now on.  Whether it is recorded. */
+static bool find_observer(struct talk *t, uint32_t pid)
+{
+        uint32_t *pids = heap_zero(PEER_RUNNING_MAX, sizeof *pids);
+        bool found = false;
+
+        for (uint32_t i = 0; i < t->board->session_count && !found; i++) {
+                uint32_t count = ask_observer(t, i, pids, PEER_RUNNING_MAX);
+
+                for (uint32_t k = 0; k < count && !found; k++)
+                        found = pids[k] == pid;
+        }
+        free(pids);
+        return found;
+}
+
+static bool is_main(const struct board *b, uint32_t pid)
+{
+        for (uint32_t i = 0; i < b->session_count; i++)
+                if (b->sessions[i].pid == pid)
+                        return true;
+        return false;
+}
+
 /* As the commands of this machine would ask. */
 static bool forward(struct talk *t, const struct protocol_request *r, struct err *e)
 {
@@ -161,7 +205,8 @@ static bool forward(struct talk *t, const struct protocol_request *r, struct err
 
         for (size_t i = 0; i < sizeof ask.label - 1 && r->label[i]; i++)
                 ask.label[i] = (unsigned char)r->label[i] < ' ' ? ' ' : r->label[i];
-        good = t->board->has_session && ask_forward(&ask, &reply, &file, &why);
+        find_observer(t, r->pid); /* or the last one, which says that it is none of its own */
+        good = t->board->session_count && ask_forward(&ask, &reply, &file, &why);
         if (t->lost) {
                 if (file >= 0)
                         close(file);
@@ -173,7 +218,7 @@ static bool forward(struct talk *t, const struct protocol_request *r, struct err
         if (!good && d)
                 return deny(t, "the process has ended: its recording is finished", e);
         if (!good)
-                return deny(t, t->board->has_session ? why.text : "the program does not run yet",
+                return deny(t, t->board->session_count ? why.text : "the program does not run yet",
                             e);
         if (!reply.status &&
             (ask.type == WIRE_REQUEST_STATUS || ask.type == WIRE_REQUEST_CONTROL))
@@ -181,25 +226,6 @@ static bool forward(struct talk *t, const struct protocol_request *r, struct err
         return send_reply(t, &ask, &reply, file, e);
 }
 
-/* Those that are recorded now; at most MAX.  Their number. */
-static uint32_t find_running(struct board *b, uint32_t *pids, uint32_t max)
-{
-        struct err unused = { 0 };
-
-        return b->has_session ? ask_processes(b->main_pid, pids, max, &unused) : 0;
-}
-
-static bool is_recorded(struct board *b, uint32_t pid)
-{
-        uint32_t *pids = heap_zero(PEER_RUNNING_MAX, sizeof *pids);
-        uint32_t count = find_running(b, pids, PEER_RUNNING_MAX);
-        bool found = false;
-
-        for (uint32_t i = 0; i < count; i++)
-                found |= pids[i] == pid;
-        free(pids);
-        return found;
-}
 
 static bool send_memory(struct talk *t, const struct protocol_request *r, struct err *e)
 {
@@ -208,7 +234,7 @@ static bool send_memory(struct talk *t, const struct protocol_request *r, struct
         uint8_t *bytes;
         bool good;
 
-        if (!r->number || r->number > PROTOCOL_MEMORY_MAX || !is_recorded(t->board, r->pid))
+        if (!r->number || r->number > PROTOCOL_MEMORY_MAX || !find_observer(t, r->pid))
                 return deny(t, "1 byte to 1 MiB of a process that is recorded can be read", e);
         bytes = heap_zero(1, r->number);
         to = (struct iovec){ bytes, r->number };
@@ -250,7 +276,7 @@ static bool send_running(struct talk *t, uint32_t pid, struct err *e)
         struct protocol_process p = { .pid = pid };
         struct wire_status s;
 
-        if (pid == t->board->main_pid)
+        if (is_main(t->board, pid))
                 p.flags |= PROTOCOL_PROCESS_MAIN;
         if (ask_glance(pid, &s) == ASK_ANSWERED) {
                 p.flags |= s.off ? PROTOCOL_PROCESS_OFF : 0;
@@ -275,7 +301,7 @@ static bool send_list(struct talk *t, const struct protocol_request *r, struct e
         m.list.state = b->state;
         m.list.exit = b->exit;
         running = m.list.state == PROTOCOL_STATE_RUNNING
-                          ? find_running(b, pids, PEER_RUNNING_MAX)
+                          ? find_running(t, pids, PEER_RUNNING_MAX)
                           : 0;
         ended = b->count;
         m.list.count = running + ended;
@@ -302,8 +328,6 @@ static bool obey(struct talk *t, const struct protocol_request *r, struct err *e
         struct board *b = t->board;
         bool known = r->number < b->count;
 
-        if (b->has_session)
-                ask_session(b->session, tick, t);
         switch (r->kind) {
         case PROTOCOL_KIND_LIST:
                 return send_list(t, r, e);

@@ -239,37 +239,67 @@ uint32_t server_clients(const struct server *s)
         return s->board->clients;
 }
 
-void server_session(struct server *s, const char *socket)
+/* ---- observers ---- */
+
+/* Nobody else writes until release(); not even somebody who was killed while doing so. */
+static void claim(struct board *b)
 {
-        if (!s)
-                return;
-        snprintf(s->board->session, sizeof s->board->session, "%s", socket);
-        s->board->has_session = 1;
+        const struct timespec nap = { .tv_nsec = 1000000 };
+        uint32_t other = 0;
+
+        while (!atomic_compare_exchange_strong(&b->writer, &other, (uint32_t)getpid())) {
+                if (kill((pid_t)other, 0) != 0 && errno == ESRCH)
+                        atomic_compare_exchange_strong(&b->writer, &other, 0);
+                else
+                        nanosleep(&nap, NULL);
+                other = 0;
+        }
 }
 
-void server_program(struct server *s, uint32_t pid)
+static void release(struct board *b)
 {
-        if (!s)
+        b->serial++;
+        b->writer = 0;
+}
+
+void server_program(struct server *s, uint32_t pid, const char *socket)
+{
+        struct board *b = s ? s->board : NULL;
+        uint32_t i = 0;
+
+        if (!b)
                 return;
-        s->board->main_pid = pid;
-        s->board->state = PROTOCOL_STATE_RUNNING;
-        s->board->serial++;
+        claim(b);
+        while (i < b->session_count && strcmp(b->sessions[i].socket, socket) != 0)
+                i++;
+        if (i < BOARD_SESSIONS_MAX) {
+                b->sessions[i].pid = pid;
+                snprintf(b->sessions[i].socket, sizeof b->sessions[i].socket, "%s", socket);
+                if (i == b->session_count)
+                        b->session_count++;
+        }
+        b->state = PROTOCOL_STATE_RUNNING;
+        release(b);
 }
 
 void server_recorded(struct server *s, const struct profile *p, const char *path, bool is_main)
 {
+        struct board *b = s ? s->board : NULL;
         struct board_ended *d;
 
-        if (!s || s->board->count == BOARD_ENDED_MAX || strlen(path) >= sizeof d->path)
+        if (!b || strlen(path) >= sizeof d->path)
                 return;
-        d = &s->board->ended[s->board->count];
-        d->pid = p->meta.pid;
-        d->is_main = is_main;
-        snprintf(d->program, sizeof d->program, "%.*s", (int)sizeof d->program - 1,
-                 p->meta.program);
-        strcpy(d->path, path);
-        s->board->count++;
-        s->board->serial++;
+        claim(b);
+        if (b->count < BOARD_ENDED_MAX) {
+                d = &b->ended[b->count];
+                d->pid = p->meta.pid;
+                d->is_main = is_main;
+                snprintf(d->program, sizeof d->program, "%.*s", (int)sizeof d->program - 1,
+                         p->meta.program);
+                strcpy(d->path, path);
+                b->count++;
+        }
+        release(b);
 }
 
 void server_moved(struct server *s, const char *from, const char *to)

@@ -39,9 +39,9 @@ bool server_is_far(const struct server *s);
 /* Hosts that were welcomed so far. */
 uint32_t server_clients(const struct server *s);
 
-/* The observer's socket, then the program.  S may be NULL here and below. */
-void server_session(struct server *s, const char *socket);
-void server_program(struct server *s, uint32_t pid);
+/* A program is observed, and its observer listens at SOCKET; one that did so before has this one
+ * now.  S may be NULL here and below. */
+void server_program(struct server *s, uint32_t pid, const char *socket);
 
 /* A recording is finished, and in the file PATH; it is called otherwise now. */
 void server_recorded(struct server *s, const struct profile *p, const char *path, bool is_main);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`seep serve` and `seep connect`: the same numbers as recorded here, whatever carries them; hosts that come and go."""
+import contextlib
 import json
 import os
 import shutil
@@ -187,6 +188,32 @@ def test_a_process_that_runs_already_is_served(steps, recorder):
             target.process.wait(DEADLINE)
         program.finish()
     assert Profile(folder / "far.seep").totals["live_bytes"] == 500
+
+
+def test_several_processes_that_run_already_are_of_one_session(steps, recorder):
+    """Each is asked by its number, as it is now; each becomes a recording, when it ends."""
+    folder, blocks = recorder.folder(), {5: 100, 7: 10, 9: 1}
+    with contextlib.ExitStack() as stack:
+        programs = [stack.enter_context(Started(recorder.folder(), steps, "ready", "wait", f"+red:{n}:{size}", "ready", "wait", library=None))
+                    for n, size in blocks.items()]
+        for program in programs:
+            program.said(b"ready\n")
+        sizes = dict(zip((p.pid for p in programs), (n * size for n, size in blocks.items())))
+        target = stack.enter_context(Target(folder, options=[word for pid in sizes for word in ("-p", pid)]))
+        wait_until(lambda: {p["pid"] for p in json.loads(connect(target, "ps", "--json").stdout)["processes"]} == set(sizes), "all are recorded")
+        for program in programs:
+            program.say()
+            program.said(b"ready\n", 2)
+        for pid, size in sizes.items():
+            assert json.loads(connect(target, "-p", str(pid), "report", "--json").stdout)["totals"]["live_bytes"] == size
+        host = fetch(target, folder / "far.%p.seep")
+        for program in programs:
+            program.say()
+            program.finish()
+        fetched(host)
+        assert target.process.wait(DEADLINE) == 0
+        assert target.left() == []
+    assert {int(p.name.split(".")[1]): Profile(p).totals["live_bytes"] for p in folder.glob("far.*.seep")} == sizes
 
 
 # ---- names ----
