@@ -181,6 +181,12 @@ ON_PROCESS = [
     ("export --to json", r'"live_bytes": 3300'),
     ("info", r"being recorded"),
     ("html -q -o page.html; proclist", r"available processes:"),
+    ("dump -l", r"kept \[[^]]*shelled\.c:\d+\] \(.*/shelled\)"),
+    ("tag there {pid}; diff there", r"0 calls"),
+    ("reset {pid}", r"process {pid}: on, depth all, 0 B in 0 blocks"),
+    ("set depth 3 {pid}; set depth all; show info", r"depth 3.*stack depth: all"),
+    ("show searchpath", r"searchpath: \n"),
+    ("save saved.seep; source /dev/null; status", r"bytes used: 3300"),
 ]
 ON_RECORDING = [
     ("dump usage", r"2\.9 KiB +not freed"),
@@ -202,7 +208,11 @@ ON_RECORDING = [
     ("events --csv", r"mislaid"),
     ("info", r"whole"),
     ("set process {file}; status", r"status: recording"),
+    ("save copy.seep; source /dev/null; diff copy.seep {file}", r"0 calls"),
+    ("html -q -o page.html; help html", r"usage: seep html"),
 ]
+# What ends the table: each has its own tests, by -c and at a prompt.
+ALONE = {"detach", "quit"}
 
 
 def words_of(case, **names):
@@ -221,11 +231,47 @@ def test_a_command_about_a_process_by_option(program, case):
 
 
 @pytest.mark.parametrize("case", ON_RECORDING, ids=lambda c: c[0])
-def test_a_command_about_a_recording_by_option(recording, case):
+def test_a_command_about_a_recording_by_option(recording, case, tmp_path):
     line, pattern, status = words_of(case, file=recording)
-    done = shell(recording, "-c", line)
+    done = shell(recording, "-c", line, cwd=tmp_path)
     assert done.returncode == status, done
     assert pattern.search(done.stdout.decode()), done.stdout.decode()
+
+
+def test_every_command_has_its_line(recording):
+    """The tables above are what the other tests go by, each line of them by -c and at a prompt."""
+    listed = set(re.findall(r"^  ([a-z]+)\b", shell(recording, "-c", "help").stdout.decode(), re.M))
+    tested = {re.match(r"[a-z]+", part.strip())[0] for line, *_ in ON_PROCESS + ON_RECORDING for part in line.split(";")}
+    assert {"dump", "proclist", "scan"} < listed <= tested | ALONE
+
+
+@pytest.mark.parametrize("prompts", [False, True])
+def test_detach_ends_the_recording_and_the_program_goes_on(program, tmp_path, prompts):
+    if prompts:
+        with Prompt(program.pid, folder=tmp_path) as prompt:
+            prompt.shows(PROMPT)
+            prompt.ask("detach")
+            seen = prompt.ask("status") + prompt.ask("dump")
+            prompt.type("quit\n")
+            assert prompt.ends() == 0
+    else:
+        seen = shell(program.pid, "-c", f"detach {program.pid}; status; dump; quit; nonsense").stdout.decode()
+    assert "bytes used: 3300" in seen and "status: detached" in seen and "mislaid" in seen
+    program.do("keep 1 8")
+    assert wait_until(lambda: b"number of leaks: 3" in shell(program.recording, "-c", "status").stdout, "the recording")
+    assert shell(program.pid, "-c", "status").returncode == 3
+
+
+def test_views_that_stay_are_left_for_the_prompt(program, tmp_path):
+    with Prompt(program.pid, folder=tmp_path) as prompt:
+        prompt.shows(PROMPT)
+        for line, shown, key in (("top", "kept", b"q"), ("top", "kept", b"\x03"), ("html --serve", "http://", b"\x03")):
+            prompt.type(line + "\n")
+            prompt.shows(shown)
+            prompt.type(key)
+            prompt.shows(PROMPT)
+            assert "status: running" in prompt.ask("status")
+    program.goes_on()
 
 
 def test_every_command_about_a_process_at_the_prompt(binary, recorder, tmp_path):
@@ -261,6 +307,31 @@ def test_every_command_about_a_recording_at_the_prompt(recording, tmp_path):
             assert pattern.search(seen), (line, seen)
         prompt.type(b"\x04")
         assert prompt.ends() == 0
+
+
+@pytest.mark.parametrize("prompts", [False, True])
+def test_dump_of_invalid_frees_has_those_stacks_alone(compiler, recorder, tmp_path, prompts):
+    """Of all kinds that there are; how many is what the program did."""
+    seen = recorder.record(compiler.build("invalid.cpp"), "all", options=["--keep-going"])
+    wrong = {key: {} for key in ("badfree", "mismatched")}
+    for fault in seen.profile.errors:
+        if fault["alloc_stack"]:
+            key = "mismatched" if fault["type"] == "mismatched" else "badfree"
+            name = seen.profile.names(fault["alloc_stack"])[0]
+            wrong[key][name] = wrong[key].get(name, 0) + fault["count"]
+    assert sum(wrong["badfree"].values()) >= 2 and sum(wrong["mismatched"].values()) == 5
+    for key, made in wrong.items():
+        if prompts:
+            with Prompt(seen.profile.path, folder=tmp_path) as prompt:
+                prompt.shows(PROMPT)
+                told = prompt.ask(f"dump {key}")
+        else:
+            told = shell(seen.profile.path, "-c", f"dump {key}").stdout.decode()
+        entries = re.findall(r"^ +\d+\. +(\d+) +\w+ frees, by .*?^        (\w+)", told.replace("\r", ""), re.M | re.S)
+        sums = {}
+        for count, name in entries:
+            sums[name] = sums.get(name, 0) + int(count)
+        assert sums == made, told
 
 
 def test_commands_come_from_standard_input(program):
