@@ -173,6 +173,17 @@ void apply_mark(struct incoming *in, const struct ledger_mark *m)
 
 /* ---- a process that ran before ---- */
 
+/* What is counted for SITE in a slot; NULL nothing was ever. */
+static struct ledger_counter *counter_in(struct incoming *in, uint32_t slot, uint32_t site)
+{
+        uint32_t chunk = book_slot(&in->book, slot)->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
+
+        return chunk ? (struct ledger_counter *)(in->book.counters +
+                                                 (chunk - 1ull) * LEDGER_COUNTER_CHUNK_BYTES) +
+                               site % LEDGER_COUNTERS_PER_CHUNK
+                     : NULL;
+}
+
 /* All counters are saved for a maximum at which they had nothing. */
 static void clear_peak(struct incoming *in)
 {
@@ -182,25 +193,32 @@ static void clear_peak(struct incoming *in)
         h->epoch++;
         for (uint32_t i = 0; i < h->slot_count; i++)
                 for (uint32_t site = 0; site < h->site_count; site++) {
-                        uint32_t chunk = book_slot(&in->book, i)
-                                                 ->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
-                        struct ledger_counter *c;
+                        struct ledger_counter *c = counter_in(in, i, site);
 
-                        if (!chunk)
+                        if (!c)
                                 continue;
-                        c = (struct ledger_counter *)(in->book.counters +
-                                                      (chunk - 1ull) *
-                                                              LEDGER_COUNTER_CHUNK_BYTES) +
-                            site % LEDGER_COUNTERS_PER_CHUNK;
                         c->peak_bytes = c->peak_blocks = 0;
                         c->epoch = h->epoch;
                 }
 }
 
+/* One of SITE that has counted something: others are left out of what is collected. */
+static struct ledger_counter *used_counter(struct incoming *in, uint32_t site)
+{
+        struct ledger_head *h = in->book.head;
+
+        for (uint32_t i = 0; i < h->slot_count && site < h->site_count; i++) {
+                struct ledger_counter *c = counter_in(in, i, site);
+
+                if (c && c->allocs)
+                        return c;
+        }
+        return NULL;
+}
+
 /* The maximum that was told holds, unless there is more now. */
 static void take_peak(struct incoming *in)
 {
-        struct incoming_thread *t = apply_thread(in, 0);
         struct ledger_head *h = in->book.head;
         uint64_t live = 0;
 
@@ -210,7 +228,7 @@ static void take_peak(struct incoming *in)
                 return;
         clear_peak(in);
         for (uint32_t i = 0; i < in->part_count; i++) {
-                struct ledger_counter *c = apply_counter(in, t, in->parts[i].site);
+                struct ledger_counter *c = used_counter(in, in->parts[i].site);
 
                 if (!c)
                         continue;

@@ -69,6 +69,24 @@ def test_hosts_that_come_late_and_again_are_told_the_state(program, recorder):
         assert told.totals["lost_events"] == 0 and "was not connected from the beginning" in told.json["warnings"][0]
 
 
+@pytest.mark.parametrize("words,peak", [
+    (["+red:5:100", "+green:10:1000"], {"red": 500, "green": 10000}),  # it stands there still
+    (["+red:5:100", "+green:10:1000", "-green:10"], {"red": 500, "green": 10000}),  # red was never freed
+    (["+red:5:100", "+green:10:1000", "-red:2", "-green:10", "+blue:1:5000"], {"red": 500, "green": 10000}),
+])
+def test_a_late_host_knows_the_maximum_and_when_it_was(steps, recorder, words, peak):
+    with Light(recorder.folder(), steps, *words, "ready", "wait", options=["--hold=0"]) as target:
+        target.said(b"ready\n")
+        first = target.report()
+        told = wait_until(lambda: (look := target.report()).json["duration_ms"] > first.json["duration_ms"] + 1000 and look, "a second later")
+        for look in (first, told):
+            assert look.totals["peak_bytes"] == sum(peak.values()) and look.totals["peak_ms"] == first.totals["peak_ms"]
+            assert {name: site["peak_bytes"] for name, site in look.by_function().items() if site["peak_bytes"]} == peak
+        assert first.totals["peak_ms"] < told.json["duration_ms"] - 1000
+        target.say()
+        assert target.finish().status == 0
+
+
 def test_of_a_killed_program_nothing_is_missing(program, recorder):
     folder, pairs = recorder.folder(), 30000
     with Light(folder, program, "kill", 2 * pairs, options=["--wait"]) as target:
