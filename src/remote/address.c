@@ -294,6 +294,18 @@ static bool connect_within(int fd, const struct addrinfo *to)
         return true;
 }
 
+void address_watch(int fd)
+{
+        int yes = 1, idle_s = 10, every_s = 5, times = 3, most_ms = 20000;
+
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms, sizeof most_ms);
+}
+
 static int dial_net(struct address *a, struct err *e)
 {
         struct addrinfo *found = find(a, 0, e);
@@ -305,6 +317,7 @@ static int dial_net(struct address *a, struct err *e)
                 fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
                 if (fd >= 0 && connect_within(fd, to)) {
                         a->near = is_near(to->ai_addr);
+                        address_watch(fd);
                         break;
                 }
                 why = errno;

@@ -38,6 +38,10 @@ void address_remove(const struct address *a);
 /* A connection to it, ssh started where that is the way (*HELPER is its process, else 0). */
 int address_dial(struct address *a, pid_t *helper, struct err *e);
 
+/* FD, a connection: that the other machine or the link is down is noticed, also by who only
+ * listens. */
+void address_watch(int fd);
+
 /* Whether whoever is at the other end of FD, accepted at a socket of this machine, is our user or
  * root: as the kernel has it. */
 bool address_is_own(int fd);

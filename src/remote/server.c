@@ -2,8 +2,6 @@
 #include "remote/server.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -69,19 +67,6 @@ static bool run_peer(void *context, int unused)
         return true;
 }
 
-/* A host whose machine or link is down is noticed. */
-static void settle_socket(int fd)
-{
-        int yes = 1, idle_s = 10, every_s = 5, times = 3, most_ms = CHANNEL_PATIENCE_MS;
-
-        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-        setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-        setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
-        setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
-        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms, sizeof most_ms);
-}
-
 static void refuse(struct server *s, int fd, const char *why)
 {
         struct channel *c = heap_zero(1, sizeof *c);
@@ -115,7 +100,7 @@ static void accept_host(struct server *s)
 
         if (h.fd < 0)
                 return;
-        settle_socket(h.fd);
+        address_watch(h.fd);
         reap(s);
         while (i < SERVER_PEERS_MAX && s->peers[i])
                 i++;

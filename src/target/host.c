@@ -4,9 +4,11 @@
  * gets (docs/PROTOCOL.md).
  *
  * Keeps:  journals are put into the buffer only where there is room; answers wait for room, for
- *         TARGET_PATIENCE_MS at most.  A host that takes nothing for so long is gone.
+ *         TARGET_PATIENCE_MS at most.  A host that takes no journals for TARGET_TAKES_MS is gone.
  */
 #include "target/target.h"
+
+#include <stdio.h>
 
 #define MESSAGE_MOST 4096u /* of all but packets and chunks */
 #define PIECE (32u << 10)
@@ -31,6 +33,11 @@ bool host_has_room(uint32_t bytes)
         return sizeof host->out - host->out_used >= bytes + PROTOCOL_HEAD_BYTES + MESSAGE_MOST;
 }
 
+static uint32_t patience(void)
+{
+        return host->stage == HOST_STREAMS ? TARGET_TAKES_MS : TARGET_PATIENCE_MS;
+}
+
 void host_writes(void)
 {
         while (host->stage && host->out_sent < host->out_used) {
@@ -41,8 +48,8 @@ void host_writes(void)
                 if (sent == -SYS_EINTR)
                         continue;
                 if (sent == -SYS_EAGAIN) {
-                        if (kernel_now_ms() - host->since_ms > TARGET_PATIENCE_MS)
-                                host_leaves("it took nothing for 20 seconds");
+                        if (kernel_now_ms() - host->since_ms > patience())
+                                host_leaves("it took nothing for too long");
                         return;
                 }
                 if (sent <= 0) {

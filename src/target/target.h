@@ -16,6 +16,8 @@
 #define TARGET_SOURCES 128u
 #define TARGET_OUT_BYTES (256u << 10)
 #define TARGET_PATIENCE_MS 20000u
+#define TARGET_TAKES_MS 8000u /* a host must take something: less than programs wait (PATIENCE_MS in
+                               * agent/stream.c), whose recordings go on without it then */
 #define TARGET_GREETING_MS 10000u /* so long a host that gets no journals may say nothing */
 
 /* A process that is recorded, or was. */

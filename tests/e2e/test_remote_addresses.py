@@ -14,7 +14,7 @@ import pytest
 
 from harness import DEADLINE, SEEP, clean_environment, wait_until
 from plain import seep
-from remote import GREETING, TOKEN, VERSION, WELCOME, Server, Target, dial, fetch, fetched, frame, greeting, hello, text
+from remote import GREETING, TOKEN, VERSION, WELCOME, Light, Server, Target, dial, fetch, fetched, frame, greeting, hello, text
 
 
 # ---- addresses ----
@@ -38,12 +38,13 @@ def test_sockets_are_private_and_only_stale_ones_are_replaced(steps, recorder):
     assert nobody.returncode == 3 and b"nobody can be reached" in nobody.stderr
 
 
-def test_the_users_own_socket_is_the_default(steps, recorder):
+@pytest.mark.parametrize("kind", [Target, Light])
+def test_the_users_own_socket_is_where_ssh_leads(steps, recorder, kind):
     folder = recorder.folder()
     path = f"/run/user/{os.geteuid()}" if os.path.isdir(f"/run/user/{os.geteuid()}") else f"/tmp/seep-{os.geteuid()}"
     if os.path.exists(f"{path}/seep.sock"):
         pytest.skip("somebody uses the socket of this user")
-    with Target(folder, steps, "+red:5:100", "ready", "wait", listen=".") as target:
+    with kind(folder, steps, "+red:5:100", "ready", "wait", listen=".") as target:
         target.said(b"ready\n")
         assert json.loads(seep("connect", ".", "report", "--json").stdout)["totals"]["live_bytes"] == 500
         fake = folder / "bin"
@@ -51,9 +52,11 @@ def test_the_users_own_socket_is_the_default(steps, recorder):
         (fake / "ssh").write_text(f'#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\necho "$2" >>{folder}/asked\nshift 2\n'
                                   f'[ "$1" = seep ] || exit 9\nshift\nexec {SEEP} "$@"\n')
         (fake / "ssh").chmod(0o755)
-        done = subprocess.run([SEEP, "connect", "ssh:me@there", "report", "--json"], capture_output=True, timeout=DEADLINE,
-                              env=clean_environment({"PATH": f"{fake}:{os.environ['PATH']}"}))
-        assert json.loads(done.stdout)["totals"]["live_bytes"] == 500
+        for word in ("report", "leaks"):
+            done = subprocess.run([SEEP, "connect", "ssh:me@there", word, "--json"], capture_output=True, timeout=DEADLINE,
+                                  env=clean_environment({"PATH": f"{fake}:{os.environ['PATH']}"}))
+            told = json.loads(done.stdout)
+            assert told["totals"]["live_bytes"] == 500 and told["leaks"]["scanned"] is (word == "leaks")
         assert set((folder / "asked").read_text().split()) == {"me@there"}
         host = fetch(target, folder / "far.seep")
         target.say()

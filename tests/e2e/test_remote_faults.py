@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 
-from harness import DEADLINE, SEEP, Profile, check_clean, check_sites, clean_environment, wait_until
-from remote import Light, Target, come_and_go, connected, fetch
+import pytest
+
+from harness import DEADLINE, SEEP, Profile, check_sites, clean_environment, wait_until
+from remote import TARGET, Light, Target, come_and_go, connected, fetch
 
 
 def test_when_the_target_is_killed_the_host_says_so(steps, recorder):
@@ -26,29 +28,65 @@ def test_when_the_target_is_killed_the_host_says_so(steps, recorder):
         os.kill(program, signal.SIGKILL)
 
 
-def test_a_link_that_was_down_loses_nothing(steps, recorder, token, two_machines):
-    """The host notices, both go on, and the host comes back by itself."""
+def start(kind, machines, folder, token, steps):
+    """A target on one of two machines, and a host on the other that stays; what the host says is in the second."""
+    where = {"command": (*machines.there, TARGET)} if kind is Light else {"within": machines.there}
+    target = kind(folder, steps, *WORK, listen="10.77.0.1:0", options=("--token-file", token), **where)
+    target.said(b"ready\n")
+    with open(folder / "host", "wb") as out:
+        host = subprocess.Popen([*machines.here, SEEP, "connect", target.where, "--token-file", token, "-o", folder / "far.seep"],
+                                env=clean_environment(), stderr=out)
+    said = folder / "host"
+    wait_until(lambda: "connected to" in said.read_text(), "it is connected", process=host)
+    return target, host, said
+
+
+WORK = ("+red:5:100", "ready", "wait", "churn:300000", "+green:7:10", "ready", "wait")
+
+
+def check(target, host, said, folder):
+    target.say()
+    assert host.wait(DEADLINE) == 0, said.read_text()
+    done = target.finish()
+    profile = Profile(folder / "far.seep")
+    assert profile.totals["lost_events"] == 0 and profile.json["complete"] is True
+    check_sites(done.truth, profile)
+    return done
+
+
+@pytest.mark.parametrize("dark", ["link is down", "link says nothing"])
+@pytest.mark.parametrize("kind", [Target, Light])
+def test_a_link_that_was_down_loses_nothing(steps, recorder, token, two_machines, kind, dark):
+    """The host notices, both go on, and the host comes back by itself.  A light target leaves the host before the program's patience ends."""
     folder = recorder.folder()
-    with Target(folder, steps, "+red:5:100", "ready", "wait", "+green:7:10", "ready", "wait", within=two_machines.there, listen="10.77.0.1:0",
-                options=("--token-file", token)) as target:
-        target.said(b"ready\n")
-        with open(folder / "host", "wb") as out:
-            host = subprocess.Popen([*two_machines.here, SEEP, "connect", target.where, "--token-file", token, "-o", folder / "far.seep"],
-                                    env=clean_environment(), stderr=out)
-        said = folder / "host"
-        wait_until(lambda: "connected to" in said.read_text(), "it is connected", process=host)
-        two_machines.link("down")
+    target, host, said = start(kind, two_machines, folder, token, steps)
+    with target:
+        if dark == "link is down":
+            two_machines.link("down")
+        else:
+            two_machines.mute(True)
         target.say()
         target.said(b"ready\n", 2)
         wait_until(lambda: "trying again" in said.read_text(), "the host notices", process=host)
-        two_machines.link("up")
-        wait_until(lambda: "connected to 10.77.0.1" in said.read_text().split("trying again")[1], "it is back", process=host)
+        if dark == "link is down":
+            two_machines.link("up")
+        else:
+            two_machines.mute(False)
+        wait_until(lambda: "connected" in said.read_text().split("trying again")[1], "it is back", process=host)
+        done = check(target, host, said, folder)
+    assert kind is Target or b"the host is lost" in done.stderr
+
+
+@pytest.mark.parametrize("kind", [Target, Light])
+def test_a_slow_link_loses_nothing(steps, recorder, token, two_machines, kind):
+    folder = recorder.folder()
+    two_machines.rate("2mbit")
+    target, host, said = start(kind, two_machines, folder, token, steps)
+    with target:
         target.say()
-        assert host.wait(DEADLINE) == 0, said.read_text()
-        done = target.finish()
-    profile = Profile(folder / "far.seep")
-    check_clean(profile)
-    check_sites(done.truth, profile)
+        target.said(b"ready\n", 2)
+        check(target, host, said, folder)
+    assert "trying again" not in said.read_text()
 
 
 def test_thirty_hosts_that_come_and_go_lose_no_event(steps, recorder):
