@@ -409,7 +409,16 @@ static bool is_fetched(void)
         if (!since_ms || has_host != had_host || (has_host && (!h->over_told || h->out_used)))
                 since_ms = kernel_now_ms();
         had_host = has_host;
-        return target.got || kernel_now_ms() - since_ms >= patience;
+        return target.got || (!has_host && !target.next_number) ||
+               kernel_now_ms() - since_ms >= patience;
+}
+
+/* No process ever said hello.  Of one that could not be executed it was told. */
+static void say_nothing_recorded(void)
+{
+        if (!target.next_number && target.exit != 126 && target.exit != 127)
+                say("nothing was recorded: the program does not load libseep.so; it is statically "
+                    "linked, has raised rights, or is of another processor");
 }
 
 /* Until the program and those that it started are over, and a host has what there is, or none
@@ -427,11 +436,12 @@ static void serve(void)
                 if (!target.ended || !source_all_over())
                         continue;
                 fetched = is_fetched();
-                if (!said && target.host.stage == HOST_NONE && target.hold_ms)
+                if (!said && !fetched && target.host.stage == HOST_NONE && target.hold_ms)
                         say("the program has ended; waiting for a host that fetches what is known "
                             "of it (--hold SECONDS; Ctrl-C ends this)");
                 said = said || target.host.stage == HOST_NONE;
         }
+        say_nothing_recorded();
         host_writes();
 }
 

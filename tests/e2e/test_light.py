@@ -120,6 +120,15 @@ def test_a_program_that_becomes_another_is_two_recordings(program, recorder):
     assert done.status == 0 and b"another" in done.stdout and len(names) == 2 and "echo" in names[0]
 
 
+@pytest.mark.parametrize("argv,status,said", [(["/nonexistent"], 127, b"not found"), (["/etc/passwd"], 126, b"cannot be executed"),
+                                              ([TARGET, "--version"], 0, b"nothing was recorded")])
+def test_where_nothing_was_recorded_nobody_is_waited_for(recorder, argv, status, said):
+    """No such program, no program, and one that is statically linked."""
+    with Light(recorder.folder(), *argv) as target:
+        done = target.finish()
+    assert done.status == status and said in done.stderr and b"waiting" not in done.stderr
+
+
 # ---- peers ----
 
 def welcomed(where, proof=None):
