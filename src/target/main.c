@@ -6,6 +6,10 @@
  *         it goes on when we are killed.
  */
 #include "target/target.h"
+
+#include <dirent.h>
+#include <errno.h>
+
 #include "target/arch/arch.h"
 
 #define PATH_ROOM 1024u
@@ -225,11 +229,57 @@ static void find_agent(void)
              "");
 }
 
+#define PLACE "/tmp/"
+#define FOLDER "seep-target-"
+#define YOUNG_S 10
+
+/* Nobody listens in FOLDER, and nobody is about to. */
+static bool is_left(const char *folder)
+{
+        struct kernel_unix a = { .family = KERNEL_UNIX };
+        long fd = sys_call3(SYS_socket, KERNEL_UNIX,
+                            KERNEL_SEQPACKET | SYS_O_CLOEXEC | SYS_O_NONBLOCK, 0), why;
+        uint8_t status[256] = { 0 };
+        int64_t changed_s;
+
+        append(append(a.path, folder), "/hello");
+        why = sys_call3(SYS_connect, fd, (long)&a,
+                        (long)(sizeof a.family + strlen(a.path) + 1));
+        sys_close(fd);
+        if ((why != -ECONNREFUSED && why != -SYS_ENOENT) ||
+            sys_call6(SYS_statx, SYS_AT_HERE, (long)folder, 0, 0x40, (long)status, 0) != 0)
+                return false;
+        memcpy(&changed_s, status + 112, sizeof changed_s);
+        return (int64_t)(sys_clock_ns(SYS_CLOCK_REAL) / 1000000000u) - changed_s > YOUNG_S;
+}
+
+/* What is left of those that were killed. */
+static void remove_left(void)
+{
+        DIR *d = opendir(PLACE);
+        struct dirent *entry;
+
+        while (d && (entry = readdir(d))) {
+                char folder[64], file[96];
+
+                if (!bytes_after(entry->d_name, FOLDER) || strlen(entry->d_name) > 40)
+                        continue;
+                append(append(folder, PLACE), entry->d_name);
+                append(append(file, folder), "/hello");
+                if (!is_left(folder))
+                        continue;
+                sys_call3(SYS_unlinkat, SYS_AT_HERE, (long)file, 0);
+                sys_call3(SYS_unlinkat, SYS_AT_HERE, (long)folder, 0x200 /* AT_REMOVEDIR */);
+        }
+        if (d)
+                closedir(d);
+}
+
 static void make_socket(void)
 {
         struct kernel_unix a = { .family = KERNEL_UNIX };
         uint8_t random[8] = { 0 };
-        char *at = append(main_.folder, "/tmp/seep-target-");
+        char *at = append(main_.folder, PLACE FOLDER);
 
         sys_call3(SYS_getrandom, (long)random, sizeof random, 0);
         for (uint32_t i = 0; i < sizeof random; i++)
@@ -477,6 +527,7 @@ void main_start(const unsigned long *stack)
                 fail(2, why, "");
         main_.mask = sys_block_signals(0);
         sys_block_signals(main_.mask | SIGNALS);
+        remove_left();
         make_socket();
         serve();
         tidy_up();

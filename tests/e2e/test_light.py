@@ -8,12 +8,13 @@ import os
 import signal
 import struct
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from harness import DEADLINE, SEEP, Profile, check_sites, clean_environment, end_process, wait_until
-from plain import seep
+from plain import child_of, seep
 from remote import (ANSWER, CHUNK, FAULT, GREETING, HELLO, JOURNAL, REQUEST, STATE, TARGET, TOKEN, WELCOME, Light, dial, frame, hello, request)
 from test_journal import check_same
 from test_leaks import CLASSES
@@ -328,6 +329,39 @@ def test_a_killed_host_leaves_nothing_behind(program, recorder):
             wait_until(lambda: not mine & folders(), "it is removed")
         os.kill(told.json["pid"], signal.SIGTERM)
         target.finish()
+
+
+def test_what_a_killed_target_leaves_is_removed_by_the_next(program, recorder):
+    """Its folder for agents; not that of one that runs, nor one that is just being made."""
+    def folders():
+        return set(Path("/tmp").glob("seep-target-*"))
+
+    def start():
+        known, target = folders(), Light(recorder.folder(), program, "pause", options=["--hold=0"])
+        target.said(b"worked")
+        environment = Path(f"/proc/{child_of(target)}/environ").read_text()
+        (folder,) = {p for p in folders() - known if f"{p}/" in environment}
+        return target, folder
+
+    killed, left = start()
+    with killed:
+        pid = child_of(killed)
+        killed.process.kill()
+        killed.process.wait()
+        os.kill(pid, signal.SIGKILL)
+    os.utime(left, (0, 0))
+    fresh = Path(tempfile.mkdtemp(prefix="seep-target-", dir="/tmp"))
+    running, used = start()
+    with running:
+        assert left not in folders() and {fresh, used} <= folders()
+        second, _ = start()
+        with second:
+            assert used in folders()
+            for target in (second, running):
+                os.kill(child_of(target), signal.SIGTERM)
+                assert target.finish().status == 128 + signal.SIGTERM
+    fresh.rmdir()
+    assert used not in folders()
 
 
 def holds(pid, path):
