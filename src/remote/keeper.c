@@ -14,6 +14,7 @@
 #include "base/heap.h"
 #include "journal/incoming.h"
 #include "profile/file.h"
+#include "remote/board.h"
 #include "remote/tracked.h"
 #include "remote/server.h"
 #include "session/listener.h"
@@ -27,7 +28,7 @@ struct keeper {
         const struct keeper_job *job;
         int parent;
         struct link_connection *to;
-        bool connected, current, ready, over, said_got;
+        bool connected, current, ready, over, said_got, full;
         uint64_t lost_ns; /* since when it is not */
         struct server *server;
         struct listener listener;
@@ -95,6 +96,13 @@ static void take_source(struct keeper *k, const struct protocol_source *s)
         }
         if (s->flags & PROTOCOL_SOURCE_OVER || (p && p->over))
                 return; /* it is known from before the connection broke */
+        if (!p && k->tracked_count == BOARD_ENDED_MAX) {
+                if (!k->full)
+                        k->job->wishes->say("the target has more processes than can be kept: the "
+                                            "others are left out");
+                k->full = true;
+                return;
+        }
         if (!p) {
                 k->tracked = heap_grow(k->tracked, k->tracked_count + 1, sizeof *k->tracked);
                 p = &k->tracked[k->tracked_count++];
@@ -105,7 +113,7 @@ static void take_source(struct keeper *k, const struct protocol_source *s)
         if (p->in)
                 incoming_free(p->in); /* all of it is told anew */
         p->in = NULL;
-        if (p->is_main || !k->tracked_count)
+        if (p->is_main || k->tracked_count == 1)
                 server_program(k->server, s->pid, k->listener.path);
 }
 

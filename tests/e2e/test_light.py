@@ -130,6 +130,16 @@ def test_where_nothing_was_recorded_nobody_is_waited_for(recorder, argv, status,
     assert done.status == status and said in done.stderr and b"waiting" not in done.stderr
 
 
+def test_children_of_a_program_that_is_not_recorded_are_shown(compiler, steps, recorder):
+    """A static program starts the one that is looked at."""
+    starter = compiler.build("starter.c", flags=("-O0", "-pthread", "-static"))
+    with Light(recorder.folder(), starter, "fork", steps, "+red:5:100", "ready", "wait", options=["--hold=0"]) as target:
+        target.said(b"ready\n")
+        assert target.report().totals["live_bytes"] == 500
+        target.say()
+        assert target.finish().status == 0
+
+
 # ---- peers ----
 
 def welcomed(where, proof=None):
