@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,6 +225,18 @@ static bool take(struct receive *r, struct peer *p, const struct incoming_head *
 
 /* ---- connections ---- */
 
+/* A program that says nothing may have nothing to say; that its machine or the link is down is
+ * noticed all the same. */
+static void watch(int fd)
+{
+        int yes = 1, idle_s = 10, every_s = 5, times = 3;
+
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+}
+
 static void accept_all(struct receive *r)
 {
         int fd;
@@ -236,6 +249,7 @@ static void accept_all(struct receive *r)
                         r->refused++;
                         continue;
                 }
+                watch(fd);
                 p->fd = fd;
                 p->buffer = heap_zero(BUFFER_BYTES, 1);
         }

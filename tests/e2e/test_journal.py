@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from harness import DEADLINE, SEEP, Profile, check_sites, clean_environment, wait_until
-from plain import Started, run_plain
+from plain import LIBRARY, Started, run_plain
 
 KEYS = ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "peak_blocks", "temporary",
         "unknown_frees", "double_frees", "mismatched", "mmap_calls", "mmap_bytes", "mmap_live_bytes", "truncated_stacks",
@@ -256,10 +256,10 @@ def test_nobody_at_the_address_is_told_and_the_program_runs(program, recorder):
 class Receiver:
     """`seep connect --receive` at a port that the kernel chose; it ends when all that came is over."""
 
-    def __init__(self, folder, way, *options):
+    def __init__(self, folder, way, *options, at="127.0.0.1", within=()):
         self.folder, self.log = folder, folder / "receiver.log"
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen([SEEP, "connect", "--receive", f"{way}127.0.0.1:0", "-o", folder / "%e.%p.seep", *options],
+            self.process = subprocess.Popen([*within, SEEP, "connect", "--receive", f"{way}{at}:0", "-o", folder / "%e.%p.seep", *options],
                                             stderr=log, env=clean_environment())
         wait_until(lambda: b"receiving at" in self.log.read_bytes(), "it listens", process=self.process)
         self.port = int(self.log.read_text().split("port ")[1].split(";")[0].split()[0])
@@ -274,8 +274,8 @@ def receive():
     """None of them outlives its test."""
     started = []
 
-    def start(*how):
-        started.append(Receiver(*how))
+    def start(*how, **where):
+        started.append(Receiver(*how, **where))
         return started[-1]
     yield start
     for receiver in started:
@@ -362,3 +362,16 @@ def test_a_journal_in_a_file_becomes_a_recording(program, recorder):
                           text=True, env=clean_environment(), timeout=DEADLINE)
     assert done.returncode == 0 and "made.seep" in done.stderr
     assert Profile(folder / "made.seep").totals == Profile(folder / "out.journal").totals
+
+
+def test_a_receiver_notices_that_the_link_is_dead(program, recorder, receive, two_machines):
+    """The program waits for it no longer than it may, and what has come is a recording, without Ctrl-C."""
+    folder = recorder.folder()
+    receiver = receive(folder, "tcp:", "--once", at="10.77.0.2", within=two_machines.here)
+    with Started(recorder.folder(), *two_machines.there, "/usr/bin/env", f"LD_PRELOAD={LIBRARY}",
+                 f"SEEP_OPTIONS=--journal=tcp:10.77.0.2:{receiver.port}", program, "pause", 20000, library=None) as running:
+        running.said(b"worked")
+        two_machines.mute(True)
+        (told,) = receiver.finish()
+        running.process.kill()
+    assert told.json["complete"] is False and told.by_function()["made_by_parent"]["live_blocks"] == 50
