@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Where `seep serve` listens and who is heard there: sockets, ports, ssh, tokens, other users."""
+import contextlib
 import hashlib
 import hmac
 import json
@@ -42,7 +43,8 @@ def test_sockets_are_private_and_only_stale_ones_are_replaced(steps, recorder):
 def test_the_users_own_socket_is_where_ssh_leads(steps, recorder, kind):
     folder = recorder.folder()
     path = f"/run/user/{os.geteuid()}" if os.path.isdir(f"/run/user/{os.geteuid()}") else f"/tmp/seep-{os.geteuid()}"
-    if os.path.exists(f"{path}/seep.sock"):
+    with contextlib.suppress(OSError):  # one that was killed may have left it: it is replaced
+        dial(f"{path}/seep.sock").sock.close()
         pytest.skip("somebody uses the socket of this user")
     with kind(folder, steps, "+red:5:100", "ready", "wait", listen=".") as target:
         target.said(b"ready\n")
@@ -56,7 +58,7 @@ def test_the_users_own_socket_is_where_ssh_leads(steps, recorder, kind):
             done = subprocess.run([SEEP, "connect", "ssh:me@there", word, "--json"], capture_output=True, timeout=DEADLINE,
                                   env=clean_environment({"PATH": f"{fake}:{os.environ['PATH']}"}))
             told = json.loads(done.stdout)
-            assert told["totals"]["live_bytes"] == 500 and told["leaks"]["scanned"] is (word == "leaks")
+            assert told["totals"]["live_bytes"] == 500 if word == "report" else told["leaks"]["reachable"] == {"blocks": 5, "bytes": 500}
         assert set((folder / "asked").read_text().split()) == {"me@there"}
         host = fetch(target, folder / "far.seep")
         target.say()
