@@ -171,6 +171,19 @@ static bool counts(const struct mapper *m, const struct profile_block *b, uint64
                b->address - FRAGMENTATION_HEADER + taken_by(b->size) <= end;
 }
 
+/* Pages that are not resident cannot be given back: they are taken for some at the top, which
+ * begins at TOP, and then for some in holes (as residence.c does). */
+static void leave_out_absent(const struct mapper *m, struct fragmentation_heap *heap, uint64_t top)
+{
+        const struct fragmentation_sum *s = &heap->sum;
+        uint64_t end = heap->mapping->end, from = round_up(top, m->page_bytes),
+                 absent = s->bytes > s->rss_bytes ? s->bytes - s->rss_bytes : 0,
+                 at_top = end > from ? end - from : 0,
+                 in_holes = absent > at_top ? absent - at_top : 0;
+
+        heap->sum.whole_bytes -= in_holes < s->whole_bytes ? in_holes : s->whole_bytes;
+}
+
 static void add_heap(struct mapper *m, const struct profile_mapping *mapping, uint32_t keeper)
 {
         struct fragmentation *f = m->f;
@@ -199,6 +212,7 @@ static void add_heap(struct mapper *m, const struct profile_mapping *mapping, ui
                 at = chunk + taken_by(b->size);
         }
         heap->sum.top_bytes = mapping->end - at;
+        leave_out_absent(m, heap, at);
         end_page(m);
 }
 
@@ -230,7 +244,7 @@ static void add_heaps(struct mapper *m)
 
                 if (part.keeper == PROFILE_KEEPER_CHUNK) {
                         m->f->mapped_blocks += part.blocks;
-                        m->f->mapped_bytes += part.rss_bytes;
+                        m->f->mapped_bytes += part.rss_bytes - part.rest_bytes;
                 }
                 if (part.keeper != PROFILE_KEEPER_HEAP && part.keeper != PROFILE_KEEPER_ARENA)
                         continue;

@@ -42,7 +42,7 @@ struct fragmentation_sum {
         uint64_t taken_bytes;        /* with headers and rounding */
         uint64_t own_bytes;          /* the allocator's */
         uint64_t holes, hole_bytes;
-        uint64_t whole_bytes; /* of hole_bytes: in pages without a block */
+        uint64_t whole_bytes; /* of hole_bytes: resident, in pages without a block */
         uint64_t top_bytes;   /* behind the last block */
 };
 

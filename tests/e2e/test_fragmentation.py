@@ -83,3 +83,10 @@ def test_what_it_cannot_tell_of(recorder, compiler):
     done = subprocess.run([SEEP, "report", "--fragmentation", recording.folder / "out.seep"], capture_output=True, text=True, env=clean_environment(),
                           timeout=DEADLINE)
     assert done.returncode == 3 and "--no-leak-scan" in done.stderr
+
+
+def test_large_blocks_are_counted_without_what_lies_beside_them(recorder, compiler):
+    """Two blocks of 1 MiB, and 32 MiB that the program mapped itself: the kernel merges their mappings."""
+    recording = recorder.record(compiler.build("beside.c"))
+    told = json.loads(fragmentation(recording.folder / "out.seep", "--json"))
+    assert 2 << 20 <= told["mapped_bytes"] <= (2 << 20) + 2 * PAGE
