@@ -153,6 +153,15 @@ bool residence_is_ours(const struct profile_mapping *m)
                strcmp(label_base(m->name), "libseep.so") == 0;
 }
 
+/* The same of mapping I; the zeroed data of our library have no name, and lie behind the rest. */
+static bool is_ours(const struct profile *p, uint32_t i)
+{
+        const struct profile_mapping *m = &p->mappings[i];
+
+        return residence_is_ours(m) || (i && !m->name[0] && m[-1].end == m->start &&
+                                        strcmp(label_base(m[-1].name), "libseep.so") == 0);
+}
+
 static bool is_anonymous(const struct profile_mapping *m)
 {
         const uint32_t rights = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE;
@@ -401,7 +410,7 @@ void residence_sum(const struct profile *p, struct residence_sums *out)
         residence_start(&r, p);
         *out = (struct residence_sums){ .guessed = r.guessed };
         while (residence_next(&r, &part, &region)) {
-                if (residence_is_ours(&p->mappings[r.mapping - 1]))
+                if (!part.keeper && !region && is_ours(p, r.mapping - 1))
                         continue;
                 out->rss_bytes += part.rss_bytes;
                 if (!part.keeper)
