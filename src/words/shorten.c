@@ -93,6 +93,31 @@ static void shorten_fold(struct str *name, char open, char close)
         *name = folded;
 }
 
+/* "<app::Tree as core::clone::Clone>::clone" is "app::Tree::clone"; what is no path ("&str", "[T]")
+ * stays in its brackets. */
+static void shorten_trait(struct str *name)
+{
+        const char *text = str_get(name);
+        size_t depth = 0, as = 0, end = 0;
+        struct str kept = { 0 };
+
+        for (; text[end] && (end == 0 || depth); end++) {
+                if (depth == 1 && !as && strncmp(text + end, " as ", 4) == 0)
+                        as = end;
+                depth += text[end] == '<';
+                depth -= depth && shorten_closes(text, end, '>');
+        }
+        if (text[0] != '<' || depth || !as)
+                return;
+        if (shorten_is_word(text[1]) && memchr(text, ' ', as) == NULL)
+                str_bytes(&kept, text + 1, as - 1);
+        else
+                str_format(&kept, "%.*s>", (int)as, text);
+        str_text(&kept, text + end);
+        str_free(name);
+        *name = kept;
+}
+
 void shorten_arguments(struct str *name, size_t columns)
 {
         if (!shorten_fits(name, columns))
@@ -168,6 +193,8 @@ bool shorten_name(struct str *name, size_t columns)
 {
         struct shorten_parts parts;
 
+        if (!shorten_fits(name, columns))
+                shorten_trait(name);
         shorten_arguments(name, columns);
         if (shorten_fits(name, columns))
                 return true;

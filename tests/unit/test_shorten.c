@@ -50,7 +50,19 @@ TEST(names_inside_functions_and_nameless_namespaces_stay_readable)
         is_text(shortened("(anonymous namespace)::load(std::string const&)", 40), "(anonymous namespace)::load(...)");
         is_text(shortened("app::run(int)::{lambda(int, long)#1}::operator()(int, long) const", 56),
                 "app::run(...)::{lambda(...)#1}::operator()(...) const");
-        is_text(shortened("<alloc::vec::Vec<T> as core::clone::Clone>::clone", 20), "<...>::clone");
+}
+
+TEST(of_an_implementation_in_rust_the_type_is_kept_and_not_the_trait)
+{
+        static const char name[] = "<app::Session as core::clone::Clone>::clone";
+
+        is_text(shortened(name, sizeof name - 1), name);
+        is_text(shortened(name, sizeof name - 2), "app::Session::clone");
+        is_text(shortened(name, 19), "app::Session::clone");
+        is_text(shortened(name, 18), "...::clone");
+        is_text(shortened("<alloc::vec::Vec<T> as core::clone::Clone>::clone", 30), "alloc::vec::Vec<T>::clone");
+        is_text(shortened("<&str as alloc::string::ToString>::to_string", 30), "<&str>::to_string");
+        is_text(shortened("<app::Session>::clone_into_another_one", 30), "<...>::clone_into_another_one");
 }
 
 TEST(what_is_not_a_name_is_cut)
@@ -63,4 +75,5 @@ TEST(what_is_not_a_name_is_cut)
 }
 
 TAP_MAIN(a_name_gives_up_only_what_it_must, class_and_function_are_kept_the_longest, operators_are_names_and_no_brackets,
-         names_inside_functions_and_nameless_namespaces_stay_readable, what_is_not_a_name_is_cut)
+         names_inside_functions_and_nameless_namespaces_stay_readable,
+         of_an_implementation_in_rust_the_type_is_kept_and_not_the_trait, what_is_not_a_name_is_cut)
