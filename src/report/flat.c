@@ -483,6 +483,8 @@ static void flat_rest(const struct flat *f, uint32_t beyond, uint32_t without)
                 str_format(f->out, " more %s\n",
                            flat_nothing(f->sel, f->options->key, without == 1));
         }
+        if (beyond || without)
+                str_char(f->out, '\n');
 }
 
 static void flat_part(const struct flat *f, const struct select_part *part)

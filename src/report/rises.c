@@ -115,6 +115,21 @@ static void live_at(const struct profile *p, int64_t to, bool next, int64_t *liv
         }
 }
 
+/* The slice that tells of sites and is nearest to where R begins: the last one may be long ago. */
+static int64_t told_near(const struct profile *p, const struct rise *r)
+{
+        const struct profile_slice *s = p->slices;
+        int64_t last = r->from, next = r->from;
+        uint64_t ago_ms;
+
+        while (last >= 0 && !s[last].change_count)
+                last--;
+        while (next < r->to && !s[next].change_count)
+                next++;
+        ago_ms = s[r->from].ms - (last < 0 ? 0 : s[last].ms);
+        return next < r->to && s[next].ms - s[r->from].ms < ago_ms ? next : r->from;
+}
+
 /* Whether what is known of the sites explains most of the rise: where only totals were recorded
  * around it, another place may have grown and shrunk unseen. */
 static bool is_explained(const struct rise *r, const int64_t *more, uint32_t sites)
@@ -180,7 +195,7 @@ static int64_t *rise_growth(const struct selection *sel, const struct rise *r)
 
         live_at(p, r->to, true, more);
         if (r->from >= 0)
-                live_at(p, r->from, false, before);
+                live_at(p, told_near(p, r), false, before);
         for (uint32_t i = 0; i < p->site_count; i++)
                 more[i] = chosen[i] ? more[i] - before[i] : 0;
         if (!is_explained(r, more, p->site_count))

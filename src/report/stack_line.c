@@ -26,12 +26,13 @@ static void stack_line_caller(struct stack_line *b, struct str *name, const stru
 {
         const size_t arrow = strlen(" <- "), left = stack_line_left(b, start, b->reserved);
 
-        if (arrow + name->length + place->length <= left)
+        if (arrow + name->length + place->length <= left) {
                 str_format(b->out, " <- %s%s", str_get(name), str_get(place));
-        else if (left >= arrow &&
-                 (arrow + name->length <= left || left >= arrow + STACK_LINE_NAME) &&
-                 shorten_name(name, left - arrow))
+        } else if (left >= arrow &&
+                   (arrow + name->length <= left || left >= arrow + STACK_LINE_NAME)) {
+                shorten_name(name, left - arrow);
                 str_format(b->out, " <- %s", str_get(name));
+        }
 }
 
 /* Append to the line that begins at START "function file:line", or " <- " with that of a
