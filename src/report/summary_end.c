@@ -180,16 +180,20 @@ static void summary_rest(struct summary *m)
                                " (not an error)\n");
 }
 
+bool summary_is_little(const struct summary *m, uint64_t bytes)
+{
+        return bytes < (m->p->totals.peak_bytes + profile_mapped_bytes(m->p)) / SUMMARY_LITTLE_PART;
+}
+
 bool summary_lost_little(const struct summary *m)
 {
         const struct leaks_sum *sums = m->leaks.sums;
-        uint64_t lost = sums[PROFILE_LEAK_DEFINITE].bytes + sums[PROFILE_LEAK_INDIRECT].bytes;
-        uint64_t all = m->p->totals.peak_bytes + profile_mapped_bytes(m->p);
 
         for (uint32_t i = 0; i < m->top_count; i++)
                 if (m->growth[m->top[i].site].class == GROWTH_GROWS)
                         return false;
-        return lost < all / SUMMARY_LITTLE_PART;
+        return summary_is_little(m, sums[PROFILE_LEAK_DEFINITE].bytes +
+                                            sums[PROFILE_LEAK_INDIRECT].bytes);
 }
 
 /* "LEAKS: 12.0 KiB in 3 blocks definitely lost, 40.2 KiB indirectly lost" */

@@ -78,9 +78,11 @@ void summary_lost(struct summary *m);
 /* What mmap gave, without the stacks of threads. */
 uint64_t summary_mapped(const struct profile *p);
 
-/* Whether what is lost is a very small part of what the program used, and does not
- * grow: nothing to begin with. */
+/* Whether BYTES are a very small part of what the program used: nothing to begin with. */
 enum { SUMMARY_LITTLE_PART = 1000 };
+bool summary_is_little(const struct summary *m, uint64_t bytes);
+
+/* Whether that is true of what is lost, and it does not grow. */
 bool summary_lost_little(const struct summary *m);
 void summary_not_freed(struct summary *m);
 void summary_all_freed(struct summary *m); /* as far as a sample can tell */

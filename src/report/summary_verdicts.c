@@ -30,7 +30,8 @@ static void one_sentence(const char *lines, struct str *out)
                 lines += gap + length;
                 if (*lines == '\n') {
                         lines += strspn(lines, " \n");
-                        str_text(out, *lines ? ";" : "");
+                        columns = 0;
+                        str_text(out, *lines && *lines != '(' ? ";" : "");
                 }
         }
 }
@@ -64,6 +65,11 @@ static void add_stack(const char *line, struct str *out)
                 gap += strcspn(line + gap, " ");
                 str_bytes(out, line + strspn(line, " "), gap - strspn(line, " "));
         }
+}
+
+static enum summary_level warn_unless_little(const struct summary *m, uint64_t bytes)
+{
+        return summary_is_little(m, bytes) ? SUMMARY_INFO : SUMMARY_WARN;
 }
 
 static void add_left(struct summary_verdicts *v, struct summary *m)
@@ -123,7 +129,8 @@ static void add_rest(struct summary_verdicts *v, struct summary *m)
                 add_verdict(v, m,
                             (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_LEAKS, 0, NULL });
         }
-        add_amount(v, m, "possibly lost ", &l->sums[PROFILE_LEAK_POSSIBLE], SUMMARY_WARN);
+        add_amount(v, m, "possibly lost ", &l->sums[PROFILE_LEAK_POSSIBLE],
+                   warn_unless_little(m, l->sums[PROFILE_LEAK_POSSIBLE].bytes));
         add_amount(v, m, "suppressed ", &l->suppressed, SUMMARY_INFO);
         if (m->lost)
                 add_amount(v, m, "not an error: still reachable ", &l->sums[PROFILE_LEAK_REACHABLE],
@@ -144,12 +151,16 @@ static void add_resources(struct summary_verdicts *v, struct summary *m)
 /* Invalid frees come first: they end programs, and what follows from them may be told of below. */
 static void add_all(struct summary_verdicts *v, struct summary *m)
 {
+        const struct growth *grown = &m->growth[m->grown];
+        enum summary_level level;
+
         summary_errors(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_BAD, SUMMARY_ABOUT_ERRORS, 0, NULL });
         add_left(v, m);
         summary_grown(m);
-        add_verdict(v, m,
-                    (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_GROWTH, m->grown, NULL });
+        level = warn_unless_little(m, (uint64_t)(grown->bytes_per_s * (double)grown->until_ms) /
+                                              1000);
+        add_verdict(v, m, (struct summary_verdict){ level, SUMMARY_ABOUT_GROWTH, m->grown, NULL });
         add_rest(v, m);
         summary_peak(m);
         add_verdict(v, m,

@@ -183,6 +183,47 @@ TEST(what_was_not_seen_is_not_called_free_of_leaks)
         profile_free(&p);
 }
 
+/* The level of the verdict of P that begins so; -1: there is none. */
+static int level_of(const struct profile *p, const char *begin)
+{
+        struct symbols *s = forge_symbols(p);
+        struct summary_verdicts v;
+        int level = -1;
+
+        summary_verdicts_make(&v, p, s);
+        for (uint32_t i = 0; i < v.count; i++)
+                if (strncmp(v.list[i].text, begin, strlen(begin)) == 0)
+                        level = (int)v.list[i].level;
+        summary_verdicts_free(&v);
+        symbols_free(s);
+        return level;
+}
+
+TEST(verdicts_go_by_weight)
+{
+        struct profile p;
+
+        forge_leaky(&p);
+        is_equal(level_of(&p, "possibly lost 35 B"), SUMMARY_WARN);
+        is_equal(level_of(&p, "LEAKS: 300 B"), SUMMARY_BAD);
+        p.totals.peak_bytes = 1u << 30;
+        is_equal(level_of(&p, "possibly lost 35 B"), SUMMARY_INFO);
+        is_equal(level_of(&p, "LEAKS: 300 B"), SUMMARY_WARN);
+        profile_free(&p);
+}
+
+TEST(a_verdict_of_several_lines_has_a_colon_behind_each_name)
+{
+        struct profile p;
+
+        forge_leaky(&p);
+        p.totals.peak_bytes = 1u << 20;
+        p.totals.mmap_live_bytes = p.totals.mmap_calls = 4096;
+        p.totals.rss_peak_bytes = 20u << 20;
+        is_equal(level_of(&p, "mapped: 4.0 KiB, by mmap at the end (4,096 calls); peak RSS: 20.0 MiB, "), SUMMARY_INFO);
+        profile_free(&p);
+}
+
 TEST(the_worst_case_still_fits_a_screen)
 {
         static const char endless[] =
@@ -510,7 +551,7 @@ TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_
          of_a_long_path_the_name_of_the_program_is_left, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
          stacks_of_threads_are_named_apart_and_do_not_explain_the_resident_set,
          free_memory_that_is_most_of_what_is_resident_is_told_with_what_helps,
-         what_was_not_seen_is_not_called_free_of_leaks, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
+         what_was_not_seen_is_not_called_free_of_leaks, verdicts_go_by_weight, a_verdict_of_several_lines_has_a_colon_behind_each_name, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
          all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
          the_caller_of_the_c_library_is_named_with_its_place, the_signal_that_ended_the_program_has_a_name,
          purposes_of_commands_stand_in_one_column, a_few_short_lived_blocks_are_nothing_to_look_at)
