@@ -41,11 +41,12 @@ static void add_rows(struct calls *k)
         for (uint32_t i = (uint32_t)k->frames.count; i < k->tree.frame_count; i++) {
                 const struct calltree_frame *f = &k->tree.frames[i];
                 uint32_t function = function_of(k, f);
+                enum fold_kind kind = fold_kind(k->fold, f->node, f->names);
 
+                /* "<mine::Tree as core::ops::Drop>::drop" has the name of the library only. */
                 GRID_ROW(&k->frames, function, f->names->line, f->names->inlined,
                          wrappers_has(k->wrappers, f->names),
-                         wrappers_library(k->wrappers, f->names),
-                         fold_kind(k->fold, f->node, f->names));
+                         kind != FOLD_OWN && wrappers_library(k->wrappers, f->names), kind);
         }
         for (uint32_t i = (uint32_t)k->nodes.count; i < nodes->count; i++)
                 GRID_ROW(&k->nodes, nodes->list[i].parent, nodes->list[i].frame);
