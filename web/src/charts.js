@@ -2,7 +2,8 @@
 // charts.js -- uPlot with our colours, axes, range selection and marks; histograms and small lines of our own.
 import uPlot from 'uplot';
 import { h } from './dom.js';
-import { bytes, moment as momentText, short } from './format.js';
+import { bytes, moment as momentText, share, short } from './format.js';
+import { nearMarks } from './moments.js';
 
 /** A colour of the style sheet, by the name of its variable: canvases cannot use those. */
 export const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -25,7 +26,7 @@ const FORMS = { bytes, count: short, rate: (n) => `${short(n)}/s`, byterate: (n)
 /** Axis steps in whole powers of two, so that sizes are round. */
 const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
-/** Lines with their letters, and with the names that tags and snapshots were given, as far as there is room before the next one. */
+/** Lines with their letters and names, as far as there is room before the next one. */
 function drawMarks(u, marks, named) {
   const { ctx, bbox } = u,
     ratio = devicePixelRatio,
@@ -33,21 +34,20 @@ function drawMarks(u, marks, named) {
   ctx.save();
   ctx.font = `${10 * ratio}px system-ui, sans-serif`;
   ctx.textAlign = 'left';
-  let lastX = -Infinity;
+  ctx.setLineDash([2 * ratio, 3 * ratio]);
   const seen = marks.map((mark) => ({ mark, x: u.valToPos(mark.ms / 1000, 'x', true) })).filter(({ x }) => x >= bbox.left && x <= end);
-  for (const [i, { mark, x }] of seen.entries()) {
-    const kind = markKind(mark.type);
-    ctx.strokeStyle = ctx.fillStyle = color(kind.color);
-    ctx.setLineDash([2 * ratio, 3 * ratio]);
+  for (const { mark, x } of seen) {
+    ctx.strokeStyle = color(markKind(mark.type).color);
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    if (x - lastX <= 10 * ratio) continue;
-    const next = seen.slice(i + 1).find((one) => one.x - x > 10 * ratio)?.x ?? end + 40 * ratio;
-    const text = named && mark.name ? fitted(ctx, `${kind.letter} ${mark.name}`, next - x - 6 * ratio) : kind.letter;
-    ctx.fillText(text || kind.letter, x - ctx.measureText(kind.letter).width / 2, bbox.top - 4 * ratio);
-    lastX = x;
+  }
+  const near = nearMarks(seen.map(({ mark, x }) => ({ x, letter: markKind(mark.type).letter, name: named ? mark.name : '', type: mark.type })), 10 * ratio);
+  for (const [i, { x, type, letters, text }] of near.entries()) {
+    const room = (near[i + 1]?.x ?? end + 40 * ratio) - x - 6 * ratio;
+    ctx.fillStyle = color(markKind(type).color);
+    ctx.fillText(fitted(ctx, text, room) || letters, x - ctx.measureText(letters[0]).width / 2, bbox.top - 4 * ratio);
   }
   ctx.restore();
 }
@@ -168,7 +168,7 @@ function axes(form, small) {
       ticks: grid,
       font,
       values: (_, values) =>
-        values.map((s) => momentText(s * 1000).replace(/\.00 s|(?<=min) 0 s|(?<=h) 0 min/, (end) => (end === '.00 s' ? ' s' : ''))),
+        values.map((s) => momentText(s * 1000).replace(/(\.\d*?)0+(?= s)|(?<=min) 0 s|(?<=h) 0 min/, (_end, kept) => (kept === '.' ? '' : (kept ?? '')))),
       space: 80,
       size: small ? 24 : 30,
       incrs: [
@@ -309,14 +309,14 @@ export function sparkline(values, { times = null, width = 120, height = 24, labe
   );
 }
 
-/** A share as a bar with its text beside it: for table cells. */
+/** A share as a bar with its text beside it, the percentage or TEXT: for table cells. */
 export function meter(part, whole, text) {
   const percent = whole > 0 ? Math.max(0, Math.min(100, (100 * part) / whole)) : 0;
   return h(
     'span',
-    { class: 'meter' },
+    { class: text === undefined ? 'meter share' : 'meter' },
     h('span', { class: 'track', 'aria-hidden': 'true' }, h('span', { class: 'fill', style: { width: `${percent}%` } })),
-    h('span', { class: 'value' }, text),
+    h('span', { class: 'value' }, text ?? share(part, whole)),
   );
 }
 

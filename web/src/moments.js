@@ -84,3 +84,20 @@ export function wordOfMoment(recording, text) {
   if (!recording.text(label[mark])) return `${ms[mark]}ms`;
   return `${recording.text(label[mark])}:${Array.from(label.keys()).filter(same).length}`;
 }
+
+/**
+ * Marks [{ x, letter, name, type }] in their order, those within NEAR of the first of them together: [{ x, letters, text: "PS loaded", type }].  Names are
+ * those that tags and snapshots were given; the type is that of the first with a name, or else of the first.
+ */
+export function nearMarks(marks, near) {
+  const groups = [];
+  for (const mark of marks) {
+    if (groups.length && mark.x - groups.at(-1)[0].x <= near) groups.at(-1).push(mark);
+    else groups.push([mark]);
+  }
+  return groups.map((group) => {
+    const letters = [...new Set(group.map((mark) => mark.letter))].join(''),
+      named = group.filter((mark) => mark.name);
+    return { x: group[0].x, letters, text: [letters, named.map((mark) => mark.name).join(', ')].filter(Boolean).join(' '), type: (named[0] ?? group[0]).type };
+  });
+}

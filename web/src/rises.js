@@ -42,13 +42,22 @@ function toldAt({ changes, slices }, slice) {
   return next ?? slices.count - 1;
 }
 
+/** The slice that tells of stacks and is nearest to SLICE, where a rise to the slice TO begins. */
+function toldNear(recording, slice, to) {
+  const { changes, slices } = recording,
+    last = changes.slice.findLast((one) => one <= slice) ?? -1,
+    next = toldAt(recording, slice),
+    ago = slices.ms[slice] - (last < 0 ? 0 : slices.ms[last]);
+  return slice >= 0 && next < to && slices.ms[next] - slices.ms[slice] < ago ? next : slice;
+}
+
 /** The same with the place that grew the most in each: { from, to, more, name, part (bytes of it) }. */
 export function namedRises(recording, values, mapped) {
   if (!recording.changes.count) return [];
   const { of, name } = placesOfSites(recording),
     wanted = wantedSites(recording, mapped);
   return risesOf(values, recording.slices.ms).map((rise) => {
-    const before = columnsAt(recording, rise.from).live_bytes,
+    const before = columnsAt(recording, toldNear(recording, rise.from, rise.to)).live_bytes,
       after = columnsAt(recording, toldAt(recording, rise.to)).live_bytes,
       sums = new Map();
     for (let site = 0; site < after.length; site++) {

@@ -2,7 +2,8 @@
 /*
  * stacked.js -- what was live over the run, divided by place, module or thread: the layers of the timeline.
  *
- * The largest are layers of their own, all others are one together, so that the layers of a slice add up to all that was live then.
+ * The largest are layers of their own, all others are one together, so that the layers of a slice add up to all that was live then.  Between two
+ * slices that tell of sites some may tell of the sum only: there the layers go straight from the one to the other, below that sum.
  */
 import { folded, middle } from './format.js';
 import { wantedSites } from './view.js';
@@ -104,6 +105,35 @@ function largest(recording, group, count) {
     .sort((a, b) => most[b] - most[a] || a - b);
 }
 
+/** By slice: 1 where it tells of sites. */
+function toldSlices({ changes, slices }) {
+  const told = new Uint8Array(slices.count);
+  for (let i = 0; i < changes.count; i++) told[changes.slice[i]] = 1;
+  return told;
+}
+
+/** Straight lines through the slices of LAYERS that only have the sum (ALL, by slice), never above that.  Nothing changed where it is the same. */
+function betweenTold(layers, ms, all, told) {
+  const sumAt = (slice) => layers.reduce((sum, one) => sum + one[slice], 0),
+    isTold = Array.from(told, (yes, slice) => yes === 1 || sumAt(slice) === all[slice]);
+  for (let slice = 0, before = -1; slice < ms.length; slice++) {
+    if (isTold[slice]) {
+      before = slice;
+      continue;
+    }
+    const next = isTold.indexOf(true, slice);
+    if (next < 0) break;
+    const from = before < 0 ? ms[0] : ms[before],
+      part = ms[next] > from ? (ms[slice] - from) / (ms[next] - from) : 0;
+    for (const one of layers) {
+      const start = before < 0 ? 0 : one[before];
+      one[slice] = start + part * (one[next] - start);
+    }
+    const sum = sumAt(slice);
+    if (sum > all[slice]) for (const one of layers) one[slice] *= all[slice] / sum;
+  }
+}
+
 /**
  * The layers, largest first and the rest last: [{ name, values (bytes by slice), rest }].  BY: place, module, thread; MAPPED: as in the
  * state.  Empty where the recording does not tell what each stack held over time.
@@ -128,6 +158,7 @@ export function layersOf(recording, by, mapped) {
     },
     (slice) => values.forEach((one, i) => { one[slice] = Math.max(0, sums[i]); }),
   );
+  betweenTold(values, recording.slices.ms, slicesOf(recording, mapped).live_bytes, toldSlices(recording));
   const layers = own.map((g, i) => ({ name: names[g], values: values[i], rest: false }));
   return rest ? [...layers, { name: `${order.length - own.length} others`, values: values[own.length], rest: true }] : layers;
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decode } from '../src/data.js';
+import { nearMarks } from '../src/moments.js';
 import { namedRises, risesOf } from '../src/rises.js';
 import { LAYERS, layersOf, slicesOf } from '../src/stacked.js';
 import { bareRecording, page, smallRecording } from './sample.mjs';
@@ -82,4 +83,57 @@ test('a rise has the name of the function that grew the most in it', () => {
   }
   const [[name, part]] = [...grown].sort((a, b) => b[1] - a[1]);
   assert.deepEqual([rise.name, rise.part], [name, part]);
+});
+
+/** The small recording with the changes of every tenth slice only: the others have totals. */
+function sparse() {
+  const thin = smallRecording(),
+    out = { slice: [], site: [], live_bytes: [], live_blocks: [], allocs: [], alloc_bytes: [] };
+  for (let slice = 0; slice < thin.slices.count; slice += 10) {
+    for (const site of sites) {
+      out.slice.push(slice);
+      out.site.push(site);
+      for (const key of ['live_bytes', 'live_blocks', 'allocs', 'alloc_bytes']) out[key].push(heldAt(slice, [site], key));
+    }
+  }
+  thin.changes = { count: out.slice.length, ...out };
+  return decode(page(thin)).recordings[0];
+}
+
+test('between slices that tell of sites the layers go from the one to the other, and never above all that was live', () => {
+  const thin = sparse(),
+    layers = layersOf(thin, 'place', ''),
+    sumAt = (slice) => layers.reduce((sum, one) => sum + one.values[slice], 0);
+  let straight = 0;
+  for (let slice = 20; slice + 10 < thin.slices.count; slice++) {
+    assert.ok(sumAt(slice) <= thin.slices.live_bytes[slice] * (1 + 1e-9), `slice ${slice}`);
+    const { values } = layers[0],
+      [from, to] = [values[10 * Math.floor(slice / 10)], values[10 * Math.floor(slice / 10) + 10]];
+    if (values[slice] > Math.min(from, to) && values[slice] < Math.max(from, to)) straight++;
+  }
+  assert.ok(straight > 20, `${straight} of ${thin.slices.count}`);
+});
+
+test('a rise that begins between two looks is told from the nearer one', () => {
+  const made = { ...smallRecording(), marks: { count: 0, ms: [], slice: [], type: [], seq: [], label: [], thread: [] } };
+  const live = [0, 0, 400, 400, 400, 900];
+  made.slices = { ...Object.fromEntries(['live_blocks', 'allocs', 'alloc_bytes', 'frees', 'rss_bytes'].map((key) => [key, live.map(() => 0)])), count: 6, ms: [0, 100, 110, 190, 191, 200], live_bytes: [100, 100, 400, 0, 10, 900] };
+  made.changes = { count: 3, slice: [0, 4, 5], site: [5, 5, 5], live_bytes: [100, 10, 900], live_blocks: [1, 1, 1], allocs: [1, 1, 1], alloc_bytes: [1, 1, 1] };
+  const [one] = decode(page(made)).recordings;
+  assert.deepEqual(namedRises(one, one.slices.live_bytes, '').map(({ from, to, more, part }) => [from, to, more, part])[0], [3, 5, 900, 890]);
+});
+
+test('a snapshot beside the peak keeps its name', () => {
+  const marks = [
+    { x: 10, letter: 'N', type: 'thread' },
+    { x: 100, letter: 'P', type: 'peak' },
+    { x: 104, letter: 'S', name: 'loaded', type: 'snapshot' },
+    { x: 105, letter: 'S', name: 'again', type: 'snapshot' },
+    { x: 111, letter: 'T', name: 'end', type: 'tag' },
+  ];
+  assert.deepEqual(nearMarks(marks, 10), [
+    { x: 10, letters: 'N', text: 'N', type: 'thread' },
+    { x: 100, letters: 'PS', text: 'PS loaded, again', type: 'snapshot' },
+    { x: 111, letters: 'T', text: 'T end', type: 'tag' },
+  ]);
 });
