@@ -31,14 +31,13 @@ export function bothText(cost, size, count) {
 /** "parse_table  table.c:214": a link to the place in the table of stacks. */
 export function siteLink({ recording, state }, site, changes = {}) {
   const frame = recording.siteFrame(site),
-    name = recording.siteName(site),
-    place = recording.placeOf(frame);
+    place = recording.placeBeside(frame);
   return h(
     'a',
     { class: 'site', href: state.link({ page: 'table', site, ...changes }), title: recording.functionFullName(frame) },
-    h('code', null, folded(name, SITE_COLUMNS)),
+    h('code', null, folded(recording.siteName(site), SITE_COLUMNS)),
     ' ',
-    name.startsWith(`${place}+`) ? null : h('span', { class: 'place' }, middle(place, PLACE_COLUMNS)), // "libfoo.so+0x12" says it
+    place ? h('span', { class: 'place' }, middle(place, PLACE_COLUMNS)) : null,
   );
 }
 

@@ -157,6 +157,15 @@ export class Recording {
     return this.moduleOf(frame);
   }
 
+  /** The same beside the name of the function; '' where that says it, or it is the program itself, which the head of the page names. */
+  placeBeside(frame) {
+    const place = this.placeOf(frame),
+      f = frame >= 0 ? this.frames.function[frame] : -1,
+      module = f >= 0 ? this.functions.module[f] : -1;
+    if (!this.fileOf(frame) && module >= 0 && this.text(this.modules.path[module]) === this.meta.exe) return '';
+    return this.functionName(frame).startsWith(`${place}+`) ? '' : place; // "libfoo.so+0x12"
+  }
+
   /** Frames of a node, innermost first. */
   framesOf(node) {
     const out = [];
@@ -216,6 +225,12 @@ export class Recording {
       node = this.sites.node[site];
     for (let n = node; n > 0; n = parent[n]) if (frame[n] >= 0 && this.isOwn(frame[n])) return frame[n];
     return node > 0 ? frame[this.trimmedNode(node)] : -1;
+  }
+
+  /** The line of the function that stands for a site: stacks that have the same are one place. */
+  placeKey(site) {
+    const frame = this.siteFrame(site);
+    return frame < 0 ? `site ${site}` : `${this.frames.function[frame]}:${this.frames.line[frame]}`;
   }
 
   /** "parse_table", or what the row is if it is no stack. */

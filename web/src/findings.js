@@ -84,7 +84,7 @@ export function ownerTiles(recording) {
 const WORTH_A_LOOK = 0.2; // of all allocations
 const PER_SECOND = 1000;
 
-/** Sites with temporary allocations, most first: { site, temporary, allocs, average, lifetime }. */
+/** Places with temporary allocations, most first: { site (that with most), sites, temporary, allocs, average }. */
 export function temporaryRows(recording, view) {
   const { sites } = recording,
     keep = keeper(view);
@@ -92,12 +92,19 @@ export function temporaryRows(recording, view) {
   const temporary = byThread ? view.columns.temporary : sites.temporary,
     allocs = byThread ? view.columns.allocs : sites.allocs,
     all = byThread ? view.columns.alloc_bytes : sites.alloc_bytes;
-  const rows = [];
+  const places = new Map();
   for (let site = 0; site < sites.count; site++) {
     if (!keep(site) || !temporary[site]) continue;
-    rows.push({ site, temporary: temporary[site], allocs: allocs[site], average: all[site] / allocs[site] });
+    const key = recording.placeKey(site),
+      row = places.get(key) ?? { site, sites: [], temporary: 0, allocs: 0, bytes: 0 };
+    if (temporary[site] > temporary[row.site]) row.site = site;
+    row.sites.push(site);
+    row.temporary += temporary[site];
+    row.allocs += allocs[site];
+    row.bytes += all[site];
+    places.set(key, row);
   }
-  return rows.sort((a, b) => b.temporary - a.temporary || a.site - b.site);
+  return [...places.values()].map((row) => ({ ...row, average: row.bytes / row.allocs })).sort((a, b) => b.temporary - a.temporary || a.site - b.site);
 }
 
 /** What kinds of temporaries there are: rows by advice, most first. */
@@ -169,9 +176,9 @@ export function handOvers(rows) {
 
 // ---- mappings ----
 
-const SEEP = 'seep'; // in no total: it is not there when the program runs alone
+export const SEEP = 'seep'; // in no total: it is not there when the program runs alone
 
-/** Classes in the order of the picture (their patterns, so that nobody needs colours, are in findings.css); short: for the picture. */
+/** Classes (their patterns, so that nobody needs colours, are in findings.css); short: for the picture. */
 export const MAPPING_CLASSES = [
   {
     id: 'heap',
@@ -219,7 +226,7 @@ export const MAPPING_CLASSES = [
 /** Whether it is known how much of each mapping is resident (-1: not). */
 export const knowsResident = ({ mappings: { rows } }) => rows.rss_bytes.some((n) => n >= 0);
 
-/** Sums by class, in the order of the picture, of those that have something: [{ id, label, part, bytes, rows }]; part: resident, or else mapped. */
+/** Sums by class, the largest first, of those that have something: [{ id, label, part, bytes, rows }]; part: resident, or else mapped. */
 export function mappingClasses(recording) {
   const { rows } = recording.mappings,
     part = knowsResident(recording) ? rows.rss_bytes : rows.bytes;
@@ -232,7 +239,7 @@ export function mappingClasses(recording) {
     sum.bytes += rows.bytes[i];
     sum.rows++;
   }
-  return [...sums.values()].filter((sum) => sum.rows > 0);
+  return [...sums.values()].filter((sum) => sum.rows > 0).sort((a, b) => b.part - a.part);
 }
 
 /** What seep itself has resident in the process; 0 where it is not known. */

@@ -6,19 +6,19 @@ import { OF } from './costs.js';
 import { h } from './dom.js';
 import { bytes, count, number, rate, share, time } from './format.js';
 import { foldSteps, growthOf, hoursText, leakClass, lineBetween } from './leak-rows.js';
-import { command, copyButton, fileArgument, siteChart, siteLinks, stackPart } from './parts.js';
+import { command, copyButton, fileArgument, otherStacks, siteChart, siteLinks, stackPart } from './parts.js';
 import { courseOf } from './view.js';
 
 const SIGNS = { '': '?', once: '●', bounded: '■', grows: '▲' };
 const GIB = 2 ** 30;
 
-/** The growth of a site as a word with a sign and a line. */
-export function growthCell({ recording, view }, site) {
+/** The growth of a site as a word with a sign and a line; of several of one place the line is of all of them. */
+export function growthCell({ recording, view }, site, sites = [site]) {
   const growth = growthOf(recording, site),
     words = growth.word || 'not known';
   const course =
     recording.changes.count && site >= 0
-      ? lineBetween(courseOf(recording, site), view.moment.of === OF.RANGE ? view.moment : { from: 0, to: Infinity })
+      ? lineBetween(courseOf(recording, ...sites), view.moment.of === OF.RANGE ? view.moment : { from: 0, to: Infinity })
       : null;
   return h(
     'span',
@@ -114,7 +114,7 @@ export function leakDetail(context, row, keep) {
       h('strong', null, `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${about.title}`),
       row.hangingBlocks ? `, and ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} reachable only through ${row.blocks === 1 ? 'it' : 'them'}` : '',
       '. ',
-      row.site >= 0 ? partWords(row.blocks, sites.allocs[row.site], recording.kindOf(row.site)) : '',
+      row.site >= 0 ? partWords(row.blocks, row.sites.reduce((sum, site) => sum + sites.allocs[site], 0), recording.kindOf(row.site)) : '',
       `The oldest was ${time(row.ageMs)} old at the search${address ? [' (at ', address, ')'].join('') : ''}.`,
       type ? [' Its type: ', h('code', null, type), '.'] : null,
     ),
@@ -122,8 +122,9 @@ export function leakDetail(context, row, keep) {
       ? h('p', null, 'The stack is where it was allocated; the mistake is where the last pointer to it was overwritten, or went out of scope.')
       : null,
     row.site >= 0 ? growthWords(context, row.site) : null,
-    row.site >= 0 ? siteChart(context, row.site, keep) : null,
+    row.site >= 0 ? siteChart(context, row.sites, keep) : null,
     row.site >= 0 ? stackPart(context, sites.node[row.site], 'Allocated by') : null,
+    otherStacks(row.sites.length),
     steps || (path && row.class < 3) ? pathPart(context, path) : null,
     !path && row.class === 1
       ? h('p', null, 'Who holds it: ', command(`seep why ${fileArgument(recording)} ${row.site >= 0 ? `'#${sites.id[row.site]}'` : address}`))

@@ -39,26 +39,31 @@ export const LEAK_CLASSES = [
 
 export const leakClass = (number) => LEAK_CLASSES.find((entry) => entry.number === number);
 
-/** Rows of the sites that keep(site) lets pass, of the given classes (ids): the worst class first, in it the heaviest, with what hangs on it. */
+/**
+ * What is lost by place, of the sites that keep(site) lets pass and of the given classes (ids): the worst class first, in it the heaviest, with
+ * what hangs on it.  row, site: of the heaviest stack of the place; rows, sites: of all of them.
+ */
 export function leakRows(recording, keep, ids) {
-  const { rows } = recording.leaks;
-  const out = [];
+  const { rows } = recording.leaks,
+    places = new Map();
   for (let row = 0; row < rows.count; row++) {
     const site = rows.site[row];
     if (!rows.blocks[row] || !ids.includes(leakClass(rows.class[row])?.id) || (site >= 0 && !keep(site))) continue;
-    out.push({
-      row,
-      site,
-      class: rows.class[row],
-      blocks: rows.blocks[row],
-      bytes: rows.bytes[row],
-      hangingBlocks: rows.hanging_blocks[row],
-      hangingBytes: rows.hanging_bytes[row],
-      weight: rows.bytes[row] + rows.hanging_bytes[row],
-      ageMs: Math.max(0, recording.leaks.ms - rows.birth_ms[row]),
-    });
+    const key = `${rows.class[row]} ${site >= 0 ? recording.placeKey(site) : ''}`,
+      weight = rows.bytes[row] + rows.hanging_bytes[row],
+      place = places.get(key) ?? { row, site, rows: [], sites: [], class: rows.class[row], blocks: 0, bytes: 0, hangingBlocks: 0, hangingBytes: 0, weight: 0, most: weight, ageMs: 0 };
+    if (weight > place.most) Object.assign(place, { row, site, most: weight });
+    place.rows.push(row);
+    if (site >= 0) place.sites.push(site);
+    place.blocks += rows.blocks[row];
+    place.bytes += rows.bytes[row];
+    place.hangingBlocks += rows.hanging_blocks[row];
+    place.hangingBytes += rows.hanging_bytes[row];
+    place.weight += weight;
+    place.ageMs = Math.max(place.ageMs, recording.leaks.ms - rows.birth_ms[row]);
+    places.set(key, place);
   }
-  return out.sort((a, b) => b.class - a.class || b.weight - a.weight || a.row - b.row);
+  return [...places.values()].sort((a, b) => b.class - a.class || b.weight - a.weight || a.row - b.row);
 }
 
 /** Sums by class of the rows that keep() lets pass: { definite: { blocks, bytes, places }, ... }. */

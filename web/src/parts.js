@@ -251,7 +251,7 @@ export function siteWords(recording, site) {
     h(
       'span',
       { class: 'place' },
-      recording.placeOf(recording.siteFrame(site)),
+      recording.placeBeside(recording.siteFrame(site)),
       caller >= 0 ? [' ← ', h('code', null, recording.functionName(caller))] : null,
     ),
   ];
@@ -260,9 +260,9 @@ export function siteWords(recording, site) {
 /** An average lifetime; they are counted in whole milliseconds. */
 export const lifeText = (ms) => (ms < 1 ? '< 1 ms' : time(ms));
 
-/** How much a site held over the run, with the marks; a drag chooses a range, a click a moment. */
-export function siteChart({ recording, state }, site, keep) {
-  const course = courseOf(recording, site),
+/** How much the sites of a place held over the run, with the marks; a drag chooses a range, a click a moment. */
+export function siteChart({ recording, state }, sites, keep) {
+  const course = courseOf(recording, ...sites),
     { marks } = recording;
   if (course.ms.length < 3 || !recording.changes.count) return null;
   const moment = momentOf(recording, state);
@@ -295,6 +295,9 @@ export function stackPart(context, node, title = 'Stack, from the allocation out
     stackList(context, node),
   );
 }
+
+/** What is said of a place below one of its STACKS; null: it is the only one. */
+export const otherStacks = (stacks) => (stacks > 1 ? h('p', { class: 'place' }, `and ${count(stacks - 1, 'other stack')} with the same place`) : null);
 
 /** Where else the same stacks can be looked at. */
 export function siteLinks({ recording, state }, site) {

@@ -58,8 +58,8 @@ export function columnsAt(recording, slice) {
 
 const courses = new WeakMap();
 
-/** How a site went: {ms, live_bytes, live_blocks, allocs} with one entry per slice. */
-export function courseOf(recording, site) {
+/** How sites went together: {ms, live_bytes, live_blocks, allocs} with one entry per slice. */
+export function courseOf(recording, ...together) {
   const {
     changes,
     slices: { count, ms },
@@ -76,10 +76,12 @@ export function courseOf(recording, site) {
   }
   const { first, order } = courses.get(recording);
   const out = { ms, live_bytes: new Float64Array(count), live_blocks: new Float64Array(count), allocs: new Float64Array(count) };
-  for (let k = first[site]; k < first[site + 1]; k++) {
-    const i = order[k];
-    for (const key of ['live_bytes', 'live_blocks', 'allocs']) out[key].fill(changes[key][i], changes.slice[i]);
-  }
+  for (const site of together)
+    for (const key of ['live_bytes', 'live_blocks', 'allocs'])
+      for (let k = first[site]; k < first[site + 1]; k++) {
+        const end = k + 1 < first[site + 1] ? changes.slice[order[k + 1]] : count;
+        for (let slice = changes.slice[order[k]]; slice < end; slice++) out[key][slice] += changes[key][order[k]];
+      }
   return out;
 }
 

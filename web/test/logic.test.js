@@ -146,6 +146,12 @@ test('rows of leaks come heaviest first, and what hangs on a block counts with i
   assert.equal(rows[0].ageMs, 200);
 });
 
+test('stacks that lose memory in one line are one row, which is of the heaviest and has the sums', () => {
+  const [row] = leakRows(recording({ nodes: table([{ parent: 0, frame: -1 }, ...Array(6).fill({ parent: 0, frame: 1 })]) }), all, ['definite']);
+  assert.deepEqual([row.site, row.sites, row.rows], [0, [1, 0], [0, 1]]);
+  assert.deepEqual([row.bytes, row.blocks, row.hangingBytes, row.weight, row.ageMs], [90, 3, 60, 150, 200]);
+});
+
 test('the worst class comes first, however small', () => {
   const rows = leakRows(recording(), all, ['indirect', 'definite']);
   assert.deepEqual(
@@ -378,6 +384,12 @@ test('temporaries come most frequent first, with what to do about each', () => {
       ['small', 60, 1],
     ],
   );
+});
+
+test('temporaries of one line are one place, whatever the library did below it', () => {
+  const one = busy(),
+    [row, ...others] = temporaryRows(Object.assign(one, { placeKey: () => 'load:7' }), view(one, stateOf({})));
+  assert.deepEqual([row.site, row.sites, row.temporary, others], [2, [0, 2], 210, []]);
 });
 
 test('temporaries of a thread are its own', () => {

@@ -69,6 +69,11 @@ test('the course of a site follows its changes', () => {
   for (const slice of [0, 60, 150, 239]) assert.equal(course.live_bytes[slice], valueAt('live_bytes', 5, slice));
 });
 
+test('the course of several sites is their sum', () => {
+  const course = courseOf(recording, 5, 6, 7);
+  for (const slice of [0, 60, 150, 239]) assert.equal(course.live_bytes[slice], sum([5, 6, 7].map((site) => valueAt('live_bytes', site, slice))));
+});
+
 test('a cost that is not known of a moment gives way to one that is, and a note says so', () => {
   const v = viewOf({ at: 30000, cost: 'temporary' });
   assert.equal(v.cost.id, 'live');

@@ -66,13 +66,13 @@ function classCards({ recording, state }, keep) {
 
 /** Rules for all rows that are listed. */
 function allRules(recording, rows, column) {
-  return [...new Set(rows.map((row) => recording.text(recording.leaks.rows[column][row.row])).filter(Boolean))].join('\n');
+  return [...new Set(rows.flatMap((place) => place.rows.map((row) => recording.text(recording.leaks.rows[column][row]))).filter(Boolean))].join('\n');
 }
 
 /** The row that a link from another page means, or the first. */
 function firstOpen(rows, state) {
   const site = state.get('site'),
-    meant = rows.filter((row) => site !== '' && String(row.site) === site);
+    meant = rows.filter((row) => site !== '' && row.sites.map(String).includes(site));
   return meant.length ? meant : rows.slice(0, 1);
 }
 
@@ -145,7 +145,7 @@ function leakList(context, passes, keep) {
           cell: (row) => (row.hangingBlocks ? `+ ${bytes(row.hangingBytes)}` : ''),
         },
         { label: 'Blocks', numeric: true, cell: (row) => number(row.blocks) },
-        { label: 'Growth', cell: (row) => (row.site >= 0 ? growthCell(context, row.site) : '') },
+        { label: 'Growth', cell: (row) => (row.site >= 0 ? growthCell(context, row.site, row.sites) : '') },
         { label: 'Oldest', numeric: true, title: 'Age of the oldest block at the search', cell: (row) => time(row.ageMs) },
       ],
       detail: (row) => leakDetail(context, row, keep),
@@ -245,7 +245,7 @@ function growing(context, passes, keep) {
       ],
       detail: (site) => [
         growthWords(context, site),
-        siteChart(context, site, keep),
+        siteChart(context, [site], keep),
         stackPart(context, recording.sites.node[site], 'Allocated by'),
         h('p', null, 'Who holds it: ', command(`seep why ${fileArgument(recording)} '#${recording.sites.id[site]}'`)),
         siteLinks(context, site),

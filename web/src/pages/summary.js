@@ -120,8 +120,7 @@ function chosenFacts({ recording, state, view }) {
 function topPlaces(recording, view) {
   const places = new Map();
   for (const site of view.order) {
-    const frame = recording.siteFrame(site),
-      key = frame < 0 ? `site ${site}` : `${recording.frames.function[frame]}:${recording.frames.line[frame]}`,
+    const key = recording.placeKey(site),
       row = places.get(key);
     if (view.value[site] <= 0) continue;
     if (row) row.value += view.value[site];
@@ -129,6 +128,9 @@ function topPlaces(recording, view) {
   }
   return [...places.values()].sort((a, b) => b.value - a.value).slice(0, TOP);
 }
+
+/** The lists in their order: what is there, what should not be, what it cost.  Still reachable is most of what was not freed, once more. */
+const LISTS = ['peak', 'live', 'leaked', 'possible', 'total', 'allocs', 'temporary'];
 
 function topOf(context, cost) {
   const view = viewOfCost(context.recording, context.state, cost.id),
@@ -143,7 +145,6 @@ function topOf(context, cost) {
     temporary: 'Most temporary',
     leaked: 'Most lost',
     possible: 'Most possibly lost',
-    reachable: 'Most still reachable',
   };
   return h(
     'section',
@@ -226,6 +227,8 @@ export default {
         'div',
         { class: 'tops' },
         costsOf(recording, view.moment.of)
+          .filter((cost) => LISTS.includes(cost.id))
+          .sort((a, b) => LISTS.indexOf(a.id) - LISTS.indexOf(b.id))
           .filter((cost) => view.moment.of !== 'peak' || cost.id === 'peak') // what was live then is the same
           .map((cost) => topOf(context, cost)),
       ),

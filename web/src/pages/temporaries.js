@@ -5,7 +5,7 @@ import { OF } from '../costs.js';
 import { h } from '../dom.js';
 import { temporaryKinds, temporaryRows, temporaryVerdict } from '../findings.js';
 import { bytes, number, share, short } from '../format.js';
-import { drawnPage, emptyState, lead, lifeText, openTable, section, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
+import { drawnPage, emptyState, lead, lifeText, openTable, otherStacks, section, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
 
 function kindTable(kinds, all) {
   return h(
@@ -32,7 +32,7 @@ function kindTable(kinds, all) {
           'tr',
           null,
           h('th', { scope: 'row' }, kind.what),
-          h('td', { class: 'num' }, meter(kind.temporary, all, short(kind.temporary))),
+          h('td', { class: 'num' }, meter(kind.temporary, all, number(kind.temporary))),
           h('td', { class: 'num' }, number(kind.places)),
           h('td', null, kind.todo),
         ),
@@ -45,7 +45,8 @@ function rowDetail(context, row, seconds) {
   const { recording } = context,
     { sites } = recording,
     { site } = row;
-  const lifetime = sites.frees[site] ? lifeText(sites.lifetime_ms[site] / sites.frees[site]) : '';
+  const sum = (column) => row.sites.reduce((all, one) => all + column[one], 0),
+    lifetime = sum(sites.frees) ? lifeText(sum(sites.lifetime_ms) / sum(sites.frees)) : '';
   return [
     h(
       'p',
@@ -57,6 +58,7 @@ function rowDetail(context, row, seconds) {
     ),
     h('p', null, h('strong', null, `Probably ${row.advice.what}. `), row.advice.todo),
     stackPart(context, sites.node[site], 'Allocated by'),
+    otherStacks(row.sites.length),
     siteLinks(context, site),
   ];
 }
