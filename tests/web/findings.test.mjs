@@ -211,6 +211,40 @@ claim('mappings add up to what is resident', ['one', '#mappings'], async (page) 
   assert.ok(Math.abs(pieces - 1) < 1e-6, String(pieces));
 });
 
+/* ---- how tables look */
+
+for (const id of ['types', 'owners', 'mappings', 'fragmentation']) {
+  claim(`on ${id} a percentage is beside its bar, and bars begin at one line`, ['one', `#${id}`], async (page) => {
+    const tables = await page.$$eval('main table', (all) =>
+      all
+        .map((table) => [...table.querySelectorAll('.meter.share')].map((one) => [Math.round(one.firstChild.getBoundingClientRect().left), one.lastChild.textContent]))
+        .filter((rows) => rows.length),
+    );
+    assert.ok(tables.length > 0);
+    for (const rows of tables) {
+      assert.equal(new Set(rows.map(([left]) => left)).size, 1, JSON.stringify(rows));
+      assert.ok(rows.every(([, text]) => text.endsWith('%')), JSON.stringify(rows));
+    }
+  });
+}
+
+for (const [width, height] of [[1280, 800], [1600, 1000]]) {
+  test(`the lists of the summary are whole in a window of ${width} by ${height}`, { skip }, async () => {
+    const page = await browser.open(made.one, '#summary', { width, height });
+    const cut = await page.$$eval('.top td, .top th, .top code', (all) =>
+      all.filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth && !one.closest('.unseen')).map((one) => one.textContent));
+    assert.deepEqual(cut, []);
+    assert.ok(await page.$('.top code'));
+    await page.close();
+  });
+}
+
+claim('seep itself is in no list of mappings, the largest part comes first', ['one', '#mappings'], async (page) => {
+  assert.doesNotMatch((await cells(page, 'All mappings')).flat().join(' '), /seep itself/);
+  const shares = (await cells(page, 'Where the resident memory')).map((row) => Number.parseFloat(row[2].replace('< ', '')));
+  assert.deepEqual(shares, [...shares].sort((a, b) => b - a));
+});
+
 /* ---- source */
 
 claim('a line has the bytes of its function, and its text when that was asked for', ['source', '#source?cost=live'], async (page) => {

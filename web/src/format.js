@@ -128,9 +128,11 @@ export function middle(text, columns) {
   return `${text.slice(0, columns - 1 - end)}…${text.slice(-end)}`;
 }
 
-/** A C++ name of more than COLUMNS letters without what stands between < and >: "Cache<…>::put". */
+/** A name of more than COLUMNS letters without what stands between < and >: "Cache<…>::put"; of Rust's "<app::Tree as Clone>::clone" the type stays. */
 export function folded(name, columns) {
   if (name.length <= columns || /operator\s*[<>-]/.test(name)) return name;
+  const [, type, method] = /^<(\w[\w:]*) as [^>]*>(::.*)$/.exec(name) ?? [];
+  if (type) return folded(type + method, columns);
   let out = '',
     depth = 0;
   for (const letter of name) {

@@ -167,7 +167,7 @@ export class Shell {
         h(
           'h1',
           { title: [meta.program, ...(meta.args ?? []).slice(1)].join(' ') },
-          h('strong', null, meta.program ?? 'seep'),
+          h('strong', null, (meta.program ?? 'seep').startsWith('/') ? base(meta.program) : (meta.program ?? 'seep')),
           h('span', { class: 'args' }, ` ${(meta.args ?? []).slice(1).join(' ')}`),
         ),
         h('p', { class: 'facts' }, facts.filter(Boolean).join(' · ')),

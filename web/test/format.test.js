@@ -62,4 +62,6 @@ test('long names lose what stands between angle brackets, and nothing else', () 
   assert.equal(format.folded('a<b>::c<d<e>>', 5), 'a<…>::c<…>');
   for (const name of ['main', 'operator<< <char>', 'f(bool (*)(int)) const', 'ev</script>', 'a>b<', '<']) assert.equal(format.folded(name, 3), name === 'ev</script>' ? 'ev<…>' : name);
   assert.equal(format.folded('v<int>', 10), 'v<int>');
+  assert.equal(format.folded('<app::Session as core::clone::Clone>::clone', 24), 'app::Session::clone');
+  assert.equal(format.folded('<&str as core::clone::Clone>::clone', 24), '<…>::clone');
 });

@@ -39,8 +39,8 @@ function sums(total) {
             'tr',
             null,
             h('th', { scope: 'row' }, h('span', { class: `swatch piece-${part.piece}`, 'aria-hidden': 'true' }), ' ', part.label),
-            h('td', { class: 'num' }, meter(part.bytes, total.bytes, bytes(part.bytes))),
-            h('td', { class: 'num' }, share(part.bytes, total.bytes)),
+            h('td', { class: 'num' }, bytes(part.bytes)),
+            h('td', { class: 'num' }, meter(part.bytes, total.bytes)),
             h('td', { class: 'place' }, part.about),
           ),
         ),
@@ -58,9 +58,12 @@ function map(cells, each) {
   );
 }
 
+/** A map of each heap; those that hold nothing have none to draw. */
 function heaps({ recording }) {
-  const { heaps: t, cells } = recording.fragmentation;
-  return Array.from({ length: t.count }, (_, i) => {
+  const { heaps: t, cells } = recording.fragmentation,
+    all = Array.from({ length: t.count }, (_, i) => i),
+    empty = all.filter((i) => !t.blocks[i] && !t.holes[i]);
+  const drawn = all.filter((i) => !empty.includes(i)).map((i) => {
     const shown = cells[i] ?? [];
     return h(
       'div',
@@ -76,6 +79,8 @@ function heaps({ recording }) {
       map(shown, Math.ceil(t.bytes[i] / Math.max(shown.length, 1))),
     );
   });
+  const bytesOfEmpty = bytes(empty.reduce((sum, i) => sum + t.bytes[i], 0));
+  return [...drawn, empty.length ? h('p', null, `${count(empty.length, drawn.length ? 'more heap' : 'heap')} of ${bytesOfEmpty} without a block.`) : null];
 }
 
 const place = (context, site) => (site >= 0 ? siteLink(context, site) : 'a small place');

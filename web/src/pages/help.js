@@ -2,6 +2,7 @@
 // help.js -- how to read the pages, and the words they use.
 import { WORDS } from '../glossary.js';
 import { h } from '../dom.js';
+import { PAGES } from '../pages.js';
 import { shortcutTable } from '../shortcuts.js';
 
 /** Page, question, answer: what beginners stumble on. */
@@ -108,7 +109,7 @@ export default {
           { class: 'questions' },
           QUESTIONS.map(([page, question, answer]) => [
             h('dt', null, question),
-            h('dd', null, answer, ' ', h('a', { href: state.link({ page }), 'aria-label': `Open the page ${page}` }, 'Open the page')),
+            h('dd', null, answer, ' ', h('a', { href: state.link({ page }) }, `Open ${PAGES.find(({ id }) => id === page).title}`)),
           ]),
         ),
       ),

@@ -2,7 +2,7 @@
 // mappings.js -- the page of where the resident memory is: heap, allocator, mmap, stacks, files.
 import { meter } from '../charts.js';
 import { h } from '../dom.js';
-import { MAPPING_CLASSES, knowsResident, mappingClasses, mappingSum, mappingVerdict, seepResident } from '../findings.js';
+import { MAPPING_CLASSES, SEEP, knowsResident, mappingClasses, mappingSum, mappingVerdict, seepResident } from '../findings.js';
 import { bytes, number, share } from '../format.js';
 import { drawnPage, emptyState, keptTable, lead, notice, section } from '../parts.js';
 
@@ -61,8 +61,8 @@ function classTable(classes, resident) {
             'tr',
             null,
             h('th', { scope: 'row' }, h('span', { class: `swatch ${pieceOf(entry)}`, 'aria-hidden': 'true' }), ' ', entry.label),
-            resident && h('td', { class: 'num' }, meter(entry.part, all, bytes(entry.part))),
-            h('td', { class: 'num' }, share(entry.part, all)),
+            resident && h('td', { class: 'num' }, bytes(entry.part)),
+            h('td', { class: 'num' }, meter(entry.part, all)),
             h('td', { class: 'num' }, entry.bytes ? bytes(entry.bytes) : '–'),
             h('td', null, entry.meaning, ' ', h('span', { class: 'place' }, entry.todo)),
           ),
@@ -88,11 +88,12 @@ function classTable(classes, resident) {
 function rowTable({ recording, state }) {
   const { rows } = recording.mappings,
     text = (column) => (i) => recording.text(rows[column][i]),
-    most = rows.rss_bytes.reduce((a, b) => Math.max(a, b), 1);
+    listed = Array.from({ length: rows.count }, (_, i) => i).filter((i) => text('class')(i) !== SEEP),
+    most = listed.reduce((most, i) => Math.max(most, rows.rss_bytes[i]), 1);
   return keptTable(state, 'mappings', {
     caption: 'All mappings',
-    rows: Array.from({ length: rows.count }, (_, i) => i),
-    height: rows.count > 20 ? 'min(60vh, 560px)' : null,
+    rows: listed,
+    height: listed.length > 20 ? 'min(60vh, 560px)' : null,
     sort: { id: knowsResident(recording) ? 'rss' : 'bytes', descending: true },
     columns: [
       { id: 'name', label: 'Mapping', value: text('name'), cell: (i) => h('span', { title: text('name')(i) }, text('name')(i) || '(no name)') },

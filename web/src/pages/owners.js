@@ -60,14 +60,14 @@ function list({ recording, state }) {
         title: 'What would be freed if it let go',
         numeric: true,
         value: (i) => owners.retained_bytes[i],
-        cell: (i) => meter(owners.retained_bytes[i], whole, bytes(owners.retained_bytes[i])),
+        cell: (i) => bytes(owners.retained_bytes[i]),
       },
       {
         id: 'share',
         label: 'Of the heap',
         numeric: true,
         value: (i) => owners.retained_bytes[i],
-        cell: (i) => share(owners.retained_bytes[i], whole),
+        cell: (i) => meter(owners.retained_bytes[i], whole),
       },
       { id: 'blocks', label: 'Blocks', numeric: true, value: (i) => owners.retained_blocks[i], cell: (i) => number(owners.retained_blocks[i]) },
       {

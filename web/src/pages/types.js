@@ -90,8 +90,8 @@ function table(context, caption, rows, columns) {
 
 const list = (context, rows, whole) =>
   table(context, 'Types, largest first; a row opens its call stacks', rows, [
-    { label: 'Bytes', numeric: true, cell: (row) => meter(row.bytes, whole, bytes(row.bytes)) },
-    { label: 'Share', numeric: true, cell: (row) => share(row.bytes, whole) },
+    { label: 'Bytes', numeric: true, cell: (row) => bytes(row.bytes) },
+    { label: 'Share', numeric: true, cell: (row) => meter(row.bytes, whole) },
     { label: 'Blocks', numeric: true, cell: (row) => number(row.blocks) },
     { label: 'Size', numeric: true, title: 'Of one object, where it is known', cell: (row) => (row.size ? bytes(row.size) : '') },
     { label: 'Known by', class: 'place', cell: (row) => h('span', { title: context.recording.type_ways[row.by] ?? null }, row.by) },
