@@ -193,7 +193,8 @@ static void settle(struct top_command *w)
         setlocale(LC_CTYPE, "");
         names_settle(&r->names, true); /* sentences would disturb the screen */
         w->top.names = &r->names.options;
-        w->top.wrappers = r->all_frames ? NULL : &r->wrappers;
+        w->top.wrappers = &r->wrappers;
+        w->top.all_frames = r->all_frames;
         w->top.words = w->words;
         w->top.filter = str_get(&w->filter);
         w->top.thread = str_get(&w->thread);

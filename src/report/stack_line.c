@@ -104,6 +104,17 @@ static uint32_t stack_line_own(const struct stack_line *b, uint32_t node,
         return shown;
 }
 
+static uint32_t stack_line_innermost(const struct stack_line *b, uint32_t node,
+                                     struct stack_line_place places[STACK_LINE_PLACES])
+{
+        struct walk w = walk_own(b->profile, b->symbols, node);
+        uint32_t shown = 0;
+
+        while (shown < STACK_LINE_PLACES && walk_next(&w))
+                places[shown++] = (struct stack_line_place){ w.node, w.level, false };
+        return shown;
+}
+
 /* Where nothing is the program's own: the innermost frames with a name that are no
  * machinery, or the outermost one. */
 static uint32_t stack_line_any(const struct stack_line *b, uint32_t node,
@@ -126,7 +137,8 @@ static uint32_t stack_line_any(const struct stack_line *b, uint32_t node,
 uint32_t stack_line_places(const struct stack_line *b, uint32_t node,
                            struct stack_line_place places[STACK_LINE_PLACES])
 {
-        uint32_t shown = stack_line_own(b, node, places);
+        uint32_t shown = b->whole ? stack_line_innermost(b, node, places)
+                                  : stack_line_own(b, node, places);
 
         return shown ? shown : stack_line_any(b, node, places);
 }

@@ -25,6 +25,7 @@ struct stack_line {
         size_t columns;  /* of the line; 0: STACK_LINE_COLUMNS */
         struct lookup *known; /* which functions are passed over, for callers with many lines;
                                * NULL: found out each time */
+        bool whole; /* the innermost frames are named, whosever they are */
 };
 
 /* A frame that is named: which of those at NODE of the profile, 0 innermost. */

@@ -479,7 +479,7 @@ void summary_fold(struct summary *m, const char *first, const char *text, uint32
 
 void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserved)
 {
-        struct stack_line line = { m->p, m->symbols, m->out, reserved, 0, NULL };
+        struct stack_line line = { m->p, m->symbols, m->out, reserved, 0, NULL, false };
 
         stack_line_stack(&line, node, start);
 }

@@ -74,7 +74,7 @@ uint32_t summary_places(struct summary *m, enum summary_measure measure,
         struct places places = { 0 };
         struct str text = { 0 };
         struct lookup known = { 0 };
-        struct stack_line line = { m->p, m->symbols, &text, 0, PLACE_COLUMNS, &known };
+        struct stack_line line = { m->p, m->symbols, &text, 0, PLACE_COLUMNS, &known, false };
         uint64_t all = 0;
         uint32_t count;
 

@@ -46,6 +46,7 @@ enum { KEYS_LIVE = 1, KEYS_REPLAY = 2, KEYS_ALWAYS = 3 };
         X(THREAD, 't', "t", "thread", "only threads whose name or number matches", KEYS_ALWAYS)    \
         X(FILTER, '/', "/", "filter", "only stacks with a matching function (regular expression)", \
           KEYS_ALWAYS)                                                                             \
+        X(FRAMES, 'a', "a", "all", "all frames, or just your own code again", KEYS_ALWAYS)         \
         X(STACK, KEYS_ENTER, "Enter", "stack", "the call stack of the line, with its source",      \
           KEYS_ALWAYS)                                                                             \
         X(LEAKS, 'l', "l", "leaks", "search for leaks", KEYS_ALWAYS)                               \
@@ -94,6 +95,7 @@ struct keys_state {
         enum rows_column sort;
         bool ascending;
         enum group_kind group;
+        bool all_frames;           /* also those of libraries, and wrappers */
         struct str filter, thread; /* as typed; empty: none */
         uint64_t chosen;           /* key of the chosen row */
         uint32_t index, first;     /* where it is, and the first row on the screen */

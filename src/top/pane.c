@@ -55,6 +55,7 @@ static void add_run(const struct pane_input *in, const struct row *row, struct s
 {
         const struct profile_site *site = &in->picture->p->sites[row->site];
 
+        str_format(out, "site #%" PRIu32 ": ", row->site);
         text_count(out, (int64_t)row->allocs, "call");
         str_text(out, " in all");
         if (in->picture->whole && !row->name && site->allocs) {

@@ -12,6 +12,7 @@
 
 #include "base/heap.h"
 #include "base/order.h"
+#include "query/merge.h"
 #include "words/text.h"
 
 static const struct {
@@ -155,6 +156,8 @@ static bool take_stacks(struct making *m, struct err *e)
         filter_forget(m->q->filter);
         if (!select_make(&m->sel, p, m->c->symbols, &request, e))
                 return false;
+        if (m->sel.fold && m->q->group == GROUP_STACK)
+                merge_shown(&m->sel, m->c->symbols);
         m->row_of = heap_zero(p->site_count, sizeof *m->row_of);
         find_rows(m);
         for (uint32_t i = 1; i < p->site_count; i++) {

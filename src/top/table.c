@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c -- the lines of the table: columns of numbers, and the site in the rest of the line. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,8 +117,8 @@ void spark_span(const struct screen_input *in, struct str *out)
 
 /* ---- the lines of the table: columns of numbers, and the site in the rest of the line ---- */
 
-enum { TABLE_SITE_LEAST = 24, TABLE_GAP = 1, TABLE_MARK_LEAST = 12, TABLE_WORD_ROOM = 34,
-       TABLE_RATE_ROOM = 56 };
+enum { TABLE_SITE_LEAST = 24, TABLE_NUMBER_ROOM = 40, TABLE_GAP = 1, TABLE_MARK_LEAST = 12,
+       TABLE_WORD_ROOM = 34, TABLE_RATE_ROOM = 56 };
 
 /* In the order of ROWS_COLUMNS; those that are dropped first when there is no room
  * have the highest number. */
@@ -277,8 +278,11 @@ static void add_site(const struct screen_input *in, const struct row *row, size_
         struct str name = { 0 };
 
         if (!row->name) {
-                struct stack_line stack_line = { c->p, c->symbols, &name, 0, room, in->known };
+                struct stack_line stack_line = { c->p, c->symbols, &name, 0, room, in->known,
+                                                 in->state->all_frames };
 
+                if (room >= TABLE_NUMBER_ROOM)
+                        str_format(&name, "#%" PRIu32 " ", row->site);
                 stack_line_stack(&stack_line, c->p->sites[row->site].node, 0);
         } else if (in->state->group == GROUP_FUNCTION) {
                 str_text(&name, row->name);

@@ -135,9 +135,14 @@ static bool is_same(const struct profile_slice *a, const struct profile_slice *b
         return a->allocs == b->allocs && a->frees == b->frees && a->live_bytes == b->live_bytes;
 }
 
+static struct wrappers *hidden(const struct top *t)
+{
+        return t->k.all_frames ? NULL : t->o->wrappers;
+}
+
 bool top_refresh(struct top *t, struct err *e)
 {
-        struct rows_request request = { .filter = &t->filter, .wrappers = t->o->wrappers,
+        struct rows_request request = { .filter = &t->filter, .wrappers = hidden(t),
                                         .sort = t->k.sort, .ascending = t->k.ascending };
         bool known = t->k.chosen != 0;
 
@@ -178,8 +183,7 @@ bool top_follow(struct top *t, struct err *e)
 /* The resolver is another one: what was remembered by its names is void. */
 static bool renew_names(struct top *t, struct err *e)
 {
-        if (t->o->wrappers)
-                lookup_free(&t->o->wrappers->known);
+        lookup_free(&t->o->wrappers->known);
         lookup_free(&t->known);
         return top_filters(t, e);
 }
@@ -199,7 +203,7 @@ const struct row *top_row(const struct top *t)
 
 struct pane_input top_pane(const struct top *t, uint32_t columns)
 {
-        return (struct pane_input){ &t->picture, t->o->names, t->o->wrappers, columns };
+        return (struct pane_input){ &t->picture, t->o->names, hidden(t), columns };
 }
 
 void top_screen(struct top *t, uint32_t columns, uint32_t lines, struct screen *s)
@@ -245,6 +249,7 @@ bool top_open(struct top *t, const struct top_options *o, struct err *e)
         t->k.when = o->pid ? KEYS_LIVE : KEYS_REPLAY;
         t->k.sort = o->sort;
         t->k.group = o->group;
+        t->k.all_frames = o->all_frames;
         t->k.speed = 1;
         str_text(&t->k.filter, o->filter);
         str_text(&t->k.thread, o->thread);

@@ -27,7 +27,8 @@ struct top_options {
         const struct profile *recording;
         struct moment at;                /* of a recording: where to begin; MOMENT_NONE: the end */
         const struct symbol_options *names;
-        struct wrappers *wrappers;       /* NULL: all frames are shown */
+        struct wrappers *wrappers;
+        bool all_frames;                 /* are shown, until a key says otherwise */
         const struct top_word *words;
         uint32_t word_count;
         const char *filter, *thread;     /* expressions that keys can change; "" none */

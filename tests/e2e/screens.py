@@ -21,6 +21,7 @@ class Row:
         self.live, self.site = size(match["live"]), match["site"].rstrip()
         self.blocks = int(match["blocks"].replace(",", ""))
         self.change = None if match["change"] == "-" else size(match["change"])
+        self.number, self.site = re.fullmatch(r"(?:#(\d+) )?(.*)", self.site).groups()
         self.name = self.site.split()[0] if self.site else ""
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from harness import DEADLINE, SEEP, clean_environment, end_process, plain_name, wait_until
 from plain import child_of, start_recorded
-from screens import Terminal, rows, screens, size, top
+from screens import ROW, Row, Terminal, rows, screens, size, top
 
 
 @contextmanager
@@ -109,6 +109,18 @@ def test_order_limit_and_filters(steps, recorder):
     assert list(rows(screens("--batch", 1, "--group-by", "file", path)[0])) == [r for r in names("--group-by", "file") if "steps.c" in r]
 
 
+def test_stacks_that_look_the_same_are_one_row_with_its_number(recorder, compiler):
+    """Each entry is two blocks, allocated below one line by two functions of the C++ library."""
+    file = recorder.record(compiler.build("wordy.cpp"), "100").folder / "out.seep"
+    found = [row for row in map(Row, filter(None, map(ROW.match, screens("--batch", 1, file)[0].splitlines()))) if row.name == "add_entry"]
+    assert [row.blocks for row in found] == [200]
+    whole = [row for row in map(Row, filter(None, map(ROW.match, screens("--batch", 1, "--all-frames", file)[0].splitlines()))) if row.blocks == 100]
+    assert len(whole) == 2 and all(row.name != "add_entry" for row in whole)
+    for row in (*found, *whole):
+        told = subprocess.run([SEEP, "why", str(file), f"#{row.number}"], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+        assert told.returncode == 0 and f"(site #{row.number})" in told.stdout and "add_entry" in told.stdout, told.stderr
+
+
 def test_groups_of_threads_and_sizes(steps, recorder):
     with watched(recorder, steps, "+red:10:100", "+green:20:7", "ready", "wait") as program:
         threads = screens("--batch", 1, "--interval", "100ms", "--group-by", "thread", program.target)[0]
@@ -183,6 +195,19 @@ def terminal(need, tmp_path):
 
 def chosen(screen):
     return [line for line in screen.splitlines() if line.startswith(">")]
+
+
+def test_a_key_shows_all_frames(recorder, compiler, terminal):
+    file = recorder.record(compiler.build("wordy.cpp"), "100").folder / "out.seep"
+    t = terminal(columns=120)
+    t.run(SEEP, "top", file)
+    t.shows(lambda s: rows(s)["add_entry"].blocks == 200, "its own code")
+    t.press("a")
+    t.shows(lambda s: "add_entry" not in rows(s) and "allocate" in s, "the library's code")
+    t.press("a")
+    t.shows(lambda s: rows(s)["add_entry"].blocks == 200, "its own code again")
+    t.press("Enter")
+    t.shows(lambda s: "site #" in s and "call stack" in s, "the stack")
 
 
 def test_keys_of_a_running_program(steps, recorder, terminal):
