@@ -46,7 +46,7 @@ enum { KEYS_LIVE = 1, KEYS_REPLAY = 2, KEYS_ALWAYS = 3 };
         X(THREAD, 't', "t", "thread", "only threads whose name or number matches", KEYS_ALWAYS)    \
         X(FILTER, '/', "/", "filter", "only stacks with a matching function (regular expression)", \
           KEYS_ALWAYS)                                                                             \
-        X(FRAMES, 'a', "a", "all", "all frames, or just your own code again", KEYS_ALWAYS)         \
+        X(FRAMES, 'a', "a", "", "all frames, or just your own code again", KEYS_ALWAYS)            \
         X(STACK, KEYS_ENTER, "Enter", "stack", "the call stack of the line, with its source",      \
           KEYS_ALWAYS)                                                                             \
         X(LEAKS, 'l', "l", "leaks", "search for leaks", KEYS_ALWAYS)                               \
