@@ -70,8 +70,8 @@ static void name_path(struct page_path *path, const struct why *w)
         if (text.length && text.data[text.length - 1] == '\n')
                 text.data[--text.length] = 0;
         if (w->root_name.root) {
-                if (text.length)
-                        str_char(&text, ' ');
+                if (text.length) /* some of the sentences end with a colon */
+                        str_text(&text, text.data[text.length - 1] == ':' ? " " : ": ");
                 root_name_write(w->p, w->s, &w->root_name, &text);
         }
         path->root = take(&text);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the page shows of a moment, a range or some stacks is what `seep report` says of them."""
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -94,3 +95,71 @@ def test_lost_blocks_that_hold_each_other_are_circles(compiler, recorder, tmp_pa
     for c in cycles:
         assert c["bytes"] == c["times"] * sum(s["bytes"] for s in c["steps"]) and all(s["at"] + 8 <= s["bytes"] for s in c["steps"])
         assert len({s["block"] for s in c["steps"]}) == len(c["steps"])
+
+
+INSIDE = """
+#include <stdlib.h>
+static char *inside;
+int main(void) { inside = (char *)malloc(1000) + 100; return 0; }
+"""
+
+
+def test_who_holds_what_is_possibly_lost_stands_behind_a_colon(compiler, recorder, tmp_path):
+    source = tmp_path / "inside.c"
+    source.write_text(INSIDE)
+    page = pages.page_of(recorder.record(compiler.build(str(source))).folder / "out.seep").one
+    roots = [path["root"] for path in page.data["paths"] if path["root"].startswith("possibly lost")]
+    assert len(roots) == 1 and "hold it: static inside" in roots[0], roots
+
+
+WASTE = """
+#include <stdlib.h>
+#include <string.h>
+static char *all[20000], *last;
+int main(void)
+{
+    for (int i = 0; i < 20000; i++)
+        memset(all[i] = malloc(1000), 1, 1000);
+    last = malloc(10);
+    for (int i = 0; i < 20000; i++)
+        free(all[i]);
+    return 0;
+}
+"""
+
+
+def test_the_page_and_the_summary_tell_of_the_same_resident_memory(compiler, recorder, tmp_path):
+    """Without that of seep: the data of its library that are zero at first have no name of their own."""
+    source = tmp_path / "waste.c"
+    source.write_text(WASTE)
+    file = recorder.record(compiler.build(str(source))).folder / "out.seep"
+    rows = pages.page_of(file).one.data["mappings"]["rows"]
+    page = pages.page_of(file).one
+    of = [page.text(c) for c in rows["class"]]
+    resident = sum(n for n, what in zip(rows["rss_bytes"], of) if what != "seep")
+    done = subprocess.run([SEEP, "report", "--summary", str(file)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    assert "seep" in of and f"end RSS {resident / (1 << 20):12.1f} MiB" in done.stdout, (resident, done.stdout)
+
+
+RUST = """
+#[derive(Clone)]
+pub struct Session { user: String }
+#[inline(never)]
+fn keep(s: &Session) { std::mem::forget(s.clone()); }
+fn main() { let s = Session { user: "x".repeat(100) }; for _ in 0..50 { keep(&s); } println!("{}", s.user.len()); }
+"""
+
+
+def test_an_implementation_of_a_trait_of_the_library_is_own_code(recorder, need, tmp_path):
+    """The terminal names it, so the page must, too."""
+    need("rustc")
+    (tmp_path / "r.rs").write_text(RUST)
+    known = {k: v for k, v in os.environ.items() if k in ("RUSTUP_HOME", "CARGO_HOME")}
+    made = subprocess.run(["rustc", "-g", "r.rs"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                          env=clean_environment({"HOME": os.environ.get("HOME", "/"), **known}))
+    assert made.returncode == 0, made.stderr
+    page = pages.page_of(recorder.record(tmp_path / "r").folder / "out.seep").one
+    frames, functions = page.data["frames"], page.data["functions"]
+    at = lambda column, i: column[i] if isinstance(column, list) else column
+    named = [(page.text(at(functions["name"], at(frames["function"], i))), at(frames["library"], i), at(frames["kind"], i)) for i in range(frames["count"])]
+    assert [(library, kind) for name, library, kind in named if "r::Session as core::clone::Clone" in name] == [(0, 1)], named

@@ -61,6 +61,10 @@ test('the page of a running process searches it, takes a snapshot and asks in SQ
   const press = (label) => page.$$eval('main button', (all, text) => all.find((one) => one.textContent === text).click(), label);
   await press('Take a snapshot');
   await said('Snapshot 1: .* live');
+  await page.click('nav a[href^="#timeline"]');
+  await said('S snapshot, by a command');
+  await page.click('nav a[href^="#ask"]');
+  await page.waitForFunction(() => document.querySelector('main').className === 'page-ask');
   await page.$eval('main textarea', (box) => { box.value = "SELECT live_blocks AS n FROM top WHERE function LIKE 'red%'"; });
   await press('Run');
   await page.waitForFunction(() => document.querySelector('main .answer tbody td')?.textContent === '10');

@@ -11,6 +11,13 @@ export const color = (name) => getComputedStyle(document.documentElement).getPro
 /** Kinds of marks: letter (so that nobody depends on colour), words, colour. */
 export const MARKS = {
   snapshot: { letter: 'S', label: 'snapshot', color: 'mark-snapshot' },
+  outside: { letter: 'S', label: 'snapshot, by a command or the clock', color: 'mark-snapshot' },
+  signal: { letter: 'S', label: 'snapshot, by a signal', color: 'mark-snapshot' },
+  heap: { letter: 'S', label: 'snapshot, at a size of the heap', color: 'mark-snapshot' },
+  exit: { letter: 'S', label: 'snapshot, at the exit', color: 'mark-snapshot' },
+  limit: { letter: 'H', label: 'limit of the heap passed', color: 'mark-tag' },
+  enable: { letter: 'E', label: 'recording on', color: 'mark-tag' },
+  disable: { letter: 'D', label: 'recording off', color: 'mark-tag' },
   tag: { letter: 'T', label: 'tag', color: 'mark-tag' },
   fork: { letter: 'F', label: 'fork', color: 'mark-fork' },
   load: { letter: 'L', label: 'library loaded', color: 'mark-load' },

@@ -104,21 +104,38 @@ function holes(context) {
   });
 }
 
+/** What stacks of one place keep together: [{ site (that keeps most), pinned, blocks, live, taken }]. */
+function pinsByPlace(recording) {
+  const { pins: t } = recording.fragmentation,
+    places = new Map();
+  for (let i = 0; i < t.count; i++) {
+    const key = t.site[i] >= 0 ? recording.placeKey(t.site[i]) : '',
+      row = places.get(key) ?? { site: t.site[i], pinned: 0, blocks: 0, live: 0, taken: 0 };
+    row.pinned += t.pinned_bytes[i];
+    row.blocks += t.blocks[i];
+    row.live += t.live_bytes[i];
+    row.taken += t.taken_bytes[i];
+    places.set(key, row);
+  }
+  return [...places.values()];
+}
+
 function pins(context) {
   const { recording, state } = context,
-    { pins: t } = recording.fragmentation,
-    most = t.pinned_bytes.reduce((a, b) => Math.max(a, b), 1);
+    rows = pinsByPlace(recording),
+    most = rows.reduce((most, row) => Math.max(most, row.pinned), 1);
+  const sized = (id, label, value) => ({ id, label, numeric: true, value, cell: (row) => bytes(value(row)) });
   return keptTable(state, 'pins', {
     caption: 'Free memory on pages that a block of these places keeps',
-    rows: Array.from({ length: t.count }, (_, i) => i),
-    height: t.count > 12 ? 'min(44vh, 400px)' : null,
+    rows,
+    height: rows.length > 12 ? 'min(44vh, 400px)' : null,
     sort: { id: 'pinned', descending: true },
     columns: [
-      { id: 'site', label: 'Place', value: (i) => (t.site[i] >= 0 ? recording.siteName(t.site[i]) : ''), cell: (i) => place(context, t.site[i]) },
-      { id: 'pinned', label: 'Keeps free', numeric: true, value: (i) => t.pinned_bytes[i], cell: (i) => meter(t.pinned_bytes[i], most, bytes(t.pinned_bytes[i])) },
-      { id: 'blocks', label: 'Blocks', numeric: true, value: (i) => t.blocks[i], cell: (i) => number(t.blocks[i]) },
-      { id: 'live', label: 'Live', numeric: true, value: (i) => t.live_bytes[i], cell: (i) => bytes(t.live_bytes[i]) },
-      { id: 'extra', label: 'Headers, rounding', numeric: true, value: (i) => t.taken_bytes[i] - t.live_bytes[i], cell: (i) => bytes(t.taken_bytes[i] - t.live_bytes[i]) },
+      { id: 'site', label: 'Place', value: ({ site }) => (site >= 0 ? recording.siteName(site) : ''), cell: ({ site }) => place(context, site) },
+      { id: 'pinned', label: 'Keeps free', numeric: true, value: (row) => row.pinned, cell: (row) => meter(row.pinned, most, bytes(row.pinned)) },
+      { id: 'blocks', label: 'Blocks', numeric: true, value: (row) => row.blocks, cell: (row) => number(row.blocks) },
+      sized('live', 'Live', (row) => row.live),
+      sized('extra', 'Headers, rounding', (row) => row.taken - row.live),
     ],
   });
 }
