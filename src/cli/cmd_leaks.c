@@ -448,6 +448,8 @@ static int of_folder(struct leaks_command *w, const char *path)
                 return message_usage("leaks", "--at is for one recording: name a file in %s", path);
         w->options.color = deliver_color(&how, r->color);
         good = deliver_prepare(&how, &e) && folder_open(&f, path, &e);
+        if (good)
+                folder_by_lost(&f);
         if (w->json)
                 str_text(&out, "{\"seep\": 1, \"processes\": [\n");
         else if (good && !w->gen)

@@ -71,6 +71,19 @@ static int by_peak(const void *a, const void *b)
         return ORDER(y->peak_bytes, x->peak_bytes) ?: strcmp(x->path, y->path);
 }
 
+static int by_lost(const void *a, const void *b)
+{
+        const struct folder_process *x = a, *y = b;
+
+        return ORDER(y->lost_bytes, x->lost_bytes) ?: by_peak(a, b);
+}
+
+void folder_by_lost(struct folder *f)
+{
+        qsort(f->all, f->count, sizeof *f->all, by_lost);
+        f->order = "most lost first";
+}
+
 /* NAME.seep of NAME.seep.d; the caller's to free(). */
 static char *main_of(const char *path)
 {
@@ -95,7 +108,7 @@ bool folder_open(struct folder *f, const char *path, struct err *e)
         char *main = main_of(path);
         struct str name = { 0 };
 
-        *f = (struct folder){ 0 };
+        *f = (struct folder){ .order = "largest peak first" };
         if (!directory) {
                 free(main);
                 return err_sys(e, ERR_EXIT_USAGE, "cannot read the folder %s", path);
@@ -168,8 +181,8 @@ void folder_table(const struct folder *f, const char *path, struct str *out)
 {
         struct folder_process sum = { 0 };
 
-        str_format(out, "%s: %" PRIu32 " process%s, largest peak first\n", path, f->count,
-                   f->count == 1 ? "" : "es");
+        str_format(out, "%s: %" PRIu32 " process%s, %s\n", path, f->count,
+                   f->count == 1 ? "" : "es", f->order);
         str_text(out, "        peak         end  allocations        lost      pid  program\n");
         for (uint32_t i = 0; i < f->count; i++) {
                 const struct folder_process *p = &f->all[i];

@@ -25,7 +25,8 @@ struct folder_process {
 };
 
 struct folder {
-        struct folder_process *all; /* the largest peak first */
+        struct folder_process *all; /* the largest peak first, or the one that lost most */
+        const char *order;          /* which of these, in words */
         uint32_t count;
         uint32_t unreadable; /* files that are no recordings, or damaged: told by message() */
 };
@@ -41,6 +42,9 @@ bool folder_is(const char *operand);
 /* Read what is in PATH.  false: E, there is no recording (exit code 2). */
 bool folder_open(struct folder *f, const char *path, struct err *e);
 void folder_close(struct folder *f);
+
+/* The process that lost most comes first, instead of the one with the largest peak. */
+void folder_by_lost(struct folder *f);
 
 /* Append a table of the processes, with their sums below. */
 void folder_table(const struct folder *f, const char *path, struct str *out);

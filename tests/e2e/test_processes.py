@@ -245,6 +245,8 @@ def test_the_folder_is_all_processes_together(compiler, recorder):
         assert re.search(rf"^== .* \(pid {pid}\), peak ", ask("report"), re.M)
     assert sum(r["leaks"]["definite"]["bytes"] for r in json.loads(ask("leaks", "--json", status=1))["processes"]) == 100
     leaks = ask("leaks", status=1)
+    assert leaks.startswith("out.seep.d: 4 processes, most lost first\n")
+    assert re.findall(r"definitely lost +(\d+) B", leaks) == ["70", "30"]
     assert leaks.count("definitely lost   ") == 2 and "2 processes lost nothing definitely" in leaks
     assert "of 8 budgets broken (4 processes)" in ask("check", status=1)
     assert ask("info").startswith("out.seep.d: 4 processes, largest peak first\n") and "100 B" in ask("info").splitlines()[-1]

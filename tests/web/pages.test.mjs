@@ -157,6 +157,17 @@ test('printed pages have their content and none of the controls', { skip }, asyn
   }
 });
 
+test('charts are printed as wide as the paper, not cut', { skip }, () => visit('real', '#timeline', { own: 'paper' }, async (page) => {
+  await page.waitForSelector('.chart canvas');
+  await page.emulateMediaType('print');
+  const widths = await page.evaluate(() => { // before anything could be drawn again
+    document.querySelector('main').style.width = '600px';
+    return [...document.querySelectorAll('.chart, .chart canvas, .chart .u-legend')].map((one) => Math.round(one.getBoundingClientRect().right));
+  });
+  assert.ok(widths.length > 4 && Math.max(...widths) <= Math.max(600, widths[0]), String(widths));
+  assert.ok(widths[0] < 700, String(widths));
+}));
+
 /** A number of the page on the screen and when it is about to be printed. */
 async function whenPrinted(page, measure) {
   return page.evaluate(`(() => {

@@ -3,7 +3,7 @@
  * stacked.js -- what was live over the run, divided by place, module or thread: the layers of the timeline.
  *
  * The largest are layers of their own, all others are one together, so that the layers of a slice add up to all that was live then.  Between two
- * slices that tell of sites some may tell of the sum only: there the layers go straight from the one to the other, below that sum.
+ * slices that tell of sites some may tell of the sum only: there each layer goes from the one to the other as the sum does, and stays below it.
  */
 import { folded, middle } from './format.js';
 import { wantedSites } from './view.js';
@@ -112,19 +112,19 @@ function toldSlices({ changes, slices }) {
   return told;
 }
 
-/** Straight lines through the slices of LAYERS that only have the sum (ALL, by slice), never above that.  Nothing changed where it is the same. */
-function betweenTold(layers, ms, all, told) {
+/** Fills the slices of LAYERS that only have the sum (ALL, by slice).  Nothing changed where it is the same. */
+function betweenTold(layers, all, told) {
   const sumAt = (slice) => layers.reduce((sum, one) => sum + one[slice], 0),
     isTold = Array.from(told, (yes, slice) => yes === 1 || sumAt(slice) === all[slice]);
-  for (let slice = 0, before = -1; slice < ms.length; slice++) {
+  for (let slice = 0, before = -1; slice < all.length; slice++) {
     if (isTold[slice]) {
       before = slice;
       continue;
     }
     const next = isTold.indexOf(true, slice);
     if (next < 0) break;
-    const from = before < 0 ? ms[0] : ms[before],
-      part = ms[next] > from ? (ms[slice] - from) / (ms[next] - from) : 0;
+    const from = before < 0 ? 0 : all[before],
+      part = Math.max(0, Math.min(1, (all[slice] - from) / (all[next] - from || 1)));
     for (const one of layers) {
       const start = before < 0 ? 0 : one[before];
       one[slice] = start + part * (one[next] - start);
@@ -158,7 +158,7 @@ export function layersOf(recording, by, mapped) {
     },
     (slice) => values.forEach((one, i) => { one[slice] = Math.max(0, sums[i]); }),
   );
-  betweenTold(values, recording.slices.ms, slicesOf(recording, mapped).live_bytes, toldSlices(recording));
+  betweenTold(values, slicesOf(recording, mapped).live_bytes, toldSlices(recording));
   const layers = own.map((g, i) => ({ name: names[g], values: values[i], rest: false }));
   return rest ? [...layers, { name: `${order.length - own.length} others`, values: values[own.length], rest: true }] : layers;
 }

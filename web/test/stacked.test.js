@@ -100,7 +100,7 @@ function sparse() {
   return decode(page(thin)).recordings[0];
 }
 
-test('between slices that tell of sites the layers go from the one to the other, and never above all that was live', () => {
+test('between slices that tell of sites the layers go as the sum does, and never above it', () => {
   const thin = sparse(),
     layers = layersOf(thin, 'place', ''),
     sumAt = (slice) => layers.reduce((sum, one) => sum + one.values[slice], 0);
@@ -136,4 +136,13 @@ test('a snapshot beside the peak keeps its name', () => {
     { x: 100, letters: 'PS', text: 'PS loaded, again', type: 'snapshot' },
     { x: 111, letters: 'T', text: 'T end', type: 'tag' },
   ]);
+});
+
+test('a layer that was freed at the end stands until the sum falls', () => {
+  const made = { ...smallRecording(), marks: { count: 0, ms: [], slice: [], type: [], seq: [], label: [], thread: [] } };
+  const zeros = [0, 0, 0, 0];
+  made.slices = { count: 4, ms: [0, 10, 90, 100], live_bytes: [800, 900, 880, 100], live_blocks: zeros, allocs: zeros, alloc_bytes: zeros, frees: zeros, rss_bytes: zeros };
+  made.changes = { count: 2, slice: [0, 3], site: [5, 5], live_bytes: [800, 100], live_blocks: [1, 1], allocs: [1, 1], alloc_bytes: [1, 1] };
+  const [one] = decode(page(made)).recordings;
+  assert.deepEqual([...layersOf(one, 'place', '')[0].values], [800, 800, 800, 100]);
 });
