@@ -115,22 +115,32 @@ static uint32_t stack_line_innermost(const struct stack_line *b, uint32_t node,
         return shown;
 }
 
-/* Where nothing is the program's own: the innermost frames with a name that are no
- * machinery, or the outermost one. */
-static uint32_t stack_line_any(const struct stack_line *b, uint32_t node,
-                               struct stack_line_place places[STACK_LINE_PLACES])
+/* The innermost frames with a name that are no machinery, by whose they are, or (BY_NAME) by their
+ * names alone: an interpreter is machinery to functions of scripts only. */
+static uint32_t stack_line_named(const struct stack_line *b, uint32_t node, bool by_name,
+                                 struct stack_line_place places[STACK_LINE_PLACES])
 {
         struct walk w = walk_own(b->profile, b->symbols, node);
-        struct wrapper_frame last = { 0 };
         uint32_t shown = 0;
 
-        while (shown < STACK_LINE_PLACES && walk_next(&w)) {
-                last = (struct wrapper_frame){ w.node, w.level };
-                if (symbol_name(w.frame) && stack_line_kind(b, &w) != FOLD_LANGUAGE)
+        while (shown < STACK_LINE_PLACES && walk_next(&w))
+                if (symbol_name(w.frame) &&
+                    !(by_name ? wrapper_or_library(w.frame)
+                              : stack_line_kind(b, &w) == FOLD_LANGUAGE))
                         places[shown++] = (struct stack_line_place){ w.node, w.level, false };
+        return shown;
+}
+
+static uint32_t stack_line_outermost(const struct stack_line *b, uint32_t node,
+                                     struct stack_line_place places[STACK_LINE_PLACES])
+{
+        struct walk w = walk_own(b->profile, b->symbols, node);
+        uint32_t shown = 0;
+
+        while (walk_next(&w)) {
+                places[0] = (struct stack_line_place){ w.node, w.level, false };
+                shown = 1;
         }
-        if (!shown && last.node)
-                places[shown++] = (struct stack_line_place){ last.node, last.level, false };
         return shown;
 }
 
@@ -140,7 +150,11 @@ uint32_t stack_line_places(const struct stack_line *b, uint32_t node,
         uint32_t shown = b->whole ? stack_line_innermost(b, node, places)
                                   : stack_line_own(b, node, places);
 
-        return shown ? shown : stack_line_any(b, node, places);
+        if (!shown)
+                shown = stack_line_named(b, node, false, places);
+        if (!shown)
+                shown = stack_line_named(b, node, true, places);
+        return shown ? shown : stack_line_outermost(b, node, places);
 }
 
 void stack_line_stack(struct stack_line *b, uint32_t node, size_t start)

@@ -93,3 +93,6 @@ def test_functions_of_node(bench, need, maps):
               if site["bytes_allocated"] and site["bytes_allocated"] % 77777 == 0]
     assert stacks
     assert any(any("growing" in name and "grow.js" in name for name in stack) for stack in stacks)
+    # What no script asked for is told by what node did, not by its outermost function.
+    summary = bench.seep("report", "--summary", "out.seep").stdout
+    assert "NOT FREED" in summary and "node::Start" not in summary, summary
