@@ -57,6 +57,8 @@
           "temporary, leaked; with --range also "                                                  \
           "change (how much more is live)",                                                        \
           "peak|live|total|allocs|temporary|leaked|change|...")                                    \
+        X(REPORT_MEMORY, "memory", 0, "KIND",                                                      \
+          "heap, mmap, or both as one sum (default: one below the other)", "heap|mmap|both")       \
         X(REPORT_AT, "at", 0, "WHEN",                                                              \
           "the moment: peak, end, a time like 1.5s, a snapshot's number, or a label (LABEL:2 "     \
           "is its second)",                                                                        \

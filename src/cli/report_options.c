@@ -101,6 +101,9 @@ static int take_choice(struct report *r, int which, const char *value)
         switch (which) {
         case REPORT_COST:
                 return take_cost(r, value);
+        case REPORT_MEMORY:
+                select_memory_named(value, &r->request.memory); /* the table has no other words */
+                return 0;
         case REPORT_AT:
                 r->at_word = value;
                 return 0;

@@ -95,6 +95,11 @@ static int check_view(const struct report *r)
                 return message_usage(r->command,
                                      "--retained covers the blocks not freed, one by one: --cost "
                                      "and --depth-merge do not apply");
+        if (r->request.memory &&
+            !(of_one_cost(r) || r->view == REPORT_FLAT || r->view == REPORT_GROWTH))
+                return message_usage(r->command,
+                                     "--memory is for --tree, --flat, --growth, --callers, "
+                                     "--source and --group-by");
         if (r->abs && r->view != REPORT_MEMLOG)
                 return message_usage(r->command, "--abs is for --memlog only");
         if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))

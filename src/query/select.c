@@ -79,6 +79,39 @@ static void select_name(struct selection *sel, const struct select_request *r)
                 snprintf(sel->heading, sizeof sel->heading, "%s",
                          live && sel->moment == SELECT_OF_PEAK ? "live at the peak"
                                                                : select_costs[r->cost].heading);
+        if (r->memory == SELECT_MMAP || r->memory == SELECT_BOTH) {
+                size_t length = strlen(sel->heading);
+
+                snprintf(sel->heading + length, sizeof sel->heading - length, ", %s",
+                         select_memory_text(sel));
+        }
+}
+
+static const struct {
+        const char *word, *text;
+} select_memories[] = { [SELECT_APART] = { "", "heap" },
+                        [SELECT_HEAP] = { "heap", "heap" },
+                        [SELECT_MMAP] = { "mmap", "mapped by mmap" },
+                        [SELECT_BOTH] = { "both", "heap and mmap" } };
+
+const char *select_memory_word(enum select_memory memory)
+{
+        return select_memories[memory].word;
+}
+
+const char *select_memory_text(const struct selection *sel)
+{
+        return select_memories[sel->memory].text;
+}
+
+bool select_memory_named(const char *name, enum select_memory *memory)
+{
+        for (enum select_memory i = SELECT_HEAP; i < SELECT_MEMORY_COUNT; i++)
+                if (strcmp(select_memories[i].word, name) == 0) {
+                        *memory = i;
+                        return true;
+                }
+        return false;
 }
 
 struct select_known select_known(const struct selection *sel)
@@ -306,11 +339,14 @@ static void part_add(struct select_part *part, const struct select_row *row)
         part->total_count += row->count;
 }
 
+/* NULL: it is not asked for. */
 static struct select_part *part_of(struct selection *sel, uint32_t kind)
 {
-        return select_is_map(kind) ? &sel->mapped
-               : kind == PROFILE_KIND_OLDER ? &sel->older
-                                            : &sel->heap;
+        if (kind == PROFILE_KIND_OLDER)
+                return &sel->older;
+        if (sel->memory == (select_is_map(kind) ? SELECT_HEAP : SELECT_MMAP))
+                return NULL;
+        return select_is_map(kind) && sel->memory == SELECT_APART ? &sel->mapped : &sel->heap;
 }
 
 /* Room for the rows of the other parts than the heap. */
@@ -332,8 +368,9 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
                             const struct select_request *r)
 {
         const struct profile *p = sel->profile;
+        struct select_part *part;
 
-        sel->whole = sel->moment == SELECT_OF_RUN && !r->resources;
+        sel->whole = sel->moment == SELECT_OF_RUN && !r->resources && r->memory == SELECT_APART;
         sel->heap.rows = rows;
         make_room(sel);
         for (uint32_t i = 1; i < p->site_count; i++) {
@@ -350,7 +387,9 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
                         sel->whole = false;
                         continue;
                 }
-                part_add(part_of(sel, row->kind), row);
+                part = part_of(sel, row->kind);
+                if (part)
+                        part_add(part, row);
         }
         sel->heap.rows = heap_grow(rows, sel->heap.count, sizeof *rows);
 }
@@ -432,6 +471,7 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
 
         *sel = (struct selection){ .profile = p,
                                    .cost = r->cost,
+                                   .memory = r->memory,
                                    .node_count = p->node_count,
                                    .wrappers = r->wrappers,
                                    .progress = r->progress,

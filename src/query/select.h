@@ -47,8 +47,12 @@ enum select_moment {
                             * above */
 };
 
+/* What mmap gave: beside the heap, in `mapped`; or in `heap`, instead of it or with it. */
+enum select_memory { SELECT_APART, SELECT_HEAP, SELECT_MMAP, SELECT_BOTH, SELECT_MEMORY_COUNT };
+
 struct select_request {
         enum select_cost cost;
+        enum select_memory memory;
         struct filter *filter;     /* NULL: everything */
         struct wrappers *wrappers; /* NULL: whole stacks; else these are hidden at the inner end */
         bool fold; /* with wrappers: just the reader's own code, and what that called (fold.h) */
@@ -91,6 +95,7 @@ struct selection {
         const struct profile *profile;
         enum select_cost cost;
         enum select_moment moment;
+        enum select_memory memory;  /* of the request */
         struct moment at, from, to; /* of the request */
         bool change;                /* of the request */
         char when[128];   /* "1.5 s", "1.5 s to 2.0 s", "tag loaded", or empty */
@@ -117,6 +122,13 @@ void select_free(struct selection *sel);
 
 /* The innermost frame of the stack of NODE, of the profile, that is shown. */
 struct wrapper_frame select_trim(const struct selection *sel, struct symbols *s, uint32_t node);
+
+/* "heap", "mmap", "both", as options name them; and whether there is one of that NAME. */
+const char *select_memory_word(enum select_memory memory);
+bool select_memory_named(const char *name, enum select_memory *memory);
+
+/* What `heap` is of: "heap", "mapped by mmap", "heap and mmap". */
+const char *select_memory_text(const struct selection *sel);
 
 /* Shares, order and threshold go by this. */
 int64_t select_weight(const struct selection *sel, uint64_t bytes, uint64_t count);

@@ -630,7 +630,7 @@ void flat_write(const struct selection *sel, struct symbols *s, const struct fla
 
         if (sel->moment == SELECT_OF_RUN)
                 f.sizes = flat_sizes_of(sel);
-        flat_head(sel, &sel->heap, "heap", out);
+        flat_head(sel, &sel->heap, select_memory_text(sel), out);
         if (options->growing_first && f.growth)
                 flat_growth(&f);
         flat_part(&f, &sel->heap);

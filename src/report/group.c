@@ -306,7 +306,8 @@ void group_write(const struct selection *sel, struct symbols *s,
         if (options->csv) {
                 str_text(out, group_words[options->kind]);
                 csv_names(out, ",memory,bytes,count");
-                group_csv(sel, &l, options, "heap", out);
+                group_csv(sel, &l, options,
+                          sel->memory ? select_memory_word(sel->memory) : "heap", out);
         } else {
                 group_table(sel, &l, options, sel->heading, out);
         }

@@ -194,6 +194,9 @@ static enum keys_action press_table(struct keys_state *s, uint32_t key)
                 case KEYS_DO_FRAMES:
                         s->all_frames = !s->all_frames;
                         return KEYS_ROWS;
+                case KEYS_DO_MEMORY:
+                        s->memory = s->memory == SELECT_BOTH ? SELECT_HEAP : s->memory + 1;
+                        return KEYS_ROWS;
                 case KEYS_DO_FILTER:
                         return ask(s, KEYS_PROMPT_FILTER, &s->filter);
                 case KEYS_DO_THREAD:

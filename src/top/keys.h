@@ -47,6 +47,7 @@ enum { KEYS_LIVE = 1, KEYS_REPLAY = 2, KEYS_ALWAYS = 3 };
         X(FILTER, '/', "/", "filter", "only stacks with a matching function (regular expression)", \
           KEYS_ALWAYS)                                                                             \
         X(FRAMES, 'a', "a", "", "all frames, or just your own code again", KEYS_ALWAYS)            \
+        X(MEMORY, 'm', "m", "", "the heap, what mmap gave, or both", KEYS_ALWAYS)                  \
         X(STACK, KEYS_ENTER, "Enter", "stack", "the call stack of the line, with its source",      \
           KEYS_ALWAYS)                                                                             \
         X(LEAKS, 'l', "l", "leaks", "search for leaks", KEYS_ALWAYS)                               \
@@ -96,6 +97,7 @@ struct keys_state {
         bool ascending;
         enum group_kind group;
         bool all_frames;           /* also those of libraries, and wrappers */
+        enum select_memory memory;
         struct str filter, thread; /* as typed; empty: none */
         uint64_t chosen;           /* key of the chosen row */
         uint32_t index, first;     /* where it is, and the first row on the screen */

@@ -150,7 +150,8 @@ static void judge_growth(struct making *m)
 static bool take_stacks(struct making *m, struct err *e)
 {
         const struct profile *p = m->c->p;
-        struct select_request request = { .cost = SELECT_LIVE, .filter = m->q->filter,
+        struct select_request request = { .cost = SELECT_LIVE, .memory = m->q->memory,
+                                          .filter = m->q->filter,
                                           .wrappers = m->q->wrappers, .fold = true };
 
         filter_forget(m->q->filter);

@@ -48,6 +48,7 @@ struct rows_request {
                                     * one */
         struct wrappers *wrappers; /* NULL: none are hidden */
         enum group_kind group;
+        enum select_memory memory;
         enum rows_column sort;
         bool ascending;
 };

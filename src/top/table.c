@@ -164,6 +164,8 @@ static void add_note(const struct screen_input *in, struct str *out)
         for (const char *word = s->group == GROUP_STACK ? "site" : group_word(s->group); *word;
              word++)
                 str_char(out, (char)(*word - 'a' + 'A'));
+        if (s->memory == SELECT_MMAP || s->memory == SELECT_BOTH)
+                str_text(out, s->memory == SELECT_MMAP ? "  of mmap" : "  of heap and mmap");
         if (s->filter.length) {
                 str_text(out, "  /");
                 text_name(out, str_get(&s->filter));

@@ -143,7 +143,7 @@ static struct wrappers *hidden(const struct top *t)
 bool top_refresh(struct top *t, struct err *e)
 {
         struct rows_request request = { .filter = &t->filter, .wrappers = hidden(t),
-                                        .sort = t->k.sort, .ascending = t->k.ascending };
+                                        .memory = t->k.memory, .sort = t->k.sort, .ascending = t->k.ascending };
         bool known = t->k.chosen != 0;
 
         recount(t);
@@ -250,6 +250,7 @@ bool top_open(struct top *t, const struct top_options *o, struct err *e)
         t->k.sort = o->sort;
         t->k.group = o->group;
         t->k.all_frames = o->all_frames;
+        t->k.memory = SELECT_HEAP;
         t->k.speed = 1;
         str_text(&t->k.filter, o->filter);
         str_text(&t->k.thread, o->thread);

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Thousands of mappings, changed at random: what is left of them is known to the page."""
+"""Thousands of mappings, changed at random: what is left of them is known to the page; and mappings with the heap as one sum."""
+import subprocess
+
 import pytest
 
 import format_reader
-from harness import check_clean
+from harness import DEADLINE, SEEP, check_clean, clean_environment
 
 MAKERS = ("reserve", "place", "anywhere", "move_to")
 
@@ -89,3 +91,21 @@ def test_killed_in_a_change_no_mapping_is_wrong(maze, recorder, seed):
     found = regions_of(seen.folder / "out.seep")
     assert not overlapping(found)
     assert len(seen.truth.mapped) > 1000 and set(seen.truth.mapped) <= set(found)
+
+
+def test_heap_and_mappings_as_one_sum(recorder, compiler):
+    """Two blocks and 32 mappings of 1 MiB, all by main."""
+    file = recorder.record(compiler.build("beside.c")).folder / "out.seep"
+
+    def report(*words, status=0):
+        done = subprocess.run([SEEP, "report", "--cost", "live", *words, file], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+        assert done.returncode == status, done.stderr
+        return done.stdout if status == 0 else done.stderr
+
+    for memory, bytes_, count in (("heap", 2 << 20, 2), ("mmap", 32 << 20, 32), ("both", 34 << 20, 34)):
+        table = report("--memory", memory, "--group-by", "function", "--csv").splitlines()
+        assert f"main,{memory},{bytes_},{count}" in table, table
+        assert report("--memory", memory).splitlines()[0].endswith(f": {bytes_:,}B")
+    assert "not freed, heap and mmap: " in report("--memory", "both") and "mapped by mmap: 1 stack" in report("--memory", "mmap", "--flat")
+    assert "--memory is for --tree" in report("--memory", "both", "--types", status=2)
+    assert "heap, mmap or both" in report("--memory", "stack", status=2)

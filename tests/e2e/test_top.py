@@ -210,6 +210,20 @@ def test_a_key_shows_all_frames(recorder, compiler, terminal):
     t.shows(lambda s: "site #" in s and "call stack" in s, "the stack")
 
 
+def test_a_key_shows_what_mmap_gave(recorder, compiler, terminal):
+    """Two blocks and 32 mappings of 1 MiB."""
+    file = recorder.record(compiler.build("beside.c")).folder / "out.seep"
+    t = terminal(columns=120)
+    t.run(SEEP, "top", "--group-by", "function", file)
+    t.shows(lambda s: rows(s)["main"].live == 2 << 20, "the heap")
+    t.press("m")
+    t.shows(lambda s: "of mmap" in s and rows(s)["main"].live == 32 << 20, "mappings")
+    t.press("m")
+    t.shows(lambda s: "of heap and mmap" in s and rows(s)["main"].live == 34 << 20, "both")
+    t.press("m")
+    t.shows(lambda s: " mmap" not in s and rows(s)["main"].live == 2 << 20, "the heap again")
+
+
 def test_keys_of_a_running_program(steps, recorder, terminal):
     script = ("+red:10:100", "+green:30:7", "ready", "wait", "+blue:5:20", "ready", "wait", "-red:5", "ready", "wait")
     with watched(recorder, steps, *script) as program:
