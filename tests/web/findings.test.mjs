@@ -211,6 +211,10 @@ claim('mappings add up to what is resident', ['one', '#mappings'], async (page) 
   assert.ok(Math.abs(pieces - 1) < 1e-6, String(pieces));
 });
 
+claim('a leak has the number of its stack, which why and SQL take', ['one', '#leaks'], async (page) => {
+  assert.match(await shown(page), /Site #[1-9]\d*\. Look at it in/);
+});
+
 /* ---- how tables look */
 
 for (const id of ['types', 'owners', 'mappings', 'fragmentation']) {

@@ -34,7 +34,7 @@ export function siteLink({ recording, state }, site, changes = {}) {
     place = recording.placeBeside(frame);
   return h(
     'a',
-    { class: 'site', href: state.link({ page: 'table', site, ...changes }), title: recording.functionFullName(frame) },
+    { class: 'site', href: state.link({ page: 'table', site, ...changes }), title: `${recording.functionFullName(frame)}, site #${recording.sites.id[site]}` },
     h('code', null, folded(recording.siteName(site), SITE_COLUMNS)),
     ' ',
     place ? h('span', { class: 'place' }, middle(place, PLACE_COLUMNS)) : null,

@@ -306,7 +306,7 @@ export function siteLinks({ recording, state }, site) {
   return h(
     'p',
     { class: 'elsewhere' },
-    'Look at it in: ',
+    `Site #${recording.sites.id[site]}. Look at it in: `,
     h('a', { href: state.link({ page: 'flame', filter, zoom: '' }) }, 'Flame graph'),
     ' · ',
     h('a', { href: state.link({ page: 'table', filter }) }, 'Table'),
