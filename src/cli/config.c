@@ -46,8 +46,8 @@ static const char *const config_harmless[] = {
         "no-summary", "quiet", "resources", "retained", "schema", "sizes", "sort", "stacks",
         "summary", "symbols", "threads", "threshold", "timeline", "totals", "tree", "verbose",
         /* what is looked at */
-        "at", "cost", "exclude", "exclude-module", "hide", "include", "interval", "memory", "module",
-        "new", "process", "range", "show", "site", "thread",
+        "at", "cost", "exclude", "exclude-module", "hide", "include", "interval", "memory",
+        "module", "new", "process", "range", "show", "site", "thread",
         /* what counts as a leak, and how much is too much */
         "allow-unseen", "max-allocs", "max-bad-frees", "max-leaked", "max-leaks", "max-live",
         "max-peak", "no-alloc-in", "no-builtin-suppressions", "no-idioms", "no-leak-scan",

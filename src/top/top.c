@@ -143,7 +143,8 @@ static struct wrappers *hidden(const struct top *t)
 bool top_refresh(struct top *t, struct err *e)
 {
         struct rows_request request = { .filter = &t->filter, .wrappers = hidden(t),
-                                        .memory = t->k.memory, .sort = t->k.sort, .ascending = t->k.ascending };
+                                        .memory = t->k.memory, .sort = t->k.sort,
+                                        .ascending = t->k.ascending };
         bool known = t->k.chosen != 0;
 
         recount(t);
