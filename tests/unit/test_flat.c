@@ -110,7 +110,7 @@ TEST(stacks_come_largest_first_with_all_costs)
                       "        load [/src/l.c:7]\n"
                       "        main [/src/m.c:1]\n"
                       "\n"
-                      "      4 more stacks (-n 2)\n"
+                      "      4 more stacks (-n 2)\n\n"
                       "mapped by mmap: 1 stack, not freed 4.0 KiB, in all 4.0 KiB by 1 call\n"
                       "\n"
                       "   1. 4.0 KiB      not freed, by mmap\n"
