@@ -199,6 +199,26 @@ static int level_of(const struct profile *p, const char *begin)
         return level;
 }
 
+TEST(a_caller_that_does_not_fit_is_cut_and_not_left_out)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.totals.peak_bytes = 2048;
+        p.sites[FORGE_SITE_PARSE].peak_bytes = 1024;
+        for (uint32_t i = 0; i < p.symbol_count; i++)
+                if (strcmp(p.symbols[i].function, "load") == 0) {
+                        free(p.symbols[i].function);
+                        p.symbols[i].function = heap_text("a_function_of_c_with_a_name_longer_than_the_line");
+                }
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, " 50 % of it: parse a.c:10 <- a_function_of");
+        fits_a_screen(text);
+        free(text);
+        profile_free(&p);
+}
+
 TEST(verdicts_go_by_weight)
 {
         struct profile p;
@@ -551,7 +571,7 @@ TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_
          of_a_long_path_the_name_of_the_program_is_left, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
          stacks_of_threads_are_named_apart_and_do_not_explain_the_resident_set,
          free_memory_that_is_most_of_what_is_resident_is_told_with_what_helps,
-         what_was_not_seen_is_not_called_free_of_leaks, verdicts_go_by_weight, a_verdict_of_several_lines_has_a_colon_behind_each_name, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
+         what_was_not_seen_is_not_called_free_of_leaks, a_caller_that_does_not_fit_is_cut_and_not_left_out, verdicts_go_by_weight, a_verdict_of_several_lines_has_a_colon_behind_each_name, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
          all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
          the_caller_of_the_c_library_is_named_with_its_place, the_signal_that_ended_the_program_has_a_name,
          purposes_of_commands_stand_in_one_column, a_few_short_lived_blocks_are_nothing_to_look_at)

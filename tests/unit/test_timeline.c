@@ -219,6 +219,21 @@ TEST(without_slices_the_reason_is_told)
         profile_free(&p);
 }
 
+TEST(a_rise_that_begins_between_two_looks_is_told_from_the_nearer_one)
+{
+        struct profile p;
+        char *text;
+
+        forge_course(&p);
+        p.slices[2].ms = 2900; /* with the sum only; what parse held is known of 1.0 and of 3.0 s */
+        p.slices[2].live_bytes = p.slices[3].live_bytes;
+        p.slices[2].change_count = 0;
+        text = drawn(&p, NULL, (struct timeline_options){ .whole = true, .from_ms = 2900, .to_ms = 6000 });
+        has_text(text, " to 6.0 s      +1.5 KiB parse");
+        free(text);
+        profile_free(&p);
+}
+
 TAP_MAIN(the_peak_is_the_exact_one_and_marked, a_rise_goes_from_a_minimum_to_the_maximum_behind_it,
-         a_level_stretch_parts_two_rises, the_largest_rise_has_the_name_of_what_grew, time_runs_from_left_to_right, chosen_stacks_have_their_own_curve,
+         a_level_stretch_parts_two_rises, the_largest_rise_has_the_name_of_what_grew, a_rise_that_begins_between_two_looks_is_told_from_the_nearer_one, time_runs_from_left_to_right, chosen_stacks_have_their_own_curve,
          marks_stand_below_their_moment_and_in_a_list, a_part_of_the_time_can_be_shown, without_slices_the_reason_is_told)
