@@ -302,15 +302,15 @@ static bool is_possible(const struct profile *p, struct err *e)
                 return err_set(e, ERR_EXIT_USAGE,
                                "a recording made with --sample or --limit-ledger does not have all "
                                "blocks: where holes are is not known");
-        if (!p->mapping_count)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "the recording does not tell where the heap was: nobody could look "
-                               "at the process");
         if (!profile_scanned(p))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "the heap is known as it was when the program was searched for "
                                "leaks, and it was not: record it without --no-leak-scan, or give "
                                "the PID of the running process");
+        if (!p->mapping_count)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "the recording does not tell where the heap was: nobody could look "
+                               "at the process");
         return true;
 }
 

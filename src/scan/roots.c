@@ -330,6 +330,17 @@ static uint32_t find_allocator(const struct work *w)
         return PROFILE_NO_MODULE;
 }
 
+/* No block is older than this memory is read-only, so none is held there; but constants of the
+ * loader (cache sizes) may be like addresses of a heap that lies low. */
+static void erase_protected(struct work *w, const struct search_range *relro)
+{
+        uint64_t start = page_of(relro->start), end = page_of(relro->end);
+        const struct mapping *l = start < end ? mappings_find(&w->maps, start) : NULL;
+
+        if (l && !l->writable && l->end >= end)
+                segments_erase(&w->segments, start, end);
+}
+
 static void put_modules(struct work *w)
 {
         const struct profile *p = w->in->p;
@@ -350,6 +361,7 @@ static void put_modules(struct work *w)
                                                                   .end = m.data[k].end,
                                                                   .kind = PROFILE_ROOT_DATA,
                                                                   .module = i });
+                erase_protected(w, &m.relro);
                 if (may_have_libc_malloc(w, i))
                         erase_main_arena(w, &m);
         }

@@ -53,6 +53,9 @@ static void read_header(const struct header *h, uint64_t bias, struct tls_module
                 out->tls_bytes = h->bytes;
                 out->tls_alignment = h->align && !(h->align & (h->align - 1)) ? h->align : 1;
         }
+        if (h->type == PT_GNU_RELRO)
+                out->relro = (struct search_range){ bias + h->address,
+                                                    bias + h->address + h->bytes };
         if (h->type == PT_DYNAMIC)
                 out->dynamic = bias + h->address;
         if (h->type == PT_LOAD && (h->flags & PF_W) && out->data_count < TLS_DATA_MAX)

@@ -25,6 +25,8 @@
 struct tls_module {
         struct search_range data[TLS_DATA_MAX]; /* writable segments */
         uint32_t data_count;
+        struct search_range relro; /* of these: what the loader protects before any code of the
+                                    * module runs */
         uint64_t tls_bytes; /* 0: has none */
         uint64_t tls_alignment;
         uint64_t dynamic;   /* its dynamic section; 0 none */

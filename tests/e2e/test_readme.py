@@ -24,7 +24,8 @@ def examples():
 
 def shape(line):
     """A line without what differs from run to run and from machine to machine."""
-    return re.sub(r"0x[\da-f]+|\d+|\S*/", "0", " ".join(line.split()))
+    line = re.sub(r"\b\d+(\.\d+)? m?s\b", "0 s", " ".join(line.split()))
+    return re.sub(r"0x[\da-f]+|\d+|\S*/", "0", line)
 
 
 def patient(command):
