@@ -45,20 +45,6 @@ static uint64_t peak(const struct roster_entry *e)
         return e->filled ? e->profile.totals.peak_bytes : 0;
 }
 
-/* P is moved. */
-static void fill(struct roster_entry *e, struct profile *p, uint32_t row)
-{
-        profile_free(&e->profile);
-        *e = (struct roster_entry){ .profile = *p, .row = row, .filled = true };
-        *p = (struct profile){ 0 };
-}
-
-static void offer(struct roster *r, struct profile *p, uint32_t row)
-{
-        if (!r->busiest.filled || p->totals.allocations > allocations(&r->busiest))
-                fill(&r->busiest, p, row);
-}
-
 static uint32_t count_snapshots(const struct profile *p)
 {
         uint32_t count = 0;
@@ -113,28 +99,56 @@ struct leaks_sum roster_lost(const struct profile *p)
         return lost;
 }
 
+/* What the profile of row ROW lost: asked for only where a line may tell it. */
+static void note_lost(struct roster *r, uint32_t row, const struct profile *p)
+{
+        struct leaks_sum lost = roster_lost(p);
+
+        r->rows[row].lost_blocks = lost.blocks;
+        r->rows[row].lost_bytes = lost.bytes;
+}
+
+/* P is moved; what was there before has a line of its own. */
+static void fill(struct roster *r, struct roster_entry *e, struct profile *p, uint32_t row)
+{
+        if (e->filled && !e->noted)
+                note_lost(r, e->row, &e->profile);
+        profile_free(&e->profile);
+        *e = (struct roster_entry){ .profile = *p, .row = row, .filled = true };
+        *p = (struct profile){ 0 };
+}
+
+/* Whether P was moved. */
+static bool offer(struct roster *r, struct profile *p, uint32_t row)
+{
+        if (r->busiest.filled && p->totals.allocations <= allocations(&r->busiest))
+                return false;
+        fill(r, &r->busiest, p, row);
+        return true;
+}
+
 void roster_add(struct roster *r, struct profile *p, const char *path, bool is_main)
 {
         uint32_t row = r->count++;
-        struct leaks_sum lost = roster_lost(p);
         const struct profile_scan *scan = profile_scanned(p);
 
         r->rows = heap_grow(r->rows, r->count, sizeof *r->rows);
         r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path),
                                             p->meta.pid, count_snapshots(p), p->totals.allocations,
                                             p->totals.peak_bytes, false, was_replaced(p),
-                                            lost.blocks, lost.bytes, p->error_count,
+                                            0, 0, p->error_count,
                                             p->meta.end == PROFILE_END_SIGNAL ||
                                                     (scan && scan->when == PROFILE_SCAN_SIGNAL),
                                             false };
         plain_name(r->rows[row].program);
         if (!is_main) {
-                offer(r, p, row);
+                if (!offer(r, p, row))
+                        note_lost(r, row, p);
                 return;
         }
-        if (r->main.filled)
-                offer(r, &r->main.profile, r->main.row);
-        fill(&r->main, p, row);
+        if (r->main.filled && offer(r, &r->main.profile, r->main.row))
+                r->main.filled = false;
+        fill(r, &r->main, p, row);
 }
 
 void roster_rename(struct roster *r, const char *from, const char *to)
@@ -155,6 +169,19 @@ static const struct roster_entry *chosen(const struct roster *r)
         if (r->main.filled && !idle)
                 return &r->main;
         return r->busiest.filled ? &r->busiest : NULL;
+}
+
+/* Of the one that was chosen the summary tells it. */
+static void note_others(struct roster *r)
+{
+        const struct roster_entry *e = chosen(r);
+        struct roster_entry *each[] = { &r->main, &r->busiest };
+
+        for (uint32_t i = 0; i < 2; i++)
+                if (each[i] != e && each[i]->filled && !each[i]->noted) {
+                        note_lost(r, each[i]->row, &each[i]->profile);
+                        each[i]->noted = true;
+                }
 }
 
 bool roster_choose(const struct roster *r, struct roster_choice *choice)
@@ -232,6 +259,7 @@ void roster_drop(struct roster *r, void (*remove)(void *context, const char *pat
 {
         const struct roster_entry *e = chosen(r);
 
+        note_others(r);
         for (uint32_t i = 0; i < r->count; i++) {
                 struct roster_row *row = &r->rows[i];
 
@@ -262,12 +290,13 @@ void roster_list_folder(const struct roster *r, const char *folder, struct str *
         str_free(&line);
 }
 
-void roster_list(const struct roster *r, struct str *out)
+void roster_list(struct roster *r, struct str *out)
 {
         const struct roster_entry *e = chosen(r);
         const struct roster_row **others = heap_zero(r->count + 1, sizeof *others);
         uint32_t count = 0, small = 0, counted = 0;
 
+        note_others(r);
         for (uint32_t i = 0; i < r->count; i++)
                 if (e && i != e->row && is_small(&r->rows[i], e)) {
                         small++;

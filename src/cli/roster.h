@@ -23,7 +23,7 @@ struct roster_row {
         bool missing;  /* could not be written */
         bool replaced; /* by another program, which has a row of its own if it was recorded */
         uint64_t lost_blocks, lost_bytes; /* definitely, without what is suppressed; 0,
-                                           * too: it was not searched */
+                                           * too: it was not searched, or the summary tells */
         uint64_t errors;  /* invalid frees */
         bool killed;      /* by a signal */
         bool counted;     /* its recording was removed: roster_drop() */
@@ -34,6 +34,7 @@ struct roster_entry {
         struct profile profile;
         uint32_t row;
         bool filled;
+        bool noted; /* its row has what it lost */
 };
 
 /* Reports of snapshots of one process. */
@@ -81,7 +82,7 @@ void roster_explain(const struct roster *r, const char *program, struct str *out
 void roster_drop(struct roster *r, void (*remove)(void *context, const char *path), void *context);
 
 /* Append lines about those that were not chosen, the largest peak first. */
-void roster_list(const struct roster *r, struct str *out);
+void roster_list(struct roster *r, struct str *out);
 
 /* How many recordings there are; a line that says how to see them together, in FOLDER. */
 uint32_t roster_kept(const struct roster *r);
