@@ -370,6 +370,11 @@ void packed_open(struct packed_walk *w, const struct profile *p)
                                    .verdicts = reader_new(p, FORMAT_VERDICTS) };
 }
 
+void packed_open_blocks(struct packed_walk *w, const struct profile *p)
+{
+        *w = (struct packed_walk){ .p = p, .blocks = reader_new(p, FORMAT_BLOCKS) };
+}
+
 /* Records from INDEX on that are in the window, where that one is. */
 static uint64_t reader_ready(const struct packed_reader *r, uint64_t index, uint64_t most)
 {

@@ -66,6 +66,7 @@ struct packed_walk {
 
 /* From the first block on.  P must outlive the walk. */
 void packed_open(struct packed_walk *w, const struct profile *p);
+void packed_open_blocks(struct packed_walk *w, const struct profile *p); /* without verdicts */
 void packed_close(struct packed_walk *w);
 
 bool packed_more(struct packed_walk *w); /* for packed_next() */

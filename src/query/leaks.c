@@ -2,7 +2,8 @@
 /*
  * leaks.c -- what is lost, summed by stack and class.
  *
- * Cost:   three passes over the blocks; names are asked for only where something is lost.
+ * Cost:   one pass over the blocks, and one more where some hang on others; names are asked for
+ *         only where something is lost.
  */
 #include "query/leaks.h"
 
@@ -26,8 +27,8 @@ struct sorting {
         const struct leaks_request *r;
         struct symbols *names;
         const struct select_row **stacks; /* by site that leads a row; NULL: not chosen */
-        uint32_t *lost_site; /* by block: the site of a definitely lost one that others may hang on;
-                              * else 0.  NULL: nobody asked */
+        uint32_t *lost_site; /* by block: the site of a definitely lost one, UINT32_MAX where it has
+                              * none; else 0 */
 };
 
 bool leaks_key_named(const char *word, enum leaks_key *key)
@@ -110,37 +111,20 @@ static struct suppress_rule *rule_of(struct sorting *o, uint32_t site, uint32_t 
         return group->rule;
 }
 
-/* By block: the site of a definitely lost one, UINT32_MAX where it has none; else 0. */
-static uint32_t *find_lost_sites(const struct profile *p)
+/* The block that the one of VERDICT hangs on; block_count: on none that is known. */
+static uint64_t head_of(const struct sorting *o, const struct profile_verdict *verdict)
 {
-        uint32_t *sites = heap_zero(p->block_count, sizeof *sites);
-        struct packed_walk w;
+        uint64_t none = o->p->block_count;
 
-        packed_open(&w, p);
-        while (packed_next(&w))
-                if (w.verdict->leak == PROFILE_LEAK_DEFINITE)
-                        sites[w.index] = w.block->site ? w.block->site : UINT32_MAX;
-        packed_close(&w);
-        return sites;
-}
-
-/* The block that the one of VERDICT hangs on; block_count: on none that is known.  Where there is
- * one, *LOST_SITE is made. */
-static uint64_t head_of(const struct profile *p, uint32_t **lost_site,
-                        const struct profile_verdict *verdict)
-{
-        if (verdict->leak != PROFILE_LEAK_INDIRECT || !verdict->head ||
-            verdict->head > p->block_count)
-                return p->block_count;
-        if (!*lost_site)
-                *lost_site = find_lost_sites(p);
-        return (*lost_site)[verdict->head - 1] ? verdict->head - 1 : p->block_count;
+        if (verdict->leak != PROFILE_LEAK_INDIRECT || !verdict->head || verdict->head > none)
+                return none;
+        return o->lost_site[verdict->head - 1] ? verdict->head - 1 : none;
 }
 
 static struct suppress_rule *rule_of_block(struct sorting *o, const struct packed_walk *w)
 {
         const struct profile *p = o->p;
-        uint64_t head = head_of(p, &o->lost_site, w->verdict);
+        uint64_t head = head_of(o, w->verdict);
         struct suppress_rule *rule = NULL;
 
         if (head < p->block_count && o->lost_site[head] < p->site_count)
@@ -227,7 +211,22 @@ static void count_block(struct sorting *o, const struct packed_walk *w)
                 row_add(row_at(o, &l->rows, &l->count, &group->row, w), w);
 }
 
-/* Returns whether some hang on others. */
+static void count_if_asked(struct sorting *o, const struct packed_walk *w)
+{
+        struct suppress_rule *rule;
+
+        if (!is_asked_for(o, w)) {
+                o->l->silent[w->index] = 1;
+                return;
+        }
+        rule = rule_of_block(o, w);
+        if (rule)
+                hide(o, w, rule);
+        if (!rule || !is_lost(w->verdict->leak))
+                count_block(o, w);
+}
+
+/* All but those that hang on others.  Returns whether there are such. */
 static bool count_blocks(struct sorting *o)
 {
         struct packed_walk w;
@@ -235,43 +234,46 @@ static bool count_blocks(struct sorting *o)
 
         packed_open(&w, o->p);
         while (packed_next(&w)) {
-                struct suppress_rule *rule;
-
-                hanging |= w.verdict->leak == PROFILE_LEAK_INDIRECT;
-                if (!is_asked_for(o, &w)) {
-                        o->l->silent[w.index] = 1;
+                if (w.verdict->leak == PROFILE_LEAK_INDIRECT) {
+                        hanging = true;
                         continue;
                 }
-                rule = rule_of_block(o, &w);
-                if (rule)
-                        hide(o, &w, rule);
-                if (!rule || !is_lost(w.verdict->leak))
-                        count_block(o, &w);
+                if (w.verdict->leak == PROFILE_LEAK_DEFINITE)
+                        o->lost_site[w.index] = w.block->site ? w.block->site : UINT32_MAX;
+                count_if_asked(o, &w);
         }
         packed_close(&w);
         return hanging;
 }
 
-/* What hangs on heads that are reported. */
+/* To the row of the block that W's hangs on, if that is reported. */
+static void add_hanging(struct sorting *o, const struct packed_walk *w)
+{
+        uint64_t head = head_of(o, w->verdict);
+        struct leaks_row *row;
+
+        if (o->l->silent[w->index] || head == o->p->block_count || o->l->silent[head])
+                return;
+        row = &o->l->rows[find_group(o->l, o->l->sel->leaders[o->lost_site[head]],
+                                     PROFILE_LEAK_DEFINITE)
+                                  ->row -
+                          1];
+        row->hanging.blocks++;
+        row->hanging.bytes += w->block->size;
+}
+
+/* Those that hang on others, all of which are known by now. */
 static void count_hanging(struct sorting *o)
 {
-        const struct profile *p = o->p;
         struct packed_walk w;
 
-        packed_open(&w, p);
-        while (packed_next(&w)) {
-                uint64_t head = head_of(p, &o->lost_site, w.verdict);
-                struct leaks_row *row;
-
-                if (o->l->silent[w.index] || head == p->block_count || o->l->silent[head])
-                        continue;
-                row = &o->l->rows[find_group(o->l, o->l->sel->leaders[o->lost_site[head]],
-                                             PROFILE_LEAK_DEFINITE)
-                                          ->row -
-                                  1];
-                row->hanging.blocks++;
-                row->hanging.bytes += w.block->size;
-        }
+        packed_open(&w, o->p);
+        while (packed_next(&w))
+                if (w.verdict->leak == PROFILE_LEAK_INDIRECT) {
+                        count_if_asked(o, &w);
+                        if (!o->r->sums_only)
+                                add_hanging(o, &w);
+                }
         packed_close(&w);
 }
 
@@ -392,7 +394,8 @@ static void sort_blocks(struct sorting *o)
                 o->stacks[sel->older.rows[i].site] = &sel->older.rows[i];
         o->l->first_group = heap_zero(o->p->site_count, sizeof *o->l->first_group);
         o->l->silent = heap_zero(o->p->block_count, 1);
-        if (count_blocks(o) && !o->r->sums_only)
+        o->lost_site = heap_zero(o->p->block_count, sizeof *o->lost_site);
+        if (count_blocks(o))
                 count_hanging(o);
         o->l->rows = finish_rows(o->l->rows, o->l->count, o->r->key, growth);
         o->l->hidden = finish_rows(o->l->hidden, o->l->hidden_count, o->r->key, growth);

@@ -314,7 +314,7 @@ void residence_start(struct residence *r, const struct profile *p)
                 memcpy(r->regions, p->regions, p->region_count * sizeof *r->regions);
                 qsort(r->regions, p->region_count, sizeof *r->regions, compare_regions);
         }
-        packed_open(&r->walk, p);
+        packed_open_blocks(&r->walk, p);
         r->more = packed_next(&r->walk);
         find_serving(r);
         find_unknown(r);
