@@ -6,10 +6,12 @@
  *         cannot be read counts as zero.  Memory is divided into parts (some roots, a stretch of a
  *         large one, blocks with all that lies in them), which threads take one after another.
  *         What was found in them is put together in their order, so the number of threads does
- *         not show.
+ *         not show.  That is done as soon as all parts before are done, and the memory of a part
+ *         is the next one's: what was found is there twice only of a few parts.
  */
 #include "leak/pass.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@
 #define PASS_SPANS 32768u       /* in a piece */
 #define PASS_LARGE (64u * 1024) /* spans of which unused pages are left out, and in what steps */
 #define PASS_PART (UINT64_C(8) << 20) /* bytes of a part; less is not worth a thread */
+#define PASS_SPARE (2 * PARALLEL_MOST)
 
 /* What is read by one thread: roots FIRST to END, of a single one what is between LOW and HIGH; or
  * blocks FIRST to END. */
@@ -29,7 +32,8 @@ struct pass_part {
         bool root;
         uint32_t first, end;
         uint64_t low, high;
-        struct sift sift;
+        bool done;
+        struct sift *found; /* NULL: not begun, or put to the others */
 };
 
 /* All of them. */
@@ -43,8 +47,12 @@ struct pass_plan {
                 struct span *spans;
         } own[PARALLEL_MOST]; /* by thread */
         uint64_t done, all; /* bytes, for whoever wants to know how far it is */
-        struct search_graph *g; /* for what was found, and where it goes: */
-        uint64_t *links_before, *holds_before;
+        pthread_mutex_t lock; /* of all that follows */
+        uint32_t joined;      /* parts that are in the graph */
+        struct sift *spare[PASS_SPARE];
+        uint32_t spare_count;
+        struct search_graph *g; /* with room for so much: */
+        uint64_t link_room, hold_room;
         uint32_t *owners;
 };
 
@@ -191,11 +199,98 @@ static void pass_root(struct pass *p, uint32_t number, const struct pass_part *p
                 pass_supply(p, span_root(p->sift->index, &root, number), &root);
 }
 
+/* ---- what was found, in one ---- */
+
+/* Lists are there even where nothing is in them. */
+static void pass_reserve(struct pass_plan *plan, const struct sift *s)
+{
+        struct search_graph *g = plan->g;
+
+        if (!g->links || plan->link_room - g->link_count < s->link_count) {
+                plan->link_room = 2 * plan->link_room + s->link_count;
+                g->links = huge_array_grow(g->links, plan->link_room, sizeof *g->links);
+                g->link_offsets = huge_array_grow(g->link_offsets, plan->link_room,
+                                                  sizeof *g->link_offsets);
+                if (plan->index->parents)
+                        plan->owners = huge_array_grow(plan->owners, plan->link_room,
+                                                       sizeof *plan->owners);
+        }
+        if (!g->holds || plan->hold_room - g->hold_count < s->hold_count) {
+                plan->hold_room = 2 * plan->hold_room + s->hold_count;
+                g->holds = huge_array_grow(g->holds, plan->hold_room, sizeof *g->holds);
+                g->hold_offsets = huge_array_grow(g->hold_offsets, plan->hold_room,
+                                                  sizeof *g->hold_offsets);
+        }
+}
+
+static void pass_take_over(struct pass_plan *plan, const struct sift *s)
+{
+        struct search_graph *g = plan->g;
+
+        pass_reserve(plan, s);
+        if (s->link_count) {
+                memcpy(g->links + g->link_count, s->links, s->link_count * sizeof *s->links);
+                memcpy(g->link_offsets + g->link_count, s->link_offsets, s->link_count);
+                if (plan->owners)
+                        memcpy(plan->owners + g->link_count, s->owners,
+                               s->link_count * sizeof *s->owners);
+        }
+        if (s->hold_count) {
+                memcpy(g->holds + g->hold_count, s->holds, s->hold_count * sizeof *s->holds);
+                memcpy(g->hold_offsets + g->hold_count, s->hold_offsets, s->hold_count);
+        }
+        g->link_count += s->link_count;
+        g->hold_count += s->hold_count;
+        g->root_bytes += s->root_bytes;
+        g->heap_bytes += s->heap_bytes;
+}
+
+static struct sift *pass_begin(struct pass_plan *plan)
+{
+        struct sift *s = NULL;
+
+        pthread_mutex_lock(&plan->lock);
+        if (plan->spare_count)
+                s = plan->spare[--plan->spare_count];
+        pthread_mutex_unlock(&plan->lock);
+        if (!s) {
+                s = heap_zero(1, sizeof *s);
+                *s = (struct sift){ .in = plan->in, .index = plan->index, .g = plan->g };
+        }
+        return s;
+}
+
+static void pass_leave(struct pass_plan *plan, struct sift *s)
+{
+        if (plan->spare_count < PASS_SPARE) {
+                sift_clear(s);
+                plan->spare[plan->spare_count++] = s;
+        } else {
+                sift_free(s);
+                free(s);
+        }
+}
+
+/* PART is done: whatever has all parts before it in the graph goes there, too. */
+static void pass_end(struct pass_plan *plan, struct pass_part *part)
+{
+        pthread_mutex_lock(&plan->lock);
+        part->done = true;
+        while (plan->joined < plan->count && plan->parts[plan->joined].done) {
+                struct pass_part *next = &plan->parts[plan->joined++];
+
+                pass_take_over(plan, next->found);
+                pass_leave(plan, next->found);
+                next->found = NULL;
+        }
+        pthread_mutex_unlock(&plan->lock);
+}
+
 static void pass_run_part(void *context, uint32_t slot, uint32_t number)
 {
         struct pass_plan *plan = context;
         struct pass_part *part = &plan->parts[number];
-        struct pass p = { .sift = &part->sift, .memory = &plan->in->memory };
+        struct pass p = { .memory = &plan->in->memory };
         uint64_t done;
 
         if (!plan->own[slot].buffer) {
@@ -204,20 +299,38 @@ static void pass_run_part(void *context, uint32_t slot, uint32_t number)
         }
         p.buffer = plan->own[slot].buffer;
         p.spans = plan->own[slot].spans;
+        p.sift = part->found = pass_begin(plan);
         if (!part->root)
                 pass_supply(&p, span_blocks(plan->index, part->first, part->end), NULL);
         for (uint32_t i = part->first; part->root && i < part->end; i++)
                 pass_root(&p, i, part);
+        pass_end(plan, part);
         done = __atomic_add_fetch(&plan->done, p.done, __ATOMIC_RELAXED);
         if (!slot)
                 progress_tell(plan->in->progress, done & ~UINT64_C(15), plan->all);
+}
+
+/* A carved block holds its arena, as if it had a pointer to it. */
+static void pass_arenas(struct pass_plan *plan)
+{
+        const struct index *x = plan->index;
+        struct sift *s;
+
+        if (!x->parents)
+                return;
+        s = pass_begin(plan);
+        for (uint32_t i = 0; i < x->count; i++)
+                if (x->parents[i])
+                        sift_add_link(s, i, (struct search_link){ .to = x->parents[i] - 1,
+                                                                  .at = SEARCH_AT_ARENA });
+        pass_take_over(plan, s);
+        pass_leave(plan, s);
 }
 
 /* ---- which parts ---- */
 
 static void pass_add(struct pass_plan *plan, struct pass_part part)
 {
-        part.sift = (struct sift){ .in = plan->in, .index = plan->index, .g = plan->g };
         plan->parts = heap_next(plan->parts, plan->count, sizeof *plan->parts);
         plan->parts[plan->count++] = part;
 }
@@ -280,87 +393,26 @@ static void pass_divide_blocks(struct pass_plan *plan)
         }
 }
 
-/* A carved block holds its arena, as if it had a pointer to it. */
-static void pass_arenas(struct pass_plan *plan)
-{
-        const struct index *x = plan->index;
-        struct sift *s;
-
-        if (!x->parents)
-                return;
-        pass_add(plan, (struct pass_part){ 0 });
-        s = &plan->parts[plan->count - 1].sift;
-        for (uint32_t i = 0; i < x->count; i++)
-                if (x->parents[i])
-                        sift_add_link(s, i, (struct search_link){ .to = x->parents[i] - 1,
-                                                                  .at = SEARCH_AT_ARENA });
-}
-
-/* ---- what was found, in one ---- */
-
-static void pass_take_over(void *context, uint32_t slot, uint32_t number)
-{
-        struct pass_plan *plan = context;
-        struct sift *s = &plan->parts[number].sift;
-        uint64_t links = plan->links_before[number], holds = plan->holds_before[number];
-
-        (void)slot;
-        if (s->link_count) {
-                memcpy(plan->g->links + links, s->links, s->link_count * sizeof *s->links);
-                memcpy(plan->g->link_offsets + links, s->link_offsets, s->link_count);
-                if (plan->owners)
-                        memcpy(plan->owners + links, s->owners, s->link_count * sizeof *s->owners);
-        }
-        if (s->hold_count) {
-                memcpy(plan->g->holds + holds, s->holds, s->hold_count * sizeof *s->holds);
-                memcpy(plan->g->hold_offsets + holds, s->hold_offsets, s->hold_count);
-        }
-        sift_free(s);
-}
-
-static void pass_join(struct pass_plan *plan, uint32_t threads)
-{
-        struct search_graph *g = plan->g;
-
-        plan->links_before = heap_zero(plan->count, sizeof *plan->links_before);
-        plan->holds_before = heap_zero(plan->count, sizeof *plan->holds_before);
-        for (uint32_t i = 0; i < plan->count; i++) {
-                const struct sift *s = &plan->parts[i].sift;
-
-                plan->links_before[i] = g->link_count;
-                plan->holds_before[i] = g->hold_count;
-                g->link_count += s->link_count;
-                g->hold_count += s->hold_count;
-                g->root_bytes += s->root_bytes;
-                g->heap_bytes += s->heap_bytes;
-        }
-        g->links = huge_array_grow(NULL, g->link_count, sizeof *g->links);
-        g->link_offsets = huge_array_grow(NULL, g->link_count, sizeof *g->link_offsets);
-        g->holds = huge_array_grow(NULL, g->hold_count, sizeof *g->holds);
-        g->hold_offsets = huge_array_grow(NULL, g->hold_count, sizeof *g->hold_offsets);
-        if (plan->index->parents)
-                plan->owners = huge_array_grow(NULL, g->link_count, sizeof *plan->owners);
-        parallel_run(threads, plan->count, pass_take_over, plan);
-        free(plan->links_before);
-        free(plan->holds_before);
-}
-
 uint32_t *pass_run(const struct search_input *in, const struct index *x, struct search_graph *g)
 {
-        struct pass_plan plan = { .in = in, .index = x, .g = g };
-        uint32_t *owners;
+        struct pass_plan plan = { .in = in, .index = x, .g = g,
+                                  .lock = PTHREAD_MUTEX_INITIALIZER };
 
+        pass_reserve(&plan, &(struct sift){ 0 });
         pass_divide_roots(&plan);
         pass_divide_blocks(&plan);
         parallel_run(in->threads, plan.count, pass_run_part, &plan);
         progress_tell(in->progress, plan.all & ~UINT64_C(15), plan.all);
         pass_arenas(&plan);
-        pass_join(&plan, in->threads);
-        owners = plan.owners;
         for (uint32_t i = 0; i < PARALLEL_MOST; i++) {
                 free(plan.own[i].buffer);
                 free(plan.own[i].spans);
         }
+        for (uint32_t i = 0; i < plan.spare_count; i++) {
+                sift_free(plan.spare[i]);
+                free(plan.spare[i]);
+        }
         free(plan.parts);
-        return owners;
+        pthread_mutex_destroy(&plan.lock);
+        return plan.owners;
 }

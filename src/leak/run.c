@@ -55,7 +55,7 @@ void search_run(const struct search_input *in, struct search_graph *g)
 {
         *g = (struct search_graph){
                 .block_count = in->block_count,
-                .first = huge_array_zero(in->block_count + 1, sizeof *g->first),
+                .first = heap_dense(in->block_count + 1, sizeof *g->first), /* had by the pass */
                 .vtables = heap_zero(in->block_count, sizeof *g->vtables),
                 .leak = huge_array_zero(in->block_count, sizeof *g->leak),
                 .idiom = heap_zero(in->block_count, sizeof *g->idiom), /* no idiom, no memory */

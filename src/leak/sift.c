@@ -69,6 +69,11 @@ static void sift_reserve(struct sift *s, bool root)
         }
 }
 
+void sift_clear(struct sift *s)
+{
+        s->link_count = s->hold_count = s->root_bytes = s->heap_bytes = 0;
+}
+
 void sift_free(struct sift *s)
 {
         free(s->links);

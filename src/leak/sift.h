@@ -46,6 +46,8 @@ void sift_piece(struct sift *s, const struct piece *p);
 /* A link that is in no word. */
 void sift_add_link(struct sift *s, uint32_t owner, struct search_link link);
 
+/* All that was found is forgotten; its memory is for what will be. */
+void sift_clear(struct sift *s);
 void sift_free(struct sift *s);
 
 #endif
