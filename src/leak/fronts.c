@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/parallel.h"
 #include "leak/gather.h"
 
 #define FRONTS_AT_WORD 1u /* known to hold its content behind a word ... */
 #define FRONTS_AT_THIRD 2u /* ... three words ... */
 #define FRONTS_AT_PAIR 4u  /* ... or two, of 4 bytes each */
 #define SMALL 16u
+#define FRONTS_PART (1u << 17) /* blocks that a thread looks at in a row */
 
 struct fronts *fronts_new(const struct search_input *in)
 {
@@ -19,7 +21,7 @@ struct fronts *fronts_new(const struct search_input *in)
 
         f->in = in;
         f->at = heap_dense(in->block_count, sizeof *f->at);
-        f->known = heap_zero(in->block_count, sizeof *f->known);
+        f->known = heap_dense(in->block_count, sizeof *f->known);
         return f;
 }
 
@@ -30,14 +32,16 @@ void fronts_free(struct fronts *f)
         free(f);
 }
 
+/* Most pointers are at none of these offsets, and cost no look at the block. */
 bool fronts_is_known(const struct fronts *f, uint32_t block, uint32_t offset)
 {
         uint32_t width = search_width(f->in->memory.narrow);
+        uint8_t at = offset == width       ? FRONTS_AT_WORD
+                     : offset == 3 * width ? FRONTS_AT_THIRD
+                     : offset == 2 * width ? FRONTS_AT_PAIR
+                                           : 0;
 
-        return f->known[block] & (offset == width       ? FRONTS_AT_WORD
-                                  : offset == 3 * width ? FRONTS_AT_THIRD
-                                  : offset == 2 * width ? FRONTS_AT_PAIR
-                                                        : 0);
+        return at && f->known[block] & at;
 }
 
 /* ---- the rules ---- */
@@ -142,13 +146,16 @@ static uint64_t front_end(const struct search_block *b)
         return end >= b->address ? end : UINT64_MAX;
 }
 
-void fronts_read(struct fronts *f)
+static void read_part(void *context, uint32_t slot, uint32_t part)
 {
+        struct fronts *f = context;
         const struct search_block *blocks = f->in->blocks;
-        uint64_t count = f->in->block_count;
+        uint64_t i = (uint64_t)part * FRONTS_PART, count = f->in->block_count, end;
         uint8_t *piece = heap_grow(NULL, GATHER_PIECE + SEARCH_NEAR, 1);
 
-        for (uint64_t i = 0, end; i < count; i = end) {
+        (void)slot;
+        count = count - i < FRONTS_PART ? count : i + FRONTS_PART;
+        for (; i < count; i = end) {
                 uint64_t start = blocks[i].address, stop = front_end(&blocks[i]);
 
                 end = i + 1;
@@ -165,4 +172,11 @@ void fronts_read(struct fronts *f)
                                 judge(f, k, piece + (blocks[k].address - start));
         }
         free(piece);
+}
+
+void fronts_read(struct fronts *f)
+{
+        uint64_t parts = (f->in->block_count + FRONTS_PART - 1) / FRONTS_PART;
+
+        parallel_run(f->in->threads, (uint32_t)parts, read_part, f);
 }

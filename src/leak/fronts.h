@@ -26,10 +26,15 @@ struct fronts {
 struct fronts *fronts_new(const struct search_input *in);
 void fronts_free(struct fronts *f);
 
-/* A pointer leads to OFFSET of BLOCK, 1 to SEARCH_NEAR and inside of it. */
+/* A pointer leads to OFFSET of BLOCK, 1 to SEARCH_NEAR and inside of it.  Several threads may ask
+ * at once. */
 static inline void fronts_ask(struct fronts *f, uint32_t block, uint32_t offset)
 {
-        f->at[block].offsets[(offset - 1) / 64] |= UINT64_C(1) << (offset - 1) % 64;
+        uint64_t *bits = &f->at[block].offsets[(offset - 1) / 64],
+                 bit = UINT64_C(1) << (offset - 1) % 64;
+
+        if (!(__atomic_load_n(bits, __ATOMIC_RELAXED) & bit))
+                __atomic_fetch_or(bits, bit, __ATOMIC_RELAXED);
 }
 
 void fronts_read(struct fronts *f);

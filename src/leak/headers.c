@@ -53,9 +53,7 @@ struct headers {
         const struct search_input *in;
         const struct search_graph *g;
         uint8_t *of_pointer; /* by number: the offset, if there may be a header in front; else 0 */
-        uint64_t count, room;
-        uint8_t *of_block; /* the least offset of those that are held ... */
-        uint64_t noted;    /* ... for so many blocks */
+        uint8_t *of_block;   /* the least offset of those that are held; 0 none is */
         struct place *places;
         struct tally tally;
 };
@@ -77,12 +75,14 @@ static void tally_free(struct tally *t)
         table_free(&t->numbers);
 }
 
-struct headers *headers_new(const struct search_input *in, const struct search_graph *g)
+struct headers *headers_new(const struct search_input *in, const struct search_graph *g,
+                            uint64_t pointers)
 {
         struct headers *h = heap_zero(1, sizeof *h);
 
         h->in = in;
         h->g = g;
+        h->of_pointer = heap_zero(pointers, sizeof *h->of_pointer);
         h->of_block = huge_array_zero(g->block_count, sizeof *h->of_block);
         h->places = heap_zero(in->place_count, sizeof *h->places);
         return h;
@@ -110,21 +110,28 @@ void headers_fetch(const struct headers *h, uint32_t block)
                 __builtin_prefetch(&h->in->places[block]);
 }
 
-void headers_add(struct headers *h, const struct headers_pointer *p)
+void headers_add(struct headers *h, uint64_t number, const struct headers_pointer *p)
 {
-        uint8_t offset = 0, *least = &h->of_block[p->block];
+        uint8_t *least = &h->of_block[p->block], before;
 
-        if (h->count == h->room) {
-                h->room = h->room ? 2 * h->room : 4096;
-                h->of_pointer = huge_array_grow(h->of_pointer, h->room, sizeof *h->of_pointer);
-        }
-        if (p->offset && headers_place(h, p->block))
-                offset = p->offset;
-        h->of_pointer[h->count++] = offset;
-        if (offset && p->held && (!*least || offset < *least)) {
-                h->noted += !*least;
-                *least = offset;
-        }
+        if (!p->offset || !headers_place(h, p->block))
+                return;
+        h->of_pointer[number] = p->offset;
+        before = p->held ? __atomic_load_n(least, __ATOMIC_RELAXED) : 1;
+        while ((!before || p->offset < before) &&
+               !__atomic_compare_exchange_n(least, &before, p->offset, true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED))
+                ;
+}
+
+/* Whether blocks enough are held at an offset at all. */
+static bool headers_are_possible(const struct headers *h)
+{
+        uint32_t noted = 0;
+
+        for (uint64_t i = 0; i < h->g->block_count && noted < HEADERS_BLOCKS_LEAST; i++)
+                noted += h->of_block[i] != 0;
+        return noted >= HEADERS_BLOCKS_LEAST;
 }
 
 static void headers_count_blocks(struct headers *h)
@@ -216,7 +223,7 @@ bool headers_decide(struct headers *h)
 {
         bool any = false;
 
-        if (h->noted < HEADERS_BLOCKS_LEAST)
+        if (!headers_are_possible(h))
                 return false;
         headers_count_blocks(h);
         headers_widen(h);

@@ -22,8 +22,9 @@
 
 struct headers;
 
-/* G->leak is that of classes_mark(). */
-struct headers *headers_new(const struct search_input *in, const struct search_graph *g);
+/* For so many POINTERS.  G->leak is that of classes_mark(). */
+struct headers *headers_new(const struct search_input *in, const struct search_graph *g,
+                            uint64_t pointers);
 void headers_free(struct headers *h);
 
 /* An interior pointer to OFFSET of a block, where a header may be in front; or that tells nothing
@@ -34,8 +35,8 @@ struct headers_pointer {
         bool held; /* the pointer is in a root, or in a block that is held */
 };
 
-/* The next pointer.  Each gets a number, from 0 on. */
-void headers_add(struct headers *h, const struct headers_pointer *p);
+/* Pointer NUMBER.  Several threads may add at once. */
+void headers_add(struct headers *h, uint64_t number, const struct headers_pointer *p);
 
 /* One about BLOCK is to come soon. */
 void headers_fetch(const struct headers *h, uint32_t block);
