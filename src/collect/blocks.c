@@ -14,6 +14,7 @@ struct blocks {
         uint32_t site_count;
         struct profile *p;
         struct packer *packer;
+        const struct blocks_listener *listener; /* NULL: there is none */
         struct profile_block *near; /* those of one stretch of the address space: planes of the
                                      * shadow may overlap in it */
         uint64_t near_count, near_room, near_at;
@@ -79,10 +80,13 @@ static void take(void *context, const struct ledger_block *from, uint64_t addres
 {
         struct blocks *b = context;
         struct profile *p = b->p;
+        bool live = LEDGER_BLOCK_LIVE(*from);
         uint32_t raw = LEDGER_BLOCK_SITE(*from), thread = LEDGER_BLOCK_THREAD(*from);
-        uint32_t site = raw < b->site_count ? b->site_map[raw] : 0;
+        uint32_t site = live && raw < b->site_count ? b->site_map[raw] : 0;
 
-        if (raw == 0)
+        if (b->listener)
+                b->listener->take(b->listener->context, from, address, site);
+        if (raw == 0 || !live)
                 return; /* an allocator's own, or older than the last reset */
         if (site == 0) {
                 b->senseless++;
@@ -126,9 +130,12 @@ uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t si
                      bool ended, struct profile *p)
 {
         struct blocks b = { .site_map = site_map, .site_count = site_count, .p = p,
-                            .packer = packer_blocks(p) };
-        struct shadow_visitor visitor = { .context = &b, .take = take, .enough = has_all };
+                            .packer = packer_blocks(p), .listener = v->listener };
+        struct shadow_visitor visitor = { .context = &b, .take = take, .enough = has_all,
+                                          .dead = v->listener && v->listener->dead };
 
+        if (v->listener)
+                v->listener->heard = true;
         b.expected = ended && !v->head.sample_bytes && !v->head.thin_count ? expected_blocks(p)
                                                                            : UINT64_MAX;
         shadow_walk(v, &visitor);

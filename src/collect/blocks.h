@@ -16,6 +16,16 @@
 
 #define BLOCKS_ALWAYS_BYTES (8u << 20)
 
+/* Who wants each entry of the shadow as it comes by, while blocks are read (view.listener).  The
+ * shadow of a large heap is gigabytes, so it is read once for both. */
+struct blocks_listener {
+        void *context;
+        bool dead;  /* tombstones, too */
+        bool heard; /* by blocks_read(): somebody read blocks */
+        /* SITE is the block's in the profile; 0: it is not in there. */
+        void (*take)(void *context, const struct ledger_block *b, uint64_t address, uint32_t site);
+};
+
 /* Fill P's blocks, packed and sorted by address, with sites translated by SITE_MAP, and what is
  * alive of each thread.  P's sites and threads must be there.
  * ENDED: the process is gone, so that its counters say how many blocks there are.  After

@@ -29,6 +29,7 @@ struct view {
         uint64_t most_own;       /* ... and of it without what was spare */
         struct ledger_head head; /* a checked copy: extents lie inside the file, texts end */
         struct ledger_head *shared; /* the program's own, see view_shared() */
+        struct blocks_listener *listener; /* of whoever reads blocks (blocks.h); mostly NULL */
 };
 
 /* Look at the ledger in FD, which from then on belongs to V (closed on failure too). */

@@ -32,7 +32,7 @@ static bool has_block(const struct scan_entries *e, const struct search_range *r
 /* Both lists are in order. */
 static void add_entries(const struct older *o, struct scan_entries *e)
 {
-        struct scan_entry *all = heap_zero(e->count + o->count, sizeof *all);
+        struct search_block *all = heap_zero(e->count + o->count, sizeof *all);
         uint64_t i = 0, k = 0;
 
         while (i < e->count || k < o->count) {
@@ -40,14 +40,15 @@ static void add_entries(const struct older *o, struct scan_entries *e)
                              (i < e->count && e->at[i].address < o->at[k].start);
 
                 all[i + k] = first ? e->at[i]
-                                   : (struct scan_entry){ .address = o->at[k].start,
-                                                          .size = o->at[k].end - o->at[k].start,
-                                                          .flags = SCAN_ENTRY_LIVE |
-                                                                   SCAN_ENTRY_RECORDED };
+                                   : (struct search_block){ .address = o->at[k].start,
+                                                            .size = o->at[k].end -
+                                                                    o->at[k].start };
                 i += first;
                 k += !first;
         }
         free(e->at);
+        free(e->places);
+        e->places = NULL;
         e->at = all;
         e->count += o->count;
 }

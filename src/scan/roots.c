@@ -107,7 +107,8 @@ static bool has_thread(const struct work *w, uint64_t start, uint64_t end)
 
 /* The allocator's memory around one of its blocks.  Large blocks are maps of their own; around a
  * small one all is the allocator's, up to where an arena begins. */
-static void erase_around(struct work *w, const struct mapping *l, const struct scan_entry *e)
+static void erase_around(struct work *w, const struct mapping *l,
+                         const struct search_block *e)
 {
         uint64_t start = page_of(e->address - 2 * width_of(w)),
                  end = page_of(e->address + e->size + page_bytes() - 1);

@@ -160,9 +160,27 @@ static bool hold(struct scan *s, struct err *e)
  * late may be behind that. */
 static void settle_moment(struct scan *s)
 {
-        for (uint64_t i = 0; i < s->now.count; i++)
-                if (s->now.at[i].ms >= s->moment_ms && s->now.at[i].ms < UINT32_MAX)
-                        s->moment_ms = s->now.at[i].ms + 1;
+        if (s->now.newest_ms >= s->moment_ms)
+                s->moment_ms = s->now.newest_ms + 1;
+}
+
+/* What the ledger has now, as a profile and as a list: its shadow is read once for both, if the
+ * profile's blocks are read here at all. */
+static void read_ledger(struct scan *s)
+{
+        struct view *v = s->o->view;
+        uint32_t since_ms = s->copied ? s->moment_ms : UINT32_MAX;
+        struct blocks_listener listener = scan_entries_begin(&s->now, v, since_ms);
+
+        v->listener = &listener;
+        s->o->collect(s->o->context, s->p);
+        v->listener = NULL;
+        if (listener.heard) {
+                scan_entries_end(&s->now);
+        } else {
+                scan_entries_free(&s->now);
+                scan_entries_read(&s->now, v, since_ms);
+        }
 }
 
 static bool stop(struct scan *s, struct err *e)
@@ -175,10 +193,9 @@ static bool stop(struct scan *s, struct err *e)
                 return false;
         s->o->stopped(s->o->context, s->copied);
         view_refresh(s->o->view, &ignored);
-        scan_entries_read(&s->now, s->o->view, s->copied ? s->moment_ms : UINT32_MAX);
+        read_ledger(s);
         if (s->o->far)
                 settle_moment(s);
-        s->o->collect(s->o->context, s->p);
         if (!s->o->view->head.attached)
                 return true;
         /* The ledger names where a call of the agent's begins, which leads to malloc. */
@@ -195,8 +212,7 @@ static void find_blocks(struct scan *s)
         struct mappings mappings = { 0 };
         struct scan_moment moment = { .now = &s->now,
                                       .before = s->copied && !s->unrecorded ? &s->before : NULL,
-                                      .mappings = &mappings,
-                                      .ms = s->moment_ms };
+                                      .mappings = &mappings };
 
         mappings_parse(&mappings, s->freeze.maps);
         scan_blocks(&moment, &s->list);
@@ -343,20 +359,46 @@ static void bound_passages(struct scan *s)
         free(memory);
 }
 
-/* Thread-local storage that the loader got from malloc is a root, not a block. */
-static void use_blocks(struct scan *s)
+/* The list may be the very entries. */
+static void leave_entries(struct scan *s)
+{
+        if (s->list.at == s->now.at) {
+                s->now.at = NULL;
+                scan_origin_take(&s->origin, &s->now, s->p, s->moment_ms);
+        }
+        scan_entries_free(&s->now);
+}
+
+static void leave_root_blocks(struct scan *s)
 {
         uint64_t kept = 0;
 
-        for (uint32_t i = 0; i < s->roots.used_count; i++)
-                mark_used(s, &s->roots.used[i]);
         for (uint64_t i = 0; i < s->list.count; i++)
                 if (!(s->list.at[i].flags & IS_ROOT)) {
                         if (s->list.known)
                                 s->list.known[kept] = s->list.known[i];
+                        if (s->origin.places) {
+                                s->origin.places[kept] = s->origin.places[i];
+                                s->origin.block_of[kept] = s->origin.block_of[i];
+                        }
                         s->list.at[kept++] = s->list.at[i];
                 }
         s->list.count = kept;
+}
+
+/* Thread-local storage that the loader got from malloc is a root, not a block. */
+static void use_blocks(struct scan *s)
+{
+        bool roots = false;
+
+        for (uint32_t i = 0; i < s->roots.used_count; i++) {
+                mark_used(s, &s->roots.used[i]);
+                roots |= s->roots.used[i].tls;
+        }
+        if (roots || s->list.count != s->p->block_count)
+                scan_origin_number(&s->origin, s->list.count);
+        if (roots)
+                leave_root_blocks(s);
         bound_passages(s);
 }
 
@@ -461,10 +503,8 @@ static void store(struct scan *s)
 
 uint64_t scan_need(const struct view *v)
 {
-        uint64_t before = sizeof(struct scan_entry) + sizeof(struct search_block),
-                 graph = sizeof(struct search_block) + NEED_GRAPH;
-
-        return NEED_BASE + blocks_count(v) * (NEED_PACKED + (graph > before ? graph : before));
+        return NEED_BASE +
+               blocks_count(v) * (NEED_PACKED + sizeof(struct search_block) + NEED_GRAPH);
 }
 
 void scan_trouble(struct profile *p, const char *why)
@@ -490,7 +530,7 @@ static void spare_in_hand(struct scan *s, const struct freeze_thread *t)
                 uint64_t block = words[i] + HANDS_CHUNK, k = scan_entries_find(&s->now, block);
 
                 if (k < s->now.count && s->now.at[k].address == block)
-                        s->now.at[k].flags |= SCAN_ENTRY_IGNORED;
+                        s->now.at[k].flags |= SEARCH_BLOCK_IGNORED;
         }
 }
 
@@ -515,7 +555,7 @@ static bool find_all(struct scan *s, struct err *e)
                 spare_all_in_hand(s);
         find_blocks(s);
         find_roots(s);
-        scan_entries_free(&s->now);
+        leave_entries(s);
         use_blocks(s);
         search(s);
         if (!freeze_lasts(&s->freeze))

@@ -22,55 +22,106 @@ static bool is_doubtful(const struct scan_entries *e, const struct ledger_block 
         return site < e->site_count && e->sites[site].missed;
 }
 
-static void take(void *context, const struct ledger_block *b, uint64_t address)
+static int by_address(const void *a, const void *b)
+{
+        const struct search_block *x = a, *y = b;
+
+        return ORDER(x->address, y->address) ?: ORDER((uint64_t)y->size, (uint64_t)x->size);
+}
+
+/* Written and read in order, so that pages of any size will do. */
+static void make_room(struct scan_entries *e, uint64_t room)
+{
+        e->room = room;
+        e->at = heap_grow(e->at, room, sizeof *e->at);
+        if (e->placed)
+                e->places = heap_grow(e->places, room, sizeof *e->places);
+}
+
+static void take(void *context, const struct ledger_block *b, uint64_t address, uint32_t place)
 {
         struct scan_entries *e = context;
         bool live = LEDGER_BLOCK_LIVE(*b), recorded = LEDGER_BLOCK_SITE(*b) != 0;
+        uint32_t ms = LEDGER_BLOCK_BIRTH_MS(*b); /* of one that is not live: death */
+        bool late = ms >= e->since_ms;
         uint64_t size = LEDGER_BLOCK_SIZE(*b);
 
-        if (live ? !recorded && !size : LEDGER_BLOCK_BIRTH_MS(*b) < e->since_ms)
+        if (live ? !recorded && !size : !late)
                 return;
-        e->at = heap_next(e->at, e->count, sizeof *e->at);
-        e->at[e->count++] = (struct scan_entry){
+        if (e->count == e->room)
+                make_room(e, 2 * e->room);
+        if (e->placed)
+                e->places[e->count] = place;
+        e->listed += place != 0;
+        if (ms > e->newest_ms && ms < UINT32_MAX)
+                e->newest_ms = ms;
+        e->at[e->count++] = (struct search_block){
                 .address = address,
                 .size = size,
-                .ms = LEDGER_BLOCK_BIRTH_MS(*b),
-                .flags = (live ? SCAN_ENTRY_LIVE : 0) | (recorded ? SCAN_ENTRY_RECORDED : 0) |
-                         (LEDGER_BLOCK_IGNORED(*b) || is_doubtful(e, b) ? SCAN_ENTRY_IGNORED : 0) |
+                .flags = (LEDGER_BLOCK_IGNORED(*b) || is_doubtful(e, b) ? SEARCH_BLOCK_IGNORED
+                                                                       : 0) |
+                         (recorded ? 0 : SEARCH_BLOCK_PASSAGE) |
+                         (!live || (recorded && late) ? SCAN_ENTRY_LATE : 0) |
                          (LEDGER_BLOCK_KIND(*b) == LEDGER_KIND_POOL ? SCAN_ENTRY_POOL : 0),
         };
+        e->unsorted |= e->count > 1 && by_address(&e->at[e->count - 2], &e->at[e->count - 1]) > 0;
 }
 
-static int by_address(const void *a, const void *b)
+static void take_unplaced(void *context, const struct ledger_block *b, uint64_t address)
 {
-        const struct scan_entry *x = a, *y = b;
-
-        return ORDER(x->address, y->address) ?: ORDER(y->size, x->size);
+        take(context, b, address, 0);
 }
 
-void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t since_ms)
+static void entries_open(struct scan_entries *e, const struct view *v, uint32_t since_ms,
+                         bool placed)
 {
-        struct shadow_visitor visitor = { .context = e, .take = take,
-                                          .dead = since_ms != UINT32_MAX };
+        uint64_t most = v->present_bytes / sizeof(struct ledger_block), count = blocks_count(v);
 
+        count = count < most ? count : most;
         *e = (struct scan_entries){ .since_ms = since_ms,
+                                    .placed = placed,
                                     .fork_several = v->head.fork_several != 0,
                                     .fork_ms = v->head.fork_ms };
         if (v->head.missed_frees || v->head.one_way) {
                 e->site_count = v->head.site_count;
                 e->sites = view_table(v, LEDGER_SITES, &e->site_count, sizeof *e->sites);
         }
+        make_room(e, count + 1024);
+        heap_ready(e->at, count * sizeof *e->at);
+        heap_ready(e->places, placed ? count * sizeof *e->places : 0);
+}
+
+struct blocks_listener scan_entries_begin(struct scan_entries *e, const struct view *v,
+                                          uint32_t since_ms)
+{
+        entries_open(e, v, since_ms, true);
+        return (struct blocks_listener){ .context = e, .take = take,
+                                         .dead = since_ms != UINT32_MAX };
+}
+
+void scan_entries_end(struct scan_entries *e)
+{
+        if (!e->unsorted)
+                return;
+        qsort(e->at, e->count, sizeof *e->at, by_address);
+        free(e->places);
+        e->places = NULL;
+}
+
+void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t since_ms)
+{
+        struct shadow_visitor visitor = { .context = e, .take = take_unplaced,
+                                          .dead = since_ms != UINT32_MAX };
+
+        entries_open(e, v, since_ms, false);
         shadow_walk(v, &visitor);
-        for (uint64_t i = 1; i < e->count; i++)
-                if (by_address(&e->at[i - 1], &e->at[i]) > 0) {
-                        qsort(e->at, e->count, sizeof *e->at, by_address);
-                        return;
-                }
+        scan_entries_end(e);
 }
 
 void scan_entries_free(struct scan_entries *e)
 {
         free(e->at);
+        free(e->places);
         free(e->sites);
         *e = (struct scan_entries){ 0 };
 }
@@ -109,14 +160,13 @@ struct choice {
         uint64_t count, room, known_room;
 };
 
-static void add(struct choice *c, const struct scan_entry *e, uint32_t flags)
+static void add(struct choice *c, struct search_block block)
 {
         if (c->count == c->room) {
                 c->room = c->room ? c->room * 2 : 4096;
                 c->at = heap_grow(c->at, c->room, sizeof *c->at);
         }
-        c->at[c->count++] = (struct search_block){ .address = e->address, .size = e->size,
-                                                   .flags = flags };
+        c->at[c->count++] = block;
 }
 
 /* Of the one that was added last. */
@@ -129,16 +179,10 @@ static void note_known(struct choice *c, uint32_t bytes)
         c->known[c->count - 1] = bytes;
 }
 
-static bool is_certain(const struct scan_entry *e, uint32_t moment_ms)
+/* There at the moment, and after it still. */
+static bool is_certain(const struct search_block *e)
 {
-        return (e->flags & SCAN_ENTRY_LIVE) &&
-               (!(e->flags & SCAN_ENTRY_RECORDED) || e->ms < moment_ms);
-}
-
-static uint32_t certain_flags(const struct scan_entry *e)
-{
-        return (e->flags & SCAN_ENTRY_IGNORED ? SEARCH_BLOCK_IGNORED : 0) |
-               (e->flags & SCAN_ENTRY_RECORDED ? 0 : SEARCH_BLOCK_PASSAGE);
+        return !(e->flags & SCAN_ENTRY_LATE);
 }
 
 /* Where the certain blocks have been passed, and where the next one begins. */
@@ -149,7 +193,7 @@ struct sweep {
 };
 
 /* Bytes from E on that lie in the same mapping; 0: nothing is mapped there. */
-static uint64_t mapped_from(const struct sweep *s, const struct scan_entry *e)
+static uint64_t mapped_from(const struct sweep *s, const struct search_block *e)
 {
         const struct mapping *m = mappings_find(s->mappings, e->address);
 
@@ -159,12 +203,13 @@ static uint64_t mapped_from(const struct sweep *s, const struct scan_entry *e)
 /* A passage goes where no certain block is.  UNCERTAIN: what was there at the moment has been
  * replaced, perhaps by something smaller, so it reaches as far as it can: to the next certain
  * block, or to the end of the mapping, behind which others are on their own. */
-static void add_passage(struct choice *to, struct sweep *s, const struct scan_entry *e,
+static void add_passage(struct choice *to, struct sweep *s, const struct search_block *e,
                         bool uncertain)
 {
         const struct search_block *b = s->certain->at;
         uint64_t last = to->count ? to->at[to->count - 1].address + to->at[to->count - 1].size : 0;
-        struct scan_entry part = *e;
+        struct search_block part = { .address = e->address, .size = e->size,
+                                     .flags = SEARCH_BLOCK_PASSAGE };
         uint64_t room;
 
         while (s->next < s->certain->count && b[s->next].address <= e->address) {
@@ -191,7 +236,7 @@ static void add_passage(struct choice *to, struct sweep *s, const struct scan_en
         }
         if (!part.size)
                 return;
-        add(to, &part, SEARCH_BLOCK_PASSAGE);
+        add(to, part);
         note_known(to, e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX);
 }
 
@@ -206,9 +251,9 @@ static void find_passages(const struct scan_moment *m, const struct choice *cert
         while (i < now->count || j < before->count) {
                 bool first = j == before->count ||
                              (i < now->count && by_address(&now->at[i], &before->at[j]) <= 0);
-                const struct scan_entry *e = first ? &now->at[i++] : &before->at[j++];
+                const struct search_block *e = first ? &now->at[i++] : &before->at[j++];
 
-                if (!first || !is_certain(e, m->ms))
+                if (!first || !is_certain(e))
                         add_passage(passages, &s, e, first);
         }
 }
@@ -239,15 +284,29 @@ static void join(const struct choice *certain, const struct choice *passages, st
         }
 }
 
+/* Whether what was read afterwards is all there was. */
+static bool are_all_certain(const struct scan_moment *m)
+{
+        uint64_t i = 0;
+
+        if (!m->before)
+                return true;
+        while (i < m->now->count && is_certain(&m->now->at[i]))
+                i++;
+        return i == m->now->count && !m->before->count;
+}
+
 void scan_blocks(const struct scan_moment *m, struct scan_list *out)
 {
         struct choice certain = { 0 }, passages = { 0 };
 
+        *out = (struct scan_list){ .at = m->now->at, .count = m->now->count };
+        if (are_all_certain(m))
+                return;
         for (uint64_t i = 0; i < m->now->count; i++)
-                if (!m->before || is_certain(&m->now->at[i], m->ms))
-                        add(&certain, &m->now->at[i], certain_flags(&m->now->at[i]));
-        if (m->before)
-                find_passages(m, &certain, &passages);
+                if (is_certain(&m->now->at[i]))
+                        add(&certain, m->now->at[i]);
+        find_passages(m, &certain, &passages);
         *out = (struct scan_list){ .at = certain.at, .count = certain.count };
         if (!passages.count)
                 return;

@@ -14,23 +14,24 @@
 #include <stdint.h>
 
 #include "attach/mappings.h"
+#include "collect/blocks.h"
 #include "collect/view.h"
 #include "leak/search.h"
 
-#define SCAN_ENTRY_LIVE 1u
-#define SCAN_ENTRY_RECORDED 2u
-#define SCAN_ENTRY_IGNORED 4u
-#define SCAN_ENTRY_POOL 8u
+/* Flags of entries, beside those of leak/search.h. */
+#define SCAN_ENTRY_LATE (SEARCH_BLOCK_OTHERS << 1) /* allocated or freed since the moment */
+#define SCAN_ENTRY_POOL (SEARCH_BLOCK_OTHERS << 2)
 
-struct scan_entry {
-        uint64_t address, size;
-        uint32_t ms; /* birth; of one that is not live: death */
-        uint32_t flags; /* SCAN_ENTRY_* */
-};
-
+/* Entries are as the search wants them: where all are certain, which is the rule at the end of a
+ * program, they become the list of blocks without a copy. */
 struct scan_entries {
-        struct scan_entry *at; /* by address, of equal ones the larger first */
-        uint64_t count;
+        struct search_block *at; /* by address, of equal ones the larger first */
+        uint32_t *places; /* by entry: its site in the profile, 0 none; NULL: not known */
+        uint64_t count, room;
+        uint64_t listed; /* of them, those with a place */
+        bool placed;     /* places are wanted */
+        bool unsorted;   /* planes of the shadow overlap */
+        uint32_t newest_ms; /* the last birth or death */
         struct ledger_site *sites; /* when releases were missed: which sites they are of */
         uint32_t site_count;
         bool fork_several;  /* copied from a process with several threads ... */
@@ -42,6 +43,12 @@ struct scan_entries {
 void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t since_ms);
 void scan_entries_free(struct scan_entries *e);
 
+/* The same, with places, while somebody else reads the blocks for a profile: begin, let the profile
+ * be filled, end. */
+struct blocks_listener scan_entries_begin(struct scan_entries *e, const struct view *v,
+                                          uint32_t since_ms);
+void scan_entries_end(struct scan_entries *e);
+
 /* The first entry at or after ADDRESS. */
 uint64_t scan_entries_find(const struct scan_entries *e, uint64_t address);
 
@@ -49,7 +56,7 @@ uint64_t scan_entries_find(const struct scan_entries *e, uint64_t address);
 uint32_t scan_moving(const struct view *v, struct search_range **out);
 
 struct scan_list {
-        struct search_block *at;
+        struct search_block *at; /* may be that of NOW */
         uint32_t *known; /* by block: of a passage, how many bytes of it were a block for sure, 0
                           * all; NULL: there are no such passages */
         uint64_t count;
@@ -61,10 +68,9 @@ struct scan_moment {
         const struct scan_entries *now, *before;
         const struct mappings *mappings; /* at the moment; a passage ends with its
                                           * mapping.  Not used without BEFORE */
-        uint32_t ms;
 };
 
-/* What was alive then.  The lists of *OUT are to be freed. */
+/* What was alive then.  The lists of *OUT are to be freed, AT unless it is NOW's. */
 void scan_blocks(const struct scan_moment *m, struct scan_list *out);
 
 #endif

@@ -44,6 +44,26 @@ static void match(struct scan_origin *o, const struct scan_origin_input *in,
         packed_close(&w);
 }
 
+void scan_origin_take(struct scan_origin *o, struct scan_entries *e, const struct profile *p,
+                      uint32_t moment_ms)
+{
+        if (!e->listed || e->listed != p->block_count || e->newest_ms >= moment_ms)
+                return;
+        o->places = e->places;
+        e->places = NULL;
+}
+
+void scan_origin_number(struct scan_origin *o, uint64_t count)
+{
+        uint32_t listed = 0;
+
+        if (!o->places)
+                return;
+        o->block_of = heap_grow(NULL, count, sizeof *o->block_of);
+        for (uint64_t i = 0; i < count; i++)
+                o->block_of[i] = o->places[i] ? ++listed : 0;
+}
+
 /* ---- places ---- */
 
 /* Innermost frames that stacks have in common, as a tree: a place is one frame more than the
@@ -106,9 +126,11 @@ static void find_places(struct scan_origin *o, const struct profile *p)
 void scan_origin_find(struct scan_origin *o, const struct scan_origin_input *in,
                       const struct profile *p)
 {
-        *o = (struct scan_origin){ .block_of = heap_zero(in->count, sizeof *o->block_of),
-                                   .places = heap_zero(in->count, sizeof *o->places) };
-        match(o, in, p);
+        if (!o->places) {
+                o->block_of = heap_zero(in->count, sizeof *o->block_of);
+                o->places = heap_zero(in->count, sizeof *o->places);
+                match(o, in, p);
+        }
         find_places(o, p);
 }
 
@@ -149,12 +171,23 @@ static void mark_zeros(const struct scan_origin_input *in, const uint64_t *numbe
                         in->blocks[numbers[i]].flags |= SEARCH_BLOCK_NO_ELEMENTS;
 }
 
+static bool has_arrays(const struct profile *p)
+{
+        bool found = false;
+
+        for (uint32_t i = 0; i < p->site_count && !found; i++)
+                found = p->sites[i].kind == LEDGER_KIND_NEW_ARRAY && p->sites[i].live_blocks;
+        return found;
+}
+
 void scan_origin_mark_arrays(const struct scan_origin *o, const struct scan_origin_input *in,
                              const struct profile *p)
 {
         uint64_t numbers[BATCH];
         size_t count = 0;
 
+        if (!has_arrays(p))
+                return;
         for (uint64_t i = 0; i < in->count; i++) {
                 if (!may_be_cookie(o, in, p, i))
                         continue;

@@ -12,6 +12,7 @@
 
 #include "leak/search.h"
 #include "profile/model.h"
+#include "scan/scan_blocks.h"
 
 /* The blocks of a search at MOMENT_MS. */
 struct scan_origin_input {
@@ -22,14 +23,22 @@ struct scan_origin_input {
 };
 
 struct scan_origin {
-        uint32_t *block_of; /* by searched block, 1 + the block of the profile; 0 none */
+        uint32_t *block_of; /* by searched block, 1 + the block of the profile; 0 none.  NULL: all
+                             * are, in the same order */
         uint32_t *places;   /* by searched block, as in struct search_input; a site of the profile
                              * is a place of that number */
         uint32_t *wider;
         uint32_t place_count;
 };
 
-/* Fill O, to be freed with scan_origin_free(). */
+/* Places of E, if that is all blocks of P: those with a place, in their order.  With other blocks
+ * between them, or before some are taken out of the list, they must be numbered. */
+void scan_origin_take(struct scan_origin *o, struct scan_entries *e, const struct profile *p,
+                      uint32_t moment_ms);
+void scan_origin_number(struct scan_origin *o, uint64_t count);
+
+/* Fill O, to be freed with scan_origin_free().  Places and numbers may be there already; else they
+ * are found by address in P's list of blocks. */
 void scan_origin_find(struct scan_origin *o, const struct scan_origin_input *in,
                       const struct profile *p);
 void scan_origin_free(struct scan_origin *o);

@@ -14,6 +14,12 @@
 
 #define CONTENTS_MAX 65536u
 
+/* 1 + the block of the profile that the searched block I is; 0 none. */
+static uint32_t number_of(const struct scan_result *r, uint64_t i)
+{
+        return r->block_of ? r->block_of[i] : (uint32_t)i + 1;
+}
+
 /* ---- verdicts ---- */
 
 static bool was_lost(const struct scan_result *r, const struct profile_block *b)
@@ -51,12 +57,12 @@ static struct profile_verdict judge(const struct scan_result *r, const struct pr
         if (v.leak > PROFILE_LEAK_REACHABLE && is_allocators(r, p, r->places[i]))
                 v.leak = PROFILE_LEAK_REACHABLE;
         v.vtable = g->vtables[i];
-        v.head = g->head[i] ? r->block_of[g->head[i] - 1] : 0;
+        v.head = g->head[i] ? number_of(r, g->head[i] - 1) : 0;
         if (r->blocks[i].flags & SEARCH_BLOCK_IGNORED)
                 v.flags |= PROFILE_VERDICT_IGNORED;
         if (g->idiom[i])
                 v.flags |= PROFILE_VERDICT_IDIOM;
-        if (r->lost && v.leak >= PROFILE_LEAK_INDIRECT && is_new(r, w, r->block_of[i] - 1))
+        if (r->lost && v.leak >= PROFILE_LEAK_INDIRECT && is_new(r, w, number_of(r, i) - 1))
                 v.flags |= PROFILE_VERDICT_NEW;
         return v;
 }
@@ -64,7 +70,7 @@ static struct profile_verdict judge(const struct scan_result *r, const struct pr
 /* Of the searched block I. */
 static void add_content(const struct scan_result *r, struct profile *p, uint64_t i)
 {
-        struct profile_content c = { .block = r->block_of[i] - 1 };
+        struct profile_content c = { .block = number_of(r, i) - 1 };
         uint64_t size = r->blocks[i].size;
 
         c.bytes = (uint32_t)freeze_read(r->freeze, r->blocks[i].address, c.data,
@@ -93,10 +99,10 @@ uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
         for (uint64_t i = 0; i < r->graph->block_count; i++) {
                 struct profile_verdict v;
 
-                if (!r->block_of[i])
+                if (!number_of(r, i))
                         continue;
-                add_unsearched(verdicts, r->block_of[i] - 1 - made);
-                made = r->block_of[i];
+                add_unsearched(verdicts, number_of(r, i) - 1 - made);
+                made = number_of(r, i);
                 v = judge(r, p, i, &w);
                 definite += v.leak == PROFILE_LEAK_DEFINITE;
                 if (v.leak >= PROFILE_LEAK_POSSIBLE && p->content_count < CONTENTS_MAX)
@@ -124,7 +130,7 @@ static void store_holds(const struct scan_result *r, struct profile *p)
         p->holds = heap_zero(g->hold_count, sizeof *p->holds);
         for (uint64_t i = 0; i < g->hold_count; i++) {
                 const struct search_hold *h = &g->holds[i];
-                uint32_t block = r->block_of[SEARCH_LINK_TO(*h)];
+                uint32_t block = number_of(r, SEARCH_LINK_TO(*h));
 
                 if (block)
                         p->holds[p->hold_count++] = (struct profile_hold){
@@ -148,7 +154,7 @@ static void leave_unlisted(const struct scan_result *r)
         struct search_graph *g = r->graph;
         uint64_t kept = 0, next = 0, listed = 0;
 
-        while (listed < g->block_count && r->block_of[listed])
+        while (listed < g->block_count && number_of(r, listed))
                 listed++;
         if (listed == g->block_count)
                 return;
@@ -157,7 +163,7 @@ static void leave_unlisted(const struct scan_result *r)
 
                 next = g->first[i + 1];
                 for (; k < next; k++)
-                        if (r->block_of[i] && r->block_of[SEARCH_LINK_TO(g->links[k])])
+                        if (number_of(r, i) && number_of(r, SEARCH_LINK_TO(g->links[k])))
                                 g->links[kept++] = g->links[k];
                 g->first[i + 1] = kept;
         }
@@ -178,8 +184,8 @@ static void fill_pointers(void *context, uint64_t first, uint64_t count, void *r
                 while (g->first[block + 1] <= k)
                         block++;
                 *to = pointer_of(g, l, r->blocks[block].size);
-                to->from = r->block_of[block] - 1;
-                to->to = r->block_of[SEARCH_LINK_TO(*l)] - 1;
+                to->from = number_of(r, block) - 1;
+                to->to = number_of(r, SEARCH_LINK_TO(*l)) - 1;
         }
 }
 

@@ -19,7 +19,8 @@ struct scan_result {
         const struct freeze *freeze;
         const struct scan_lost *lost; /* NULL: no earlier search */
         uint64_t lost_count;
-        const uint32_t *block_of; /* by searched block, 1 + the block of the profile; 0 none */
+        const uint32_t *block_of; /* by searched block, 1 + the block of the profile; 0 none.
+                                   * NULL: all are, in the same order */
         const uint32_t *places;   /* by searched block, its site */
 };
 
