@@ -568,10 +568,12 @@ TEST(random_heaps_give_what_a_slow_search_gives)
 #define LARGE_ROOT UINT64_C(0x400000000)
 #define LARGE_BYTES (UINT64_C(20) << 20) /* of each: more than a thread reads in a row */
 #define LARGE_BLOCKS 170000u
+#define LARGE_PLACES 5u /* the last is wider than the others */
 
 struct large {
         uint8_t *heap, *root;
         struct search_block blocks[LARGE_BLOCKS];
+        uint32_t places[LARGE_BLOCKS], wider[LARGE_PLACES];
         uint64_t state;
 };
 
@@ -619,8 +621,11 @@ static struct large *large_make(void)
 
                 l->blocks[i] = (struct search_block){ .address = at, .size = arena ? 800 : 24 + 8 * (large_dice(l) % 8),
                                                       .flags = i % 5000 == 7 ? SEARCH_BLOCK_IGNORED : i % 5000 == 9 ? SEARCH_BLOCK_PASSAGE : 0 };
+                l->places[i] = 1 + i % (LARGE_PLACES - 2);
                 at += arena ? 16 : i % 64 == 8 ? 800 - 16 - 7 * 96 : 96;
         }
+        for (uint32_t i = 1; i < LARGE_PLACES - 1; i++)
+                l->wider[i] = LARGE_PLACES - 1;
         is_true(at < LARGE_HEAP + LARGE_BYTES);
         large_fill(l, l->heap, 6);
         large_fill(l, l->root, 300);
@@ -633,6 +638,7 @@ static struct search_graph large_search(struct large *l, uint32_t threads)
         struct search_graph g;
 
         search_run(&(struct search_input){ .memory = { .context = l, .read = large_read }, .blocks = l->blocks, .block_count = LARGE_BLOCKS,
+                                           .places = l->places, .wider = l->wider, .place_count = LARGE_PLACES,
                                            .roots = &root, .root_count = 1, .threads = threads }, &g);
         return g;
 }
