@@ -201,7 +201,8 @@ static void pass_root(struct pass *p, uint32_t number, const struct pass_part *p
 
 /* ---- what was found, in one ---- */
 
-/* Lists are there even where nothing is in them. */
+/* Lists are there even where nothing is in them.  Room for a pointer in each block is asked for at
+ * the start: what is large at once can be moved as it grows, without a copy. */
 static void pass_reserve(struct pass_plan *plan, const struct sift *s)
 {
         struct search_graph *g = plan->g;
@@ -398,7 +399,7 @@ uint32_t *pass_run(const struct search_input *in, const struct index *x, struct 
         struct pass_plan plan = { .in = in, .index = x, .g = g,
                                   .lock = PTHREAD_MUTEX_INITIALIZER };
 
-        pass_reserve(&plan, &(struct sift){ 0 });
+        pass_reserve(&plan, &(struct sift){ .link_count = x->count });
         pass_divide_roots(&plan);
         pass_divide_blocks(&plan);
         parallel_run(in->threads, plan.count, pass_run_part, &plan);
