@@ -299,9 +299,11 @@ static uint64_t first_from(const struct scan *s, uint64_t address)
 #define IS_ROOT SEARCH_BLOCK_OTHERS
 #define NESTED_MAX 64u /* blocks that may lie between a block and one that it is in */
 
-static void mark_used(struct scan *s, const struct roots_used *u)
+/* Returns whether a block is a root. */
+static bool mark_used(struct scan *s, const struct roots_used *u)
 {
         uint64_t i = first_from(s, u->end);
+        bool found = false;
 
         for (uint32_t others = 0; i-- > 0 && others < NESTED_MAX;) {
                 struct search_block *b = &s->list.at[i];
@@ -309,8 +311,10 @@ static void mark_used(struct scan *s, const struct roots_used *u)
 
                 if (inside)
                         b->flags |= u->tls ? IS_ROOT : SEARCH_BLOCK_IGNORED;
+                found |= inside;
                 others = inside ? 0 : others + 1;
         }
+        return found && u->tls;
 }
 
 ORDER_BY(by_start, struct search_range, start)
@@ -391,10 +395,8 @@ static void use_blocks(struct scan *s)
 {
         bool roots = false;
 
-        for (uint32_t i = 0; i < s->roots.used_count; i++) {
-                mark_used(s, &s->roots.used[i]);
-                roots |= s->roots.used[i].tls;
-        }
+        for (uint32_t i = 0; i < s->roots.used_count; i++)
+                roots |= mark_used(s, &s->roots.used[i]);
         if (roots || s->list.count != s->p->block_count)
                 scan_origin_number(&s->origin, s->list.count);
         if (roots)
