@@ -43,50 +43,68 @@ static bool is_chunk(struct glibc_walk *w, uint64_t chunk, uint64_t size)
                GLIBC_SIZE(word) >= GLIBC_MINIMUM && (!size || GLIBC_SIZE(word) == size);
 }
 
-/* Chunks are linked by a word at CHUNK + 16, to the next one's address plus INTO. */
+/* Chunks are linked by a word at CHUNK + 16, to the next one's address plus INTO.  From glibc 2.32 on
+ * the word is masked with its own address / 4096 (SAFE).  Where a heap lies low that changes so few
+ * bits that the masked word may be the address of another chunk: a single word does not tell which
+ * it is, the end of its list does. */
 struct list {
         uint64_t size; /* of its chunks; 0: any */
         uint32_t into;
+        bool safe;
 };
 
-static bool next_in(struct glibc_walk *w, const struct list *l, uint64_t chunk, uint64_t *next)
-{
-        uint64_t at = chunk + 16, plain, safe;
+enum walked { WALKED_WHOLE, WALKED_ASTRAY, WALKED_ROUND };
 
-        if (!glibc_word(w, at, &plain))
-                return false;
-        safe = plain ^ at >> 12;
-        *next = 0;
-        if (!plain || !safe)
-                return true;
-        *next = is_chunk(w, plain - l->into, l->size) ? plain - l->into : safe - l->into;
-        return true;
+static uint64_t next_in(const struct list *l, uint64_t chunk, uint64_t word)
+{
+        uint64_t next = l->safe ? word ^ (chunk + 16) >> 12 : word;
+
+        return next ? next - l->into : 0;
+}
+
+/* From *CHUNK on, where it ends if not at the end of the list.  NOTE: they are free. */
+static enum walked follow(struct glibc_walk *w, const struct list *l, uint64_t *chunk, bool note)
+{
+        uint64_t mark = 0; /* the chunk at the last power of two: a ring leads back to one */
+        uint64_t word;
+
+        for (uint64_t steps = 1; *chunk; steps++) {
+                if (!is_chunk(w, *chunk, l->size))
+                        return WALKED_ASTRAY;
+                if (note)
+                        add_free(w, *chunk);
+                if (!glibc_word(w, *chunk + 16, &word))
+                        return WALKED_WHOLE;
+                *chunk = next_in(l, *chunk, word);
+                if (*chunk && *chunk == mark)
+                        return WALKED_ROUND;
+                if (!(steps & (steps - 1)))
+                        mark = *chunk;
+        }
+        return WALKED_WHOLE;
 }
 
 /* A list that leads to no chunk ends there: it is being changed, or destroyed. */
-static void walk_list(struct glibc_walk *w, const struct list *l, uint64_t chunk)
+static void walk_list(struct glibc_walk *w, struct list l, uint64_t chunk)
 {
-        uint64_t mark =
-                0; /* the chunk at the last power of two: a ring leads back to one of them */
+        uint64_t at = chunk, plain = chunk;
+        struct list other = l;
 
-        for (uint64_t steps = 1; chunk; steps++) {
-                if (!is_chunk(w, chunk, l->size)) {
-                        glibc_trouble(w,
-                                      "a list of free blocks of %llu bytes leads to 0x%llx, which "
-                                      "is none",
-                                      (unsigned long long)l->size, (unsigned long long)chunk + 16);
-                        return;
-                }
-                add_free(w, chunk);
-                if (!next_in(w, l, chunk, &chunk))
-                        return;
-                if (chunk && chunk == mark) {
-                        glibc_trouble(w, "a list of free blocks leads in a circle at 0x%llx",
-                                      (unsigned long long)chunk + 16);
-                        return;
-                }
-                if (!(steps & (steps - 1)))
-                        mark = chunk;
+        l.safe = true;
+        if (follow(w, &l, &at, false) != WALKED_WHOLE &&
+            follow(w, &other, &plain, false) == WALKED_WHOLE)
+                l = other;
+        switch (follow(w, &l, &chunk, true)) {
+        case WALKED_ASTRAY:
+                glibc_trouble(w, "a list of free blocks of %llu bytes leads to 0x%llx, which is none",
+                              (unsigned long long)l.size, (unsigned long long)chunk + 16);
+                break;
+        case WALKED_ROUND:
+                glibc_trouble(w, "a list of free blocks leads in a circle at 0x%llx",
+                              (unsigned long long)chunk + 16);
+                break;
+        case WALKED_WHOLE:
+                break;
         }
 }
 
@@ -97,7 +115,7 @@ static void walk_fast_bins(struct glibc_walk *w, const struct glibc_arena *a)
                 uint64_t chunk = 0;
 
                 glibc_word(w, a->bins + FAST + 8 * i, &chunk);
-                walk_list(w, &l, chunk);
+                walk_list(w, l, chunk);
         }
 }
 
@@ -144,7 +162,7 @@ static void take_cache(struct glibc_walk *w, uint64_t at)
                 uint64_t entry = 0;
 
                 glibc_word(w, at + caches[form].count_bytes + 8 * i, &entry);
-                walk_list(w, &l, entry ? entry - 16 : 0);
+                walk_list(w, l, entry ? entry - 16 : 0);
         }
 }
 

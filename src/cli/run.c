@@ -146,7 +146,7 @@ static bool drops_small(const struct run *r)
 }
 
 /* FOLDER: of other processes' recordings; NULL none. */
-static void summarize(const struct run *r, const struct roster_choice *choice, const char *folder)
+static void summarize(struct run *r, const struct roster_choice *choice, const char *folder)
 {
         /* The end of a run must not wait for a server. */
         struct symbol_options options = { .no_debuginfod = true };

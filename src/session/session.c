@@ -338,6 +338,16 @@ static struct lingering_among among(const struct session *s)
                                          s->children_announced, s->children_come };
 }
 
+/* On a busy machine its loader takes longer than we need to see that it is another program. */
+static bool is_becoming(const struct session *s)
+{
+        char state = s->becoming ? process_state(s->becoming) : 0;
+
+        return state && state != 'Z' && state != 'X' && !s->o.carrier->one_program &&
+               s->o.follow != SESSION_FOLLOW_NONE &&
+               clock_now_ns() < s->becoming_ns + SESSION_HELLO_MS * 1000000ull;
+}
+
 static bool wait_for_visitor(struct session *s)
 {
         struct lingering_among left = among(s);
@@ -345,7 +355,7 @@ static bool wait_for_visitor(struct session *s)
 
         if (s->made == 0)
                 return !gone && clock_now_ns() < s->begin_ns + SESSION_HELLO_MS * 1000000ull;
-        return s->count > 0 ||
+        return s->count > 0 || is_becoming(s) ||
                (s->o.follow == SESSION_FOLLOW_ALL && lingering_children(&s->lingering, &left));
 }
 

@@ -74,6 +74,7 @@ static void welcome(struct session *s, struct greeting *g)
         session_finish_earlier(s, g->pid);
         s->made++;
         s->children_come += g->hello.reason == WIRE_HELLO_FORK;
+        s->becoming = s->becoming == g->pid ? 0 : s->becoming;
         s->main_programs += is_main;
         s->diagnosis.left = s->diagnosis.left && !is_main;
         plan = &s->plan;

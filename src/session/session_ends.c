@@ -192,6 +192,8 @@ void session_find_execs(struct session *s)
                 if (recording_has_execed(s->recordings[i])) {
                         s->diagnosis.left = s->diagnosis.left ||
                                             s->recordings[i]->pid == s->main_id;
+                        s->becoming = s->recordings[i]->pid;
+                        s->becoming_ns = clock_now_ns();
                         take_out(s, i, &end);
                 }
 }

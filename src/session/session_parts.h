@@ -62,6 +62,8 @@ struct session {
         char **unfit; /* those of them that cannot be recorded at all: which were told of */
         uint32_t unfit_count;
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
+        uint32_t becoming; /* a process that became another program, which has not said hello; 0 */
+        uint64_t becoming_ns; /* since when that is known */
 };
 
 /* Tell the user. */

@@ -310,6 +310,7 @@ def test_what_a_killed_seep_had_started_is_continued(compiler, tmp_path):
     t.do("batch", 300)
     end_process(seep, signal.SIGKILL)
     t.do("batch", 300)
+    wait_until(lambda: listed(t.pid) == "gone", "what that seep had started has ended, too")
     attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
     assert "this one goes on with its recording" in attachment.said()
     t.do("batch", 300)

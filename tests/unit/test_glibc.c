@@ -167,12 +167,16 @@ static const char maps[] = "555500003000-555500013000 rw-p 0 00:00 0 [heap]\n"
                            "7f0000300000-7f0000310000 rw-p 0 00:00 0 /lib/other\n"
                            "7f0010000000-7f0010010000 rw-p 0 00:00 0\n";
 
+static const char low_maps[] = "3a0000-3b0000 rw-p 0 00:00 0 [heap]\n"
+                               "7f0000200000-7f0000210000 rw-p 0 00:00 0 /lib/libc.so.6\n"
+                               "7f0000300000-7f0000310000 rw-p 0 00:00 0 /lib/other\n";
+
 static void find(struct glibc_blocks *b)
 {
         static const struct search_range data = { DATA, DATA + BYTES }, tls = { TLS, TLS + 256 };
         struct mappings m;
 
-        mappings_parse(&m, maps);
+        mappings_parse(&m, pieces[1].start == HEAP ? maps : low_maps);
         glibc_find(b, &(struct glibc_input){ .memory = { .read = read_piece },
                                              .maps = &m,
                                              .data = &data,
@@ -183,6 +187,32 @@ static void find(struct glibc_blocks *b)
 }
 
 /* ---- claims ---- */
+
+#define LOW 0x3a0000ull /* words on its first page are masked with 0x3a0 */
+
+/* A heap that lies low, with a free chunk that leads to another one; the word for that is the address of a live block. */
+static void build_low(const struct form *f)
+{
+        uint64_t main_arena = DATA + 512, cache, free_chunks[2], held;
+
+        build(f);
+        memset(pieces[1].words, 0, sizeof pieces[1].words);
+        pieces[1].start = at = LOW;
+        expected_count = 0;
+        cache = chunk(f->cache, 0);
+        free_chunks[0] = chunk(96, 0);
+        live(LOW + 0x400 - at, 0);
+        free_chunks[1] = chunk(96, 0);
+        live(0x3a0 - 96, 0);
+        held = live(96, 0);
+        is_equal(mangled(f, free_chunks[0] + 16, free_chunks[1] + 16), held + 16);
+        cache_list(f, cache, free_chunks[0], free_chunks[1]);
+        *word(TLS + 64) = cache + 16;
+        *word(TLS + 72) = 0;
+        *word(at + 8) = (LOW + BYTES - at) | 1;
+        arena(f, main_arena, main_arena, at);
+        *word(DATA + 64 + 16) = LOW;
+}
 
 static bool is_as_expected(const struct glibc_blocks *b)
 {
@@ -204,6 +234,19 @@ TEST(every_version_is_walked_and_all_live_blocks_are_found)
                         printf("# %s\n", forms[i].name);
                 glibc_blocks_free(&b);
         }
+}
+
+TEST(a_masked_word_that_is_like_an_address_leads_on_all_the_same)
+{
+        struct glibc_blocks b;
+
+        build_low(&forms[4]);
+        find(&b);
+        is_equal(b.count, expected_count);
+        for (uint32_t i = 0; i < expected_count && i < b.count; i++)
+                is_true(b.at[i].start == expected[i].start && b.at[i].end == expected[i].end);
+        glibc_blocks_free(&b);
+        pieces[1].start = HEAP;
 }
 
 TEST(a_heap_that_was_overwritten_is_told_with_how_far_it_goes)
@@ -283,7 +326,7 @@ TEST(whatever_is_overwritten_the_walk_ends_and_its_blocks_lie_in_memory)
         is_true(sane);
 }
 
-TAP_MAIN(every_version_is_walked_and_all_live_blocks_are_found,
+TAP_MAIN(every_version_is_walked_and_all_live_blocks_are_found, a_masked_word_that_is_like_an_address_leads_on_all_the_same,
          a_heap_that_was_overwritten_is_told_with_how_far_it_goes,
          a_ring_of_free_chunks_is_walked_once,
          whatever_is_overwritten_the_walk_ends_and_its_blocks_lie_in_memory)
