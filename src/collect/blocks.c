@@ -131,8 +131,9 @@ uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t si
 {
         struct blocks b = { .site_map = site_map, .site_count = site_count, .p = p,
                             .packer = packer_blocks(p), .listener = v->listener };
-        struct shadow_visitor visitor = { .context = &b, .take = take, .enough = has_all,
-                                          .dead = v->listener && v->listener->dead };
+        bool dead = v->listener && v->listener->dead;
+        struct shadow_visitor visitor = { .context = &b, .take = take, .dead = dead,
+                                          .enough = dead ? NULL : has_all };
 
         if (v->listener)
                 v->listener->heard = true;
