@@ -43,10 +43,10 @@ static bool is_chunk(struct glibc_walk *w, uint64_t chunk, uint64_t size)
                GLIBC_SIZE(word) >= GLIBC_MINIMUM && (!size || GLIBC_SIZE(word) == size);
 }
 
-/* Chunks are linked by a word at CHUNK + 16, to the next one's address plus INTO.  From glibc 2.32 on
- * the word is masked with its own address / 4096 (SAFE).  Where a heap lies low that changes so few
- * bits that the masked word may be the address of another chunk: a single word does not tell which
- * it is, the end of its list does. */
+/* Chunks are linked by a word at CHUNK + 16, to the next one's address plus INTO.  From glibc 2.32
+ * on the word is masked with its own address / 4096 (SAFE).  Where a heap lies low that changes so
+ * few bits that the masked word may be the address of another chunk: a single word does not tell
+ * which it is, the end of its list does. */
 struct list {
         uint64_t size; /* of its chunks; 0: any */
         uint32_t into;
@@ -96,7 +96,8 @@ static void walk_list(struct glibc_walk *w, struct list l, uint64_t chunk)
                 l = other;
         switch (follow(w, &l, &chunk, true)) {
         case WALKED_ASTRAY:
-                glibc_trouble(w, "a list of free blocks of %llu bytes leads to 0x%llx, which is none",
+                glibc_trouble(w,
+                              "a list of free blocks of %llu bytes leads to 0x%llx, which is none",
                               (unsigned long long)l.size, (unsigned long long)chunk + 16);
                 break;
         case WALKED_ROUND:

@@ -382,7 +382,7 @@ static const struct profile_region *region_at(const struct profile *p, uint64_t 
 static uint64_t stack_end(const struct work *w, const struct freeze_thread *t,
                           const struct mapping *l)
 {
-        uint64_t end = page_of(t->tp + tcb_bytes(w->in->freeze) + page_bytes() - 1);
+        uint64_t end = page_of(tcb_of(w->in->freeze, t->tp).end + page_bytes() - 1);
 
         if (freeze_kind(w->in->freeze)->tls_above)
                 return l->end;
@@ -463,34 +463,19 @@ static void put_stacks(struct work *w)
                         put_stack(w, &f->threads[i]);
 }
 
-/* What the C library keeps of T begins at its thread pointer, or ends there with a head of two
- * words. */
-static void put_tcb(struct work *w, const struct freeze_thread *t, const struct mapping *l)
-{
-        uint64_t bytes = tcb_bytes(w->in->freeze), low = l->start, end = t->tp + bytes;
-
-        if (freeze_kind(w->in->freeze)->tls_above) {
-                low = t->tp - low > bytes ? t->tp - bytes : low;
-                end = t->tp + 2 * search_width(w->in->freeze->narrow);
-        } else {
-                low = t->tp;
-        }
-        put_mapped(w, (struct profile_root){ .start = low,
-                                             .end = end < l->end ? end : l->end,
-                                             .kind = PROFILE_ROOT_THREAD,
-                                             .tid = t->tid,
-                                             .module = PROFILE_NO_MODULE });
-}
-
 static void put_thread_local(struct work *w, const struct freeze_thread *t)
 {
         const struct mapping *l = mappings_find(&w->maps, t->tp);
+        struct search_range tcb = tcb_of(w->in->freeze, t->tp);
         struct tls_block *blocks;
         uint32_t count;
 
         if (!l)
                 return;
-        put_tcb(w, t, l);
+        put_mapped(w, (struct profile_root){ .start = tcb.start > l->start ? tcb.start : l->start,
+                                             .end = tcb.end < l->end ? tcb.end : l->end,
+                                             .kind = PROFILE_ROOT_THREAD, .tid = t->tid,
+                                             .module = PROFILE_NO_MODULE });
         count = tls_blocks(&w->tls, t->tp, &blocks);
         for (uint32_t i = 0; i < count; i++) {
                 if (blocks[i].module + 1 == w->in->view->head.own_module ||

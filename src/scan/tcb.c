@@ -9,9 +9,19 @@
 #define TCB_BYTES_NARROW 1152u /* ... with words of 4 bytes */
 #define TCB_ROOM (64u << 10)   /* at the end of a stack: it and thread-local storage */
 
-uint64_t tcb_bytes(const struct freeze *f)
+static uint64_t tcb_bytes(const struct freeze *f)
 {
         return f->narrow ? TCB_BYTES_NARROW : TCB_BYTES;
+}
+
+struct search_range tcb_of(const struct freeze *f, uint64_t tp)
+{
+        uint64_t bytes = tcb_bytes(f);
+
+        if (freeze_kind(f)->tls_above)
+                return (struct search_range){ tp > bytes ? tp - bytes : 0,
+                                              tp + 2 * search_width(f->narrow) };
+        return (struct search_range){ tp, tp + bytes };
 }
 
 /* WORDS are the first ones at AT. */

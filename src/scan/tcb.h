@@ -11,7 +11,9 @@
 #include "attach/freeze.h"
 #include "leak/search.h"
 
-uint64_t tcb_bytes(const struct freeze *f);
+/* That of the thread with thread pointer TP: it begins there, or ends there with a head of two
+ * words. */
+struct search_range tcb_of(const struct freeze *f, uint64_t tp);
 
 /* Whether that of the first thread can be recognised, so that others can. */
 bool tcb_is_known(const struct freeze *f);
