@@ -135,8 +135,10 @@ static bool is_cache(struct glibc_walk *w, uint64_t at, size_t *form)
 
         if (at % 16 || !glibc_owns(w, at) || !glibc_word(w, at - 8, &word) || (word & GLIBC_MAPPED))
                 return false;
+        /* A rest of 16 bytes is no chunk: it stays with the one that it is behind. */
         for (*form = 0; *form < sizeof caches / sizeof *caches; ++*form)
-                if (caches[*form].chunk == GLIBC_SIZE(word))
+                if (caches[*form].chunk == GLIBC_SIZE(word) ||
+                    caches[*form].chunk + 16 == GLIBC_SIZE(word))
                         break;
         if (*form == sizeof caches / sizeof *caches)
                 return false;

@@ -332,11 +332,13 @@ static uint32_t find_allocator(const struct work *w)
 }
 
 /* No block is older than this memory is read-only, so none is held there; but constants of the
- * loader (cache sizes) may be like addresses of a heap that lies low. */
+ * loader (cache sizes) may be like addresses of a heap that lies low.  A static program is its own
+ * loader, and allocates before. */
 static void erase_protected(struct work *w, const struct search_range *relro)
 {
         uint64_t start = page_of(relro->start), end = page_of(relro->end);
-        const struct mapping *l = start < end ? mappings_find(&w->maps, start) : NULL;
+        const struct mapping *l = w->tls.loaded && start < end ? mappings_find(&w->maps, start)
+                                                               : NULL;
 
         if (l && !l->writable && l->end >= end)
                 segments_erase(&w->segments, start, end);

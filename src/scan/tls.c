@@ -174,6 +174,7 @@ void tls_open(struct tls *t, const struct freeze *f, const struct profile *p)
                 if (!debug && t->modules[i].dynamic)
                         debug = find_debug(t, t->modules[i].dynamic);
         }
+        t->loaded = debug != 0;
         if (debug)
                 read_list(t, word_at(t, debug + width_of(t))); /* r_version, r_map */
 }

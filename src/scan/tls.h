@@ -41,6 +41,7 @@ struct tls {
                           * PROFILE_NO_MODULE: not one of the profile's */
         uint32_t order_count;
         bool musl;
+        bool loaded; /* by a loader, which is no part of the program */
 };
 
 /* Thread-local storage of one module in one thread. */

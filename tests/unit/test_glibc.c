@@ -28,6 +28,7 @@ static const struct form {
         { "glibc 2.26", 104, 0x250, 64, 32, false },  { "glibc 2.27", 112, 0x250, 64, 32, false },
         { "glibc 2.31", 112, 0x290, 128, 32, false }, { "glibc 2.32", 112, 0x290, 128, 32, true },
         { "glibc 2.36", 112, 0x290, 128, 48, true },  { "glibc 2.42", 112, 0x300, 152, 48, true },
+        { "a cache in a chunk that was not divided", 112, 0x2a0, 128, 48, true },
 };
 
 /* Four pieces of memory: data, heap, a heap of a thread's arena, thread-local storage. */
