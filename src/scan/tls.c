@@ -53,6 +53,7 @@ static void read_header(const struct header *h, uint64_t bias, struct tls_module
                 out->tls_bytes = h->bytes;
                 out->tls_alignment = h->align && !(h->align & (h->align - 1)) ? h->align : 1;
         }
+        out->interp = out->interp || h->type == PT_INTERP;
         if (h->type == PT_GNU_RELRO)
                 out->relro = (struct search_range){ bias + h->address,
                                                     bias + h->address + h->bytes };
@@ -171,10 +172,10 @@ void tls_open(struct tls *t, const struct freeze *f, const struct profile *p)
                 t->musl = t->musl || strstr(p->modules[i].path, "ld-musl");
                 if (p->modules[i].gone_ms || !read_headers(t, p->modules[i].start, &t->modules[i]))
                         continue;
+                t->loaded = t->loaded || t->modules[i].interp;
                 if (!debug && t->modules[i].dynamic)
                         debug = find_debug(t, t->modules[i].dynamic);
         }
-        t->loaded = debug != 0;
         if (debug)
                 read_list(t, word_at(t, debug + width_of(t))); /* r_version, r_map */
 }

@@ -30,6 +30,7 @@ struct tls_module {
         uint64_t tls_bytes; /* 0: has none */
         uint64_t tls_alignment;
         uint64_t dynamic;   /* its dynamic section; 0 none */
+        bool interp;        /* it asks for a loader, which starts it */
         bool readable;      /* the headers are there */
 };
 
