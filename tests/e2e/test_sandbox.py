@@ -89,11 +89,10 @@ def test_strict_mode(recorder, program):
 
 
 def test_filter_that_nobody_sees_loaded(recorder, program):
-    """The observer notices it; what needs a call after that is not recorded, and the recording says why.  When that is depends on
-    where the heap lies: at the next boundary of the shadow's chunks."""
+    """The observer notices it; what needs a call after that is not recorded, and the recording says why."""
     forbidden = ",".join(numbers(["mmap", "mprotect", "getpid", "gettid", "madvise"]))
     done, _ = compare(recorder, program, "raw", "kill", forbidden)
-    assert 0 < allocations(done) <= WORK + 100 and not done.profile.json["complete"]
+    assert allocations(done) >= 4000 and not done.profile.json["complete"]
     assert any("seccomp" in line for line in done.profile.json["unseen"])
     assert b"seccomp" in bare(SEEP, "info", done.profile.path).stdout
 

@@ -126,6 +126,16 @@ __attribute__((noinline)) static void *deep(unsigned levels, size_t size)
         return p;
 }
 
+/* The small blocks of work() need no other chunk of the shadow than the one that is there; the large ones do. */
+static void place_heap(void)
+{
+        void *volatile block;
+
+        do
+                block = malloc(64 << 10);
+        while ((uintptr_t)block % LEDGER_SHADOW_SPAN > LEDGER_SHADOW_SPAN - (1200 << 10));
+}
+
 __attribute__((noinline)) static void work(void)
 {
         for (unsigned i = 0; i < ROUNDS; i++) {
@@ -226,6 +236,8 @@ int main(int argc, char **argv)
                 return 2;
         make_filter(action_of(argv[2]), argv[3]);
         free(deep(3, 10));
+        if (!strcmp(when, "raw"))
+                place_heap();
         if (!strcmp(when, "thread"))
                 start_thread(work_alone, argv[1]);
         else if (!strcmp(when, "asks"))
