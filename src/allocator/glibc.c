@@ -2,8 +2,6 @@
 /* glibc.c -- the blocks of glibc's malloc: its heaps from chunk to chunk, and mapped blocks. */
 #include "allocator/glibc.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,40 +33,11 @@ bool glibc_word(struct glibc_walk *w, uint64_t at, uint64_t *out)
         return true;
 }
 
-void glibc_trouble(struct glibc_walk *w, const char *format, ...)
-{
-        va_list ap;
-
-        if (w->out->trouble[0])
-                return;
-        va_start(ap, format);
-        vsnprintf(w->out->trouble, sizeof w->out->trouble, format, ap);
-        va_end(ap);
-}
-
 /* ---- whose memory ---- */
-
-static void glibc_own(struct glibc_walk *w, uint64_t start, uint64_t end)
-{
-        struct glibc_blocks *b = w->out;
-
-        if (b->own_count == w->own_room) {
-                w->own_room = w->own_room ? w->own_room * 2 : 16;
-                b->own = heap_grow(b->own, w->own_room, sizeof *b->own);
-        }
-        b->own[b->own_count++] = (struct search_range){ start, end };
-}
-
-static int by_start(const void *a, const void *b)
-{
-        const struct search_range *x = a, *y = b;
-
-        return (x->start > y->start) - (x->start < y->start);
-}
 
 bool glibc_owns(const struct glibc_walk *w, uint64_t address)
 {
-        const struct glibc_blocks *b = w->out;
+        const struct walk_blocks *b = w->out;
         uint32_t i = (uint32_t)FIND_FIRST(b->own_count, k, b->own[k].start <= address);
 
         return i && address < b->own[i - 1].end;
@@ -81,17 +50,6 @@ static bool is_in(const uint64_t *list, uint64_t count, uint64_t chunk)
         uint64_t i = FIND_FIRST(count, k, list[k] < chunk);
 
         return i < count && list[i] == chunk;
-}
-
-static void add_block(struct glibc_walk *w, uint64_t start, uint64_t end)
-{
-        struct glibc_blocks *b = w->out;
-
-        if (b->count == b->room) {
-                b->room = b->room ? b->room * 2 : 4096;
-                b->at = heap_grow(b->at, b->room, sizeof *b->at);
-        }
-        b->at[b->count++] = (struct search_range){ start, end };
 }
 
 /* What follows a chunk of SIZE at AT, with its own size in *NEXT; false: it can be none. */
@@ -110,7 +68,6 @@ static bool is_sound(struct glibc_walk *w, const struct glibc_piece *p, uint64_t
 static uint64_t walk_piece(struct glibc_walk *w, const struct glibc_piece *p, bool note,
                            bool *sound)
 {
-        struct glibc_blocks *b = w->out;
         uint64_t at = p->start, word, next = 0;
 
         *sound = true;
@@ -126,12 +83,10 @@ static uint64_t walk_piece(struct glibc_walk *w, const struct glibc_piece *p, bo
                 if (!is_sound(w, p, at, word, &next))
                         break;
                 /* In front of a post of no bytes there is another one, of any size. */
-                if (note && GLIBC_SIZE(next)) {
-                        if (!(next & GLIBC_IN_USE) || is_in(w->free_chunks, w->free_count, at))
-                                b->free_bytes += size;
-                        else if (!is_in(w->caches, w->cache_count, at))
-                                add_block(w, at + 16, at + size + 8);
-                }
+                if (note && GLIBC_SIZE(next) && next & GLIBC_IN_USE &&
+                    !is_in(w->free_chunks, w->free_count, at) &&
+                    !is_in(w->caches, w->cache_count, at))
+                        walk_add_block(w->out, at + 16, at + size + 8);
                 at += size;
         }
         *sound = at == p->top;
@@ -143,12 +98,11 @@ static void lost_way(struct glibc_walk *w, const struct glibc_piece *p, uint64_t
         uint64_t word = 0;
 
         glibc_word(w, at + 8, &word);
-        glibc_trouble(w,
-                      "the heap at 0x%llx cannot be walked to its end: 0x%llx bytes from its start "
-                      "the size of a "
-                      "block is 0x%llx",
-                      (unsigned long long)p->start, (unsigned long long)(at - p->start),
-                      (unsigned long long)word);
+        walk_trouble(w->out,
+                     "the heap at 0x%llx cannot be walked to its end: 0x%llx bytes from its start "
+                     "the size of a block is 0x%llx",
+                     (unsigned long long)p->start, (unsigned long long)(at - p->start),
+                     (unsigned long long)word);
 }
 
 /* ---- the main arena ---- */
@@ -196,8 +150,8 @@ static void walk_main(struct glibc_walk *w, struct glibc_piece p)
                         return;
                 p.start = next_piece(w, &p, is_post(w, at) ? at + FENCE : at);
                 if (!p.start && p.top)
-                        glibc_trouble(w, "the heap around 0x%llx ends before its last block",
-                                      (unsigned long long)at);
+                        walk_trouble(w->out, "the heap around 0x%llx ends before its last block",
+                                     (unsigned long long)at);
                 if (!p.start)
                         return;
         }
@@ -241,7 +195,7 @@ static bool find_brk(struct glibc_walk *w, const struct glibc_arena *a)
         p.end = end_of(w, m);
         p.top = a->top >= p.start && a->top < p.end ? a->top : 0;
         if (p.top || w->brk_start) {
-                glibc_own(w, p.start, p.end);
+                walk_add_own(w->out, p.start, p.end);
                 add_piece(w, p);
         }
         return p.top;
@@ -269,7 +223,7 @@ static uint64_t mapped_piece(struct glibc_walk *w, const struct glibc_arena *a, 
         if (!sound || (end != p.top && !is_post(w, end)) || !glibc_word(w, end + 8, &word))
                 return 0;
         end += GLIBC_SIZE(word) < m->end - end ? GLIBC_SIZE(word) : m->end - end;
-        glibc_own(w, start, end);
+        walk_add_own(w->out, start, end);
         add_piece(w, p);
         return end;
 }
@@ -308,12 +262,12 @@ static void find_heaps(struct glibc_walk *w, const struct glibc_arena *a)
                         p.start = (a->bins + STATE_BEHIND_BINS + 15) & ~15ull;
                 p.end = heap + h.size;
                 p.top = a->top >= heap && a->top < p.end ? a->top : 0;
-                glibc_own(w, heap, heap + h.writable);
+                walk_add_own(w->out, heap, heap + h.writable);
                 add_piece(w, p);
         }
         if (heap)
-                glibc_trouble(w, "the heaps of the arena at 0x%llx do not lead to its first",
-                              (unsigned long long)a->at);
+                walk_trouble(w->out, "the heaps of the arena at 0x%llx do not lead to its first",
+                             (unsigned long long)a->at);
 }
 
 /* ---- blocks with a mapping of their own ---- */
@@ -328,9 +282,7 @@ static uint64_t aligned_start(struct glibc_walk *w, uint64_t at, uint64_t size)
 
                 if (lead && lead < GLIBC_MINIMUM)
                         lead += alignment;
-                if (lead && lead < size &&
-                    w->in->memory.read(w->in->memory.context, at + lead, word, sizeof word) ==
-                            sizeof word &&
+                if (lead && lead < size && walk_read(w->in, at + lead, word, sizeof word) &&
                     word[0] == lead && word[1] == ((size - lead) | GLIBC_MAPPED))
                         return at + lead;
         }
@@ -361,7 +313,7 @@ static uint64_t walk_mapped(struct glibc_walk *w, const struct mapping *m)
                         continue;
                 }
                 chunk = aligned_start(w, at, size);
-                add_block(w, chunk + 16, at + size);
+                walk_add_block(w->out, chunk + 16, at + size);
                 sum += size;
                 at += size;
         }
@@ -377,8 +329,8 @@ static void find_mapped(struct glibc_walk *w)
                 if (is_plain(&w->in->maps->at[i]))
                         sum += walk_mapped(w, &w->in->maps->at[i]);
         if (w->mapped_bytes != sum && w->brk_start)
-                glibc_trouble(
-                        w,
+                walk_trouble(
+                        w->out,
                         "blocks with a mapping of their own have %llu bytes, and %llu were found",
                         (unsigned long long)w->mapped_bytes, (unsigned long long)sum);
 }
@@ -391,19 +343,17 @@ static void find_pieces(struct glibc_walk *w)
                 struct glibc_arena *a = &w->arenas[i];
                 bool found;
 
-                w->out->busy |= a->locked;
                 if (a->heap_most) {
                         find_heaps(w, a);
                         continue;
                 }
-                glibc_own(w, a->at, a->bins + STATE_BEHIND_BINS);
+                walk_add_own(w->out, a->at, a->bins + STATE_BEHIND_BINS);
                 found = i == 0 &&
                         find_brk(w, a); /* another main arena is that of a namespace (dlmopen) */
                 if (a->top != a->bins - 16 && (a->split || !found))
                         find_mapped_pieces(w, a);
         }
-        if (w->out->own_count)
-                qsort(w->out->own, w->out->own_count, sizeof *w->out->own, by_start);
+        walk_sort(w->out); /* for glibc_owns() */
 }
 
 static void walk_pieces(struct glibc_walk *w)
@@ -422,29 +372,25 @@ static void walk_pieces(struct glibc_walk *w)
 
 /* Blocks that lie in others are none: somebody has written over their sizes, or never was malloc's.
  * */
-static void settle(struct glibc_blocks *b)
+static void settle(struct walk_blocks *b)
 {
         uint64_t kept = 0;
 
-        if (b->count)
-                qsort(b->at, b->count, sizeof *b->at, by_start);
+        walk_sort(b);
         for (uint64_t i = 0; i < b->count; i++)
                 if (!kept || b->at[i].start >= b->at[kept - 1].end)
                         b->at[kept++] = b->at[i];
         b->count = kept;
 }
 
-void glibc_find(struct glibc_blocks *b, const struct glibc_input *in)
+void glibc_find(struct walk_blocks *b, const struct walk_input *in)
 {
-        struct glibc_walk w = {
-                .in = in, .out = b, .window = heap_zero(GLIBC_WINDOW, 1)
-        };
+        struct glibc_walk w = { .in = in, .out = b, .window = heap_zero(GLIBC_WINDOW, 1) };
 
-        *b = (struct glibc_blocks){ 0 };
+        *b = (struct walk_blocks){ 0 };
         glibc_find_arenas(&w);
         if (w.arena_count) {
-                b->arenas = w.arena_count;
-                b->arena = w.arenas[0].at;
+                b->malloc_at = w.arenas[0].at;
                 find_pieces(&w);
                 glibc_find_free(&w);
                 w.window_next = true;
@@ -458,11 +404,4 @@ void glibc_find(struct glibc_blocks *b, const struct glibc_input *in)
         free(w.free_chunks);
         free(w.caches);
         free(w.window);
-}
-
-void glibc_blocks_free(struct glibc_blocks *b)
-{
-        free(b->at);
-        free(b->own);
-        *b = (struct glibc_blocks){ 0 };
 }

@@ -2,9 +2,7 @@
 /*
  * glibc.h -- the blocks of glibc's malloc, found in memory that stands still.
  *
- * Room:   outside.  Nothing is written, and no symbol is needed.
- * Keeps:  no byte is trusted: every size and pointer is checked, every walk ends.  A heap that does
- *         not lead to its end is told, with how far it went.
+ * Keeps:  a heap that does not lead to its end is told, with how far it went.
  * Cost:   one pass over the heap in pieces of 256 KiB; a read for each block in a free list.
  *
  * What glibc 2.26 to 2.40 and some later ones write, and how it is found:
@@ -27,8 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "attach/mappings.h"
-#include "leak/search.h"
+#include "allocator/walk.h"
 
 /* As it is at the start of each heap of a thread's arena; what follows is of no interest. */
 struct glibc_heap_info {
@@ -43,29 +40,7 @@ struct glibc_heap_info {
 /* Whether H, read at AT, is one of a heap that has at most MOST bytes. */
 bool glibc_is_heap_info(const struct glibc_heap_info *h, uint64_t at, uint64_t most);
 
-struct glibc_input {
-        struct search_memory memory;
-        const struct mappings *maps;
-        const struct search_range *data; /* writable data of modules that may have malloc */
-        uint32_t data_count;
-        const struct search_range *tls; /* thread-local storage of such modules, of all threads */
-        uint32_t tls_count;
-};
-
-struct glibc_blocks {
-        struct search_range *at; /* by address: from where malloc gave it to its usable end */
-        uint64_t count, room;
-        struct search_range *own; /* by address: memory that is the allocator's, with its blocks */
-        uint32_t own_count;
-        uint32_t arenas;     /* 0: there is no malloc of glibc, or it was never called */
-        uint64_t arena;      /* where the first main_arena is */
-        uint64_t free_bytes; /* in chunks that are free */
-        bool busy;           /* a thread was in the middle of changing a heap */
-        char trouble[256];   /* ""; or what could not be walked */
-};
-
-/* Fill B, to be freed with glibc_blocks_free(). */
-void glibc_find(struct glibc_blocks *b, const struct glibc_input *in);
-void glibc_blocks_free(struct glibc_blocks *b);
+/* Fill B, to be freed with walk_blocks_free(). */
+void glibc_find(struct walk_blocks *b, const struct walk_input *in);
 
 #endif

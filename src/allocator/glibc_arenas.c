@@ -49,13 +49,10 @@ static bool are_bins(struct glibc_walk *w, uint64_t bins, const uint64_t *words)
 
 static void read_arena(struct glibc_walk *w, struct glibc_arena *a)
 {
-        uint64_t head = word_or_0(w, a->at);
-
         a->top = word_or_0(w, a->bins + TOP);
         a->system_bytes = word_or_0(w, a->bins + SYSTEM_BYTES);
         a->fast = a->bins - a->at >= FRONT_FAST;
-        a->locked = (uint32_t)head != 0;
-        a->split = head >> 32 & SPLIT;
+        a->split = word_or_0(w, a->at) >> 32 & SPLIT;
 }
 
 static struct glibc_arena *add(struct glibc_walk *w, struct glibc_arena a)
@@ -81,7 +78,7 @@ bool glibc_is_heap_info(const struct glibc_heap_info *h, uint64_t at, uint64_t m
 uint64_t glibc_heap_at(struct glibc_walk *w, uint64_t heap, const struct glibc_arena *a,
                        struct glibc_heap_info *out)
 {
-        if (w->in->memory.read(w->in->memory.context, heap, out, sizeof *out) != sizeof *out ||
+        if (!walk_read(w->in, heap, out, sizeof *out) ||
             !glibc_is_heap_info(out, heap, a->heap_most) || out->arena != a->at)
                 *out = (struct glibc_heap_info){ 0 };
         return out->previous;
@@ -157,13 +154,9 @@ static bool take_main(struct glibc_walk *w, uint64_t bins)
 
 static void find_in(struct glibc_walk *w, const struct search_range *data)
 {
-        uint64_t bytes = data->end - data->start, *words;
         size_t count;
+        uint64_t *words = walk_words(w->in, data, DATA_MOST, &count);
 
-        if (bytes < BINS_BYTES || bytes > DATA_MOST)
-                return;
-        words = heap_zero(bytes / 8, sizeof *words);
-        count = w->in->memory.read(w->in->memory.context, data->start, words, bytes / 8 * 8) / 8;
         for (size_t i = 0; i + 2 * BINS <= count; i++) {
                 uint64_t bins = data->start + 8 * i;
 
@@ -192,13 +185,12 @@ static bool is_mp(struct glibc_walk *w, const uint64_t *words)
 
 static void find_mp(struct glibc_walk *w, const struct search_range *data)
 {
-        uint64_t bytes = data->end - data->start, *words;
+        uint64_t *words;
         size_t count;
 
-        if (bytes > DATA_MOST || w->arenas[0].at < data->start || w->arenas[0].at >= data->end)
+        if (w->arenas[0].at < data->start || w->arenas[0].at >= data->end)
                 return;
-        words = heap_zero(bytes / 8, sizeof *words);
-        count = w->in->memory.read(w->in->memory.context, data->start, words, bytes / 8 * 8) / 8;
+        words = walk_words(w->in, data, DATA_MOST, &count);
         for (size_t i = 0; i + 6 <= count; i++)
                 if (is_mp(w, words + i)) {
                         w->mapped_bytes = words[i];

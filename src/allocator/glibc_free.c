@@ -96,13 +96,13 @@ static void walk_list(struct glibc_walk *w, struct list l, uint64_t chunk)
                 l = other;
         switch (follow(w, &l, &chunk, true)) {
         case WALKED_ASTRAY:
-                glibc_trouble(w,
-                              "a list of free blocks of %llu bytes leads to 0x%llx, which is none",
-                              (unsigned long long)l.size, (unsigned long long)chunk + 16);
+                walk_trouble(w->out,
+                             "a list of free blocks of %llu bytes leads to 0x%llx, which is none",
+                             (unsigned long long)l.size, (unsigned long long)chunk + 16);
                 break;
         case WALKED_ROUND:
-                glibc_trouble(w, "a list of free blocks leads in a circle at 0x%llx",
-                              (unsigned long long)chunk + 16);
+                walk_trouble(w->out, "a list of free blocks leads in a circle at 0x%llx",
+                             (unsigned long long)chunk + 16);
                 break;
         case WALKED_WHOLE:
                 break;

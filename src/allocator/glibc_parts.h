@@ -20,7 +20,6 @@ struct glibc_arena {
         uint64_t heap_most; /* bytes between two heaps; 0: the main arena */
         bool fast;          /* has fast bins */
         bool split;         /* not all in one piece */
-        bool locked;
 };
 
 /* Memory that is full of chunks. */
@@ -31,8 +30,8 @@ struct glibc_piece {
 };
 
 struct glibc_walk {
-        const struct glibc_input *in;
-        struct glibc_blocks *out;
+        const struct walk_input *in;
+        struct walk_blocks *out;
         struct glibc_arena *arenas;
         uint32_t arena_count;
         struct glibc_piece *pieces;
@@ -42,7 +41,6 @@ struct glibc_walk {
         uint64_t free_count, free_room;
         uint64_t *caches; /* chunks of struct tcache_perthread_struct, sorted */
         uint32_t cache_count;
-        uint32_t own_room;
         uint8_t *window;
         uint64_t window_at;
         uint64_t window_bytes;
@@ -54,10 +52,6 @@ bool glibc_word(struct glibc_walk *w, uint64_t at, uint64_t *out);
 
 /* Whether ADDRESS is in memory of the allocator's, for walks to stay in. */
 bool glibc_owns(const struct glibc_walk *w, uint64_t address);
-
-/* Note the first trouble only: what follows may come from it. */
-void glibc_trouble(struct glibc_walk *w, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
 
 /* Fill ARENAS, and what mp_ has. */
 void glibc_find_arenas(struct glibc_walk *w);

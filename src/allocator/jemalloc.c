@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "allocator/jemalloc.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,8 +48,8 @@ struct cache {
 };
 
 struct walk {
-        const struct jemalloc_input *in;
-        struct jemalloc_blocks *out;
+        const struct walk_input *in;
+        struct walk_blocks *out;
         uint64_t *cached; /* sorted: regions that are free in the caches of threads */
         uint64_t *stacks; /* sorted: where these are kept, which is a block, too */
         uint64_t cached_count;
@@ -60,23 +59,14 @@ struct walk {
 
 static bool read_at(const struct walk *w, uint64_t at, void *to, size_t bytes)
 {
-        return w->in->memory.read(w->in->memory.context, at, to, bytes) == bytes;
-}
-
-static void add_own(struct walk *w, uint64_t start, uint64_t end)
-{
-        struct jemalloc_blocks *b = w->out;
-
-        b->own = heap_next(b->own, b->own_count, sizeof *b->own);
-        b->own[b->own_count++] = (struct search_range){ start, end };
+        return walk_read(w->in, at, to, bytes);
 }
 
 static void trouble(const struct walk *w, uint64_t at, const char *what)
 {
-        if (!w->out->trouble[0])
-                snprintf(w->out->trouble, sizeof w->out->trouble,
-                         "the heap cannot be walked to its end: 0x%llx is no %s of jemalloc 5.3",
-                         (unsigned long long)at, what);
+        walk_trouble(w->out,
+                     "the heap cannot be walked to its end: 0x%llx is no %s of jemalloc 5.3",
+                     (unsigned long long)at, what);
 }
 
 /* 8, then four of equal distance for each power of two: 16 32 48 64, 80 96 112 128, 160 ... */
@@ -134,18 +124,14 @@ static void take_cache(struct walk *w, const struct cache *c)
 
 static void find_caches(struct walk *w, const struct search_range *tls)
 {
-        uint64_t bytes = tls->end - tls->start;
-        uint32_t words = (uint32_t)(bytes / 8), width = sizeof(struct cache) / 8, count;
-        uint64_t *all;
+        uint32_t width = sizeof(struct cache) / 8, count;
+        size_t words;
+        uint64_t *all = walk_words(w->in, tls, DATA_MOST, &words);
 
-        if (bytes > DATA_MOST)
-                return;
-        all = heap_zero(words + 1, sizeof *all);
-        words = (uint32_t)w->in->memory.read(w->in->memory.context, tls->start, all, bytes) / 8;
-        for (uint32_t i = 0; i + SMALL_CLASSES * width <= words; i++) {
+        for (size_t i = 0; i + SMALL_CLASSES * width <= words; i++) {
                 const struct cache *c = (const struct cache *)(const void *)(all + i);
 
-                count = caches_count(c, (words - i) / width);
+                count = caches_count(c, (uint32_t)((words - i) / width));
                 if (count < SMALL_CLASSES)
                         continue;
                 for (uint32_t k = 0; k < count; k++)
@@ -174,12 +160,8 @@ static bool holds_stack(const struct walk *w, uint64_t start, uint64_t end)
 
 static void take_block(struct walk *w, uint64_t at, uint64_t bytes)
 {
-        struct jemalloc_blocks *b = w->out;
-
-        if (is_cached(w, at) || holds_stack(w, at, at + bytes))
-                return;
-        b->at = heap_next(b->at, b->count, sizeof *b->at);
-        b->at[b->count++] = (struct search_range){ at, at + bytes };
+        if (!is_cached(w, at) && !holds_stack(w, at, at + bytes))
+                walk_add_block(w->out, at, at + bytes);
 }
 
 static void take_slab(struct walk *w, const struct extent *x)
@@ -232,7 +214,7 @@ static void find_base(struct walk *w, uint64_t at)
                 return;
         for (steps = 0; steps < BASES_MOST && read_at(w, start, head, sizeof head) && head[0] &&
                         head[0] % HUGE_BYTES == 0; steps++) {
-                add_own(w, start, start + head[0]);
+                walk_add_own(w->out, start, start + head[0]);
                 start = head[1];
                 if (!start)
                         return;
@@ -259,7 +241,7 @@ static void take_page(struct walk *w, uint64_t page, uint64_t word)
                 return;
         }
         find_base(w, at);
-        add_own(w, page, page + EXTENT_BYTES(&x));
+        walk_add_own(w->out, page, page + EXTENT_BYTES(&x));
         if (EXTENT_STATE(&x))
                 return;
         if (EXTENT_SLAB(&x))
@@ -358,19 +340,17 @@ static size_t find_root(struct walk *w, const uint64_t *words, size_t count, boo
 
 static void find_tree(struct walk *w, const struct search_range *data)
 {
-        uint64_t bytes = data->end - data->start;
         uint64_t *words;
         size_t count, root;
 
-        if (bytes > DATA_MOST || bytes < LEVEL_BYTES)
+        if (data->end - data->start < LEVEL_BYTES)
                 return;
-        words = heap_zero(bytes / 8 + 1, sizeof *words);
-        count = w->in->memory.read(w->in->memory.context, data->start, words, bytes) / 8;
+        words = walk_words(w->in, data, DATA_MOST, &count);
         root = find_root(w, words, count, true);
         if (root == count) /* hundreds of GiB behind each other */
                 root = find_root(w, words, count, false);
         for (uint64_t gib = 0; root < count && gib < LEVEL; gib++) {
-                w->out->root = data->start + 8 * root;
+                w->out->malloc_at = data->start + 8 * root;
                 if (words[root + gib])
                         leaf_each(w, words[root + gib], take_word, &gib);
         }
@@ -379,36 +359,20 @@ static void find_tree(struct walk *w, const struct search_range *data)
 
 /* ---- all of it ---- */
 
-static int by_start(const void *a, const void *b)
-{
-        const struct search_range *x = a, *y = b;
-
-        return (x->start > y->start) - (x->start < y->start);
-}
-
-void jemalloc_find(struct jemalloc_blocks *b, const struct jemalloc_input *in)
+void jemalloc_find(struct walk_blocks *b, const struct walk_input *in)
 {
         struct walk w = { .in = in, .out = b };
 
-        *b = (struct jemalloc_blocks){ 0 };
-        for (uint32_t i = 0; !in->memory.narrow && !in->memory.turned && i < in->tls_count; i++)
+        *b = (struct walk_blocks){ 0 };
+        if (in->memory.narrow || in->memory.turned)
+                return;
+        for (uint32_t i = 0; i < in->tls_count; i++)
                 find_caches(&w, &in->tls[i]);
         if (w.cached_count)
                 qsort(w.cached, w.cached_count, sizeof *w.cached, by_number);
-        for (uint32_t i = 0; !in->memory.narrow && !in->memory.turned && i < in->data_count &&
-                             !b->root; i++)
+        for (uint32_t i = 0; i < in->data_count && !b->malloc_at; i++)
                 find_tree(&w, &in->data[i]);
-        if (b->count)
-                qsort(b->at, b->count, sizeof *b->at, by_start);
-        if (b->own_count)
-                qsort(b->own, b->own_count, sizeof *b->own, by_start);
+        walk_sort(b);
         free(w.cached);
         free(w.stacks);
-}
-
-void jemalloc_blocks_free(struct jemalloc_blocks *b)
-{
-        free(b->at);
-        free(b->own);
-        *b = (struct jemalloc_blocks){ 0 };
 }

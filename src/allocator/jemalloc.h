@@ -2,9 +2,7 @@
 /*
  * jemalloc.h -- the blocks of jemalloc 5.3, found in memory that stands still.
  *
- * Room:   outside.  Nothing is written, and no symbol is needed.
- * Keeps:  no byte is trusted: every number and pointer is checked, every walk ends.  Of each slab
- *         the number of free regions is told twice, and both must agree.
+ * Keeps:  of each slab the number of free regions is told twice, and both must agree.
  *
  * What it writes on 64-bit processors with addresses of 48 bits, and how it is found:
  *
@@ -24,32 +22,9 @@
 #ifndef SEEP_ALLOCATOR_JEMALLOC_H
 #define SEEP_ALLOCATOR_JEMALLOC_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "allocator/walk.h"
 
-#include "attach/mappings.h"
-#include "leak/search.h"
-
-struct jemalloc_input {
-        struct search_memory memory;
-        const struct mappings *maps;
-        const struct search_range *data; /* writable data of modules that may have malloc */
-        uint32_t data_count;
-        const struct search_range *tls; /* thread-local storage of such modules, of all threads */
-        uint32_t tls_count;
-};
-
-struct jemalloc_blocks {
-        struct search_range *at; /* by address: as large as their class */
-        uint64_t count;
-        struct search_range *own; /* by address: memory that is the allocator's, with its blocks */
-        uint32_t own_count;
-        uint64_t root;     /* of the tree; 0: there is no jemalloc, or it was never called */
-        char trouble[256]; /* ""; or what could not be read */
-};
-
-/* Fill B, to be freed with jemalloc_blocks_free(). */
-void jemalloc_find(struct jemalloc_blocks *b, const struct jemalloc_input *in);
-void jemalloc_blocks_free(struct jemalloc_blocks *b);
+/* Fill B, to be freed with walk_blocks_free(). */
+void jemalloc_find(struct walk_blocks *b, const struct walk_input *in);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "allocator/musl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,27 +37,19 @@ static const uint16_t classes[48] = {
 };
 
 struct walk {
-        const struct musl_input *in;
-        struct musl_blocks *out;
+        const struct walk_input *in;
+        struct walk_blocks *out;
 };
 
 static bool read_at(const struct walk *w, uint64_t at, void *to, size_t bytes)
 {
-        return w->in->memory.read(w->in->memory.context, at, to, bytes) == bytes;
-}
-
-static void add(struct search_range **list, uint64_t count, uint64_t start, uint64_t end)
-{
-        *list = heap_next(*list, count, sizeof **list);
-        (*list)[count] = (struct search_range){ start, end };
+        return walk_read(w->in, at, to, bytes);
 }
 
 static void trouble(const struct walk *w, uint64_t at, const char *what)
 {
-        if (!w->out->trouble[0])
-                snprintf(w->out->trouble, sizeof w->out->trouble,
-                         "the heap cannot be walked to its end: 0x%llx is no %s of malloc",
-                         (unsigned long long)at, what);
+        walk_trouble(w->out, "the heap cannot be walked to its end: 0x%llx is no %s of malloc",
+                     (unsigned long long)at, what);
 }
 
 /* ---- slots ---- */
@@ -93,8 +84,7 @@ static void take_slot(const struct walk *w, uint64_t start, uint64_t end)
                 trouble(w, block, "block");
                 return;
         }
-        add(&w->out->at, w->out->count, block, end - spare);
-        w->out->count++;
+        walk_add_block(w->out, block, end - spare);
 }
 
 /* ---- groups ---- */
@@ -112,9 +102,8 @@ static void take_group(const struct walk *w, uint64_t at, const struct meta *m)
                 trouble(w, m->group, "group");
                 return;
         }
-        add(&w->out->own, w->out->own_count, m->group,
-            pages ? m->group + pages * PAGE : storage + stride * (META_LAST(m) + 1ull));
-        w->out->own_count++;
+        walk_add_own(w->out, m->group,
+                     pages ? m->group + pages * PAGE : storage + stride * (META_LAST(m) + 1ull));
         for (uint32_t i = 0; i <= META_LAST(m); i++)
                 if (!((m->available | m->freed) >> i & 1))
                         take_slot(w, storage + stride * i, storage + stride * (i + 1) - SLOT_END);
@@ -130,8 +119,7 @@ static void walk_areas(struct walk *w, uint64_t secret, uint64_t at)
                         trouble(w, at, "page of descriptors");
                         break;
                 }
-                add(&w->out->own, w->out->own_count, at, at + PAGE);
-                w->out->own_count++;
+                walk_add_own(w->out, at, at + PAGE);
                 for (int32_t i = 0; i < a->count; i++)
                         if (a->metas[i].group)
                                 take_group(w, at + 24 + 40ull * (uint32_t)i, &a->metas[i]);
@@ -161,17 +149,13 @@ static bool is_context(const struct walk *w, const uint64_t *words, uint64_t *ar
 
 static void find_context(struct walk *w, const struct search_range *data)
 {
-        uint64_t bytes = data->end - data->start, area;
-        uint64_t *words;
+        uint64_t area, *words;
         size_t count;
 
-        if (bytes > DATA_MOST)
-                return;
-        words = heap_zero(bytes / 8 + 1, sizeof *words);
-        count = w->in->memory.read(w->in->memory.context, data->start, words, bytes) / 8;
-        for (size_t i = 0; i + 10 < count && !w->out->context; i++)
+        words = walk_words(w->in, data, DATA_MOST, &count);
+        for (size_t i = 0; i + 10 < count && !w->out->malloc_at; i++)
                 if (is_context(w, words + i, &area)) {
-                        w->out->context = data->start + 8 * i;
+                        w->out->malloc_at = data->start + 8 * i;
                         walk_areas(w, words[i], area);
                 }
         free(words);
@@ -179,29 +163,12 @@ static void find_context(struct walk *w, const struct search_range *data)
 
 /* ---- all of it ---- */
 
-static int by_start(const void *a, const void *b)
-{
-        const struct search_range *x = a, *y = b;
-
-        return (x->start > y->start) - (x->start < y->start);
-}
-
-void musl_find(struct musl_blocks *b, const struct musl_input *in)
+void musl_find(struct walk_blocks *b, const struct walk_input *in)
 {
         struct walk w = { in, b };
 
-        *b = (struct musl_blocks){ 0 };
-        for (uint32_t i = 0; i < in->data_count && !b->context; i++)
+        *b = (struct walk_blocks){ 0 };
+        for (uint32_t i = 0; i < in->data_count && !b->malloc_at; i++)
                 find_context(&w, &in->data[i]);
-        if (b->count)
-                qsort(b->at, b->count, sizeof *b->at, by_start);
-        if (b->own_count)
-                qsort(b->own, b->own_count, sizeof *b->own, by_start);
-}
-
-void musl_blocks_free(struct musl_blocks *b)
-{
-        free(b->at);
-        free(b->own);
-        *b = (struct musl_blocks){ 0 };
+        walk_sort(b);
 }

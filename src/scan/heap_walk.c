@@ -103,7 +103,6 @@ static bool has_libc(const struct profile *p)
 
 struct look {
         const struct freeze *f;
-        struct search_memory memory;
         const struct profile *p;
         struct mappings maps;
         struct tls tls;
@@ -192,80 +191,32 @@ static bool refuse(const struct look *l, struct err *e)
         return true; /* malloc was never called */
 }
 
-/* false: malloc is not glibc's, or was never called. */
-static bool walk_glibc(struct heap_walk *w, const struct look *l)
+/* Who finds blocks of its own kind, in the order in which they are asked: a program with another
+ * allocator has the C library's, too. */
+static void (*const walks[])(struct walk_blocks *b, const struct walk_input *in) = {
+        jemalloc_find,
+        glibc_find,
+        musl_find,
+};
+
+bool heap_walk(struct walk_blocks *w, const struct freeze *f, const struct profile *p,
+               struct err *e)
 {
-        struct glibc_blocks b = { 0 };
-        bool found;
-
-        glibc_find(&b, &(struct glibc_input){ .memory = l->memory,
-                                              .maps = &l->maps,
-                                              .data = l->data,
-                                              .data_count = l->data_count,
-                                              .tls = l->tls_ranges,
-                                              .tls_count = l->tls_count });
-        found = b.arenas != 0;
-        if (found) {
-                *w = (struct heap_walk){ b.at, b.count, b.own, b.own_count, b.arena, "" };
-                memcpy(w->trouble, b.trouble, sizeof w->trouble);
-                b.at = b.own = NULL;
-        }
-        glibc_blocks_free(&b);
-        return found;
-}
-
-static bool walk_jemalloc(struct heap_walk *w, const struct look *l)
-{
-        struct jemalloc_blocks b = { 0 };
-        bool found;
-
-        jemalloc_find(&b, &(struct jemalloc_input){ .memory = l->memory,
-                                                    .maps = &l->maps,
-                                                    .data = l->data,
-                                                    .data_count = l->data_count,
-                                                    .tls = l->tls_ranges,
-                                                    .tls_count = l->tls_count });
-        found = b.root != 0;
-        if (found) {
-                *w = (struct heap_walk){ b.at, b.count, b.own, b.own_count, b.root, "" };
-                memcpy(w->trouble, b.trouble, sizeof w->trouble);
-                b.at = b.own = NULL;
-        }
-        jemalloc_blocks_free(&b);
-        return found;
-}
-
-static bool walk_musl(struct heap_walk *w, const struct look *l)
-{
-        struct musl_blocks b = { 0 };
-        bool found;
-
-        musl_find(&b, &(struct musl_input){ l->memory, l->data, l->data_count });
-        found = b.context != 0;
-        if (found) {
-                *w = (struct heap_walk){ b.at, b.count, b.own, b.own_count, b.context, "" };
-                memcpy(w->trouble, b.trouble, sizeof w->trouble);
-                b.at = b.own = NULL;
-        }
-        musl_blocks_free(&b);
-        return found;
-}
-
-bool heap_walk(struct heap_walk *w, const struct freeze *f, const struct profile *p, struct err *e)
-{
-        struct look l = { .f = f, .p = p, .memory = heap_walk_memory(f) };
+        struct look l = { .f = f, .p = p };
         bool good;
 
-        *w = (struct heap_walk){ 0 };
+        *w = (struct walk_blocks){ 0 };
         look_open(&l);
-        good = walk_jemalloc(w, &l) || walk_glibc(w, &l) || walk_musl(w, &l) || refuse(&l, e);
+        for (size_t i = 0; i < sizeof walks / sizeof *walks && !w->malloc_at; i++) {
+                walk_blocks_free(w);
+                walks[i](w, &(struct walk_input){ .memory = heap_walk_memory(f),
+                                                  .maps = &l.maps,
+                                                  .data = l.data,
+                                                  .data_count = l.data_count,
+                                                  .tls = l.tls_ranges,
+                                                  .tls_count = l.tls_count });
+        }
+        good = w->malloc_at || refuse(&l, e);
         look_close(&l);
         return good;
-}
-
-void heap_walk_free(struct heap_walk *w)
-{
-        free(w->at);
-        free(w->own);
-        *w = (struct heap_walk){ 0 };
 }

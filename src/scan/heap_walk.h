@@ -11,24 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "allocator/walk.h"
 #include "attach/freeze.h"
 #include "base/err.h"
-#include "leak/search.h"
 #include "profile/model.h"
 
-struct heap_walk {
-        struct search_range *at; /* blocks by address, to their usable end */
-        uint64_t count;
-        struct search_range *own; /* memory of the allocator's, sorted */
-        uint32_t own_count;
-        uint64_t malloc_at; /* an address in the module that has malloc */
-        char trouble[256];  /* "", or what of the heap could not be walked */
-};
-
-/* Fill W, to be freed with heap_walk_free(), for F, whose modules P has.  false: its malloc is none
- * that can be walked; E says whose it is. */
-bool heap_walk(struct heap_walk *w, const struct freeze *f, const struct profile *p, struct err *e);
-void heap_walk_free(struct heap_walk *w);
+/* Fill W, to be freed with walk_blocks_free(), for F, whose modules P has.  false: its malloc is
+ * none that can be walked; E says whose it is. */
+bool heap_walk(struct walk_blocks *w, const struct freeze *f, const struct profile *p,
+               struct err *e);
 
 /* The memory of F, to be read. */
 struct search_memory heap_walk_memory(const struct freeze *f);

@@ -64,7 +64,7 @@ void older_choose(struct older *o, struct scan_entries *now, const struct scan_e
 
 void older_free(struct older *o)
 {
-        heap_walk_free(&o->walk);
+        walk_blocks_free(&o->walk);
         profile_free(&o->modules);
         free(o->at);
         *o = (struct older){ 0 };

@@ -21,7 +21,7 @@
 #include "scan/scan_blocks.h"
 
 struct older {
-        struct heap_walk walk;
+        struct walk_blocks walk;
         struct profile modules; /* of the process, as its mappings show them */
         struct search_range *at; /* blocks that the ledger does not know, by address */
         uint64_t count;

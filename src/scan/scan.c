@@ -266,7 +266,7 @@ static void leave_handler(struct scan *s)
 
 static void find_roots(struct scan *s)
 {
-        const struct heap_walk *walk = s->unrecorded ? &s->unrecorded->walk : &s->older.walk;
+        const struct walk_blocks *walk = s->unrecorded ? &s->unrecorded->walk : &s->older.walk;
         struct roots_input in = {
                 .freeze = &s->freeze,
                 .emulated = view_is_emulated(s->o->view),

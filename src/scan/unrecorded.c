@@ -279,7 +279,7 @@ static const struct profile_block *known_at(struct known *k, const struct search
 }
 
 /* The blocks of the walk W: those that P knows as they are, the others by their contents. */
-static struct profile_block *look_at_blocks(const struct heap_walk *w, const struct freeze *f,
+static struct profile_block *look_at_blocks(const struct walk_blocks *w, const struct freeze *f,
                                             struct profile *p)
 {
         struct known known = { p->blocks, p->blocks + p->block_count };
@@ -311,7 +311,7 @@ static struct profile_block *look_at_blocks(const struct heap_walk *w, const str
         return all;
 }
 
-static void take_blocks(const struct heap_walk *w, const struct freeze *f, struct profile *p)
+static void take_blocks(const struct walk_blocks *w, const struct freeze *f, struct profile *p)
 {
         struct profile_block *all = look_at_blocks(w, f, p);
 
@@ -354,5 +354,5 @@ bool unrecorded_blocks(struct unrecorded *u, const struct freeze *f, struct prof
 void unrecorded_free(struct unrecorded *u)
 {
         scan_entries_free(&u->entries);
-        heap_walk_free(&u->walk);
+        walk_blocks_free(&u->walk);
 }

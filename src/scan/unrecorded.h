@@ -20,7 +20,7 @@
 
 struct unrecorded {
         struct scan_entries entries; /* its blocks */
-        struct heap_walk walk;
+        struct walk_blocks walk;
 };
 
 /* Fill P's meta with what the kernel tells about F, or its core. */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk.h -- what the walks through allocators share: the memory that they read, and the blocks that
+ * they find.
+ *
+ * Room:   outside.  Nothing is written, and no symbol is needed.
+ * Keeps:  no byte is trusted: every number and pointer is checked, every walk ends.
+ */
+#ifndef SEEP_ALLOCATOR_WALK_H
+#define SEEP_ALLOCATOR_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach/mappings.h"
+#include "leak/search.h"
+
+struct walk_input {
+        struct search_memory memory;
+        const struct mappings *maps;
+        const struct search_range *data; /* writable data of modules that may have malloc */
+        uint32_t data_count;
+        const struct search_range *tls; /* thread-local storage of such modules, of all threads */
+        uint32_t tls_count;
+};
+
+/* All 0: nothing was found. */
+struct walk_blocks {
+        struct search_range *at; /* from where malloc gave it to its usable end */
+        uint64_t count;
+        struct search_range *own; /* memory that is the allocator's, with its blocks */
+        uint32_t own_count;
+        uint64_t malloc_at; /* an address in the module that has malloc; 0: it has no such malloc,
+                             * or never called it */
+        char trouble[256];  /* ""; or what of the heap could not be walked */
+};
+
+void walk_add_block(struct walk_blocks *b, uint64_t start, uint64_t end);
+void walk_add_own(struct walk_blocks *b, uint64_t start, uint64_t end);
+
+/* Note the first trouble only: what follows may come from it. */
+void walk_trouble(struct walk_blocks *b, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+
+/* Put both lists in the order of addresses. */
+void walk_sort(struct walk_blocks *b);
+
+void walk_blocks_free(struct walk_blocks *b);
+
+/* Whether all BYTES at ADDRESS are there: then TO has them. */
+static inline bool walk_read(const struct walk_input *in, uint64_t address, void *to, size_t bytes)
+{
+        return in->memory.read(in->memory.context, address, to, bytes) == bytes;
+}
+
+/* The words of DATA, as many as there are, to be freed; NULL: it has more than MOST bytes. */
+uint64_t *walk_words(const struct walk_input *in, const struct search_range *data, uint64_t most,
+                     size_t *count);
+
+#endif
