@@ -328,19 +328,20 @@ bool stream_tell_process(void)
 /* B, whose site is told, was there before. */
 static bool tell_block(uint64_t address, const struct ledger_block *b, uint32_t plane)
 {
-        const uint64_t numbers[] = { (plane >= LEDGER_PLANE_POOL ? JOURNAL_HELD_POOL : 0) |
-                                             (LEDGER_BLOCK_IGNORED(*b) ? JOURNAL_HELD_IGNORED : 0),
-                                     LEDGER_BLOCK_THREAD(*b),
-                                     LEDGER_BLOCK_BIRTH_MS(*b), LEDGER_BLOCK_SITE(*b),
-                                     journal_zigzag(address - stream_packet->model.other),
-                                     LEDGER_BLOCK_SIZE(*b) };
+        struct journal_model *m = &stream_packet->model;
 
+        /* Whose model is a new one where a packet begins. */
         if (!tell_site(LEDGER_BLOCK_SITE(*b)) || !stream_room(2 * STREAM_RECORD))
                 return false;
         stream_byte(JOURNAL_HELD);
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-                stream_number(numbers[i]);
-        stream_packet->model.other = address;
+        stream_number((plane >= LEDGER_PLANE_POOL ? JOURNAL_HELD_POOL : 0) |
+                      (LEDGER_BLOCK_IGNORED(*b) ? JOURNAL_HELD_IGNORED : 0));
+        stream_number(LEDGER_BLOCK_THREAD(*b));
+        stream_number(LEDGER_BLOCK_BIRTH_MS(*b));
+        stream_number(LEDGER_BLOCK_SITE(*b));
+        stream_number(journal_zigzag(address - m->other));
+        stream_number(LEDGER_BLOCK_SIZE(*b));
+        m->other = address;
         return true;
 }
 
