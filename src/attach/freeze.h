@@ -19,11 +19,18 @@
 #include "attach/arch/registers.h"
 #include "base/err.h"
 
+struct freeze_range {
+        uint64_t start, end;
+};
+
 /* A process of another machine, held there. */
 struct freeze_far {
         void *context;
         size_t (*read)(void *context, uint64_t address, void *to, size_t bytes);
         uint64_t (*next_used)(void *context, uint64_t address, uint64_t end);
+        /* Where only words that lead into RANGES are wanted (leak/search.h). */
+        bool (*expect)(void *context, const struct freeze_range *ranges, uint32_t count);
+        size_t (*pointers)(void *context, uint64_t address, void *to, size_t bytes);
         bool (*lasts)(void *context);
         void (*release)(void *context); /* once: it may go on, and is not read any more */
         bool copied;  /* it went on already: what is read is a copy of it */

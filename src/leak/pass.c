@@ -20,6 +20,7 @@
 #include "leak/gather.h"
 #include "leak/huge_array.h"
 #include "leak/sift.h"
+#include "leak/targets.h"
 
 #define PASS_SPANS 32768u       /* in a piece */
 #define PASS_LARGE (64u * 1024) /* spans of which unused pages are left out, and in what steps */
@@ -40,6 +41,7 @@ struct pass_part {
 struct pass_plan {
         const struct search_input *in;
         const struct index *index;
+        struct search_memory memory; /* that words are read from */
         struct pass_part *parts;
         uint32_t count;
         struct {
@@ -291,7 +293,7 @@ static void pass_run_part(void *context, uint32_t slot, uint32_t number)
 {
         struct pass_plan *plan = context;
         struct pass_part *part = &plan->parts[number];
-        struct pass p = { .memory = &plan->in->memory };
+        struct pass p = { .memory = &plan->memory };
         uint64_t done;
 
         if (!plan->own[slot].buffer) {
@@ -396,7 +398,7 @@ static void pass_divide_blocks(struct pass_plan *plan)
 
 uint32_t *pass_run(const struct search_input *in, const struct index *x, struct search_graph *g)
 {
-        struct pass_plan plan = { .in = in, .index = x, .g = g,
+        struct pass_plan plan = { .in = in, .index = x, .memory = targets_memory(in), .g = g,
                                   .lock = PTHREAD_MUTEX_INITIALIZER };
 
         pass_reserve(&plan, &(struct sift){ .link_count = x->count });

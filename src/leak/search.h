@@ -20,6 +20,10 @@
 #include "base/progress.h"
 #include "profile/model.h"
 
+struct search_range {
+        uint64_t start, end;
+};
+
 /* Memory of the searched program.  */
 struct search_memory {
         void *context;
@@ -30,6 +34,11 @@ struct search_memory {
         uint64_t (*next)(void *context, uint64_t address, uint64_t end);
         bool turned; /* its words have the other byte order than ours ... */
         bool narrow; /* ... and 4 bytes, not 8 */
+        /* Of memory that is read from far: pointers() is read(), but words that lead into none of
+         * the RANGES (sorted, disjoint) may be zero.  expect() is called first; false: read() is
+         * all that there is.  NULL: the same. */
+        bool (*expect)(void *context, const struct search_range *ranges, uint32_t count);
+        size_t (*pointers)(void *context, uint64_t address, void *to, size_t bytes);
 };
 
 static inline uint32_t search_width(bool narrow)
@@ -82,10 +91,6 @@ struct search_root {
         const uint64_t *words;
         uint32_t flags; /* SEARCH_ROOT_* */
         uint32_t reserved;
-};
-
-struct search_range {
-        uint64_t start, end;
 };
 
 struct search_input {

@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 #include "base/plain.h"
+#include "remote/pointers.h"
 
 #define SMALL (16u << 10) /* what is fetched at least */
 #define PIECES 64u        /* that are kept */
@@ -42,6 +43,7 @@ struct held {
         struct search_range *used; /* pages that were ever used, in [used_from, used_to) */
         uint32_t used_count;
         uint64_t used_from, used_to;
+        struct pointers *expected; /* the target knows where pointers are to lead; NULL */
         pthread_mutex_t lock; /* a search reads in several threads: one asks at a time */
 };
 
@@ -236,6 +238,7 @@ void held_close(struct held *h)
         free(h->told);
         free(h->pieces);
         free(h->used);
+        free(h->expected);
         free(h);
 }
 
@@ -370,6 +373,94 @@ static size_t read_memory(void *context, uint64_t address, void *to, size_t byte
         return done;
 }
 
+/* ---- words that lead somewhere ---- */
+
+/* As the target takes them. */
+static void write_ranges(const struct freeze_range *ranges, uint32_t count, struct str *out)
+{
+        for (uint32_t i = 0; i < count; i++)
+                for (uint32_t b = 0; b < POINTERS_RANGE_BYTES; b++)
+                        str_char(out, (char)((b < 8 ? ranges[i].start : ranges[i].end) >>
+                                             b % 8 * 8));
+}
+
+/* One that does not know the request says no, and is read as it is. */
+static bool send_ranges(struct held *h, const struct str *bytes, uint32_t count)
+{
+        struct protocol_request r = { .kind = PROTOCOL_KIND_EXPECT, .number = count };
+        struct str none = { 0 };
+        struct err e;
+        size_t at, part;
+
+        if (!ask(h, &r, &e) || !take(h, 0, &none, &e))
+                return false;
+        for (at = 0; at < bytes->length; at += part) {
+                part = bytes->length - at;
+                part = part < PROTOCOL_EXPECT_CHUNK ? part : PROTOCOL_EXPECT_CHUNK;
+                if (!channel_send_bytes(&h->to.channel, bytes->data + at, (uint32_t)part, &e))
+                        return false;
+        }
+        return take(h, 0, &none, &e);
+}
+
+static bool expect(void *context, const struct freeze_range *ranges, uint32_t count)
+{
+        struct held *h = context;
+        struct pointers *p = heap_zero(1, sizeof *p);
+        struct str bytes = { 0 };
+
+        pthread_mutex_lock(&h->lock);
+        write_ranges(ranges, count, &bytes);
+        free(h->expected);
+        h->expected = NULL;
+        if (h->connected && !h->broken && count &&
+            pointers_expect(p, (const uint8_t *)str_get(&bytes), bytes.length) &&
+            send_ranges(h, &bytes, count)) {
+                h->expected = p;
+                p = NULL;
+        }
+        pthread_mutex_unlock(&h->lock);
+        free(p);
+        str_free(&bytes);
+        return h->expected != NULL;
+}
+
+static size_t fetch_pointers(struct held *h, uint64_t address, uint8_t *to, size_t bytes)
+{
+        const struct protocol_greeting *g = &h->to.greeting;
+        const uint16_t one = 1;
+        struct pointers_form form = { g->word, (*(const uint8_t *)&one == 1) != (g->order == 1) };
+        struct protocol_request r = { .kind = PROTOCOL_KIND_POINTERS, .address = address,
+                                      .number = (uint32_t)bytes };
+        struct str out = { 0 };
+        struct err e;
+        size_t got = 0;
+
+        h->broken = h->broken || !h->connected || !ask(h, &r, &e) ||
+                    !take(h, bytes + POINTERS_HEAD, &out, &e) ||
+                    !pointers_unpack(h->expected, (const uint8_t *)str_get(&out), out.length,
+                                     &form, to, bytes, &got);
+        str_free(&out);
+        return h->broken ? 0 : got;
+}
+
+static size_t read_pointers(void *context, uint64_t address, void *to, size_t bytes)
+{
+        struct held *h = context;
+        size_t done = 0, want, got;
+
+        pthread_mutex_lock(&h->lock);
+        do {
+                want = bytes - done < PROTOCOL_POINTERS_MAX ? bytes - done : PROTOCOL_POINTERS_MAX;
+                got = fetch_pointers(h, address + done, (uint8_t *)to + done, want);
+                done += got;
+        } while (done < bytes && got == want);
+        pthread_mutex_unlock(&h->lock);
+        return done;
+}
+
+/* ---- pages ---- */
+
 /* Which pages of [ADDRESS, END) were used, or of as much of it as fits into an answer. */
 static bool ask_used(struct held *h, uint64_t address, uint64_t end)
 {
@@ -442,6 +533,8 @@ bool held_freeze(void *context, struct freeze *f, struct err *e)
         h->far.context = h;
         h->far.read = read_memory;
         h->far.next_used = next_used;
+        h->far.expect = expect;
+        h->far.pointers = read_pointers;
         h->far.lasts = lasts;
         h->far.release = hang_up;
         *f = (struct freeze){ .pid = (pid_t)h->order.pid, .threads = h->threads,

@@ -197,11 +197,16 @@ enum protocol_kind {
         PROTOCOL_KIND_HOLD = 33, /* stop the process `pid`, or copy it, and say what it is like
                                   * (remote/held.h); `number`: the ticket of its MOMENT */
         PROTOCOL_KIND_USED = 34, /* which of `number` pages from `address` on were ever used */
-        PROTOCOL_KIND_SEARCHED = 35 /* the search `number` that `pid` asked for is done; `address`:
-                                     * so many blocks are definitely lost */
+        PROTOCOL_KIND_SEARCHED = 35, /* the search `number` that `pid` asked for is done;
+                                      * `address`: so many blocks are definitely lost */
+        PROTOCOL_KIND_EXPECT = 36, /* `number` ranges follow, when it is answered, in chunks: where
+                                    * pointers are to lead (remote/pointers.h) */
+        PROTOCOL_KIND_POINTERS = 37 /* as MEMORY with _PART, but those words only */
 };
 #define PROTOCOL_LIST_WAIT 1u
 #define PROTOCOL_MEMORY_MAX (1u << 20)
+#define PROTOCOL_EXPECT_CHUNK 1024u /* bytes, at most: what a small target has room for */
+#define PROTOCOL_POINTERS_MAX (256u << 10)
 #define PROTOCOL_MEMORY_PART 1u /* as much as can be read from the start on */
 #define PROTOCOL_HOLD_STILL 1u  /* no copy: the process stands still until the connection ends */
 #define PROTOCOL_USED_MAX 1024u /* ranges in an answer */

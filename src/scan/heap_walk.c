@@ -27,10 +27,35 @@ static uint64_t next_used(void *context, uint64_t address, uint64_t end)
         return freeze_next_used(context, address, end);
 }
 
+static bool expect(void *context, const struct search_range *ranges, uint32_t count)
+{
+        const struct freeze *f = context;
+        struct freeze_range *all = heap_zero(count, sizeof *all);
+        bool good;
+
+        for (uint32_t i = 0; i < count; i++)
+                all[i] = (struct freeze_range){ ranges[i].start, ranges[i].end };
+        good = f->far->expect(f->far->context, all, count);
+        free(all);
+        return good;
+}
+
+static size_t read_pointers(void *context, uint64_t address, void *to, size_t bytes)
+{
+        const struct freeze *f = context;
+
+        return f->far->pointers(f->far->context, address, to, bytes);
+}
+
 struct search_memory heap_walk_memory(const struct freeze *f)
 {
-        return (struct search_memory){ (void *)(uintptr_t)f, read_memory, next_used, f->turned,
-                                       f->narrow };
+        return (struct search_memory){ .context = (void *)(uintptr_t)f,
+                                       .read = read_memory,
+                                       .next = next_used,
+                                       .turned = f->turned,
+                                       .narrow = f->narrow,
+                                       .expect = f->far ? expect : NULL,
+                                       .pointers = f->far ? read_pointers : NULL };
 }
 
 /* ---- whose malloc ---- */

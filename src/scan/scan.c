@@ -19,6 +19,7 @@
 #include "leak/run.h"
 #include "leak/search.h"
 #include "profile/packed.h"
+#include "scan/heap_walk.h"
 #include "scan/older.h"
 #include "scan/roots.h"
 #include "scan/scan_blocks.h"
@@ -406,16 +407,6 @@ static void use_blocks(struct scan *s)
 
 /* ---- reading ---- */
 
-static size_t read_memory(void *context, uint64_t address, void *to, size_t bytes)
-{
-        return freeze_read(context, address, to, bytes);
-}
-
-static uint64_t next_used(void *context, uint64_t address, uint64_t end)
-{
-        return freeze_next_used(context, address, end);
-}
-
 /* Without idioms, where a block comes from makes no difference. */
 static void find_origin(struct scan *s, struct search_input *in)
 {
@@ -434,8 +425,7 @@ static void find_origin(struct scan *s, struct search_input *in)
 static void search(struct scan *s)
 {
         struct search_input in = {
-                .memory = { &s->freeze, read_memory, next_used, s->freeze.turned,
-                            s->freeze.narrow },
+                .memory = heap_walk_memory(&s->freeze),
                 .blocks = s->list.at,
                 .block_count = s->list.count,
                 .roots = s->roots.search,

@@ -432,6 +432,8 @@ static void obey(const struct protocol_request *r)
         switch (r->kind) {
         case PROTOCOL_KIND_HOLD: reader_hold(r); return;
         case PROTOCOL_KIND_USED: reader_used(r); return;
+        case PROTOCOL_KIND_EXPECT: reader_expect(r); return;
+        case PROTOCOL_KIND_POINTERS: reader_pointers(r); return;
         case PROTOCOL_KIND_CONTROL: reader_control(r); return;
         }
         host_answer(3, 0, "this target does not know the request");
@@ -463,6 +465,8 @@ static void take(const uint8_t *body, uint32_t length, uint32_t type)
                 refuse_version(version);
                 return;
         }
+        if (type == PROTOCOL_CHUNK_TYPE && target.is_reader && reader_ranges(body, length))
+                return;
         if (!protocol_read(&m, type, body, length))
                 host_leaves("it sent a message that is not well formed");
         else if (host->stage == HOST_GREETED)

@@ -16,6 +16,7 @@
 #include "attach/memory.h"
 #include "attach/procfs.h"
 #include "base/heap.h"
+#include "remote/pointers.h"
 #include "target/target.h"
 #include "agent/stream.h"
 #include "wire/hello.h"
@@ -310,6 +311,61 @@ void reader_memory(const struct protocol_request *r)
         }
         if (host_answer(0, done, ""))
                 host_chunks(bytes, done);
+}
+
+/* ---- words that lead somewhere ---- */
+
+static struct {
+        struct pointers known;
+        uint8_t ranges[POINTERS_RANGES_MOST * POINTERS_RANGE_BYTES];
+        uint32_t wanted, got; /* bytes of them; WANTED 0: none are on their way */
+} expected;
+
+void reader_expect(const struct protocol_request *r)
+{
+        expected.known.count = expected.wanted = expected.got = 0;
+        if (!r->number || r->number > POINTERS_RANGES_MOST) {
+                host_answer(3, 0, "1 to 4096 ranges can be taken");
+                return;
+        }
+        expected.wanted = r->number * POINTERS_RANGE_BYTES;
+        host_answer(0, 0, "");
+}
+
+bool reader_ranges(const uint8_t *bytes, uint32_t count)
+{
+        if (!count || count > expected.wanted - expected.got)
+                return false;
+        memcpy(expected.ranges + expected.got, bytes, count);
+        expected.got += count;
+        if (expected.got < expected.wanted)
+                return true;
+        if (pointers_expect(&expected.known, expected.ranges, expected.got))
+                host_answer(0, 0, "");
+        else
+                host_answer(3, 0, "ranges must be sorted, and apart from each other");
+        expected.wanted = expected.got = 0;
+        return true;
+}
+
+void reader_pointers(const struct protocol_request *r)
+{
+        static _Alignas(8) uint8_t memory[PROTOCOL_POINTERS_MAX];
+        static uint8_t packed[PROTOCOL_POINTERS_MAX + POINTERS_HEAD];
+        uint64_t done;
+        size_t bytes;
+
+        if (!reader.source || reader.source->pid != r->pid || !expected.known.count ||
+            !r->number || r->number > sizeof memory || r->address % sizeof(long)) {
+                host_answer(3, 0, "words of 1 byte to 256 KiB of the process that is held can be "
+                                  "looked at, when it is known where they are to lead");
+                return;
+        }
+        done = memory_read(memory_at(mappings_find(&reader.mappings, r->address)), r->address,
+                           memory, r->number);
+        bytes = pointers_pack(&expected.known, memory, (uint32_t)done, sizeof(long), packed);
+        if (host_answer(0, bytes, ""))
+                host_chunks(packed, bytes);
 }
 
 /* ---- pages ---- */

@@ -128,10 +128,13 @@ bool reader_start(long fd);
 /* Those that have ended. */
 void reader_reap(void);
 
-/* In it: requests. */
+/* In it: requests; and ranges that were asked for (false: they were not). */
+bool reader_ranges(const uint8_t *bytes, uint32_t count);
 void reader_hold(const struct protocol_request *r);
 void reader_memory(const struct protocol_request *r);
 void reader_used(const struct protocol_request *r);
+void reader_expect(const struct protocol_request *r);
+void reader_pointers(const struct protocol_request *r);
 void reader_control(const struct protocol_request *r);
 
 /* ---- listen.c: where hosts come ---- */

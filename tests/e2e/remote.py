@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """remote.py -- targets, hosts and the protocol between them (docs/PROTOCOL.md), for tests of serve, connect and seep-target."""
+import contextlib
 import json
 import os
 import signal
@@ -195,6 +196,61 @@ class Server:
 
     def close(self):
         self.sock.close()
+
+class Between:
+    """Who passes on what hosts and the target at THERE say, and counts what that sends; requests of kind UNKNOWN are of a kind that no
+    target knows."""
+
+    def __init__(self, there, unknown=None):
+        self.there, self.unknown, self.bytes, self.changed = there, unknown, 0, 0
+        self.sock = socket.create_server(("127.0.0.1", 0))
+        self.where = f"127.0.0.1:{self.sock.getsockname()[1]}"
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        self.sock.close()
+
+    def run(self):
+        while True:
+            try:
+                host = self.sock.accept()[0]
+            except OSError:
+                return
+            target = dial(self.there).sock
+            target.settimeout(None)
+            for way, ends in ((self.back, (target, host)), (self.forth, (host, target))):
+                threading.Thread(target=self.carry, args=(way, *ends), daemon=True).start()
+
+    def carry(self, way, source, to):
+        try:
+            way(source, to)
+        except OSError:
+            pass
+        finally:
+            for end in (source, to):
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+
+    def back(self, target, host):
+        while got := target.recv(65536):
+            self.bytes += len(got)
+            host.sendall(got)
+
+    def forth(self, host, target):
+        held = b""
+        while got := host.recv(65536):
+            held += got
+            while len(held) >= 8 and len(held) >= 8 + struct.unpack_from("<I", held)[0]:
+                end = 8 + struct.unpack_from("<I", held)[0]
+                message, held = held[:end], held[end:]
+                if struct.unpack_from("<H", message, 4)[0] == REQUEST and struct.unpack_from("<I", message, 8)[0] == self.unknown:
+                    message = message[:8] + struct.pack("<I", 9999) + message[12:]
+                    self.changed += 1
+                target.sendall(message)
+
 
 # ---- hosts that come and go ----
 

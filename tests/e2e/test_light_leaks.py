@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Light targets: the host searches their memory, and finds what the programs know; snapshots, control and views as of any
 target."""
+import contextlib
 import json
 import os
 import re
@@ -11,7 +12,7 @@ import pytest
 from harness import Truth
 from leaks import BUILDS, build_for, check_verdicts, seep_verdicts
 from plain import seep
-from remote import Light
+from remote import Between, Light
 from test_leak_api import COUNTS
 from test_leak_roots import ROOTS, THREADS, libraries, roots_program  # noqa: F401
 from test_leaks import CLASSES, OBJECTS
@@ -106,6 +107,53 @@ def test_views_of_a_running_program(waiting):
     for words in (["report"], ["why", "made_by_parent"], ["top", "--batch", "1"], ["info"], ["export", "--to", "csv"]):
         done = seep("connect", target.where, *words)
         assert done.returncode == 0 and done.stdout, (words, done)
+
+
+def leaks_of(where):
+    done = seep("connect", where, "leaks", "--json")
+    assert done.returncode == 1, done
+    return json.loads(done.stdout)["leaks"]
+
+
+@pytest.fixture
+def afar(compiler, recorder):
+    """Starts a program with so many nodes in a list, held texts, and lost blocks."""
+    program = compiler.build("afar.c")
+
+    @contextlib.contextmanager
+    def start(*counts):
+        with Light(recorder.folder(), program, *counts, listen="localhost:0", options=["--hold=0", "--no-leak-scan"]) as target:
+            target.said(b"ready\n")
+            yield target
+            target.say()
+            assert target.finish().status == 0
+    return start
+
+
+@pytest.mark.parametrize("nodes,texts,share", [(0, 4000, 0.05), (50000, 0, 0.2)])
+def test_only_words_that_lead_somewhere_come_over_the_wire(afar, nodes, texts, share):
+    with afar(nodes, texts, 7) as target, Between(target.where) as between:
+        told = seep("connect", between.where, "report", "--summary")
+        without = between.bytes
+        leaks = leaks_of(between.where)
+        searched = between.bytes - 2 * without  # the state was told twice
+    assert told.returncode == 0 and leaks["definite"] == {"blocks": 7, "bytes": 700}
+    assert searched < share * (nodes * 64 + texts * 4000)
+
+
+def test_a_target_that_does_not_know_pointers_is_read_as_a_whole(afar):
+    expect = 36
+    with afar(2000, 500, 7) as target, Between(target.where, unknown=expect) as between:
+        leaks = leaks_of(between.where)
+        assert between.changed == 1 and between.bytes > 2000 * 64 + 500 * 4000
+    assert leaks["definite"] == {"blocks": 7, "bytes": 700}
+
+
+def test_more_blocks_than_fit_into_many_packets_are_told_to_a_late_host(afar):
+    with afar(700000, 0, 7) as target:
+        leaks = leaks_of(target.where)
+    assert leaks["definite"] == {"blocks": 7, "bytes": 700} and leaks["indirect"]["blocks"] == leaks["possible"]["blocks"] == 0
+    assert leaks["reachable"]["blocks"] >= 700000
 
 
 def test_nobody_waits_for_a_search_without_a_host(compiler, recorder):

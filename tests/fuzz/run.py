@@ -18,7 +18,7 @@ BUILD = ROOT / "build-fuzz"
 TARGETS = {"file": ("*.seep", 20000), "graph": ("*.seep", 20000), "events": ("*.events", 20000), "request": ("*.request", 4096),
            "cfi": ("*.cfi", 2048), "rule": ("*.rule", 2048), "expression": ("*.expression", 512), "ehindex": ("*.ehindex", 4096),
            "ehabi": ("*.ehabi", 2048), "maps": ("*.maps", 20000), "journal": ("*.journal", 20000), "protocol": ("*.protocol", 4096),
-           "held": ("*.held", 20000)}
+           "held": ("*.held", 20000), "pointers": ("*.pointers", 8192)}
 PROGRAMS = ROOT / "tests" / "e2e" / "test_tables.py"
 
 

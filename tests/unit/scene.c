@@ -26,6 +26,7 @@ void scene_end(struct scene *s)
         free(s->heap);
         free(s->root);
         free(s->code);
+        free(s->expected);
         search_graph_free(&s->g);
 }
 
@@ -111,6 +112,42 @@ static size_t scene_read(void *context, uint64_t address, void *to, size_t bytes
         return left;
 }
 
+static bool scene_expect(void *context, const struct search_range *ranges, uint32_t count)
+{
+        struct scene *s = context;
+
+        free(s->expected);
+        s->expected = malloc((count + 1) * sizeof *ranges);
+        s->expected_count = count;
+        memcpy(s->expected, ranges, count * sizeof *ranges);
+        return true;
+}
+
+static bool scene_is_expected(const struct scene *s, uint64_t word)
+{
+        for (uint32_t i = 0; i < s->expected_count; i++)
+                if (word >= s->expected[i].start && word < s->expected[i].end)
+                        return true;
+        return false;
+}
+
+static size_t scene_read_pointers(void *context, uint64_t address, void *to, size_t bytes)
+{
+        struct scene *s = context;
+        size_t got = scene_read(context, address, to, bytes);
+
+        for (size_t i = 0; i + 8 <= got; i += 8) {
+                uint64_t word;
+
+                memcpy(&word, (char *)to + i, 8);
+                if (scene_is_expected(s, word))
+                        continue;
+                memset((char *)to + i, 0, 8);
+                s->left_out += word != 0;
+        }
+        return got;
+}
+
 static uint64_t scene_next(void *context, uint64_t address, uint64_t end)
 {
         static const uint8_t zeros[PAGE];
@@ -147,7 +184,11 @@ struct search_memory scene_nothing(void)
 struct search_input scene_input(struct scene *s)
 {
         return (struct search_input){
-                .memory = { .context = s, .read = scene_read, .next = s->skip_unused ? scene_next : NULL },
+                .memory = { .context = s,
+                            .read = scene_read,
+                            .next = s->skip_unused ? scene_next : NULL,
+                            .expect = s->far ? scene_expect : NULL,
+                            .pointers = s->far ? scene_read_pointers : NULL },
                 .blocks = s->blocks,
                 .block_count = s->block_count,
                 .places = s->places,

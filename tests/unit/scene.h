@@ -33,6 +33,10 @@ struct scene {
         struct search_range ranges[1];
         uint64_t hidden; /* a page that cannot be read; 0 none */
         bool unaligned, no_idioms, skip_unused;
+        bool far; /* words that lead nowhere are not read */
+        struct search_range *expected; /* where others lead, when it is far */
+        uint32_t expected_count;
+        uint64_t left_out; /* words that were read as zero, and are not */
         struct progress *progress;
         uint64_t registers[8]; /* of scene_random() */
         struct search_graph g;

@@ -10,6 +10,7 @@
 #include "base/heap.h"
 #include "leak/run.h"
 #include "leak/search.h"
+#include "leak/targets.h"
 #include "scene.h"
 #include "scene_slow.h"
 #include "tap.h"
@@ -562,6 +563,52 @@ TEST(random_heaps_give_what_a_slow_search_gives)
         }
 }
 
+/* All is found though most of memory is not read; nothing of it is left out where pointers may be at every byte. */
+TEST(random_heaps_far_away_give_what_a_slow_search_gives)
+{
+        uint64_t left_out = 0;
+
+        for (uint64_t seed = 1; seed <= 500; seed++) {
+                struct scene s = scene_begin();
+
+                scene_random(&s, seed);
+                s.far = true;
+                scene_search(&s);
+                compare(&s, seed);
+                is_true(!s.unaligned || !s.left_out);
+                left_out += s.left_out;
+                scene_end(&s);
+        }
+        is_true(left_out > 0);
+}
+
+TEST(blocks_all_over_the_place_are_few_ranges)
+{
+        static struct search_block blocks[20000];
+        struct search_input in = { .blocks = blocks, .block_count = 20000 };
+        struct search_range *ranges;
+        uint32_t count, at = 0;
+        bool all = true;
+
+        for (uint32_t i = 0; i < 20000; i++)
+                blocks[i] = (struct search_block){ .address = SCENE_HEAP + ((uint64_t)i << 21), .size = i % 3 * 100 };
+        ranges = targets_find(&in, &count);
+        is_true(count > 0 && count <= TARGETS_MOST);
+        for (uint32_t i = 1; i < count; i++)
+                all = all && ranges[i - 1].end < ranges[i].start;
+        for (uint32_t i = 0; i < 20000; i++) {
+                while (at < count && ranges[at].end <= blocks[i].address)
+                        at++;
+                all = all && at < count && ranges[at].start <= blocks[i].address && ranges[at].end > blocks[i].address &&
+                      ranges[at].end >= blocks[i].address + blocks[i].size;
+        }
+        is_true(all);
+        free(ranges);
+        in.block_count = 0;
+        free(targets_find(&in, &count));
+        is_equal(count, 0);
+}
+
 /* ---- by several threads ---- */
 
 #define LARGE_HEAP UINT64_C(0x500000000)
@@ -687,4 +734,4 @@ TAP_MAIN(a_pointer_to_the_start_makes_a_block_reachable, an_interior_pointer_mak
          old_strings_are_held_by_their_text, blocks_that_begin_with_their_length_are_held_by_what_follows,
          arrays_with_a_count_are_held_by_their_first_element, objects_are_held_by_their_second_base_class,
          an_idiom_in_a_register_and_one_in_a_block_count_too, progress_grows_up_to_the_end, random_heaps_give_what_a_slow_search_gives,
-         several_threads_find_what_one_finds)
+         random_heaps_far_away_give_what_a_slow_search_gives, blocks_all_over_the_place_are_few_ranges, several_threads_find_what_one_finds)
