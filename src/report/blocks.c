@@ -87,145 +87,179 @@ static bool blocks_wanted(const struct profile *p, const struct profile_block *b
                filter_thread(f, &p->threads[block->thread]);
 }
 
-/* Blocks in order: the list is sorted in runs, which are merged as they are written.  Sorting all
- * of it would need it twice. */
-struct blocks_order {
-        struct profile_block *list;
-        uint64_t count;
-        bool oldest_first;
-        uint64_t *at; /* by run: what comes next of it */
-        uint64_t runs;
+/* Blocks in order: they are taken in runs, each of which is sorted and packed, and which are merged
+ * as they are written.  All of them as an array would be 32 bytes for each. */
+struct blocks_run {
+        struct profile blocks; /* of which nothing else is used */
+        struct packed_walk walk;
+        bool more; /* the walk stands at a block */
 };
 
-static bool comes_first(const struct blocks_order *o, const struct profile_block *x,
+/* The blocks or regions that are to be listed. */
+struct blocks_found {
+        const char *noun, *what;
+        const struct profile *p;
+        const struct blocks_options *options;
+        struct profile_block *list, *copy; /* the run that is being filled, and to sort it */
+        uint64_t *keys;
+        uint64_t length, room;
+        struct blocks_run *runs;
+        uint32_t run_count;
+        uint64_t count, times, bytes;
+};
+
+static bool comes_first(const struct blocks_found *f, const struct profile_block *x,
                         const struct profile_block *y)
 {
-        return o->oldest_first && x->birth_ms != y->birth_ms ? x->birth_ms < y->birth_ms
-                                                             : is_larger(x, y);
+        return f->options->oldest_first && x->birth_ms != y->birth_ms ? x->birth_ms < y->birth_ms
+                                                                      : is_larger(x, y);
 }
 
-/* KEYS and COPY have room for a run. */
-static void order_run(const struct blocks_order *o, struct profile_block *run, uint32_t count,
-                      uint64_t *keys, struct profile_block *copy)
+static void run_sort(struct blocks_found *f)
 {
-        uint32_t *order = arrange_start(count);
+        uint32_t count = (uint32_t)f->length, *order = arrange_start(count);
 
+        f->copy = heap_grow(f->copy, f->room, sizeof *f->copy);
+        f->keys = heap_grow(f->keys, f->room, sizeof *f->keys);
         for (uint32_t i = 0; i < count; i++)
-                keys[i] = run[i].address;
-        arrange_by(order, count, keys);
+                f->keys[i] = f->list[i].address;
+        arrange_by(order, count, f->keys);
         for (uint32_t i = 0; i < count; i++)
-                keys[i] = ~run[i].size;
-        arrange_by(order, count, keys);
+                f->keys[i] = ~f->list[i].size;
+        arrange_by(order, count, f->keys);
         for (uint32_t i = 0; i < count; i++)
-                keys[i] = o->oldest_first ? run[i].birth_ms : 0;
-        arrange_by(order, count, keys);
-        memcpy(copy, run, count * sizeof *run);
+                f->keys[i] = f->options->oldest_first ? f->list[i].birth_ms : 0;
+        arrange_by(order, count, f->keys);
         for (uint32_t i = 0; i < count; i++)
-                run[i] = copy[order[i]];
+                f->copy[i] = f->list[order[i]];
         free(order);
 }
 
-static void order_start(struct blocks_order *o)
+/* What was taken becomes a run: of more than will be listed, only the first ones. */
+static void run_end(struct blocks_found *f)
 {
-        uint64_t most = o->count < BLOCKS_RUN ? o->count : BLOCKS_RUN;
-        struct profile_block *copy = heap_grow(NULL, most, sizeof *copy);
-        uint64_t *keys = heap_grow(NULL, most, sizeof *keys);
+        uint64_t limit = f->options->limit, count = f->length;
+        struct blocks_run *run;
+        struct packer *packer;
 
-        o->runs = (o->count + BLOCKS_RUN - 1) / BLOCKS_RUN;
-        o->at = heap_zero(o->runs, sizeof *o->at);
-        for (uint64_t i = 0; i < o->runs; i++) {
-                o->at[i] = i * BLOCKS_RUN;
-                order_run(o, o->list + o->at[i],
-                          (uint32_t)(o->count - o->at[i] < BLOCKS_RUN ? o->count - o->at[i]
-                                                                      : BLOCKS_RUN),
-                          keys, copy);
+        if (!count)
+                return;
+        run_sort(f);
+        if (limit && limit < count)
+                count = limit;
+        f->runs = heap_grow(f->runs, f->run_count + 1u, sizeof *f->runs);
+        run = &f->runs[f->run_count++];
+        *run = (struct blocks_run){ .blocks = { .site_count = f->p->site_count,
+                                                .thread_count = f->p->thread_count } };
+        packer = packer_blocks(&run->blocks);
+        for (uint64_t i = 0; i < count; i++)
+                packer_add(packer, &f->copy[i]);
+        if (!packer_end(packer, &run->blocks)) { /* of a thread that is not there, say */
+                run->blocks.blocks = f->copy;
+                run->blocks.block_count = count;
+                f->copy = NULL;
         }
-        free(keys);
-        free(copy);
+        f->length = 0;
 }
 
-static const struct profile_block *order_next(struct blocks_order *o)
+static void blocks_take(struct blocks_found *f, const struct profile_block *block)
 {
-        const struct profile_block *next = NULL;
-        uint64_t run = 0;
-
-        for (uint64_t i = 0; i < o->runs; i++) {
-                if (o->at[i] == o->count || (o->at[i] == (i + 1) * BLOCKS_RUN))
-                        continue;
-                if (!next || comes_first(o, &o->list[o->at[i]], next)) {
-                        next = &o->list[o->at[i]];
-                        run = i;
-                }
+        if (f->length == BLOCKS_RUN)
+                run_end(f);
+        if (f->length == f->room) {
+                f->room = f->room ? f->room * 2 : 1024;
+                f->list = heap_grow(f->list, f->room, sizeof *f->list);
         }
-        o->at[run]++;
+        f->list[f->length++] = *block;
+        f->count++;
+        f->times += times_of(f->p, block);
+        f->bytes += times_of(f->p, block) * block->size;
+}
+
+/* No more are taken. */
+static void order_start(struct blocks_found *f)
+{
+        run_end(f);
+        free(f->list);
+        free(f->copy);
+        free(f->keys);
+        for (uint32_t i = 0; i < f->run_count; i++) {
+                packed_open_blocks(&f->runs[i].walk, &f->runs[i].blocks);
+                f->runs[i].more = packed_next(&f->runs[i].walk);
+        }
+}
+
+static struct profile_block order_next(struct blocks_found *f)
+{
+        struct profile_block next;
+        struct blocks_run *first = NULL;
+
+        for (uint32_t i = 0; i < f->run_count; i++)
+                if (f->runs[i].more &&
+                    (!first || comes_first(f, f->runs[i].walk.block, first->walk.block)))
+                        first = &f->runs[i];
+        if (!first)
+                return (struct profile_block){ 0 };
+        next = *first->walk.block;
+        first->more = packed_next(&first->walk);
         return next;
 }
 
-static void blocks_list(const struct selection *sel, struct symbols *s, struct profile_block *list,
-                        uint64_t count, const struct blocks_options *options, struct str *out)
+static void order_end(struct blocks_found *f)
 {
-        uint64_t shown = options->limit && options->limit < count ? options->limit : count;
-        struct blocks_order order = { .list = list, .count = count,
-                                      .oldest_first = options->oldest_first };
-        const struct profile_block *soon[STACK_AHEAD];
+        for (uint32_t i = 0; i < f->run_count; i++) {
+                packed_close(&f->runs[i].walk);
+                f->runs[i].blocks.site_count = f->runs[i].blocks.thread_count = 0;
+                profile_free(&f->runs[i].blocks);
+        }
+        free(f->runs);
+}
+
+static void blocks_list(const struct selection *sel, struct symbols *s, struct blocks_found *f,
+                        struct str *out)
+{
+        const struct blocks_options *options = f->options;
+        uint64_t shown = options->limit && options->limit < f->count ? options->limit : f->count;
+        struct profile_block soon[STACK_AHEAD];
         struct stack_writer stacks;
 
-        order_start(&order);
+        order_start(f);
         if (options->csv)
                 csv_start(&stacks, sel, s, out);
         else
                 stack_start(&stacks, sel, s, "    ", out);
         for (uint64_t i = 0; i < shown && i < STACK_AHEAD; i++)
-                soon[i] = order_next(&order);
+                soon[i] = order_next(f);
         for (uint64_t i = 0; i < shown; i++) {
-                const struct profile_block *block = soon[i % STACK_AHEAD];
+                struct profile_block block = soon[i % STACK_AHEAD];
 
                 if (i + STACK_AHEAD < shown) {
-                        soon[i % STACK_AHEAD] = order_next(&order);
+                        soon[i % STACK_AHEAD] = order_next(f);
                         stack_expect(&stacks,
-                                     sel->profile->sites[soon[i % STACK_AHEAD]->site].node);
+                                     sel->profile->sites[soon[i % STACK_AHEAD].site].node);
                 }
                 progress_tell(sel->progress, i, shown);
                 if (options->csv) {
-                        blocks_csv(&stacks, block);
+                        blocks_csv(&stacks, &block);
                 } else {
-                        blocks_line(sel->profile, block, options->color, out);
-                        stack_add_site(&stacks, sel->profile->sites[block->site].node);
+                        blocks_line(sel->profile, &block, options->color, out);
+                        stack_add_site(&stacks, sel->profile->sites[block.site].node);
                         str_char(out, '\n');
                 }
                 str_drain(out);
         }
-        free(order.at);
-        if (shown < count && !options->csv) {
-                text_number(out, (int64_t)(count - shown));
+        order_end(f);
+        if (shown < f->count && !options->csv) {
+                text_number(out, (int64_t)(f->count - shown));
                 str_format(out, " more (-n %" PRIu32 ")\n", options->limit);
         }
         stack_end(&stacks);
 }
 
-/* The blocks or regions that are to be listed. */
-struct blocks_found {
-        const char *noun, *what;
-        struct profile_block *list;
-        uint64_t count, room, times, bytes;
-};
-
-static void blocks_take(struct blocks_found *f, const struct profile *p,
-                        const struct profile_block *block)
-{
-        if (f->count == f->room) {
-                f->room += f->room / 2 + 1024;
-                f->list = heap_grow(f->list, f->room, sizeof *f->list);
-        }
-        f->list[f->count++] = *block;
-        f->times += times_of(p, block);
-        f->bytes += times_of(p, block) * block->size;
-}
-
 static void blocks_part(const struct selection *sel, struct symbols *s, struct blocks_found *f,
-                        const struct blocks_options *options, struct str *out)
+                        struct str *out)
 {
-        if (!options->csv) {
+        if (!f->options->csv) {
                 text_count(out, (int64_t)f->times, f->noun);
                 str_format(out, " %s, ", f->what);
                 text_number(out, (int64_t)f->bytes);
@@ -236,8 +270,7 @@ static void blocks_part(const struct selection *sel, struct symbols *s, struct b
                 }
                 str_text(out, "\n\n");
         }
-        blocks_list(sel, s, f->list, f->count, options, out);
-        free(f->list);
+        blocks_list(sel, s, f, out);
 }
 
 static struct blocks_found blocks_of_heap(const struct selection *sel,
@@ -247,13 +280,14 @@ static struct blocks_found blocks_of_heap(const struct selection *sel,
         uint8_t *chosen = select_sites(sel, part);
         struct blocks_found found = { .noun = "block",
                                       .what = part == &sel->older ? PROFILE_KIND_OLDER_TEXT
-                                                                  : "not freed" };
+                                                                  : "not freed",
+                                      .p = sel->profile, .options = options };
         struct packed_walk w;
 
         packed_open(&w, sel->profile);
         while (packed_next(&w))
                 if (blocks_wanted(sel->profile, w.block, chosen, options->filter))
-                        blocks_take(&found, sel->profile, w.block);
+                        blocks_take(&found, w.block);
         packed_close(&w);
         free(chosen);
         return found;
@@ -263,7 +297,8 @@ static struct blocks_found blocks_of_regions(const struct selection *sel,
                                              const struct blocks_options *options)
 {
         uint8_t *chosen = select_sites(sel, &sel->mapped);
-        struct blocks_found found = { .noun = "region", .what = "mapped by mmap" };
+        struct blocks_found found = { .noun = "region", .what = "mapped by mmap",
+                                      .p = sel->profile, .options = options };
 
         for (uint32_t i = 0; i < sel->profile->region_count; i++) {
                 const struct profile_region *r = &sel->profile->regions[i];
@@ -271,7 +306,7 @@ static struct blocks_found blocks_of_regions(const struct selection *sel,
                                                r->birth_ms };
 
                 if (blocks_wanted(sel->profile, &block, chosen, options->filter))
-                        blocks_take(&found, sel->profile, &block);
+                        blocks_take(&found, &block);
         }
         free(chosen);
         return found;
@@ -284,13 +319,13 @@ void blocks_write(const struct selection *sel, struct symbols *s,
 
         if (options->csv)
                 csv_names(out, "address,size,birth_ms,tid,thread,kind,times,stack");
-        blocks_part(sel, s, &found, options, out);
+        blocks_part(sel, s, &found, out);
         if (sel->older.count) {
                 found = blocks_of_heap(sel, &sel->older, options);
-                blocks_part(sel, s, &found, options, out);
+                blocks_part(sel, s, &found, out);
         }
         if (!sel->profile->region_count || !sel->mapped.count)
                 return;
         found = blocks_of_regions(sel, options);
-        blocks_part(sel, s, &found, options, out);
+        blocks_part(sel, s, &found, out);
 }

@@ -133,6 +133,7 @@ TEST(very_many_blocks_come_in_order)
                 p.blocks[i] = (struct profile_block){ 0x1000 + i * 16, state >> 40, FORGE_SITE_TINY, 1, 0 };
         }
         p.block_count = MANY;
+        p.blocks[MANY - 1].thread = 77; /* of which nothing is known */
         text = blocks_of(&p, (struct blocks_options){ .csv = true, .limit = SHOWN }, NULL);
         for (at = strchr(text, '\n') + 1; *at; at = strchr(at, '\n') + 1, shown++) {
                 uint64_t here = strtoull(at, &at, 16), size = strtoull(at + 1, &at, 10);
