@@ -225,12 +225,17 @@ static char *valgrind_lines(const struct rules_page *page, const struct leaks_ro
         return text.data;
 }
 
-static bool valgrind_met(char **texts, uint32_t count, const char *text)
+/* How often rules of LINES are there.  Of a million of them only 128 bits each are kept. */
+static uint32_t *valgrind_met(struct lookup *met, const char *lines)
 {
-        for (uint32_t i = 0; i < count; i++)
-                if (texts[i] && strcmp(texts[i], text) == 0)
-                        return true;
-        return false;
+        uint64_t a = 0xcbf29ce484222325u, b = 0x9ae16a3b2f90404fu;
+
+        for (const char *at = lines; *at; at++) {
+                a = (a ^ (uint8_t)*at) * 0x100000001b3u;
+                b = (b + (uint8_t)*at) * 0x9e3779b97f4a7c15u;
+                b ^= b >> 32;
+        }
+        return lookup_pair(met, a, b);
 }
 
 static void valgrind_rule(struct rules_page *page, const struct leaks_row *row, const char *lines)
@@ -243,30 +248,34 @@ static void valgrind_rule(struct rules_page *page, const struct leaks_row *row, 
 /* Stacks that are equal as far as Valgrind looks by itself are told apart further out. */
 static void valgrind_rules(struct rules_page *page)
 {
-        uint32_t count = page->l->count;
-        char **stack_line = heap_zero(count, sizeof *stack_line),
-             **written = heap_zero(count, sizeof *written);
+        struct lookup met = { 0 }, written = { 0 };
 
-        for (uint32_t i = 0; i < count; i++)
-                if (rules_wanted(page, &page->l->rows[i]))
-                        stack_line[i] = valgrind_lines(page, &page->l->rows[i], RULES_CALLERS);
-        for (uint32_t i = 0; i < count; i++) {
-                if (!stack_line[i])
+        for (uint32_t i = 0; i < page->l->count; i++) {
+                char *lines;
+
+                if (!rules_wanted(page, &page->l->rows[i]))
                         continue;
-                if (valgrind_met(stack_line, i, stack_line[i]) ||
-                    valgrind_met(stack_line + i + 1, count - i - 1, stack_line[i]))
-                        written[i] = valgrind_lines(page, &page->l->rows[i], UINT32_MAX);
-                else
-                        written[i] = heap_text(stack_line[i]);
-                if (!valgrind_met(written, i, written[i]))
-                        valgrind_rule(page, &page->l->rows[i], written[i]);
+                lines = valgrind_lines(page, &page->l->rows[i], RULES_CALLERS);
+                ++*valgrind_met(&met, lines);
+                free(lines);
         }
-        for (uint32_t i = 0; i < count; i++) {
-                free(stack_line[i]);
-                free(written[i]);
+        for (uint32_t i = 0; i < page->l->count; i++) {
+                char *lines;
+
+                if (!rules_wanted(page, &page->l->rows[i]))
+                        continue;
+                lines = valgrind_lines(page, &page->l->rows[i], RULES_CALLERS);
+                if (*valgrind_met(&met, lines) > 1) {
+                        free(lines);
+                        lines = valgrind_lines(page, &page->l->rows[i], UINT32_MAX);
+                }
+                if (!(*valgrind_met(&written, lines))++)
+                        valgrind_rule(page, &page->l->rows[i], lines);
+                free(lines);
+                str_drain(page->out);
         }
-        free(stack_line);
-        free(written);
+        lookup_free(&met);
+        lookup_free(&written);
 }
 
 /* Each as far as Valgrind looks by itself: a rule that is taken alone may cover stacks that
