@@ -12,6 +12,7 @@
 #include "cli/option.h"
 #include "names/stored.h"
 #include "profile/file.h"
+#include "profile/packed.h"
 
 #define SYMBOLIZE_OPTIONS(X)                                                              \
         NAMES_OPTIONS(X, SYMBOLIZE)                                                       \
@@ -117,7 +118,7 @@ static int run(struct symbolize *z)
         struct err e = { 0 };
         int status = 0;
 
-        if (!file_read(&p, z->file, &e))
+        if (!file_take(&p, z->file, PACKED_LEAST, &e))
                 return message_error(&e);
         if (look_up_target(z, &p, &to, &e)) {
                 add_names(z, &p);
