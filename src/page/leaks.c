@@ -159,7 +159,7 @@ void page_find_leaks(struct page *g)
 
         summary_verdicts_make(&g->verdicts, g->p, g->s); /* it has lists of its own for a while */
         leaks_usual_rules(&rules, g->p, false, &trouble);
-        leaks_make(&g->leaks, &g->whole, g->s,
+        leaks_make(&g->leaks, page_whole(g), g->s,
                    &(struct leaks_request){ .suppressions = &rules, .filter = g->r->filter,
                                             .reachable = true });
         g->growth = growth_judge(g->p, NULL);

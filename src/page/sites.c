@@ -27,8 +27,8 @@ bool page_find_sites(struct page *g, struct err *e)
                                           .filter = g->r->filter, .progress = g->r->progress };
         bool good = true;
 
-        /* Asks for nothing that could be missing. */
-        select_make(&g->whole, g->p, g->s, &request, e);
+        if (page_whole(g) == &g->whole) /* asks for nothing that could be missing */
+                select_make(&g->whole, g->p, g->s, &request, e);
         if (g->r->at)
                 good = moment_find(g->p, g->r->at, &request.at, e);
         else if (g->r->range)
