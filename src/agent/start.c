@@ -219,6 +219,19 @@ static bool read_facts(void)
         return raised;
 }
 
+/* The session of an agent that was written into a process may be the words of SEEP_OPTIONS: its
+ * ledger, and the ring in it, are for seep-target then. */
+static bool take_journal(bool told)
+{
+        bool said;
+
+        if (!stream_options(session, &said))
+                return false;
+        agent.stream = 1;
+        agent.socket = "";
+        return told || sandbox_learn("", false, 0);
+}
+
 /* Whoever wrote us into the process had the right to do so. */
 static bool take_session(void)
 {
@@ -229,6 +242,8 @@ static bool take_session(void)
         if (length >= sizeof session || (own_filter_count() && !told))
                 return false;
         memcpy(session, own_session(), length + 1);
+        if (bytes_after(session, "--journal="))
+                return take_journal(told);
         return environment_remember(session) && parse_session(session) &&
                (told ||
                 sandbox_learn(agent.socket, agent.flags & WIRE_F_FILTERS, filters_number));

@@ -17,6 +17,7 @@
 #include "cli/message.h"
 #include "cli/record.h"
 #include "cli/run.h"
+#include "cli/serve_light.h"
 #include "cli/targets.h"
 #include "remote/bridge.h"
 #include "remote/server.h"
@@ -136,8 +137,6 @@ static int check_words(const struct serve *s, bool program)
                                               "PROGRAM [ARG...], or -p PID");
         if (program && s->pids.count)
                 return message_usage("serve", "a program, or -p PID: not both");
-        if (s->light && s->pids.count)
-                return message_usage("serve", "--light starts a program; it cannot attach (-p)");
         if (s->light && s->heavy)
                 return message_usage("serve", "--%s needs a ledger here: not with --light",
                                      s->heavy);
@@ -148,30 +147,17 @@ static int check_words(const struct serve *s, bool program)
 
 /* ---- without a ledger ---- */
 
-/* seep-target is beside us: installed, or as it was built. */
-static void find_target(char *out, size_t room)
+/* The words of seep-target's command line. */
+static int serve_without_ledger(const struct serve *s, char **program, int count)
 {
-        static const char *const places[] = { "seep-target", "target/seep-target" };
-        char own[PATH_MAX];
-        ssize_t got = readlink("/proc/self/exe", own, sizeof own - 1);
+        const char **words = heap_zero((size_t)count + 20, sizeof *words);
+        struct serve_light light = { .words = words,
+                                     .overflow = s->overflow ? s->overflow : "block",
+                                     .follow = s->follow ? s->follow : "exec",
+                                     .no_scan = s->no_scan };
+        char hold[32];
+        int n = 0, status;
 
-        while (got > 0 && own[got - 1] != '/')
-                got--;
-        for (int i = 0; i < 2; i++) {
-                snprintf(out, room, "%.*s%s", got > 0 ? (int)got : 0, own, places[i]);
-                if (access(out, X_OK) == 0)
-                        return;
-        }
-}
-
-/* It takes our place, so that the program is its child. */
-static int become_target(const struct serve *s, char **program, int count)
-{
-        char path[PATH_MAX + 32], hold[32];
-        const char **words = heap_zero((size_t)count + 16, sizeof *words);
-        int n = 0;
-
-        find_target(path, sizeof path);
         words[n++] = "seep-target";
         words[n++] = "--listen";
         words[n++] = s->listen ? s->listen : ".";
@@ -182,21 +168,23 @@ static int become_target(const struct serve *s, char **program, int count)
         snprintf(hold, sizeof hold, "--hold=%" PRIu64, s->hold_ms / 1000);
         words[n++] = hold;
         words[n++] = "--overflow";
-        words[n++] = s->overflow ? s->overflow : "block";
+        words[n++] = light.overflow;
         words[n++] = "--follow";
-        words[n++] = s->follow ? s->follow : "exec";
+        words[n++] = light.follow;
         if (s->wait)
                 words[n++] = "--wait";
         if (s->no_scan)
                 words[n++] = "--no-leak-scan";
         if (s->wishes.quiet)
                 words[n++] = "--quiet";
-        words[n++] = "--";
-        memcpy(words + n, program, (size_t)count * sizeof *words);
-        execv(path, (char **)(uintptr_t)words);
+        if (count) {
+                words[n++] = "--";
+                memcpy(words + n, program, (size_t)count * sizeof *words);
+        }
+        light.count = n;
+        status = s->pids.count ? serve_light_attach(&light, &s->pids) : serve_light_become(&light);
         free(words);
-        message("cannot run %s: %s", path, strerror(errno));
-        return ERR_EXIT_CANNOT_TRACE;
+        return status;
 }
 
 /* ---- the work ---- */
@@ -347,8 +335,8 @@ int cmd_serve(int argc, char **argv)
         if (!status && s.stdio)
                 return bridge_run(s.listen ? s.listen : ".", &e) ? 0 : message_error(&e);
         if (!status && s.light)
-                return become_target(&s, argv + parser.first_operand,
-                                     argc - parser.first_operand);
+                return serve_without_ledger(&s, argv + parser.first_operand,
+                                            argc - parser.first_operand);
         if (!status)
                 status = record_settle(&s.wishes);
         if (!status)

@@ -237,7 +237,7 @@ uint32_t incoming_pid(const struct incoming *in)
 static void fill_meta(const struct incoming *in, struct profile *p)
 {
         static const uint8_t ends[] = { PROFILE_END_UNKNOWN, PROFILE_END_EXIT, PROFILE_END_SIGNAL,
-                                        PROFILE_END_EXEC, PROFILE_END_GONE };
+                                        PROFILE_END_EXEC, PROFILE_END_GONE, PROFILE_END_UNKNOWN };
         struct profile_meta *m = &p->meta;
 
         m->program = heap_text(m->arg_count ? m->args[0] : m->exe);
@@ -246,7 +246,7 @@ static void fill_meta(const struct incoming *in, struct profile *p)
         m->engine = heap_text("journal");
         m->version = heap_text(SEEP_VERSION);
         m->duration_ms = slices_end_ms(&in->slices, in->end_ms);
-        m->end = ends[in->end <= JOURNAL_END_UNKNOWN ? in->end : 0];
+        m->end = ends[in->end <= JOURNAL_END_LEFT ? in->end : 0];
         m->exit_code = m->end == PROFILE_END_EXIT ? in->status : 0;
         m->exit_signal = m->end == PROFILE_END_SIGNAL ? in->status : 0;
         m->byte_order = in->byte_order == 2 ? 2 : 1;

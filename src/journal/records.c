@@ -388,7 +388,7 @@ static void read_end(struct incoming *in, struct cursor *c)
         uint64_t how = cursor_varint(c), status = cursor_varint(c), ms = cursor_varint(c),
                  events = cursor_varint(c);
 
-        c->bad = c->bad || !how || how > JOURNAL_END_UNKNOWN || status > UINT32_MAX ||
+        c->bad = c->bad || !how || how > JOURNAL_END_LEFT || status > UINT32_MAX ||
                  ms > UINT32_MAX;
         if (c->bad)
                 return;

@@ -90,11 +90,25 @@ static const char usage[] =
         "                        search for leaks (60)\n"
         "  --no-leak-scan        the program does not wait at its end for a search for leaks\n"
         "  --agent FILE          libseep.so, where it is not found\n"
+        "  --agents FD           start no program: what is recorded comes through descriptor FD,\n"
+        "                        from seep serve --light -p PID, which attaches\n"
         "  -q, --quiet           print errors only\n"
         "  -h, --help            print this; --version: the version\n"
         "\n"
         "Exit status: the program's own (128+N when signal N killed it), 2 usage error,\n"
         "3 cannot be recorded, 126 not executable, 127 not found.\n";
+
+static uint64_t take_number(const char *text, const char *why)
+{
+        uint64_t value = 0;
+        const char *at = text;
+
+        for (; *at >= '0' && *at <= '9' && value < 1000000; at++)
+                value = value * 10 + (uint64_t)(*at - '0');
+        if (at == text || (*at && !bytes_same_text(at, "s")))
+                fail(2, why, "");
+        return value;
+}
 
 /* The value of option NAME at *AT, in the same word or the next; NULL: it is another one. */
 static const char *value_of(char ***at, const char *name)
@@ -109,17 +123,6 @@ static const char *value_of(char ***at, const char *name)
         if (!**at)
                 fail(2, name, ": a value is missing; 'seep-target --help' tells more");
         return **at;
-}
-
-static void take_seconds(const char *text)
-{
-        uint64_t value = 0;
-
-        for (; *text >= '0' && *text <= '9' && value < 1000000; text++)
-                value = value * 10 + (uint64_t)(*text - '0');
-        if (*text && !bytes_same_text(text, "s"))
-                fail(2, "--hold needs a number of seconds", "");
-        target.hold_ms = value * 1000;
 }
 
 static bool take_flag(const char *word)
@@ -157,15 +160,23 @@ static void take_words(char **at)
                 } else if ((value = value_of(&at, "--follow"))) {
                         main_.follow = value;
                 } else if ((value = value_of(&at, "--hold"))) {
-                        take_seconds(value);
+                        target.hold_ms =
+                                1000 * take_number(value, "--hold needs a number of seconds");
+                } else if ((value = value_of(&at, "--agents"))) {
+                        target.agents =
+                                (long)take_number(value, "--agents needs a descriptor's number");
                 } else if ((value = value_of(&at, "--agent"))) {
                         main_.agent = value;
+                } else if (bytes_same_text(*at, "-p") || bytes_after(*at, "--pid")) {
+                        fail(2, "seep-target starts a program; it has no room for what attaching "
+                                "needs, names and instructions: 'seep serve --light -p PID' "
+                                "attaches, and sends the same", "");
                 } else {
                         fail(2, *at, ": no such option; 'seep-target --help' lists them");
                 }
         }
         main_.program = *at && bytes_same_text(*at, "--") ? at + 1 : at;
-        if (!*main_.program)
+        if (!*main_.program && target.agents < 0)
                 fail(2, "which program? seep-target [OPTIONS] -- PROGRAM [ARG...]", "");
         if (!bytes_same_text(main_.overflow, "block") && !bytes_same_text(main_.overflow, "drop"))
                 fail(2, "--overflow is block or drop, not ", main_.overflow);
@@ -369,6 +380,18 @@ static void start_program(void)
                 fail(3, "no process can be started", "");
 }
 
+/* Who attaches needs to know where agents of forked children find us. */
+static void begin(void)
+{
+        if (target.agents < 0) {
+                start_program();
+                return;
+        }
+        target.started = true;
+        sys_call6(SYS_sendto, target.agents, (long)main_.socket, (long)strlen(main_.socket),
+                  KERNEL_NOSIGNAL | KERNEL_DONTWAIT, 0, 0);
+}
+
 static void look_at_child(void)
 {
         int32_t status = 0;
@@ -399,8 +422,10 @@ static bool is_asked_to_leave(void)
 
         if (number <= 0)
                 return false;
-        if (!target.started || target.ended)
+        if (target.ended || (!target.started && target.agents < 0))
                 return true;
+        if (target.agents >= 0) /* who attaches has got it, too, and closes that when all is over */
+                return false;
         if (number == SIGNAL_HUP || number == SIGNAL_TERM)
                 sys_call3(SYS_kill, target.child, number, 0);
         return false;
@@ -410,7 +435,7 @@ static bool is_asked_to_leave(void)
 
 static void wait_and_serve(void)
 {
-        static struct kernel_poll p[TARGET_SOURCES + 3];
+        static struct kernel_poll p[TARGET_SOURCES + 4];
         struct host *h = &target.host;
         bool room = h->stage == HOST_STREAMS && host_has_room(PROTOCOL_BODY_MAX);
 
@@ -423,9 +448,16 @@ static void wait_and_serve(void)
                         room && target.sources[i].used ? (int32_t)target.sources[i].pipe : -1,
                         KERNEL_IN, 0
                 };
-        kernel_poll(p, TARGET_SOURCES + 3, TICK_MS);
+        p[TARGET_SOURCES + 3] = (struct kernel_poll){
+                (int32_t)(target.ended ? -1 : target.agents), KERNEL_IN, 0
+        };
+        kernel_poll(p, TARGET_SOURCES + 4, TICK_MS);
         if (p[1].revents)
                 source_hello();
+        if (p[TARGET_SOURCES + 3].revents && !source_attached()) {
+                target.ended = true;
+                source_leave_all();
+        }
         look_at_child();
         reader_reap();
         source_tick();
@@ -482,7 +514,7 @@ static void serve(void)
                 if (is_asked_to_leave())
                         return;
                 if (!target.started && (!main_.wait || target.host.stage == HOST_STREAMS))
-                        start_program();
+                        begin();
                 if (!target.ended || !source_all_over())
                         continue;
                 fetched = is_fetched();
@@ -513,7 +545,7 @@ void main_start(const unsigned long *stack)
         char **words = (char **)(stack + 1);
         const char *why = NULL;
 
-        target.listener = target.hellos = target.host.fd = -1;
+        target.listener = target.hellos = target.host.fd = target.agents = -1;
         target.hold_ms = HOLD_MS;
         main_.environment = words + stack[0] + 1;
         find_page();

@@ -90,6 +90,8 @@ bool reader_start(long fd)
                 sys_close(target.host.fd);
                 sys_close(target.listener);
                 sys_close(target.hellos);
+                if (target.agents >= 0)
+                        sys_close(target.agents);
                 for (uint32_t i = 0; i < TARGET_SOURCES; i++)
                         if (target.sources[i].used && target.sources[i].pipe >= 0)
                                 sys_close(target.sources[i].pipe);

@@ -420,7 +420,8 @@ static void tell_end(void)
                 status = how == JOURNAL_END_SIGNAL ? status & 127 : status >> 8 & 255;
         } else if (relay.job.control->finish || how == JOURNAL_END_EXEC) {
                 /* An exec that failed, and then it was killed? */
-                how = relay.job.control->finish ? JOURNAL_END_EXEC : JOURNAL_END_UNKNOWN;
+                how = relay.job.control->finish ? relay.job.control->finish
+                                                : JOURNAL_END_UNKNOWN;
         }
         put(JOURNAL_END,
             (const uint64_t[]){ how ? how : JOURNAL_END_UNKNOWN, status, agent_now_ms(),

@@ -27,7 +27,7 @@
 
 /* What the process that talks to hosts tells a relay; shared memory. */
 struct relay_control {
-        uint32_t finish; /* the ledger is nobody's any more: the process became another program */
+        uint32_t finish; /* the ledger is nobody's any more: enum journal_end says why */
         uint32_t ended;  /* 1 + its status, as wait() has it, when we are its parent */
         uint32_t moments; /* so often a reader (reader.c) has stopped the process; the last one: */
         uint32_t ticket;  /* what is to be told ... */

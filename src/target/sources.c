@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sources.c -- the processes that are recorded, and their relays. */
 #include "target/target.h"
+#include "wire/journal.h"
 #include "wire/hello.h"
 
 struct vector {
@@ -87,6 +88,8 @@ static void start_relay(struct source *s, bool again)
                 sys_close(target.host.fd);
                 sys_close(target.listener);
                 sys_close(target.hellos);
+                if (target.agents >= 0)
+                        sys_close(target.agents);
                 sys_close(pair[0]);
                 job.out = pair[1];
                 relay_run(&job);
@@ -119,18 +122,29 @@ static void stop_relay(struct source *s)
 
 /* ---- hello ---- */
 
+static void finish(struct source *s, uint32_t how)
+{
+        s->over = true;
+        __atomic_store_n(&s->control->finish, how, __ATOMIC_RELEASE);
+}
+
 /* The process became another program: what it was is over. */
 static void end_of_former(uint32_t pid)
 {
         struct source *s = source_of(pid);
 
-        if (s && !s->over) {
-                s->over = true;
-                __atomic_store_n(&s->control->finish, 1, __ATOMIC_RELEASE);
-        }
+        if (s && !s->over)
+                finish(s, JOURNAL_END_EXEC);
 }
 
-static void add(long ledger, uint32_t pid)
+void source_leave_all(void)
+{
+        for (uint32_t i = 0; i < TARGET_SOURCES; i++)
+                if (target.sources[i].used && !target.sources[i].over)
+                        finish(&target.sources[i], JOURNAL_END_LEFT);
+}
+
+static void add(long ledger, uint32_t pid, bool attached)
 {
         struct ledger_head *head = relay_head(ledger);
         struct source *s;
@@ -147,7 +161,7 @@ static void add(long ledger, uint32_t pid)
         }
         *s = (struct source){ .used = true, .pid = pid, .number = target.next_number++,
                               .ledger = ledger, .head = head, .pipe = -1,
-                              .is_main = pid == (uint32_t)target.child,
+                              .is_main = attached || pid == (uint32_t)target.child,
                               .is_child = pid == (uint32_t)target.child,
                               .control = &target.controls[s - target.sources] };
         *s->control = (struct relay_control){ .finish = 0 };
@@ -157,31 +171,54 @@ static void add(long ledger, uint32_t pid)
                 relay_forget(head);
 }
 
+/* A hello and the ledger that came with it; -1: it is none. */
+static long take_hello(long fd, long flags, struct wire_hello *hello, long *got)
+{
+        struct vector v = { hello, sizeof *hello };
+        struct control c = { .fd = -1 };
+        struct message m = { .vectors = &v, .vector_count = 1, .control = &c,
+                             .control_length = sizeof c };
+
+        *got = sys_call3(SYS_recvmsg, fd, (long)&m, flags | 0x40000000 /* MSG_CMSG_CLOEXEC */);
+        if (*got < 0 || c.fd < 0 || c.type != 1)
+                return -1;
+        if (*got == sizeof *hello && hello->magic == WIRE_HELLO_MAGIC &&
+            hello->version == LEDGER_VERSION)
+                return c.fd;
+        sys_close(c.fd);
+        return -1;
+}
+
 void source_hello(void)
 {
         long fd = sys_call6(SYS_accept4, target.hellos, 0, 0, SYS_O_CLOEXEC, 0, 0);
         struct wire_hello hello = { 0 };
-        struct vector v = { &hello, sizeof hello };
-        struct control c = { .fd = -1 };
-        struct message m = { .vectors = &v, .vector_count = 1, .control = &c,
-                             .control_length = sizeof c };
         struct kernel_poll ready = { (int32_t)fd, KERNEL_IN, 0 };
         struct credentials who = { 0, 0, 0 };
         uint32_t size = sizeof who;
-        long got = -1;
+        long got = -1, ledger = -1;
 
         if (fd < 0)
                 return;
         if (kernel_poll(&ready, 1, 2000) == 1)
-                got = sys_call3(SYS_recvmsg, fd, (long)&m, 0x40000000 /* MSG_CMSG_CLOEXEC */);
+                ledger = take_hello(fd, 0, &hello, &got);
         sys_call6(SYS_getsockopt, fd, KERNEL_SOL_SOCKET, KERNEL_SO_PEERCRED, (long)&who,
                   (long)&size, 0);
         sys_close(fd);
-        if (got == sizeof hello && hello.magic == WIRE_HELLO_MAGIC &&
-            hello.version == LEDGER_VERSION && c.fd >= 0 && c.type == 1 && who.pid > 0)
-                add(c.fd, (uint32_t)who.pid);
-        else if (c.fd >= 0 && got >= 0 && c.type == 1)
-                sys_close(c.fd);
+        if (ledger >= 0 && who.pid > 0)
+                add(ledger, (uint32_t)who.pid, false);
+        else if (ledger >= 0)
+                sys_close(ledger);
+}
+
+bool source_attached(void)
+{
+        struct wire_hello hello = { 0 };
+        long got = 0, ledger = take_hello(target.agents, KERNEL_DONTWAIT, &hello, &got);
+
+        if (ledger >= 0)
+                add(ledger, hello.pid, true);
+        return got > 0 || got == -SYS_EAGAIN || got == -SYS_EINTR;
 }
 
 /* ---- the host comes and goes ---- */

@@ -57,6 +57,7 @@ struct target {
         struct host host;
         struct proof_token token;
         long listener, hellos;
+        long agents; /* from here ledgers of processes come that run already; -1 none */
         uint32_t uid;
         long child; /* the program; 0: not started */
         bool started, ended, got; /* got: a host has stored all that there was */
@@ -103,6 +104,10 @@ bool host_chunks(const uint8_t *bytes, uint64_t count);
 
 void source_hello(void);
 void source_start_relays(void);
+
+/* What has come by target.agents; false: nothing more will.  Nothing more is recorded then. */
+bool source_attached(void);
+void source_leave_all(void);
 void source_stop_relays(void);
 void source_reads(struct source *s);
 

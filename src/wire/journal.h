@@ -89,7 +89,8 @@ enum journal_record {
 enum journal_text { JOURNAL_TEXT_EXE, JOURNAL_TEXT_COMMAND, JOURNAL_TEXT_CWD, JOURNAL_TEXT_HOST };
 
 enum journal_end { JOURNAL_END_EXIT = 1, JOURNAL_END_SIGNAL, JOURNAL_END_EXEC,
-                   JOURNAL_END_UNKNOWN };
+                   JOURNAL_END_UNKNOWN,
+                   JOURNAL_END_LEFT /* its recording ended, and the process goes on */ };
 
 /* Sums of the ledger's head, in the order of a record COUNTS. */
 #define JOURNAL_COUNTS_OF(X)                                                            \
