@@ -430,6 +430,8 @@ const char *output_fallback(int i)
 static bool choose_directory(struct output *o, const char *wanted, const char *what,
                              struct err *why)
 {
+        const char *limit = errno == EFBIG ? "; the size of files is limited (ulimit -f)" : "";
+
         err_sys(why, ERR_EXIT_CANNOT_TRACE, "cannot write to %s",
                 strcmp(wanted, ".") == 0 ? "the current directory" : wanted);
         for (int i = 0; i < OUTPUT_FALLBACKS; i++) {
@@ -442,6 +444,7 @@ static bool choose_directory(struct output *o, const char *wanted, const char *w
                 snprintf(why->text + used, sizeof why->text - used, "; %s to %s", what, directory);
                 return true;
         }
+        snprintf(why->text + strlen(why->text), sizeof why->text - strlen(why->text), "%s", limit);
         return err_context(why, "nowhere to write the recording");
 }
 

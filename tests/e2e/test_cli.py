@@ -479,5 +479,5 @@ def test_a_limit_on_file_sizes_is_told_before_the_start(tmp_path):
     seen = subprocess.run(["sh", "-c", f'ulimit -f 0; exec "$0" record -o {tmp_path}/out.seep touch {touched}', SEEP],
                           capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert seen.returncode == 3
-    assert "File too large" in seen.stderr
+    assert "File too large" in seen.stderr and "the size of files is limited (ulimit -f)" in seen.stderr
     assert not touched.exists()
