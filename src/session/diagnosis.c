@@ -85,8 +85,8 @@ const char *diagnosis_left(const struct diagnosis *s)
 {
         if (is_any_limited(s))
                 return obstacle_to_ledger(s);
-        return "it cannot load our library (statically linked, of 32 bits, or built with a "
-               "sanitizer?), or it runs under a system call "
+        return "it cannot load our library (statically linked, of 32 bits, built with a "
+               "sanitizer, or behind chroot?), or it runs under a system call "
                "filter (seccomp) that forbids what recording needs";
 }
 

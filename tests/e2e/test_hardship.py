@@ -267,6 +267,20 @@ def test_limits_that_a_shell_sets_before_it_becomes_the_program_are_those_that_c
         assert "ulimit" not in seen.stderr and "nothing is recorded" not in seen.stderr
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may change its root")
+def test_a_program_behind_chroot_runs_and_the_reason_is_among_those_told(tmp_path):
+    """Its loader would not find our library there."""
+    root = tmp_path / "root"
+    source = tmp_path / "says.c"
+    root.mkdir()
+    source.write_text("#include <stdio.h>\nint main(void) { return puts(\"there\") < 0; }\n")
+    subprocess.run(["cc", "-static", "-o", root / "says", source], check=True)
+    seen = subprocess.run([SEEP, "record", "-o", "out.seep", "chroot", root, "/says"], cwd=tmp_path, capture_output=True, text=True,
+                          env=clean_environment(), timeout=DEADLINE, check=False)
+    assert (seen.returncode, seen.stdout) == (0, "there\n")
+    assert "the program was replaced by one that is not recorded: " in seen.stderr and "behind chroot" in seen.stderr
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 def test_without_proc_it_is_said(tmp_path):
     def inside(*words):
