@@ -66,6 +66,9 @@ static inline uint64_t search_word(const void *from, bool narrow, bool turned)
 #define SEARCH_BLOCK_NO_ELEMENTS 4u /* what new T[0] gave: just the count.  T's address is its end,
                                      * where no other block begins */
 
+#define SEARCH_BLOCK_INNER 8u /* it may begin further inside than told: pointers anywhere into it
+                               * count as pointers to its start */
+
 #define SEARCH_BLOCK_OTHERS (1u << 8)
 
 /* Sorted by address; of equal addresses the larger first.  Either nested (an arena, then what was

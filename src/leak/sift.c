@@ -99,12 +99,13 @@ void sift_add_link(struct sift *s, uint32_t owner, struct search_link link)
         sift_put_link(s, owner, link, 0);
 }
 
-/* Where a passage begins is not known for sure; only an array of no elements is hit by its end. */
+/* Where a passage or an inner block begins is not known for sure; only an array of no elements is
+ * hit by its end. */
 static inline uint32_t sift_how(const struct sift *s, const struct index_probe *probe)
 {
         const struct search_block *b = &s->in->blocks[probe->block];
 
-        if (probe->start || (b->flags & SEARCH_BLOCK_PASSAGE))
+        if (probe->start || b->flags & (SEARCH_BLOCK_PASSAGE | SEARCH_BLOCK_INNER))
                 return 0;
         return probe->word - b->address == b->size ? SEARCH_LINK_IDIOM : SEARCH_LINK_INTERIOR;
 }

@@ -296,6 +296,22 @@ TEST(pointers_go_through_a_passage)
         scene_end(&s);
 }
 
+TEST(a_pointer_anywhere_into_an_inner_block_is_one_to_its_start)
+{
+        struct scene s = scene_begin();
+        uint32_t a = scene_block(&s, HEAP, 64), b = scene_block(&s, HEAP + 64, 64),
+                 c = scene_block(&s, HEAP + 128, 64);
+
+        s.blocks[a].flags = s.blocks[b].flags = SEARCH_BLOCK_INNER;
+        scene_word(&s, ROOT, HEAP + 32);
+        scene_word(&s, HEAP + 32, HEAP + 128 + 32);
+        scene_search(&s);
+        is_equal(s.g.leak[a], PROFILE_LEAK_REACHABLE);
+        is_equal(s.g.leak[b], PROFILE_LEAK_DEFINITE);
+        is_equal(s.g.leak[c], PROFILE_LEAK_POSSIBLE);
+        scene_end(&s);
+}
+
 TEST(what_only_an_unheld_passage_holds_is_possible_and_the_passage_is_nothing)
 {
         struct scene s = scene_begin();
@@ -727,7 +743,7 @@ TAP_MAIN(a_pointer_to_the_start_makes_a_block_reachable, an_interior_pointer_mak
          registers_hold_blocks_and_are_known_by_number,
          a_whole_root_counts_interior_pointers_as_pointers_to_the_start, a_pointer_leads_to_the_innermost_block_and_that_holds_its_arena,
          words_of_a_carved_block_are_not_its_arenas, links_of_an_arena_are_together_though_its_words_are_not,
-         a_page_that_cannot_be_read_counts_as_empty, an_ignored_block_is_a_root, pointers_go_through_a_passage,
+         a_page_that_cannot_be_read_counts_as_empty, an_ignored_block_is_a_root, pointers_go_through_a_passage, a_pointer_anywhere_into_an_inner_block_is_one_to_its_start,
          what_only_an_unheld_passage_holds_is_possible_and_the_passage_is_nothing,
          unaligned_pointers_are_found_on_request_also_across_pieces, unused_pages_of_large_blocks_are_not_read,
          heaps_far_apart_are_searched_alike, no_blocks_and_no_roots_are_no_trouble, the_first_word_of_an_object_tells_its_class,
