@@ -11,7 +11,8 @@
 #define SLOT_END 4u         /* bytes at the end of a slot that are the next one's */
 #define DATA_MOST (64u << 20) /* of a static program, too */
 #define AREAS_MOST 65536u
-#define METAS_MOST ((PAGE - 24u) / 40u)
+#define AREA_HEAD 24u
+#define METAS_MOST ((PAGE - AREA_HEAD) / 40u)
 
 /* As they are in memory, on 64-bit processors. */
 struct meta {
@@ -122,7 +123,8 @@ static void walk_areas(struct walk *w, uint64_t secret, uint64_t at)
                 walk_add_own(w->out, at, at + PAGE);
                 for (int32_t i = 0; i < a->count; i++)
                         if (a->metas[i].group)
-                                take_group(w, at + 24 + 40ull * (uint32_t)i, &a->metas[i]);
+                                take_group(w, at + AREA_HEAD + sizeof *a->metas * (uint32_t)i,
+                                           &a->metas[i]);
         }
         free(a);
 }
@@ -132,16 +134,31 @@ static void walk_areas(struct walk *w, uint64_t secret, uint64_t at)
 /* Words from the secret to the pointer to the first area, without and with a page size. */
 static const uint32_t heads[] = { 7, 8 };
 
+/* Whether one is at AT: a descriptor in it has a group that leads back to it. */
+static bool is_area(const struct walk *w, uint64_t at, uint64_t secret)
+{
+        struct area *a = heap_zero(1, sizeof *a);
+        bool found = false;
+
+        if (at % PAGE == 0 && read_at(w, at, a, sizeof *a) && a->check == secret && a->count > 0 &&
+            (uint32_t)a->count <= METAS_MOST)
+                for (int32_t i = 0; i < a->count && !found; i++) {
+                        uint64_t back;
+
+                        found = a->metas[i].group && read_at(w, a->metas[i].group, &back, 8) &&
+                                back == at + AREA_HEAD + sizeof *a->metas * (uint32_t)i;
+                }
+        free(a);
+        return found;
+}
+
 /* Where in WORDS a context may begin: the secret that it has is where it says that the first area
  * is. */
 static bool is_context(const struct walk *w, const uint64_t *words, uint64_t *area)
 {
         for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-                uint64_t check;
-
                 *area = words[heads[i]];
-                if (words[0] && *area && *area % PAGE == 0 &&
-                    read_at(w, *area, &check, sizeof check) && check == words[0])
+                if (words[0] && *area && is_area(w, *area, words[0]))
                         return true;
         }
         return false;
