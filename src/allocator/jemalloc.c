@@ -4,24 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/radix.h"
 #include "base/heap.h"
 
 #define PAGE 4096u
-#define LEVEL (1u << 18) /* words of the root, and of a leaf */
-#define LEVEL_BYTES (8ull * LEVEL)
-#define GIB_SHIFT 30u
+#define LEVEL (1u << 18) /* words of the root, and of a leaf: a GiB */
 #define SPACE (1ull << 47) /* of a program */
 #define HUGE_BYTES (2ull << 20)
 #define BASE_MOST 4096u  /* times that, which a mapping of the base may have */
 #define BASES_MOST 65536u
 #define DATA_MOST (64u << 20) /* of a static program, too */
-#define CANDIDATES_MOST 4096u
-#define SPARSE_REACH 64u
-#define SPARSE_MOST 16u
 #define REGIONS_MOST 512u
 #define CLASSES 232u
 #define SMALL_CLASSES 36u
-#define WALK_WORDS 4096u
 #define CACHED_MOST 8192u /* of a class, in a thread */
 
 /* A word of a leaf. */
@@ -254,107 +249,21 @@ static void take_page(struct walk *w, uint64_t page, uint64_t word)
 
 /* ---- the tree ---- */
 
-/* Calls TAKE for each word of the leaf AT that is not 0, until it says that this is enough.  Most
- * of a leaf was never used. */
-static void leaf_each(struct walk *w, uint64_t at,
-                      bool (*take)(struct walk *w, uint32_t index, uint64_t word, void *context),
-                      void *context)
+static bool learn_page(void *context, uint64_t word, uint64_t *page)
 {
-        const struct search_memory *m = &w->in->memory;
-        uint64_t *words = heap_zero(WALK_WORDS, sizeof *words), end = at + LEVEL_BYTES, from = at;
-
-        while (from < end) {
-                uint64_t used = m->next ? m->next(m->context, from, end) : from, bytes;
-
-                from = used > from ? used & ~7ull : from;
-                bytes = end - from < 8ull * WALK_WORDS ? end - from : 8ull * WALK_WORDS;
-                if (from >= end || !read_at(w, from, words, bytes))
-                        break;
-                for (uint64_t i = 0; i < bytes / 8; i++)
-                        if (words[i] &&
-                            !take(w, (uint32_t)((from - at) / 8 + i), words[i], context)) {
-                                free(words);
-                                return;
-                        }
-                from += bytes;
-        }
-        free(words);
-}
-
-/* The first extent that a leaf has tells which GiB the leaf is for. */
-static bool learn_gib(struct walk *w, uint32_t index, uint64_t word, void *context)
-{
-        uint64_t *gib = context;
+        const struct walk *w = context;
         struct extent x;
 
-        *gib = UINT64_MAX;
-        if (LEAF_EXTENT(word) && read_at(w, LEAF_EXTENT(word), &x, sizeof x) && x.address < SPACE &&
-            (x.address / PAGE) % LEVEL == index && is_extent(&x, EXTENT_START(&x), word))
-                *gib = x.address >> GIB_SHIFT;
-        return false;
-}
-
-static bool take_word(struct walk *w, uint32_t index, uint64_t word, void *context)
-{
-        const uint64_t *gib = context;
-
-        take_page(w, (*gib << GIB_SHIFT) + (uint64_t)index * PAGE, word);
+        if (!LEAF_EXTENT(word) || !read_at(w, LEAF_EXTENT(word), &x, sizeof x) ||
+            x.address >= SPACE || !is_extent(&x, EXTENT_START(&x), word))
+                return false;
+        *page = x.address / PAGE;
         return true;
 }
 
-static bool may_be_leaf(const struct walk *w, uint64_t at)
+static void take_word(void *context, uint64_t page, uint64_t word)
 {
-        const struct mapping *m = at % 64 ? NULL : mappings_find(w->in->maps, at);
-
-        return m && m->anonymous && m->writable && m->start <= at && m->end - at >= LEVEL_BYTES;
-}
-
-/* Most words of the root are 0, unlike those of a program's own arrays. */
-static bool is_sparse(const uint64_t *words, size_t count, size_t at)
-{
-        size_t from = at > SPARSE_REACH ? at - SPARSE_REACH : 0, used = 0;
-
-        for (size_t i = from; i < count && i <= at + SPARSE_REACH; i++)
-                used += words[i] != 0;
-        return used <= SPARSE_MOST;
-}
-
-/* Where the root is in the COUNT words of a module's data; COUNT: it is not there. */
-static size_t find_root(struct walk *w, const uint64_t *words, size_t count, bool sparse)
-{
-        uint32_t tried = 0;
-
-        for (size_t i = 0; i < count && tried < CANDIDATES_MOST; i++) {
-                uint64_t gib = UINT64_MAX;
-
-                if (!words[i] || !may_be_leaf(w, words[i]) ||
-                    (sparse && !is_sparse(words, count, i)))
-                        continue;
-                tried++;
-                leaf_each(w, words[i], learn_gib, &gib);
-                if (gib <= i && i - gib + LEVEL <= count)
-                        return i - (size_t)gib;
-        }
-        return count;
-}
-
-static void find_tree(struct walk *w, const struct search_range *data)
-{
-        uint64_t *words;
-        size_t count, root;
-
-        if (data->end - data->start < LEVEL_BYTES)
-                return;
-        words = walk_words(w->in, data, DATA_MOST, &count);
-        root = find_root(w, words, count, true);
-        if (root == count) /* hundreds of GiB behind each other */
-                root = find_root(w, words, count, false);
-        for (uint64_t gib = 0; root < count && gib < LEVEL; gib++) {
-                w->out->malloc_at = data->start + 8 * root;
-                if (words[root + gib])
-                        leaf_each(w, words[root + gib], take_word, &gib);
-        }
-        free(words);
+        take_page(context, page * PAGE, word);
 }
 
 /* ---- all of it ---- */
@@ -362,6 +271,7 @@ static void find_tree(struct walk *w, const struct search_range *data)
 void jemalloc_find(struct walk_blocks *b, const struct walk_input *in)
 {
         struct walk w = { .in = in, .out = b };
+        struct radix tree = { LEVEL, LEVEL, take_word, &w, 0, 0, learn_page };
 
         *b = (struct walk_blocks){ 0 };
         if (in->memory.narrow || in->memory.turned)
@@ -371,7 +281,7 @@ void jemalloc_find(struct walk_blocks *b, const struct walk_input *in)
         if (w.cached_count)
                 qsort(w.cached, w.cached_count, sizeof *w.cached, by_number);
         for (uint32_t i = 0; i < in->data_count && !b->malloc_at; i++)
-                find_tree(&w, &in->data[i]);
+                b->malloc_at = radix_walk(&tree, in, &in->data[i]);
         walk_sort(b);
         free(w.cached);
         free(w.stacks);

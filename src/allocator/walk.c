@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "base/order.h"
 
@@ -22,6 +24,18 @@ void walk_add_block(struct walk_blocks *b, uint64_t start, uint64_t end)
 void walk_add_own(struct walk_blocks *b, uint64_t start, uint64_t end)
 {
         add(&b->own, b->own_count++, start, end);
+}
+
+void walk_add_inner(struct walk_blocks *b, uint64_t start, uint64_t end)
+{
+        add(&b->inner, b->inner_count++, start, end);
+}
+
+bool walk_is_inner(const struct walk_blocks *b, uint64_t start)
+{
+        uint32_t i = (uint32_t)FIND_FIRST(b->inner_count, k, b->inner[k].start <= start);
+
+        return i && start < b->inner[i - 1].end;
 }
 
 void walk_trouble(struct walk_blocks *b, const char *format, ...)
@@ -43,12 +57,43 @@ void walk_sort(struct walk_blocks *b)
                 qsort(b->at, b->count, sizeof *b->at, by_start);
         if (b->own_count)
                 qsort(b->own, b->own_count, sizeof *b->own, by_start);
+        if (b->inner_count)
+                qsort(b->inner, b->inner_count, sizeof *b->inner, by_start);
+}
+
+/* The page at ADDRESS; NULL: it is not there, or not all of it. */
+static const uint8_t *cached_page(const struct walk_input *in, uint64_t address)
+{
+        uint64_t number = address / WALK_PAGE;
+        uint32_t slot = (uint32_t)(number % WALK_PAGES);
+        struct walk_cache *c = in->cache;
+
+        if (c->number[slot] == number + 1)
+                return c->bytes[slot];
+        c->number[slot] = 0;
+        if (in->memory.read(in->memory.context, number * WALK_PAGE, c->bytes[slot], WALK_PAGE) !=
+            WALK_PAGE)
+                return NULL;
+        c->number[slot] = number + 1;
+        return c->bytes[slot];
+}
+
+bool walk_read(const struct walk_input *in, uint64_t address, void *to, size_t bytes)
+{
+        uint64_t into = address % WALK_PAGE;
+        const uint8_t *page = in->cache && into + bytes <= WALK_PAGE ? cached_page(in, address)
+                                                                     : NULL;
+
+        if (page)
+                memcpy(to, page + into, bytes);
+        return page || in->memory.read(in->memory.context, address, to, bytes) == bytes;
 }
 
 void walk_blocks_free(struct walk_blocks *b)
 {
         free(b->at);
         free(b->own);
+        free(b->inner);
         *b = (struct walk_blocks){ 0 };
 }
 

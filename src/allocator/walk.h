@@ -5,6 +5,7 @@
  *
  * Room:   outside.  Nothing is written, and no symbol is needed.
  * Keeps:  no byte is trusted: every number and pointer is checked, every walk ends.
+ * Cost:   a system call for each page, not for each pointer, as long as 4 MiB of them are enough.
  */
 #ifndef SEEP_ALLOCATOR_WALK_H
 #define SEEP_ALLOCATOR_WALK_H
@@ -16,8 +17,18 @@
 #include "attach/mappings.h"
 #include "leak/search.h"
 
+#define WALK_PAGE 4096u
+#define WALK_PAGES 1024u
+
+/* Pages that were read: lists of free blocks lead to and fro. */
+struct walk_cache {
+        uint64_t number[WALK_PAGES]; /* of the page, and 1 */
+        uint8_t bytes[WALK_PAGES][WALK_PAGE];
+};
+
 struct walk_input {
         struct search_memory memory;
+        struct walk_cache *cache; /* all 0 at first; NULL: none */
         const struct mappings *maps;
         const struct search_range *data; /* writable data of modules that may have malloc */
         uint32_t data_count;
@@ -31,6 +42,8 @@ struct walk_blocks {
         uint64_t count;
         struct search_range *own; /* memory that is the allocator's, with its blocks */
         uint32_t own_count;
+        struct search_range *inner; /* memory in which blocks may begin further inside than told */
+        uint32_t inner_count;
         uint64_t malloc_at; /* an address in the module that has malloc; 0: it has no such malloc,
                              * or never called it */
         char trouble[256];  /* ""; or what of the heap could not be walked */
@@ -39,20 +52,22 @@ struct walk_blocks {
 void walk_add_block(struct walk_blocks *b, uint64_t start, uint64_t end);
 void walk_add_own(struct walk_blocks *b, uint64_t start, uint64_t end);
 
+void walk_add_inner(struct walk_blocks *b, uint64_t start, uint64_t end);
+
+/* Whether the block at START may begin further inside; after walk_sort(). */
+bool walk_is_inner(const struct walk_blocks *b, uint64_t start);
+
 /* Note the first trouble only: what follows may come from it. */
 void walk_trouble(struct walk_blocks *b, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
-/* Put both lists in the order of addresses. */
+/* Put all lists in the order of addresses. */
 void walk_sort(struct walk_blocks *b);
 
 void walk_blocks_free(struct walk_blocks *b);
 
 /* Whether all BYTES at ADDRESS are there: then TO has them. */
-static inline bool walk_read(const struct walk_input *in, uint64_t address, void *to, size_t bytes)
-{
-        return in->memory.read(in->memory.context, address, to, bytes) == bytes;
-}
+bool walk_read(const struct walk_input *in, uint64_t address, void *to, size_t bytes);
 
 /* The words of DATA, as many as there are, to be freed; NULL: it has more than MOST bytes. */
 uint64_t *walk_words(const struct walk_input *in, const struct search_range *data, uint64_t most,

@@ -9,7 +9,9 @@
 
 #include "allocator/glibc.h"
 #include "allocator/jemalloc.h"
+#include "allocator/mimalloc.h"
 #include "allocator/musl.h"
+#include "allocator/tcmalloc.h"
 #include "attach/elf.h"
 #include "attach/mappings.h"
 #include "base/heap.h"
@@ -60,20 +62,48 @@ struct search_memory heap_walk_memory(const struct freeze *f)
 
 /* ---- whose malloc ---- */
 
+static const char *file_name(const struct profile_module *m)
+{
+        const char *slash = strrchr(m->path, '/');
+
+        return slash ? slash + 1 : m->path;
+}
+
 static bool is_libc(const struct profile *p, const struct profile_module *m)
 {
-        const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
+        const char *name = file_name(m);
 
         return strncmp(name, "libc.so.6", 9) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
                strncmp(name, "libc_malloc_debug", 17) == 0 || strcmp(name, "libc.so") == 0 ||
                strncmp(name, "ld-musl", 7) == 0 || strcmp(m->path, p->meta.exe) == 0;
 }
 
+/* Who finds blocks of its own kind, in the order in which they are asked: a program with another
+ * allocator has the C library's, too. */
+static const struct {
+        const char *file; /* in the name of its library; NULL: is_libc() tells */
+        void (*find)(struct walk_blocks *b, const struct walk_input *in);
+} walks[] = {
+        { "mimalloc", mimalloc_find }, { "tcmalloc", tcmalloc_find }, { "jemalloc", jemalloc_find },
+        { NULL, glibc_find },          { NULL, musl_find },
+};
+
 static bool may_have_malloc(const struct profile *p, const struct profile_module *m)
 {
-        const char *slash = strrchr(m->path, '/');
+        for (size_t i = 0; i < sizeof walks / sizeof *walks; i++)
+                if (walks[i].file && strstr(file_name(m), walks[i].file))
+                        return true;
+        return is_libc(p, m);
+}
 
-        return is_libc(p, m) || strstr(slash ? slash : m->path, "jemalloc");
+/* A library for debugging puts words of its own around each block. */
+static bool is_for_debugging(const struct profile *p, const char *file)
+{
+        for (uint32_t i = 0; i < p->module_count; i++)
+                if (file && strstr(file_name(&p->modules[i]), file) &&
+                    strstr(file_name(&p->modules[i]), "debug"))
+                        return true;
+        return false;
 }
 
 /* Whose malloc the program at PATH has, as far as its file tells; NULL unknown. */
@@ -197,15 +227,16 @@ static bool refuse(const struct look *l, struct err *e)
         if (other != PROFILE_NO_MODULE)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "its memory comes from %s (%s), whose blocks cannot be listed from "
-                               "outside; only those of malloc of glibc and musl and of jemalloc "
-                               "5.3 can. Start it with 'seep record', which sees every allocation",
+                               "outside; only those of malloc of glibc and musl, of jemalloc 5.3, "
+                               "mimalloc 2.0 and gperftools' tcmalloc can, in their usual builds. "
+                               "Start it with 'seep record', which sees every allocation",
                                name, p->modules[other].path);
         if (!has_libc(p))
                 return err_set(
                         e, ERR_EXIT_CANNOT_TRACE,
-                        "there is no malloc of glibc, musl or jemalloc 5.3 in %s: it is linked "
-                        "with another C library, or has an allocator of its own, whose blocks "
-                        "cannot be listed from outside",
+                        "there is no malloc of glibc, musl, jemalloc 5.3, mimalloc 2.0 or "
+                        "gperftools in %s: it is linked with another C library, or has an "
+                        "allocator of its own, whose blocks cannot be listed from outside",
                         p->meta.exe);
         for (uint32_t i = 0; i < l->data_count; i++)
                 if (!is_readable(l->f, &l->data[i]))
@@ -216,32 +247,29 @@ static bool refuse(const struct look *l, struct err *e)
         return true; /* malloc was never called */
 }
 
-/* Who finds blocks of its own kind, in the order in which they are asked: a program with another
- * allocator has the C library's, too. */
-static void (*const walks[])(struct walk_blocks *b, const struct walk_input *in) = {
-        jemalloc_find,
-        glibc_find,
-        musl_find,
-};
-
 bool heap_walk(struct walk_blocks *w, const struct freeze *f, const struct profile *p,
                struct err *e)
 {
         struct look l = { .f = f, .p = p };
+        struct walk_cache *cache = heap_zero(1, sizeof *cache);
         bool good;
 
         *w = (struct walk_blocks){ 0 };
         look_open(&l);
         for (size_t i = 0; i < sizeof walks / sizeof *walks && !w->malloc_at; i++) {
+                if (is_for_debugging(p, walks[i].file))
+                        continue;
                 walk_blocks_free(w);
-                walks[i](w, &(struct walk_input){ .memory = heap_walk_memory(f),
-                                                  .maps = &l.maps,
-                                                  .data = l.data,
-                                                  .data_count = l.data_count,
-                                                  .tls = l.tls_ranges,
-                                                  .tls_count = l.tls_count });
+                walks[i].find(w, &(struct walk_input){ .memory = heap_walk_memory(f),
+                                                       .cache = cache,
+                                                       .maps = &l.maps,
+                                                       .data = l.data,
+                                                       .data_count = l.data_count,
+                                                       .tls = l.tls_ranges,
+                                                       .tls_count = l.tls_count });
         }
         good = w->malloc_at || refuse(&l, e);
         look_close(&l);
+        free(cache);
         return good;
 }

@@ -29,6 +29,15 @@ static bool has_block(const struct scan_entries *e, const struct search_range *r
         return false;
 }
 
+static struct search_block entry_of(const struct older *o, const struct search_range *block)
+{
+        return (struct search_block){
+                .address = block->start,
+                .size = block->end - block->start,
+                .flags = walk_is_inner(&o->walk, block->start) ? SEARCH_BLOCK_INNER : 0,
+        };
+}
+
 /* Both lists are in order. */
 static void add_entries(const struct older *o, struct scan_entries *e)
 {
@@ -39,10 +48,7 @@ static void add_entries(const struct older *o, struct scan_entries *e)
                 bool first = k == o->count ||
                              (i < e->count && e->at[i].address < o->at[k].start);
 
-                all[i + k] = first ? e->at[i]
-                                   : (struct search_block){ .address = o->at[k].start,
-                                                            .size = o->at[k].end -
-                                                                    o->at[k].start };
+                all[i + k] = first ? e->at[i] : entry_of(o, &o->at[k]);
                 i += first;
                 k += !first;
         }

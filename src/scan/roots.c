@@ -355,7 +355,7 @@ static void put_modules(struct work *w)
                 if (p->modules[i].gone_ms || !tls_module(&w->tls, i, &m))
                         continue;
                 for (uint32_t k = 0; k < m.data_count; k++)
-                        if (i + 1 == own || i == w->out->allocator)
+                        if (i + 1 == own || (i == w->out->allocator && !w->in->heap_count))
                                 segments_erase(&w->segments, page_of(m.data[k].start),
                                                page_of(m.data[k].end + page_bytes() - 1));
                         else

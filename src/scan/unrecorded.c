@@ -336,8 +336,12 @@ static void take_entries(struct unrecorded *u, const struct profile *p)
         u->entries = (struct scan_entries){ .at = heap_zero(p->block_count, sizeof *u->entries.at),
                                             .count = p->block_count };
         for (uint64_t i = 0; i < p->block_count; i++)
-                u->entries.at[i] = (struct search_block){ .address = p->blocks[i].address,
-                                                          .size = p->blocks[i].size };
+                u->entries.at[i] = (struct search_block){
+                        .address = p->blocks[i].address,
+                        .size = p->blocks[i].size,
+                        .flags = walk_is_inner(&u->walk, p->blocks[i].address) ? SEARCH_BLOCK_INNER
+                                                                               : 0,
+                };
 }
 
 bool unrecorded_blocks(struct unrecorded *u, const struct freeze *f, struct profile *p,

@@ -109,40 +109,77 @@ def test_what_a_musl_program_lost(compiler, how):
     assert status == 1 and "was not recorded" in err and re.search(r"possibly lost +0 B", out)
 
 
-JEMALLOC = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
-JEMALLOC_ARCHIVE = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.a")
-POOL = 81920  # the C++ library's, for exceptions when there is no memory
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+# Library, archive, what the C++ library has for exceptions when there is no memory, how many blocks the loader and the libraries have.
+ALLOCATORS = {"jemalloc": ("libjemalloc.so.2", "libjemalloc.a", 81920, 1), "tcmalloc": ("libtcmalloc.so.4", "libtcmalloc.a", 73728, 9),
+              "tcmalloc_minimal": ("libtcmalloc_minimal.so.4", "libtcmalloc_minimal.a", 73728, 3), "mimalloc": ("libmimalloc.so.2", None, 0, 0)}
+LOADER_MOST = 512  # bytes of what the loader gets for a thread, and of other small ones
+LINKED = [(name, how) for name in ALLOCATORS for how in ("preloaded", "linked in") if how == "preloaded" or ALLOCATORS[name][1]]
 
 
-def jemalloc_program(compiler, how):
-    """The program, and the environment that it needs."""
-    if not (JEMALLOC_ARCHIVE if how == "linked in" else JEMALLOC).exists():
-        pytest.skip("jemalloc is not installed")
+def program_of(compiler, name, how):
+    """The program with allocator NAME, and the environment that it needs."""
+    library, archive, _, _ = ALLOCATORS[name]
+    file = LIBRARIES / (archive if how == "linked in" else library)
+    if not file.exists():
+        pytest.skip(f"{file.name} is not installed (packaging/install-deps test)")
     if how == "linked in":
-        return compiler.build("heap_walk.c", libs=(str(JEMALLOC_ARCHIVE), "-lm", "-lpthread", "-ldl", "-lstdc++"), name="heap_walk-jemalloc"), {}
-    return compiler.build("heap_walk.c"), {"LD_PRELOAD": str(JEMALLOC)}
+        return compiler.build("heap_walk.c", libs=(str(file), "-lm", "-lpthread", "-ldl", "-lunwind", "-llzma", "-lstdc++"), name=f"heap_walk-{name}"), {}
+    return compiler.build("heap_walk.c"), {"LD_PRELOAD": str(file)}
 
 
-@pytest.mark.parametrize("how", ["preloaded", "linked in"])
-@pytest.mark.parametrize("ways", WAYS, ids=" ".join)
-def test_of_jemalloc(compiler, ways, how):
-    """Regions in the caches of threads are free; sizes are those of classes, and malloc_usable_size() gives the same."""
-    program, env = jemalloc_program(compiler, how)
+def check_of(name, program, ways, env):
+    _, _, pool, few = ALLOCATORS[name]
     with started(program, *ways, env=env) as (process, truth):
-        found = listed(process.pid)
+        status, out, err = seep("report", "--blocks", "--csv", process.pid)
+    assert status == 0 and "cannot be walked" not in err
+    found = {int(row[0], 16): int(row[1]) for row in list(csv.reader(io.StringIO(out)))[1:]}
+    if name == "mimalloc":  # where a block with an alignment begins in its place is written down nowhere; where it ends is known
+        starts = {address + size: address for address, size in truth.items()}
+        found = {starts.get(a + size, a): a + size - starts.get(a + size, a) for a, size in found.items() if starts.get(a + size, a) >= a}
     assert {a: found.get(a) for a in truth} == truth
-    others = sorted(size for address, size in found.items() if address not in truth)
-    assert [s for s in others if s not in (320, POOL)] == [] and others.count(POOL) <= 1  # 320: of the loader, for each thread
-    assert len(others) <= 1 + (6 if "threads" in ways else 0)
+    others = [size for address, size in found.items() if address not in truth]
+    assert {size for size in others if size > LOADER_MOST} <= {pool} and len(others) <= few + (6 if "threads" in ways else 0)
 
 
-@pytest.mark.parametrize("how", ["preloaded", "linked in"])
-def test_what_a_program_with_jemalloc_lost(compiler, how):
-    program, env = jemalloc_program(compiler, how)
+@pytest.mark.parametrize("name, how", LINKED)
+@pytest.mark.parametrize("ways", WAYS, ids=" ".join)
+def test_of_other_allocators(compiler, ways, name, how):
+    """What is in the caches of threads is free; sizes are those of classes, and malloc_usable_size() gives the same."""
+    program, env = program_of(compiler, name, how)
+    check_of(name, program, ways, env)
+
+
+WAYS_TOLD = [("tcmalloc", "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=1"), ("tcmalloc", "TCMALLOC_AGGRESSIVE_DECOMMIT=t"), ("tcmalloc", "TCMALLOC_SKIP_SBRK=t"),
+             ("tcmalloc", "TCMALLOC_SAMPLE_PARAMETER=1024"), ("mimalloc", "MIMALLOC_PAGE_RESET=1 MIMALLOC_RESET_DELAY=0"),
+             ("mimalloc", "MIMALLOC_EAGER_COMMIT=0 MIMALLOC_DECOMMIT_DELAY=0"), ("mimalloc", "MIMALLOC_RESERVE_OS_MEMORY=1000000")]
+
+
+@pytest.mark.parametrize("name, told", WAYS_TOLD)
+def test_whatever_other_allocators_are_told_to_do(compiler, name, told):
+    """Memory given back, small caches, blocks that are sampled, memory in one piece."""
+    program, env = program_of(compiler, name, "preloaded")
+    check_of(name, program, ("plain", "threads", "trim", "mapped", "foreign"), {**env, **dict(word.split("=") for word in told.split())})
+
+
+@pytest.mark.parametrize("name, how", LINKED)
+def test_what_a_program_with_another_allocator_lost(compiler, name, how):
+    program, env = program_of(compiler, name, how)
     with started(program, "lost", "threads", env=env) as (process, _):
         status, out, err = seep("leaks", process.pid)
-    assert re.search(r"definitely lost +128 B in 1 block\n", out) and re.search(r"indirectly lost +320 B in 1 block ", out), out
+    assert re.search(r"128 B in 1 block definitely lost,\n +and 320 B in 1 block reachable only through it", out), out
+    own = "MallocExtension" in out  # tcmalloc replaces one of its own and forgets it
+    assert re.search(r"definitely lost +(128 B in 1 block|136 B in 2 blocks)\n" if own else r"definitely lost +128 B in 1 block\n", out), out
     assert status == 1 and "was not recorded" in err and "cannot be walked" not in err and re.search(r"possibly lost +0 B", out)
+
+
+@pytest.mark.parametrize("name", ["tcmalloc", "mimalloc"])
+def test_blocks_with_an_alignment_are_held_by_pointers_to_where_they_begin(compiler, name):
+    program, env = program_of(compiler, name, "preloaded")
+    with started(program, "align", env=env) as (process, truth):
+        _, out, _ = seep("leaks", "--json", "-q", process.pid)
+    found = json.loads(out)["leaks"]
+    assert found["possible"]["blocks"] == 0 and found["definite"]["bytes"] <= 8 and found["reachable"]["blocks"] >= len(truth)
 
 
 def test_leaks_says_what_is_lost_and_that_there_are_no_stacks(compiler):
@@ -221,11 +258,14 @@ def refusal(pid):
     return err
 
 
-@pytest.mark.parametrize("library", ["libtcmalloc.so.4", "libmimalloc.so.2"])
+@pytest.mark.parametrize("library", ["libtcmalloc_debug.so.4", "libtcmalloc_minimal_debug.so.4"])
 def test_another_allocator_is_named(compiler, library):
+    """These put words of their own around each block."""
+    if not (LIBRARIES / library).exists():
+        pytest.skip(f"{library} is not installed (packaging/install-deps test)")
     with started(compiler.build("heap_walk.c"), "lost", env={"LD_PRELOAD": library}) as (process, _):
         err = refusal(process.pid)
-    assert library in err and library[3:].split(".")[0] in err and "glibc" in err
+    assert library in err and "tcmalloc" in err and "glibc" in err
 
 
 def test_a_zombie_is_named(compiler):
