@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "collect/collect.h"
 #include "ledger/ledger.h"
+#include "profile/format.h"
 #include "profile/packed.h"
 #include "scan/older.h"
 
@@ -46,17 +47,24 @@ static bool is_new(const struct scan_result *r, struct packed_walk *w, uint64_t 
         return !was_lost(r, w->block);
 }
 
+/* Of the searched block I. */
+static uint8_t class_of(const struct scan_result *r, const struct profile *p, uint64_t i)
+{
+        uint8_t leak = r->graph->leak[i];
+
+        return leak == PROFILE_LEAK_UNKNOWN ||
+                               (leak > PROFILE_LEAK_REACHABLE && is_allocators(r, p, r->places[i]))
+                       ? PROFILE_LEAK_REACHABLE
+                       : leak;
+}
+
 /* About the searched block I.  W: over the blocks of P. */
 static struct profile_verdict judge(const struct scan_result *r, const struct profile *p,
                                     uint64_t i, struct packed_walk *w)
 {
         const struct search_graph *g = r->graph;
-        struct profile_verdict v = {
-                .leak = g->leak[i] == PROFILE_LEAK_UNKNOWN ? PROFILE_LEAK_REACHABLE : g->leak[i] };
+        struct profile_verdict v = { .leak = class_of(r, p, i), .vtable = g->vtables[i] };
 
-        if (v.leak > PROFILE_LEAK_REACHABLE && is_allocators(r, p, r->places[i]))
-                v.leak = PROFILE_LEAK_REACHABLE;
-        v.vtable = g->vtables[i];
         v.head = g->head[i] ? number_of(r, g->head[i] - 1) : 0;
         if (r->blocks[i].flags & SEARCH_BLOCK_IGNORED)
                 v.flags |= PROFILE_VERDICT_IGNORED;
@@ -80,39 +88,82 @@ static void add_content(const struct scan_result *r, struct profile *p, uint64_t
         p->contents[p->content_count++] = c;
 }
 
+static const struct profile_verdict unsearched = { .leak = PROFILE_LEAK_REACHABLE };
+
 /* So many blocks about which nothing was found. */
 static void add_unsearched(struct packer *verdicts, uint64_t count)
 {
-        static const struct profile_verdict none = { .leak = PROFILE_LEAK_REACHABLE };
-
         while (count--)
-                packer_add(verdicts, &none);
+                packer_add(verdicts, &unsearched);
+}
+
+/* Verdicts on their way into a profile, some at a time and by several threads. */
+struct verdicts {
+        const struct scan_result *r;
+        const struct profile *p;
+        struct packed_walk w; /* over its blocks, where it matters which were lost before */
+        uint64_t *first; /* by FORMAT_PIECE blocks of P: the first searched block in them or
+                          * behind them.  NULL: they have the same numbers */
+        uint64_t definite;
+};
+
+/* Numbers of blocks rise, but not all that were searched have one. */
+static void find_first(struct verdicts *d)
+{
+        uint64_t count = d->r->graph->block_count, pieces = d->p->block_count / FORMAT_PIECE + 1;
+        uint64_t known = 0;
+
+        if (!d->r->block_of)
+                return;
+        d->first = heap_zero(pieces, sizeof *d->first);
+        for (uint64_t i = 0; i < count; i++)
+                for (; known < pieces && number_of(d->r, i) > known * FORMAT_PIECE; known++)
+                        d->first[known] = i;
+        for (; known < pieces; known++)
+                d->first[known] = count;
+}
+
+static void fill_verdicts(void *context, uint64_t first, uint64_t count, void *records)
+{
+        struct verdicts *d = context;
+        const struct scan_result *r = d->r;
+        struct profile_verdict *to = records;
+        uint64_t searched = r->graph->block_count, definite = 0;
+        uint64_t i = d->first ? d->first[first / FORMAT_PIECE] : first;
+
+        for (uint64_t k = first; k < first + count; k++, to++) {
+                while (i < searched && !number_of(r, i))
+                        i++;
+                *to = i < searched && number_of(r, i) == k + 1 ? judge(r, d->p, i++, &d->w)
+                                                               : unsearched;
+                definite += to->leak == PROFILE_LEAK_DEFINITE;
+        }
+        __atomic_add_fetch(&d->definite, definite, __ATOMIC_RELAXED);
+}
+
+static void add_contents(const struct scan_result *r, struct profile *p)
+{
+        const struct search_graph *g = r->graph;
+
+        for (uint64_t i = 0; i < g->block_count && p->content_count < CONTENTS_MAX; i++)
+                if (number_of(r, i) && class_of(r, p, i) >= PROFILE_LEAK_POSSIBLE)
+                        add_content(r, p, i);
 }
 
 uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
 {
-        struct packer *verdicts = packer_verdicts(p);
-        uint64_t definite = 0, made = 0;
-        struct packed_walk w;
+        struct verdicts d = { .r = r, .p = p };
+        struct packed_source from = { .context = &d, .count = p->block_count,
+                                      .threads = r->lost ? 1 : parallel_threads(),
+                                      .fill = fill_verdicts };
 
-        packed_open(&w, p);
-        for (uint64_t i = 0; i < r->graph->block_count; i++) {
-                struct profile_verdict v;
-
-                if (!number_of(r, i))
-                        continue;
-                add_unsearched(verdicts, number_of(r, i) - 1 - made);
-                made = number_of(r, i);
-                v = judge(r, p, i, &w);
-                definite += v.leak == PROFILE_LEAK_DEFINITE;
-                if (v.leak >= PROFILE_LEAK_POSSIBLE && p->content_count < CONTENTS_MAX)
-                        add_content(r, p, i);
-                packer_add(verdicts, &v);
-        }
-        add_unsearched(verdicts, p->block_count - made);
-        packed_close(&w);
-        packer_end(verdicts, p);
-        return definite;
+        packed_open(&d.w, p);
+        find_first(&d);
+        packed_make(p, PACKED_VERDICTS, &from);
+        add_contents(r, p);
+        packed_close(&d.w);
+        free(d.first);
+        return d.definite;
 }
 
 /* ---- graph ---- */
