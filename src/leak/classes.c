@@ -181,6 +181,8 @@ static void mark_possible(struct classes *c)
 {
         struct explorer *w = explore_of(c->explore, 0);
 
+        if (!(c->g->link_flags & SEARCH_LINK_INTERIOR))
+                return;
         for (uint64_t i = 0; i < c->g->hold_count; i++)
                 if (c->g->holds[i].to & SEARCH_LINK_INTERIOR)
                         visit_possible(w, c->g->holds[i].to);
@@ -193,10 +195,9 @@ void classes_mark(const struct search_input *in, struct search_graph *g)
         struct classes c = classes_open(in, g);
         struct explorer *w = explore_of(c.explore, 0);
 
-        memset(g->leak, PROFILE_LEAK_UNKNOWN, g->block_count);
         for (uint64_t i = 0; i < g->hold_count; i++)
                 visit_reachable(w, g->holds[i].to);
-        for (uint64_t i = 0; i < g->block_count; i++)
+        for (uint64_t i = 0; i < g->block_count && g->block_flags & SEARCH_BLOCK_IGNORED; i++)
                 if (in->blocks[i].flags & SEARCH_BLOCK_IGNORED)
                         visit_reachable(w, (uint32_t)i);
         explore_run(c.explore, drain_reachable);
@@ -251,8 +252,11 @@ static void part_anyway(void *context, uint32_t slot, uint32_t part)
 
 void classes_note_idioms(const struct search_input *in, struct search_graph *g)
 {
-        struct classes c = classes_open(in, g);
+        struct classes c;
 
+        if (!(g->link_flags & SEARCH_LINK_IDIOM))
+                return;
+        c = classes_open(in, g);
         for (uint64_t i = 0; i < g->hold_count; i++)
                 if (g->holds[i].to & SEARCH_LINK_IDIOM)
                         look_thanks(&c, NULL, g->holds[i].to);
@@ -277,49 +281,144 @@ static void classes_settle_heads(struct search_graph *g)
 {
         uint32_t *head = g->head;
 
-        for (uint64_t i = g->block_count; i-- > 0;)
+        for (uint64_t i = g->block_count; i-- > 0;) {
+                if (i >= AHEAD && head[i - AHEAD])
+                        __builtin_prefetch(&head[head[i - AHEAD] - 1]);
                 if (head[i] > i && head[head[i] - 1])
                         head[i] = head[head[i] - 1];
-        for (uint64_t i = 0; i < g->block_count; i++)
+        }
+        for (uint64_t i = 0; i < g->block_count; i++) {
+                if (i + AHEAD < g->block_count && head[i + AHEAD])
+                        __builtin_prefetch(&head[head[i + AHEAD] - 1]);
                 if (head[i] && head[head[i] - 1])
                         head[i] = head[head[i] - 1];
-}
-
-/* Blocks are looked at one after another; what the next ones point to is anywhere. */
-static void classes_prefetch(const struct search_graph *g, uint64_t block)
-{
-        if (block >= g->block_count || g->leak[block] != PROFILE_LEAK_UNKNOWN)
-                return;
-        for (uint64_t i = g->first[block]; i < g->first[block + 1]; i++) {
-                uint32_t to = SEARCH_LINK_TO(g->links[i]);
-
-                __builtin_prefetch(&g->leak[to]);
-                __builtin_prefetch(&g->first[to]);
-                __builtin_prefetch(&g->head[to]);
         }
 }
 
-void classes_lost(const struct search_input *in, struct search_graph *g)
+/* Lost blocks are looked at one after another; what they need is anywhere, and is fetched step by
+ * step while others before them are looked at. */
+#define AHEAD_MOST 64u
+#define AHEAD_STEP 12u
+
+struct classes_ahead {
+        const struct search_graph *g;
+        uint32_t blocks[AHEAD_MOST];
+        uint64_t in, out; /* of them */
+        uint64_t next;    /* the next block that may be lost */
+};
+
+/* The next block that is not known to be anything; block_count: there is none. */
+static uint64_t classes_next_lost(const struct search_graph *g, uint64_t block)
 {
-        struct explore *explore = explore_new(g, 1);
-        struct explorer *w = explore_of(explore, 0);
-        uint32_t head;
+        while (block < g->block_count && g->leak[block] != PROFILE_LEAK_UNKNOWN)
+                block++;
+        return block;
+}
+
+/* The block that came so many STEPS ago. */
+static const uint32_t *ahead_past(const struct classes_ahead *a, unsigned steps)
+{
+        uint64_t back = (uint64_t)steps * AHEAD_STEP;
+
+        return a->in > back ? &a->blocks[(a->in - 1 - back) % AHEAD_MOST] : NULL;
+}
+
+/* What BLOCK points to: its class, or what a look at it takes if it is lost, too. */
+static inline void ahead_fetch(const struct search_graph *g, const uint32_t *block, unsigned step)
+{
+        for (uint64_t i = block ? g->first[*block] : 0; block && i < g->first[*block + 1]; i++) {
+                uint32_t to = SEARCH_LINK_TO(g->links[i]);
+                bool lost = step > 2 && (g->leak[to] == PROFILE_LEAK_UNKNOWN ||
+                                         g->leak[to] == PROFILE_LEAK_DEFINITE);
+
+                if (step == 2)
+                        __builtin_prefetch(&g->leak[to]);
+                if (lost && step == 3) {
+                        __builtin_prefetch(&g->first[to]);
+                        __builtin_prefetch(&g->head[to]);
+                } else if (lost) {
+                        __builtin_prefetch(&g->links[g->first[to]]);
+                }
+        }
+}
+
+/* The next block that was lost when it came into sight; NULL: there is none. */
+static const uint32_t *ahead_next(struct classes_ahead *a)
+{
+        const struct search_graph *g = a->g;
+
+        while (a->in - a->out < AHEAD_MOST && a->next < g->block_count) {
+                const uint32_t *block;
+
+                a->next = classes_next_lost(g, a->next);
+                if (a->next == g->block_count)
+                        break;
+                __builtin_prefetch(&g->first[a->next]);
+                a->blocks[a->in++ % AHEAD_MOST] = (uint32_t)a->next++;
+                if ((block = ahead_past(a, 1)))
+                        __builtin_prefetch(&g->links[g->first[*block]]);
+                ahead_fetch(g, ahead_past(a, 2), 2);
+                ahead_fetch(g, ahead_past(a, 3), 3);
+                ahead_fetch(g, ahead_past(a, 4), 4);
+        }
+        return a->out < a->in ? &a->blocks[a->out++ % AHEAD_MOST] : NULL;
+}
+
+static uint64_t classes_count_lost(const struct search_graph *g)
+{
+        uint64_t lost = 0;
+
+        for (uint64_t i = 0; i < g->block_count; i++)
+                lost += g->leak[i] == PROFILE_LEAK_UNKNOWN;
+        return lost;
+}
+
+static void classes_pass(const struct search_input *in, struct explorer *w)
+{
+        struct search_graph *g = w->g;
 
         w->context = in->blocks;
         for (uint64_t i = 0; i < g->block_count; i++)
-                if (in->blocks[i].flags & SEARCH_BLOCK_PASSAGE)
+                if (g->leak[i] == PROFILE_LEAK_UNKNOWN &&
+                    in->blocks[i].flags & SEARCH_BLOCK_PASSAGE)
                         visit_passed(w, (uint32_t)i);
         explore_drain(w, visit_passed);
+}
+
+static void classes_group(struct explorer *w)
+{
+        struct search_graph *g = w->g;
+        struct classes_ahead ahead = { .g = g };
+        const uint32_t *next;
+        uint32_t head;
+
         w->context = &head;
-        for (uint64_t i = 0; i < g->block_count; i++) {
-                classes_prefetch(g, i + AHEAD);
-                if (g->leak[i] != PROFILE_LEAK_UNKNOWN)
+        while ((next = ahead_next(&ahead))) {
+                head = *next;
+                if (g->leak[head] != PROFILE_LEAK_UNKNOWN)
                         continue;
-                g->leak[i] = PROFILE_LEAK_DEFINITE;
-                head = (uint32_t)i;
+                g->leak[head] = PROFILE_LEAK_DEFINITE;
                 explore_push(w, head);
                 explore_drain(w, visit_lost);
         }
+        w->context = NULL;
+}
+
+#define MANY_LOST 64u /* one block of so many is */
+
+void classes_lost(const struct search_input *in, struct search_graph *g)
+{
+        uint64_t lost = classes_count_lost(g);
+        struct explore *explore;
+
+        /* Of what is touched here and there, pages are small. */
+        g->head = lost > g->block_count / MANY_LOST ? heap_dense(g->block_count, sizeof *g->head)
+                                                    : heap_zero(g->block_count, sizeof *g->head);
+        if (!lost)
+                return;
+        explore = explore_new(g, 1);
+        classes_pass(in, explore_of(explore, 0));
+        classes_group(explore_of(explore, 0));
         classes_settle_heads(g);
         for (uint64_t i = 0; i < g->block_count; i++)
                 if (g->leak[i] == CLASSES_PASSED)

@@ -59,7 +59,6 @@ struct idioms {
         struct search_graph *g;
         struct fronts *fronts;
         struct headers *headers;
-        bool nested; /* some begin where others do */
         struct idioms_own *own[PARALLEL_MOST];
         uint64_t *met;   /* by part: suspects in it; after the first round: in all before */
         uint32_t parts;  /* the first is the holds, the others are of blocks */
@@ -145,17 +144,9 @@ static uint64_t idioms_table_of(const struct idioms *x, uint32_t block)
         const struct search_block *b = &x->in->blocks[block];
         uint64_t word = x->g->vtables[block];
 
-        if (!word && x->nested && block + 1 < x->g->block_count && b[1].address == b->address)
+        if (!word && x->g->nested && block + 1 < x->g->block_count && b[1].address == b->address)
                 gather_words(&x->in->memory, &b->address, &word, 1);
         return word && b->address % search_width(x->in->memory.narrow) == 0 ? word : 0;
-}
-
-static bool idioms_are_nested(const struct search_input *in)
-{
-        for (uint64_t i = 1; i < in->block_count; i++)
-                if (in->blocks[i].address == in->blocks[i - 1].address)
-                        return true;
-        return false;
 }
 
 /* ---- what a round makes of a suspect, and what it looks at then ---- */
@@ -342,12 +333,14 @@ static void idioms_run(struct idioms *x)
 
 uint64_t idioms_find(const struct search_input *in, struct search_graph *g)
 {
-        struct idioms x = { .in = in, .g = g, .nested = idioms_are_nested(in),
-                            .fronts = fronts_new(in),
+        struct idioms x = { .in = in, .g = g,
                             .parts = 1 + (uint32_t)((g->block_count + IDIOMS_PART - 1) /
                                                     IDIOMS_PART) };
         uint64_t found = 0;
 
+        if (!(g->link_flags & (SEARCH_LINK_INTERIOR | SEARCH_LINK_IDIOM)))
+                return 0;
+        x.fronts = fronts_new(in);
         x.met = heap_zero(x.parts, sizeof *x.met);
         idioms_run(&x);
         for (uint32_t i = 0; i < PARALLEL_MOST; i++) {
@@ -356,6 +349,8 @@ uint64_t idioms_find(const struct search_input *in, struct search_graph *g)
                         free(x.own[i]->objects);
                 free(x.own[i]);
         }
+        if (found)
+                g->link_flags |= SEARCH_LINK_IDIOM;
         if (x.fronts)
                 fronts_free(x.fronts);
         free(x.met);

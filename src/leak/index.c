@@ -22,6 +22,7 @@ static void index_measure(struct index *x)
                 const struct search_block *b = &x->blocks[i];
 
                 all |= b->address;
+                x->flags |= b->flags;
                 x->bytes += b->size;
                 x->nested |= b->address < x->high;
                 x->high = index_end(b) > x->high ? index_end(b) : x->high;

@@ -46,6 +46,7 @@ struct index {
         uint64_t bytes;     /* in all blocks */
         bool exact;         /* blocks start at multiples of 8: at granules */
         bool nested;        /* some lie in others */
+        uint32_t flags;     /* SEARCH_BLOCK_* that any of them has */
         uint32_t *directory; /* by stretch: index into stretches; 0 none */
         struct index_stretch *stretches;
         uint32_t stretch_count, stretch_room;

@@ -244,6 +244,7 @@ static void pass_take_over(struct pass_plan *plan, const struct sift *s)
         }
         g->link_count += s->link_count;
         g->hold_count += s->hold_count;
+        g->link_flags |= s->flags & (SEARCH_LINK_INTERIOR | SEARCH_LINK_IDIOM);
         g->root_bytes += s->root_bytes;
         g->heap_bytes += s->heap_bytes;
 }
@@ -258,7 +259,8 @@ static struct sift *pass_begin(struct pass_plan *plan)
         pthread_mutex_unlock(&plan->lock);
         if (!s) {
                 s = heap_zero(1, sizeof *s);
-                *s = (struct sift){ .in = plan->in, .index = plan->index, .g = plan->g };
+                *s = (struct sift){ .in = plan->in, .index = plan->index, .g = plan->g,
+                                    .unit = (uint32_t)__builtin_ctz(plan->g->unit) };
         }
         return s;
 }

@@ -42,6 +42,8 @@ static void search_links(const struct search_input *in, struct search_graph *g)
         uint32_t *owners;
 
         index_make(&index, in);
+        g->block_flags = index.flags;
+        g->nested = index.parents != NULL;
         g->unit = in->unaligned || !index.exact ? 1 : search_width(in->memory.narrow);
         owners = pass_run(in, &index, g);
         search_sum(g);
@@ -59,7 +61,6 @@ void search_run(const struct search_input *in, struct search_graph *g)
                 .vtables = heap_zero(in->block_count, sizeof *g->vtables),
                 .leak = huge_array_zero(in->block_count, sizeof *g->leak),
                 .idiom = heap_zero(in->block_count, sizeof *g->idiom), /* no idiom, no memory */
-                .head = heap_zero(in->block_count, sizeof *g->head), /* nothing lost, no memory */
         };
         search_links(in, g);
         classes_mark(in, g);

@@ -152,6 +152,9 @@ struct search_graph {
         uint8_t *idiom;    /* by block: 1 when it is reachable only thanks to an idiom */
         uint32_t *head;    /* by block: 1 + the definitely lost block that an
                             * indirect one hangs on; else 0 */
+        uint32_t block_flags; /* SEARCH_BLOCK_* that any block has */
+        uint32_t link_flags;  /* SEARCH_LINK_* that any link or hold has */
+        bool nested;       /* some blocks lie in others */
         uint32_t unit;     /* bytes of a word; or 1 when unaligned, or when a block is */
         uint64_t root_bytes, heap_bytes; /* looked at */
 };

@@ -72,6 +72,7 @@ static void sift_reserve(struct sift *s, bool root)
 void sift_clear(struct sift *s)
 {
         s->link_count = s->hold_count = s->root_bytes = s->heap_bytes = 0;
+        s->flags = 0;
 }
 
 void sift_free(struct sift *s)
@@ -89,6 +90,7 @@ static inline void sift_put_link(struct sift *s, uint32_t owner, struct search_l
         if (s->owners)
                 s->owners[s->link_count] = owner;
         s->link_offsets[s->link_count] = offset;
+        s->flags |= link.to;
         s->links[s->link_count++] = link;
         s->g->first[owner + 1]++;
 }
@@ -127,6 +129,7 @@ static inline void sift_put(struct sift *s, bool root, const struct sift_word *w
         if (root) {
                 if (s->in->roots[owner].flags & SEARCH_ROOT_WHOLE)
                         to = probe->block;
+                s->flags |= to;
                 s->hold_offsets[s->hold_count] = offset;
                 s->holds[s->hold_count++] = (struct search_hold){ .at = at, .root = owner,
                                                                   .to = to };
@@ -134,7 +137,7 @@ static inline void sift_put(struct sift *s, bool root, const struct sift_word *w
         }
         if (owner == probe->block)
                 return;
-        at /= s->g->unit;
+        at >>= s->unit;
         at = at < SEARCH_AT_ARENA ? at : UINT32_MAX;
         sift_put_link(s, owner, (struct search_link){ .to = to, .at = (uint32_t)at }, offset);
 }
@@ -150,6 +153,8 @@ static void sift_look_up(struct sift *s, bool root, const struct sift_word *word
                 for (size_t k = 0; k < batch; k++) {
                         index_probe_begin(s->index, &probes[hits], words[i + k].word);
                         which[hits] = (uint32_t)(i + k);
+                        if (!root)
+                                __builtin_prefetch(&s->g->first[words[i + k].span->owner + 1], 1);
                         hits += probes[hits].stretch != NULL;
                 }
                 for (size_t k = 0; k < hits; k++)

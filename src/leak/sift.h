@@ -26,6 +26,8 @@ struct sift {
         uint8_t *hold_offsets;
         uint64_t link_count, hold_count, link_room, hold_room;
         uint64_t root_bytes, heap_bytes; /* looked at */
+        uint32_t unit;  /* log2 of G's */
+        uint32_t flags; /* what TO of any of them has, among other bits */
 };
 
 /* A piece of memory in a buffer.  BYTES can be read up to ADDRESS + SIZE; ADDRESS is a multiple
