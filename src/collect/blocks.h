@@ -16,14 +16,38 @@
 
 #define BLOCKS_ALWAYS_BYTES (8u << 20)
 
+/* An entry of the shadow, and which address it is of. */
+struct blocks_entry {
+        struct ledger_block entry;
+        uint64_t address;
+};
+
+/* From sites of the ledger to those of the profile. */
+struct blocks_sites {
+        const uint32_t *map;
+        uint32_t count;
+};
+
+/* The site of B in the profile; 0: it is not in there. */
+static inline uint32_t blocks_site(const struct blocks_sites *s, const struct ledger_block *b)
+{
+        uint32_t raw = LEDGER_BLOCK_SITE(*b);
+
+        return LEDGER_BLOCK_LIVE(*b) && raw < s->count ? s->map[raw] : 0;
+}
+
 /* Who wants each entry of the shadow as it comes by, while blocks are read (view.listener).  The
  * shadow of a large heap is gigabytes, so it is read once for both. */
 struct blocks_listener {
         void *context;
         bool dead;  /* tombstones, too */
         bool heard; /* by blocks_read(): somebody read blocks */
-        /* SITE is the block's in the profile; 0: it is not in there. */
-        void (*take)(void *context, const struct ledger_block *b, uint64_t address, uint32_t site);
+        /* COUNT more entries are to come. */
+        void (*expect)(void *context, uint64_t count);
+        /* COUNT of them, of which the first is number FIRST of all: in the order of addresses, or
+         * (UNSORTED) planes overlap.  Called by several threads at once, each with others. */
+        void (*take)(void *context, const struct blocks_entry *list, uint64_t first,
+                     uint64_t count, const struct blocks_sites *sites, bool unsorted);
 };
 
 /* Fill P's blocks, packed and sorted by address, with sites translated by SITE_MAP, and what is

@@ -20,18 +20,25 @@ struct stretch {
         uint64_t at, end;
 };
 
+struct numbered_chunk {
+        struct ledger_chunk chunk;
+        uint32_t index;
+};
+
+struct shadow_parts {
+        const struct view *view;
+        struct stretch *stretch; /* in the order of the file */
+        uint32_t stretch_count;
+        struct numbered_chunk *chunks; /* in the order of addresses */
+        uint32_t *first; /* by part, and behind the last: its first chunk */
+        uint32_t count;
+};
+
+/* One part on its way. */
 struct walk {
         const struct view *view;
         const struct shadow_visitor *visitor;
         struct ledger_block *part;
-        struct stretch *stretch; /* in the order of the file */
-        uint32_t stretch_count;
-        uint64_t looked_at_bytes;
-};
-
-struct numbered_chunk {
-        struct ledger_chunk chunk;
-        uint32_t index;
 };
 
 /* Entries of bytes [AT, END) of the shadow, which lie in chunk C. */
@@ -62,7 +69,7 @@ static void visit_stretch(struct walk *w, const struct numbered_chunk *c, uint64
 
 /* Asking for the end of a stretch costs as much as it is long, so that it is done
  * once for all chunks in it. */
-static void find_stretches(struct walk *w)
+static void find_stretches(struct shadow_parts *w)
 {
         uint64_t at = 0, end;
 
@@ -74,24 +81,27 @@ static void find_stretches(struct walk *w)
 }
 
 /* The first stretch that ends after AT. */
-static uint32_t find_stretch(const struct walk *w, uint64_t at)
+static uint32_t find_stretch(const struct shadow_parts *w, uint64_t at)
 {
         return (uint32_t)FIND_FIRST(w->stretch_count, i, w->stretch[i].end <= at);
 }
 
-static void visit_chunk(struct walk *w, const struct numbered_chunk *c)
+/* Returns how many bytes of the shadow it looked at. */
+static uint64_t visit_chunk(const struct shadow_parts *parts, struct walk *w,
+                            const struct numbered_chunk *c)
 {
-        uint64_t first = c->index * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES,
+        uint64_t first = c->index * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES, bytes = 0,
                  last = first + LEDGER_SHADOW_CHUNK_BYTES;
 
-        for (uint32_t i = find_stretch(w, first); i < w->stretch_count && w->stretch[i].at < last;
-             i++) {
-                uint64_t at = w->stretch[i].at > first ? w->stretch[i].at : first;
-                uint64_t end = w->stretch[i].end < last ? w->stretch[i].end : last;
+        for (uint32_t i = find_stretch(parts, first);
+             i < parts->stretch_count && parts->stretch[i].at < last; i++) {
+                uint64_t at = parts->stretch[i].at > first ? parts->stretch[i].at : first;
+                uint64_t end = parts->stretch[i].end < last ? parts->stretch[i].end : last;
 
                 visit_stretch(w, c, at, end);
-                w->looked_at_bytes += end - at;
+                bytes += end - at;
         }
+        return bytes;
 }
 
 static int by_base(const void *a, const void *b)
@@ -120,20 +130,56 @@ static struct numbered_chunk *sorted_chunks(const struct view *v, uint32_t *coun
         return chunks;
 }
 
-void shadow_walk(const struct view *v, const struct shadow_visitor *visitor)
+struct shadow_parts *shadow_parts_open(const struct view *v)
 {
-        struct walk w = { .view = v, .visitor = visitor };
-        struct numbered_chunk *chunks;
-        uint32_t count;
+        struct shadow_parts *parts = heap_zero(1, sizeof *parts);
+        uint32_t chunks;
+
+        parts->view = v;
+        find_stretches(parts);
+        parts->chunks = sorted_chunks(v, &chunks);
+        parts->first = heap_zero(chunks + 1u, sizeof *parts->first);
+        for (uint32_t i = 0; i < chunks; i++)
+                if (!i || parts->chunks[i].chunk.base != parts->chunks[i - 1].chunk.base)
+                        parts->first[parts->count++] = i;
+        parts->first[parts->count] = chunks;
+        return parts;
+}
+
+uint32_t shadow_parts_count(const struct shadow_parts *parts)
+{
+        return parts->count;
+}
+
+uint64_t shadow_parts_read(const struct shadow_parts *parts, uint32_t part,
+                           const struct shadow_visitor *visitor)
+{
+        struct walk w = { .view = parts->view, .visitor = visitor };
+        uint64_t bytes = 0;
 
         w.part = heap_grow(NULL, SHADOW_AT_ONCE, sizeof *w.part);
-        find_stretches(&w);
-        chunks = sorted_chunks(v, &count);
-        for (uint32_t i = 0; i < count && !(visitor->enough &&
-                                            visitor->enough(visitor->context, w.looked_at_bytes));
-             i++)
-                visit_chunk(&w, &chunks[i]);
-        free(chunks);
-        free(w.stretch);
+        for (uint32_t i = parts->first[part]; i < parts->first[part + 1]; i++)
+                bytes += visit_chunk(parts, &w, &parts->chunks[i]);
         free(w.part);
+        return bytes;
+}
+
+void shadow_parts_close(struct shadow_parts *parts)
+{
+        free(parts->chunks);
+        free(parts->stretch);
+        free(parts->first);
+        free(parts);
+}
+
+void shadow_walk(const struct view *v, const struct shadow_visitor *visitor)
+{
+        struct shadow_parts *parts = shadow_parts_open(v);
+        uint64_t bytes = 0;
+
+        for (uint32_t i = 0; i < parts->count &&
+                             !(visitor->enough && visitor->enough(visitor->context, bytes));
+             i++)
+                bytes += shadow_parts_read(parts, i, visitor);
+        shadow_parts_close(parts);
 }

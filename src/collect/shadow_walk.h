@@ -12,7 +12,7 @@ struct shadow_visitor {
         void *context;
         bool dead; /* tombstones, too */
         void (*take)(void *context, const struct ledger_block *b, uint64_t address);
-        /* After each chunk: so many bytes of the shadow were looked at; true: no more.  NULL:
+        /* Before each part: so many bytes of the shadow were looked at; true: no more.  NULL:
          * all. */
         bool (*enough)(void *context, uint64_t bytes);
 };
@@ -20,5 +20,16 @@ struct shadow_visitor {
 /* Chunk by chunk in the order of their addresses, so that blocks come sorted unless planes
  * overlap. */
 void shadow_walk(const struct view *v, const struct shadow_visitor *visitor);
+
+/* The same in parts, in the order of their addresses, which several threads may read at once: all
+ * chunks of a stretch of addresses are one. */
+struct shadow_parts;
+
+struct shadow_parts *shadow_parts_open(const struct view *v);
+uint32_t shadow_parts_count(const struct shadow_parts *parts);
+/* Returns how many bytes of the shadow it looked at.  VISITOR->enough is not asked. */
+uint64_t shadow_parts_read(const struct shadow_parts *parts, uint32_t part,
+                           const struct shadow_visitor *visitor);
+void shadow_parts_close(struct shadow_parts *parts);
 
 #endif

@@ -25,6 +25,7 @@ struct packer {
         uint64_t first, count; /* records in OUT, and in the window */
         uint32_t section_count;
         bool failed;
+        struct packer *own[PARALLEL_MOST]; /* by thread: its window; NULL until it has one */
 };
 
 static struct packer *packer_new(const struct profile *p, unsigned array)
@@ -73,6 +74,9 @@ void packer_add(struct packer *k, const void *record)
 
 static void packer_free(struct packer *k)
 {
+        for (uint32_t i = 0; i < PARALLEL_MOST; i++)
+                if (k->own[i])
+                        packer_free(k->own[i]);
         profile_free(&k->window);
         columns_state_free(&k->columns);
         str_free(&k->body);
@@ -104,61 +108,84 @@ static const unsigned lists[] = { [PACKED_BLOCKS] = FORMAT_BLOCKS,
                                   [PACKED_POINTERS] = FORMAT_POINTERS };
 
 struct packed_making {
+        struct packer *k; /* what is in its window comes first */
         const struct packed_source *from;
-        struct packer *own[PARALLEL_MOST]; /* by thread: its window */
         struct str *sections;
-        const struct profile *p;
-        unsigned array;
-        bool failed;
 };
+
+static struct packer *packer_of_thread(struct packer *k, uint32_t slot)
+{
+        struct packer *own = k->own[slot];
+
+        if (!own) {
+                own = k->own[slot] = packer_new(&k->window, k->array);
+                memcpy(own->columns.declared, k->columns.declared,
+                       sizeof own->columns.declared);
+        }
+        return own;
+}
 
 static void make_section(void *context, uint32_t slot, uint32_t part)
 {
         struct packed_making *m = context;
-        uint64_t first = (uint64_t)part * FORMAT_PIECE, left = m->from->count - first;
-        struct packer *k = m->own[slot];
+        struct packer *own = packer_of_thread(m->k, slot);
+        uint32_t bytes = format_tables[own->array].record_bytes;
+        uint64_t before = part ? 0 : m->k->count;
+        char *to = *format_array(&own->window, own->array);
 
-        if (!k)
-                k = m->own[slot] = packer_new(m->p, m->array);
-        k->first = first;
-        k->count = left < FORMAT_PIECE ? left : FORMAT_PIECE;
-        m->from->fill(m->from->context, first, k->count, *format_array(&k->window, m->array));
-        packer_flush(k);
-        str_bytes(&m->sections[part], k->out.data, k->out.length); /* without its spare room */
-        str_clear(&k->out);
-        if (k->failed)
-                __atomic_store_n(&m->failed, true, __ATOMIC_RELAXED);
+        if (before)
+                memcpy(to, format_records(&m->k->window, own->array), before * bytes);
+        own->first = m->k->first + (uint64_t)part * FORMAT_PIECE;
+        own->count = FORMAT_PIECE;
+        m->from->fill(m->from->context, (uint64_t)part * FORMAT_PIECE + before - m->k->count,
+                      FORMAT_PIECE - before, to + before * bytes);
+        packer_flush(own);
+        str_bytes(&m->sections[part], own->out.data, own->out.length); /* not its spare room */
+        str_clear(&own->out);
+}
+
+static void take_sections(struct packer *k, struct str *sections, uint32_t count)
+{
+        size_t bytes = 0;
+
+        for (uint32_t i = 0; i < count; i++)
+                bytes += sections[i].length;
+        str_reserve(&k->out, bytes);
+        for (uint32_t i = 0; i < count; i++) {
+                str_bytes(&k->out, sections[i].data, sections[i].length);
+                str_free(&sections[i]);
+        }
+        for (uint32_t i = 0; i < PARALLEL_MOST; i++)
+                k->failed |= k->own[i] && k->own[i]->failed;
+        k->section_count += count;
+        k->first += (uint64_t)count * FORMAT_PIECE;
+}
+
+void packer_add_all(struct packer *k, const struct packed_source *from)
+{
+        uint32_t parts = (uint32_t)((k->count + from->count) / FORMAT_PIECE);
+        uint64_t done = parts ? (uint64_t)parts * FORMAT_PIECE - k->count : 0;
+        struct packed_making m = { .k = k, .from = from,
+                                   .sections = heap_zero(parts, sizeof *m.sections) };
+
+        format_crc(NULL, 0); /* its tables are made by the first call */
+        parallel_run(from->threads, parts, make_section, &m);
+        take_sections(k, m.sections, parts);
+        free(m.sections);
+        k->count = parts ? 0 : k->count;
+        if (done < from->count)
+                from->fill(from->context, done, from->count - done,
+                           (char *)*format_array(&k->window, k->array) +
+                                   k->count * format_tables[k->array].record_bytes);
+        k->count += from->count - done;
 }
 
 bool packed_make(struct profile *p, enum packed_list list, const struct packed_source *from)
 {
-        struct packed_making m = { .from = from, .p = p, .array = lists[list] };
-        uint32_t parts = (uint32_t)((from->count + FORMAT_PIECE - 1) / FORMAT_PIECE);
-        struct str out = { 0 };
-        size_t bytes = 0;
+        struct packer *k = packer_new(p, lists[list]);
 
-        format_crc(NULL, 0); /* its tables are made by the first call */
-        m.sections = heap_zero(parts, sizeof *m.sections);
-        parallel_run(from->threads, parts, make_section, &m);
-        for (uint32_t i = 0; i < parts; i++)
-                bytes += m.sections[i].length;
-        str_reserve(&out, m.failed ? 0 : bytes);
-        for (uint32_t i = 0; i < parts; i++) {
-                if (!m.failed)
-                        str_bytes(&out, m.sections[i].data, m.sections[i].length);
-                str_free(&m.sections[i]);
-        }
-        free(m.sections);
-        for (uint32_t i = 0; i < PARALLEL_MOST; i++)
-                if (m.own[i])
-                        packer_free(m.own[i]);
-        if (m.failed || !parts) {
-                str_free(&out);
-                return !m.failed;
-        }
-        *format_packed(p, m.array) = (struct profile_packed){ out.data, out.length, parts };
-        format_set_count(p, m.array, from->count);
-        return true;
+        packer_add_all(k, from);
+        return packer_end(k, p);
 }
 
 /* ---- reading ---- */

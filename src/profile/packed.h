@@ -38,7 +38,7 @@ bool packer_end(struct packer *k, struct profile *p);
 enum packed_list { PACKED_BLOCKS, PACKED_VERDICTS, PACKED_POINTERS };
 
 /* Records that can be had in any order: COUNT of them, from FIRST on, into RECORDS.  Called by
- * several threads at once. */
+ * several threads at once, for each record once. */
 struct packed_source {
         void *context;
         uint64_t count;
@@ -46,7 +46,10 @@ struct packed_source {
         void (*fill)(void *context, uint64_t first, uint64_t count, void *records);
 };
 
-/* The same as a packer makes of all of them, a section by each thread in turn. */
+/* All of them, after those that were added before, a section by each thread in turn. */
+void packer_add_all(struct packer *k, const struct packed_source *from);
+
+/* The same as a packer makes of all of them. */
 bool packed_make(struct profile *p, enum packed_list list, const struct packed_source *from);
 
 /* ---- reading ---- */

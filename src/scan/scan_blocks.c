@@ -6,6 +6,7 @@
 #include "base/find.h"
 #include "base/heap.h"
 #include "base/order.h"
+#include "base/parallel.h"
 #include "collect/shadow_walk.h"
 #include "leak/huge_array.h"
 
@@ -29,33 +30,25 @@ static int by_address(const void *a, const void *b)
         return ORDER(x->address, y->address) ?: ORDER((uint64_t)y->size, (uint64_t)x->size);
 }
 
-/* Written and read in order, so that pages of any size will do. */
 static void make_room(struct scan_entries *e, uint64_t room)
 {
         e->room = room;
-        e->at = heap_grow(e->at, room, sizeof *e->at);
+        e->at = huge_array_grow(e->at, room, sizeof *e->at);
         if (e->placed)
-                e->places = heap_grow(e->places, room, sizeof *e->places);
+                e->places = huge_array_grow(e->places, room, sizeof *e->places);
 }
 
-static void take(void *context, const struct ledger_block *b, uint64_t address, uint32_t place)
+/* What B is to a search; false: nothing. */
+static bool entry_of(const struct scan_entries *e, const struct ledger_block *b, uint64_t address,
+                     struct search_block *to)
 {
-        struct scan_entries *e = context;
         bool live = LEDGER_BLOCK_LIVE(*b), recorded = LEDGER_BLOCK_SITE(*b) != 0;
-        uint32_t ms = LEDGER_BLOCK_BIRTH_MS(*b); /* of one that is not live: death */
-        bool late = ms >= e->since_ms;
+        bool late = LEDGER_BLOCK_BIRTH_MS(*b) >= e->since_ms; /* of one that is not live: death */
         uint64_t size = LEDGER_BLOCK_SIZE(*b);
 
         if (live ? !recorded && !size : !late)
-                return;
-        if (e->count == e->room)
-                make_room(e, 2 * e->room);
-        if (e->placed)
-                e->places[e->count] = place;
-        e->listed += place != 0;
-        if (ms > e->newest_ms && ms < UINT32_MAX)
-                e->newest_ms = ms;
-        e->at[e->count++] = (struct search_block){
+                return false;
+        *to = (struct search_block){
                 .address = address,
                 .size = size,
                 .flags = (LEDGER_BLOCK_IGNORED(*b) || is_doubtful(e, b) ? SEARCH_BLOCK_IGNORED
@@ -64,12 +57,105 @@ static void take(void *context, const struct ledger_block *b, uint64_t address, 
                          (!live || (recorded && late) ? SCAN_ENTRY_LATE : 0) |
                          (LEDGER_BLOCK_KIND(*b) == LEDGER_KIND_POOL ? SCAN_ENTRY_POOL : 0),
         };
-        e->unsorted |= e->count > 1 && by_address(&e->at[e->count - 2], &e->at[e->count - 1]) > 0;
+        return true;
+}
+
+static void note_ms(struct scan_entries *e, uint32_t ms)
+{
+        uint32_t before = __atomic_load_n(&e->newest_ms, __ATOMIC_RELAXED);
+
+        while (ms > before && ms < UINT32_MAX &&
+               !__atomic_compare_exchange_n(&e->newest_ms, &before, ms, true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED))
+                ;
+}
+
+static void expect(void *context, uint64_t count)
+{
+        struct scan_entries *e = context;
+
+        while (e->room - e->count < count)
+                make_room(e, 2 * e->room);
+        e->count += count;
+}
+
+/* Where nothing is taken is a hole, which is closed at the end. */
+static void take(void *context, const struct blocks_entry *list, uint64_t first, uint64_t count,
+                 const struct blocks_sites *sites, bool unsorted)
+{
+        struct scan_entries *e = context;
+        uint64_t listed = 0, holes = 0;
+        uint32_t newest_ms = 0;
+
+        for (uint64_t i = 0; i < count; i++) {
+                const struct ledger_block *b = &list[i].entry;
+                uint32_t place = blocks_site(sites, b), ms = LEDGER_BLOCK_BIRTH_MS(*b);
+
+                if (!entry_of(e, b, list[i].address, &e->at[first + i])) {
+                        e->at[first + i] = (struct search_block){ .flags = SCAN_ENTRY_HOLE };
+                        holes++;
+                        continue;
+                }
+                e->places[first + i] = place;
+                listed += place != 0;
+                newest_ms = ms > newest_ms && ms < UINT32_MAX ? ms : newest_ms;
+        }
+        note_ms(e, newest_ms);
+        __atomic_add_fetch(&e->listed, listed, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&e->holes, holes, __ATOMIC_RELAXED);
+        if (unsorted)
+                __atomic_store_n(&e->unsorted, true, __ATOMIC_RELAXED);
+}
+
+static void close_holes(struct scan_entries *e)
+{
+        uint64_t kept = 0;
+
+        for (uint64_t i = 0; i < e->count && e->holes; i++)
+                if (!(e->at[i].flags & SCAN_ENTRY_HOLE)) {
+                        e->at[kept] = e->at[i];
+                        e->places[kept++] = e->places[i];
+                }
+        e->count = e->holes ? kept : e->count;
+        e->holes = 0;
 }
 
 static void take_unplaced(void *context, const struct ledger_block *b, uint64_t address)
 {
-        take(context, b, address, 0);
+        struct scan_entries *e = context;
+
+        if (e->count == e->room)
+                make_room(e, 2 * e->room);
+        if (!entry_of(e, b, address, &e->at[e->count]))
+                return;
+        note_ms(e, LEDGER_BLOCK_BIRTH_MS(*b));
+        e->count++;
+        e->unsorted |= e->count > 1 && by_address(&e->at[e->count - 2], &e->at[e->count - 1]) > 0;
+}
+
+#define PAGES_PART ((uint64_t)16 << 20)
+
+struct pages {
+        char *start;
+        uint64_t bytes;
+};
+
+static void make_some_pages(void *context, uint32_t slot, uint32_t part)
+{
+        const struct pages *all = context;
+        uint64_t done = part * PAGES_PART, left = all->bytes - done;
+
+        (void)slot;
+        heap_ready(all->start + done, left < PAGES_PART ? left : PAGES_PART);
+}
+
+/* All of it will be written: whoever writes it need not wait for pages to be cleared. */
+static void make_pages(void *start, uint64_t bytes)
+{
+        struct pages all = { start, bytes };
+
+        parallel_run(parallel_threads(), (uint32_t)((bytes + PAGES_PART - 1) / PAGES_PART),
+                     make_some_pages, &all);
 }
 
 static void entries_open(struct scan_entries *e, const struct view *v, uint32_t since_ms,
@@ -87,20 +173,21 @@ static void entries_open(struct scan_entries *e, const struct view *v, uint32_t 
                 e->sites = view_table(v, LEDGER_SITES, &e->site_count, sizeof *e->sites);
         }
         make_room(e, count + 1024);
-        heap_ready(e->at, count * sizeof *e->at);
-        heap_ready(e->places, placed ? count * sizeof *e->places : 0);
+        make_pages(e->at, count * sizeof *e->at);
+        make_pages(e->places, placed ? count * sizeof *e->places : 0);
 }
 
 struct blocks_listener scan_entries_begin(struct scan_entries *e, const struct view *v,
                                           uint32_t since_ms)
 {
         entries_open(e, v, since_ms, true);
-        return (struct blocks_listener){ .context = e, .take = take,
+        return (struct blocks_listener){ .context = e, .expect = expect, .take = take,
                                          .dead = since_ms != UINT32_MAX };
 }
 
 void scan_entries_end(struct scan_entries *e)
 {
+        close_holes(e);
         if (!e->unsorted)
                 return;
         qsort(e->at, e->count, sizeof *e->at, by_address);

@@ -21,6 +21,7 @@
 /* Flags of entries, beside those of leak/search.h. */
 #define SCAN_ENTRY_LATE (SEARCH_BLOCK_OTHERS << 1) /* allocated or freed since the moment */
 #define SCAN_ENTRY_POOL (SEARCH_BLOCK_OTHERS << 2)
+#define SCAN_ENTRY_HOLE (SEARCH_BLOCK_OTHERS << 3) /* none, until the list is complete */
 
 /* Entries are as the search wants them: where all are certain, which is the rule at the end of a
  * program, they become the list of blocks without a copy. */
@@ -29,6 +30,7 @@ struct scan_entries {
         uint32_t *places; /* by entry: its site in the profile, 0 none; NULL: not known */
         uint64_t count, room;
         uint64_t listed; /* of them, those with a place */
+        uint64_t holes;  /* of them, those that are none */
         bool placed;     /* places are wanted */
         bool unsorted;   /* planes of the shadow overlap */
         uint32_t newest_ms; /* the last birth or death */
