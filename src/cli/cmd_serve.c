@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
+#include "base/own_folder.h"
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -62,6 +63,7 @@ struct serve {
         const char *heavy; /* an option that needs a ledger here; NULL none */
         struct record wishes;
         struct run run;
+        int lock; /* on: */
         char folder[400]; /* of recordings that are kept only until they are fetched; "" none */
         struct str pattern;
 };
@@ -203,11 +205,13 @@ static void say(const char *text)
 
 static bool make_folder(struct serve *s, struct err *e)
 {
+        /* Of one that was killed: recordings that nobody has stay. */
+        struct own_folder_kind kind = { .prefix = "seep-serve-", .empty_only = true };
         const char *place = getenv("TMPDIR");
 
-        snprintf(s->folder, sizeof s->folder, "%s/seep-serve-XXXXXX",
-                 place && *place == '/' && strlen(place) < 360 ? place : "/tmp");
-        if (!mkdtemp(s->folder)) {
+        kind.place = place && *place == '/' && strlen(place) < 360 ? place : "/tmp";
+        s->lock = own_folder_make(&kind, s->folder, sizeof s->folder);
+        if (s->lock < 0) {
                 err_sys(e, ERR_EXIT_USAGE,
                         "no directory for recordings can be made in %s (-o FILE chooses a place)",
                         place ? place : "/tmp");

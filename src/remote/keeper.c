@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
+#include "base/own_folder.h"
 #include "journal/incoming.h"
 #include "profile/file.h"
 #include "remote/board.h"
@@ -429,7 +430,7 @@ bool keeper_run(void *context, int fd)
         struct err e = { 0 };
         bool good;
 
-        light_lock(k.job->folder); /* also when the one that started us is killed */
+        own_folder_hold(k.job->folder); /* also when the one that started us is killed */
         signal(SIGINT, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
         signal(SIGTERM, SIG_IGN);
@@ -451,6 +452,6 @@ bool keeper_run(void *context, int fd)
         server_close(k.server);
         if (k.listener.fd >= 0)
                 listener_close(&k.listener);
-        light_leave(k.job->folder);
+        own_folder_remove(k.job->folder);
         return true;
 }

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/light.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/own_folder.h"
 #include "remote/keeper.h"
 
 #define LIGHT_END_MS 30000u
-#define LIGHT_TRIES 100
 
 static bool is_light(const struct link *l, bool *light, struct err *e)
 {
@@ -27,89 +22,6 @@ static bool is_light(const struct link *l, bool *light, struct err *e)
                 link_disconnect(c);
         free(c);
         return good;
-}
-
-/* ---- its folder ---- */
-
-#define LIGHT_PLACE "/tmp"
-#define LIGHT_NAME "seep-keeper-"
-
-void light_leave(const char *folder)
-{
-        DIR *d = opendir(folder);
-        struct dirent *entry;
-
-        while (d && (entry = readdir(d)))
-                unlinkat(dirfd(d), entry->d_name, 0);
-        if (d)
-                closedir(d);
-        rmdir(folder);
-}
-
-/* FOLDER is in use as long as the descriptor is open, whoever is killed; -1: it is in use (HOW
- * LOCK_EX), or not a directory of ours. */
-static int lock_folder(const char *folder, int how)
-{
-        int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        struct stat st;
-
-        if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-            flock(fd, how | LOCK_NB) == 0)
-                return fd;
-        if (fd >= 0)
-                close(fd);
-        return -1;
-}
-
-int light_lock(const char *folder)
-{
-        return lock_folder(folder, LOCK_SH);
-}
-
-/* What is left of those that were killed. */
-static void remove_left(void)
-{
-        DIR *d = opendir(LIGHT_PLACE);
-        struct dirent *entry;
-
-        while (d && (entry = readdir(d))) {
-                char path[sizeof LIGHT_PLACE + sizeof entry->d_name];
-                int fd;
-
-                if (strncmp(entry->d_name, LIGHT_NAME, sizeof LIGHT_NAME - 1) != 0)
-                        continue;
-                snprintf(path, sizeof path, "%s/%s", LIGHT_PLACE, entry->d_name);
-                fd = lock_folder(path, LOCK_EX);
-                if (fd < 0)
-                        continue;
-                light_leave(path);
-                close(fd);
-        }
-        if (d)
-                closedir(d);
-}
-
-/* One that is just made may be taken for one that is left: then there is another. */
-static bool make_folder(struct light *t, struct err *e)
-{
-        struct stat held, named;
-
-        remove_left();
-        for (int i = 0; i < LIGHT_TRIES; i++) {
-                snprintf(t->folder, sizeof t->folder, LIGHT_PLACE "/" LIGHT_NAME "XXXXXX");
-                if (!mkdtemp(t->folder))
-                        break;
-                t->lock = light_lock(t->folder);
-                if (t->lock >= 0 && fstat(t->lock, &held) == 0 &&
-                    stat(t->folder, &named) == 0 && held.st_ino == named.st_ino)
-                        return true;
-                if (t->lock >= 0)
-                        close(t->lock);
-                t->lock = -1;
-                rmdir(t->folder);
-        }
-        t->folder[0] = 0;
-        return err_sys(e, ERR_EXIT_CANNOT_TRACE, "no directory can be made in " LIGHT_PLACE);
 }
 
 /* ---- the keeper ---- */
@@ -134,6 +46,7 @@ static bool await_keeper(struct light *t, struct link *l, struct err *e)
 
 bool light_open(struct light *t, struct link *l, const struct light_wishes *w, struct err *e)
 {
+        static const struct own_folder_kind kind = { .place = "/tmp", .prefix = "seep-keeper-" };
         struct keeper_job job = { .link = l, .wishes = w, .folder = t->folder };
         bool light = false;
 
@@ -142,8 +55,11 @@ bool light_open(struct light *t, struct link *l, const struct light_wishes *w, s
                 return false;
         if (!light)
                 return true;
-        if (!make_folder(t, e))
-                return false;
+        t->lock = own_folder_make(&kind, t->folder, sizeof t->folder);
+        if (t->lock < 0) {
+                t->folder[0] = 0;
+                return err_sys(e, ERR_EXIT_CANNOT_TRACE, "no directory can be made in /tmp");
+        }
         if (!worker_start(&t->keeper, &(struct worker_order){ .work = keeper_run,
                                                               .context = &job,
                                                               .socket = SOCK_SEQPACKET }))
@@ -163,7 +79,7 @@ void light_close(struct light *t)
                 worker_end(&t->keeper, LIGHT_END_MS);
         worker_close(&t->keeper);
         if (t->folder[0])
-                light_leave(t->folder);
+                own_folder_remove(t->folder);
         if (t->lock >= 0)
                 close(t->lock);
         *t = (struct light){ .keeper = WORKER_NONE, .lock = -1 };

@@ -38,9 +38,4 @@ struct light {
 bool light_open(struct light *t, struct link *l, const struct light_wishes *w, struct err *e);
 void light_close(struct light *t);
 
-/* In the keeper: FOLDER is in use until the descriptor is closed; and not needed any more.  What is
- * left where both were killed is removed by the next light_open(). */
-int light_lock(const char *folder);
-void light_leave(const char *folder);
-
 #endif

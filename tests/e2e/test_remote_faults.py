@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Connections that come and go under load, targets that are killed, links that are down: nothing is lost that the mode promises, and both
 ends say what happened."""
+import contextlib
 import os
 import signal
 import subprocess
@@ -87,6 +88,42 @@ def test_a_slow_link_loses_nothing(steps, recorder, token, two_machines, kind):
         target.said(b"ready\n", 2)
         check(target, host, said, folder)
     assert "trying again" not in said.read_text()
+
+
+def test_an_empty_folder_of_a_killed_target_is_removed_by_the_next(steps, recorder):
+    """Not one that has a recording, that is in use, or that is somebody else's."""
+    folder = recorder.folder()
+    (folder / "tmp").mkdir()
+    kept, strange = folder / "tmp" / "seep-serve-kept00", folder / "tmp" / "other-empty"
+    for made in (kept, strange):
+        made.mkdir(mode=0o700)
+    (kept / "prog.1.seep").write_text("what no host has fetched")
+
+    def folders():
+        return set((folder / "tmp").iterdir()) - {kept, strange}
+
+    with Target(folder, steps, "ready", "wait") as killed:
+        killed.said(b"ready\n")
+        (left,) = folders()
+        pid = killed.program()
+        killed.process.kill()
+        killed.process.wait(DEADLINE)
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(FileNotFoundError):
+        for file in left.iterdir():
+            file.unlink()  # what a checkpoint wrote
+    left.mkdir(exist_ok=True)
+    with Target(folder, steps, "ready", "wait", options=["--hold=0"]) as first:
+        first.said(b"ready\n")
+        (used,) = folders()
+        assert used != left
+        with Target(folder, steps, "ready", "wait", listen=folder / "s2", options=["--hold=0"]) as second:
+            second.said(b"ready\n")
+            assert len(folders()) == 2 and used in folders() and (kept / "prog.1.seep").exists() and strange.exists()
+            second.say()
+            second.finish()
+        first.say()
+        first.finish()
 
 
 def test_thirty_hosts_that_come_and_go_lose_no_event(steps, recorder):
