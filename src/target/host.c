@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host.c -- the host of seep-target: greeting, requests, and a buffer of fixed size for what it
- * gets (docs/PROTOCOL.md).
+ * host.c -- the host of seep-target: requests, and a buffer of fixed size for what it gets
+ * (docs/PROTOCOL.md).
  *
  * Keeps:  journals are put into the buffer only where there is room; answers wait for room, for
  *         TARGET_PATIENCE_MS at most.  A host that takes no journals for TARGET_TAKES_MS is gone.
@@ -12,7 +12,6 @@
 
 #define MESSAGE_MOST 4096u /* of all but packets and chunks */
 #define PIECE (32u << 10)
-#define SILENT_MS 1000u /* after that another one takes the place of a host that said nothing */
 
 static struct host *const host = &target.host;
 
@@ -123,30 +122,12 @@ static bool send_chunk(const uint8_t *bytes, uint32_t count)
         return true;
 }
 
-static void copy_text(char *to, uint32_t room, const char *text)
-{
-        uint32_t i = 0;
-
-        for (; text[i] && i + 1 < room; i++)
-                to[i] = text[i];
-        to[i] = 0;
-}
-
-static void send_fault(const char *text)
-{
-        struct protocol_message m = { .type = PROTOCOL_FAULT_TYPE, .fault = { .code = 3 } };
-
-        copy_text(m.fault.text, sizeof m.fault.text, text);
-        send(&m);
-        host_writes();
-}
-
 bool host_answer(uint32_t status, uint64_t bytes, const char *text)
 {
         struct protocol_message m = { .type = PROTOCOL_ANSWER_TYPE,
                                       .answer = { .status = status, .bytes = bytes } };
 
-        copy_text(m.answer.text, sizeof m.answer.text, text);
+        guest_text(m.answer.text, sizeof m.answer.text, text);
         return send(&m);
 }
 
@@ -211,95 +192,6 @@ void host_state(void)
 
 /* ---- beginning and end ---- */
 
-static uint16_t own_machine(void)
-{
-        uint8_t head[20] = { 0 };
-        long fd = sys_open("/proc/self/exe");
-        uint16_t machine = 0;
-
-        if (fd >= 0) {
-                sys_read(fd, head, sizeof head);
-                sys_close(fd);
-        }
-        memcpy(&machine, head + 18, 2);
-        return machine;
-}
-
-static void refuse(long fd, const char *text)
-{
-        static uint8_t room[MESSAGE_MOST];
-        struct protocol_message m = { .type = PROTOCOL_FAULT_TYPE, .fault = { .code = 3 } };
-        struct str to = { .data = (char *)room, .room = sizeof room };
-
-        copy_text(m.fault.text, sizeof m.fault.text, text);
-        protocol_write(&m, &to);
-        sys_call6(SYS_sendto, fd, (long)room, (long)to.length, KERNEL_NOSIGNAL | KERNEL_DONTWAIT, 0,
-                  0);
-        sys_close(fd);
-}
-
-static void settle(long fd)
-{
-        static const int32_t options[][3] = { { 1, 9, 1 }, { 6, 1, 1 }, { 6, 4, 10 }, { 6, 5, 5 },
-                                              { 6, 6, 3 }, { 6, 18, TARGET_PATIENCE_MS } };
-
-        for (uint32_t i = 0; i < sizeof options / sizeof *options; i++)
-                sys_call6(SYS_setsockopt, fd, options[i][0], options[i][1], (long)&options[i][2],
-                          4, 0);
-}
-
-#define ONE_AT_A_TIME \
-        "a host is connected already: this target sends its events to one at a time"
-
-/* A host that gets journals may have further connections; who else comes then is told so when it
- * has said who it is. */
-void host_arrives(void)
-{
-        long fd = sys_call6(SYS_accept4, target.listener, 0, 0, SYS_O_CLOEXEC | SYS_O_NONBLOCK, 0,
-                            0);
-
-        if (fd < 0)
-                return;
-        if (!target.token.length && !listen_is_own(fd)) {
-                refuse(fd, "it belongs to another user, and there is no --token-file");
-                return;
-        }
-        if (host->stage == HOST_GREETED && kernel_now_ms() - host->since_ms > SILENT_MS)
-                host_leaves("it said nothing, and another one came");
-        if (!host->stage)
-                host_greet(fd);
-        else if (host->stage != HOST_STREAMS || !reader_start(fd))
-                refuse(fd, ONE_AT_A_TIME);
-}
-
-void host_greet(long fd)
-{
-        struct protocol_message m = { .type = PROTOCOL_GREETING_TYPE };
-        const uint16_t one = 1;
-
-        settle(fd);
-        host->stage = HOST_GREETED;
-        host->fd = fd;
-        host->in_used = host->out_used = host->out_sent = 0;
-        host->since_ms = kernel_now_ms();
-        host->current_told = host->over_told = false;
-        memcpy(m.greeting.magic, PROTOCOL_MAGIC, sizeof m.greeting.magic);
-        m.greeting.version = PROTOCOL_VERSION;
-        m.greeting.order = *(const uint8_t *)&one ? 1 : 2;
-        m.greeting.word = sizeof(void *);
-        m.greeting.machine = own_machine();
-        m.greeting.flags = PROTOCOL_LIGHT | (target.token.length ? PROTOCOL_TOKEN_NEEDED : 0);
-        copy_text(m.greeting.tool, sizeof m.greeting.tool, "seep-target " SEEP_VERSION);
-        if (sys_call3(SYS_getrandom, (long)host->nonce, sizeof host->nonce, 0) !=
-            (long)sizeof host->nonce) {
-                host_leaves("no random numbers");
-                return;
-        }
-        memcpy(m.greeting.nonce, host->nonce, sizeof host->nonce);
-        send(&m);
-        host_writes();
-}
-
 void host_leaves(const char *why)
 {
         bool streamed = host->stage == HOST_STREAMS;
@@ -316,45 +208,17 @@ void host_leaves(const char *why)
                          streamed ? "; the program goes on" : "");
 }
 
-/* ---- who it is ---- */
-
-static void prove(const char *who, const uint8_t *theirs, uint8_t *out)
+void host_becomes(const struct guest *g, const struct protocol_message *welcome)
 {
-        uint8_t text[16 + 2 * PROTOCOL_NONCE_BYTES] = { 0 };
-
-        memset(out, 0, PROOF_BYTES);
-        if (!target.token.length)
-                return;
-        memcpy(text, who, strlen(who));
-        memcpy(text + 16, host->nonce, PROTOCOL_NONCE_BYTES);
-        memcpy(text + 16 + PROTOCOL_NONCE_BYTES, theirs, PROTOCOL_NONCE_BYTES);
-        proof_make(&target.token, text, sizeof text, out);
-}
-
-static void welcome(const struct protocol_hello *h)
-{
-        struct protocol_message m = { .type = PROTOCOL_WELCOME_TYPE };
-        char names[6][65] = { { 0 } };
-        uint8_t proof[PROOF_BYTES];
-
-        if (target.is_reader && !(h->flags & PROTOCOL_HELLO_READER)) {
-                send_fault(ONE_AT_A_TIME);
-                host_leaves(NULL);
-                return;
-        }
-        prove("seep host", h->nonce, proof);
-        if (target.token.length && !proof_is_equal(proof, h->proof)) {
-                send_fault("the token is wrong, or none was given (--token-file FILE)");
-                host_leaves("the token is wrong");
-                return;
-        }
-        prove("seep target", h->nonce, m.welcome.proof);
-        m.welcome.pid = sys_pid();
-        sys_call3(SYS_uname, (long)names, 0, 0);
-        names[1][64] = 0;
-        copy_text(m.welcome.host, sizeof m.welcome.host, names[1]);
         host->stage = HOST_WELCOME;
-        send(&m);
+        host->fd = g->fd;
+        host->out_used = host->out_sent = 0;
+        host->in_used = g->used;
+        memcpy(host->in, g->in, g->used);
+        host->since_ms = kernel_now_ms();
+        host->current_told = host->over_told = false;
+        send(welcome);
+        host_writes();
 }
 
 /* ---- requests ---- */
@@ -439,38 +303,14 @@ static void obey(const struct protocol_request *r)
         host_answer(3, 0, "this target does not know the request");
 }
 
-static void refuse_version(uint32_t version)
-{
-        char text[192];
-
-        snprintf(text, sizeof text,
-                 "the host speaks version %u of the protocol, this seep-target (" SEEP_VERSION
-                 ") version %u: install the same release on both sides",
-                 version, PROTOCOL_VERSION);
-        send_fault(text);
-        host_leaves(text);
-}
-
 static void take(const uint8_t *body, uint32_t length, uint32_t type)
 {
         struct protocol_message m;
-        uint32_t version;
 
-        if (host->stage == HOST_GREETED && (type != PROTOCOL_HELLO_TYPE ||
-                                            !protocol_read_version(body, length, &version))) {
-                host_leaves("it does not speak the protocol of seep");
-                return;
-        }
-        if (host->stage == HOST_GREETED && version != PROTOCOL_VERSION) {
-                refuse_version(version);
-                return;
-        }
         if (type == PROTOCOL_CHUNK_TYPE && target.is_reader && reader_ranges(body, length))
                 return;
         if (!protocol_read(&m, type, body, length))
                 host_leaves("it sent a message that is not well formed");
-        else if (host->stage == HOST_GREETED)
-                welcome(&m.hello);
         else if (type == PROTOCOL_REQUEST_TYPE)
                 obey(&m.request);
         else if (type == PROTOCOL_FAULT_TYPE)

@@ -435,7 +435,7 @@ static bool is_asked_to_leave(void)
 
 static void wait_and_serve(void)
 {
-        static struct kernel_poll p[TARGET_SOURCES + 4];
+        static struct kernel_poll p[TARGET_SOURCES + 4 + GUESTS_MOST];
         struct host *h = &target.host;
         bool room = h->stage == HOST_STREAMS && host_has_room(PROTOCOL_BODY_MAX);
 
@@ -451,7 +451,8 @@ static void wait_and_serve(void)
         p[TARGET_SOURCES + 3] = (struct kernel_poll){
                 (int32_t)(target.ended ? -1 : target.agents), KERNEL_IN, 0
         };
-        kernel_poll(p, TARGET_SOURCES + 4, TICK_MS);
+        guests_poll(p + TARGET_SOURCES + 4);
+        kernel_poll(p, TARGET_SOURCES + 4 + GUESTS_MOST, TICK_MS);
         if (p[1].revents)
                 source_hello();
         if (p[TARGET_SOURCES + 3].revents && !source_attached()) {
@@ -473,8 +474,9 @@ static void wait_and_serve(void)
         if (h->stage && h->stage != HOST_STREAMS &&
             kernel_now_ms() - h->since_ms > TARGET_GREETING_MS)
                 host_leaves("it said nothing");
+        guests_look(p + TARGET_SOURCES + 4);
         if (p[0].revents)
-                host_arrives();
+                guests_arrive();
 }
 
 /* All is over: whether a host has it, or nobody came for it in time.  A host that is there is sent

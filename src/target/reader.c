@@ -53,14 +53,13 @@ static void let_go(void)
         reader.source = NULL;
 }
 
-static void serve(long fd)
+static void serve(const struct guest *g, const struct protocol_message *welcome)
 {
         struct host *h = &target.host;
 
         *h = (struct host){ .fd = -1 };
-        host_greet(fd);
-        while (h->stage && kernel_now_ms() - h->since_ms <
-                                   (h->stage == HOST_GREETED ? TARGET_GREETING_MS : IDLE_MS)) {
+        host_becomes(g, welcome);
+        while (h->stage && kernel_now_ms() - h->since_ms < IDLE_MS) {
                 struct kernel_poll p = { (int32_t)h->fd,
                                          (int16_t)(KERNEL_IN | (h->out_used ? KERNEL_OUT : 0)), 0 };
 
@@ -75,7 +74,7 @@ static void serve(long fd)
         kernel_exit(0);
 }
 
-bool reader_start(long fd)
+bool reader_start(const struct guest *g, const struct protocol_message *welcome)
 {
         uint32_t free = 0;
 
@@ -88,6 +87,7 @@ bool reader_start(long fd)
                 sys_call6(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, 15, 0, 0, 0, 0);
                 target.is_reader = true;
                 sys_close(target.host.fd);
+                guests_forget(g);
                 sys_close(target.listener);
                 sys_close(target.hellos);
                 if (target.agents >= 0)
@@ -95,11 +95,13 @@ bool reader_start(long fd)
                 for (uint32_t i = 0; i < TARGET_SOURCES; i++)
                         if (target.sources[i].used && target.sources[i].pipe >= 0)
                                 sys_close(target.sources[i].pipe);
-                serve(fd);
+                serve(g, welcome);
         }
-        if (target.readers[free] < 0)
+        if (target.readers[free] < 0) {
                 target.readers[free] = 0;
-        sys_close(fd);
+                return false;
+        }
+        sys_close(g->fd);
         return true;
 }
 

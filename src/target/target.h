@@ -34,12 +34,23 @@ struct source {
         struct relay_control *control;
 };
 
-enum host_stage { HOST_NONE, HOST_GREETED, HOST_WELCOME, HOST_STREAMS };
+/* Who has connected, and has not said who it is. */
+#define GUESTS_MOST 32u
+struct guest {
+        bool used_place;
+        long fd;
+        uint8_t nonce[PROTOCOL_NONCE_BYTES];
+        uint8_t in[PROTOCOL_HEAD_BYTES + 256]; /* USED of them: more than its first message */
+        uint32_t used;
+        uint64_t address, since_ms; /* where it comes from, and when it came ... */
+        uint64_t order; /* ... before which others */
+};
+
+enum host_stage { HOST_NONE, HOST_WELCOME, HOST_STREAMS };
 
 struct host {
         enum host_stage stage;
         long fd;
-        uint8_t nonce[PROTOCOL_NONCE_BYTES];
         uint8_t in[PROTOCOL_HEAD_BYTES + 2048];
         uint32_t in_used;
         uint8_t out[TARGET_OUT_BYTES];
@@ -69,17 +80,25 @@ struct target {
 
 extern struct target target;
 
-/* ---- host.c: the host ---- */
+/* ---- guests.c: who is not the host yet ---- */
 
-/* Somebody has connected. */
-void host_arrives(void);
+void guests_arrive(void);
+void guests_poll(struct kernel_poll *out);
+void guests_look(const struct kernel_poll *polled);
+
+/* In a process that has nothing to do with any but BUT (NULL none). */
+void guests_forget(const struct guest *but);
+
+void guest_text(char *to, uint32_t room, const char *text);
+
+/* ---- host.c: the host ---- */
 
 /* What it said; what can be sent is sent. */
 void host_reads(void);
 void host_writes(void);
 
-/* The beginning of a connection. */
-void host_greet(long fd);
+/* G is the host from now on; it is sent WELCOME. */
+void host_becomes(const struct guest *g, const struct protocol_message *welcome);
 
 /* WHY: NULL when it went by itself. */
 void host_leaves(const char *why);
@@ -127,8 +146,9 @@ bool source_all_sent(void);
 
 /* ---- reader.c: a process that stands still, or a copy of one, and its memory ---- */
 
-/* Serve the connection FD, which is moved, in a process of its own.  False: there are too many. */
-bool reader_start(long fd);
+/* Serve the connection of G, which is moved, in a process of its own.  False: there are too
+ * many. */
+bool reader_start(const struct guest *g, const struct protocol_message *welcome);
 
 /* Those that have ended. */
 void reader_reap(void);

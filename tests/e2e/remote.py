@@ -32,8 +32,8 @@ def greeting(version=VERSION, flags=0, nonce=bytes(32)):
     return frame(GREETING, b"SEEPWIRE" + struct.pack("<IBBHI", version, 1, 8, 62, flags) + nonce + text(b"a test"))
 
 
-def hello(version=VERSION, nonce=bytes(32), proof=bytes(32)):
-    return frame(HELLO, b"SEEPWIRE" + struct.pack("<II", version, 0) + nonce + proof + text(b"a test"))
+def hello(version=VERSION, nonce=bytes(32), proof=bytes(32), flags=0):
+    return frame(HELLO, b"SEEPWIRE" + struct.pack("<II", version, flags) + nonce + proof + text(b"a test"))
 
 
 def request(kind, pid=0, flags=0, number=0, address=0, label=b""):

@@ -7,9 +7,11 @@ import hmac
 import json
 import os
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -212,7 +214,6 @@ def test_a_silent_host_is_left_and_makes_room(program, recorder, asks_nothing):
             assert silent.ended()
         pid = wait_until(lambda: (done := seep("connect", target.where, "ps", "--json")).returncode == 0 and json.loads(done.stdout),
                          "another one is let in")["processes"][0]["pid"]
-        silent.sock.settimeout(0.1)
         assert silent.ended()
         os.kill(pid, signal.SIGTERM)
         assert target.finish().status == 128 + signal.SIGTERM
@@ -220,7 +221,7 @@ def test_a_silent_host_is_left_and_makes_room(program, recorder, asks_nothing):
 
 
 def test_silent_connections_do_not_keep_the_host_from_a_search(program, recorder):
-    """Four of them have all the places that there are; not for long."""
+    """However many there are: who says nothing has no place that a host needs."""
     folder = recorder.folder()
     with Light(folder, program, "pause", options=["--hold=0"]) as target:
         target.said(b"worked")
@@ -228,12 +229,58 @@ def test_silent_connections_do_not_keep_the_host_from_a_search(program, recorder
         wire.sock.sendall(request(ASK_JOURNAL))
         while kind != STATE:
             kind, _ = wire.receive()
-        silent = [dial(target.where) for _ in range(4)]
-        assert {s.receive()[0] for s in silent} == {GREETING} and dial(target.where).receive()[0] == FAULT
+        silent = [dial(target.where) for _ in range(40)]
+        assert {s.receive()[0] for s in silent} == {GREETING}
+        readers = [dial(target.where) for _ in range(4)]
+        for reader in readers:
+            assert reader.receive()[0] == GREETING
+            reader.sock.sendall(hello(flags=1))
+            assert reader.receive()[0] == WELCOME
+        fifth = dial(target.where)
+        assert fifth.receive()[0] == GREETING
+        fifth.sock.sendall(hello(flags=1))
+        assert fifth.receive()[0] == FAULT
         assert all(s.ended() for s in silent)
-        wait_until(lambda: dial(target.where).receive()[0] == GREETING, "there is room")
         wire.sock.close()
         os.kill(target.report().json["pid"], signal.SIGTERM)
+        assert target.finish().status == 128 + signal.SIGTERM
+
+
+def test_strangers_that_come_again_and_again_do_not_keep_a_host_out(program, recorder):
+    """They know no token, and say nothing or are wrong; the host comes from another address, and is heard at once."""
+    folder, over, came = recorder.folder(), threading.Event(), []
+    token = folder / "token"
+    token.write_bytes(TOKEN)
+    token.chmod(0o600)
+
+    def come(where):
+        host, port = where.rsplit(":", 1)
+        kept = []
+        while not over.is_set():
+            with contextlib.suppress(OSError):
+                kept.append(socket.create_connection(("127.0.0.1", int(port)), source_address=("127.0.0.2", 0)))
+                if len(kept) % 2:
+                    kept[-1].sendall(hello())
+                came.append(1)
+            for old in kept[:-20]:
+                old.close()
+            del kept[:-20]
+        for old in kept:
+            old.close()
+
+    with Light(folder, program, "pause", listen="127.0.0.1:0", options=["--hold=0", "--token-file", token]) as target:
+        target.said(b"worked")
+        strangers = threading.Thread(target=come, args=(target.where,), daemon=True)
+        strangers.start()
+        try:
+            for wanted in (50, 200, 400):
+                wait_until(lambda wanted=wanted: len(came) > wanted, "strangers come", process=target.process)
+                done = seep("connect", target.where, "--token-file", token, "ps", "--json")
+                assert done.returncode == 0, done
+        finally:
+            over.set()
+            strangers.join()
+        os.kill(json.loads(done.stdout)["processes"][0]["pid"], signal.SIGTERM)
         assert target.finish().status == 128 + signal.SIGTERM
 
 
