@@ -29,6 +29,10 @@ bool hello_launch(const char *path, long fd, bool spawn);
 /* After that: it did not work, and we go on as we were. */
 void hello_stay(const char *path);
 
+/* A library was loaded that has functions to be patched.  Waits until that is done, at most two
+ * seconds. */
+void hello_loaded(const char *path);
+
 /* Ask the observer to look at the ledger now.  False: it could not be reached; when it is only too
  * busy, it will look at its next tick anyway. */
 bool hello_knock(const char *path);

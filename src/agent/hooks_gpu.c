@@ -14,6 +14,7 @@
 #ifndef SEEP_GPU
 #define SEEP_GPU 1 /* also where this file is compiled by itself */
 #endif
+#include "agent/hello.h"
 #include "agent/hook.h"
 #include "agent/resource.h"
 #include "agent/sys.h"
@@ -174,3 +175,17 @@ TAKES(cu_free_async_ptsz, "cuMemFreeAsync_ptsz", GPU_DEVICE, (uint64_t handle, v
       (handle, stream))
 TAKES(cu_free_host, "cuMemFreeHost", GPU_HOST, (uint64_t handle), (handle))
 TAKES(cu_release, "cuMemRelease", GPU_HANDLE, (uint64_t handle), (handle))
+
+#ifdef SEEP_INJECTED
+
+/* The loader calls this function, which does nothing, for debuggers: its list has changed.  A
+ * library that has just come is patched by the observer before anybody can call it. */
+void hook_dl_debug_state(void) HOOK("_dl_debug_state");
+void hook_dl_debug_state(void)
+{
+        real.dl_debug_state();
+        if (agent_on() && sys_pid() == agent.pid && agent.socket && !agent.sandboxed &&
+            real_gpu_came())
+                hello_loaded(agent.socket);
+}
+#endif

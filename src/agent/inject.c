@@ -45,6 +45,7 @@ static const struct wire_inject_name names[] = {
 #include "agent/hooks.def"
 #include "agent/hooks_gpu.def"
         REAL_READ(NAME)
+        NAME(dl_debug_state, "_dl_debug_state")
 };
 #undef X
 

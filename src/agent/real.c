@@ -313,6 +313,35 @@ bool real_is_glibc(void)
         return false;
 }
 
+#ifdef SEEP_INJECTED
+
+static bool is_gpu_library(const char *path)
+{
+        static const char *const names[] = { "libcuda.so", "libcudart.so", "libamdhip64.so" };
+        const char *name = path;
+
+        for (const char *c = path; *c; c++)
+                name = *c == '/' ? c + 1 : name;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                if (bytes_after(name, names[i]))
+                        return true;
+        return false;
+}
+
+/* The loader appends: what is new stands behind as many as there were. */
+bool real_gpu_came(void)
+{
+        static uint32_t known;
+        uint32_t count = 0;
+        bool came = false;
+
+        for (const struct link_map *map = real_list(); map; map = map->l_next, count++)
+                came = came || (count >= known && map->l_name && is_gpu_library(map->l_name));
+        known = count;
+        return came;
+}
+#endif
+
 void real_find_loader(void)
 {
         const ElfW(Ehdr) *file = &_r_debug ? (const void *)_r_debug.r_ldbase : NULL;

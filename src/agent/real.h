@@ -58,6 +58,9 @@ struct real {
         int (*attr_getstack)(const void *, uint64_t *, uint64_t *);
         int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
         const char *(*gnu_get_libc_version)(void);
+#ifdef SEEP_INJECTED
+        void (*dl_debug_state)(void);
+#endif
 };
 
 extern struct real real __attribute__((visibility("hidden")));
@@ -83,6 +86,10 @@ void real_find_loader(void);
 /* Look again for one function that was missing: &real.NAME.  When no object has it:
  * one that fails with ENOSYS. */
 void *real_need(void *member);
+
+/* Whether a library of CUDA, its driver or HIP was loaded since the last call.  By a thread that
+ * the loader calls whenever its list has changed, and that holds its lock. */
+bool real_gpu_came(void);
 
 /* Libraries went: the C++ operators may have been theirs, and are looked up again when needed. */
 void real_forget_cxx(void);

@@ -622,7 +622,7 @@ bool inject_with_all(struct inject *j, bool (*what)(struct inject *, struct err 
         return good;
 }
 
-static bool place_held(struct inject *j, struct err *e)
+static bool try_one(struct inject *j, struct err *e)
 {
         struct priority priority = { 0 };
         struct hold h = { 0 };
@@ -631,15 +631,16 @@ static bool place_held(struct inject *j, struct err *e)
         priority_raise(&priority, gettid());
         good = inject_hold_one(j, &h, e);
         j->hold = &h;
-        good = good && place(j, e);
+        good = good && j->what(j, e);
         hold_release(&h);
         priority_restore(&priority);
         return good;
 }
 
-static bool place_alone(struct inject *j, struct err *e)
+bool inject_with_one(struct inject *j, bool (*what)(struct inject *, struct err *), struct err *e)
 {
-        return inject_apart(j, place_held, e);
+        j->what = what;
+        return inject_apart(j, try_one, e);
 }
 
 static void enter(struct inject_job *job)
@@ -651,7 +652,7 @@ static void enter(struct inject_job *job)
         j.out = job->out;
         j.same_ids = is_same_space(job->pid);
         job->good = good && prepare(&j, job->e) && find_earlier(&j, job->e) &&
-                    place_alone(&j, job->e) && inject_with_all(&j, start, job->e);
+                    inject_with_one(&j, place, job->e) && inject_with_all(&j, start, job->e);
         inject_close(&j);
 }
 

@@ -54,6 +54,11 @@ bool inject_enter(pid_t pid, const struct inject_request *q, struct inject_resul
 bool inject_enter_held(struct hold *h, const struct inject_request *q, struct inject_result *out,
                        struct err *e);
 
+/* Functions of libraries that PID, which is recorded, has loaded since.  OUT->patched is how many.
+ * Those of graphics processors (Q->gpu) alone are looked for. */
+bool inject_add(pid_t pid, const struct inject_request *q, struct inject_result *out,
+                struct err *e);
+
 /* Go on with what the agent of PID has recorded, however it came in, when its observer is gone.
  * SESSION is what a new recording of ours would have.  false: E, the reason alone; all is as
  * before. */

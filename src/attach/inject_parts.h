@@ -53,6 +53,7 @@ struct inject {
         const struct inject_request *request;
         struct inject_result *out;
         bool there;    /* the image was in the process before */
+        uint32_t first; /* of the patches that are put in place; those before it are */
         bool rewrites; /* trampolines are not those of the last time */
         bool same_ids; /* its numbers of threads are those that we see */
         bool (*what)(struct inject *, struct err *); /* while all stand still (inject_with_all) */
@@ -98,6 +99,9 @@ struct inject_job {
 };
 
 bool inject_do(struct inject_job *job);
+
+/* WHAT, while the thread that is best for system calls of ours stands still. */
+bool inject_with_one(struct inject *j, bool (*what)(struct inject *, struct err *), struct err *e);
 
 /* WHAT, by a thread of its own, which is the tracer meanwhile. */
 bool inject_apart(struct inject *j, bool (*what)(struct inject *, struct err *), struct err *e);
@@ -150,6 +154,9 @@ bool inject_find(struct inject *j, struct err *e);
 
 /* Plan all patches, and tell our copy of the image where the functions are. */
 bool inject_plan(struct inject *j, struct err *e);
+
+/* The same of functions that came later (inject_add): patches from j->first on. */
+bool inject_plan_later(struct inject *j, struct err *e);
 
 /* Put them in place with their trampolines, or take them out; threads that stand in the way are
  * moved. */

@@ -71,11 +71,12 @@ static bool is_operator(const char *name)
         return strncmp(name, "_Zn", 3) == 0 || strncmp(name, "_Zd", 3) == 0;
 }
 
-/* Functions of CUDA, its driver and HIP: agent/hooks_gpu.def. */
+/* Functions of CUDA, its driver and HIP: agent/hooks_gpu.def; and the one by which the loader tells
+ * that there may be more of them. */
 static bool is_gpu(const char *name)
 {
-        return strncmp(name, "cuda", 4) == 0 || strncmp(name, "cuMem", 5) == 0 ||
-               strncmp(name, "hip", 3) == 0;
+        return strcmp(name, "_dl_debug_state") == 0 || strncmp(name, "cuda", 4) == 0 ||
+               strncmp(name, "cuMem", 5) == 0 || strncmp(name, "hip", 3) == 0;
 }
 
 /* Operators of the program's own, or linked into it, may do anything.  Those of an allocator that
@@ -318,6 +319,29 @@ bool inject_plan(struct inject *j, struct err *e)
         return true;
 }
 
+bool inject_plan_later(struct inject *j, struct err *e)
+{
+        const struct wire_inject_name *names = image_at(&j->image, j->words.names,
+                                                        j->words.name_count * sizeof *names);
+
+        j->first = j->room->count;
+        for (uint32_t i = 0; names && i < j->words.name_count; i++) {
+                const struct entries_name *n = entries_get(&j->entries,
+                                                           image_at(&j->image, names[i].symbol, 1));
+                struct err why = { 0 };
+
+                if (!n || !n->address || !is_gpu(n->name) || patch_at(j->room, n->address))
+                        continue;
+                if (!plan_one(j, n, hook_of(j, n->name), &why))
+                        refuse(j, n->name, &why);
+                else if (!inject_write(j, names[i].word,
+                                       &j->room->patches[j->room->count - 1].trampoline,
+                                       sizeof names[i].word))
+                        return err_set(e, ERR_EXIT_CANNOT_TRACE, "its memory cannot be written");
+        }
+        return true;
+}
+
 /* ---- in place ---- */
 
 static bool moved(const struct patch *p, uint64_t pc, bool in, uint64_t *to)
@@ -333,7 +357,7 @@ static void move_thread(const struct inject *j, struct hold_thread *t, bool in)
         uint32_t count = inject_frames(j, t, frames, FRAMES);
         uint64_t to;
 
-        for (uint32_t i = 0; i < j->room->count; i++) {
+        for (uint32_t i = j->first; i < j->room->count; i++) {
                 const struct patch *p = &j->room->patches[i];
 
                 if (moved(p, arch_pc(&t->registers), in, &to)) {
@@ -367,7 +391,7 @@ bool inject_put(struct inject *j, struct err *e)
         bool good = true;
         uint32_t i;
 
-        for (i = 0; good && i < j->room->count; i++) {
+        for (i = j->first; good && i < j->room->count; i++) {
                 const struct patch *p = &j->room->patches[i];
 
                 good = is_as_planned(j, p) &&
@@ -378,7 +402,7 @@ bool inject_put(struct inject *j, struct err *e)
                 move_threads(j, true);
                 return true;
         }
-        for (i--; i-- > 0;)
+        for (i--; i-- > j->first;)
                 inject_write(j, j->room->patches[i].entry, j->room->patches[i].before,
                              j->room->patches[i].length);
         return err_set(e, ERR_EXIT_CANNOT_TRACE,

@@ -476,7 +476,8 @@ static const char tags_text[] =
         "Resources are listed by type and call stack; their amounts are never added to\n"
         "bytes of memory. 'seep record --track-fds' records file descriptors this way,\n"
         "--track-gpu memory of graphics processors (CUDA, HIP), without any change to\n"
-        "the program.\n";
+        "the program; where a runtime is linked statically, or asks the driver for its\n"
+        "functions (PyTorch's expandable segments), with --engine inject.\n";
 
 static const char log_text[] =
         "LOG\n"

@@ -428,7 +428,7 @@ enum listener_answer listener_receive(int fd, struct greeting *out, struct err *
                 out->pidfd = process_of(fd, out->pid);
                 return LISTENER_COME;
         }
-        if (answer == LISTENER_LAUNCHES && (ledger >= 0 || out->launch.spawn == 2)) {
+        if (answer == LISTENER_LAUNCHES && (ledger >= 0 || out->launch.spawn >= 2)) {
                 out->file = ledger;
                 return answer;
         }

@@ -143,19 +143,6 @@ static void name_spoken_for(const struct session *s, struct greeting *g)
                 fcntl(g->pidfd, F_SETFD, FD_CLOEXEC);
 }
 
-/* Whoever asks waits for it. */
-static void answer_launch(struct session *s, const struct greeting *g, int fd)
-{
-        uint8_t answer = members_know(&s->members, g->uid) && session_launch_other(s, g);
-
-        if (g->file < 0)
-                return; /* it says that it stays what it is */
-        close(g->file);
-        if (send(fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-                session_say(s, SESSION_DETAIL, "a process that was to be recorded has gone on");
-}
-
-/* Everybody is asked who may know of a process: only who records it leaves it. */
 static bool records(const struct session *s, uint32_t pid)
 {
         for (uint32_t i = 0; i < s->count; i++)
@@ -164,6 +151,23 @@ static bool records(const struct session *s, uint32_t pid)
         return pid == s->main_id;
 }
 
+/* Whoever asks waits for it. */
+static void answer_launch(struct session *s, const struct greeting *g, int fd)
+{
+        bool loaded = g->file < 0 && g->launch.spawn == 3;
+        uint8_t answer = members_know(&s->members, g->uid) &&
+                         (loaded ? records(s, g->pid) && session_library_came(s, (pid_t)g->pid)
+                                 : session_launch_other(s, g));
+
+        if (g->file < 0 && !loaded)
+                return; /* it says that it stays what it is */
+        if (g->file >= 0)
+                close(g->file);
+        if (send(fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+                session_say(s, SESSION_DETAIL, "a process that was to be recorded has gone on");
+}
+
+/* Everybody is asked who may know of a process: only who records it leaves it. */
 static void answer_leave(struct session *s, const struct greeting *g, int fd)
 {
         if (records(s, g->request.pid))

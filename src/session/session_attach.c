@@ -164,6 +164,27 @@ void session_launched(struct session *s, int status)
         s->launch = NULL;
 }
 
+bool session_library_came(struct session *s, pid_t pid)
+{
+        struct inject_request q = { .image = s->o.image, .flags = s->o.flags, .gpu = s->o.gpu };
+        struct inject_result r = { .ledger = -1 };
+        struct err e = { 0 };
+        bool good = q.image && q.gpu && inject_add(pid, &q, &r, &e);
+
+        if (good)
+                session_say(s, SESSION_DETAIL,
+                            "process %d has loaded a library of graphics processors: %" PRIu32
+                            " functions more, threads stopped for %.2f ms",
+                            (int)pid, r.patched, (double)r.pause_ns / 1e6);
+        else if (e.text[0])
+                session_say(s, SESSION_ADVICE,
+                            "memory of graphics processors that process %d gets is not seen: %s",
+                            (int)pid, e.text);
+        tell_refused(s, str_get(&r.refused));
+        str_free(&r.refused);
+        return good;
+}
+
 /* ---- programs that it starts ---- */
 
 /* Why the program NAME is not recorded: once for each. */

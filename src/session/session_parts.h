@@ -99,6 +99,9 @@ void session_launched(struct session *s, int status);
  * recorded. */
 bool session_launch_other(struct session *s, const struct greeting *g);
 
+/* A library was loaded in PID whose functions are to be patched, too. */
+bool session_library_came(struct session *s, pid_t pid);
+
 /* PID has changed its state to STATUS.  false: that has nothing to do with those. */
 bool session_other_changed(struct session *s, pid_t pid, int status);
 

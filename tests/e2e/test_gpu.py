@@ -95,6 +95,20 @@ def test_injection_sees_a_runtime_that_is_linked_statically(gpu, way):
     check_static(gpu, "linked.seep")
 
 
+@pytest.mark.parametrize("way", ["dlsym", "cuGetProcAddress"])
+def test_injection_sees_a_driver_that_is_loaded_later(gpu, way):
+    gpu.compile("-O0", "-g", f"-I{PROGRAMS}", source="gpu_static.c", out="static", libs=("-ldl",))
+    done = gpu.run("/bin/sh", "-c", 'exec "$@" 3>truth </dev/null', "sh", SEEP, "record", "-v", "-f", "-o", "late.seep", "--track-gpu", "--engine=inject", "--",
+                   "./static", way, "late")
+    check_static(gpu, "late.seep")
+    assert "has loaded a library of graphics processors: 12 functions more" in done.stderr
+
+
+def test_injection_sees_calls_by_name_as_preloading_does(gpu):
+    facts = gpu.record("./gpu", "--track-gpu", "--engine=inject", "-o", "named.seep")
+    assert held(gpu, "named.seep") == ({"gpu": facts["device"], "gpu-host": facts["host"], "gpu-handle": facts["handles"]}, facts["calls"])
+
+
 def test_preload_does_not_see_it(gpu):
     gpu.compile("-O0", "-g", f"-I{PROGRAMS}", source="gpu_static.c", out="static", libs=("-ldl",))
     gpu.run("/bin/sh", "-c", 'exec "$@" 3>truth </dev/null', "sh", SEEP, "record", "-q", "-f", "-o", "static.seep", "--track-gpu", "--", "./static",
@@ -102,10 +116,11 @@ def test_preload_does_not_see_it(gpu):
     assert held(gpu, "static.seep") == ({}, 0)
 
 
+@pytest.mark.parametrize("when", [(), ("late",)], ids=["before", "afterwards"])
 @pytest.mark.parametrize("way", ["dlsym", "cuGetProcAddress"])
-def test_attach_sees_a_driver_that_was_loaded_later(gpu, way):
+def test_attach_sees_a_driver_that_is_loaded_by_hand(gpu, way, when):
     gpu.compile("-O0", "-g", f"-I{PROGRAMS}", source="gpu_static.c", out="static", libs=("-ldl",))
-    with subprocess.Popen(["/bin/sh", "-c", 'exec "$@" 3>truth', "sh", "./static", way], cwd=gpu.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    with subprocess.Popen(["/bin/sh", "-c", 'exec "$@" 3>truth', "sh", "./static", way, *when], cwd=gpu.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           env=clean_environment()) as program:
         assert program.stdout.readline() == b"ready\n"
         watched = Attachment(program.pid, gpu.folder, "--track-gpu")

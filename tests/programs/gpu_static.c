@@ -2,12 +2,13 @@
 /*
  * gpu_static.c -- as a program with a runtime that is linked statically: functions of the driver are asked for by name.
  *
- * Room:   tests only.  usage: gpu_static dlsym|cuGetProcAddress.  Prints "ready" when it has them, and goes on when its
- *         input has ended.  Says what is left (fact NAME=BYTES) and how often it got memory (fact calls=N).
+ * Room:   tests only.  usage: gpu_static dlsym|cuGetProcAddress [late].  Prints "ready" when it has them, and goes on when its
+ *         input has ended; late: it loads the driver only then, as runtimes do at their first call.  Says what is left (fact NAME=BYTES) and how often it got memory (fact calls=N).
  */
 #include "truth.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 typedef int give(uint64_t *, size_t, ...);
@@ -59,11 +60,16 @@ int main(int argc, char **argv)
         size_t size = 1000, calls = 0;
         char byte;
 
-        find_all(argc > 1 && strcmp(argv[1], "dlsym") == 0);
+        bool late = argc > 2, by_name = argc > 1 && strcmp(argv[1], "dlsym") == 0;
+
+        if (!late)
+                find_all(by_name);
         if (write(1, "ready\n", 6) != 6)
                 return 1;
         while (read(0, &byte, 1) > 0)
                 ;
+        if (late)
+                find_all(by_name);
         for (int i = 0; i < 12; i++, size += 512) {
                 uint64_t handle = 0;
 
