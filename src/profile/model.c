@@ -10,6 +10,7 @@
 #include "ledger/ledger.h"
 #include "ledger/weight.h"
 #include "profile/format.h"
+#include "profile/reserve.h"
 #include "wire/hello.h"
 
 static void free_texts(char **texts, uint32_t count)
@@ -140,7 +141,8 @@ uint64_t profile_mapped_bytes(const struct profile *p)
         uint64_t bytes = 0, stacks = profile_stack_bytes(p);
 
         for (uint32_t i = 1; i < p->site_count; i++)
-                if (LEDGER_KIND_IS_MAPPED(p->sites[i].kind))
+                if (LEDGER_KIND_IS_MAPPED(p->sites[i].kind) &&
+                    !reserve_is(p, p->sites[i].peak_bytes))
                         bytes += p->sites[i].peak_bytes;
         bytes = bytes > p->totals.mmap_live_bytes ? bytes : p->totals.mmap_live_bytes;
         return bytes > stacks ? bytes - stacks : 0;

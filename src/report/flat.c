@@ -8,6 +8,7 @@
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "profile/packed.h"
+#include "profile/reserve.h"
 #include "query/errors.h"
 #include "query/growth.h"
 #include "report/stack.h"
@@ -392,6 +393,9 @@ static void flat_entry(const struct flat *f, const struct flat_entry *entry, uin
                 flat_what(f->sel, f->options->key, out);
         str_text(out, ", by ");
         str_text(out, profile_kind_name(f->sel->profile, entry->row->kind));
+        if (LEDGER_KIND_IS_MAPPED(entry->row->kind) &&
+            reserve_is(f->sel->profile, entry->row->peak_bytes))
+                str_text(out, " (more than was ever resident)");
         str_format(out, ", site #%u", entry->row->site);
         if (entry->row->merged > 1)
                 str_format(out, " (%u stacks)", entry->row->merged);

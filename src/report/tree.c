@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "profile/reserve.h"
 #include "query/calltree.h"
 #include "words/label.h"
 #include "words/text.h"
@@ -438,20 +439,55 @@ static const char *mapped_heading(const struct selection *sel)
                                                                           : "mapped by mmap";
 }
 
+/* A tree that is not the first one. */
+static void tree_next(const struct selection *sel, const struct select_part *part,
+                      struct symbols *s, const struct tree_options *options, const char *heading,
+                      struct str *out)
+{
+        if ((int64_t)part->total_bytes <= 0 || sel->cost == SELECT_TEMPORARY)
+                return;
+        str_char(out, '\n');
+        tree_part(sel, part, s, options, heading, out);
+}
+
+/* What was mapped, without rows of more than was ever resident: address space, of which at most a
+ * part was used.  It would hide all else.  Both have room for all rows. */
+static void divide_mapped(const struct selection *sel, struct select_part *used,
+                          struct select_part *reserved)
+{
+        for (uint32_t i = 0; i < sel->mapped.count; i++) {
+                const struct select_row *row = &sel->mapped.rows[i];
+                bool is_reserved = (sel->cost == SELECT_PEAK || sel->cost == SELECT_LIVE) &&
+                                   (int64_t)row->bytes > 0 &&
+                                   reserve_is(sel->profile, row->bytes);
+                struct select_part *part = is_reserved ? reserved : used;
+
+                part->rows[part->count++] = *row;
+                part->total_bytes += row->bytes;
+                part->total_count += row->count;
+        }
+}
+
 void tree_write(const struct selection *sel, struct symbols *s, const struct tree_options *options,
                 struct str *out)
 {
-        bool both = (int64_t)sel->mapped.total_bytes > 0 && sel->cost != SELECT_TEMPORARY;
-        bool first = both && profile_is_mostly_mapped(sel->profile) &&
-                     (sel->cost == SELECT_PEAK || sel->cost == SELECT_LIVE);
+        struct select_part used = { .rows = heap_zero(sel->mapped.count, sizeof *used.rows) },
+                           reserved = { .rows = heap_zero(sel->mapped.count,
+                                                          sizeof *reserved.rows) };
+        bool first;
 
+        divide_mapped(sel, &used, &reserved);
+        first = (int64_t)used.total_bytes > 0 && profile_is_mostly_mapped(sel->profile) &&
+                (sel->cost == SELECT_PEAK || sel->cost == SELECT_LIVE);
         if (first) {
-                tree_part(sel, &sel->mapped, s, options, mapped_heading(sel), out);
+                tree_part(sel, &used, s, options, mapped_heading(sel), out);
                 str_char(out, '\n');
         }
         tree_part(sel, &sel->heap, s, options, sel->heading, out);
-        if (both && !first) {
-                str_char(out, '\n');
-                tree_part(sel, &sel->mapped, s, options, mapped_heading(sel), out);
-        }
+        if (!first)
+                tree_next(sel, &used, s, options, mapped_heading(sel), out);
+        tree_next(sel, &reserved, s, options,
+                  "address space reserved by mmap, more than was ever resident", out);
+        free(used.rows);
+        free(reserved.rows);
 }

@@ -109,3 +109,18 @@ def test_heap_and_mappings_as_one_sum(recorder, compiler):
     assert "not freed, heap and mmap: " in report("--memory", "both") and "mapped by mmap: 1 stack" in report("--memory", "mmap", "--flat")
     assert "--memory is for --tree" in report("--memory", "both", "--types", status=2)
     assert "heap, mmap or both" in report("--memory", "stack", status=2)
+
+
+def test_what_was_never_resident_as_a_whole_comes_last(recorder, compiler):
+    """4 GiB without access, 24 MiB that are used, and a heap that is smaller still."""
+    seen = recorder.record(compiler.build("reserve.c"))
+    facts = seen.truth.facts
+    assert facts["fill_pages"] < facts["resident"] < facts["keep_back"]
+    done = subprocess.run([SEEP, "report", "--cost", "live", seen.folder / "out.seep"], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    used, heap, reserved = done.stdout.split("\n\n")
+    assert used.startswith("mapped by mmap, live: 25,165,824B") and "fill_pages" in used and "keep_back" not in used
+    assert "fill_pages" not in heap and "keep_back" not in heap
+    assert reserved.startswith("address space reserved by mmap, more than was ever resident: 4,294,967,296B") and "keep_back" in reserved
+    flat = subprocess.run([SEEP, "report", "--flat", "--memory", "mmap", "--cost", "live", seen.folder / "out.seep"], capture_output=True, text=True,
+                          env=clean_environment(), timeout=DEADLINE).stdout
+    assert flat.count("by mmap (more than was ever resident)") == 1

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reserve.h -- memory that was mapped and can never have been in use as a whole
+ *
+ * Room:   outside.  Run-time systems map much more than they use (node: half a GiB for its code),
+ *         without access, and open it piece by piece.  What of it was opened is not recorded; but
+ *         what one place mapped cannot all have been in use when it is more than the process ever
+ *         had in memory.
+ */
+#ifndef SEEP_PROFILE_RESERVE_H
+#define SEEP_PROFILE_RESERVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/model.h"
+
+/* BYTES that one place has mapped: address space, of which a part may be in use. */
+static inline bool reserve_is(const struct profile *p, uint64_t bytes)
+{
+        return p->totals.rss_peak_bytes && bytes > p->totals.rss_peak_bytes;
+}
+
+#endif
