@@ -41,6 +41,7 @@ struct growth_judge {
         struct profile_change *before; /* by site */
         uint32_t slice_count; /* without those of tidying up at the end */
         uint64_t start_ms, end_ms, warm_ms;
+        double between_s; /* the levels of the first and the last window */
 };
 
 static uint32_t judge_leader(const struct growth_judge *j, uint32_t site)
@@ -149,15 +150,26 @@ static bool course_grows(const struct growth_course *c, uint64_t *gain)
         return !down || *gain >= c->most / GROWTH_NOISE;
 }
 
+/* When the level was seen that a course has at the beginning of WINDOW: where nobody looked for a
+ * while (a process that stood still for us, a link that was down), that was earlier. */
+static uint64_t judge_seen(const struct growth_judge *j, uint32_t window)
+{
+        uint64_t begin = j->warm_ms + (j->end_ms - j->warm_ms) * window / GROWTH_WINDOWS;
+        uint64_t seen = 0;
+
+        for (uint32_t i = 0; i < j->slice_count && j->p->slices[i].ms <= begin; i++)
+                if (!(j->p->slices[i].flags & PROFILE_SLICE_TOTALS))
+                        seen = j->p->slices[i].ms;
+        return seen;
+}
+
 static struct growth judge_course(const struct growth_judge *j, struct growth_course *c)
 {
-        double between_s = (double)(j->end_ms - j->warm_ms) * (GROWTH_WINDOWS - 1) /
-                           GROWTH_WINDOWS / 1000;
         uint64_t gain;
 
         course_catch_up(c, GROWTH_WINDOWS - 1, c->live); /* it stayed as it was to the end */
         if (course_grows(c, &gain))
-                return (struct growth){ GROWTH_GROWS, (double)gain / between_s, j->end_ms,
+                return (struct growth){ GROWTH_GROWS, (double)gain / j->between_s, j->end_ms,
                                         c->live };
         if (c->first_ms == UINT64_MAX ||
             c->last_ms - c->first_ms <= (j->end_ms - j->start_ms) / GROWTH_ONCE_PART)
@@ -211,6 +223,7 @@ struct growth *growth_judge_span(const struct profile *p, const uint32_t *leader
         }
         if (!judge_can_tell(&j))
                 return verdicts;
+        j.between_s = (double)(judge_seen(&j, GROWTH_WINDOWS - 1) - judge_seen(&j, 0)) / 1000;
         j.courses = heap_zero(p->site_count, sizeof *j.courses);
         j.before = heap_zero(p->site_count, sizeof *j.before);
         for (uint32_t i = 0; i < p->site_count; i++) {

@@ -11,7 +11,8 @@
  *   grows     the least of a window is higher than that of the window before at least three times,
  *             once of them in the last two windows; what it lost in between is at most a quarter of
  *             what it gained, and a gain with losses is at least a sixteenth of the most that was
- *             ever live.  The rate is the gain over the time between the first and the last window.
+ *             ever live.  The rate is the gain over the time between the moments at which the
+ *             levels of the first and the last window were seen.
  *   once      not so, and all its allocations were within an eighth of the run
  *   bounded   neither: it goes on allocating, and gives back
  *   unknown   fewer than 16 slices, or fewer than 8 after the warm-up: the run was too short to

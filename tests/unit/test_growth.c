@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
+#include <string.h>
+
 #include "forge.h"
 #include "query/growth.h"
 #include "query/select.h"
@@ -174,6 +176,26 @@ TEST(a_leak_that_was_seen_from_later_on_grows_at_its_rate)
         profile_free(&p);
 }
 
+/* Nobody looked from 0.5 s to 4.5 s: the level before that gap is not that of its end. */
+TEST(a_leak_that_nobody_looked_at_for_a_while_grows_at_its_rate)
+{
+        enum { GAP_FROM = 5, GAP_TO = 45 };
+        course of = linear;
+        struct growth *all;
+        struct profile p;
+
+        forge_start(&p);
+        forge_site(&p, 0, LEDGER_KIND_MALLOC, 1, 1);
+        forge_courses(&p, &of, 1, COURSE_SLICES);
+        memmove(p.slices + GAP_FROM, p.slices + GAP_TO, (COURSE_SLICES - GAP_TO) * sizeof *p.slices);
+        p.slice_count -= GAP_TO - GAP_FROM;
+        all = growth_judge(&p, NULL);
+        is_equal(all[1].class, GROWTH_GROWS);
+        is_true(all[1].bytes_per_s > 9500 && all[1].bytes_per_s < 10500);
+        free(all);
+        profile_free(&p);
+}
+
 TEST(a_leak_shows_through_a_working_set)
 {
         struct growth found = judged(leak_in_noise, COURSE_SLICES);
@@ -334,7 +356,8 @@ TEST(what_grew_until_it_was_freed_at_the_end_is_listed)
         profile_free(&p);
 }
 
-TAP_MAIN(a_linear_leak_grows_at_its_rate, a_leak_that_was_seen_from_later_on_grows_at_its_rate, a_leak_shows_through_a_working_set, a_leak_that_begins_in_the_second_half_grows,
+TAP_MAIN(a_linear_leak_grows_at_its_rate, a_leak_that_was_seen_from_later_on_grows_at_its_rate,
+         a_leak_that_nobody_looked_at_for_a_while_grows_at_its_rate, a_leak_shows_through_a_working_set, a_leak_that_begins_in_the_second_half_grows,
          a_few_small_blocks_over_the_run_grow, tidying_up_at_the_end_does_not_hide_growth, a_cache_that_falls_back_is_bounded,
          noise_is_bounded, warm_up_is_bounded, what_has_stopped_to_rise_is_bounded, initialisation_and_one_step_are_once,
          two_steps_are_not_growth, few_slices_tell_nothing, summed_stacks_are_judged_as_one, rates_are_told_in_a_unit_that_fits,
