@@ -189,7 +189,9 @@ void moment_name(const struct profile *p, const struct moment *m, struct str *ou
                                              [MOMENT_PEAK] = "the peak",
                                              [MOMENT_END] = "the end" };
 
-        if (m->type == MOMENT_TIME)
+        if (m->type == MOMENT_TIME && m->ms >= 1000 && m->ms < 60000 && m->ms % 100)
+                str_format(out, "%.*f s", m->ms % 10 ? 3 : 2, (double)m->ms / 1000);
+        else if (m->type == MOMENT_TIME) /* as it was asked for, not cut */
                 text_time(out, m->ms);
         else if (m->type == MOMENT_MARK)
                 mark_name(&p->marks[m->mark], out);

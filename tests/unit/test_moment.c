@@ -176,7 +176,11 @@ TEST(moments_are_named_for_people)
         moment_name(&p, &(struct moment){ MOMENT_MARK, 2, 300 }, &out);
         str_text(&out, ", ");
         moment_name(&p, &(struct moment){ MOMENT_TIME, 0, 1500 }, &out);
-        is_text(str_get(&out), "snapshot 1 (one), snapshot 2, tag b, 1.5 s");
+        str_text(&out, ", ");
+        moment_name(&p, &(struct moment){ MOMENT_TIME, 0, 1960 }, &out);
+        str_text(&out, ", ");
+        moment_name(&p, &(struct moment){ MOMENT_TIME, 0, 12345 }, &out);
+        is_text(str_get(&out), "snapshot 1 (one), snapshot 2, tag b, 1.5 s, 1.96 s, 12.345 s");
         str_free(&out);
         profile_free(&p);
 }
