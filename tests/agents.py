@@ -24,9 +24,11 @@ LEFT_OUT = {
     "processes": "executed or named_pipe or system or shells or raw-clone or behind_the or exec_in_place or last_program or next_program or "
                  "summary or others_are or helpers or loses_memory or resident",
 }
-# Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without fast capture.
+# Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without fast capture; what walks through
+# a heap that was there before.
 NATIVE = {
     "agents": None,
+    "attach": "musl or commands_take or can_be_looked_at",
     "light_machines": None,
     "entry_points": "clang",
     "lifetimes": "under_stress",

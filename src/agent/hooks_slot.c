@@ -270,8 +270,8 @@ static __attribute__((noinline)) slot_result serve(struct slot_call *c)
         X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9) X(n##a)  \
         X(n##b) X(n##c) X(n##d) X(n##e) X(n##f)
 #define SLOTS(X) SLOT_ROW(X, 0) SLOT_ROW(X, 1) SLOT_ROW(X, 2) SLOT_ROW(X, 3)
-#define SLOT_ADDRESS(n) (uintptr_t)slot_##n,
+#define SLOT_ADDRESS(n) WIRE_ADDRESS(slot_##n),
 
 SLOTS(SLOT)
 
-const uintptr_t slot_hooks[WIRE_INJECT_SLOTS] = { SLOTS(SLOT_ADDRESS) };
+const union wire_address slot_hooks[WIRE_INJECT_SLOTS] = { SLOTS(SLOT_ADDRESS) };

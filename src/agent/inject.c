@@ -39,7 +39,7 @@ static uint8_t room[WIRE_INJECT_ROOM] __attribute__((aligned(64)));
 /* It stays when the agent leaves: a thread may come back from a real function later. */
 static uint8_t gate[ARCH_PAGE_MOST] __attribute__((aligned(ARCH_PAGE_MOST)));
 
-#define NAME(name, symbol) { (uintptr_t)symbol, (uintptr_t)&real.name },
+#define NAME(name, symbol) { WIRE_ADDRESS(symbol), WIRE_ADDRESS(&real.name) },
 #define X(name, symbol, result, parameters) NAME(name, symbol)
 static const struct wire_inject_name names[] = {
 #include "agent/hooks.def"
@@ -50,17 +50,17 @@ static const struct wire_inject_name names[] = {
 #undef X
 
 struct wire_inject own_words = {
-        .enter = (uintptr_t)inject_enter,
-        .leave = (uintptr_t)inject_leave,
-        .stack = (uintptr_t)stack,
-        .names = (uintptr_t)names,
+        .enter = WIRE_ADDRESS(inject_enter),
+        .leave = WIRE_ADDRESS(inject_leave),
+        .stack = WIRE_ADDRESS(stack),
+        .names = WIRE_ADDRESS(names),
         .name_count = sizeof names / sizeof *names,
-        .cells = (uintptr_t)own_cells,
-        .room = (uintptr_t)room,
-        .slots = (uintptr_t)slot_table,
-        .slot_hooks = (uintptr_t)slot_hooks,
-        .filter_code = (uintptr_t)sandbox_code,
-        .gate = (uintptr_t)gate,
+        .cells = WIRE_ADDRESS(own_cells),
+        .room = WIRE_ADDRESS(room),
+        .slots = WIRE_ADDRESS(slot_table),
+        .slot_hooks = WIRE_ADDRESS(slot_hooks),
+        .filter_code = WIRE_ADDRESS(sandbox_code),
+        .gate = WIRE_ADDRESS(gate),
         .gate_off = GATE_OFF,
         .ledger = -1,
 };

@@ -32,7 +32,7 @@ extern struct wire_inject own_words __asm__(WIRE_INJECT) __attribute__((visibili
                                    own_words.filter_count)
 #define own_library() own_words.library
 #define own_is_glibc() (own_words.glibc != 0)
-#define own_gate() ((uint32_t *)own_words.gate)
+#define own_gate() ((uint32_t *)own_words.gate.own.at)
 #define own_one_way() own_words.one_way
 #define own_is_fresh() (own_words.fresh != 0) /* nothing was allocated before */
 #define own_is_inner(pc) ((pc) - own_words.inner < own_words.inner_end - own_words.inner)

@@ -70,9 +70,9 @@ void rejoin_start(const char *session)
                 return;
         memcpy(words.session, session, length + 1);
         words.magic = WIRE_REJOIN_MAGIC;
-        words.enter = (uintptr_t)rejoin_enter;
-        words.stack = (uintptr_t)stack;
-        words.gate = (uintptr_t)agent.gate;
+        words.enter.own.at = (uintptr_t)rejoin_enter;
+        words.stack.own.at = (uintptr_t)stack;
+        words.gate.own.at = (uintptr_t)agent.gate;
         words.gate_on = GATE_ON;
         words.injected = INJECTED;
         agent.head->rejoin_at = (uintptr_t)&words;

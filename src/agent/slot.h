@@ -10,6 +10,6 @@
 #include "wire/inject.h"
 
 extern struct wire_inject_slot slot_table[WIRE_INJECT_SLOTS];
-extern const uintptr_t slot_hooks[WIRE_INJECT_SLOTS];
+extern const union wire_address slot_hooks[WIRE_INJECT_SLOTS];
 
 #endif

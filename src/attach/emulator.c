@@ -2,11 +2,14 @@
 #include "attach/emulator.h"
 
 #include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "attach/elf.h"
+#include "attach/procfs.h"
 #include "attach/spawn.h"
 #include "base/heap.h"
 #include "base/str.h"
@@ -39,6 +42,22 @@ const struct emulator *emulator_of(const struct elf_facts *facts)
 bool emulator_is_kernel(const struct emulator *by)
 {
         return by->kernel && by->kernel == elf_own_machine();
+}
+
+const struct emulator *emulator_of_process(pid_t pid)
+{
+        const struct emulator *by = NULL;
+        struct elf_facts facts;
+        char path[64];
+        int fd;
+
+        snprintf(path, sizeof path, "/proc/%d/exe", (int)procfs_living(pid));
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0 && elf_look(fd, &facts) && facts.is_elf && facts.foreign)
+                by = emulator_of(&facts);
+        if (fd >= 0)
+                close(fd);
+        return by && emulator_is_kernel(by) ? by : NULL;
 }
 
 /* Below which root the loader is: that which the user named, this machine's, or that of the

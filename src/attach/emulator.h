@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "attach/program.h"
 #include "base/err.h"
@@ -45,6 +46,10 @@ struct emulation {
 
 /* Whether this machine's kernel runs its programs. */
 bool emulator_is_kernel(const struct emulator *by);
+
+/* Whose program the process PID is, which this machine's kernel runs; NULL: one of ours, or not to
+ * be seen. */
+const struct emulator *emulator_of_process(pid_t pid);
 
 /* The program PATH, which is IMAGE and is started by USER.  false: it cannot be recorded, E says
  * what is missing. */

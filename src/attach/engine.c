@@ -46,7 +46,7 @@ static const char *own_allocator(const char *file)
 
         if (fd < 0)
                 return NULL;
-        if (!patch_keeps_registers()) {
+        if (!patch_keeps_registers(false)) {
                 close(fd);
                 return NULL;
         }

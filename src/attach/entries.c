@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/elf_words.h"
 #include "attach/procfs.h"
 #include "attach/recognize.h"
 #include "base/heap.h"
@@ -159,20 +160,37 @@ struct section {
         uint64_t symbols, strings, string_bytes, hash, gnu_hash, versions, debug;
 };
 
+/* COUNT symbols of the process as those of 64 bits; PART is taken. */
+static Elf64_Sym *widen(void *part, size_t count, bool narrow)
+{
+        Elf64_Sym *all;
+
+        if (!part || !narrow)
+                return part;
+        all = heap_zero(count, sizeof *all);
+        for (size_t i = 0; i < count; i++)
+                all[i] = elf_words_symbol((const Elf32_Sym *)part + i, true);
+        free(part);
+        return all;
+}
+
 /* glibc relocates these pointers in place, musl does not. */
 static uint64_t pointer(uint64_t value, uint64_t bias)
 {
         return value < bias ? value + bias : value;
 }
 
-static bool read_section(const struct memory *m, uint64_t at, uint64_t bias, struct section *out)
+static bool read_section(const struct entries *e, const struct memory *m, uint64_t at,
+                         uint64_t bias, struct section *out)
 {
-        Elf64_Dyn d;
+        size_t bytes = ELF_WORDS_BYTES(Dyn, e->narrow);
+        uint8_t raw[sizeof(Elf64_Dyn)];
 
         *out = (struct section){ 0 };
         for (uint32_t i = 0;
-             i < ENTRIES_DYNAMIC && memory_read(m, at + i * sizeof d, &d, sizeof d) == sizeof d;
-             i++)
+             i < ENTRIES_DYNAMIC && memory_read(m, at + i * bytes, raw, bytes) == bytes; i++) {
+                Elf64_Dyn d = elf_words_dynamic(raw, e->narrow);
+
                 switch (d.d_tag) {
                 case DT_NULL: return out->symbols && out->strings;
                 case DT_SYMTAB: out->symbols = pointer(d.d_un.d_ptr, bias); break;
@@ -184,25 +202,26 @@ static bool read_section(const struct memory *m, uint64_t at, uint64_t bias, str
                 case DT_DEBUG: out->debug = d.d_un.d_ptr; break;
                 default: break;
                 }
+        }
         return false;
 }
 
 /* The last symbol of the fullest chain is the last of all. */
-static size_t count_by_gnu_hash(const struct memory *m, uint64_t at)
+static size_t count_by_gnu_hash(const struct memory *m, uint64_t at, bool narrow)
 {
         uint32_t head[4], last = 0, word, *buckets;
-        uint64_t chain;
+        uint64_t chain, width = narrow ? 4 : 8;
 
         if (memory_read(m, at, head, sizeof head) != sizeof head || head[0] > ENTRIES_SYMBOLS ||
             head[2] > ENTRIES_SYMBOLS)
                 return 0;
-        buckets = read_part(m, at + sizeof head + head[2] * 8ull, head[0] * sizeof *buckets);
+        buckets = read_part(m, at + sizeof head + head[2] * width, head[0] * sizeof *buckets);
         for (uint32_t i = 0; buckets && i < head[0]; i++)
                 last = buckets[i] > last ? buckets[i] : last;
         free(buckets);
         if (last < head[1])
                 return head[1];
-        chain = at + sizeof head + head[2] * 8ull + head[0] * 4ull;
+        chain = at + sizeof head + head[2] * width + head[0] * 4ull;
         do
                 if (memory_read(m, chain + (last - head[1]) * 4ull, &word, sizeof word) !=
                     sizeof word)
@@ -211,29 +230,36 @@ static size_t count_by_gnu_hash(const struct memory *m, uint64_t at)
         return last;
 }
 
-static size_t count_symbols(const struct memory *m, const struct section *s)
+static size_t count_symbols(const struct memory *m, const struct section *s, bool narrow)
 {
         uint32_t head[2];
 
         if (s->hash && memory_read(m, s->hash, head, sizeof head) == sizeof head)
                 return head[1];
-        return s->gnu_hash ? count_by_gnu_hash(m, s->gnu_hash) : 0;
+        return s->gnu_hash ? count_by_gnu_hash(m, s->gnu_hash, narrow) : 0;
 }
 
-static void take_loaded(struct entries *e, const struct memory *m, const struct link_map *map,
+/* An object as the loader has it: struct link_map. */
+struct loaded {
+        uint64_t bias, dynamic;
+};
+
+static void take_loaded(struct entries *e, const struct memory *m, const struct loaded *of,
                         uint32_t number)
 {
-        struct object o = { .bias = map->l_addr };
+        struct object o = { .bias = of->bias };
         struct section s;
         void *symbols, *strings, *versions;
 
-        if (!read_section(m, (uintptr_t)map->l_ld, map->l_addr, &s))
+        if (!read_section(e, m, of->dynamic, of->bias, &s))
                 return;
-        o.symbol_count = count_symbols(m, &s);
+        o.symbol_count = count_symbols(m, &s, e->narrow);
         o.string_bytes = s.string_bytes;
         if (!o.symbol_count || o.symbol_count > ENTRIES_SYMBOLS || s.string_bytes > ENTRIES_STRINGS)
                 return;
-        symbols = read_part(m, s.symbols, o.symbol_count * sizeof *o.symbols);
+        symbols = widen(read_part(m, s.symbols,
+                                  o.symbol_count * ELF_WORDS_BYTES(Sym, e->narrow)),
+                        o.symbol_count, e->narrow);
         strings = read_part(m, s.strings, s.string_bytes);
         versions = s.versions ? read_part(m, s.versions, o.symbol_count * sizeof *o.versions)
                               : NULL;
@@ -255,25 +281,39 @@ struct program {
         bool loader;      /* it asks for one */
 };
 
-static bool read_program(pid_t pid, const struct memory *m, struct program *p)
+/* Where its headers are: the vector that the kernel gave it. */
+static bool find_headers(pid_t pid, const struct memory *m, bool narrow, struct program *p)
 {
+        size_t bytes = ELF_WORDS_BYTES(auxv_t, narrow);
         struct str text = { 0 };
-        const Elf64_auxv_t *a;
-        Elf64_Phdr h;
+
+        if (!procfs_text(pid, m->tid, "auxv", &text))
+                return false;
+        for (size_t i = 0; i < text.length / bytes; i++) {
+                Elf64_auxv_t a = elf_words_auxiliary(text.data + i * bytes, narrow);
+
+                p->headers = a.a_type == AT_PHDR ? a.a_un.a_val : p->headers;
+                p->header_count = a.a_type == AT_PHNUM ? a.a_un.a_val : p->header_count;
+        }
+        str_free(&text);
+        return p->headers != 0;
+}
+
+static bool read_program(pid_t pid, const struct memory *m, bool narrow, struct program *p)
+{
+        size_t bytes = ELF_WORDS_BYTES(Phdr, narrow);
+        uint8_t raw[sizeof(Elf64_Phdr)];
         bool placed = false;
 
         *p = (struct program){ 0 };
-        if (!procfs_text(pid, m->tid, "auxv", &text))
+        if (!find_headers(pid, m, narrow, p))
                 return false;
-        a = (const void *)text.data;
-        for (size_t i = 0; i < text.length / sizeof *a; i++) {
-                p->headers = a[i].a_type == AT_PHDR ? a[i].a_un.a_val : p->headers;
-                p->header_count = a[i].a_type == AT_PHNUM ? a[i].a_un.a_val : p->header_count;
-        }
-        str_free(&text);
         for (uint64_t i = 0; i < p->header_count && i < ENTRIES_HEADERS; i++) {
-                if (memory_read(m, p->headers + i * sizeof h, &h, sizeof h) != sizeof h)
+                Elf64_Phdr h;
+
+                if (memory_read(m, p->headers + i * bytes, raw, bytes) != bytes)
                         return false;
+                h = elf_words_segment(raw, narrow);
                 if (h.p_type == PT_PHDR || (!placed && h.p_type == PT_LOAD && h.p_offset == 0)) {
                         p->bias = h.p_type == PT_PHDR
                                           ? p->headers - h.p_vaddr
@@ -285,27 +325,49 @@ static bool read_program(pid_t pid, const struct memory *m, struct program *p)
                 p->loader = p->loader || h.p_type == PT_INTERP;
         }
         p->dynamic = p->dynamic ? p->dynamic + p->bias : 0;
-        return p->headers != 0;
+        return true;
+}
+
+/* Words of the process from AT on. */
+static bool read_words(const struct memory *m, uint64_t at, uint64_t *out, size_t count,
+                       bool narrow)
+{
+        size_t width = narrow ? 4 : 8;
+        uint8_t raw[8 * sizeof *out];
+
+        if (count * width > sizeof raw || memory_read(m, at, raw, count * width) != count * width)
+                return false;
+        for (size_t i = 0; i < count; i++)
+                out[i] = elf_words_word(raw + i * width, narrow);
+        return true;
+}
+
+uint64_t entries_first_loaded(const struct entries *e, const struct memory *m, bool *settled)
+{
+        uint64_t words[4]; /* version (an int), the list, a function, the state (an int) */
+
+        if (!e->list || !read_words(m, e->list, words, 4, e->narrow))
+                return 0;
+        *settled = (int)words[3] == RT_CONSISTENT;
+        return words[1];
 }
 
 /* What the loader has loaded, in its order. */
-static bool take_all_loaded(struct entries *e, const struct memory *m, uint64_t list)
+static bool take_all_loaded(struct entries *e, const struct memory *m)
 {
-        struct link_map map;
-        uint64_t at;
+        uint64_t words[4]; /* bias, name, dynamic section, the next */
+        bool settled;
+        uint64_t at = entries_first_loaded(e, m, &settled);
 
-        if (!list ||
-            memory_read(m, list + offsetof(struct r_debug, r_map), &at, sizeof at) != sizeof at ||
-            !at)
-                return false;
-        for (; at && e->objects < ENTRIES_OBJECTS; at = (uintptr_t)map.l_next) {
-                if (memory_read(m, at, &map,
-                                offsetof(struct link_map, l_prev) + sizeof map.l_prev) <
-                    offsetof(struct link_map, l_prev) + sizeof map.l_prev)
+        for (; at && e->objects < ENTRIES_OBJECTS; at = words[3]) {
+                struct loaded one;
+
+                if (!read_words(m, at, words, 4, e->narrow))
                         break;
+                one = (struct loaded){ words[0], words[2] };
                 e->plain = heap_grow(e->plain, e->objects + 1, sizeof *e->plain);
                 e->plain[e->objects] = false;
-                take_loaded(e, m, &map, e->objects++);
+                take_loaded(e, m, &one, e->objects++);
         }
         return e->objects != 0;
 }
@@ -317,42 +379,63 @@ static const void *in_file(const struct str *file, uint64_t at, uint64_t bytes)
         return at <= file->length && bytes <= file->length - at ? file->data + at : NULL;
 }
 
-static bool take_section(struct entries *e, const struct str *file, const Elf64_Ehdr *h,
-                         const Elf64_Shdr *s, uint64_t bias)
+/* Section NUMBER of the file. */
+static bool section_at(const struct str *file, const Elf64_Ehdr *h, uint32_t number, bool narrow,
+                       Elf64_Shdr *out)
 {
-        const Elf64_Shdr *names = s->sh_link < h->e_shnum
-                                          ? in_file(file, h->e_shoff + s->sh_link * sizeof *s,
-                                                    sizeof *s)
-                                          : NULL;
-        struct object o = { .bias = bias, .symbol_count = s->sh_size / sizeof(Elf64_Sym) };
+        size_t bytes = ELF_WORDS_BYTES(Shdr, narrow);
+        const void *raw = number < h->e_shnum ? in_file(file, h->e_shoff + number * bytes, bytes)
+                                              : NULL;
 
-        o.symbols = in_file(file, s->sh_offset, s->sh_size);
-        o.strings = names ? in_file(file, names->sh_offset, names->sh_size) : NULL;
-        if (!o.symbols || !o.strings || !names->sh_size || o.strings[names->sh_size - 1])
+        if (raw)
+                *out = elf_words_section(raw, narrow);
+        return raw;
+}
+
+static bool take_section(struct entries *e, const struct str *file, const Elf64_Shdr *s,
+                         const Elf64_Shdr *names, uint64_t bias)
+{
+        size_t bytes = ELF_WORDS_BYTES(Sym, e->narrow);
+        struct object o = { .bias = bias, .symbol_count = s->sh_size / bytes };
+        const void *raw = in_file(file, s->sh_offset, s->sh_size);
+        Elf64_Sym *all;
+
+        o.strings = in_file(file, names->sh_offset, names->sh_size);
+        if (!raw || !o.strings || !names->sh_size || o.strings[names->sh_size - 1])
                 return false;
+        all = heap_zero(o.symbol_count, sizeof *all);
+        for (size_t i = 0; i < o.symbol_count; i++)
+                all[i] = elf_words_symbol((const uint8_t *)raw + i * bytes, e->narrow);
+        o.symbols = all;
         o.string_bytes = names->sh_size;
         take_object(e, &o, 0);
         o.local = !has_malloc(e);
         if (o.local)
                 take_object(e, &o, 0);
+        free(all);
         return true;
 }
 
 static bool take_file(struct entries *e, pid_t pid, uint64_t bias)
 {
         struct str file = { 0 };
-        const Elf64_Ehdr *h;
+        const uint8_t *raw;
+        Elf64_Ehdr h;
+        Elf64_Shdr one, names;
         char path[64];
         bool found = false;
 
         snprintf(path, sizeof path, "/proc/%d/exe", (int)procfs_living(pid));
-        if (io_read_file(path, &file) && (h = in_file(&file, 0, sizeof *h)) &&
-            memcmp(h->e_ident, ELFMAG, SELFMAG) == 0)
-                for (uint32_t i = 0; i < h->e_shnum && !found; i++) {
-                        const Elf64_Shdr *s = in_file(&file, h->e_shoff + i * sizeof *s, sizeof *s);
-
-                        found = s && s->sh_type == SHT_SYMTAB && take_section(e, &file, h, s, bias);
-                }
+        if (io_read_file(path, &file) &&
+            (raw = in_file(&file, 0, ELF_WORDS_BYTES(Ehdr, e->narrow))) &&
+            memcmp(raw, ELFMAG, SELFMAG) == 0) {
+                h = elf_words_header(raw, e->narrow);
+                for (uint32_t i = 0; i < h.e_shnum && !found; i++)
+                        found = section_at(&file, &h, i, e->narrow, &one) &&
+                                one.sh_type == SHT_SYMTAB &&
+                                section_at(&file, &h, one.sh_link, e->narrow, &names) &&
+                                take_section(e, &file, &one, &names, bias);
+        }
         str_free(&file);
         return found;
 }
@@ -411,15 +494,15 @@ bool entries_find(struct entries *e, pid_t pid, const struct memory *m, struct e
         qsort(e->names, e->count, sizeof *e->names, by_name);
         for (uint32_t i = 0; i < e->count; i++)
                 e->names[i].object = ENTRIES_NOWHERE;
-        if (!read_program(pid, m, &p))
+        if (!read_program(pid, m, e->narrow, &p))
                 return err_set(err, ERR_EXIT_CANNOT_TRACE,
                                "cannot read where the program of process %d is", (int)pid);
         if (p.dynamic)
-                read_section(m, p.dynamic, p.bias, &s);
+                read_section(e, m, p.dynamic, p.bias, &s);
         e->list = s.debug;
         if (!p.loader && take_static(e, pid, &p))
                 return true;
-        e->dynamic = take_all_loaded(e, m, e->list);
+        e->dynamic = take_all_loaded(e, m);
         return e->dynamic || err_set(err, ERR_EXIT_CANNOT_TRACE,
                                      "process %d is linked statically and stripped: its functions "
                                      "cannot be found without their names, or " RECOGNIZE_NEEDS,

@@ -33,6 +33,7 @@ struct entries_name {
 struct entries {
         struct entries_name *names;
         uint32_t count;
+        bool narrow;      /* in: words of the process have 4 bytes */
         uint32_t objects; /* there are so many */
         uint64_t list;    /* what the loader tells debuggers (struct r_debug) is there; 0 unknown */
         uint64_t beside;  /* a function that is in the object file of glibc's
@@ -46,6 +47,9 @@ bool entries_find(struct entries *e, pid_t pid, const struct memory *m, struct e
 
 /* The one called NAME, which was looked for; NULL. */
 const struct entries_name *entries_get(const struct entries *e, const char *name);
+
+/* The first object in the loader's list, and whether that is complete; 0: there is none. */
+uint64_t entries_first_loaded(const struct entries *e, const struct memory *m, bool *settled);
 
 void entries_free(struct entries *e);
 

@@ -317,21 +317,26 @@ static bool threads_confirm(struct hold *h)
         return same;
 }
 
-/* Whether all threads that stand still run code of the other word size. */
-static bool is_narrow(const struct hold *h)
+/* Whether all threads that stand still run code of the other word size: then the registers of all
+ * are of the same kind. */
+static bool notice_narrow(struct hold *h)
 {
         uint32_t narrow = 0, wide = 0;
 
         for (uint32_t i = 0; i < h->count; i++)
                 if (h->threads[i].state == HOLD_STOPPED)
                         ++*(arch_is_narrow(&h->threads[i].registers) ? &narrow : &wide);
-        return narrow && !wide;
+        if (!narrow || wide)
+                return false;
+        for (uint32_t i = 0; i < h->count; i++)
+                h->threads[i].foreign = false;
+        return true;
 }
 
 static bool is_whole(const struct hold *h, struct err *e)
 {
         for (uint32_t i = 0; i < h->count; i++)
-                if (h->threads[i].foreign && !h->narrow)
+                if (h->threads[i].foreign)
                         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                        "cannot read the registers of thread %d in process %d: it "
                                        "runs 32-bit code, which is not supported",
@@ -375,7 +380,7 @@ static bool hold_threads(struct hold *h, pid_t pid, bool any, uint64_t patience_
                         threads_wait(h);
         } while (good &&
                  ((h->count != known && is_in_time(h)) || (!threads_confirm(h) && is_in_time(h))));
-        h->narrow = any && is_narrow(h);
+        h->narrow = any && notice_narrow(h);
         if (good && is_whole(h, e))
                 return true;
         hold_release(h);
@@ -392,9 +397,9 @@ bool hold_any(struct hold *h, pid_t pid, struct err *e)
         return hold_threads(h, pid, true, HOLD_PATIENCE_NS, e);
 }
 
-bool hold_all_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e)
+bool hold_any_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e)
 {
-        return hold_threads(h, pid, false, patience_ns, e);
+        return hold_threads(h, pid, true, patience_ns, e);
 }
 
 bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e)
@@ -410,6 +415,7 @@ bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e)
                 if (good)
                         threads_wait(h);
         } while (good && !threads_confirm(h) && is_in_time(h));
+        h->narrow = notice_narrow(h);
         if (good && is_whole(h, e))
                 return true;
         hold_release(h);

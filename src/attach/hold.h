@@ -63,15 +63,14 @@ struct hold {
 #define HOLD_PATIENCE_NS 300000000ull
 bool hold_all(struct hold *h, pid_t pid, struct err *e);
 
-/* The same, and the process may be of the other word size that the kernel runs: for who only looks
- * at it. */
+/* The same, and the process may be of the other word size that the kernel runs: H->narrow. */
 bool hold_any(struct hold *h, pid_t pid, struct err *e);
 
-/* The same as hold_all within PATIENCE_NS, for who will try again: a thread that waits where
- * signals do not reach it may wait for another one, which stands still already. */
-bool hold_all_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e);
+/* The same within PATIENCE_NS, for who will try again: a thread that waits where signals do not
+ * reach it may wait for another one, which stands still already. */
+bool hold_any_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e);
 
-/* The same of the thread TID only. */
+/* The same of the thread TID only, of any word size. */
 bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e);
 
 /* To be called by another thread of ours when hold_all takes long: it and the process

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attach/arch/relocations.h"
+#include "attach/elf_words.h"
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/page.h"
@@ -18,20 +19,25 @@ static const void *in_file(const struct image *i, uint64_t at, uint64_t bytes)
         return at <= i->file.length && bytes <= i->file.length - at ? i->file.data + at : NULL;
 }
 
-static const Elf64_Ehdr *header(const struct image *i)
+/* false: it is no library of the word size that is wanted. */
+static bool header(const struct image *i, Elf64_Ehdr *out)
 {
-        const Elf64_Ehdr *h = in_file(i, 0, sizeof *h);
+        const uint8_t *h = in_file(i, 0, ELF_WORDS_BYTES(Ehdr, i->narrow));
 
-        return h && memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 &&
-                               h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_type == ET_DYN &&
-                               h->e_phentsize == sizeof(Elf64_Phdr)
-                       ? h
-                       : NULL;
+        if (!h || memcmp(h, ELFMAG, SELFMAG) != 0 ||
+            h[EI_CLASS] != (i->narrow ? ELFCLASS32 : ELFCLASS64))
+                return false;
+        *out = elf_words_header(h, i->narrow);
+        return out->e_type == ET_DYN && out->e_phentsize == ELF_WORDS_BYTES(Phdr, i->narrow);
 }
 
-static const Elf64_Phdr *segment(const struct image *i, const Elf64_Ehdr *h, uint32_t number)
+static bool segment(const struct image *i, const Elf64_Ehdr *h, uint32_t number, Elf64_Phdr *out)
 {
-        return in_file(i, h->e_phoff + number * sizeof(Elf64_Phdr), sizeof(Elf64_Phdr));
+        const void *s = in_file(i, h->e_phoff + (uint64_t)number * h->e_phentsize, h->e_phentsize);
+
+        if (s)
+                *out = elf_words_segment(s, i->narrow);
+        return s;
 }
 
 static size_t whole(uint64_t bytes)
@@ -44,20 +50,20 @@ static bool measure(struct image *i, const Elf64_Ehdr *h)
 {
         i->data = SIZE_MAX;
         for (uint32_t n = 0; n < h->e_phnum; n++) {
-                const Elf64_Phdr *s = segment(i, h, n);
+                Elf64_Phdr s;
 
-                if (!s || (s->p_type == PT_TLS && s->p_memsz))
+                if (!segment(i, h, n, &s) || (s.p_type == PT_TLS && s.p_memsz))
                         return false;
-                if (s->p_type != PT_LOAD)
+                if (s.p_type != PT_LOAD)
                         continue;
-                if (s->p_vaddr > IMAGE_MOST || s->p_memsz > IMAGE_MOST || s->p_filesz > s->p_memsz)
+                if (s.p_vaddr > IMAGE_MOST || s.p_memsz > IMAGE_MOST || s.p_filesz > s.p_memsz)
                         return false;
-                if (i->span < whole(s->p_vaddr + s->p_memsz))
-                        i->span = whole(s->p_vaddr + s->p_memsz);
-                if (s->p_flags & PF_W) {
-                        i->data = i->data < s->p_vaddr ? i->data
-                                                       : s->p_vaddr & ~(uint64_t)(page_bytes() - 1);
-                        i->zero = s->p_vaddr + s->p_filesz;
+                if (i->span < whole(s.p_vaddr + s.p_memsz))
+                        i->span = whole(s.p_vaddr + s.p_memsz);
+                if (s.p_flags & PF_W) {
+                        i->data = i->data < s.p_vaddr ? i->data
+                                                      : s.p_vaddr & ~(uint64_t)(page_bytes() - 1);
+                        i->zero = s.p_vaddr + s.p_filesz;
                 }
         }
         return i->span && i->data < i->span;
@@ -67,27 +73,27 @@ static bool copy_segments(struct image *i, const Elf64_Ehdr *h)
 {
         i->bytes = heap_zero(i->span, 1);
         for (uint32_t n = 0; n < h->e_phnum; n++) {
-                const Elf64_Phdr *s = segment(i, h, n);
-                const void *from = s->p_type == PT_LOAD ? in_file(i, s->p_offset, s->p_filesz)
-                                                        : NULL;
+                const void *from;
+                Elf64_Phdr s;
 
-                if (s->p_type == PT_LOAD && !from)
+                if (!segment(i, h, n, &s) || s.p_type != PT_LOAD)
+                        continue;
+                from = in_file(i, s.p_offset, s.p_filesz);
+                if (!from)
                         return false;
-                if (from)
-                        memcpy(i->bytes + s->p_vaddr, from, s->p_filesz);
+                memcpy(i->bytes + s.p_vaddr, from, s.p_filesz);
         }
         return true;
 }
 
-bool image_load(struct image *i, const char *path, struct err *e)
+bool image_load(struct image *i, const char *path, bool narrow, struct err *e)
 {
-        const Elf64_Ehdr *h;
+        Elf64_Ehdr h;
 
-        *i = (struct image){ 0 };
+        *i = (struct image){ .narrow = narrow };
         if (!io_read_file(path, &i->file))
                 return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot read %s", path);
-        h = header(i);
-        if (h && measure(i, h) && copy_segments(i, h))
+        if (header(i, &h) && measure(i, &h) && copy_segments(i, &h))
                 return true;
         image_free(i);
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
@@ -108,65 +114,118 @@ void *image_at(const struct image *i, uint64_t address, size_t bytes)
         return at < i->span && bytes <= i->span - at ? i->bytes + at : NULL;
 }
 
-/* A table of its dynamic section: ENTRY bytes each. */
+/* A table of its dynamic section: BYTES of it. */
 struct table {
-        const uint8_t *at;
-        size_t count;
+        uint8_t *at;
+        size_t bytes;
 };
 
-/* KIND and SIZE: DT_*; a table of COUNT elements of ENTRY bytes, COUNT 0: as SIZE says. */
-static struct table table_of(const struct image *i, int64_t kind, int64_t size, size_t entry)
+/* KIND and SIZE: DT_*. */
+static struct table table_of(const struct image *i, int64_t kind, int64_t size)
 {
-        const Elf64_Ehdr *h = header(i);
         uint64_t at = 0, bytes = 0;
+        size_t step = ELF_WORDS_BYTES(Dyn, i->narrow);
+        const uint8_t *part;
+        Elf64_Ehdr h;
+        Elf64_Phdr s;
 
-        for (uint32_t n = 0; n < h->e_phnum; n++) {
-                const Elf64_Phdr *s = segment(i, h, n);
-                const Elf64_Dyn *d = s->p_type == PT_DYNAMIC ? in_file(i, s->p_offset, s->p_filesz)
-                                                             : NULL;
+        for (uint32_t n = 0; header(i, &h) && n < h.e_phnum; n++) {
+                if (!segment(i, &h, n, &s) || s.p_type != PT_DYNAMIC)
+                        continue;
+                part = in_file(i, s.p_offset, s.p_filesz);
+                for (size_t k = 0; part && k < s.p_filesz / step; k++) {
+                        Elf64_Dyn d = elf_words_dynamic(part + k * step, i->narrow);
 
-                for (size_t k = 0; d && k < s->p_filesz / sizeof *d && d[k].d_tag != DT_NULL; k++) {
-                        at = d[k].d_tag == kind ? d[k].d_un.d_ptr : at;
-                        bytes = d[k].d_tag == size ? d[k].d_un.d_val : bytes;
+                        if (d.d_tag == DT_NULL)
+                                break;
+                        at = d.d_tag == kind ? d.d_un.d_ptr : at;
+                        bytes = d.d_tag == size ? d.d_un.d_val : bytes;
                 }
         }
         if (!at || at >= i->span || bytes > i->span - at)
                 return (struct table){ 0 };
-        return (struct table){ i->bytes + at, bytes / entry };
+        return (struct table){ i->bytes + at, bytes };
+}
+
+static const uint8_t *symbols(const struct image *i)
+{
+        return table_of(i, DT_SYMTAB, DT_SYMTAB).at;
+}
+
+/* Symbol NUMBER of ALL; false: there is none. */
+static bool symbol(const struct image *i, const uint8_t *all, uint64_t number, Elf64_Sym *out)
+{
+        size_t bytes = ELF_WORDS_BYTES(Sym, i->narrow);
+
+        if (!all || number >= (size_t)(i->bytes + i->span - all) / bytes)
+                return false;
+        *out = elf_words_symbol(all + number * bytes, i->narrow);
+        return out->st_shndx != SHN_UNDEF;
 }
 
 /* Imports are all weak: there is no loader that knows them. */
 static uint64_t symbol_value(const struct image *i, uint64_t number)
 {
-        const Elf64_Sym *s = (const void *)table_of(i, DT_SYMTAB, DT_SYMTAB, 1).at;
+        Elf64_Sym s;
 
-        if (!s || number >= IMAGE_MOST || (const uint8_t *)(s + number + 1) > i->bytes + i->span ||
-            s[number].st_shndx == SHN_UNDEF)
-                return 0;
-        return i->base + s[number].st_value;
+        return symbol(i, symbols(i), number, &s) ? i->base + s.st_value : 0;
 }
 
+static uint64_t word_at(const struct image *i, uint64_t at)
+{
+        return elf_words_word(i->bytes + at, i->narrow);
+}
+
+bool image_put(const struct image *i, uint64_t address, uint64_t word)
+{
+        size_t bytes = i->narrow ? sizeof(uint32_t) : sizeof word;
+        void *to = image_at(i, address, bytes);
+
+        if (to) /* little endian: the lower half comes first */
+                memcpy(to, &word, bytes);
+        return to;
+}
+
+/* With addends in the words themselves (REL, of i386) or beside them. */
 static bool relocate(struct image *i, const Elf64_Rela *r)
 {
-        uint64_t *word = r->r_offset <= i->span - sizeof *word ? (void *)(i->bytes + r->r_offset)
-                                                               : NULL;
+        uint32_t kind = (uint32_t)ELF64_R_TYPE(r->r_info);
 
-        if (!word)
-                return false;
-        switch (ELF64_R_TYPE(r->r_info)) {
-        case ARCH_RELOCATION_RELATIVE: *word = i->base + (uint64_t)r->r_addend; return true;
-        case ARCH_RELOCATION_SYMBOL: *word = symbol_value(i, ELF64_R_SYM(r->r_info)); return true;
-        default: return false;
+        if (kind == ARCH_RELOCATION_RELATIVE(i->narrow))
+                return image_put(i, i->base + r->r_offset, i->base + (uint64_t)r->r_addend);
+        return kind == ARCH_RELOCATION_SYMBOL(i->narrow) &&
+               image_put(i, i->base + r->r_offset, symbol_value(i, ELF64_R_SYM(r->r_info)));
+}
+
+static bool relocation(const struct image *i, struct table all, size_t k, Elf64_Rela *out)
+{
+        Elf32_Rel half;
+
+        if (!i->narrow) {
+                if ((k + 1) * sizeof *out > all.bytes)
+                        return false;
+                memcpy(out, all.at + k * sizeof *out, sizeof *out);
+                return true;
         }
+        if ((k + 1) * sizeof half > all.bytes)
+                return false;
+        memcpy(&half, all.at + k * sizeof half, sizeof half);
+        *out = (Elf64_Rela){ half.r_offset, ELF64_R_INFO((uint64_t)ELF32_R_SYM(half.r_info),
+                                                         ELF32_R_TYPE(half.r_info)), 0 };
+        if (half.r_offset <= i->span - sizeof(uint32_t))
+                out->r_addend = (int64_t)word_at(i, half.r_offset);
+        return true;
 }
 
 bool image_place(struct image *i, uint64_t base, struct err *e)
 {
-        struct table r = table_of(i, DT_RELA, DT_RELASZ, sizeof(Elf64_Rela));
+        struct table all = i->narrow ? table_of(i, DT_REL, DT_RELSZ)
+                                     : table_of(i, DT_RELA, DT_RELASZ);
+        Elf64_Rela r;
 
         i->base = base;
-        for (size_t k = 0; k < r.count; k++)
-                if (!relocate(i, (const Elf64_Rela *)(const void *)r.at + k))
+        for (size_t k = 0; relocation(i, all, k, &r); k++)
+                if (!relocate(i, &r))
                         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                        "the part of seep for running processes has a relocation "
                                        "that it should not have");
@@ -175,18 +234,18 @@ bool image_place(struct image *i, uint64_t base, struct err *e)
 
 uint64_t image_symbol(const struct image *i, const char *name)
 {
-        struct table hash = table_of(i, DT_HASH, DT_HASH, 1),
-                     symbols = table_of(i, DT_SYMTAB, DT_SYMTAB, 1);
-        struct table strings = table_of(i, DT_STRTAB, DT_STRSZ, 1);
-        const Elf64_Sym *s = (const void *)symbols.at;
+        struct table hash = table_of(i, DT_HASH, DT_HASH),
+                     strings = table_of(i, DT_STRTAB, DT_STRSZ);
+        const uint8_t *all = symbols(i);
         uint32_t count;
+        Elf64_Sym s;
 
-        if (!hash.at || !s || !strings.at)
+        if (!hash.at || !strings.at)
                 return 0;
         memcpy(&count, hash.at + 4, sizeof count);
-        for (uint32_t k = 1; k < count && (const uint8_t *)(s + k + 1) <= i->bytes + i->span; k++)
-                if (s[k].st_shndx != SHN_UNDEF && s[k].st_name < strings.count &&
-                    strcmp((const char *)strings.at + s[k].st_name, name) == 0)
-                        return s[k].st_value;
+        for (uint32_t k = 1; k < count; k++)
+                if (symbol(i, all, k, &s) && s.st_name < strings.bytes &&
+                    strcmp((const char *)strings.at + s.st_name, name) == 0)
+                        return s.st_value;
         return 0;
 }

@@ -15,6 +15,7 @@
 #include "base/str.h"
 
 struct image {
+        bool narrow; /* its words have 4 bytes */
         uint8_t *
                 bytes; /* SPAN of them: segments at their places, zero where the file has nothing */
         size_t span;   /* whole pages */
@@ -24,11 +25,11 @@ struct image {
         struct str file;
 };
 
-/* PATH: libseep-inject.so. */
-bool image_load(struct image *i, const char *path, struct err *e);
+/* PATH: libseep-inject.so, NARROW: with words of 4 bytes. */
+bool image_load(struct image *i, const char *path, bool narrow, struct err *e);
 void image_free(struct image *i);
 
-/* BYTES as they are to be when they lie at BASE. */
+/* BYTES as they are to be when they lie at BASE.  To be called once. */
 bool image_place(struct image *i, uint64_t base, struct err *e);
 
 /* Where the exported NAME is, from the start; 0: there is none. */
@@ -36,5 +37,8 @@ uint64_t image_symbol(const struct image *i, const char *name);
 
 /* BYTES of it from ADDRESS on, which is one of BASE; NULL: it does not lie there. */
 void *image_at(const struct image *i, uint64_t address, size_t bytes);
+
+/* A word of its own at ADDRESS; false: it does not lie there. */
+bool image_put(const struct image *i, uint64_t address, uint64_t word);
 
 #endif

@@ -2,6 +2,7 @@
 #include "attach/inject.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,14 +16,11 @@
 #include "attach/inject_parts.h"
 #include "attach/procfs.h"
 #include "attach/refusal.h"
-#include "attach/sandbox.h"
+#include "attach/spawn.h"
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/page.h"
 
-#define THREAD_BYTES 4096u    /* of a thread's descriptor in which its number is looked for ... */
-#define THREAD_LEAST 256u     /* ... or less, where not so much is mapped */
-#define MALLOC_BYTES (64u << 10) /* more than the code of glibc's malloc has */
 #define TRIES_NS 10000000000ull /* for a process that waits for a child of vfork() */
 #define TRY_NAP_US 20000u
 #define ASLEEP_NAP_US 500u
@@ -30,13 +28,29 @@
 
 /* ---- opening and closing ---- */
 
+/* The part of seep for PID: IMAGE, or that for the other word size that the kernel runs. */
+static bool open_image(struct inject *j, const char *image, struct err *e)
+{
+        char *other;
+        bool good;
+
+        j->other = emulator_of_process(j->pid);
+        if (!j->other)
+                return image_load(&j->image, image, false, e);
+        j->narrow = j->other->class_ == ELFCLASS32;
+        other = spawn_find_foreign_image(j->other->name, e);
+        good = other && image_load(&j->image, other, j->narrow, e);
+        free(other);
+        return good;
+}
+
 bool inject_open(struct inject *j, pid_t pid, pid_t tid, const char *image, struct err *e)
 {
         char path[96];
 
         *j = (struct inject){ .pid = pid, .memory = MEMORY_CLOSED };
         j->room = heap_zero(1, WIRE_INJECT_ROOM);
-        if (!patch_is_possible(e) || !image_load(&j->image, image, e))
+        if (!patch_is_possible(e) || !open_image(j, image, e))
                 return false;
         snprintf(path, sizeof path, "/proc/%d/task/%d/mem", (int)pid, (int)tid);
         j->memory = (struct memory){ .tid = tid, .mem = open(path, O_RDWR | O_CLOEXEC),
@@ -138,7 +152,7 @@ static bool read_words(struct inject *j, uint64_t base)
 {
         j->words_at = base + image_symbol(&j->image, WIRE_INJECT);
         return inject_read(j, j->words_at, &j->words, sizeof j->words) &&
-               inject_read(j, j->words.room, j->room, WIRE_INJECT_ROOM);
+               inject_read(j, j->words.room.whole, j->room, WIRE_INJECT_ROOM);
 }
 
 static bool is_ours(struct inject *j, const struct mapping *m)
@@ -169,7 +183,7 @@ bool inject_find_image(struct inject *j)
 
 bool inject_write_room(struct inject *j)
 {
-        return inject_write(j, j->words.room, j->room,
+        return inject_write(j, j->words.room.whole, j->room,
                             sizeof *j->room + j->room->count * sizeof *j->room->patches);
 }
 
@@ -201,153 +215,22 @@ bool inject_run(struct inject *j, uint64_t function)
 
         return inject_write(j, j->words_at + offsetof(struct wire_inject, done), &zero,
                             sizeof zero) &&
-               remote_jump(&j->remote, function, j->words.stack + WIRE_INJECT_STACK) &&
+               remote_jump(&j->remote, function, j->words.stack.whole + WIRE_INJECT_STACK) &&
                remote_wait(&j->remote, is_done, j);
 }
-
 
 static bool trouble(struct err *e, pid_t pid, const char *why)
 {
         return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot attach to process %d: %s", (int)pid, why);
 }
 
-static bool cannot_write(const struct inject *j, struct err *e)
+bool inject_cannot_write(const struct inject *j, struct err *e)
 {
         return err_set(e, ERR_EXIT_CANNOT_TRACE, "the agent cannot be written into process %d",
                        (int)j->pid);
 }
 
-/* ---- what the agent is told ---- */
-
-/* What lies beside the pointer of a thread, on the side where the C library keeps what it knows of
- * it: words of BYTES, the last next to the pointer where that is below.  What cannot be read is
- * 0. */
-static bool read_thread(const struct inject *j, uint64_t pointer, uint32_t *words)
-{
-        for (size_t bytes = THREAD_BYTES; bytes >= THREAD_LEAST; bytes /= 2) {
-                size_t skip = ARCH_THREAD_BELOW ? THREAD_BYTES - bytes : 0;
-
-                memset(words, 0, THREAD_BYTES);
-                if (inject_read(j, ARCH_THREAD_BELOW ? pointer - bytes : pointer,
-                                (uint8_t *)words + skip, bytes))
-                        return true;
-        }
-        return false;
-}
-
-/* Where the C library keeps the number of each thread: the same for all of them.  0: not found. */
-static uint64_t find_tid(const struct inject *j)
-{
-        uint8_t may[THREAD_BYTES / 4];
-        uint32_t words[THREAD_BYTES / 4], looked = 0;
-
-        memset(may, 1, sizeof may);
-        for (uint32_t i = 0; i < j->hold->count && looked < 16; i++) {
-                const struct hold_thread *t = &j->hold->threads[i];
-                uint32_t number;
-
-                if (t->state != HOLD_STOPPED || t->foreign)
-                        continue;
-                number = j->same_ids ? (uint32_t)t->tid
-                                     : (uint32_t)procfs_status(j->pid, t->tid, "NSpid", 10,
-                                                               (uint64_t)t->tid);
-                if (!read_thread(j, arch_thread_pointer_in(&t->registers), words))
-                        continue;
-                for (uint32_t k = 0; k < sizeof may; k++)
-                        may[k] = may[k] && words[k] == number;
-                looked++;
-        }
-        for (uint32_t k = ARCH_THREAD_BELOW ? 0 : 1; looked && k < sizeof may; k++)
-                if (may[k])
-                        return k * 4ull - (ARCH_THREAD_BELOW ? THREAD_BYTES : 0);
-        return 0;
-}
-
-/* A static program need not have the function that tells glibc's version. */
-static bool is_glibc(const struct inject *j)
-{
-        const struct entries_name *m = entries_get(&j->entries, "malloc");
-        const struct entries_name *v = entries_get(&j->entries, "gnu_get_libc_version");
-        uint64_t from = m ? m->address - MALLOC_BYTES : 0;
-
-        if (!m || !m->address)
-                return false;
-        return j->entries.dynamic ? v && v->address && m->object == v->object
-                                  : j->entries.beside - from < 2 * MALLOC_BYTES;
-}
-
-/* Where the code of glibc's malloc is: one object file, whole. */
-static void find_allocator(const struct inject *j, struct wire_inject *w)
-{
-        static const char *const names[] = { "malloc", "free", "calloc", "realloc", "memalign",
-                                             "malloc_usable_size", "valloc", "pvalloc" };
-
-        w->inner = w->inner_end = 0;
-        for (size_t i = 0; w->glibc && i < sizeof names / sizeof *names; i++) {
-                const struct entries_name *n = entries_get(&j->entries, names[i]);
-
-                if (!n || !n->address)
-                        continue;
-                w->inner = !w->inner || n->address < w->inner ? n->address : w->inner;
-                if (n->address + n->size > w->inner_end)
-                        w->inner_end = n->address + n->size;
-        }
-}
-
-/* Filters of system calls, of the thread that has most of them: a filter of one is taken for one of
- * all.  Its system calls are judged by them. */
-static bool tell_filters(struct inject *j, struct wire_inject *w, struct err *e)
-{
-        struct sandbox_filters f = { .code = heap_zero(WIRE_FILTERS_ROOM, sizeof *f.code) };
-        pid_t deepest = 0;
-        uint64_t most = 0;
-        bool known, good;
-
-        for (uint32_t i = 0; i < j->hold->count; i++) {
-                const struct hold_thread *t = &j->hold->threads[i];
-                uint64_t depth = t->state == HOLD_STOPPED && sandbox_may_filter(t->tid)
-                                         ? procfs_status(j->pid, t->tid, "Seccomp_filters", 10, 0)
-                                         : 0;
-
-                deepest = depth > most ? t->tid : deepest;
-                most = depth > most ? depth : most;
-        }
-        w->filter_count = 0;
-        known = deepest && sandbox_read(deepest, &f);
-        good = !known || inject_write(j, w->filter_code, f.code,
-                                      WIRE_FILTERS_ROOM * sizeof *f.code);
-        if (known) {
-                w->filter_depth = f.depth;
-                w->filter_count = f.count;
-                memcpy(w->filter_sizes, f.sizes, sizeof f.sizes);
-        }
-        free(f.code);
-        return good || cannot_write(j, e);
-}
-
-/* What the agent is told, in our copy of the image. */
-static bool tell(struct inject *j, struct err *e)
-{
-        struct wire_inject *w = image_at(&j->image, j->words_at, sizeof *w);
-
-        w->tid_at = find_tid(j);
-        w->glibc = is_glibc(j);
-        w->fresh = j->request->fresh;
-        find_allocator(j, w);
-        for (uint32_t i = 0; i < j->custom.count; i++)
-                if (!j->custom.at[i].rule) /* another allocator's blocks are among them */
-                        w->glibc = 0;
-        if (strlen(j->request->session) >= sizeof w->session ||
-            strlen(j->request->library) >= sizeof w->library)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "the path of seep's own library is too long");
-        strcpy(w->session, j->request->session);
-        strcpy(w->library, j->request->library);
-        if (!tell_filters(j, w, e))
-                return false;
-        j->words = *w;
-        return true;
-}
+/* ---- the image, placed ---- */
 
 static bool protect_code(struct inject *j)
 {
@@ -396,7 +279,7 @@ static bool new_image(struct inject *j, struct err *e)
                 return false;
         return (inject_write(j, j->image.base, j->image.bytes, j->image.data) &&
                 protect_code(j) && write_data(j) && inject_write_room(j)) ||
-               cannot_write(j, e);
+               inject_cannot_write(j, e);
 }
 
 /* What the agent had written is void. */
@@ -458,12 +341,13 @@ static bool place(struct inject *j, struct err *e)
 /* With a thread that is at our disposal. */
 static bool start_agent(struct inject *j, struct err *e)
 {
-        if ((j->there && !wipe(j, e)) || !tell(j, e))
+        if ((j->there && !wipe(j, e)) || !inject_tell(j, e))
                 return false;
         j->room->alive = 1;
         if (!write_data(j) || !inject_write_room(j))
-                return cannot_write(j, e);
-        return inject_run(j, j->words.enter) ? take_ledger(j, e) : trouble(e, j->pid, REMOTE_LOST);
+                return inject_cannot_write(j, e);
+        return inject_run(j, j->words.enter.whole) ? take_ledger(j, e)
+                                                   : trouble(e, j->pid, REMOTE_LOST);
 }
 
 /* All stand still. */
@@ -486,10 +370,14 @@ static bool start(struct inject *j, struct err *e)
         return good;
 }
 
-/* Whether malloc is the program's own, and its compiler knows what hooks do not heed. */
+/* Whether malloc is the program's own, or other functions are, and its compiler knows what hooks do
+ * not heed. */
 static bool is_too_close(const struct inject *j, const struct entries_name *m)
 {
-        return !patch_keeps_registers() && j->entries.dynamic && m && m->address && !m->object;
+        bool own = j->entries.dynamic && m && m->address && !m->object;
+
+        return !patch_keeps_registers(j->narrow) &&
+               (own || j->custom.count || (j->narrow && j->request->custom));
 }
 
 static bool prepare(struct inject *j, struct err *e)
@@ -497,13 +385,13 @@ static bool prepare(struct inject *j, struct err *e)
         const struct entries_name *m;
         bool found;
 
-        if (inject_maps(j))
+        if (inject_maps(j) && !j->narrow)
                 custom_find(&j->custom, j->request->custom, j->pid, &j->maps);
         if (j->request->touches)
                 custom_leave_known(&j->custom);
         found = inject_find(j, e);
         m = entries_get(&j->entries, "malloc");
-        if (found && (is_too_close(j, m) || (!patch_keeps_registers() && j->custom.count)))
+        if (found && is_too_close(j, m))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "process %d cannot be recorded: functions of its own allocate, and "
                                "on this processor those of libraries can be patched only",
@@ -584,7 +472,7 @@ static bool try_all(struct inject *j, struct err *e)
 
         j->hold = &h;
         priority_raise(&priority, gettid());
-        good = hold_all_within(&h, j->pid, j->patience_ns, e);
+        good = hold_any_within(&h, j->pid, j->patience_ns, e);
         j->partial = good && !inject_is_whole(&h, e);
         good = good && !j->partial && j->what(j, e);
         j->out->threads = h.count;

@@ -90,13 +90,13 @@ static bool take_out(struct inject *j, struct err *e)
 {
         (void)e;
         if (!inject_read(j, j->words_at, &j->words, sizeof j->words) ||
-            !inject_read(j, j->words.room, j->room, WIRE_INJECT_ROOM) ||
+            !inject_read(j, j->words.room.whole, j->room, WIRE_INJECT_ROOM) ||
             j->room->count > INJECT_PATCHES || j->room->area_count > INJECT_AREAS)
                 return false;
         if (j->room->count)
                 j->out->patched = j->room->count;
         inject_take_out(j);
-        inject_write(j, j->words.gate, &j->words.gate_off, sizeof j->words.gate_off);
+        inject_write(j, j->words.gate.whole, &j->words.gate_off, sizeof j->words.gate_off);
         inject_write_room(j);
         j->inside = heap_grow(j->inside, j->hold->count + 1, sizeof *j->inside);
         j->inside_count = 0;
@@ -156,7 +156,7 @@ static bool give_back_held(struct inject *j, struct err *e)
         j->hold = &h;
         why = good ? remote_begin(&j->remote, &h, &j->maps) : NULL;
         if (good && !why) {
-                if (inject_run(j, j->words.leave))
+                if (inject_run(j, j->words.leave.whole))
                         j->room->alive = 0;
                 remote_end(&j->remote);
                 inject_write_room(j);

@@ -4,6 +4,7 @@
 #ifndef SEEP_ATTACH_INJECT_PARTS_H
 #define SEEP_ATTACH_INJECT_PARTS_H
 
+#include "attach/emulator.h"
 #include "attach/entries.h"
 #include "attach/image.h"
 #include "attach/inject.h"
@@ -52,6 +53,8 @@ struct inject {
         uint64_t words_at;        /* where that is */
         const struct inject_request *request;
         struct inject_result *out;
+        const struct emulator *other; /* whose program it is, if the kernel runs that, too; NULL */
+        bool narrow;   /* its words have 4 bytes, and ours 8 */
         bool there;    /* the image was in the process before */
         uint32_t first; /* of the patches that are put in place; those before it are */
         bool rewrites; /* trampolines are not those of the last time */
@@ -83,6 +86,14 @@ bool inject_hold_one(struct inject *j, struct hold *h, struct err *e);
 
 /* false: E says why not all threads stand still. */
 bool inject_is_whole(const struct hold *h, struct err *e);
+
+/* E: the memory of the process cannot be written.  Returns false. */
+bool inject_cannot_write(const struct inject *j, struct err *e);
+
+/* ---- inject_tell.c ---- */
+
+/* What the agent is to know, in our copy of the image.  All threads stand still. */
+bool inject_tell(struct inject *j, struct err *e);
 
 /* ---- inject_leave.c ---- */
 
@@ -131,7 +142,7 @@ uint32_t inject_frames(const struct inject *j, const struct hold_thread *t,
 bool inject_maps(struct inject *j);
 
 /* A free place for BYTES from which NEAR can be reached by a jump; 0: there is none. */
-uint64_t inject_gap(const struct mappings *m, uint64_t near, uint64_t bytes);
+uint64_t inject_gap(const struct inject *j, uint64_t near, uint64_t bytes);
 
 /* Map memory; 0: E. */
 struct inject_wish {
@@ -146,6 +157,9 @@ uint64_t inject_trampoline(struct inject *j, uint64_t entry, struct err *e);
 
 bool inject_write(const struct inject *j, uint64_t at, const void *from, size_t bytes);
 bool inject_read(const struct inject *j, uint64_t at, void *to, size_t bytes);
+
+/* A word of the process's own. */
+bool inject_write_word(const struct inject *j, uint64_t at, uint64_t word);
 
 /* ---- inject_patches.c ---- */
 

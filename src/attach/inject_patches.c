@@ -107,7 +107,7 @@ bool inject_find(struct inject *j, struct err *e)
 {
         const struct wire_inject *w = (const void *)(j->image.bytes +
                                                      image_symbol(&j->image, WIRE_INJECT));
-        const struct wire_inject_name *names = image_at(&j->image, w->names,
+        const struct wire_inject_name *names = image_at(&j->image, w->names.whole,
                                                         w->name_count * sizeof *names);
 
         if (!names)
@@ -117,10 +117,11 @@ bool inject_find(struct inject *j, struct err *e)
         j->entries.names = heap_zero(w->name_count, sizeof *j->entries.names);
         j->entries.count = (uint32_t)w->name_count;
         for (uint32_t i = 0; i < w->name_count; i++) {
-                j->entries.names[i].name = image_at(&j->image, names[i].symbol, 1);
+                j->entries.names[i].name = image_at(&j->image, names[i].symbol.whole, 1);
                 if (!j->entries.names[i].name)
                         j->entries.names[i].name = "";
         }
+        j->entries.narrow = j->narrow;
         return entries_find(&j->entries, j->pid, &j->memory, e);
 }
 
@@ -156,7 +157,7 @@ static bool plan_one(struct inject *j, const struct entries_name *n, uint64_t ho
 {
         uint8_t bytes[CODE_BYTES];
         struct patch_code code = { bytes, memory_read(&j->memory, n->address, bytes, sizeof bytes),
-                                   n->size, n->room };
+                                   n->size, n->room, j->narrow };
         struct patch *p = &j->room->patches[j->room->count];
 
         if (!hook || j->room->count >= INJECT_PATCHES)
@@ -228,9 +229,9 @@ static void mark_one_way(struct inject *j, struct wire_inject_slot *slots)
 /* The functions of custom.h: each gets a slot. */
 static void plan_custom(struct inject *j)
 {
-        struct wire_inject_slot *slots = image_at(&j->image, j->words.slots,
+        struct wire_inject_slot *slots = image_at(&j->image, j->words.slots.whole,
                                                   WIRE_INJECT_SLOTS * sizeof *slots);
-        const uintptr_t *hooks = image_at(&j->image, j->words.slot_hooks,
+        const union wire_address *hooks = image_at(&j->image, j->words.slot_hooks.whole,
                                           WIRE_INJECT_SLOTS * sizeof *hooks);
         uint32_t used = 0;
 
@@ -249,7 +250,8 @@ static void plan_custom(struct inject *j)
                 }
                 if (f->go)
                         err_set(&why, ERR_EXIT_CANNOT_TRACE, CUSTOM_GO);
-                if (f->go || !plan_one(j, &n, used < WIRE_INJECT_SLOTS ? hooks[used] : 0, &why)) {
+                if (f->go ||
+                    !plan_one(j, &n, used < WIRE_INJECT_SLOTS ? hooks[used].whole : 0, &why)) {
                         refuse(j, f->name, &why);
                         continue;
                 }
@@ -288,24 +290,23 @@ static void refuse_missing(struct inject *j)
 /* In the order of the agent's list: of names for one function the first counts. */
 bool inject_plan(struct inject *j, struct err *e)
 {
-        const struct wire_inject_name *names = image_at(&j->image, j->words.names,
+        const struct wire_inject_name *names = image_at(&j->image, j->words.names.whole,
                                                         j->words.name_count * sizeof *names);
 
         for (uint32_t i = 0; names && i < j->words.name_count; i++) {
-                const struct entries_name *n = entries_get(&j->entries,
-                                                           image_at(&j->image, names[i].symbol, 1));
-                uint64_t *word = image_at(&j->image, names[i].word, sizeof *word);
+                const char *name = image_at(&j->image, names[i].symbol.whole, 1);
+                const struct entries_name *n = entries_get(&j->entries, name);
+                uint64_t word = names[i].word.whole;
                 const struct patch *there;
                 struct err why = { 0 };
 
-                if (!n || !word)
+                if (!n || !image_put(&j->image, word, n->address))
                         continue;
-                *word = n->address;
                 there = patch_at(j->room, n->address);
                 if (!there && is_wanted(j, n) && plan_one(j, n, hook_of(j, n->name), &why))
                         there = &j->room->patches[j->room->count - 1];
                 if (there)
-                        *word = there->trampoline;
+                        image_put(&j->image, word, there->trampoline);
                 if (!why.text[0])
                         continue;
                 refuse(j, n->name, &why);
@@ -321,22 +322,21 @@ bool inject_plan(struct inject *j, struct err *e)
 
 bool inject_plan_later(struct inject *j, struct err *e)
 {
-        const struct wire_inject_name *names = image_at(&j->image, j->words.names,
+        const struct wire_inject_name *names = image_at(&j->image, j->words.names.whole,
                                                         j->words.name_count * sizeof *names);
 
         j->first = j->room->count;
         for (uint32_t i = 0; names && i < j->words.name_count; i++) {
-                const struct entries_name *n = entries_get(&j->entries,
-                                                           image_at(&j->image, names[i].symbol, 1));
+                const char *name = image_at(&j->image, names[i].symbol.whole, 1);
+                const struct entries_name *n = entries_get(&j->entries, name);
                 struct err why = { 0 };
 
                 if (!n || !n->address || !is_gpu(n->name) || patch_at(j->room, n->address))
                         continue;
                 if (!plan_one(j, n, hook_of(j, n->name), &why))
                         refuse(j, n->name, &why);
-                else if (!inject_write(j, names[i].word,
-                                       &j->room->patches[j->room->count - 1].trampoline,
-                                       sizeof names[i].word))
+                else if (!inject_write_word(j, names[i].word.whole,
+                                            j->room->patches[j->room->count - 1].trampoline))
                         return err_set(e, ERR_EXIT_CANNOT_TRACE, "its memory cannot be written");
         }
         return true;
@@ -366,7 +366,7 @@ static void move_thread(const struct inject *j, struct hold_thread *t, bool in)
                 }
                 for (uint32_t k = 0; k < count; k++)
                         if (moved(p, frames[k].pc, in, &to))
-                                inject_write(j, frames[k].at, &to, sizeof to);
+                                inject_write_word(j, frames[k].at, to);
         }
 }
 
@@ -447,7 +447,8 @@ static bool is_busy(const struct inject *j, uint64_t pointer)
         for (uint32_t i = 0; i < WIRE_INJECT_WINDOW; i++) {
                 uint64_t place = (wire_inject_place(pointer) + i) % WIRE_INJECT_CELLS;
 
-                if (!inject_read(j, j->words.cells + place * sizeof c, &c, sizeof c) || !c.pointer)
+                if (!inject_read(j, j->words.cells.whole + place * sizeof c, &c, sizeof c) ||
+                    !c.pointer)
                         return false;
                 if (c.pointer == pointer)
                         return c.state && inject_read(j, c.state, inside, sizeof inside) &&

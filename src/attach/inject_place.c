@@ -11,22 +11,23 @@
 #include "base/page.h"
 
 #define LOWEST 0x10000ull
-#define HIGHEST ARCH_HIGHEST
+#define NARROW_END 0xffffe000ull /* of programs with words of 4 bytes */
 #define MAP_TIMES 4
 #define GROWTH (1ull << 30) /* room that is left to the heap, and to the stack below it */
 
-static bool reaches(uint64_t start, uint64_t bytes, uint64_t near)
+static bool reaches(const struct inject *j, uint64_t start, uint64_t bytes, uint64_t near)
 {
-        uint64_t end = start + bytes;
+        uint64_t end = start + bytes, reach = patch_reach(j->narrow);
 
-        return (start < near ? near - start : start - near) < patch_reach() &&
-               (end < near ? near - end : end - near) < patch_reach();
+        return (start < near ? near - start : start - near) < reach &&
+               (end < near ? near - end : end - near) < reach;
 }
 
 /* The gap in front of mapping I. */
-static uint64_t gap_below(const struct mappings *m, uint32_t i, uint64_t bytes)
+static uint64_t gap_below(const struct inject *j, uint32_t i, uint64_t bytes)
 {
-        uint64_t end = i < m->count ? m->at[i].start : HIGHEST;
+        const struct mappings *m = &j->maps;
+        uint64_t end = i < m->count ? m->at[i].start : j->narrow ? NARROW_END : ARCH_HIGHEST;
         uint64_t start = i ? m->at[i - 1].end : LOWEST;
 
         if (i && strncmp(m->at[i - 1].path, "[heap]", 6) == 0)
@@ -37,20 +38,21 @@ static uint64_t gap_below(const struct mappings *m, uint32_t i, uint64_t bytes)
         return start + bytes + 2 * page_bytes() <= end ? end - bytes - page_bytes() : 0;
 }
 
-uint64_t inject_gap(const struct mappings *m, uint64_t near, uint64_t bytes)
+uint64_t inject_gap(const struct inject *j, uint64_t near, uint64_t bytes)
 {
+        const struct mappings *m = &j->maps;
         uint32_t first = mappings_from(m, near);
-        uint64_t reach = patch_reach() - patch_reach() / 32;
+        uint64_t reach = patch_reach(j->narrow) - patch_reach(j->narrow) / 32;
         uint64_t at, high = (near + reach - bytes) & ~(page_bytes() - 1);
 
         for (uint32_t i = first + 1; i-- > 0;) {
-                at = gap_below(m, i, bytes);
-                if (at && reaches(at, bytes, near))
+                at = gap_below(j, i, bytes);
+                if (at && reaches(j, at, bytes, near))
                         return at;
         }
         for (uint32_t i = first + 1; i <= m->count; i++) {
-                at = gap_below(m, i, bytes);
-                if (at && reaches(at, bytes, near))
+                at = gap_below(j, i, bytes);
+                if (at && reaches(j, at, bytes, near))
                         return at;
                 if (at && high > (i ? m->at[i - 1].end : 0) && high < at)
                         return high;
@@ -96,7 +98,7 @@ uint64_t inject_map(struct inject *j, struct inject_wish w, struct err *e)
                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
                                             (uint64_t)-1, 0 } };
 
-                at = call.arguments[0] = inject_gap(&j->maps, w.near, w.bytes);
+                at = call.arguments[0] = inject_gap(j, w.near, w.bytes);
                 result = at ? remote_call(&j->remote, &call) : 0;
         }
         if (result == (long)at && at) {
@@ -117,7 +119,7 @@ uint64_t inject_trampoline(struct inject *j, uint64_t entry, struct err *e)
 
         for (uint32_t i = 0; i < r->area_count && !a; i++)
                 if (r->areas[i].used + PATCH_TRAMPOLINE <= INJECT_AREA_BYTES &&
-                    reaches(r->areas[i].start, INJECT_AREA_BYTES, entry))
+                    reaches(j, r->areas[i].start, INJECT_AREA_BYTES, entry))
                         a = &r->areas[i];
         if (!a && r->area_count < INJECT_AREAS) {
                 uint64_t start = inject_map(
@@ -152,6 +154,11 @@ bool inject_write(const struct inject *j, uint64_t at, const void *from, size_t 
                 bytes -= (size_t)put;
         }
         return true;
+}
+
+bool inject_write_word(const struct inject *j, uint64_t at, uint64_t word)
+{
+        return inject_write(j, at, &word, j->narrow ? 4 : 8); /* the lower half comes first */
 }
 
 bool inject_read(const struct inject *j, uint64_t at, void *to, size_t bytes)

@@ -126,7 +126,7 @@ static bool look(struct rejoin *r, const struct inject_orphan *q, struct err *e)
         r->at = q->words;
         if (!inject_read(j, r->at, &r->words, sizeof r->words) ||
             r->words.magic != WIRE_REJOIN_MAGIC ||
-            !inject_read(j, r->words.gate, &gate, sizeof gate) || gate != r->words.gate_on)
+            !inject_read(j, r->words.gate.whole, &gate, sizeof gate) || gate != r->words.gate_on)
                 return cannot(e, "its agent is at rest");
         r->words.session[sizeof r->words.session - 1] = 0;
         return !r->words.injected || (inject_find_image(j) && j->room->alive) ||
@@ -185,7 +185,8 @@ static bool hand_over(struct inject *j, struct err *e)
         r->words.done = r->words.taken = 0;
         r->words.ledger = -1;
         good = inject_write(j, r->at, &r->words, sizeof r->words) &&
-               remote_jump(&j->remote, r->words.enter, r->words.stack + WIRE_REJOIN_STACK) &&
+               remote_jump(&j->remote, r->words.enter.whole,
+                           r->words.stack.whole + WIRE_REJOIN_STACK) &&
                remote_wait(&j->remote, is_done, r);
         good = good ? take(r, e) : cannot(e, REMOTE_LOST);
         remote_end(&j->remote);

@@ -224,12 +224,11 @@ static bool stop_in_loader(struct launch *l, uint64_t base)
 static bool is_loaded(struct launch *l)
 {
         struct entries entries = { 0 };
-        struct r_debug now;
-        bool found = entries_find(&entries, l->pid, &l->memory, l->e) && entries.list &&
-                     memory_read(&l->memory, entries.list, &now, sizeof now) == sizeof now;
+        bool settled, found = entries_find(&entries, l->pid, &l->memory, l->e) &&
+                              entries_first_loaded(&entries, &l->memory, &settled);
 
         entries_free(&entries);
-        return found && now.r_map && now.r_state == RT_CONSISTENT;
+        return found && settled;
 }
 
 /* Functions of custom.h; those that were asked for may be all that there is. */

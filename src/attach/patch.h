@@ -12,7 +12,8 @@
  *         all that follows: a thread that stands behind them, or comes back there from a call,
  *         goes on.  So threads need to be looked at for those bytes only, and a trampoline must
  *         stay as long as the process.
- *         One file in arch/ for each processor; x86-64 needs the decoder Zydis.  Without it, and
+ *         One file in arch/ for each processor; x86-64, for programs of i386 as well, needs the
+ *         decoder Zydis.  Without it, and
  *         elsewhere, patch_none.c says so.
  */
 #ifndef SEEP_ATTACH_PATCH_H
@@ -56,6 +57,7 @@ struct patch_code {
         size_t bytes; /* that can be read there */
         size_t size;  /* of them the function's own: of its symbol or unwind table; 0 not known */
         size_t room;  /* in which nothing else begins: up to the next symbol; 0 not known */
+        bool narrow;  /* of a program with words of 4 bytes */
 };
 
 /* Whether functions can be patched at all: this build has the decoder, for this processor. */
@@ -64,10 +66,10 @@ bool patch_is_possible(struct err *e);
 /* Whether the hooks give back every register but that of the result.  Else a function must not be
  * patched whose callers' compiler knows its code: it may keep values in registers that this one
  * leaves alone. */
-bool patch_keeps_registers(void);
+bool patch_keeps_registers(bool narrow);
 
 /* How far from its entry the code that belongs to a function may lie. */
-uint64_t patch_reach(void);
+uint64_t patch_reach(bool narrow);
 
 /* false: it cannot be patched, E says why, as what follows "NAME: ". */
 bool patch_plan(struct patch *p, const struct patch_code *c, struct err *e);

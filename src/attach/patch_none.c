@@ -9,13 +9,15 @@ bool patch_is_possible(struct err *e)
                        "x86-64 and the library Zydis (libzydis-dev) when it is built");
 }
 
-bool patch_keeps_registers(void)
+bool patch_keeps_registers(bool narrow)
 {
+        (void)narrow;
         return false;
 }
 
-uint64_t patch_reach(void)
+uint64_t patch_reach(bool narrow)
 {
+        (void)narrow;
         return 0;
 }
 

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "attach/elf.h"
+#include "attach/emulator.h"
 #include "attach/procfs.h"
+#include "attach/spawn.h"
 #include "base/io.h"
 #include "base/str.h"
 
@@ -124,14 +126,31 @@ bool refusal_sees_itself(pid_t pid, struct err *e)
                        (int)pid);
 }
 
+/* Of the other word size that the kernel runs. */
+static bool has_image(pid_t pid, const struct emulator *by, struct err *e)
+{
+        struct err unused = { 0 };
+        char *image = spawn_find_foreign_image(by->name, &unused);
+        bool found = image;
+
+        free(image);
+        return found || err_set(e, ERR_EXIT_CANNOT_TRACE,
+                                "process %d is a program of %s, and the agent for that is not "
+                                "installed: install the package seep-agent-%s, or build it with "
+                                "'make agents'", (int)pid, by->name, by->system);
+}
+
 bool refusal_is_own_kind(pid_t pid, struct err *e)
 {
+        const struct emulator *by = emulator_of_process(pid);
         pid_t living = procfs_living(pid);
         struct elf_facts facts;
         char path[64], *exe;
         int fd;
         bool foreign;
 
+        if (by)
+                return has_image(pid, by, e);
         snprintf(path, sizeof path, "/proc/%d/exe", (int)living);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         foreign = fd >= 0 && elf_look(fd, &facts) && facts.is_elf && facts.foreign;

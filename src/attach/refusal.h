@@ -18,8 +18,9 @@ bool refusal_possible(pid_t pid, struct err *e);
 /* Whether the agent could read what the kernel tells of PID, from inside of it; false: E. */
 bool refusal_sees_itself(pid_t pid, struct err *e);
 
-/* Whether the program of PID is of our kind, so that the agent can be written into it; false: E
- * says how it is recorded instead. */
+/* Whether an agent can be written into PID: its program is of our kind, or of the other word size
+ * that the kernel runs, and the agent for that is there; false: E says how it is recorded
+ * instead. */
 bool refusal_is_own_kind(pid_t pid, struct err *e);
 
 #endif

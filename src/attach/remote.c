@@ -83,6 +83,12 @@ static bool run_to_call(struct remote *r)
         return false;
 }
 
+/* Also of the other word size. */
+static bool read_registers(pid_t tid, struct arch_registers *to)
+{
+        return arch_read(tid, to) || (errno == ENOEXEC && arch_is_narrow(to));
+}
+
 long remote_call(struct remote *r, const struct arch_call *call)
 {
         struct arch_registers registers = r->home;
@@ -90,7 +96,7 @@ long remote_call(struct remote *r, const struct arch_call *call)
         r->child = 0;
         arch_prepare(&registers, r->instruction, call);
         r->lost = r->lost || !arch_write(r->tid, &registers) || !run_to_call(r) ||
-                  !run_to_call(r) || !arch_read(r->tid, &registers);
+                  !run_to_call(r) || !read_registers(r->tid, &registers);
         return r->lost ? -ENOSYS : arch_result(&registers);
 }
 
@@ -135,7 +141,7 @@ static struct hold_thread *thread_choose(struct hold *h)
         return any;
 }
 
-static uint64_t instruction_in(pid_t tid, uint64_t start, uint64_t end)
+static uint64_t instruction_in(pid_t tid, const char *what, uint64_t start, uint64_t end)
 {
         const struct memory memory = { .tid = tid, .mem = -1, .pagemap = -1 };
         char bytes[1 << 14], *found;
@@ -144,7 +150,7 @@ static uint64_t instruction_in(pid_t tid, uint64_t start, uint64_t end)
         for (; start < end; start += got) {
                 got = memory_read(&memory, start, bytes,
                                   end - start < sizeof bytes ? end - start : sizeof bytes);
-                found = memmem(bytes, got, ARCH_CALL, ARCH_CALL_BYTES);
+                found = memmem(bytes, got, what, ARCH_CALL_BYTES);
                 if (found)
                         return start + (uint64_t)(found - bytes);
                 if (!got)
@@ -154,7 +160,7 @@ static uint64_t instruction_in(pid_t tid, uint64_t start, uint64_t end)
 }
 
 /* That of the kernel's own page is first choice: it is everywhere. */
-static uint64_t instruction_find(pid_t tid, const struct mappings *maps)
+static uint64_t instruction_find(pid_t tid, const char *what, const struct mappings *maps)
 {
         uint64_t found = 0;
 
@@ -162,7 +168,8 @@ static uint64_t instruction_find(pid_t tid, const struct mappings *maps)
                 for (uint32_t i = 0; i < maps->count && !found; i++)
                         if (maps->at[i].kernel == kernel && maps->at[i].readable &&
                             maps->at[i].executable)
-                                found = instruction_in(tid, maps->at[i].start, maps->at[i].end);
+                                found = instruction_in(tid, what, maps->at[i].start,
+                                                       maps->at[i].end);
         return found;
 }
 
@@ -222,7 +229,7 @@ const char *remote_begin(struct remote *r, struct hold *h, const struct mappings
                 return errno == ESRCH ? REMOTE_LOST
                                       : "it filters system calls (seccomp), and only root may "
                                         "suspend that";
-        r->instruction = instruction_find(t->tid, maps);
+        r->instruction = instruction_find(t->tid, arch_call_of(&t->registers), maps);
         if (!r->instruction)
                 return "there is no system call instruction in its memory";
         return block_signals(r) ? NULL : REMOTE_LOST;

@@ -65,15 +65,25 @@ static char *find_library(const char *name, struct err *e)
         return agent;
 }
 
-char *spawn_find_foreign(const char *processor, struct err *e)
+static char *find_foreign(const char *processor, const char *library, struct err *e)
 {
         struct str name = { 0 };
-        char *agent;
+        char *found;
 
-        str_format(&name, "%s/" SPAWN_AGENT, processor);
-        agent = find_library(str_get(&name), e);
+        str_format(&name, "%s/%s", processor, library);
+        found = find_library(str_get(&name), e);
         str_free(&name);
-        return agent;
+        return found;
+}
+
+char *spawn_find_foreign(const char *processor, struct err *e)
+{
+        return find_foreign(processor, SPAWN_AGENT, e);
+}
+
+char *spawn_find_foreign_image(const char *processor, struct err *e)
+{
+        return find_foreign(processor, SPAWN_IMAGE, e);
 }
 
 char *spawn_find_agent(struct err *e)

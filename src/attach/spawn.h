@@ -50,6 +50,9 @@ char *spawn_find_gpu_agent(struct err *e);
 /* The same for what is written into processes that run: libseep-inject.so (inject.h). */
 char *spawn_find_image(struct err *e);
 
+/* The same for processes of another processor whose programs the kernel runs. */
+char *spawn_find_foreign_image(const char *processor, struct err *e);
+
 /* Who NAME is (NULL: who we are); false when there is no such user or we may not become it. */
 bool spawn_user(const char *name, struct program_user *out, struct err *e);
 

@@ -2,7 +2,7 @@
 /*
  * inject.h -- what seep and the agent that it writes into a running process say to each other.
  *
- * Room:   both sides, of one word size; layout only.
+ * Room:   both sides; the program may have words of four bytes where seep has eight.  Layout only.
  * Keeps:  the agent's image (libseep-inject.so, written as the loader would have mapped it) has one
  *         struct wire_inject, the exported symbol WIRE_INJECT.  seep fills it and the words that
  *         NAMES lists while no thread runs there, and has a thread of the process run ENTER and
@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 
+#include "wire/address.h"
 #include "wire/filters.h"
 #include "wire/hello.h"
 
@@ -25,8 +26,8 @@
 /* A function that the agent may stand in for, or calls: seep puts its address, or that of the way
  * past the patch, into *WORD. */
 struct wire_inject_name {
-        uintptr_t symbol; /* address of its name */
-        uintptr_t word;
+        union wire_address symbol; /* of its name */
+        union wire_address word;   /* a pointer of the program's size */
 };
 
 /* The state of a thread is found by its thread pointer: the table is searched from the place that
@@ -76,15 +77,16 @@ struct wire_inject_slot {
 #define WIRE_INJECT_FILTERS 64u
 
 struct wire_inject {
-        uintptr_t enter, leave;     /* functions that do not return */
-        uintptr_t stack;            /* WIRE_INJECT_STACK bytes for them */
-        uintptr_t names, name_count; /* struct wire_inject_name[] */
-        uintptr_t cells;            /* struct wire_inject_cell[WIRE_INJECT_CELLS] */
-        uintptr_t room;             /* WIRE_INJECT_ROOM bytes, seep's own: what it has changed */
-        uintptr_t slots;            /* struct wire_inject_slot[WIRE_INJECT_SLOTS] */
-        uintptr_t slot_hooks;       /* where calls of them go: uintptr_t[WIRE_INJECT_SLOTS] */
-        uintptr_t filter_code;      /* struct wire_instruction[WIRE_FILTERS_ROOM] */
-        uintptr_t gate; /* a word that lets nobody in any more when it is GATE_OFF */
+        union wire_address enter, leave; /* functions that do not return */
+        union wire_address stack;        /* WIRE_INJECT_STACK bytes for them */
+        union wire_address names;        /* struct wire_inject_name[NAME_COUNT] */
+        uint64_t name_count;
+        union wire_address cells;        /* struct wire_inject_cell[WIRE_INJECT_CELLS] */
+        union wire_address room;         /* WIRE_INJECT_ROOM bytes, seep's own: what it changed */
+        union wire_address slots;        /* struct wire_inject_slot[WIRE_INJECT_SLOTS] */
+        union wire_address slot_hooks;   /* where calls of them go: one for each slot */
+        union wire_address filter_code;  /* struct wire_instruction[WIRE_FILTERS_ROOM] */
+        union wire_address gate; /* a word that lets nobody in any more when it is GATE_OFF */
         uint32_t gate_off, reserved;
 
         /* For ENTER. */

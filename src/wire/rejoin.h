@@ -2,7 +2,7 @@
 /*
  * rejoin.h -- how a recording goes on with another observer, when the one before is gone.
  *
- * Room:   both sides, of one word size; layout only.
+ * Room:   both sides; the program may have words of four bytes where seep has eight.  Layout only.
  * Keeps:  ledger_head.rejoin_at leads to one struct wire_rejoin in the memory of the process, in
  *         every agent that has an observer, however it came in.  Nobody but the one who is gone had
  *         a descriptor of the ledger, so the agent copies it to a file of the same place in memory
@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 
+#include "wire/address.h"
 #include "wire/hello.h"
 
 #define WIRE_REJOIN_MAGIC 0x6e696f6a6552ull /* "Rejoin" */
@@ -21,9 +22,9 @@
 
 struct wire_rejoin {
         uint64_t magic;
-        uintptr_t enter; /* a function that does not return */
-        uintptr_t stack; /* WIRE_REJOIN_STACK bytes for it */
-        uintptr_t gate;  /* a word: the agent is at work while it is GATE_ON */
+        union wire_address enter; /* a function that does not return */
+        union wire_address stack; /* WIRE_REJOIN_STACK bytes for it */
+        union wire_address gate;  /* a word: the agent is at work while it is GATE_ON */
         uint32_t gate_on, injected;
         char session[WIRE_SESSION_MAX]; /* as in SEEP_SESSION: what holds now, and what is to */
 

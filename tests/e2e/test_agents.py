@@ -14,6 +14,7 @@ from harness import (BUILD, DEADLINE, HEAP_COUNTS, MACHINE, MACHINES, PLAIN, ROO
 from leaks import BUILDS, build_for, check
 from plain import child_of, seep, start_recorded
 from test_api import PAIRS, check_between
+from test_attach import SLOTS, Attachment, check_batch, check_no_fault, target
 from test_control import control, live_of
 from test_events import Replay
 
@@ -21,6 +22,8 @@ from test_events import Replay
 NAMES = [MACHINE.name] if MACHINE else list(MACHINES)
 once = pytest.mark.parametrize("machine", [name for name in NAMES if name == NAMES[0] or not MACHINES[name].qemu], indirect=True, scope="module")
 each_order = pytest.mark.parametrize("machine", NAMES if MACHINE else ["aarch64", "s390x"], indirect=True, scope="module")
+# Whose programs this machine's kernel runs.
+native = pytest.mark.parametrize("machine", [name for name in NAMES if not MACHINES[name].qemu], indirect=True, scope="module")
 # Words of 8 and of 4 bytes.
 each_word = pytest.mark.parametrize("machine", NAMES if MACHINE else ["aarch64", "s390x", "i386"], indirect=True, scope="module")
 
@@ -118,7 +121,7 @@ def test_however_it_ends_the_recording_is_complete(compiler, recorder, way):
     check_sites(seen.truth, seen.profile)
 
 
-@pytest.mark.parametrize("machine", [name for name in NAMES if not MACHINES[name].qemu], indirect=True, scope="module")
+@native
 def test_programs_of_both_word_sizes_start_each_other(compiler, recorder):
     """A shell of this machine becomes a program of the other word size, which starts shells of this machine."""
     children = compiler.build("children.c")
@@ -164,21 +167,53 @@ def test_doctor_knows_the_agent(machine, compiler):
     assert machine.name in checks["agents"]["says"]
 
 
-@pytest.mark.parametrize("machine", [name for name in NAMES if not MACHINES[name].qemu], indirect=True, scope="module")
-def test_a_running_program_of_the_other_word_size_is_refused_with_the_way_that_there_is(compiler, recorder):
+@native
+@pytest.mark.parametrize("how", [(), ("-O1", "-g", "-static"), ("-O1", "-g", "-static-pie")], ids=["dynamic", "static", "static-pie"])
+def test_a_running_program_of_the_other_word_size_is_recorded(compiler, tmp_path, how):
+    """With code that is moved away from the beginnings of its functions, and put back."""
+    with target(compiler, tmp_path, 4, **({"flags": how} if how else {})) as t:
+        t.do("run")
+        check_no_fault(Attachment(t.pid, tmp_path, "--no-leak-scan").leave())
+        t.do("stop")
+        attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
+        assert "calls are not seen" not in attachment.said()
+        totals = check_batch(t, attachment, 300)
+        assert 0 < totals["older"] <= 4 * SLOTS and not totals["truncated_stacks"]
+        seen = Profile(tmp_path / "out.seep")
+        assert all({"one_round", "work"} & set(seen.names(s["stack"])) for s in seen.heap_sites())
+        assert t.end() == 0
+
+
+@native
+def test_a_running_program_of_the_other_word_size_needs_the_agent_for_it(compiler, tmp_path):
     program = compiler.build("steps.c")
+    env = clean_environment({"SEEP_AGENT_DIR": str(tmp_path)})
+    for name in "libseep.so", "libseep-inject.so":
+        (tmp_path / name).symlink_to(BUILD / "src" / "agent" / name)
     process = subprocess.Popen([program, "ready", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(), env=clean_environment())
     try:
         assert process.stdout.readline() == b"ready\n"
-        none = subprocess.run([SEEP, "attach", str(process.pid)], cwd=recorder.folder(), env=clean_environment(), capture_output=True,
-                              text=True, timeout=DEADLINE)
-        assert none.returncode == 3 and f"process {process.pid} is 32-bit" in none.stderr and f"seep record {program}" in none.stderr
-        checks = {c["check"]: c for c in json.loads(seep("doctor", "--json", process.pid).stdout)["checks"]}
-        assert not checks["attach"]["good"] and f"seep record {program}" in checks["attach"]["says"]
-        assert checks["record"]["good"], checks["record"]
+        for env, good in (env, False), (clean_environment(), True):
+            done = subprocess.run([SEEP, "doctor", "--json", str(process.pid)], env=env, capture_output=True, text=True, timeout=DEADLINE)
+            attach = next(c for c in json.loads(done.stdout)["checks"] if c["check"] == "attach")
+            assert attach["good"] == good and ("package seep-agent-i386," in attach["says"]) != good, attach
+        none = subprocess.run([SEEP, "attach", str(process.pid)], cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE,
+                              env=clean_environment({"SEEP_AGENT_DIR": str(tmp_path)}))
+        assert none.returncode == 3 and "package seep-agent-i386," in none.stderr
     finally:
         process.kill()
         process.communicate()
+
+
+@native
+def test_a_program_of_the_other_word_size_is_searched_in_a_copy(compiler, recorder):
+    """It goes on meanwhile."""
+    with start_recorded(recorder.folder(), compiler.build("steps.c"), "+red:5:100", "ready", "wait") as program:
+        program.said(b"ready\n")
+        said = seep("leaks", "-v", child_of(program)).stdout.decode()
+        assert "searched in a copy" in said and re.search(r"still reachable +[\d.]+ (B|KiB) in \d+ blocks", said), said
+        program.say()
+        program.finish()
 
 
 @once
@@ -200,7 +235,8 @@ def test_the_package_that_is_named_has_the_agent(machine, tmp_path, need):
     assert made.returncode == 0, made.stderr
     (package,) = tmp_path.glob(f"seep-agent-{machine.system}_*_all.deb")
     files = subprocess.run(["dpkg-deb", "-c", package], capture_output=True, text=True, check=True).stdout
-    assert f"./usr/lib/seep/{machine.name}/libseep.so" in files and f"./usr/lib/seep/{machine.name}/seep-target" in files
+    for name in "libseep.so", "seep-target", *(() if machine.qemu else ("libseep-inject.so",)):
+        assert f"./usr/lib/seep/{machine.name}/{name}" in files
 
 
 def placed(machine):

@@ -16,6 +16,7 @@ struct alignas(64) Wide {
 };
 
 static void *volatile sink;
+static volatile size_t huge = SIZE_MAX - 4096; // with any size of words
 
 // What is thrown comes out through whatever stands between.
 static int refused()
@@ -24,17 +25,17 @@ static int refused()
 
         for (int i = 0; i < 3; i++) {
                 try {
-                        sink = ::operator new(SIZE_MAX / 4 + (size_t)i);
+                        sink = ::operator new(huge + (size_t)i);
                 } catch (const std::bad_alloc &) {
                         caught++;
                 }
                 try {
-                        sink = ::operator new[](SIZE_MAX / 4 + (size_t)i, std::align_val_t(64));
+                        sink = ::operator new[](huge + (size_t)i, std::align_val_t(64));
                 } catch (const std::bad_alloc &) {
                         caught++;
                 }
         }
-        return caught + (::operator new(SIZE_MAX / 4, std::nothrow) == nullptr);
+        return caught + (::operator new(huge, std::nothrow) == nullptr);
 }
 
 static void blocks(int count)

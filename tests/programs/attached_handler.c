@@ -3,9 +3,9 @@
  * attached_handler.c -- a signal handler that interrupts a function of the allocator at a chosen
  * instruction, and lasts: attached_handler [alternate].
  *
- * Room:   tests only; x86-64.  Commands on the input: "NAME N" calls malloc, free, calloc or realloc
- *         and stops behind its N-th instruction, in a handler: the answer is "in" (or "over": the
- *         call was shorter), and the handler ends at the next line; then "done".
+ * Room:   tests only; x86-64 and i386.  Commands on the input: "NAME N" calls malloc, free, calloc or
+ *         realloc and stops behind its N-th instruction, in a handler: the answer is "in" (or "over":
+ *         the call was shorter), and the handler ends at the next line; then "done".
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -16,6 +16,17 @@
 #include <unistd.h>
 
 #define TRAP_FLAG 0x100
+#ifdef __i386__
+#define PC REG_EIP
+#define SET_FLAGS(change) __asm__ volatile("pushfl; " change "; popfl" ::: "cc", "memory")
+#define SET "orl $0x100, (%%esp)"
+#define UNSET "andl $~0x100, (%%esp)"
+#else
+#define PC REG_RIP
+#define SET_FLAGS(change) __asm__ volatile("pushfq; " change "; popfq" ::: "cc", "memory")
+#define SET "orq $0x100, (%%rsp)"
+#define UNSET "andq $~0x100, (%%rsp)"
+#endif
 
 static volatile long steps, wanted;
 static volatile int stopped;
@@ -52,7 +63,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
         (void)number;
         (void)info;
         for (int i = 0; i < 4 && steps < 0; i++)
-                if (r[REG_RIP] == entries[i])
+                if (r[PC] == entries[i])
                         steps = 0;
         if (steps < 0 || steps++ < wanted)
                 return;
@@ -67,9 +78,9 @@ static void trap(int on)
         steps = -1;
         stopped = 0;
         if (on)
-                __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "cc", "memory");
+                SET_FLAGS(SET);
         else
-                __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "cc", "memory");
+                SET_FLAGS(UNSET);
 }
 
 static int obey(const char *line)

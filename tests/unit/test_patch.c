@@ -18,6 +18,7 @@
 #include "tap.h"
 
 typedef long function(long a, long b);
+typedef long reader(long a, long b, long base); /* strtol; the others do not look */
 
 /* ---- functions of every shape, each with its size ---- */
 
@@ -233,7 +234,7 @@ TEST(padding_is_used_when_it_is_certain)
         static const uint8_t nops[16] = { 0xc3, 0x66, 0x0f, 0x1f, 0x44, 0, 0, 0x90 };
         static const uint8_t stops[16] = { 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc };
         struct patch p = { .entry = 0x1000, .hook = 0x9000, .trampoline = 0x5000 };
-        struct patch_code c = { nops, sizeof nops, 1, 0 };
+        struct patch_code c = { nops, sizeof nops, 1, 0, false };
         struct err e;
 
         is_true(!patch_plan(&p, &c, &e));
@@ -242,10 +243,36 @@ TEST(padding_is_used_when_it_is_certain)
         c.room = 16;
         is_true(patch_plan(&p, &c, &e));
         is_equal(p.used, 1);
-        c = (struct patch_code){ stops, sizeof stops, 1, 0 };
+        c = (struct patch_code){ stops, sizeof stops, 1, 0, false };
         is_true(patch_plan(&p, &c, &e));
         c.size = 0;
         is_true(patch_plan(&p, &c, &e));
+}
+
+/* What asks by a call where it is gets the answer that it would have got; and jumps lead round the
+ * whole of the memory. */
+TEST(code_with_words_of_4_bytes_is_moved)
+{
+        static const uint8_t code[] = { 0x55, 0x57, 0x56, 0x53, 0xe8, 0, 1, 0, 0, 0x90, 0xc3 };
+        static const uint8_t moved[] = { 0x55, 0x57, 0x56, 0x53, /* push ... */
+                                         0x68, 0x09, 0x00, 0x00, 0xf7, /* push 0xf7000009 */
+                                         0xe9, 0xfb, 0x00, 0x00, 0xa1, /* jmp 0xf7000109 */
+                                         0xe9, 0xf6, 0xff, 0xff, 0xa0 /* jmp 0xf7000009 */ };
+        static const uint8_t entry[] = { 0xe9, 0xfb, 0xff, 0xff, 0x18 }; /* jmp 0x10000000 */
+        static const uint8_t cut[] = { 0x66, 0xe9, 0, 1, 0x90, 0x90 };
+        struct patch p = { .entry = 0xf7000000, .hook = 0x10000000, .trampoline = 0x56000000 };
+        struct patch_code c = { code, sizeof code, 0, 0, true };
+        struct err e;
+
+        is_true(patch_plan(&p, &c, &e));
+        is_equal(p.used, sizeof moved);
+        is_equal(memcmp(p.code, moved, sizeof moved), 0);
+        is_equal(p.length, sizeof entry);
+        is_equal(memcmp(p.after, entry, sizeof entry), 0);
+        is_true(!p.far);
+        c = (struct patch_code){ cut, sizeof cut, 0, 0, true };
+        is_true(!patch_plan(&p, &c, &e));
+        is_text(e.text, "it has an instruction that cannot be moved at +0x0");
 }
 
 TEST(threads_inside_are_moved_there_and_back)
@@ -288,15 +315,14 @@ static const char *const readers[] = { "atoi", "atol", "atoll", "a64l", "strtol"
 
 static void compare_moved(const char *name, uint8_t *page, bool text)
 {
-        function *f = (function *)(uintptr_t)dlsym(libc, name);
+        reader *f = (reader *)(uintptr_t)dlsym(libc, name), *moved = (reader *)(uintptr_t)page;
         struct patch p = { .hook = (uint64_t)(uintptr_t)hook };
-        function *moved = (function *)(uintptr_t)page;
         struct err e;
 
         p.trampoline = (uint64_t)(uintptr_t)page;
         if (!f)
                 return; /* this one has it not */
-        if (!tap_check(plan(&p, f, 0, &e), __FILE__, __LINE__, name)) {
+        if (!tap_check(plan(&p, (function *)(uintptr_t)f, 0, &e), __FILE__, __LINE__, name)) {
                 printf("# %s\n", e.text);
                 return;
         }
@@ -304,7 +330,7 @@ static void compare_moved(const char *name, uint8_t *page, bool text)
         for (long a = 0; a < 20; a++) {
                 long with = text ? (long)(digits + a) : a * 7 - 10;
 
-                is_equal((int)moved(with, 0), (int)f(with, 0));
+                is_equal((int)moved(with, 0, 10), (int)f(with, 0, 10));
         }
 }
 
@@ -462,19 +488,20 @@ TEST(gaps_are_found_on_both_sides_but_not_where_something_grows)
                            "600000000000-6ffffffff000 ---s 00000000 00:00 0    /memfd:seep-ledger\n"
                            "6ffffffff000-700000001000 r-xp 00000000 00:00 0    /another/library\n"
                            "700100000000-700100021000 rw-p 00000000 00:00 0    [stack]\n";
-        struct mappings maps;
+        struct inject j = { 0 };
         uint64_t at;
 
-        mappings_parse(&maps, text);
-        at = inject_gap(&maps, 0x500000000000, 1 << 20);
+        mappings_parse(&j.maps, text);
+        at = inject_gap(&j, 0x500000000000, 1 << 20);
         is_true(at > 0x500000020000 + (1ull << 30) && at < 0x5000a0000000);
-        at = inject_gap(&maps, 0x700000000000, 1 << 20);
+        at = inject_gap(&j, 0x700000000000, 1 << 20);
         is_true(at >= 0x700000001000 && at + (1 << 20) < 0x700100000000 - (1ull << 30));
-        mappings_free(&maps);
+        mappings_free(&j.maps);
 }
 
 TAP_MAIN(gaps_are_found_on_both_sides_but_not_where_something_grows,
          functions_of_many_shapes_lead_to_the_hook_and_still_work, a_hook_may_be_anywhere,
          what_cannot_be_patched_is_told, padding_is_used_when_it_is_certain,
-         threads_inside_are_moved_there_and_back, functions_of_the_c_library_work_when_moved,
+         code_with_words_of_4_bytes_is_moved, threads_inside_are_moved_there_and_back,
+         functions_of_the_c_library_work_when_moved,
          functions_of_libraries_are_moved_with_what_they_refer_to)

@@ -36,13 +36,15 @@ bool patch_is_possible(struct err *e)
         return true;
 }
 
-bool patch_keeps_registers(void)
+bool patch_keeps_registers(bool narrow)
 {
+        (void)narrow;
         return false;
 }
 
-uint64_t patch_reach(void)
+uint64_t patch_reach(bool narrow)
 {
+        (void)narrow;
         return REACH;
 }
 
@@ -351,6 +353,8 @@ bool patch_plan(struct patch *p, const struct patch_code *c, struct err *e)
         uint32_t first = word_at(&l, 0);
 
         *p = (struct patch){ .entry = p->entry, .hook = p->hook, .trampoline = p->trampoline };
+        if (c->narrow)
+                return refuse(&l, "it is of another processor", 0);
         if (p->entry % BYTES)
                 return refuse(&l, "its code is not understood", 0);
         p->jump = is_pad(first) ? BYTES : 0;

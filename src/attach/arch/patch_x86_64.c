@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* patch_x86_64.c -- functions of x86-64 patched at their entry, with the decoder Zydis. */
+/*
+ * patch_x86_64.c -- functions of x86-64 and i386 patched at their entry, with the decoder Zydis.
+ *
+ * Code of i386 has no memory operand by its distance, a jump of five bytes reaches all of its
+ * memory, and where the code is it learns by a call: a call that is moved leaves the return address
+ * that it would have left.
+ */
 #if defined(__x86_64__) && defined(__LP64__)
 #include <Zydis/Zydis.h>
 #include <string.h>
@@ -27,14 +33,16 @@ bool patch_is_possible(struct err *e)
                err_set(e, ERR_EXIT_CANNOT_TRACE, "the decoder Zydis does not tell its version");
 }
 
-bool patch_keeps_registers(void)
+/* Of i386 the agent's code is not compiled so. */
+bool patch_keeps_registers(bool narrow)
 {
-        return true;
+        return !narrow;
 }
 
-uint64_t patch_reach(void)
+uint64_t patch_reach(bool narrow)
 {
-        return 2047ull << 20; /* 2 GiB, with something to spare */
+        /* All there is; or 2 GiB, with something to spare. */
+        return narrow ? 1ull << 32 : 2047ull << 20;
 }
 
 static bool refuse(struct plan *l, const char *why, size_t at)
@@ -52,9 +60,9 @@ static bool decode(const struct plan *l, size_t at, ZydisDecodedInstruction *out
 /* ---- what an instruction is ---- */
 
 /* A memory operand by its distance from the instruction. */
-static bool is_near_data(const ZydisDecodedInstruction *i)
+static bool is_near_data(const struct plan *l, const ZydisDecodedInstruction *i)
 {
-        return (i->attributes & ZYDIS_ATTRIB_HAS_MODRM) && i->raw.modrm.mod == 0 &&
+        return !l->c->narrow && (i->attributes & ZYDIS_ATTRIB_HAS_MODRM) && i->raw.modrm.mod == 0 &&
                i->raw.modrm.rm == 5;
 }
 
@@ -106,12 +114,19 @@ static bool take_padding(struct plan *l, size_t at, size_t need)
         return true;
 }
 
+/* A jump that drops the upper half of the program counter. */
+static bool is_cut(const struct plan *l, const ZydisDecodedInstruction *i)
+{
+        return l->c->narrow && i->operand_width == 16;
+}
+
 static bool can_move(struct plan *l, const ZydisDecodedInstruction *i, size_t at)
 {
         if (i->mnemonic == ZYDIS_MNEMONIC_INT3)
                 return refuse(l, "it has a breakpoint", at);
         if (i->mnemonic == ZYDIS_MNEMONIC_XBEGIN || i->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
-            ((i->attributes & ZYDIS_ATTRIB_IS_RELATIVE) && i->address_width != 64))
+            ((i->attributes & ZYDIS_ATTRIB_IS_RELATIVE) &&
+             (i->address_width != (l->c->narrow ? 32 : 64) || is_cut(l, i))))
                 return refuse(l, "it has an instruction that cannot be moved", at);
         if (!is_call(i))
                 return true;
@@ -189,9 +204,9 @@ static bool check_jumps(struct plan *l)
 
 /* ---- writing them ---- */
 
-static bool fits(int64_t distance)
+static bool fits(const struct plan *l, int64_t distance)
 {
-        return distance == (int32_t)distance;
+        return l->c->narrow || distance == (int32_t)distance;
 }
 
 static bool put(struct plan *l, const void *bytes, size_t count)
@@ -210,14 +225,14 @@ static bool put_distance(struct plan *l, const char *opcode, size_t count, uint6
         int64_t away = (int64_t)(to - (l->p->trampoline + l->p->used + count + 4));
         int32_t near = (int32_t)away;
 
-        return fits(away) && put(l, opcode, count) && put(l, &near, sizeof near);
+        return fits(l, away) && put(l, opcode, count) && put(l, &near, sizeof near);
 }
 
 static bool put_jump(struct plan *l, uint64_t to)
 {
         int64_t away = (int64_t)(to - (l->p->trampoline + l->p->used + JUMP_BYTES));
 
-        if (fits(away))
+        if (fits(l, away))
                 return put_distance(l, "\xe9", 1, to);
         return put(l, "\xff\x25\0\0\0\0", 6) && put(l, &to, sizeof to);
 }
@@ -227,6 +242,8 @@ static bool put_return(struct plan *l, uint64_t address)
 {
         uint32_t low = (uint32_t)address, high = (uint32_t)(address >> 32);
 
+        if (l->c->narrow)
+                return put(l, "\x68", 1) && put(l, &low, 4);
         return put(l, "\x68", 1) && put(l, &low, 4) &&     /* push low, with its sign */
                put(l, "\xc7\x44\x24\x04", 4) && put(l, &high, 4); /* mov high to 4(%rsp) */
 }
@@ -241,10 +258,10 @@ static bool put_same(struct plan *l, const ZydisDecodedInstruction *i, size_t at
         memcpy(bytes, l->c->at + at, i->length);
         if (is_call(i)) /* after put_return(): a jump */
                 bytes[i->raw.modrm.offset] ^= 0x30; /* from /2 to /4 */
-        if (is_near_data(i)) {
+        if (is_near_data(l, i)) {
                 moved = i->raw.disp.value +
                         (int64_t)(l->p->entry + at - (l->p->trampoline + l->p->used));
-                if (!fits(moved))
+                if (!fits(l, moved))
                         return refuse(l, "data is out of reach of where it would be moved", at);
                 near = (int32_t)moved;
                 memcpy(bytes + i->raw.disp.offset, &near, sizeof near);
@@ -262,7 +279,7 @@ static bool put_condition(struct plan *l, const ZydisDecodedInstruction *i, size
                       i->mnemonic == ZYDIS_MNEMONIC_LOOP || i->mnemonic == ZYDIS_MNEMONIC_LOOPE ||
                       i->mnemonic == ZYDIS_MNEMONIC_LOOPNE;
 
-        if (!counts && fits(away)) {
+        if (!counts && fits(l, away)) {
                 char jcc[2] = { 0x0f, (char)(0x80 | condition) };
 
                 return put_distance(l, jcc, 2, to);
@@ -271,7 +288,7 @@ static bool put_condition(struct plan *l, const ZydisDecodedInstruction *i, size
                 return false;
         around[0] = counts ? i->opcode : (uint8_t)(0x70 | condition);
         away = (int64_t)(to - (l->p->trampoline + l->p->used + sizeof around + JUMP_BYTES));
-        around[3] = fits(away) ? JUMP_BYTES : 14;
+        around[3] = fits(l, away) ? JUMP_BYTES : 14;
         return put(l, around, sizeof around) && put_jump(l, to);
 }
 
@@ -319,12 +336,12 @@ static bool put_entry(struct plan *l)
         int64_t away = (int64_t)(p->hook - (p->entry + p->jump + JUMP_BYTES));
         int32_t near;
 
-        if (!fits(away)) {
+        if (!fits(l, away)) {
                 p->far = p->used;
                 if (!put(l, "\xff\x25\0\0\0\0", 6) || !put(l, &p->hook, sizeof p->hook))
                         return false;
                 away = (int64_t)(p->trampoline + p->far - (p->entry + p->jump + JUMP_BYTES));
-                if (!fits(away))
+                if (!fits(l, away))
                         return refuse(l, "there is no room for code within 2 GiB", 0);
         }
         near = (int32_t)away;
@@ -342,13 +359,15 @@ bool patch_plan(struct patch *p, const struct patch_code *c, struct err *e)
         ZydisDecodedInstruction first;
 
         *p = (struct patch){ .entry = p->entry, .hook = p->hook, .trampoline = p->trampoline };
-        if (!ZYAN_SUCCESS(ZydisDecoderInit(&l.decoder, ZYDIS_MACHINE_MODE_LONG_64,
-                                           ZYDIS_STACK_WIDTH_64)))
+        if (!ZYAN_SUCCESS(ZydisDecoderInit(
+                    &l.decoder,
+                    c->narrow ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32 : ZYDIS_MACHINE_MODE_LONG_64,
+                    c->narrow ? ZYDIS_STACK_WIDTH_32 : ZYDIS_STACK_WIDTH_64)))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "Zydis does not decode");
         if (!decode(&l, 0, &first))
                 return refuse(&l, "its code is not understood", 0);
         /* What marks it as a target of calls stays. */
-        if (first.mnemonic == ZYDIS_MNEMONIC_ENDBR64)
+        if (first.mnemonic == ZYDIS_MNEMONIC_ENDBR64 || first.mnemonic == ZYDIS_MNEMONIC_ENDBR32)
                 p->jump = first.length;
         return take_instructions(&l) && check_jumps(&l) && put_all(&l) && put_entry(&l);
 }

@@ -304,15 +304,47 @@ static inline void arch_give(struct arch_registers *to, long result)
 static inline void arch_jump(struct arch_registers *to, uint64_t pc, uint64_t stack)
 {
         to->r.rip = pc;
-        to->r.rsp = stack - 8; /* as if called */
+        to->r.rsp = stack - (arch_is_narrow(to) ? 4 : 8); /* as if called */
         to->r.eflags &= ~0x500ull; /* no direction, no trap */
         to->r.orig_rax = (unsigned long long)-1;
+}
+
+/* Its number for 32-bit code: those calls that are made for us.  -1: the kernel has none of it. */
+static inline long arch_narrow_number(long number)
+{
+        switch (number) {
+        case SYS_mmap: return 192; /* mmap2: its offset is in pages */
+        case SYS_munmap: return 91;
+        case SYS_mprotect: return 125;
+        case SYS_madvise: return 219;
+        case SYS_prctl: return 172;
+        case SYS_clone: return 120;
+        case SYS_wait4: return 114;
+        case SYS_close_range: return 436;
+        default: return -1;
+        }
+}
+
+static inline void arch_prepare_narrow(struct arch_registers *to, const struct arch_call *call)
+{
+        to->r.rax = (unsigned long long)arch_narrow_number(call->number);
+        to->r.rbx = (uint32_t)call->arguments[0];
+        to->r.rcx = (uint32_t)call->arguments[1];
+        to->r.rdx = (uint32_t)call->arguments[2];
+        to->r.rsi = (uint32_t)call->arguments[3];
+        to->r.rdi = (uint32_t)call->arguments[4];
+        to->r.rbp = (uint32_t)call->arguments[5];
 }
 
 static inline void arch_prepare(struct arch_registers *to, uint64_t at,
                                 const struct arch_call *call)
 {
         to->r.rip = at;
+        if (arch_is_narrow(to)) {
+                to->r.orig_rax = (unsigned long long)-1;
+                arch_prepare_narrow(to, call);
+                return;
+        }
         to->r.rax = (unsigned long long)call->number;
         to->r.orig_rax = (unsigned long long)-1;
         to->r.rdi = call->arguments[0];
@@ -321,6 +353,12 @@ static inline void arch_prepare(struct arch_registers *to, uint64_t at,
         to->r.r10 = call->arguments[3];
         to->r.r8 = call->arguments[4];
         to->r.r9 = call->arguments[5];
+}
+
+/* 32-bit code makes them by another instruction, of as many bytes. */
+static inline const char *arch_call_of(const struct arch_registers *of)
+{
+        return arch_is_narrow(of) ? "\xcd\x80" : ARCH_CALL;
 }
 
 static inline uint64_t arch_pc(const struct arch_registers *of)
@@ -338,9 +376,14 @@ static inline uint64_t arch_stack(const struct arch_registers *from)
         return from->r.rsp;
 }
 
+/* Addresses above 2 GiB are no errors. */
 static inline long arch_result(const struct arch_registers *from)
 {
-        return (long)from->r.rax;
+        int32_t half = (int32_t)from->r.rax;
+
+        if (!arch_is_narrow(from))
+                return (long)from->r.rax;
+        return half < 0 && half > -4096 ? half : (long)(uint32_t)half;
 }
 
 /* ---- code ---- */
