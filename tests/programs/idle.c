@@ -3,7 +3,8 @@
  * idle.c -- waits in a system call of choice, and tells what the call gave: idle CALL [THREADS].
  *
  * Room:   tests only.  Says "ready" before the call.  A call without a time limit is ended by a forked child once it reads a line of
- *         input; the others end by themselves after WAIT_MS.  Says "CALL: result errno", and on descriptor 3 how long it took.
+ *         input; the others end by themselves after WAIT_MS; those with an alarm by that, long before.  Says "CALL: result errno", and on
+ *         descriptor 3 how long it took.
  */
 #include "truth.h"
 
@@ -28,6 +29,7 @@
 
 #define WAIT_MS 700
 #define ALARM_MS 400
+#define LONG_MS 60000
 #define THREADS_MAX 4
 
 static int pipes[THREADS_MAX][2], pairs[THREADS_MAX][2], listening, queue, semaphores, locked;
@@ -43,19 +45,23 @@ static struct {
         int open;
 } *shared;
 
+/* The limit of the call, in the forms that calls take. */
+static long wait_ms = WAIT_MS;
+static struct timespec span = {.tv_nsec = WAIT_MS * 1000000l};
+static struct timeval micro_span = {.tv_usec = WAIT_MS * 1000};
+
 static struct timespec later(clockid_t clock)
 {
         struct timespec t;
         clock_gettime(clock, &t);
-        t.tv_nsec += WAIT_MS * 1000000l;
+        t.tv_sec += span.tv_sec;
+        t.tv_nsec += span.tv_nsec;
         t.tv_sec += t.tv_nsec / 1000000000;
         t.tv_nsec %= 1000000000;
         return t;
 }
 
 static void nothing(int sig) { (void)sig; }
-
-static const struct timespec span = {.tv_nsec = WAIT_MS * 1000000l};
 
 static sigset_t only(int sig)
 {
@@ -77,11 +83,11 @@ static long wait_epoll(int i, int ms, const sigset_t *mask)
         return n;
 }
 
-static long do_epoll_wait(int i) { return wait_epoll(i, WAIT_MS, NULL); }
+static long do_epoll_wait(int i) { return wait_epoll(i, (int)wait_ms, NULL); }
 static long do_epoll_wait_for_ever(int i) { return wait_epoll(i, -1, NULL); }
-static long do_epoll_pwait(int i) { sigset_t none = only(0); return wait_epoll(i, WAIT_MS, &none); }
+static long do_epoll_pwait(int i) { sigset_t none = only(0); return wait_epoll(i, (int)wait_ms, &none); }
 
-static long do_poll(int i) { struct pollfd p = {pipes[i][0], POLLIN, 0}; return poll(&p, 1, WAIT_MS); }
+static long do_poll(int i) { struct pollfd p = {pipes[i][0], POLLIN, 0}; return poll(&p, 1, (int)wait_ms); }
 static long do_poll_for_ever(int i) { struct pollfd p = {pipes[i][0], POLLIN, 0}; return poll(&p, 1, -1); }
 
 static long do_ppoll(int i)
@@ -100,7 +106,7 @@ static long do_ppoll_for_ever(int i)
 
 static long wait_select(int i, int limited, const sigset_t *mask)
 {
-        struct timeval t = {0, WAIT_MS * 1000};
+        struct timeval t = micro_span;
         fd_set set;
         FD_ZERO(&set);
         FD_SET(pipes[i][0], &set);
@@ -123,7 +129,7 @@ static long do_recv(int i) { char byte; return recv(pairs[i][0], &byte, 1, 0); }
 
 static void limit_pair(int i)
 {
-        struct timeval t = {0, WAIT_MS * 1000};
+        struct timeval t = micro_span;
         setsockopt(pairs[i][0], SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
 }
 
@@ -143,7 +149,7 @@ static long do_accept(int i) { (void)i; return accept(listening, NULL, NULL) > 2
 
 static long do_accept_timeout(int i)
 {
-        struct timeval t = {0, WAIT_MS * 1000};
+        struct timeval t = micro_span;
         (void)i;
         setsockopt(listening, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
         return accept(listening, NULL, NULL);
@@ -168,7 +174,7 @@ static long do_clock_nanosleep_until(int i)
         return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
 }
 
-static long do_usleep(int i) { (void)i; return usleep(WAIT_MS * 1000); }
+static long do_usleep(int i) { (void)i; return usleep((useconds_t)wait_ms * 1000); }
 static long do_sleep(int i) { (void)i; return sleep(1); }
 static long do_pause(int i) { (void)i; return pause(); }
 static long do_sigsuspend(int i) { sigset_t none = only(0); (void)i; return sigsuspend(&none); }
@@ -221,6 +227,9 @@ static void alarm_soon(void)
 {
         struct sigaction act = {.sa_handler = nothing};
         struct itimerval soon = {{0, ALARM_MS * 1000}, {0, ALARM_MS * 1000}};
+        wait_ms = LONG_MS; /* a limit that is near could be first on a busy machine */
+        span = (struct timespec){.tv_sec = LONG_MS / 1000};
+        micro_span = (struct timeval){.tv_sec = LONG_MS / 1000};
         sigaction(SIGALRM, &act, NULL);
         setitimer(ITIMER_REAL, &soon, NULL);
 }
