@@ -229,8 +229,8 @@ def test_keys_of_a_running_program(steps, recorder, terminal):
     with watched(recorder, steps, *script) as program:
         t = terminal()
         t.run(SEEP, "top", program.target)
-        screen = t.shows("▼LIVE")
-        assert held(screen) == {"red": (1000, 10), "green": (210, 30)} and "q quit" in screen.splitlines()[-1]
+        screen = t.shows(lambda s: "▼LIVE" in s and "q quit" in s.splitlines()[-1], "the first screen, to its last line")
+        assert held(screen) == {"red": (1000, 10), "green": (210, 30)}
         t.press("s", "s")
         t.shows("▼BLOCKS")
         assert list(rows(t.show())) == ["green", "red"]
