@@ -159,7 +159,8 @@ static void describe_running(pid_t pid, struct freeze_thread *t)
         str_free(&text);
 }
 
-static void describe_threads(struct freeze *f)
+/* false: one runs on.  Its stack is not known, and what it alone holds would be called lost. */
+static bool describe_threads(struct freeze *f, struct err *e)
 {
         const struct hold *h = &f->state->hold;
 
@@ -173,8 +174,15 @@ static void describe_threads(struct freeze *f)
                         arch_describe(t, &h->threads[i].registers);
                 else if (h->threads[i].state == HOLD_ASKED)
                         describe_running(f->pid, t);
+                if (h->threads[i].state == HOLD_ASKED && !t->sp &&
+                    procfs_state(f->pid, (pid_t)t->tid) == 'R')
+                        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                                       "thread %d of process %d did not stop within %d s: "
+                                       "the machine is very busy; try again", (int)t->tid,
+                                       (int)f->pid, (int)(HOLD_LATE_NS / 1000000000));
                 f->thread_count += t->stopped || h->threads[i].state == HOLD_ASKED;
         }
+        return true;
 }
 
 static bool stop_job(struct freeze *f, struct err *e)
@@ -192,9 +200,8 @@ static bool stop_job(struct freeze *f, struct err *e)
         procfs_text(f->pid, witness, "maps", &maps);
         f->maps = maps.data ? maps.data : heap_text("");
         mappings_parse(&s->mappings, f->maps);
-        describe_threads(f);
         memory_open(&s->original, f->pid, witness);
-        return true;
+        return describe_threads(f, e);
 }
 
 static bool release_job(struct freeze *f, struct err *e)

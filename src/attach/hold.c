@@ -62,7 +62,6 @@ void priority_restore(struct priority *h)
 #define HOLD_NAP_NS 20000
 #define HOLD_HURRY_ROUND 1
 #define HOLD_SEIZE_TIMES 3
-#define HOLD_LATE_NS 2000000000ull /* on a machine that is very busy */
 #define HOLD_VFORK_NS 20000000ull /* longer than programs take to start others */
 
 void hold_nap(void)
@@ -265,9 +264,22 @@ static void calm_asked(struct hold *h)
                 priority_restore(&h->threads[i].priority);
 }
 
+/* Threads that will stop as soon as they get a processor; one that sleeps (D) is not waiting for
+ * that, and its call is none that ends early. */
+static bool has_late(const struct hold *h)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].state == HOLD_ASKED &&
+                    procfs_state(h->pid, h->threads[i].tid) != 'D')
+                        return true;
+        return false;
+}
+
 static bool is_in_time(const struct hold *h)
 {
-        return !h->vforks && clock_now_ns() - h->since_ns < h->patience_ns;
+        uint64_t took = clock_now_ns() - h->since_ns;
+
+        return (!h->vforks && took < h->patience_ns) || (took < h->late_ns && has_late(h));
 }
 
 static void threads_wait(struct hold *h)
@@ -364,13 +376,12 @@ static void threads_look_ahead(struct hold *h)
         limits_settle(&h->limits, h->pid);
 }
 
-static bool hold_threads(struct hold *h, pid_t pid, bool any, uint64_t patience_ns,
-                         struct err *e)
+/* H has who is to be held, and how long that may take. */
+static bool hold_threads(struct hold *h, bool any, struct err *e)
 {
         bool good;
         uint32_t known;
 
-        *h = (struct hold){ .pid = pid, .patience_ns = patience_ns };
         threads_look_ahead(h);
         h->since_ns = clock_now_ns();
         do {
@@ -389,17 +400,22 @@ static bool hold_threads(struct hold *h, pid_t pid, bool any, uint64_t patience_
 
 bool hold_all(struct hold *h, pid_t pid, struct err *e)
 {
-        return hold_threads(h, pid, false, HOLD_PATIENCE_NS, e);
+        *h = (struct hold){ .pid = pid, .patience_ns = HOLD_PATIENCE_NS,
+                            .late_ns = HOLD_LATE_NS };
+        return hold_threads(h, false, e);
 }
 
 bool hold_any(struct hold *h, pid_t pid, struct err *e)
 {
-        return hold_threads(h, pid, true, HOLD_PATIENCE_NS, e);
+        *h = (struct hold){ .pid = pid, .patience_ns = HOLD_PATIENCE_NS,
+                            .late_ns = HOLD_LATE_NS };
+        return hold_threads(h, true, e);
 }
 
 bool hold_any_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e)
 {
-        return hold_threads(h, pid, true, patience_ns, e);
+        *h = (struct hold){ .pid = pid, .patience_ns = patience_ns };
+        return hold_threads(h, true, e);
 }
 
 bool hold_one(struct hold *h, pid_t pid, pid_t tid, struct err *e)
@@ -524,17 +540,6 @@ static void release_stopped(struct hold *h)
                         thread_release(h, &h->threads[i]);
                         h->threads[i].state = HOLD_ENDED;
                 }
-}
-
-/* Threads that will stop as soon as they get a processor; one that sleeps (D) is not waiting for
- * that, and its call is none that ends early. */
-static bool has_late(const struct hold *h)
-{
-        for (uint32_t i = 0; i < h->count; i++)
-                if (h->threads[i].state == HOLD_ASKED &&
-                    procfs_state(h->pid, h->threads[i].tid) != 'D')
-                        return true;
-        return false;
 }
 
 void hold_release_late(struct hold *h)

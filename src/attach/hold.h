@@ -54,20 +54,23 @@ struct hold {
         int64_t wait_offset; /* freeze.h; 0 none */
         uint64_t since_ns; /* CLOCK_MONOTONIC: the first thread was asked */
         bool narrow; /* its words have 4 bytes, and ours 8 */
-        uint64_t patience_ns; /* that threads have to stop */
+        uint64_t patience_ns; /* that threads have to stop, ... */
+        uint64_t late_ns; /* ... and those that only want a processor for it */
         bool vforks; /* a thread does not stop because it waits for its child to start a program */
 };
 
-/* Stop all threads; those that cannot stop within HOLD_PATIENCE_NS stay HOLD_ASKED.  false: none is
- * stopped. */
+/* Stop all threads; those that cannot stop within HOLD_PATIENCE_NS stay HOLD_ASKED.  What is seen is
+ * of one moment only if all stand still: a thread that only wants a processor, on a machine that is
+ * very busy, is waited for, HOLD_LATE_NS at most.  false: none is stopped. */
 #define HOLD_PATIENCE_NS 300000000ull
+#define HOLD_LATE_NS 5000000000ull
 bool hold_all(struct hold *h, pid_t pid, struct err *e);
 
 /* The same, and the process may be of the other word size that the kernel runs: H->narrow. */
 bool hold_any(struct hold *h, pid_t pid, struct err *e);
 
-/* The same within PATIENCE_NS, for who will try again: a thread that waits where signals do not
- * reach it may wait for another one, which stands still already. */
+/* The same within PATIENCE_NS and no longer, for who will try again: a thread that waits where
+ * signals do not reach it may wait for another one, which stands still already. */
 bool hold_any_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e);
 
 /* The same of the thread TID only, of any word size. */

@@ -4,6 +4,7 @@
  */
 #include <grp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/ptrace.h>
 
@@ -480,6 +481,76 @@ static void hide_as_nobody(void)
         count_turns();
 }
 
+/* ---- a busy machine ---- */
+
+#define TAKEN_MS 700 /* more than a thread has that could stop and does not */
+
+static int processor;
+
+static void stay_on_one_processor(void)
+{
+        cpu_set_t one;
+
+        CPU_ZERO(&one);
+        CPU_SET(processor, &one);
+        sched_setaffinity(0, sizeof one, &one);
+}
+
+static void count_there(void)
+{
+        stay_on_one_processor();
+        count_turns();
+}
+
+static long now_ms(void)
+{
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* It gives the processor to nobody for a while. */
+static pid_t take_processor(void)
+{
+        pid_t pid = fork();
+
+        if (pid == 0) {
+                long until = now_ms() + TAKEN_MS;
+
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+                stay_on_one_processor();
+                stage->result = sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 50 }) == 0;
+                stage->handled = 1;
+                while (stage->result && now_ms() < until)
+                        ;
+                _exit(0);
+        }
+        wait_until(stage->handled);
+        return pid;
+}
+
+TEST(a_thread_that_gets_no_processor_is_waited_for)
+{
+        struct freeze f;
+        struct err e;
+        pid_t pid, other;
+        bool taken;
+
+        processor = sched_getcpu();
+        pid = start(count_there);
+        other = take_processor();
+        taken = stage->result;
+        is_true(freeze_stop(&f, pid, &e));
+        is_equal(f.thread_count, 1);
+        is_true(f.threads[0].stopped && f.threads[0].sp != 0);
+        freeze_close(&f);
+        end(other);
+        end(pid);
+        if (!taken)
+                tap_skip("no right to take a processor");
+}
+
 TEST(missing_rights_are_told_one_from_another)
 {
         pid_t pid;
@@ -504,4 +575,4 @@ TAP_MAIN(a_stopped_process_stands_still_and_goes_on, registers_and_stacks_of_all
          a_stop_alone_interrupts_nothing, a_process_stopped_by_job_control_stays_stopped,
          a_process_can_be_stopped_and_continued_while_it_is_held, a_process_killed_while_it_is_held_ends,
          used_pages_of_sparse_memory_are_found, a_copy_that_is_read_still_shares_its_pages, a_read_ends_where_the_memory_ends, a_process_that_is_gone_is_named_so,
-         a_process_that_another_traces_is_left_to_it, missing_rights_are_told_one_from_another)
+         a_process_that_another_traces_is_left_to_it, a_thread_that_gets_no_processor_is_waited_for, missing_rights_are_told_one_from_another)
