@@ -400,8 +400,10 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         wait_for_workers(r);
         if (r->journal)
                 events_writer_finish(r->journal, end->end != PROFILE_END_UNKNOWN);
-        if (end->end == PROFILE_END_UNKNOWN)
+        if (end->end == PROFILE_END_UNKNOWN) {
                 rss_read_peak(&r->rss, &r->view, now_ms);
+                recording_look_at_mappings(r, now_ms); /* it may have been too short for one */
+        }
         rss_told(&r->rss, &r->view, end->rss_peak_bytes);
         if (end->goes_on)
                 standstill_begin(&still, &r->view, (pid_t)r->pid);

@@ -187,7 +187,7 @@ def test_the_words_of_the_option(compiler, tmp_path):
 def test_older_memory_is_not_called_free(compiler, tmp_path):
     with subprocess.Popen([compiler.build("hoard.c")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment()) as program:
         assert program.stdout.readline() == b"ready\n"
-        with attached(program.pid, tmp_path, "--duration=0.2s"):
+        with attached(program.pid, tmp_path, "--duration=0.05s"):
             pass
         program.stdin.close()
         assert program.wait(DEADLINE) == 0
