@@ -7,6 +7,7 @@
 
 enum { HOW_WORDS, HOW_WHOLE };
 
+#define LONGEST (UINT64_C(1) << 60) /* range: journal_far() has what two words of it differ by */
 #define VARINT_MOST 10u
 #define RECORD_MOST (3 * VARINT_MOST)
 
@@ -23,7 +24,7 @@ bool pointers_expect(struct pointers *p, const uint8_t *bytes, size_t count)
 
                 for (uint32_t b = 0; b < POINTERS_RANGE_BYTES; b++)
                         ends[b / 8] |= (uint64_t)*bytes++ << b % 8 * 8;
-                if (ends[0] < before || ends[1] <= ends[0])
+                if (ends[0] < before || ends[1] <= ends[0] || ends[1] - ends[0] > LONGEST)
                         return false;
                 before = ends[1];
                 p->range[i].start = ends[0];
