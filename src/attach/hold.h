@@ -59,9 +59,9 @@ struct hold {
         bool vforks; /* a thread does not stop because it waits for its child to start a program */
 };
 
-/* Stop all threads; those that cannot stop within HOLD_PATIENCE_NS stay HOLD_ASKED.  What is seen is
- * of one moment only if all stand still: a thread that only wants a processor, on a machine that is
- * very busy, is waited for, HOLD_LATE_NS at most.  false: none is stopped. */
+/* Stop all threads; those that cannot stop within HOLD_PATIENCE_NS stay HOLD_ASKED.  What is seen
+ * is of one moment only if all stand still: a thread that only wants a processor, on a machine that
+ * is very busy, is waited for, HOLD_LATE_NS at most.  false: none is stopped. */
 #define HOLD_PATIENCE_NS 300000000ull
 #define HOLD_LATE_NS 5000000000ull
 bool hold_all(struct hold *h, pid_t pid, struct err *e);
