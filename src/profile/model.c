@@ -136,21 +136,33 @@ uint64_t profile_stack_bytes(const struct profile *p)
         return bytes;
 }
 
-uint64_t profile_mapped_bytes(const struct profile *p)
+/* RESERVED: with places that mapped more than was ever resident (reserve.h). */
+static uint64_t mapped_bytes(const struct profile *p, bool reserved)
 {
         uint64_t bytes = 0, stacks = profile_stack_bytes(p);
+        bool all = true;
 
-        for (uint32_t i = 1; i < p->site_count; i++)
-                if (LEDGER_KIND_IS_MAPPED(p->sites[i].kind) &&
-                    !reserve_is(p, p->sites[i].peak_bytes))
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                if (!LEDGER_KIND_IS_MAPPED(p->sites[i].kind))
+                        continue;
+                if (reserved || !reserve_is(p, p->sites[i].peak_bytes))
                         bytes += p->sites[i].peak_bytes;
-        bytes = bytes > p->totals.mmap_live_bytes ? bytes : p->totals.mmap_live_bytes;
+                else
+                        all = false;
+        }
+        if (all && bytes < p->totals.mmap_live_bytes)
+                bytes = p->totals.mmap_live_bytes;
         return bytes > stacks ? bytes - stacks : 0;
+}
+
+uint64_t profile_mapped_bytes(const struct profile *p)
+{
+        return mapped_bytes(p, true);
 }
 
 bool profile_is_mostly_mapped(const struct profile *p)
 {
-        return profile_mapped_bytes(p) > p->totals.peak_bytes;
+        return mapped_bytes(p, false) > p->totals.peak_bytes;
 }
 
 int profile_compare_deaths(const void *a, const void *b)

@@ -512,7 +512,8 @@ uint64_t profile_stack_bytes(const struct profile *p);
  * Without stacks, of which little is resident. */
 uint64_t profile_mapped_bytes(const struct profile *p);
 
-/* Whether that is more than the heap ever was: then it comes first. */
+/* Whether that is more than the heap ever was: then it comes first.  Places that mapped more than
+ * was ever resident do not count. */
 bool profile_is_mostly_mapped(const struct profile *p);
 
 /* Sites as they were at MS: live_bytes, live_blocks, allocs, alloc_bytes of each site at the last
