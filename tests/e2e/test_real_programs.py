@@ -246,11 +246,14 @@ def test_python_passes_its_own_tests(python_suites, module):
 
 @pytest.mark.parametrize("follow", ["exec", "all"])
 def test_python_processes_work_together(recorder, follow):
+    """The three of a pool wait for each other: one that the others leave no work is killed at the end, maybe before it ever ran."""
     script = ("import multiprocessing as m\n"
+              "def begin(all): all.wait()\n"
               "def f(x): return sum(bytearray(x * 1000)) + x\n"
               "if __name__ == '__main__':\n"
               "    for how in ('fork', 'spawn'):\n"
-              "        with m.get_context(how).Pool(3) as p: print(how, sum(p.map(f, range(40))))\n")
+              "        c = m.get_context(how)\n"
+              "        with c.Pool(3, begin, (c.Barrier(3),)) as p: print(how, sum(p.map(f, range(40))))\n")
     program = recorder.folder() / "pool.py"
     program.write_text(script)
     seen = recorder.record("/usr/bin/python3", program, options=["-q", f"--follow={follow}"])
