@@ -57,7 +57,6 @@ void stream_out_close(void);
 /* ---- stream_pack.c: records ---- */
 
 bool stream_pack_start(void);
-void stream_pack_forked(void);
 
 /* Room for COUNT bytes in the packet; the one before is sent if need be.  False: not now. */
 bool stream_room(uint32_t count);

@@ -12,7 +12,6 @@
 #define PAGE_SHIFT 13u
 #define ROOT_WORDS (1u << 17)
 #define LEAF_WORDS (1u << 18)
-#define LEARN_MOST 64u           /* words of a leaf; what was given back may be entered still */
 #define LENGTH_MOST (1ull << 35) /* pages of a span */
 #define CLASSES_MOST 128u
 #define CLASSES_LEAST 40u

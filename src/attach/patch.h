@@ -28,7 +28,6 @@
 #define PATCH_MOST 16u
 #define PATCH_INSTRUCTIONS 8u
 #define PATCH_TRAMPOLINE 128u
-#define PATCH_NEEDED 16u /* bytes of a function that are always enough to be given */
 
 /* Where one of its first instructions is: offsets in the function and in the trampoline. */
 struct patch_step {

@@ -215,11 +215,6 @@ uint32_t view_load(const struct view *v, const uint32_t *word)
         return turn_32(v->turned, __atomic_load_n(word, __ATOMIC_SEQ_CST));
 }
 
-uint64_t view_load_long(const struct view *v, const uint64_t *word)
-{
-        return turn_64(v->turned, __atomic_load_n(word, __ATOMIC_SEQ_CST));
-}
-
 void view_store(const struct view *v, uint32_t *word, uint32_t value)
 {
         __atomic_store_n(word, turn_32(v->turned, value), __ATOMIC_SEQ_CST);

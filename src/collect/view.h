@@ -71,7 +71,6 @@ bool view_write(const struct view *v, enum ledger_part part, uint64_t at, const 
  * view_load and the like, which know its byte order. */
 struct ledger_head *view_shared(const struct view *v);
 uint32_t view_load(const struct view *v, const uint32_t *word);
-uint64_t view_load_long(const struct view *v, const uint64_t *word);
 void view_store(const struct view *v, uint32_t *word, uint32_t value);
 void view_store_long(const struct view *v, uint64_t *word, uint64_t value);
 uint32_t view_add(const struct view *v, uint32_t *word, uint32_t more); /* gives the sum */

@@ -227,11 +227,6 @@ const char *incoming_program(const struct incoming *in)
         return slash ? slash + 1 : in->book.head->exe;
 }
 
-uint32_t incoming_pid(const struct incoming *in)
-{
-        return in->book.head->pid;
-}
-
 /* ---- the profile ---- */
 
 static void fill_meta(const struct incoming *in, struct profile *p)

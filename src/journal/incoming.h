@@ -49,9 +49,8 @@ void incoming_damaged(struct incoming *in, uint64_t count);
 /* Whether the program has told its end. */
 bool incoming_is_over(const struct incoming *in);
 
-/* The process, as it was told: its name and number. */
+/* The process's name, as it was told. */
 const char *incoming_program(const struct incoming *in);
-uint32_t incoming_pid(const struct incoming *in);
 
 /* All that came, as a profile; the caller's to free.  IN cannot be used any more but freed. */
 void incoming_profile(struct incoming *in, struct profile *p);

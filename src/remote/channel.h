@@ -15,7 +15,6 @@
 
 #define CHANNEL_PATIENCE_MS 20000u
 #define CHANNEL_GREETING_MS 10000u /* the other side of a fresh connection has no work to do */
-#define CHANNEL_ALIVE_MS 5000u     /* who works longer says so that often */
 
 struct channel {
         int in, out;

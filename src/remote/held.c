@@ -14,7 +14,6 @@
 
 #define SMALL (16u << 10) /* what is fetched at least */
 #define PIECES 64u        /* that are kept */
-#define THREADS_MOST (1u << 20)
 #define THREAD_WORDS 8u /* of a thread, at the least */
 #define HOLD_PATIENCE_MS 30000u
 #define ANSWER_MOST (256u << 20)

@@ -189,29 +189,6 @@ bool link_stored(struct link_connection *c, uint32_t number, struct err *e)
         return ask(c, &r, &m, e) && (m.type == PROTOCOL_ANSWER_TYPE || refuse_type(c, &m, e));
 }
 
-bool link_memory(struct link_connection *c, const struct link_range *range, struct str *out,
-                 struct err *e)
-{
-        struct protocol_request r = { .kind = PROTOCOL_KIND_MEMORY, .pid = range->pid,
-                                      .number = range->bytes, .address = range->address };
-        struct protocol_message m;
-        bool good;
-        int fd;
-
-        if (!ask(c, &r, &m, e))
-                return false;
-        if (m.type != PROTOCOL_ANSWER_TYPE)
-                return refuse_type(c, &m, e);
-        plain_name(m.answer.text);
-        if (m.answer.status || m.answer.bytes != range->bytes)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "%s: %s", c->channel.peer, m.answer.text);
-        fd = take_file(c, m.answer.bytes, e);
-        good = fd >= 0 && lseek(fd, 0, SEEK_SET) == 0 && io_read(fd, out);
-        if (fd >= 0)
-                close(fd);
-        return good;
-}
-
 /* ---- the list ---- */
 
 /* A target answers after some seconds, whether there is news or not.  false: STOP. */

@@ -71,14 +71,4 @@ const struct protocol_process *link_main(const struct link_list *l);
 int link_fetch(struct link_connection *c, uint32_t number, struct err *e);
 bool link_stored(struct link_connection *c, uint32_t number, struct err *e);
 
-struct link_range {
-        uint32_t pid;
-        uint64_t address;
-        uint32_t bytes; /* at most PROTOCOL_MEMORY_MAX */
-};
-
-/* Append the memory R of a process that runs; false: it cannot be read. */
-bool link_memory(struct link_connection *c, const struct link_range *r, struct str *out,
-                 struct err *e);
-
 #endif

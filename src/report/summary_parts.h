@@ -75,9 +75,6 @@ void summary_scripts(struct summary *m); /* functions of Python, JavaScript, Jav
 void summary_errors(struct summary *m);
 void summary_lost(struct summary *m);
 
-/* What mmap gave, without the stacks of threads. */
-uint64_t summary_mapped(const struct profile *p);
-
 /* Whether BYTES are a very small part of what the program used: nothing to begin with. */
 enum { SUMMARY_LITTLE_PART = 1000 };
 bool summary_is_little(const struct summary *m, uint64_t bytes);
