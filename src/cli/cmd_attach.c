@@ -12,12 +12,12 @@ static int say_help(void)
 {
         return command_help(
                 COMMAND_attach,
-                "Record a process that is running already, from now on until it ends, Ctrl-C,\n"
-                "--duration or 'seep detach PID'; then the process goes on as before. Blocks that\n"
-                "are older than that are in no count; the search for leaks finds them by a walk\n"
-                "through the heap (glibc, musl, jemalloc). A NAME will do for PID when only one\n"
-                "process has it; several get a recording each. What a seep recorded that was\n"
-                "killed is continued.\n\n",
+                "Record a process that is already running, until it ends, Ctrl-C, --duration or\n"
+                "'seep detach PID'; then the process goes on as before. Blocks that are older are\n"
+                "not counted; the leak search finds them by a walk through the heap (glibc, musl,\n"
+                "jemalloc, mimalloc, tcmalloc). A NAME can be given instead of a PID if only one\n"
+                "process has it; several processes get one recording each. The recording of a\n"
+                "seep that was killed is continued.\n\n",
                 "\nExit status: 0 done, 2 usage error, 3 cannot be recorded.\n");
 }
 

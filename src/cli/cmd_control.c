@@ -46,17 +46,16 @@ static int say_help(void)
 {
         return command_help(
                 COMMAND_control,
-                "Change how a process is recorded while it runs, or ask how its recording stands.\n"
+                "Change how a process is recorded while it runs, or show how it is recorded now.\n"
                 "  start    record new blocks, also after --start-off\n"
-                "  stop     leave new blocks out; those that are known are followed to their end\n"
-                "  reset    count from zero: what was allocated before is older, and is left out;\n"
-                "           its release is no error\n"
+                "  stop     do not record new blocks; known blocks are still followed\n"
+                "  reset    count from zero: blocks from before are left out, and their releases\n"
+                "           are no errors\n"
                 "  depth N  keep the N innermost frames of each stack in the recording; all\n"
                 "  status   print on or off, depth, live blocks and bytes, events, lost events\n"
-                "The process stands still for about a millisecond for start, stop and reset. PID\n"
-                "is that of the program, or of the seep that started it.\n\n",
-                "\nExit status: 0 done, 2 usage error, 3 not recorded, or it cannot be done "
-                "now.\n");
+                "start, stop and reset halt the process for about a millisecond. PID is that of\n"
+                "the program, or of the seep that started it.\n\n",
+                "\nExit status: 0 done, 2 usage error, 3 not recorded, or not possible now.\n");
 }
 
 /* ---- words ---- */

@@ -19,9 +19,8 @@ static int say_help(void)
         return command_help(
                 COMMAND_detach,
                 "End the recording of a process, by 'seep attach' or 'seep record': the file is\n"
-                "written, and the process goes on. What a seep that was killed left in a process\n"
-                "is taken out, too. PID is that of the program, or of the seep that records "
-                "it.\n\n",
+                "written, and the process goes on. What a killed seep left in a process is\n"
+                "removed as well. PID is that of the program, or of the seep that records it.\n\n",
                 "\nExit status: 0 done, 2 usage error, 3 not recorded.\n");
 }
 

@@ -52,12 +52,11 @@ static int say_help(void)
 {
         return command_help(
                 COMMAND_doctor,
-                "Check whether PROGRAM can be recorded, or the process PID be looked into, and\n"
-                "say what to do where not; without an operand, what this machine and directory\n"
-                "allow. PID stands still for about a millisecond.\n\n",
-                "\nExit status: 0 recording (of a PID: looking into it) would work, 1 it would "
-                "not,\n"
-                "2 usage error.\n");
+                "Check whether PROGRAM can be recorded, or the process PID inspected, and if not\n"
+                "say what to do; without an operand, check this machine and this directory. PID\n"
+                "is stopped for about a millisecond.\n\n",
+                "\nExit status: 0 recording (for a PID: inspecting it) would work, 1 it would not,"
+                "\n2 usage error.\n");
 }
 
 /* ---- lines ---- */

@@ -170,7 +170,7 @@ static int events_totals_write(const struct events_totals *t, struct str *out)
 /* ---- `seep events`: the transactions of a recording, one after another ---- */
 
 #define EVENTS_OPTIONS(X)                                                                        \
-        X(EVENTS_HEAD_FORM, NULL, 0, NULL, "form:")                                              \
+        X(EVENTS_HEAD_FORMAT, NULL, 0, NULL, "format:")                                            \
         X(EVENTS_CSV, "csv", 0, NULL, "CSV")                                                     \
         X(EVENTS_MEMTRAQ, "memtraq", 0, NULL,                                                    \
           "memtraq's text log, with addresses (for names: export --to maps)")                    \

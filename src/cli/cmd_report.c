@@ -28,7 +28,7 @@ static int say_help(void)
                 "  seep report                          what the peak was made of\n"
                 "  seep report --cost live --inverted   who allocated what was not freed\n"
                 "  seep report --flat -s allocs -n 10   the ten stacks that allocate most often\n"
-                "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
+                "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialization\n"
                 "  seep report --growth -n 5            the five stacks that grow fastest\n"
                 "  seep report --types                  which C, C++ and Rust types it is\n"
                 "  seep report --timeline               how much was live when\n"

@@ -72,9 +72,9 @@ static int say_help(void)
 {
         return command_help(COMMAND_serve,
                 "Record PROGRAM, or the process PID, as 'seep record' and 'seep attach' do, and\n"
-                "let 'seep connect ADDR' on another machine look at it while it runs. The\n"
-                "program waits for nobody, and goes on when a host leaves. Recordings that are\n"
-                "finished are kept until a host has fetched them; with -o FILE they stay here.\n\n",
+                "let 'seep connect ADDR' on another machine inspect it while it runs. The program\n"
+                "never waits for a host, and goes on when one leaves. Finished recordings are\n"
+                "kept until a host has fetched them; with -o FILE they stay here.\n\n",
                 "\nExit status: the program's own (128+N when signal N killed it), 2 usage error,\n"
                 "3 cannot be recorded, 126 not executable, 127 not found.\n");
 }

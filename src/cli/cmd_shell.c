@@ -27,15 +27,15 @@ const struct option_entry shell_options[] = { SHELL_OPTIONS(OPTION_ENTRY) OPTION
 static int say_help(void)
 {
         return command_help(COMMAND_shell,
-                "Ask many questions to one program: a prompt with commands that are about a\n"
-                "process that is being recorded, or a recording (the newest *.seep here). On a\n"
-                "terminal lines can be edited, and TAB completes them; else commands are read\n"
-                "from standard input. 'help' lists them: those of mtrace-ng (dump, scan, reset,\n"
-                "start, stop, status, ...), and report, leaks, why, diff, top, snapshot, tag,\n"
-                "sql, export and others of seep without the name of the recording. The program\n"
-                "goes on when the shell is left, in whatever way. PROGRAM is started and recorded\n"
-                "beside the shell, without input. ADDR is where 'seep serve' or seep-target is,\n"
-                "as for 'seep connect'; PIDs are then those of its processes.\n\n",
+                "Inspect one program with many commands: a prompt for a process that is being\n"
+                "recorded, or for a recording (the newest *.seep here). On a terminal, lines can\n"
+                "be edited and TAB completes them; otherwise commands are read from standard\n"
+                "input. 'help' lists them: those of mtrace-ng (dump, scan, reset, start, stop,\n"
+                "status, ...), and report, leaks, why, diff, top, snapshot, tag, sql, export and\n"
+                "others of seep, without the name of the recording. However the shell ends, the\n"
+                "program goes on. PROGRAM is started and recorded beside the shell, without\n"
+                "input. ADDR is the address of 'seep serve' or seep-target, as for 'seep\n"
+                "connect'; PIDs are then those of its processes.\n\n",
                 "\nexamples:\n"
                 "  seep shell 4711                          a process that is being recorded\n"
                 "  seep shell -c 'scan new; leaks' 4711     as a script\n"

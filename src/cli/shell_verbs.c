@@ -48,7 +48,7 @@ const struct shell_verb shell_verbs[] = {
         SEEP("sql", "[OPTIONS] 'QUERY'", "ask with SQL"),
         PLAN("start", "[PID]", "record new blocks", NULL, shell_plan_control),
         BESIDE("status", "[PID]", "totals, and whether it is recorded", NULL, shell_status),
-        PLAN("stop", "[PID]", "leave new blocks out", NULL, shell_plan_control),
+        PLAN("stop", "[PID]", "do not record new blocks", NULL, shell_plan_control),
         PLAN("tag", "LABEL [PID]", "name this moment", NULL, shell_plan_tag),
         SEEP("top", "[OPTIONS]", "the live view"),
         SEEP("why", "[OPTIONS] ADDRESS|#SITE", "what keeps a block alive"),
