@@ -24,15 +24,18 @@ LEFT_OUT = {
     "processes": "executed or named_pipe or system or shells or raw-clone or behind_the or exec_in_place or last_program or next_program or "
                  "summary or others_are or helpers or loses_memory or resident",
 }
-# Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without fast capture; what walks through
-# a heap that was there before.
+# Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without fast capture; sizes that are those of
+# words of 8 bytes, and libraries of other allocators.
 NATIVE = {
     "agents": None,
-    "attach": "musl or commands_take or can_be_looked_at",
+    "attach": "musl",
     "light_machines": None,
     "entry_points": "clang",
     "lifetimes": "under_stress",
     "processes": "loses_memory",
+    "unrecorded": "musl or of_other or whatever_other or another_allocator or alignment or names_the_variable or thread_local or there_are_no_stacks or "
+                  "by_their_class or traced_already or recording_has",
+    "core": "of_another or memcheck or refused",
 }
 # ... and, where the C library has no unwind tables, stacks that lead through it.
 THROUGH_LIBC = {"entry_points": "sample_of_every"}
@@ -48,7 +51,7 @@ def check_musl(name):
     """The agent is the one for glibc: it needs no C library."""
     machine = WITH_MUSL[name]
     return (subprocess.run([ROOT / "packaging" / "agents", BUILD, machine.name]).returncode == 0 and machine.musl_unpack() and
-            run(name, "allocators", "musl and not exec", QEMU_LD_PREFIX=str(machine.root)))
+            run(name, "allocators", "musl and not exec", QEMU_LD_PREFIX=str(machine.root)) and run(name, "core", "of_another_processor"))
 
 
 def check(name):

@@ -9,7 +9,6 @@
 #include "base/find.h"
 #include "base/heap.h"
 
-#define FENCE 16u             /* bytes of a chunk that is no block: the end of a piece of memory */
 #define GAP_MOST (1ull << 30) /* bytes that somebody else got by brk between two pieces */
 
 /* ---- reading ---- */
@@ -18,7 +17,7 @@ bool glibc_word(struct glibc_walk *w, uint64_t at, uint64_t *out)
 {
         uint64_t into = at - w->window_at;
 
-        if (at < w->window_at || into + 8 > w->window_bytes) {
+        if (at < w->window_at || into + w->width > w->window_bytes) {
                 uint64_t start = at / GLIBC_PAGE * GLIBC_PAGE;
 
                 /* A part of it may be gone; what is asked for need not be. */
@@ -26,10 +25,10 @@ bool glibc_word(struct glibc_walk *w, uint64_t at, uint64_t *out)
                 w->window_bytes = w->in->memory.read(w->in->memory.context, start, w->window,
                                                      w->window_next ? GLIBC_WINDOW : GLIBC_PAGE);
                 into = at - start;
-                if (into + 8 > w->window_bytes)
+                if (into + w->width > w->window_bytes)
                         return false;
         }
-        memcpy(out, w->window + into, sizeof *out);
+        *out = walk_number(w->in, w->window + into, w->width);
         return true;
 }
 
@@ -52,20 +51,42 @@ static bool is_in(const uint64_t *list, uint64_t count, uint64_t chunk)
         return i < count && list[i] == chunk;
 }
 
+/* The second word of a chunk. */
+static bool read_size(struct glibc_walk *w, uint64_t chunk, uint64_t *out)
+{
+        return glibc_word(w, chunk + w->width, out);
+}
+
+/* Bytes of a chunk that is no block: the end of a piece of memory. */
+static uint64_t fence(const struct glibc_walk *w)
+{
+        return w->head;
+}
+
 /* What follows a chunk of SIZE at AT, with its own size in *NEXT; false: it can be none. */
 static bool is_sound(struct glibc_walk *w, const struct glibc_piece *p, uint64_t at, uint64_t word,
                      uint64_t *next)
 {
         uint64_t size = GLIBC_SIZE(word);
 
-        return size >= GLIBC_MINIMUM && size % 16 == 0 && size <= p->end - at &&
-               !(word & (GLIBC_MAPPED | GLIBC_NOT_MAIN) & ~p->flag) && at + size + 16 <= p->end &&
-               glibc_word(w, at + size + 8, next);
+        return size >= w->minimum && size % w->alignment == 0 && size <= p->end - at &&
+               !(word & (GLIBC_MAPPED | GLIBC_NOT_MAIN) & ~p->flag) &&
+               at + size + w->head <= p->end && read_size(w, at + size, next);
 }
 
-/* Walk P.  Where it ends: at top, behind fence posts, or (*SOUND false) at what is no chunk.
- * NOTE: blocks are. */
-static uint64_t walk_piece(struct glibc_walk *w, const struct glibc_piece *p, bool note,
+/* What is done with a chunk in use. */
+typedef void glibc_see(struct glibc_walk *w, uint64_t chunk, uint64_t size);
+
+static void see_block(struct glibc_walk *w, uint64_t chunk, uint64_t size)
+{
+        if (!is_in(w->free_chunks, w->free_count, chunk) &&
+            !is_in(w->caches, w->cache_count, chunk))
+                walk_add_block(w->out, chunk + w->head, chunk + size + w->width);
+}
+
+/* Walk P.  Where it ends: at top, behind fence posts, or (*SOUND false) at what is no chunk.  SEE
+ * gets all that are in use; NULL: nobody. */
+static uint64_t walk_piece(struct glibc_walk *w, const struct glibc_piece *p, glibc_see *see,
                            bool *sound)
 {
         uint64_t at = p->start, word, next = 0;
@@ -74,19 +95,17 @@ static uint64_t walk_piece(struct glibc_walk *w, const struct glibc_piece *p, bo
         while (at != p->top) {
                 uint64_t size;
 
-                if (at + 16 > p->end || !glibc_word(w, at + 8, &word))
+                if (at + w->head > p->end || !read_size(w, at, &word))
                         break;
                 size = GLIBC_SIZE(word);
-                if (size == FENCE ||
+                if (size == fence(w) ||
                     (p->flag && word == GLIBC_IN_USE)) /* at the very end of 0 bytes */
-                        return at + FENCE;
+                        return at + fence(w);
                 if (!is_sound(w, p, at, word, &next))
                         break;
                 /* In front of a post of no bytes there is another one, of any size. */
-                if (note && GLIBC_SIZE(next) && next & GLIBC_IN_USE &&
-                    !is_in(w->free_chunks, w->free_count, at) &&
-                    !is_in(w->caches, w->cache_count, at))
-                        walk_add_block(w->out, at + 16, at + size + 8);
+                if (see && GLIBC_SIZE(next) && next & GLIBC_IN_USE)
+                        see(w, at, size);
                 at += size;
         }
         *sound = at == p->top;
@@ -97,7 +116,7 @@ static void lost_way(struct glibc_walk *w, const struct glibc_piece *p, uint64_t
 {
         uint64_t word = 0;
 
-        glibc_word(w, at + 8, &word);
+        read_size(w, at, &word);
         walk_trouble(w->out,
                      "the heap at 0x%llx cannot be walked to its end: 0x%llx bytes from its start "
                      "the size of a block is 0x%llx",
@@ -111,7 +130,7 @@ static bool is_post(struct glibc_walk *w, uint64_t at)
 {
         uint64_t word;
 
-        return glibc_word(w, at + 8, &word) && GLIBC_SIZE(word) == FENCE;
+        return read_size(w, at, &word) && GLIBC_SIZE(word) == fence(w);
 }
 
 /* Somebody else has used brk between two pieces: the next one begins where a walk leads to top, or
@@ -120,17 +139,17 @@ static uint64_t next_piece(struct glibc_walk *w, const struct glibc_piece *p, ui
 {
         struct glibc_piece next = *p;
 
-        for (next.start = (at + 15) & ~15ull; next.start < p->end && next.start - at < GAP_MOST;
-             next.start += 16) {
+        for (next.start = glibc_chunk_from(w, at);
+             next.start < p->end && next.start - at < GAP_MOST; next.start += w->alignment) {
                 uint64_t word, end;
                 bool sound;
 
                 if (next.start == p->top)
                         return next.start;
-                if (!glibc_word(w, next.start + 8, &word) || !(word & GLIBC_IN_USE) ||
-                    GLIBC_SIZE(word) < GLIBC_MINIMUM)
+                if (!read_size(w, next.start, &word) || !(word & GLIBC_IN_USE) ||
+                    GLIBC_SIZE(word) < w->minimum)
                         continue;
-                end = walk_piece(w, &next, false, &sound);
+                end = walk_piece(w, &next, NULL, &sound);
                 if (sound && (end == p->top || is_post(w, end)))
                         return next.start;
         }
@@ -138,17 +157,17 @@ static uint64_t next_piece(struct glibc_walk *w, const struct glibc_piece *p, ui
 }
 
 /* Piece after piece.  Two posts end all but the last. */
-static void walk_main(struct glibc_walk *w, struct glibc_piece p)
+static void walk_main(struct glibc_walk *w, struct glibc_piece p, glibc_see *see)
 {
         for (;;) {
                 bool sound;
-                uint64_t at = walk_piece(w, &p, true, &sound);
+                uint64_t at = walk_piece(w, &p, see, &sound);
 
                 if (!sound)
                         lost_way(w, &p, at);
                 if (!sound || at == p.top)
                         return;
-                p.start = next_piece(w, &p, is_post(w, at) ? at + FENCE : at);
+                p.start = next_piece(w, &p, is_post(w, at) ? at + fence(w) : at);
                 if (!p.start && p.top)
                         walk_trouble(w->out, "the heap around 0x%llx ends before its last block",
                                      (unsigned long long)at);
@@ -189,9 +208,9 @@ static bool find_brk(struct glibc_walk *w, const struct glibc_arena *a)
         const struct mapping *m = brk_mapping(w);
         struct glibc_piece p = { 0 };
 
-        if (!m || a->top == a->bins - 16)
+        if (!m || a->top == a->bins - w->head)
                 return false;
-        p.start = ((w->brk_start ? w->brk_start : m->start) + 15) & ~15ull;
+        p.start = glibc_chunk_from(w, w->brk_start ? w->brk_start : m->start);
         p.end = end_of(w, m);
         p.top = a->top >= p.start && a->top < p.end ? a->top : 0;
         if (p.top || w->brk_start) {
@@ -216,11 +235,11 @@ static uint64_t mapped_piece(struct glibc_walk *w, const struct glibc_arena *a, 
         bool sound;
 
         p.top = a->top >= start && a->top < m->end ? a->top : 0;
-        if (!glibc_word(w, start + 8, &word) || (word & 7) != GLIBC_IN_USE ||
-            GLIBC_SIZE(word) < GLIBC_MINIMUM)
+        if (!read_size(w, start, &word) || (word & 7) != GLIBC_IN_USE ||
+            GLIBC_SIZE(word) < w->minimum)
                 return 0;
-        end = walk_piece(w, &p, false, &sound);
-        if (!sound || (end != p.top && !is_post(w, end)) || !glibc_word(w, end + 8, &word))
+        end = walk_piece(w, &p, NULL, &sound);
+        if (!sound || (end != p.top && !is_post(w, end)) || !read_size(w, end, &word))
                 return 0;
         end += GLIBC_SIZE(word) < m->end - end ? GLIBC_SIZE(word) : m->end - end;
         walk_add_own(w->out, start, end);
@@ -236,7 +255,7 @@ static void find_mapped_pieces(struct glibc_walk *w, const struct glibc_arena *a
                 const struct mapping *m = &w->in->maps->at[i];
 
                 for (uint64_t at = m->start, end; is_plain(m) && at < m->end;) {
-                        end = mapped_piece(w, a, at, m);
+                        end = mapped_piece(w, a, at + w->lead, m);
                         at = end ? (end + GLIBC_PAGE - 1) / GLIBC_PAGE * GLIBC_PAGE
                                  : at + GLIBC_PAGE;
                 }
@@ -245,7 +264,11 @@ static void find_mapped_pieces(struct glibc_walk *w, const struct glibc_arena *a
 
 /* ---- arenas of threads ---- */
 
-#define STATE_BEHIND_BINS 2088u /* bytes: the map of the bins, next, the sizes */
+/* Bytes: of the bins and their map, next, the sizes. */
+static uint32_t behind_bins(const struct glibc_walk *w)
+{
+        return GLIBC_BINS * w->head + GLIBC_BIN_MAP + 5 * w->width;
+}
 
 static void find_heaps(struct glibc_walk *w, const struct glibc_arena *a)
 {
@@ -259,7 +282,7 @@ static void find_heaps(struct glibc_walk *w, const struct glibc_arena *a)
                 if (!h.arena)
                         break;
                 if (heap == first)
-                        p.start = (a->bins + STATE_BEHIND_BINS + 15) & ~15ull;
+                        p.start = glibc_chunk_from(w, a->bins + behind_bins(w));
                 p.end = heap + h.size;
                 p.top = a->top >= heap && a->top < p.end ? a->top : 0;
                 walk_add_own(w->out, heap, heap + h.writable);
@@ -276,14 +299,15 @@ static void find_heaps(struct glibc_walk *w, const struct glibc_arena *a)
  * AT has SIZE bytes? */
 static uint64_t aligned_start(struct glibc_walk *w, uint64_t at, uint64_t size)
 {
-        for (uint64_t alignment = 32; alignment && alignment < size; alignment *= 2) {
-                uint64_t mem = (at + 16 + alignment - 1) & ~(alignment - 1), lead = mem - 16 - at,
-                         word[2];
+        for (uint64_t alignment = 2 * w->alignment; alignment && alignment < size;
+             alignment *= 2) {
+                uint64_t mem = (at + w->head + alignment - 1) & ~(alignment - 1), word[2];
+                uint64_t lead = mem - w->head - at;
 
-                if (lead && lead < GLIBC_MINIMUM)
+                if (lead && lead < w->minimum)
                         lead += alignment;
-                if (lead && lead < size && walk_read(w->in, at + lead, word, sizeof word) &&
-                    word[0] == lead && word[1] == ((size - lead) | GLIBC_MAPPED))
+                if (lead && lead < size && walk_read_words(w->in, at + lead, word, 2) &&
+                    word[0] == lead + w->lead && word[1] == ((size - lead) | GLIBC_MAPPED))
                         return at + lead;
         }
         return at;
@@ -303,17 +327,18 @@ static uint64_t walk_mapped(struct glibc_walk *w, const struct mapping *m)
                         if (at >= m->end)
                                 break;
                 }
-                size = glibc_word(w, at, &before) && glibc_word(w, at + 8, &word) && !before &&
-                                       (word & 7) == GLIBC_MAPPED
-                               ? GLIBC_SIZE(word)
+                chunk = at + w->lead;
+                size = glibc_word(w, chunk, &before) && read_size(w, chunk, &word) &&
+                                       before == w->lead && (word & 7) == GLIBC_MAPPED
+                               ? GLIBC_SIZE(word) + w->lead
                                : 0;
                 if (glibc_owns(w, at) || size < GLIBC_PAGE || size % GLIBC_PAGE ||
                     size > m->end - at) {
                         at += GLIBC_PAGE;
                         continue;
                 }
-                chunk = aligned_start(w, at, size);
-                walk_add_block(w->out, chunk + 16, at + size);
+                chunk = aligned_start(w, chunk, size - w->lead);
+                walk_add_block(w->out, chunk + w->head, at + size);
                 sum += size;
                 at += size;
         }
@@ -347,16 +372,16 @@ static void find_pieces(struct glibc_walk *w)
                         find_heaps(w, a);
                         continue;
                 }
-                walk_add_own(w->out, a->at, a->bins + STATE_BEHIND_BINS);
+                walk_add_own(w->out, a->at, a->bins + behind_bins(w));
                 found = i == 0 &&
                         find_brk(w, a); /* another main arena is that of a namespace (dlmopen) */
-                if (a->top != a->bins - 16 && (a->split || !found))
+                if (a->top != a->bins - w->head && (a->split || !found))
                         find_mapped_pieces(w, a);
         }
         walk_sort(w->out); /* for glibc_owns() */
 }
 
-static void walk_pieces(struct glibc_walk *w)
+static void walk_pieces(struct glibc_walk *w, glibc_see *see)
 {
         for (uint32_t i = 0; i < w->piece_count; i++) {
                 const struct glibc_piece *p = &w->pieces[i];
@@ -364,8 +389,8 @@ static void walk_pieces(struct glibc_walk *w)
                 bool sound = true;
 
                 if (!p->flag)
-                        walk_main(w, *p);
-                else if (end = walk_piece(w, p, true, &sound), !sound)
+                        walk_main(w, *p, see);
+                else if (end = walk_piece(w, p, see, &sound), !sound)
                         lost_way(w, p, end);
         }
 }
@@ -387,14 +412,21 @@ void glibc_find(struct walk_blocks *b, const struct walk_input *in)
 {
         struct glibc_walk w = { .in = in, .out = b, .window = heap_zero(GLIBC_WINDOW, 1) };
 
+        w.width = walk_width(in);
+        w.head = 2 * w.width;
+        w.minimum = 4 * w.width;
+        w.alignment = in->alignment;
+        w.lead = (w.alignment - w.head % w.alignment) % w.alignment;
         *b = (struct walk_blocks){ 0 };
         glibc_find_arenas(&w);
         if (w.arena_count) {
                 b->malloc_at = w.arenas[0].at;
                 find_pieces(&w);
+                if (in->tls_unknown)
+                        walk_pieces(&w, glibc_see_cache);
                 glibc_find_free(&w);
                 w.window_next = true;
-                walk_pieces(&w);
+                walk_pieces(&w, see_block);
                 w.window_next = false;
                 find_mapped(&w);
                 settle(b);

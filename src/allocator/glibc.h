@@ -12,8 +12,9 @@
  *                  its place relative to them: fast bins and top before, next and the sizes behind.
  *     mp_          in the same data: the number of mapped bytes, and where brk began.
  *     arenas       a circle by their next pointers.  Those of threads lie in heaps, at multiples of
- *                  64 MiB (of four huge pages, where those are used), each with struct heap_info at
- *                  its start; the heaps of an arena are a list that ends at the first.
+ *                  64 MiB (1 MiB with words of 4 bytes; four huge pages where those are used),
+ *                  each with struct heap_info at its start; the heaps of an arena are a list that
+ *                  ends at the first.
  *     chunks       follow each other without a gap from the start of a heap to top, or to a pair of
  *                  fence posts.  One is free when the next says so.  Those in fast bins and in the
  *                  caches of threads (tcache) are not marked: these lists are walked.
@@ -37,8 +38,9 @@ struct glibc_heap_info {
 /* HEAP_MAX_SIZE without huge pages: heaps lie at multiples of it. */
 #define GLIBC_HEAP (64ull << 20)
 
-/* Whether H, read at AT, is one of a heap that has at most MOST bytes. */
-bool glibc_is_heap_info(const struct glibc_heap_info *h, uint64_t at, uint64_t most);
+/* Whether H, read at AT, is one of a heap that has at most MOST bytes.  WIDTH: bytes of a word. */
+bool glibc_is_heap_info(const struct glibc_heap_info *h, uint64_t at, uint64_t most,
+                        uint32_t width);
 
 /* Fill B, to be freed with walk_blocks_free(). */
 void glibc_find(struct walk_blocks *b, const struct walk_input *in);

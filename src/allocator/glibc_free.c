@@ -11,18 +11,16 @@
 #include "allocator/glibc_parts.h"
 #include "base/heap.h"
 
-#define FAST_BINS 10u
-#define FAST (-96)           /* from the bins of an arena on */
 #define CACHE_SMALL_BINS 64u /* one for each size; behind them, for powers of two */
 
-/* struct tcache_perthread_struct by the size of its chunk: 2.26 to 2.29, 2.30 to 2.41, since 2.42.
- * */
+/* struct tcache_perthread_struct: counts, and behind them a pointer for each bin.  2.26 to 2.29,
+ * 2.30 to 2.41, since 2.42. */
 static const struct {
-        uint32_t chunk, count_bytes, bins;
+        uint32_t count_bytes, bins;
 } caches[] = {
-        { 0x250, 64, 64 },
-        { 0x290, 128, 64 },
-        { 0x300, 152, 76 },
+        { 64, 64 },
+        { 128, 64 },
+        { 152, 76 },
 };
 
 static void add_free(struct glibc_walk *w, uint64_t chunk)
@@ -39,13 +37,15 @@ static bool is_chunk(struct glibc_walk *w, uint64_t chunk, uint64_t size)
 {
         uint64_t word;
 
-        return chunk % 16 == 0 && glibc_owns(w, chunk) && glibc_word(w, chunk + 8, &word) &&
-               GLIBC_SIZE(word) >= GLIBC_MINIMUM && (!size || GLIBC_SIZE(word) == size);
+        return glibc_may_be_chunk(w, chunk) && glibc_owns(w, chunk) &&
+               glibc_word(w, chunk + w->width, &word) && GLIBC_SIZE(word) >= w->minimum &&
+               (!size || GLIBC_SIZE(word) == size);
 }
 
-/* Chunks are linked by a word at CHUNK + 16, to the next one's address plus INTO.  From glibc 2.32
- * on the word is masked with its own address / 4096 (SAFE).  Where a heap lies low that changes so
- * few bits that the masked word may be the address of another chunk: a single word does not tell
+/* Chunks are linked by the first word of their blocks, to the next one's address plus INTO.  From
+ * glibc 2.32 on the word is masked with its own address / 4096 (SAFE).  Where a heap lies low that
+ * changes so few bits that the masked word may be the address of another chunk: a single word does
+ * not tell
  * which it is, the end of its list does. */
 struct list {
         uint64_t size; /* of its chunks; 0: any */
@@ -55,9 +55,10 @@ struct list {
 
 enum walked { WALKED_WHOLE, WALKED_ASTRAY, WALKED_ROUND };
 
-static uint64_t next_in(const struct list *l, uint64_t chunk, uint64_t word)
+static uint64_t next_in(const struct glibc_walk *w, const struct list *l, uint64_t chunk,
+                        uint64_t word)
 {
-        uint64_t next = l->safe ? word ^ (chunk + 16) >> 12 : word;
+        uint64_t next = l->safe ? word ^ (chunk + w->head) >> 12 : word;
 
         return next ? next - l->into : 0;
 }
@@ -73,9 +74,9 @@ static enum walked follow(struct glibc_walk *w, const struct list *l, uint64_t *
                         return WALKED_ASTRAY;
                 if (note)
                         add_free(w, *chunk);
-                if (!glibc_word(w, *chunk + 16, &word))
+                if (!glibc_word(w, *chunk + w->head, &word))
                         return WALKED_WHOLE;
-                *chunk = next_in(l, *chunk, word);
+                *chunk = next_in(w, l, *chunk, word);
                 if (*chunk && *chunk == mark)
                         return WALKED_ROUND;
                 if (!(steps & (steps - 1)))
@@ -98,11 +99,11 @@ static void walk_list(struct glibc_walk *w, struct list l, uint64_t chunk)
         case WALKED_ASTRAY:
                 walk_trouble(w->out,
                              "a list of free blocks of %llu bytes leads to 0x%llx, which is none",
-                             (unsigned long long)l.size, (unsigned long long)chunk + 16);
+                             (unsigned long long)l.size, (unsigned long long)chunk + w->head);
                 break;
         case WALKED_ROUND:
                 walk_trouble(w->out, "a list of free blocks leads in a circle at 0x%llx",
-                             (unsigned long long)chunk + 16);
+                             (unsigned long long)chunk + w->head);
                 break;
         case WALKED_WHOLE:
                 break;
@@ -111,20 +112,28 @@ static void walk_list(struct glibc_walk *w, struct list l, uint64_t chunk)
 
 static void walk_fast_bins(struct glibc_walk *w, const struct glibc_arena *a)
 {
-        for (uint32_t i = 0; a->fast && i < FAST_BINS; i++) {
-                struct list l = { .size = GLIBC_MINIMUM + 16 * i };
+        uint32_t bins = glibc_fast_bins(w);
+        uint64_t first = a->bins - w->head - bins * w->width; /* top and another word behind them */
+
+        for (uint32_t i = 0; a->fast && i < bins; i++) {
+                struct list l = { .size = w->minimum + glibc_fast_step(w) * i };
                 uint64_t chunk = 0;
 
-                glibc_word(w, a->bins + FAST + 8 * i, &chunk);
+                glibc_word(w, first + w->width * i, &chunk);
                 walk_list(w, l, chunk);
         }
 }
 
 /* ---- caches ---- */
 
-static uint64_t size_of_bin(uint32_t bin)
+static uint64_t size_of_bin(const struct glibc_walk *w, uint32_t bin)
 {
-        return bin < CACHE_SMALL_BINS ? GLIBC_MINIMUM + 16 * bin : 0;
+        return bin < CACHE_SMALL_BINS ? w->minimum + w->alignment * bin : 0;
+}
+
+static uint64_t cache_chunk(const struct glibc_walk *w, size_t form)
+{
+        return glibc_chunk_bytes(w, caches[form].count_bytes + caches[form].bins * w->width);
 }
 
 /* Whether a struct tcache_perthread_struct is at AT, which a thread-local variable points to; which
@@ -133,18 +142,18 @@ static bool is_cache(struct glibc_walk *w, uint64_t at, size_t *form)
 {
         uint64_t word, entry;
 
-        if (at % 16 || !glibc_owns(w, at) || !glibc_word(w, at - 8, &word) || (word & GLIBC_MAPPED))
+        if (at % w->alignment || !glibc_owns(w, at) || !glibc_word(w, at - w->width, &word) ||
+            (word & GLIBC_MAPPED))
                 return false;
-        /* A rest of 16 bytes is no chunk: it stays with the one that it is behind. */
+        /* A rest that is too small for a chunk stays with the one that it is behind. */
         for (*form = 0; *form < sizeof caches / sizeof *caches; ++*form)
-                if (caches[*form].chunk == GLIBC_SIZE(word) ||
-                    caches[*form].chunk + 16 == GLIBC_SIZE(word))
+                if (GLIBC_SIZE(word) - cache_chunk(w, *form) < w->minimum)
                         break;
         if (*form == sizeof caches / sizeof *caches)
                 return false;
         for (uint32_t i = 0; i < caches[*form].bins; i++)
-                if (!glibc_word(w, at + caches[*form].count_bytes + 8 * i, &entry) ||
-                    (entry && !is_chunk(w, entry - 16, size_of_bin(i))))
+                if (!glibc_word(w, at + caches[*form].count_bytes + w->width * i, &entry) ||
+                    (entry && !is_chunk(w, entry - w->head, size_of_bin(w, i))))
                         return false;
         return true;
 }
@@ -154,19 +163,59 @@ static void take_cache(struct glibc_walk *w, uint64_t at)
         size_t form;
 
         for (uint32_t i = 0; i < w->cache_count; i++)
-                if (w->caches[i] == at - 16)
+                if (w->caches[i] == at - w->head)
                         return;
         if (!is_cache(w, at, &form))
                 return;
         w->caches = heap_grow(w->caches, w->cache_count + 1, sizeof *w->caches);
-        w->caches[w->cache_count++] = at - 16;
+        w->caches[w->cache_count++] = at - w->head;
         for (uint32_t i = 0; i < caches[form].bins; i++) {
-                struct list l = { .size = size_of_bin(i), .into = 16 };
+                struct list l = { .size = size_of_bin(w, i), .into = w->head };
                 uint64_t entry = 0;
 
-                glibc_word(w, at + caches[form].count_bytes + 8 * i, &entry);
-                walk_list(w, l, entry ? entry - 16 : 0);
+                glibc_word(w, at + caches[form].count_bytes + w->width * i, &entry);
+                walk_list(w, l, entry ? entry - w->head : 0);
         }
+}
+
+/* The first thing that a thread gets from an arena of its own is its cache. */
+static bool is_first_chunk(const struct glibc_walk *w, uint64_t chunk)
+{
+        uint32_t i = 0;
+
+        while (i < w->piece_count && w->pieces[i].start != chunk)
+                i++;
+        return i < w->piece_count;
+}
+
+/* Whether a cache is at AT by its contents alone: each list that it has has a count, and there is
+ * one, or it lies where a cache would. */
+static bool looks_like_cache(struct glibc_walk *w, uint64_t at)
+{
+        bool used = is_first_chunk(w, at - w->head);
+        size_t form;
+
+        if (!is_cache(w, at, &form))
+                return false;
+        for (uint32_t i = 0; i < caches[form].bins; i++) {
+                uint32_t bytes = caches[form].count_bytes / caches[form].bins;
+                uint8_t count[2] = { 0 };
+                uint64_t entry = 0;
+
+                glibc_word(w, at + caches[form].count_bytes + w->width * i, &entry);
+                if (!walk_read(w->in, at + bytes * i, count, bytes) ||
+                    (entry != 0) != (count[0] || count[1]))
+                        return false;
+                used = used || entry;
+        }
+        return used;
+}
+
+void glibc_see_cache(struct glibc_walk *w, uint64_t chunk, uint64_t size)
+{
+        (void)size;
+        if (looks_like_cache(w, chunk + w->head))
+                take_cache(w, chunk + w->head);
 }
 
 static int by_number(const void *a, const void *b)
@@ -181,8 +230,8 @@ void glibc_find_free(struct glibc_walk *w)
         for (uint32_t i = 0; i < w->arena_count; i++)
                 walk_fast_bins(w, &w->arenas[i]);
         for (uint32_t i = 0; i < w->in->tls_count; i++)
-                for (uint64_t at = (w->in->tls[i].start + 7) & ~7ull; at + 8 <= w->in->tls[i].end;
-                     at += 8) {
+                for (uint64_t at = (w->in->tls[i].start + w->width - 1) & ~(w->width - 1ull);
+                     at + w->width <= w->in->tls[i].end; at += w->width) {
                         uint64_t word = 0;
 
                         if (glibc_word(w, at, &word) && word)

@@ -6,7 +6,8 @@
 #include "allocator/glibc.h"
 
 #define GLIBC_PAGE 4096u
-#define GLIBC_MINIMUM 32u /* bytes of a chunk */
+#define GLIBC_BINS 127u   /* pairs of words */
+#define GLIBC_BIN_MAP 16u /* bytes behind them */
 #define GLIBC_IN_USE 1u   /* in the size of a chunk: the one before it is */
 #define GLIBC_MAPPED 2u
 #define GLIBC_NOT_MAIN 4u
@@ -32,6 +33,11 @@ struct glibc_piece {
 struct glibc_walk {
         const struct walk_input *in;
         struct walk_blocks *out;
+        uint32_t width;     /* bytes of a word */
+        uint32_t head;      /* bytes from a chunk to its block: two words */
+        uint32_t minimum;   /* bytes of a chunk: four words */
+        uint32_t alignment; /* of blocks; sizes of chunks are multiples of it */
+        uint32_t lead;      /* bytes from where a mapping begins to the first chunk in it */
         struct glibc_arena *arenas;
         uint32_t arena_count;
         struct glibc_piece *pieces;
@@ -50,6 +56,35 @@ struct glibc_walk {
 /* The word at AT; false: there is none. */
 bool glibc_word(struct glibc_walk *w, uint64_t at, uint64_t *out);
 
+/* Where the first chunk may lie that begins at AT or behind it, ... */
+static inline uint64_t glibc_chunk_from(const struct glibc_walk *w, uint64_t at)
+{
+        return ((at + w->head + w->alignment - 1) & ~(w->alignment - 1ull)) - w->head;
+}
+
+/* ... and whether one may begin there. */
+static inline bool glibc_may_be_chunk(const struct glibc_walk *w, uint64_t at)
+{
+        return (at + w->head) % w->alignment == 0;
+}
+
+/* Bytes of the chunk for a block of BYTES. */
+static inline uint64_t glibc_chunk_bytes(const struct glibc_walk *w, uint64_t bytes)
+{
+        return (bytes + w->width + w->alignment - 1) & ~(w->alignment - 1ull);
+}
+
+/* A bin of the smallest blocks that a thread or an arena keeps for itself is for chunks of one
+ * size; these are how far the sizes lie apart, and how many bins an arena has. */
+static inline uint32_t glibc_fast_step(const struct glibc_walk *w)
+{
+        return 2 * w->width;
+}
+static inline uint32_t glibc_fast_bins(const struct glibc_walk *w)
+{
+        return (uint32_t)glibc_chunk_bytes(w, 20ull * w->width) / glibc_fast_step(w) - 1;
+}
+
 /* Whether ADDRESS is in memory of the allocator's, for walks to stay in. */
 bool glibc_owns(const struct glibc_walk *w, uint64_t address);
 
@@ -58,6 +93,9 @@ void glibc_find_arenas(struct glibc_walk *w);
 
 /* Fill FREE_CHUNKS and CACHES. */
 void glibc_find_free(struct glibc_walk *w);
+
+/* The same for a chunk that is a cache of a thread, by its contents alone. */
+void glibc_see_cache(struct glibc_walk *w, uint64_t chunk, uint64_t size);
 
 #define GLIBC_HEAPS_MOST 65536u /* of one arena */
 

@@ -89,6 +89,28 @@ bool walk_read(const struct walk_input *in, uint64_t address, void *to, size_t b
         return page || in->memory.read(in->memory.context, address, to, bytes) == bytes;
 }
 
+uint64_t walk_number(const struct walk_input *in, const void *from, uint32_t bytes)
+{
+        uint16_t half;
+
+        if (bytes != sizeof half)
+                return search_word(from, bytes == 4, in->memory.turned);
+        memcpy(&half, from, sizeof half);
+        return in->memory.turned ? __builtin_bswap16(half) : half;
+}
+
+bool walk_read_words(const struct walk_input *in, uint64_t address, uint64_t *to, uint32_t count)
+{
+        uint32_t width = walk_width(in);
+        uint8_t bytes[64];
+
+        if (!walk_read(in, address, bytes, (size_t)count * width))
+                return false;
+        for (uint32_t i = 0; i < count; i++)
+                to[i] = walk_number(in, bytes + (size_t)i * width, width);
+        return true;
+}
+
 void walk_blocks_free(struct walk_blocks *b)
 {
         free(b->at);
@@ -101,11 +123,15 @@ uint64_t *walk_words(const struct walk_input *in, const struct search_range *dat
                      size_t *count)
 {
         uint64_t bytes = data->end - data->start, *words;
+        uint32_t width = walk_width(in);
 
         *count = 0;
         if (bytes > most)
                 return NULL;
-        words = heap_zero(bytes / 8 + 1, sizeof *words);
-        *count = in->memory.read(in->memory.context, data->start, words, bytes / 8 * 8) / 8;
+        words = heap_zero(bytes / width + 1, sizeof *words);
+        *count = in->memory.read(in->memory.context, data->start, words, bytes / width * width) /
+                 width;
+        for (size_t i = *count; i-- > 0;) /* last first: they may need more room now */
+                words[i] = walk_number(in, (const uint8_t *)words + width * i, width);
         return words;
 }

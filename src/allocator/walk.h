@@ -34,7 +34,18 @@ struct walk_input {
         uint32_t data_count;
         const struct search_range *tls; /* thread-local storage of such modules, of all threads */
         uint32_t tls_count;
+        uint32_t alignment; /* of malloc's blocks: two words, or what long double asks for */
+        bool tls_unknown;   /* of some thread: TLS has less than there is */
 };
+
+/* How many bytes a word of the program has. */
+static inline uint32_t walk_width(const struct walk_input *in)
+{
+        return search_width(in->memory.narrow);
+}
+
+/* The number of 2, 4 or 8 BYTES at FROM, which are the program's. */
+uint64_t walk_number(const struct walk_input *in, const void *from, uint32_t bytes);
 
 /* All 0: nothing was found. */
 struct walk_blocks {
@@ -69,7 +80,11 @@ void walk_blocks_free(struct walk_blocks *b);
 /* Whether all BYTES at ADDRESS are there: then TO has them. */
 bool walk_read(const struct walk_input *in, uint64_t address, void *to, size_t bytes);
 
-/* The words of DATA, as many as there are, to be freed; NULL: it has more than MOST bytes. */
+/* The same for COUNT of its words, as numbers of ours; at most 8. */
+bool walk_read_words(const struct walk_input *in, uint64_t address, uint64_t *to, uint32_t count);
+
+/* The words of DATA, as numbers of ours, as many as there are, to be freed; NULL: it has more than
+ * MOST bytes. */
 uint64_t *walk_words(const struct walk_input *in, const struct search_range *data, uint64_t most,
                      size_t *count);
 

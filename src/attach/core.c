@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/procfs.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attach/arch/arch.h"
+#include "attach/core_parts.h"
 #include "attach/elf.h"
+#include "attach/elf_words.h"
 #include "base/find.h"
 #include "base/heap.h"
 #include "base/io.h"
@@ -22,37 +22,6 @@
 #define CORE_NOTES_MOST (256u << 20)
 #define CORE_NOTE_MOST 4096u /* bytes of notes of a module */
 #define CORE_HEADERS_MOST 64u
-
-struct segment {
-        uint64_t start, end;
-        uint64_t offset, stored; /* in the core */
-        uint32_t flags;          /* PF_* */
-        uint32_t file;           /* 1 + index of the mapping; 0: of no file */
-};
-
-/* A mapping of a file, as NT_FILE tells. */
-struct file {
-        uint64_t start, end, offset;
-        const char *path;
-        int fd; /* -1 */
-        bool tried;
-};
-
-struct core {
-        int fd;
-        struct segment *segments; /* by address */
-        uint32_t segment_count;
-        struct file *files; /* by address */
-        uint32_t file_count;
-        char *notes;
-        size_t note_bytes;
-        uint64_t stack, vdso; /* addresses in them; 0 unknown */
-        struct core_files where;
-        struct core_about about;
-        const struct freeze_kind *kind;
-        struct freeze_thread *threads;
-        uint32_t thread_count;
-};
 
 /* ---- the file ---- */
 
@@ -70,7 +39,7 @@ bool core_is(const char *file)
         return good && type == ET_CORE;
 }
 
-static const struct segment *segment_at(const struct core *c, uint64_t address)
+static const struct core_segment *segment_at(const struct core *c, uint64_t address)
 {
         uint32_t i = (uint32_t)FIND_FIRST(c->segment_count, k, c->segments[k].end <= address);
 
@@ -79,56 +48,60 @@ static const struct segment *segment_at(const struct core *c, uint64_t address)
 
 /* ---- memory that files have ---- */
 
-/* A place for reading headers: the core's own memory, or a file. */
+/* A place for reading headers: memory of the core OF, or a file of that machine. */
 struct image {
-        const struct core *core; /* NULL: FD */
+        const struct core *of;
+        uint64_t start; /* address of the image in the core; 0: FD */
         int fd;
-        uint64_t start; /* address of the image in the core */
 };
 
 static size_t read_stored(const struct core *c, uint64_t address, void *to, size_t bytes);
 
 static bool read_image(const struct image *m, void *to, size_t bytes, uint64_t at)
 {
-        return m->core ? read_stored(m->core, m->start + at, to, bytes) == bytes
-                       : io_read_at(m->fd, to, bytes, at);
+        return m->start ? read_stored(m->of, m->start + at, to, bytes) == bytes
+                        : io_read_at(m->fd, to, bytes, at);
 }
 
 /* The build id of the image, which has its headers in its first page; 0 bytes: not known. */
 static size_t build_id(const struct image *m, uint8_t id[ELF_ID_BYTES])
 {
-        Elf64_Phdr h[CORE_HEADERS_MOST];
+        const struct core *c = m->of;
+        uint8_t first[sizeof(Elf64_Ehdr)], raw[CORE_HEADERS_MOST * sizeof(Elf64_Phdr)];
+        size_t each = ELF_WORDS_BYTES(Phdr, c->narrow), found = 0;
         Elf64_Ehdr head;
-        size_t found = 0;
 
-        if (!read_image(m, &head, sizeof head, 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-            head.e_phentsize != sizeof *h || head.e_phnum > CORE_HEADERS_MOST ||
-            !read_image(m, h, head.e_phnum * sizeof *h, head.e_phoff))
+        if (!read_image(m, first, sizeof first, 0) || memcmp(first, ELFMAG, SELFMAG) != 0)
+                return 0;
+        head = elf_words_any_header(first, c->narrow, c->turned);
+        if (head.e_phentsize != each || head.e_phnum > CORE_HEADERS_MOST ||
+            !read_image(m, raw, head.e_phnum * each, head.e_phoff))
                 return 0;
         for (uint32_t i = 0; i < head.e_phnum && !found; i++) {
+                Elf64_Phdr h = elf_words_any_segment(raw + i * each, c->narrow, c->turned);
                 uint8_t notes[CORE_NOTE_MOST];
-                size_t bytes = h[i].p_filesz < sizeof notes ? h[i].p_filesz : sizeof notes;
+                size_t bytes = h.p_filesz < sizeof notes ? h.p_filesz : sizeof notes;
 
-                if (h[i].p_type == PT_NOTE && read_image(m, notes, bytes, h[i].p_offset))
-                        found = elf_build_id(notes, bytes, id);
+                if (h.p_type == PT_NOTE && read_image(m, notes, bytes, h.p_offset))
+                        found = elf_build_id(notes, bytes, c->turned, id);
         }
         return found;
 }
 
 /* The first mapping of the same file, below F: its headers are there. */
-static uint64_t image_start(const struct core *c, const struct file *f)
+static uint64_t image_start(const struct core *c, const struct core_file *f)
 {
-        const struct file *first = f;
+        const struct core_file *first = f;
 
         while (first > c->files && strcmp(first[-1].path, f->path) == 0 && first->offset)
                 first--;
         return first->offset ? 0 : first->start;
 }
 
-static void open_file(struct core *c, struct file *f)
+static void open_file(struct core *c, struct core_file *f)
 {
         bool program = c->where.exe && strcmp(f->path, c->about.exe) == 0;
-        struct image memory = { .core = c, .start = image_start(c, f) }, file = { 0 };
+        struct image memory = { .of = c, .start = image_start(c, f) }, file = { .of = c };
         uint8_t ids[2][ELF_ID_BYTES];
         struct str path = { 0 };
         size_t bytes;
@@ -160,7 +133,7 @@ static size_t read_stored(const struct core *c, uint64_t address, void *to, size
         size_t done = 0;
 
         while (done < bytes) {
-                const struct segment *s = segment_at(c, address + done);
+                const struct core_segment *s = segment_at(c, address + done);
                 uint64_t into = s ? address + done - s->start : 0, part;
                 ssize_t n;
 
@@ -178,8 +151,8 @@ static size_t read_stored(const struct core *c, uint64_t address, void *to, size
 /* What is not, at ADDRESS. */
 static size_t read_file(const struct core *c, uint64_t address, void *to, size_t bytes)
 {
-        const struct segment *s = segment_at(c, address);
-        struct file *f = s && s->file ? &c->files[s->file - 1] : NULL;
+        const struct core_segment *s = segment_at(c, address);
+        struct core_file *f = s && s->file ? &c->files[s->file - 1] : NULL;
         uint64_t part;
         ssize_t n;
 
@@ -214,7 +187,7 @@ uint64_t core_next_used(const struct core *c, uint64_t address, uint64_t end)
         uint32_t i = (uint32_t)FIND_FIRST(c->segment_count, k, c->segments[k].end <= address);
 
         for (; i < c->segment_count && c->segments[i].start < end; i++) {
-                const struct segment *s = &c->segments[i];
+                const struct core_segment *s = &c->segments[i];
                 uint64_t from = address > s->start ? address : s->start, into = from - s->start;
                 off_t found;
 
@@ -229,169 +202,6 @@ uint64_t core_next_used(const struct core *c, uint64_t address, uint64_t end)
                 }
         }
         return end;
-}
-
-/* ---- notes ---- */
-
-static struct freeze_thread *add_thread(struct core *c)
-{
-        c->threads = heap_grow(c->threads, c->thread_count + 1, sizeof *c->threads);
-        c->threads[c->thread_count] = (struct freeze_thread){ .stopped = true };
-        return &c->threads[c->thread_count++];
-}
-
-/* Of this machine's own kind: registers by their numbers. */
-static void take_own(struct freeze_thread *t, const char *words)
-{
-        struct arch_registers r = { 0 };
-
-        _Static_assert(sizeof r.r == sizeof((struct elf_prstatus *)NULL)->pr_reg, "the same ones");
-        memcpy(&r.r, words, sizeof r.r);
-        arch_describe(t, &r); /* vector registers have a note of their own */
-}
-
-/* Of another: the same, by what is known of that one. */
-static void take_foreign(struct freeze_thread *t, const char *words, const struct freeze_kind *k)
-{
-        const struct freeze_status *s = &k->status;
-        uint64_t all[FREEZE_STATUS_MOST];
-
-        memcpy(all, words, s->words * sizeof *all);
-        for (uint32_t i = 0; i < k->registers; i++) {
-                uint32_t at = s->order ? s->order[i] : i;
-
-                t->registers[i] = at == s->pc ? 0 : all[at]; /* riscv64 has it in x0's place */
-        }
-        t->pc = all[s->pc];
-        t->sp = all[s->sp];
-        t->base = all[s->base];
-        t->tp = s->tp == FREEZE_IN_NOTE ? 0 : all[s->tp];
-}
-
-/* The head of struct elf_prstatus with words of 8 bytes, on every processor. */
-enum { STATUS_SIGNAL = 12, STATUS_PID = 32, STATUS_WORDS = 112 };
-
-static void take_status(struct core *c, const char *data, size_t bytes)
-{
-        const struct freeze_status *s = &c->kind->status;
-        struct freeze_thread *t;
-        uint16_t signal;
-
-        if (bytes < STATUS_WORDS + s->words * sizeof(uint64_t))
-                return;
-        t = add_thread(c);
-        if (c->kind->machine == FREEZE_MACHINE)
-                take_own(t, data + STATUS_WORDS);
-        else
-                take_foreign(t, data + STATUS_WORDS, c->kind);
-        memcpy(&t->tid, data + STATUS_PID, sizeof t->tid);
-        memcpy(&signal, data + STATUS_SIGNAL, sizeof signal);
-        if (c->thread_count == 1)
-                c->about.signal = signal;
-}
-
-static void take_thread_pointer(struct core *c, const char *data, size_t bytes)
-{
-        if (c->thread_count && bytes >= sizeof(uint64_t))
-                memcpy(&c->threads[c->thread_count - 1].tp, data, sizeof(uint64_t));
-}
-
-static void take_vectors(struct core *c, char *data, size_t bytes)
-{
-        struct iovec v = { data, bytes };
-
-        if (c->thread_count && c->kind->machine == FREEZE_MACHINE)
-                arch_take_note(&c->threads[c->thread_count - 1], &v);
-}
-
-static void take_process(struct core *c, const char *data, size_t bytes)
-{
-        struct elf_prpsinfo info;
-
-        if (bytes < sizeof info)
-                return;
-        memcpy(&info, data, sizeof info);
-        info.pr_psargs[sizeof info.pr_psargs - 1] = 0;
-        free(c->about.arguments);
-        c->about.arguments = heap_text(info.pr_psargs);
-        c->about.pid = (uint32_t)info.pr_pid;
-        c->about.ppid = (uint32_t)info.pr_ppid;
-}
-
-static void take_auxiliary(struct core *c, const char *data, size_t bytes)
-{
-        Elf64_auxv_t a;
-
-        for (size_t at = 0; at + sizeof a <= bytes; at += sizeof a) {
-                memcpy(&a, data + at, sizeof a);
-                if (a.a_type == AT_RANDOM)
-                        c->stack = a.a_un.a_val;
-                if (a.a_type == AT_SYSINFO_EHDR)
-                        c->vdso = a.a_un.a_val;
-        }
-}
-
-/* Count, page size, then start, end and page of each mapping, then as many names. */
-static void take_files(struct core *c, const char *data, size_t bytes)
-{
-        uint64_t head[2], part[3];
-        const char *name, *end = data + bytes;
-
-        if (c->files || bytes < sizeof head)
-                return;
-        memcpy(head, data, sizeof head);
-        if (head[0] > (bytes - sizeof head) / sizeof part || head[1] > (1u << 30))
-                return;
-        c->files = heap_zero(head[0], sizeof *c->files);
-        name = data + sizeof head + head[0] * sizeof part;
-        for (uint64_t i = 0; i < head[0] && name < end && memchr(name, 0, (size_t)(end - name));
-             i++) {
-                memcpy(part, data + sizeof head + i * sizeof part, sizeof part);
-                if (part[1] > part[0] && !strchr(name, '\n'))
-                        c->files[c->file_count++] = (struct file){
-                                part[0], part[1], part[2] * head[1], name, -1, false
-                        };
-                name += strlen(name) + 1;
-        }
-}
-
-static int by_file_start(const void *a, const void *b)
-{
-        const struct file *x = a, *y = b;
-
-        return (x->start > y->start) - (x->start < y->start);
-}
-
-static void take_notes(struct core *c)
-{
-        Elf64_Nhdr h;
-
-        for (size_t at = 0; at + sizeof h <= c->note_bytes;) {
-                size_t name, room;
-                char *data;
-
-                memcpy(&h, c->notes + at, sizeof h);
-                name = ((size_t)h.n_namesz + 3) & ~(size_t)3;
-                at += sizeof h;
-                room = c->note_bytes - at;
-                if (name > room || h.n_descsz > room - name)
-                        return;
-                data = c->notes + at + name;
-                if (h.n_type == NT_PRSTATUS)
-                        take_status(c, data, h.n_descsz);
-                else if (c->kind->status.tp_note && h.n_type == c->kind->status.tp_note)
-                        take_thread_pointer(c, data, h.n_descsz);
-                else if (h.n_type == ARCH_VECTOR_NOTE)
-                        take_vectors(c, data, h.n_descsz);
-                else if (h.n_type == NT_PRPSINFO)
-                        take_process(c, data, h.n_descsz);
-                else if (h.n_type == NT_AUXV)
-                        take_auxiliary(c, data, h.n_descsz);
-                else if (h.n_type == NT_FILE)
-                        take_files(c, data, h.n_descsz);
-                name += ((size_t)h.n_descsz + 3) & ~(size_t)3;
-                at += name < room ? name : room;
-        }
 }
 
 /* ---- headers ---- */
@@ -410,7 +220,7 @@ static bool read_notes(struct core *c, const Elf64_Phdr *h)
 
 static int by_start(const void *a, const void *b)
 {
-        const struct segment *x = a, *y = b;
+        const struct core_segment *x = a, *y = b;
 
         return (x->start > y->start) - (x->start < y->start);
 }
@@ -426,39 +236,44 @@ static void add_segment(struct core *c, const Elf64_Phdr *h, uint64_t file_bytes
                 c->about.cut_bytes += stored - there;
                 stored = there;
         }
-        c->segments[c->segment_count++] = (struct segment){ h->p_vaddr,  h->p_vaddr + h->p_memsz,
-                                                            h->p_offset, stored,
-                                                            h->p_flags,  0 };
+        c->segments[c->segment_count++] = (struct core_segment){
+                h->p_vaddr, h->p_vaddr + h->p_memsz, h->p_offset, stored, h->p_flags, 0
+        };
 }
 
 /* More than 65534 of them: the first section says how many. */
 static uint32_t header_count(const struct core *c, const Elf64_Ehdr *head)
 {
+        uint8_t raw[sizeof(Elf64_Shdr)];
         Elf64_Shdr first;
 
         if (head->e_phnum != PN_XNUM || !head->e_shoff ||
-            !io_read_at(c->fd, &first, sizeof first, head->e_shoff))
+            !io_read_at(c->fd, raw, ELF_WORDS_BYTES(Shdr, c->narrow), head->e_shoff))
                 return head->e_phnum;
+        first = elf_words_any_section(raw, c->narrow, c->turned);
         return first.sh_info < CORE_SEGMENTS_MOST ? first.sh_info : CORE_SEGMENTS_MOST;
 }
 
 static bool read_headers(struct core *c, const Elf64_Ehdr *head, const char *file, struct err *e)
 {
         uint32_t count = header_count(c, head);
-        Elf64_Phdr *h = heap_zero(count, sizeof *h);
+        size_t each = ELF_WORDS_BYTES(Phdr, c->narrow);
+        uint8_t *raw = heap_zero(count, each);
         struct stat st;
         bool good;
 
-        good = fstat(c->fd, &st) == 0 && head->e_phentsize == sizeof *h &&
-               io_read_at(c->fd, h, count * sizeof *h, head->e_phoff);
+        good = fstat(c->fd, &st) == 0 && head->e_phentsize == each &&
+               io_read_at(c->fd, raw, count * each, head->e_phoff);
         c->segments = heap_zero(count, sizeof *c->segments);
         for (uint32_t i = 0; i < count && good; i++) {
-                if (h[i].p_type == PT_LOAD)
-                        add_segment(c, &h[i], (uint64_t)st.st_size);
-                else if (h[i].p_type == PT_NOTE)
-                        good = read_notes(c, &h[i]);
+                Elf64_Phdr h = elf_words_any_segment(raw + i * each, c->narrow, c->turned);
+
+                if (h.p_type == PT_LOAD)
+                        add_segment(c, &h, (uint64_t)st.st_size);
+                else if (h.p_type == PT_NOTE)
+                        good = read_notes(c, &h);
         }
-        free(h);
+        free(raw);
         if (c->segment_count)
                 qsort(c->segments, c->segment_count, sizeof *c->segments, by_start);
         return good || err_set(e, ERR_EXIT_BAD_FILE,
@@ -467,6 +282,7 @@ static bool read_headers(struct core *c, const Elf64_Ehdr *head, const char *fil
 
 static bool check_kind(struct core *c, const char *file, struct err *e)
 {
+        const struct freeze_status *s;
         struct elf_facts facts;
 
         if (!elf_look(c->fd, &facts))
@@ -474,33 +290,53 @@ static bool check_kind(struct core *c, const char *file, struct err *e)
         if (!facts.is_elf)
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s is not a core file", file);
         c->kind = freeze_kind_of(facts.machine);
-        if (c->kind->status.words && facts.class_ == ELFCLASS64 && facts.order == ELFDATA2LSB)
+        s = &c->kind->status;
+        c->narrow = s->narrow;
+        c->high_host = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+        c->turned = s->high_first != c->high_host;
+        if (s->words && facts.class_ == (s->narrow ? ELFCLASS32 : ELFCLASS64) &&
+            facts.order == (s->high_first ? ELFDATA2MSB : ELFDATA2LSB))
                 return true;
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                       "%s is a core file of a %s program; seep reads those of x86-64, aarch64 and "
-                       "riscv64 programs",
+                       "%s is a core file of a %s program; seep reads those of x86-64, i386, "
+                       "aarch64, arm, powerpc (32-bit), riscv64 and s390x programs",
                        file, elf_kind_name(&facts));
 }
 
 /* ---- as a process that stands still ---- */
 
-/* The program is the file that the first thing mapped is of: with its headers, and executable. */
+/* Whether F is the start of a program or library, and no loader. */
+static bool may_be_exe(const struct core *c, const struct core_file *f)
+{
+        const char *name = strrchr(f->path, '/');
+        char magic[SELFMAG];
+
+        return !f->offset && name && strncmp(name, "/ld-", 4) != 0 &&
+               core_read(c, f->start, magic, sizeof magic) == sizeof magic &&
+               memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+/* The kernel told the program where its headers are.  Started by a loader as a command it has those
+ * of the loader: then it is the first thing mapped. */
 static void find_exe(struct core *c)
 {
         uint32_t best = c->file_count;
 
         for (uint32_t i = 0; i < c->file_count; i++) {
-                Elf64_Ehdr head;
-                const char *name = strrchr(c->files[i].path, '/');
+                const struct core_file *f = &c->files[i];
+                bool has = c->program >= f->start && c->program < f->end;
 
-                if (c->files[i].offset || !name || strncmp(name, "/ld-", 4) == 0 ||
-                    core_read(c, c->files[i].start, &head, sizeof head) != sizeof head ||
-                    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
-                        continue;
-                if (best == c->file_count)
+                if ((best == c->file_count || has) && may_be_exe(c, f))
                         best = i;
         }
         c->about.exe = heap_text(best < c->file_count ? c->files[best].path : "");
+}
+
+static int by_file_start(const void *a, const void *b)
+{
+        const struct core_file *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
 }
 
 /* gcore leaves out the headers of mappings whose memory is in their files. */
@@ -513,11 +349,11 @@ static void add_left_out(struct core *c)
         c->segments = heap_grow(c->segments, (size_t)count + c->file_count + 1,
                                 sizeof *c->segments);
         for (uint32_t i = 0; i < c->file_count; i++) {
-                const struct file *f = &c->files[i];
+                const struct core_file *f = &c->files[i];
                 uint32_t k = (uint32_t)FIND_FIRST(count, n, c->segments[n].end <= f->start);
 
                 if (k == count || c->segments[k].start >= f->end)
-                        c->segments[c->segment_count++] = (struct segment){ .start = f->start,
+                        c->segments[c->segment_count++] = (struct core_segment){ .start = f->start,
                                                                             .end = f->end,
                                                                             .flags = PF_R | PF_X };
         }
@@ -532,7 +368,7 @@ static void count_missing(struct core *c)
         uint64_t missing = 0, stored = 0;
 
         for (uint32_t i = 0; i < c->segment_count; i++) {
-                const struct segment *s = &c->segments[i];
+                const struct core_segment *s = &c->segments[i];
 
                 if ((s->flags & PF_W) && !s->file) {
                         missing += s->end - s->start - s->stored;
@@ -548,7 +384,7 @@ static void join_files(struct core *c)
 
         add_left_out(c);
         for (uint32_t i = 0; i < c->segment_count; i++) {
-                struct segment *s = &c->segments[i];
+                struct core_segment *s = &c->segments[i];
 
                 while (k < c->file_count && c->files[k].end <= s->start)
                         k++;
@@ -559,7 +395,7 @@ static void join_files(struct core *c)
 }
 
 /* Memory of no file that may be read and nothing else is a guard: gcore calls it readable. */
-static bool is_guard(const struct segment *s)
+static bool is_guard(const struct core_segment *s)
 {
         return !s->file && !(s->flags & (PF_W | PF_X));
 }
@@ -570,8 +406,8 @@ static char *make_maps(const struct core *c)
 
         str_text(&out, "");
         for (uint32_t i = 0; i < c->segment_count; i++) {
-                const struct segment *s = &c->segments[i];
-                const struct file *f = s->file ? &c->files[s->file - 1] : NULL;
+                const struct core_segment *s = &c->segments[i];
+                const struct core_file *f = s->file ? &c->files[s->file - 1] : NULL;
                 const char *path = f                                           ? f->path
                                    : c->stack >= s->start && c->stack < s->end ? "[stack]"
                                    : c->vdso >= s->start && c->vdso < s->end   ? "[vdso]"
@@ -592,6 +428,8 @@ static void hand_over(struct core *c, struct freeze *f)
 {
         *f = (struct freeze){ .pid = (pid_t)c->about.pid,
                               .machine = c->kind->machine,
+                              .narrow = c->narrow,
+                              .turned = c->turned,
                               .core = c,
                               .threads = c->threads,
                               .thread_count = c->thread_count };
@@ -610,7 +448,8 @@ static void hand_over(struct core *c, struct freeze *f)
 bool core_open(struct freeze *f, const char *file, const struct core_files *files, struct err *e)
 {
         struct core *c = heap_zero(1, sizeof *c);
-        Elf64_Ehdr head;
+        uint8_t raw[sizeof(Elf64_Ehdr)] = { 0 };
+        Elf64_Ehdr head = { 0 };
 
         *f = (struct freeze){ 0 };
         c->where = *files;
@@ -618,13 +457,16 @@ bool core_open(struct freeze *f, const char *file, const struct core_files *file
         c->fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         if (c->fd < 0)
                 err_sys(e, ERR_EXIT_BAD_FILE, "cannot open %s", file);
-        else if (check_kind(c, file, e) && !io_read_at(c->fd, &head, sizeof head, 0))
+        else if (check_kind(c, file, e) &&
+                 !io_read_at(c->fd, raw, ELF_WORDS_BYTES(Ehdr, c->narrow), 0))
                 err_set(e, ERR_EXIT_BAD_FILE, "%s is not a core file", file);
-        else if (!e->exit_code && head.e_type != ET_CORE)
+        if (!e->exit_code)
+                head = elf_words_any_header(raw, c->narrow, c->turned);
+        if (!e->exit_code && head.e_type != ET_CORE)
                 err_set(e, ERR_EXIT_BAD_FILE, "%s is not a core file, but a program or library",
                         file);
         else if (!e->exit_code && read_headers(c, &head, file, e)) {
-                take_notes(c);
+                core_take_notes(c);
                 join_files(c);
                 find_exe(c);
                 hand_over(c, f);

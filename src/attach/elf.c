@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/elf_words.h"
 #include "base/heap.h"
 
 #define ELF_PHDRS_MAX 256u
@@ -283,14 +284,14 @@ uint32_t elf_exports(int fd, const char *const *names, uint32_t count)
         return found;
 }
 
-size_t elf_build_id(const uint8_t *notes, size_t bytes, uint8_t id[ELF_ID_BYTES])
+size_t elf_build_id(const uint8_t *notes, size_t bytes, bool turned, uint8_t id[ELF_ID_BYTES])
 {
         Elf64_Nhdr h;
 
         for (size_t at = 0; at + sizeof h <= bytes;) {
                 size_t name, data;
 
-                memcpy(&h, notes + at, sizeof h);
+                h = elf_words_any_note(notes + at, false, turned);
                 name = ((size_t)h.n_namesz + 3) & ~(size_t)3;
                 data = ((size_t)h.n_descsz + 3) & ~(size_t)3;
                 at += sizeof h;

@@ -32,9 +32,10 @@ bool elf_look(int fd, struct elf_facts *out);
  * each. */
 uint32_t elf_exports(int fd, const char *const *names, uint32_t count);
 
-/* The build id in BYTES of notes; how many bytes it has, 0: there is none. */
+/* The build id in BYTES of notes; how many bytes it has, 0: there is none.  TURNED: they have the
+ * other byte order. */
 #define ELF_ID_BYTES 20u
-size_t elf_build_id(const uint8_t *notes, size_t bytes, uint8_t id[ELF_ID_BYTES]);
+size_t elf_build_id(const uint8_t *notes, size_t bytes, bool turned, uint8_t id[ELF_ID_BYTES]);
 
 /* "32-bit ARM", for messages; valid until the next call. */
 const char *elf_kind_name(const struct elf_facts *f);

@@ -167,7 +167,7 @@ static bool is_arena(struct arena_search *s, const struct profile_mapping *m)
 
                 s->looks--;
                 if (memory_read(&s->memory, at, &h, sizeof h) == sizeof h &&
-                    glibc_is_heap_info(&h, at, GLIBC_HEAP))
+                    glibc_is_heap_info(&h, at, GLIBC_HEAP, sizeof(uint64_t)))
                         covered += h.writable < m->end - at ? h.writable : m->end - at;
                 else
                         misses++;

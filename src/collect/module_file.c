@@ -68,7 +68,7 @@ static void read_notes(const struct look *l, const Elf64_Phdr *h, struct profile
         size_t bytes = h->p_filesz < sizeof notes ? h->p_filesz : sizeof notes;
 
         if (read_at(l, notes, bytes, h->p_offset))
-                m->build_id_bytes = (uint32_t)elf_build_id(notes, bytes, m->build_id);
+                m->build_id_bytes = (uint32_t)elf_build_id(notes, bytes, false, m->build_id);
 }
 
 static void read_headers(const struct look *l, struct profile_module *m)

@@ -340,14 +340,20 @@ static void pass_add(struct pass_plan *plan, struct pass_part part)
         plan->parts[plan->count++] = part;
 }
 
-/* Memory of root NUMBER in stretches. */
+/* Memory of root NUMBER in stretches.  Terabytes may be reserved, or a core file say so: what was
+ * never used is in none. */
 static void pass_divide_root(struct pass_plan *plan, uint32_t number)
 {
+        const struct search_memory *m = &plan->in->memory;
         uint64_t end = plan->in->roots[number].end, low = plan->in->roots[number].start, high;
 
         for (; low < end; low = high) {
+                low = m->next ? m->next(m->context, low, end) : low;
+                if (low >= end)
+                        break;
                 high = (low + PASS_PART) & ~(PASS_PART - 1);
                 high = low < high && high < end ? high : end;
+                plan->all += high - low;
                 pass_add(plan, (struct pass_part){ .root = true, .first = number, .end = number + 1,
                                                    .low = low, .high = high });
         }
@@ -365,7 +371,7 @@ static void pass_divide_roots(struct pass_plan *plan)
                 uint64_t size = roots[i].end > roots[i].start ? roots[i].end - roots[i].start : 0;
                 bool large = size > PASS_PART && !plan->in->unaligned && !roots[i].words;
 
-                plan->all += size;
+                plan->all += large ? 0 : size;
                 bytes += large ? 0 : size;
                 if (!large && bytes < PASS_PART && i + 1 < count)
                         continue;

@@ -15,24 +15,25 @@
 
 enum content { CONTENT_OTHER, CONTENT_TEXT, CONTENT_OBJECT };
 
-/* Printable up to a NUL, which is in WORDS or behind them. */
-static bool is_text(const uint64_t words[2])
+#define FIRST 16u /* bytes of a block that are looked at */
+
+/* Printable up to a NUL, which is in the first bytes or behind them. */
+static bool is_text(const uint8_t text[FIRST])
 {
-        const uint8_t *text = (const uint8_t *)words;
         uint32_t i = 0;
 
-        while (i < 16 && ((text[i] >= ' ' && text[i] < 127) || text[i] == '\n' || text[i] == '\t' ||
-                          text[i] >= 0xc2))
+        while (i < FIRST && ((text[i] >= ' ' && text[i] < 127) || text[i] == '\n' ||
+                             text[i] == '\t' || text[i] >= 0xc2))
                 i++;
-        return i >= TEXT_LEAST && (i == 16 || !text[i]);
+        return i >= TEXT_LEAST && (i == FIRST || !text[i]);
 }
 
 /* Tables of virtual functions are in memory of a module that the program cannot write. */
 static bool is_vtable(const struct contents *c, uint64_t word)
 {
-        const struct mapping *m = word % 8 == 0 && word ? mappings_find(&c->maps, word) : NULL;
+        const struct mapping *m = mappings_find(&c->maps, word);
 
-        if (!m || m->writable || !m->readable)
+        if (!word || word % search_width(c->f->narrow) || !m || m->writable || !m->readable)
                 return false;
         for (uint32_t i = 0; i < c->p->module_count; i++)
                 if (word >= c->p->modules[i].start && word < c->p->modules[i].end)
@@ -40,13 +41,14 @@ static bool is_vtable(const struct contents *c, uint64_t word)
         return false;
 }
 
-/* The bytes of an address may all be printable. */
+/* TEXT has its first bytes, WORD is the first word of them.  The bytes of an address may all be
+ * printable. */
 static struct contents_kind kind_of(const struct contents *c, uint64_t bytes,
-                                    const uint64_t words[2])
+                                    const uint8_t text[FIRST], uint64_t word)
 {
-        if (is_vtable(c, words[0]))
-                return (struct contents_kind){ bytes, words[0], CONTENT_OBJECT };
-        if (is_text(words) && !mappings_find(&c->maps, words[0]))
+        if (is_vtable(c, word))
+                return (struct contents_kind){ bytes, word, CONTENT_OBJECT };
+        if (is_text(text) && !mappings_find(&c->maps, word))
                 return (struct contents_kind){ bytes, 0, CONTENT_TEXT };
         return (struct contents_kind){ bytes, 0, CONTENT_OTHER };
 }
@@ -121,23 +123,40 @@ uint32_t contents_store(const struct contents *c, struct profile *p, uint32_t ki
         return first;
 }
 
+/* WORDS as they are in the program's memory. */
+static void put_back(const struct contents *c, const uint64_t *words, uint8_t text[FIRST])
+{
+        uint32_t width = search_width(c->f->narrow);
+
+        for (uint32_t i = 0; i < FIRST / width; i++) {
+                uint64_t whole = c->f->turned ? __builtin_bswap64(words[i]) : words[i];
+                uint32_t half = c->f->turned ? __builtin_bswap32((uint32_t)words[i])
+                                             : (uint32_t)words[i];
+
+                memcpy(text + i * width, c->f->narrow ? (void *)&half : (void *)&whole, width);
+        }
+}
+
 void contents_look(struct contents *c, const struct search_range *blocks, uint64_t count,
                    uint32_t *kinds)
 {
         struct search_memory memory = heap_walk_memory(c->f);
+        uint32_t width = search_width(c->f->narrow), each = FIRST / width;
 
         for (uint64_t i = 0; i < count;) {
-                uint64_t addresses[2 * BATCH], words[2 * BATCH];
+                uint64_t addresses[BATCH * FIRST / 4], words[BATCH * FIRST / 4];
                 uint64_t n = count - i < BATCH ? count - i : BATCH;
 
-                for (uint64_t j = 0; j < n; j++) {
-                        addresses[2 * j] = blocks[i + j].start;
-                        addresses[2 * j + 1] = blocks[i + j].start + 8;
+                for (uint64_t j = 0; j < n * each; j++)
+                        addresses[j] = blocks[i + j / each].start + width * (j % each);
+                gather_words(&memory, addresses, words, n * each);
+                for (uint64_t j = 0; j < n; j++, i++) {
+                        uint8_t text[FIRST];
+
+                        put_back(c, words + each * j, text);
+                        kinds[i] = number_of(c, kind_of(c, blocks[i].end - blocks[i].start, text,
+                                                        words[each * j]));
                 }
-                gather_words(&memory, addresses, words, 2 * n);
-                for (uint64_t j = 0; j < n; j++, i++)
-                        kinds[i] = number_of(c, kind_of(c, blocks[i].end - blocks[i].start,
-                                                        words + 2 * j));
         }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "scan/heap_walk.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,7 @@ struct look {
         struct tls tls;
         struct search_range *data, *tls_ranges;
         uint32_t data_count, tls_count;
+        bool tls_unknown;
 };
 
 static void add_range(struct search_range **list, uint32_t *count, uint64_t start, uint64_t end)
@@ -199,6 +201,14 @@ static void look_open(struct look *l)
         for (uint32_t i = 0; i < l->f->thread_count; i++)
                 if (l->f->threads[i].tp)
                         add_tls(l, l->f->threads[i].tp);
+                else
+                        l->tls_unknown = true;
+}
+
+/* What malloc() aligns to: two words; those of powerpc and i386 do more. */
+static uint32_t alignment_of(const struct freeze *f)
+{
+        return freeze_kind(f)->machine == EM_ARM ? 8 : 16;
 }
 
 static void look_close(struct look *l)
@@ -266,7 +276,9 @@ bool heap_walk(struct walk_blocks *w, const struct freeze *f, const struct profi
                                                        .data = l.data,
                                                        .data_count = l.data_count,
                                                        .tls = l.tls_ranges,
-                                                       .tls_count = l.tls_count });
+                                                       .tls_count = l.tls_count,
+                                                       .tls_unknown = l.tls_unknown,
+                                                       .alignment = alignment_of(f) });
         }
         good = w->malloc_at || refuse(&l, e);
         look_close(&l);

@@ -9,6 +9,7 @@
 
 #include "attach/core.h"
 #include "attach/elf.h"
+#include "attach/elf_words.h"
 #include "attach/mappings.h"
 #include "attach/procfs.h"
 #include "base/heap.h"
@@ -87,7 +88,9 @@ void unrecorded_about(struct profile *p, const struct freeze *f)
         m->version = heap_text(SEEP_VERSION);
         m->complete = 1;
         m->machine = freeze_kind(f)->machine;
-        m->word_bytes = sizeof(uint64_t);
+        m->word_bytes = search_width(f->narrow);
+        m->byte_order = (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) != f->turned ? ELFDATA2MSB
+                                                                              : ELFDATA2LSB;
 }
 
 /* ---- a recording of the same process ---- */
@@ -159,17 +162,24 @@ static bool is_same_file(const struct mapping *a, const struct mapping *b)
 /* What the headers in memory say: bias, end, build id.  false: there are none. */
 static bool read_headers(struct profile_module *m, const struct freeze *f)
 {
-        uint8_t notes[NOTES_BYTES];
+        uint8_t notes[NOTES_BYTES], first[sizeof(Elf64_Ehdr)];
+        uint8_t raw[HEADERS_MAX * sizeof(Elf64_Phdr)];
+        size_t each = ELF_WORDS_BYTES(Phdr, f->narrow);
         Elf64_Phdr h[HEADERS_MAX];
         Elf64_Ehdr head;
         bool loaded = false;
 
-        if (freeze_read(f, m->start, &head, sizeof head) != sizeof head ||
-            memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-            head.e_phentsize != sizeof *h || head.e_phnum > HEADERS_MAX ||
-            freeze_read(f, m->start + head.e_phoff, h, head.e_phnum * sizeof *h) !=
-                    head.e_phnum * sizeof *h)
+        if (freeze_read(f, m->start, first, sizeof first) != sizeof first ||
+            memcmp(first, ELFMAG, SELFMAG) != 0 ||
+            first[EI_CLASS] != (f->narrow ? ELFCLASS32 : ELFCLASS64))
                 return false;
+        head = elf_words_any_header(first, f->narrow, f->turned);
+        if (head.e_phentsize != each || head.e_phnum > HEADERS_MAX ||
+            freeze_read(f, m->start + head.e_phoff, raw, head.e_phnum * each) !=
+                    head.e_phnum * each)
+                return false;
+        for (uint32_t i = 0; i < head.e_phnum; i++)
+                h[i] = elf_words_any_segment(raw + i * each, f->narrow, f->turned);
         for (uint32_t i = 0; i < head.e_phnum; i++) {
                 if (h[i].p_type != PT_LOAD)
                         continue;
@@ -186,7 +196,7 @@ static bool read_headers(struct profile_module *m, const struct freeze *f)
                                 freeze_read(f, m->bias + h[i].p_vaddr, notes,
                                             h[i].p_filesz < sizeof notes ? h[i].p_filesz
                                                                          : sizeof notes),
-                                m->build_id);
+                                f->turned, m->build_id);
         return loaded;
 }
 

@@ -80,11 +80,12 @@ static void class_find(struct symbols *s, struct variable_class_known *c)
                                                                 : NULL;
         uint64_t address = m ? c->vtable - symbols_profile(s)->modules[module].bias : 0;
         const struct symtab_entry *symbol = m ? symtab_find(&m->data, address) : NULL;
+        uint64_t before = symbols_profile(s)->meta.word_bytes == 4 ? 2 * 4 : 2 * 8;
         const char *shown;
         char *short_name;
 
         if (!symbol || strncmp(symbol->name, "_ZTV", 4) != 0 ||
-            address - symbol->start < 2 * sizeof(void *))
+            address - symbol->start < before)
                 return;
         shown = symbols_name(s, symbol->name);
         if (strncmp(shown, class_prefix, sizeof class_prefix - 1) != 0)

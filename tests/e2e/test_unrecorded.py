@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, SEEP, clean_environment, wait_until
+from harness import DEADLINE, MACHINE, MACHINES, SEEP, Compiler, clean_environment, wait_until
 
-# Bytes of what the loader gets for each thread, 280 or 296; in a hole that is 16 larger malloc leaves nothing over.
-THREAD_DATA = (280, 296, 312)
+# Bytes of what the loader gets for each thread, 280 or 296 (with words of 4 bytes about half of that); in a hole that is 16 larger malloc
+# leaves nothing over.
+THREAD_DATA = (280, 296, 312, 140, 148, 156, 164, 172)
 
 
 @contextmanager
@@ -231,6 +232,21 @@ def test_objects_are_known_by_their_class_and_text_by_its_looks(compiler):
     assert re.search(r"120 B in 3 blocks definitely lost\n +site #\d+, class shop::Basket\n +\[40 bytes, object\]", out), out
     assert re.search(r"1000 B in 1 block definitely lost\n +site #\d+\n +\[1000 bytes, text\]", out), out
     assert blocks.count("[40 bytes, object]") == 5
+
+
+@pytest.mark.skipif(MACHINE is not None, reason="make check-agents runs all tests with such programs")
+@pytest.mark.skipif(not shutil.which(MACHINES["i386"].gxx), reason="no compiler for i386 (packaging/install-deps test)")
+@pytest.mark.parametrize("ways", [("plain", "threads", "align", "mapped"), ("trim",), ("foreign",), ("holes",)], ids=" ".join)
+def test_of_programs_with_words_of_4_bytes(compiler, ways):
+    check_blocks(Compiler(compiler.folder, MACHINES["i386"]).build("heap_walk.c"), ways)
+
+
+@pytest.mark.skipif(MACHINE is not None, reason="make check-agents runs all tests with such programs")
+@pytest.mark.skipif(not shutil.which(MACHINES["i386"].gxx), reason="no compiler for i386 (packaging/install-deps test)")
+def test_what_a_program_with_words_of_4_bytes_lost_has_its_class(compiler):
+    with started(Compiler(compiler.folder, MACHINES["i386"]).build("heap_walk_class.cpp")) as (process, _):
+        _, out, err = seep("leaks", "-q", process.pid)
+    assert re.search(r"132 B in 3 blocks definitely lost\n +site #\d+, class shop::Basket\n +\[44 bytes, object\]", out), (out, err)
 
 
 def test_other_views_need_a_recording(compiler):

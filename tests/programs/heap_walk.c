@@ -27,12 +27,12 @@
 static void *blocks[MOST];
 static int count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned long seed = 12345;
+static uint64_t seed = 12345;
 
 static unsigned long next(unsigned long most)
 {
-        seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-        return (seed >> 33) % most;
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        return (unsigned long)((seed >> 33) % most);
 }
 
 static void keep(void *block)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_core.h -- a program writes its own core file, as the kernel of a 64-bit processor would: for programs that an emulator runs,
- * whose kernel would write one of the emulator.
+ * own_core.h -- a program writes its own core file, as the kernel of its processor would: for programs that an emulator runs, whose
+ * kernel would write one of the emulator.
  *
  * Nothing is allocated.  Threads that are to be in it call core_enter() and stay; the caller of core_write() is the first.  SP is
  * __builtin_frame_address(0) of the caller: what lies below are frames of these functions, with old words in them.
@@ -11,6 +11,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +37,21 @@ static struct {
 } core_maps[CORE_MAPS];
 static int core_map_count;
 
+static void *core_thread_pointer(void)
+{
+#if defined(__powerpc__)
+        register void *r2 __asm__("r2");
+
+        return r2;
+#else
+        return __builtin_thread_pointer();
+#endif
+}
+
 static void core_enter(void *sp)
 {
         core_threads[__atomic_fetch_add(&core_thread_count, 1, __ATOMIC_SEQ_CST)] =
-                (struct core_thread){ (int)syscall(SYS_gettid), (uint64_t)(uintptr_t)sp,
-                                      (uint64_t)(uintptr_t)__builtin_thread_pointer() };
+                (struct core_thread){ (int)syscall(SYS_gettid), (uintptr_t)sp, (uintptr_t)core_thread_pointer() };
 }
 
 static void core_take_map(char *line)
@@ -79,7 +90,7 @@ static size_t core_note_bytes;
 
 static void core_note(unsigned type, const void *data, size_t bytes)
 {
-        Elf64_Nhdr h = { 5, (Elf64_Word)bytes, type };
+        ElfW(Nhdr) h = { 5, (ElfW(Word))bytes, type };
 
         memcpy(core_notes + core_note_bytes, &h, sizeof h);
         memcpy(core_notes + core_note_bytes + sizeof h, "CORE", 5);
@@ -90,20 +101,31 @@ static void core_note(unsigned type, const void *data, size_t bytes)
 static void core_note_thread(const struct core_thread *t, int signal)
 {
         struct elf_prstatus status;
-        uint64_t words[34] = { 0 };
+        unsigned long words[48] = { 0 }; /* the kernel of arm tells the thread pointer nowhere */
 
         memset(&status, 0, sizeof status);
         status.pr_cursig = (short)signal;
         status.pr_pid = t->tid;
 #if defined(__aarch64__)
         words[31] = t->sp;
-        words[32] = (uint64_t)(uintptr_t)&core_note_thread;
+        words[32] = (uintptr_t)&core_note_thread;
+#elif defined(__arm__)
+        words[13] = (unsigned long)t->sp;
+        words[15] = (uintptr_t)&core_note_thread;
+#elif defined(__s390x__)
+        words[1] = (uintptr_t)&core_note_thread;
+        words[17] = t->sp;
+        words[18] = t->tp;
+#elif defined(__powerpc__)
+        words[1] = (unsigned long)t->sp;
+        words[2] = (unsigned long)t->tp;
+        words[32] = (uintptr_t)&core_note_thread;
 #elif defined(__riscv)
-        words[0] = (uint64_t)(uintptr_t)&core_note_thread;
+        words[0] = (uintptr_t)&core_note_thread;
         words[2] = t->sp;
         words[4] = t->tp;
 #elif defined(__x86_64__)
-        words[16] = (uint64_t)(uintptr_t)&core_note_thread;
+        words[16] = (uintptr_t)&core_note_thread;
         words[19] = t->sp;
         words[21] = t->tp;
 #endif
@@ -117,15 +139,15 @@ static void core_note_thread(const struct core_thread *t, int signal)
 static void core_note_files(void)
 {
         static char note[32768];
-        uint64_t *head = (uint64_t *)note, *row = head + 2;
+        unsigned long *head = (unsigned long *)note, *row = head + 2;
         char *names;
 
         head[1] = 1;
         for (int i = 0; i < core_map_count; i++)
                 if (core_maps[i].path[0]) {
-                        *row++ = core_maps[i].start;
-                        *row++ = core_maps[i].end;
-                        *row++ = core_maps[i].offset;
+                        *row++ = (unsigned long)core_maps[i].start;
+                        *row++ = (unsigned long)core_maps[i].end;
+                        *row++ = (unsigned long)core_maps[i].offset;
                         head[0]++;
                 }
         names = (char *)row;
@@ -166,8 +188,8 @@ static uint64_t core_stored(int i)
 
 static void core_write(const char *path, const char *program, void *sp)
 {
-        static Elf64_Phdr h[CORE_MAPS + 1];
-        Elf64_Ehdr head = { .e_type = ET_CORE, .e_version = 1, .e_phoff = sizeof head, .e_ehsize = sizeof head,
+        static ElfW(Phdr) h[CORE_MAPS + 1];
+        ElfW(Ehdr) head = { .e_type = ET_CORE, .e_version = 1, .e_phoff = sizeof head, .e_ehsize = sizeof head,
                             .e_phentsize = sizeof *h };
         uint64_t at = 1 << 20;
         int fd;
@@ -175,21 +197,31 @@ static void core_write(const char *path, const char *program, void *sp)
         core_enter(sp);
         core_read_maps();
         core_make_notes(program);
-        memcpy(head.e_ident, ELFMAG "\2\1\1", 7);
+        memcpy(head.e_ident, ELFMAG, SELFMAG);
+        head.e_ident[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+        head.e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+        head.e_ident[EI_VERSION] = 1;
 #if defined(__aarch64__)
         head.e_machine = EM_AARCH64;
 #elif defined(__riscv)
         head.e_machine = EM_RISCV;
+#elif defined(__arm__)
+        head.e_machine = EM_ARM;
+#elif defined(__s390x__)
+        head.e_machine = EM_S390;
+#elif defined(__powerpc__)
+        head.e_machine = EM_PPC;
 #else
         head.e_machine = EM_X86_64;
 #endif
         head.e_phnum = (uint16_t)(core_map_count + 1);
-        h[0] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = 512 << 10, .p_filesz = core_note_bytes };
+        h[0] = (ElfW(Phdr)){ .p_type = PT_NOTE, .p_offset = 512 << 10, .p_filesz = core_note_bytes };
         fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
         for (int i = 0; i < core_map_count; i++) {
-                h[i + 1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = core_maps[i].flags, .p_offset = at,
-                                         .p_vaddr = core_maps[i].start, .p_filesz = core_stored(i),
-                                         .p_memsz = core_maps[i].end - core_maps[i].start };
+                h[i + 1] = (ElfW(Phdr)){ .p_type = PT_LOAD, .p_flags = core_maps[i].flags, .p_offset = (ElfW(Off))at,
+                                         .p_vaddr = (ElfW(Addr))core_maps[i].start,
+                                         .p_filesz = (ElfW(Addr))core_stored(i),
+                                         .p_memsz = (ElfW(Addr))(core_maps[i].end - core_maps[i].start) };
                 /* What cannot be read (a gap of the emulator's) stays a hole. */
                 for (uint64_t k = 0; k < h[i + 1].p_filesz; k += 4096)
                         if (pwrite(fd, (void *)(uintptr_t)(core_maps[i].start + k), 4096, (off_t)(at + k)) != 4096)

@@ -178,7 +178,8 @@ static void find(struct walk_blocks *b)
         struct mappings m;
 
         mappings_parse(&m, pieces[1].start == HEAP ? maps : low_maps);
-        glibc_find(b, &(struct walk_input){ .memory = { .read = read_piece },
+        glibc_find(b, &(struct walk_input){ .alignment = 16,
+                                            .memory = { .read = read_piece },
                                             .maps = &m,
                                             .data = &data,
                                             .data_count = 1,

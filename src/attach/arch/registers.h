@@ -59,14 +59,17 @@
 #endif
 
 #define FREEZE_REGISTERS_MOST 32u
-#define FREEZE_STATUS_MOST 34u
+#define FREEZE_STATUS_MOST 48u
 #define FREEZE_IN_NOTE 0xffu /* not among the words of a status: a note of its own has it */
 
 /* Where NT_PRSTATUS of a core file has what is asked of a thread: words, from pr_reg on. */
 struct freeze_status {
         uint8_t words, pc, sp, base, tp;
-        uint16_t tp_note;
+        uint16_t tp_note;     /* 0: it is nowhere */
         const uint8_t *order; /* where general register I is; NULL: at I */
+        bool narrow;          /* words of 4 bytes */
+        bool high_first;      /* the other byte order than most */
+        uint16_t tp_above;    /* bytes that the register is above the thread pointer */
 };
 
 struct freeze_kind {
@@ -78,7 +81,7 @@ struct freeze_kind {
                             * two words lies at */
         int8_t dtv, dtv_musl; /* from the thread pointer to the word that tells where the table of
                                * thread-local storage is: glibc's, and musl's */
-        struct freeze_status status; /* where 64-bit words lie in it; .words 0: not known */
+        struct freeze_status status; /* where words lie in it; .words 0: not known */
         uint8_t kept_count;
         uint8_t kept[18]; /* those that a function must leave as they were */
 };
@@ -86,19 +89,31 @@ struct freeze_kind {
 /* MACHINE: its e_machine. */
 static inline const struct freeze_kind *freeze_kind_of(uint16_t machine)
 {
-        static const uint8_t x86_64[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0 };
+        static const uint8_t order_x86_64[] = { 10, 12, 11, 5, 13, 14, 4, 19,
+                                                9,  8,  7,  6, 3,  2,  1, 0 };
+        static const uint8_t order_386[] = { 6, 1, 2, 0, 15, 5, 3, 4 };
+        static const uint8_t order_s390[] = { 2,  3,  4,  5,  6,  7,  8,  9,
+                                              10, 11, 12, 13, 14, 15, 16, 17 };
         static const struct freeze_kind kinds[] = {
-                { EM_X86_64, 16, 7, 16, false, 8, 8, { 27, 16, 19, 4, 21, 0, x86_64 },
+                { EM_X86_64, 16, 7, 16, false, 8, 8,
+                  { 27, 16, 19, 4, 21, 0, order_x86_64, false, false, 0 },
                   6, { 3, 6, 12, 13, 14, 15 } }, /* rbx rbp r12-r15 */
-                { EM_386, 8, 4, 8, false, 4, 4, { 0 }, 4, { 3, 5, 6, 7 } }, /* ebx ebp esi edi */
+                { EM_386, 8, 4, 8, false, 4, 4,
+                  { 17, 12, 15, 5, FREEZE_IN_NOTE, NT_386_TLS, order_386, true, false, 0 },
+                  4, { 3, 5, 6, 7 } }, /* ebx ebp esi edi */
                 { EM_AARCH64, 31, 31, 0, true, 0, -8,
-                  { 34, 32, 31, 29, FREEZE_IN_NOTE, NT_ARM_TLS, NULL },
+                  { 34, 32, 31, 29, FREEZE_IN_NOTE, NT_ARM_TLS, NULL, false, false, 0 },
                   11, { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29 } },
-                { EM_ARM, 15, 13, 15, true, 0, -4, { 0 }, 8, { 4, 5, 6, 7, 8, 9, 10, 11 } },
-                { EM_RISCV, 32, 2, 0, true, -16, -8, { 32, 0, 2, 8, 4, 0, NULL },
+                { EM_ARM, 15, 13, 15, true, 0, -4,
+                  { 18, 15, 13, 11, FREEZE_IN_NOTE, 0, NULL, true, false, 0 },
+                  8, { 4, 5, 6, 7, 8, 9, 10, 11 } },
+                { EM_RISCV, 32, 2, 0, true, -16, -8, { 32, 0, 2, 8, 4, 0, NULL, false, false, 0 },
                   12, { 8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27 } },
-                { EM_S390, 16, 15, 0, false, 8, 8, { 0 }, 8, { 6, 7, 8, 9, 10, 11, 12, 13 } },
-                { EM_PPC, 32, 1, 0, true, -4, -4, { 0 },
+                { EM_S390, 16, 15, 0, false, 8, 8,
+                  { 27, 1, 17, 13, 18, 0, order_s390, false, true, 0 },
+                  8, { 6, 7, 8, 9, 10, 11, 12, 13 } },
+                { EM_PPC, 32, 1, 0, true, -4, -4,
+                  { 48, 32, 1, 31, 2, 0, NULL, true, true, 0x7000 },
                   18, { 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 } },
         };
         static const struct freeze_kind unknown = { 0 };
