@@ -109,6 +109,10 @@ void summary_site(struct summary *m, uint32_t number)
         summary_stack(m, m->p->sites[top->site].node, start,
                       growth.class == GROWTH_GROWS || top->hanging.blocks ? course.length : 0);
         text_cut(m->out, start, SUMMARY_COLUMNS);
+        if (m->out->length - start + course.length > SUMMARY_COLUMNS && top->hanging.blocks) {
+                str_clear(&course); /* what hangs on it counts for more than how fast it grew */
+                summary_course(top, &(struct growth){ 0 }, false, &course);
+        }
         if (m->out->length - start + course.length <= SUMMARY_COLUMNS)
                 str_text(m->out, str_get(&course));
         str_char(m->out, '\n');

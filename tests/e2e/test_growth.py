@@ -73,3 +73,13 @@ def test_what_grew_and_was_freed_is_told(freed):
 
 def test_what_is_kept_is_not_called_freed(kept):
     assert "freed at exit" not in run([SEEP, "report", "--summary", kept], cwd=kept.parent).stdout.decode()
+
+
+def test_what_hangs_on_a_leak_that_grows_is_told(compiler, tmp_path):
+    """Also where there is no room for how fast it grows: three quarters of what is lost are only told so."""
+    file = record(compiler, tmp_path, "lose")
+    text = run([SEEP, "report", "--summary", file], cwd=tmp_path).stdout.decode()
+    assert max(len(line) for line in text.splitlines() if "lose_a_list" in line) <= 80
+    [(lost, hanging)] = re.findall(r"^    1\. +([\d.]+ MiB) +[\d,]+ blocks +grows: lose_a_list grows\.c:\d+ \(\+([\d.]+ MiB)", text, re.M)
+    assert re.search(f"LEAKS: {re.escape(lost)} in [\\d,]+ blocks definitely lost, {re.escape(hanging)} indirectly lost", text), text
+    assert float(hanging.split()[0]) == pytest.approx(3 * float(lost.split()[0]), rel=0.03)

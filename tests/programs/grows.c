@@ -4,7 +4,8 @@
  *
  * Room:   tests only.
  * Usage:  grows keep|free MS    both phases take so long; the blocks are kept at the end, or all are freed
- * Lines:  fact blocks=.. bytes=.., of what both functions allocated
+ *         grows lose MS         one phase, of blocks that are lost at once, each with another one that only it leads to
+ * Lines:  fact blocks=.. bytes=.., of what the functions allocated;
  */
 #include <stdlib.h>
 #include <time.h>
@@ -12,7 +13,7 @@
 #include "seep.h"
 #include "truth.h"
 
-enum { PER_MS = 20, SIZE = 200 };
+enum { PER_MS = 20, SIZE = 200, HANGING = 600 };
 
 static void **held;
 static size_t count;
@@ -35,6 +36,15 @@ static __attribute__((noinline)) void *grow_second(void)
         return malloc(SIZE);
 }
 
+/* Nothing is kept. */
+static __attribute__((noinline)) void *lose_a_list(void)
+{
+        void **first = malloc(SIZE);
+
+        *first = calloc(1, HANGING);
+        return NULL;
+}
+
 static void grow(void *(*take)(void), long ms)
 {
         long start = now_ms(), passed;
@@ -53,6 +63,11 @@ int main(int argc, char **argv)
         long ms = argc > 2 ? atol(argv[2]) : 500;
 
         held = calloc((size_t)ms * 2 * PER_MS + 1, sizeof *held);
+        if (strcmp(argv[1], "lose") == 0) {
+                grow(lose_a_list, ms);
+                truth_say("fact blocks=%zu bytes=%zu\n", count, count * (SIZE + HANGING));
+                return 0;
+        }
         grow(grow_first, ms);
         SEEP_TAG("half");
         grow(grow_second, ms);
