@@ -139,20 +139,19 @@ uint64_t profile_stack_bytes(const struct profile *p)
 /* RESERVED: with places that mapped more than was ever resident (reserve.h). */
 static uint64_t mapped_bytes(const struct profile *p, bool reserved)
 {
-        uint64_t bytes = 0, stacks = profile_stack_bytes(p);
-        bool all = true;
+        uint64_t bytes = 0, left = p->totals.mmap_live_bytes - profile_stack_bytes(p);
+        bool *stacks = reserve_stacks(p), all = true;
 
         for (uint32_t i = 1; i < p->site_count; i++) {
-                if (!LEDGER_KIND_IS_MAPPED(p->sites[i].kind))
+                if (!LEDGER_KIND_IS_MAPPED(p->sites[i].kind) || stacks[i])
                         continue;
                 if (reserved || !reserve_is(p, p->sites[i].peak_bytes))
                         bytes += p->sites[i].peak_bytes;
                 else
                         all = false;
         }
-        if (all && bytes < p->totals.mmap_live_bytes)
-                bytes = p->totals.mmap_live_bytes;
-        return bytes > stacks ? bytes - stacks : 0;
+        free(stacks);
+        return all && bytes < left && left <= p->totals.mmap_live_bytes ? left : bytes;
 }
 
 uint64_t profile_mapped_bytes(const struct profile *p)

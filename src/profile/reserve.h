@@ -5,7 +5,8 @@
  * Room:   outside.  Run-time systems map much more than they use (node: half a GiB for its code),
  *         without access, and open it piece by piece.  What of it was opened is not recorded; but
  *         what one place mapped cannot all have been in use when it is more than the process ever
- *         had in memory.
+ *         had in memory.  Stacks of threads are of that kind, too: 8 MiB each, of which a thread
+ *         uses some KiB.
  */
 #ifndef SEEP_PROFILE_RESERVE_H
 #define SEEP_PROFILE_RESERVE_H
@@ -20,5 +21,9 @@ static inline bool reserve_is(const struct profile *p, uint64_t bytes)
 {
         return p->totals.rss_peak_bytes && bytes > p->totals.rss_peak_bytes;
 }
+
+/* By site: whether what it mapped are stacks of threads, as those are that are there at the end.
+ * The caller frees it. */
+bool *reserve_stacks(const struct profile *p);
 
 #endif

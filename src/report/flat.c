@@ -34,6 +34,7 @@ struct flat {
         const struct flat_options *options;
         const struct growth *growth; /* by site; NULL: the moment has none */
         struct flat_sizes *sizes;    /* by site; NULL: not known for the moment */
+        const bool *stacks;          /* by site: mapped stacks of threads */
         bool whole;                  /* also rows whose key is zero */
         struct str *out;
 };
@@ -393,8 +394,10 @@ static void flat_entry(const struct flat *f, const struct flat_entry *entry, uin
                 flat_what(f->sel, f->options->key, out);
         str_text(out, ", by ");
         str_text(out, profile_kind_name(f->sel->profile, entry->row->kind));
-        if (LEDGER_KIND_IS_MAPPED(entry->row->kind) &&
-            reserve_is(f->sel->profile, entry->row->peak_bytes))
+        if (f->stacks[entry->row->site])
+                str_text(out, " (stacks of threads)");
+        else if (LEDGER_KIND_IS_MAPPED(entry->row->kind) &&
+                 reserve_is(f->sel->profile, entry->row->peak_bytes))
                 str_text(out, " (more than was ever resident)");
         str_format(out, ", site #%u", entry->row->site);
         if (entry->row->merged > 1)
@@ -629,8 +632,9 @@ void flat_write(const struct selection *sel, struct symbols *s, const struct fla
                 struct str *out)
 {
         struct growth *growth = flat_judge(sel);
+        bool *stacks = reserve_stacks(sel->profile);
         struct flat f = { .sel = sel, .symbols = s, .options = options, .growth = growth,
-                          .out = out };
+                          .stacks = stacks, .out = out };
 
         if (sel->moment == SELECT_OF_RUN)
                 f.sizes = flat_sizes_of(sel);
@@ -645,5 +649,6 @@ void flat_write(const struct selection *sel, struct symbols *s, const struct fla
         if (options->key == SORT_BAD_FREES)
                 flat_strangers(&f);
         free(f.sizes);
+        free(stacks);
         free(growth);
 }

@@ -104,8 +104,9 @@ static void summary_program(struct summary *m)
 
 #define WHAT_IS_MORE ", see 'seep help peak'"
 
-/* The place that has most of WHOLE, on a line of its own. */
-static void summary_most(struct summary *m, const struct summary_top *top, uint64_t whole)
+/* The place that has most of WHOLE, on a line of its own.  WORD: what WHOLE is called. */
+static void summary_most(struct summary *m, const struct summary_top *top, uint64_t whole,
+                         const char *word)
 {
         size_t start = m->out->length;
 
@@ -113,7 +114,7 @@ static void summary_most(struct summary *m, const struct summary_top *top, uint6
                 return;
         str_format(m->out, "%*s", SUMMARY_INDENT, "");
         text_share(m->out, (double)top->left.bytes, (double)whole);
-        str_text(m->out, " of it: ");
+        str_format(m->out, " of %s: ", word);
         summary_stack(m, m->p->sites[top->site].node, start, 0);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         str_char(m->out, '\n');
@@ -135,7 +136,7 @@ void summary_peak(struct summary *m)
                         str_text(m->out, WHAT_IS_MORE);
         }
         str_char(m->out, '\n');
-        summary_most(m, &m->peak, t->peak_bytes);
+        summary_most(m, &m->peak, t->peak_bytes, "it");
 }
 
 void summary_calls(struct summary *m)
@@ -199,7 +200,9 @@ void summary_rss(struct summary *m)
                         text_size(m->out, (int64_t)stacks);
                 }
                 str_char(m->out, '\n');
-                summary_most(m, &m->mapped, t->mmap_live_bytes);
+                if (stacks < t->mmap_live_bytes - t->mmap_live_bytes / 16)
+                        summary_most(m, &m->mapped, t->mmap_live_bytes - stacks,
+                                     stacks ? "the rest" : "it");
         }
         if (!t->rss_peak_bytes)
                 return;

@@ -32,7 +32,8 @@ struct summary {
         struct summary_top top[SUMMARY_TOP];
         uint32_t top_count;
         struct summary_top peak; /* with the largest part of the peak; site 0: none */
-        struct summary_top mapped; /* ... of what is mapped at the end, where that is most of all */
+        struct summary_top mapped; /* ... of what is mapped at the end, but stacks, where that is most
+                                    * of all */
         struct growth *growth; /* by site */
         uint32_t grown;        /* the site that grew fastest and was freed at the end; 0 none ... */
         uint32_t grown_more;   /* ... and how many other ones */
@@ -42,8 +43,8 @@ struct summary {
         struct leaks leaks;
 };
 
-/* The places with most heap at the end or at the peak, or with most that is mapped at the end, the
- * largest first; returns how many. */
+/* The places with most heap at the end or at the peak, or with most that is mapped at the end (but
+ * stacks of threads), the largest first; returns how many. */
 enum summary_measure { SUMMARY_AT_END, SUMMARY_AT_PEAK, SUMMARY_MAPPED };
 uint32_t summary_places(struct summary *m, enum summary_measure measure,
                         struct summary_top top[SUMMARY_TOP]);

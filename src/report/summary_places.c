@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "base/table.h"
 #include "ledger/ledger.h"
+#include "profile/reserve.h"
 
 enum { PLACE_COLUMNS = 4096, PLACE_LEAST = 1024 };
 
@@ -74,6 +75,7 @@ uint32_t summary_places(struct summary *m, enum summary_measure measure,
         struct places places = { 0 };
         struct str text = { 0 };
         struct lookup known = { 0 };
+        bool *stacks = reserve_stacks(m->p);
         struct stack_line line = { m->p, m->symbols, &text, 0, PLACE_COLUMNS, &known, false };
         uint64_t all = 0;
         uint32_t count;
@@ -85,7 +87,7 @@ uint32_t summary_places(struct summary *m, enum summary_measure measure,
                                            .left = place_sum(&m->p->sites[i], measure) };
 
                 if ((!one.left.blocks && !one.left.bytes) ||
-                    one.left.bytes < all / PLACE_LEAST)
+                    one.left.bytes < all / PLACE_LEAST || stacks[i])
                         continue;
                 str_clear(&text);
                 stack_line_stack(&line, m->p->sites[i].node, 0);
@@ -101,6 +103,7 @@ uint32_t summary_places(struct summary *m, enum summary_measure measure,
         }
         free(places.list);
         table_free(&places.table);
+        free(stacks);
         lookup_free(&known);
         str_free(&text);
         return count < SUMMARY_TOP ? count : SUMMARY_TOP;

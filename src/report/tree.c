@@ -450,44 +450,53 @@ static void tree_next(const struct selection *sel, const struct select_part *par
         tree_part(sel, part, s, options, heading, out);
 }
 
-/* What was mapped, without rows of more than was ever resident: address space, of which at most a
- * part was used.  It would hide all else.  Both have room for all rows. */
-static void divide_mapped(const struct selection *sel, struct select_part *used,
-                          struct select_part *reserved)
+enum { MAPPED_USED, MAPPED_STACKS, MAPPED_RESERVED, MAPPED_PARTS };
+
+/* What was mapped, without stacks of threads and rows of more than was ever resident: address
+ * space, of which at most a part was used.  It would hide all else.  Each part has room for all
+ * rows. */
+static void divide_mapped(const struct selection *sel, struct select_part parts[MAPPED_PARTS])
 {
+        bool *stacks = reserve_stacks(sel->profile);
+
         for (uint32_t i = 0; i < sel->mapped.count; i++) {
                 const struct select_row *row = &sel->mapped.rows[i];
-                bool is_reserved = (sel->cost == SELECT_PEAK || sel->cost == SELECT_LIVE) &&
-                                   (int64_t)row->bytes > 0 &&
-                                   reserve_is(sel->profile, row->bytes);
-                struct select_part *part = is_reserved ? reserved : used;
+                bool is_held = (sel->cost == SELECT_PEAK || sel->cost == SELECT_LIVE) &&
+                               (int64_t)row->bytes > 0;
+                struct select_part *part =
+                        &parts[is_held && stacks[row->site]                         ? MAPPED_STACKS
+                               : is_held && reserve_is(sel->profile, row->bytes) ? MAPPED_RESERVED
+                                                                                 : MAPPED_USED];
 
                 part->rows[part->count++] = *row;
                 part->total_bytes += row->bytes;
                 part->total_count += row->count;
         }
+        free(stacks);
 }
 
 void tree_write(const struct selection *sel, struct symbols *s, const struct tree_options *options,
                 struct str *out)
 {
-        struct select_part used = { .rows = heap_zero(sel->mapped.count, sizeof *used.rows) },
-                           reserved = { .rows = heap_zero(sel->mapped.count,
-                                                          sizeof *reserved.rows) };
+        struct select_part parts[MAPPED_PARTS] = { 0 }, *used = &parts[MAPPED_USED];
         bool first;
 
-        divide_mapped(sel, &used, &reserved);
-        first = (int64_t)used.total_bytes > 0 && profile_is_mostly_mapped(sel->profile) &&
+        for (uint32_t i = 0; i < MAPPED_PARTS; i++)
+                parts[i].rows = heap_zero(sel->mapped.count, sizeof *parts[i].rows);
+        divide_mapped(sel, parts);
+        first = (int64_t)used->total_bytes > 0 && profile_is_mostly_mapped(sel->profile) &&
                 (sel->cost == SELECT_PEAK || sel->cost == SELECT_LIVE);
         if (first) {
-                tree_part(sel, &used, s, options, mapped_heading(sel), out);
+                tree_part(sel, used, s, options, mapped_heading(sel), out);
                 str_char(out, '\n');
         }
         tree_part(sel, &sel->heap, s, options, sel->heading, out);
         if (!first)
-                tree_next(sel, &used, s, options, mapped_heading(sel), out);
-        tree_next(sel, &reserved, s, options,
+                tree_next(sel, used, s, options, mapped_heading(sel), out);
+        tree_next(sel, &parts[MAPPED_STACKS], s, options,
+                  "address space of threads' stacks, of which each uses a little", out);
+        tree_next(sel, &parts[MAPPED_RESERVED], s, options,
                   "address space reserved by mmap, more than was ever resident", out);
-        free(used.rows);
-        free(reserved.rows);
+        for (uint32_t i = 0; i < MAPPED_PARTS; i++)
+                free(parts[i].rows);
 }

@@ -64,3 +64,21 @@ def test_an_ended_threads_stack_holds_no_block(program, recorder):
     assert stacks_of(seen)
     for start, end in stacks_of(seen):
         assert not [r for r in roots if r["kind"] == 5 and r["start"] < end and r["end"] > start]
+
+
+def test_stacks_come_last_in_the_report_by_a_name_of_their_own(program, recorder):
+    """They are address space, of which little is used: no tree and no place of what is mapped begins with them."""
+    seen = recorder.record(program, "alive")
+    file = seen.folder / "out.seep"
+
+    def report(*words):
+        return subprocess.run([SEEP, "report", *words, file], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE, check=True).stdout
+
+    heap, stacks = report("--cost", "live", "--threshold=0").split("\n\n")
+    assert heap.startswith("not freed: ")
+    assert stacks.startswith(f"address space of threads' stacks, of which each uses a little: {size_of(seen.truth.mapped):,}B\n")
+    assert "make" in stacks
+    flat = report("--flat", "--memory", "mmap", "--cost", "live")
+    assert flat.count(", by mmap (stacks of threads), site #") == len([s for s in seen.profile.json["sites"] if s["kind"] == "mmap"])
+    summary = report("--summary")
+    assert " of it: make" not in summary and " of the rest: make" not in summary
