@@ -57,12 +57,16 @@ def test_both_variables_are_set_for_the_program_alone(scripts):
     assert scripts.seep("record", "-q", "-f", "-o", "sh.seep", "--", *say).stdout == "\n"
 
 
-@pytest.mark.parametrize("version, line", [("3.12", "Python functions have no names: seep --python\n"),
-                                           ("3.11", "Python 3.11 cannot name its functions: 3.12 and later can (seep --python)\n")])
-def test_a_line_says_that_names_are_missing(scripts, version, line):
-    if not (scripts.folder / f"python{version}").exists():
-        (scripts.folder / f"python{version}").write_bytes((scripts.folder / "python3.12").read_bytes())
-        (scripts.folder / f"python{version}").chmod(0o755)
-    told = scripts.seep("record", "-f", "-o", "none.seep", "--", f"./python{version}", "./ext.so", "none").stderr
+@pytest.mark.parametrize("program, library, line", [
+    ("python3.12", "ext.so", "Python functions have no names: seep --python\n"),
+    ("python3.11", "ext.so", "Python 3.11 cannot name its functions: 3.12 and later can (seep --python)\n"),
+    ("node", "ext.so", "JavaScript functions have no names: node --perf-basic-prof\n  --interpreted-frames-native-stack\n"),
+    ("java", "libjvm.so", "Java methods have no names: java -XX:+UnlockDiagnosticVMOptions\n  -XX:+DumpPerfMapAtExit (17 or later)\n")])
+def test_a_line_says_that_names_are_missing(scripts, program, library, line):
+    for name, source in ((program, "python3.12"), (library, "ext.so")):
+        if not (scripts.folder / name).exists():
+            (scripts.folder / name).write_bytes((scripts.folder / source).read_bytes())
+            (scripts.folder / name).chmod(0o755)
+    told = scripts.seep("record", "-f", "-o", "none.seep", "--", f"./{program}", f"./{library}", "none").stderr
     assert told.count(line) == 1
     assert "seep --python" not in scripts.told
