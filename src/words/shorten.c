@@ -165,6 +165,9 @@ static void shorten_divide(const char *name, struct shorten_parts *parts)
                         *parts = (struct shorten_parts){ { at + 1 }, 1 };
                 } else if (!depth && !in_operator && strncmp(name + at, "::", 2) == 0) {
                         step = 2;
+                        if (strncmp(name + at, "::{lambda", 9) == 0 ||
+                            strncmp(name + at, "::{{closure", 11) == 0)
+                                continue; /* it says nothing without its function */
                         parts->starts[parts->count < SHORTEN_PARTS ? parts->count++
                                                                    : SHORTEN_PARTS - 1] = at + 2;
                 }
@@ -189,6 +192,42 @@ static void shorten_drop_dots(struct str *name)
                 memmove(at, at + 3, strlen(at + 3) + 1);
 }
 
+/* Take the bytes from START to END out of NAME. */
+static void shorten_cut_out(struct str *name, size_t start, size_t end)
+{
+        memmove(name->data + start, name->data + end, name->length + 1 - end);
+        name->length -= end - start;
+}
+
+/* "f(...)::{lambda(...)#1}::operator()(...) const" is "f(...)::{lambda#1}", and of closures in a
+ * closure one is enough. */
+static void shorten_lambda(struct str *name)
+{
+        static const char call[] = "::operator()", again[] = "::{{closure}}::{{closure}}";
+        char *at;
+
+        while ((at = strstr(name->data, again)) != NULL)
+                shorten_cut_out(name, (size_t)(at - name->data),
+                                (size_t)(at - name->data) + strlen("::{{closure}}"));
+        for (size_t from = 0; (at = strstr(name->data + from, "{lambda")) != NULL;) {
+                size_t end = (size_t)(at - name->data) + strlen("{lambda"), to;
+
+                from = end;
+                to = end + strcspn(name->data + end, "#}");
+                shorten_cut_out(name, end, name->data[to] ? to : end);
+                end += strcspn(name->data + end, "}");
+                if (strncmp(name->data + end, "}::operator()", strlen(call) + 1) != 0)
+                        continue;
+                to = end + 1 + strlen(call);
+                if (name->data[to] == '(')
+                        to += strcspn(name->data + to, ")") + 1;
+                if (to > name->length)
+                        return; /* not a name as they are written */
+                to += strncmp(name->data + to, " const", 6) == 0 ? 6 : 0;
+                shorten_cut_out(name, end + 1, to);
+        }
+}
+
 bool shorten_name(struct str *name, size_t columns)
 {
         struct shorten_parts parts;
@@ -196,6 +235,8 @@ bool shorten_name(struct str *name, size_t columns)
         if (!shorten_fits(name, columns))
                 shorten_trait(name);
         shorten_arguments(name, columns);
+        if (!shorten_fits(name, columns))
+                shorten_lambda(name);
         if (shorten_fits(name, columns))
                 return true;
         shorten_divide(name->data, &parts);

@@ -12,9 +12,9 @@
  * "v<int>" is "v<...>".  It may stay longer. */
 void shorten_arguments(struct str *name, size_t columns);
 
-/* The same, then without the type it returns, with "()" and "<>", and with "...::" for the outer
- * namespaces, so that "class::function" is kept the longest; at last the end of the function's own
- * name is cut.  false: that was needed. */
+/* The same, then with "{lambda#1}" for a lambda, without the type it returns, with "()" and "<>",
+ * and with "...::" for the outer namespaces, so that "class::function" is kept the longest; at last
+ * the end of the function's own name is cut.  false: that was needed. */
 bool shorten_name(struct str *name, size_t columns);
 
 #endif

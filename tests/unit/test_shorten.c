@@ -52,6 +52,22 @@ TEST(names_inside_functions_and_nameless_namespaces_stay_readable)
                 "app::run(...)::{lambda(...)#1}::operator()(...) const");
 }
 
+TEST(of_a_lambda_the_function_that_it_is_in_is_kept)
+{
+        static const char name[] = "app::run(int)::{lambda(int, long)#1}::operator()(int, long) const";
+
+        is_text(shortened(name, 25), "app::run(...)::{lambda#1}");
+        is_text(shortened(name, 24), "app::run()::{lambda#1}");
+        is_text(shortened(name, 21), "run()::{lambda#1}");
+        is_text(shortened("main::{lambda}::operator()", 25), "main::{lambda}");
+        is_text(shortened("f()::{lambda(int)#2}::operator()(int) const::{lambda()#1}::operator()() const", 32),
+                "f()::{lambda#2}::{lambda#1}");
+        is_text(shortened("app::main::{{closure}}::{{closure}}", 34), "app::main::{{closure}}");
+        is_text(shortened("app::main::{{closure}}::{{closure}}::{{closure}}", 22), "app::main::{{closure}}");
+        is_text(shortened("app::main::{{closure}}::{{closure}}", 21), "main::{{closure}}");
+        is_text(shortened("app::{lambda", 10), "app::{l...");
+}
+
 TEST(of_an_implementation_in_rust_the_type_is_kept_and_not_the_trait)
 {
         static const char name[] = "<app::Session as core::clone::Clone>::clone";
@@ -75,5 +91,5 @@ TEST(what_is_not_a_name_is_cut)
 }
 
 TAP_MAIN(a_name_gives_up_only_what_it_must, class_and_function_are_kept_the_longest, operators_are_names_and_no_brackets,
-         names_inside_functions_and_nameless_namespaces_stay_readable,
+         names_inside_functions_and_nameless_namespaces_stay_readable, of_a_lambda_the_function_that_it_is_in_is_kept,
          of_an_implementation_in_rust_the_type_is_kept_and_not_the_trait, what_is_not_a_name_is_cut)
