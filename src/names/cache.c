@@ -49,7 +49,7 @@ struct cache_head {
 _Static_assert(sizeof(struct cache_head) % 8 == 0, "entries follow aligned");
 
 /* To be counted up whenever names are written in another way (names/demangle.c, extent.c). */
-static const char cache_magic[8] = "SEEPSYM7";
+static const char cache_magic[8] = "SEEPSYM8";
 
 static uint64_t cache_mix(uint64_t hash, const void *bytes, size_t count)
 {

@@ -13,10 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/lookup.h"
 #include "base/order.h"
+#include "base/str.h"
 #include "names/die.h"
 #include "names/split.h"
 
@@ -84,6 +87,8 @@ static void spans_free(struct spans *s)
 
 /* ---- source lines and inlined functions of a module, from its DWARF ---- */
 
+enum { DEBUG_WITHIN = 8 }; /* functions in classes in functions ... */
+
 struct debug_inline {
         Dwarf_Die die;
         uint32_t parent; /* index + 1 in the same list; 0: directly in the function */
@@ -115,6 +120,9 @@ struct debug {
         Dwarf_Addr bias;    /* address = DWARF address + bias */
         struct splits *splits;
         bool lacking;
+        struct lookup scoped; /* entries of functions, by address ... */
+        char **scoped_names;  /* ... and their names with what they stand in */
+        uint32_t scoped_count;
 };
 
 static void debug_add_ranges(Dwarf_Die *die, struct spans *spans, uint32_t owner)
@@ -237,6 +245,10 @@ void debug_free(struct debug *d)
         }
         free(d->units);
         spans_free(&d->spans);
+        for (uint32_t i = 0; i < d->scoped_count; i++)
+                free(d->scoped_names[i]);
+        free(d->scoped_names);
+        lookup_free(&d->scoped);
         free(d);
 }
 
@@ -342,12 +354,73 @@ static struct debug_function *debug_function_at(struct debug *d, struct debug_un
         return f;
 }
 
-static void debug_name(Dwarf_Die *die, struct debug_frame *frame)
+static bool debug_scope_name(Dwarf_Die *die, int depth, struct str *out);
+
+/* What a function, namespace or class is called around what is in it.  UNNAMED: a class without a
+ * name. */
+static void debug_around(Dwarf_Die *scope, const char *unnamed, int depth, struct str *out)
+{
+        const char *name = dwarf_diename(scope);
+
+        switch (dwarf_tag(scope)) {
+        case DW_TAG_subprogram:
+                debug_scope_name(scope, depth + 1, out);
+                break;
+        case DW_TAG_namespace:
+                str_text(out, name ? name : "(anonymous namespace)");
+                break;
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+        case DW_TAG_union_type:
+                str_text(out, name && name[0] != '<' ? name : unnamed);
+                break;
+        default:
+                return;
+        }
+        str_text(out, "::");
+}
+
+/* The name of DIE with all that it stands in: "main::{lambda}::operator()".  false: it has
+ * none. */
+static bool debug_scope_name(Dwarf_Die *die, int depth, struct str *out)
+{
+        Dwarf_Die origin = die_origin(die), chain[DIE_DEPTH];
+        uint32_t count = depth < DEBUG_WITHIN ? die_chain(&origin, chain) : 0, first = 1;
+        const char *name = die_text(&origin, DW_AT_name),
+                   *unnamed = name && strcmp(name, "operator()") == 0 ? "{lambda}" : "{unnamed}";
+
+        for (uint32_t i = 1; i + 1 < count; i++)
+                if (dwarf_tag(&chain[i]) == DW_TAG_subprogram)
+                        first = i; /* which has what is around it in its own name */
+        for (uint32_t i = first; i + 1 < count; i++)
+                debug_around(&chain[i], unnamed, depth, out);
+        str_text(out, name ? name : "{unnamed}");
+        return name;
+}
+
+/* The same, each name once. */
+static const char *debug_scoped(struct debug *d, Dwarf_Die *die)
+{
+        Dwarf_Die origin = die_origin(die);
+        uint32_t number = lookup_number(&d->scoped, (uintptr_t)origin.addr, 0);
+        struct str name = { 0 };
+
+        if (number == d->scoped_count) {
+                d->scoped_names = heap_next(d->scoped_names, number, sizeof *d->scoped_names);
+                d->scoped_names[d->scoped_count++] =
+                        debug_scope_name(die, 0, &name) ? heap_text(str_get(&name)) : NULL;
+                str_free(&name);
+        }
+        return d->scoped_names[number];
+}
+
+/* C++ has no linkage names for what is in an anonymous namespace or in a function. */
+static void debug_name(struct debug *d, Dwarf_Die *die, struct debug_frame *frame)
 {
         frame->function = die_linkage(die);
         frame->linked = frame->function != NULL;
         if (!frame->linked)
-                frame->function = die_text(die, DW_AT_name);
+                frame->function = die_in_c(die) ? die_text(die, DW_AT_name) : debug_scoped(d, die);
 }
 
 static void debug_call_line(struct debug_unit *unit, Dwarf_Die *call, struct debug_frame *frame)
@@ -414,11 +487,11 @@ uint32_t debug_find(struct debug *d, uint64_t address, struct debug_frame frames
         for (uint32_t i = 0; i < depth; i++) {
                 Dwarf_Die *call = chain[depth - 1 - i];
 
-                debug_name(call, &frames[i]);
+                debug_name(d, call, &frames[i]);
                 frames[i + 1] = (struct debug_frame){ 0 };
                 debug_call_line(unit, call, &frames[i + 1]);
         }
-        debug_name(&f->die, &frames[depth]);
+        debug_name(d, &f->die, &frames[depth]);
         if (dwarf_entrypc(&f->die, &entry) == 0)
                 frames[depth].entry = entry + d->bias;
         return depth + 1;

@@ -153,7 +153,7 @@ class Truth:
         self.stacks, self.mismatches, self.children = [], [], []
         self.moments, self.since, self.held, self._now = {}, {}, [], {}
         self.leaks, self.graph, self.mapped = {}, [], []
-        self.paths, self.types = {}, {}
+        self.paths, self.types, self.within = {}, {}, {}
         for line in text.splitlines():
             word, *rest = line.split()
             getattr(self, "_" + word)(rest)
@@ -190,6 +190,10 @@ class Truth:
     def _type(self, rest):
         """Of the block that a path leads to."""
         self.types[rest[0]] = rest[1]
+
+    def _within(self, rest):
+        """Size of the blocks of a function, its name with what it stands in."""
+        self.within[int(rest[0])] = " ".join(rest[1:])
 
     def _graph(self, rest):
         self.graph.append(rest)

@@ -78,6 +78,17 @@ def test_inlined_frames_are_named_and_jumps_leave_none(compiler, recorder, cc):
         assert found[:len(wanted)] == wanted
 
 
+def test_inlined_functions_are_named_with_what_they_stand_in(compiler, recorder):
+    """As those that are not inlined, though g++ has no linkage names for these."""
+    seen = recorder.record(compiler.build("within.cpp", flags=("-O2", "-g")))
+    named = {}
+    for site in seen.profile.heap_sites():
+        inlined = [seen.profile.frame(i)["function"] for i in site["stack"] if seen.profile.frame(i)["inlined"]]
+        named[site["bytes_allocated"] // site["allocations"]] = next((name for name in inlined if name != "keep"), None)
+    assert len(seen.truth.within) == 6
+    assert {size: named[size] for size in seen.truth.within} == seen.truth.within
+
+
 def test_a_hundred_thousand_frames_are_captured_whole(compiler, recorder):
     seen = recorder.record(compiler.build("deep.c"), 100000)
     assert seen.status == 0
