@@ -80,6 +80,14 @@ export function leakSums(recording, keep) {
   return sums;
 }
 
+/** The same by class, where the choice leaves out some of what the page lists; null: it does not.  A page may list less than there is. */
+export function chosenSums(recording, keep) {
+  const all = leakSums(recording, () => true),
+    sums = leakSums(recording, keep);
+  const narrowed = ({ id }) => sums[id].bytes !== all[id].bytes || sums[id].blocks !== all[id].blocks;
+  return Object.fromEntries(LEAK_CLASSES.map((one) => [one.id, narrowed(one) ? sums[one.id] : null]));
+}
+
 const GROWTH = ['', 'once', 'bounded', 'grows'];
 const GROWTH_HELP = {
   '': 'The run was too short to tell how it goes on.',

@@ -19,7 +19,7 @@ import {
   threadRows,
 } from '../src/findings.js';
 import { classes, logScale, median, rangeText, sitePoints, touched } from '../src/histogram.js';
-import { foldSteps, growingSites, growthOf, hoursText, leakRows, leakSums, lineBetween, wrongRelease } from '../src/leak-rows.js';
+import { chosenSums, foldSteps, growingSites, growthOf, hoursText, leakRows, leakSums, lineBetween, wrongRelease } from '../src/leak-rows.js';
 import { fileCosts } from '../src/lines.js';
 import { State } from '../src/state.js';
 import { view } from '../src/view.js';
@@ -172,6 +172,15 @@ test('sums of leaks have each block once', () => {
   assert.deepEqual(sums.definite, { blocks: 3, bytes: 90, places: 2 });
   assert.deepEqual(sums.indirect, { blocks: 3, bytes: 60, places: 1 });
   assert.deepEqual(sums.reachable, { blocks: 0, bytes: 0, places: 0 });
+});
+
+test('what the choice leaves out is told, and what the page itself leaves out is not', () => {
+  const some = (row) => ({ ...row, hanging_blocks: 0, hanging_bytes: 0, birth_ms: 0, address: 8, type: -1, path: -1, lsan: 6, valgrind: 7 }),
+    rows = table([some({ site: 0, class: 4, blocks: 2, bytes: 40 }), some({ site: 1, class: 3, blocks: 1, bytes: 5 })]),
+    cut = recording({ leaks: { scanned: true, ms: 300, definite: { blocks: 9, bytes: 900 }, rows } });
+  assert.deepEqual(chosenSums(cut, all), { definite: null, indirect: null, possible: null, reachable: null });
+  assert.deepEqual(chosenSums(cut, (site) => site === 1).definite, { blocks: 0, bytes: 0, places: 0 });
+  assert.equal(chosenSums(cut, (site) => site === 1).indirect, null);
 });
 
 test('a site grows at its rate; one that does not has none', () => {

@@ -8,7 +8,7 @@ import { keeper } from '../findings.js';
 import { bytes, count, moment, number, share, time } from '../format.js';
 import { rings } from '../rings.js';
 import { growthCell, growthWords, leakDetail } from '../leak-detail.js';
-import { LEAK_CLASSES, growingSites, growthOf, leakClass, leakRows, leakSums, wrongRelease } from '../leak-rows.js';
+import { LEAK_CLASSES, growingSites, growthOf, leakClass, leakRows, chosenSums, wrongRelease } from '../leak-rows.js';
 import {
   command,
   copyButton,
@@ -31,7 +31,7 @@ const shownClasses = (state) => (state.get('classes') === '' ? SHOWN_FIRST : sta
 
 /** The four classes with their sums, as switches of the list below. */
 function classCards({ recording, state }, keep) {
-  const sums = leakSums(recording, keep),
+  const sums = chosenSums(recording, keep),
     shown = shownClasses(state);
   const toggle = (id) => {
     const next = LEAK_CLASSES.map((one) => one.id).filter((one) => (one === id) !== shown.includes(one));
@@ -42,8 +42,7 @@ function classCards({ recording, state }, keep) {
     { class: 'cards', role: 'group', 'aria-label': 'Classes: which of them are listed' },
     LEAK_CLASSES.map(({ id, title, meaning, todo, error }) => {
       const whole = recording.leaks[id],
-        part = sums[id],
-        cut = part.bytes !== whole.bytes || part.blocks !== whole.blocks;
+        part = sums[id];
       return h(
         'button',
         {
@@ -56,7 +55,7 @@ function classCards({ recording, state }, keep) {
         h('span', { class: 'card-title' }, title),
         h('span', { class: 'big' }, bytes(whole.bytes)),
         h('span', { class: 'card-text' }, `in ${count(whole.blocks, 'block')}${error ? (whole.blocks ? ' · an error' : ' · fine') : ''}`),
-        cut && h('span', { class: 'card-text' }, `${bytes(part.bytes)} in ${count(part.blocks, 'block')} in this choice`),
+        part && h('span', { class: 'card-text' }, `${bytes(part.bytes)} in ${count(part.blocks, 'block')} in this choice`),
         h('span', { class: 'card-help' }, `${meaning} ${todo}`),
         h('span', { class: 'card-switch' }, shown.includes(id) ? '☑ listed below' : '☐ not listed'),
       );
