@@ -159,8 +159,37 @@ export function layersOf(recording, by, mapped) {
     (slice) => values.forEach((one, i) => { one[slice] = Math.max(0, sums[i]); }),
   );
   betweenTold(values, slicesOf(recording, mapped).live_bytes, toldSlices(recording));
-  const layers = own.map((g, i) => ({ name: names[g], values: values[i], rest: false }));
-  return rest ? [...layers, { name: `${order.length - own.length} others`, values: values[own.length], rest: true }] : layers;
+  const peaks = new Float64Array(own.length + 1);
+  group.forEach((g, site) => {
+    if (g >= 0) peaks[place[g]] += recording.sites.peak_bytes[site];
+  });
+  const layers = own.map((g, i) => ({ name: names[g], values: values[i], peak: peaks[i], rest: false }));
+  return rest ? [...layers, { name: `${order.length - own.length} others`, values: values[own.length], peak: peaks[own.length], rest: true }] : layers;
+}
+
+/**
+ * What was live at the peak, which lies between two slices: { at (how many slices are before it), ms, live_bytes, live_blocks }; null where the slices
+ * show it, or it is of something else (mmap alone).
+ */
+export function peakBetween(recording, mapped) {
+  const { sites, totals } = recording,
+    shown = slicesOf(recording, mapped).live_bytes,
+    at = recording.sliceAt(totals.peak_ms) + 1;
+  if (mapped === '1' || !totals.peak_bytes) return null;
+  const beside = mapped ? wantedSites(recording, '1') : [],
+    more = (column) => beside.reduce((sum, yes, site) => sum + (yes ? column[site] : 0), 0),
+    peak = { at, ms: totals.peak_ms, live_bytes: totals.peak_bytes + more(sites.peak_bytes), live_blocks: totals.peak_blocks + more(sites.peak_blocks) };
+  return peak.live_bytes > Math.max(shown[at - 1] ?? 0, shown[at] ?? 0) ? peak : null;
+}
+
+/** VALUES (by slice) with VALUE at the peak; without one, what lies on the line between its neighbours. */
+export function valuesWithPeak(values, ms, peak, value) {
+  if (!peak) return values;
+  const { at } = peak,
+    [before, after] = [values[at - 1] ?? null, values[at] ?? null],
+    part = (peak.ms - ms[at - 1]) / (ms[at] - ms[at - 1]),
+    between = before === null || after === null ? null : before + (after - before) * part;
+  return [...Array.prototype.slice.call(values, 0, at), value ?? between, ...Array.prototype.slice.call(values, at)];
 }
 
 /** The slices of what is wanted: those of the heap as they are, or with what the stacks of mappings add up to. */

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { decode } from '../src/data.js';
 import { nearMarks } from '../src/moments.js';
 import { namedRises, risesOf } from '../src/rises.js';
-import { LAYERS, layersOf, slicesOf } from '../src/stacked.js';
+import { LAYERS, layersOf, peakBetween, slicesOf, valuesWithPeak } from '../src/stacked.js';
 import { bareRecording, page, smallRecording } from './sample.mjs';
 
 const json = smallRecording();
@@ -46,6 +46,22 @@ test('mapped memory has layers of its own, and both have all', () => {
   assert.equal(slicesOf(recording, 'both').live_bytes[slice], json.slices.live_bytes[slice] + heldAt(slice, mapped));
   assert.equal(slicesOf(recording, 'both').allocs[slice], json.slices.allocs[slice] + heldAt(slice, mapped, 'allocs'));
   assert.equal(slicesOf(recording, ''), recording.slices);
+});
+
+test('a peak between two slices is a point of its own, of the sum and of each layer', () => {
+  const { ms, live_bytes: live } = recording.slices, at = 8, most = Math.max(...live) + 1000, when = (ms[at - 1] + ms[at]) / 2,
+    withPeak = (bytes) => decode(page({ ...json, totals: { ...json.totals, peak_ms: when, peak_bytes: bytes, peak_blocks: 77 } })).recordings[0],
+    peaked = withPeak(most), peak = peakBetween(peaked, ''), column = json.sites.peak_bytes;
+  assert.deepEqual(peak, { at, ms: when, live_bytes: most, live_blocks: 77 });
+  assert.equal(peakBetween(peaked, 'both').live_bytes, most + sites.reduce((sum, s) => sum + (json.sites.heap[s] ? 0 : column[s]), 0));
+  assert.equal(peakBetween(peaked, '1'), null);
+  assert.equal(peakBetween(withPeak(live[at]), ''), null, 'the slices show more');
+  assert.deepEqual(valuesWithPeak(live, ms, peak, most).slice(at - 1, at + 2), [live[at - 1], most, live[at]]);
+  assert.equal(valuesWithPeak(live, ms, peak)[at], (live[at - 1] + live[at]) / 2);
+  assert.equal(valuesWithPeak(live, ms, null, most), live);
+  for (const layer of layersOf(peaked, 'place', '').filter((one) => !one.rest)) {
+    assert.equal(layer.peak, sites.reduce((sum, s) => sum + (json.sites.heap[s] && peaked.siteName(s) === layer.name ? column[s] : 0), 0), layer.name);
+  }
 });
 
 test('a recording without a course has no layers and no rises', () => {

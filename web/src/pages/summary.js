@@ -7,7 +7,7 @@ import { h } from '../dom.js';
 import { bytes, count, number, share, signed, time } from '../format.js';
 import { term } from '../glossary.js';
 import { chosenChips, memoryWord } from '../chosen.js';
-import { slicesOf } from '../stacked.js';
+import { peakBetween, slicesOf, valuesWithPeak } from '../stacked.js';
 import { viewOfCost } from '../view.js';
 
 const TOP = 5;
@@ -185,19 +185,21 @@ export default {
   render(root, context) {
     const { recording, state, view } = context,
       slices = slicesOf(recording, state.get('mapped')),
+      peak = peakBetween(recording, state.get('mapped')),
+      withPeak = (values, value) => valuesWithPeak(values, slices.ms, peak, value),
       what = memoryWord(state);
     const chart =
       slices.count > 1
         ? timeChart({
             label: `${upper(what)} and RSS over the run`,
-            ms: slices.ms,
+            ms: withPeak(slices.ms, peak?.ms),
             height: 150,
             small: true,
             fills: true,
             chosen: view.moment.of === 'run' || view.moment.of === 'threads' ? null : [view.moment.of === 'range' ? view.moment.from : view.moment.to, view.moment.to],
             series: [
-              { label: what, values: slices.live_bytes, color: 'heap', fill: true },
-              { label: 'RSS', values: slices.rss_bytes, color: 'rss', dash: [4, 3] },
+              { label: what, values: withPeak(slices.live_bytes, peak?.live_bytes), color: 'heap', fill: true },
+              { label: 'RSS', values: withPeak(slices.rss_bytes), color: 'rss', dash: [4, 3] },
             ],
           })
         : null;

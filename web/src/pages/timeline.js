@@ -6,7 +6,7 @@ import { Table, announce, choice, fill, h } from '../dom.js';
 import { bytes, moment as momentText, number, parseTime, signed, time } from '../format.js';
 import { momentOf, parseRange, textOfMark } from '../moments.js';
 import { namedRises } from '../rises.js';
-import { layersOf, slicesOf } from '../stacked.js';
+import { layersOf, peakBetween, slicesOf, valuesWithPeak } from '../stacked.js';
 
 /** What was live at a mark or event. */
 const heapAt = (recording, { ms, slice = -1 }) => recording.slices.live_bytes[slice >= 0 ? slice : recording.sliceAt(ms)] ?? 0;
@@ -55,7 +55,7 @@ const CHARTS = [
     height: 260,
     named: true,
     series: [
-      { label: 'heap', values: (slices) => slices.live_bytes, color: 'heap', fill: true },
+      { label: 'heap', values: (slices) => slices.live_bytes, peak: (peak) => peak.live_bytes, color: 'heap', fill: true },
       { label: 'RSS', values: (slices) => slices.rss_bytes.map((n) => n || NaN), color: 'rss', dash: [5, 3] },
     ],
   },
@@ -63,7 +63,7 @@ const CHARTS = [
     title: 'Live blocks',
     label: 'Live blocks over the run',
     height: 120,
-    series: [{ label: 'blocks', values: (slices) => slices.live_blocks, color: 'blocks', form: 'count', fill: true }],
+    series: [{ label: 'blocks', values: (slices) => slices.live_blocks, peak: (peak) => peak.live_blocks, color: 'blocks', form: 'count', fill: true }],
   },
   {
     title: 'Calls per second',
@@ -90,27 +90,34 @@ const STACKS = [
 ];
 
 /** Each layer ends where the one below it ends, and so much above it. */
-function layerSeries(layers) {
-  let below = null;
+function layerSeries(layers, { ms }, peak) {
+  let below = null,
+    most = 0;
   return layers.map((layer, i) => {
-    const values = layer.values.map((n, slice) => n + (below ? below[slice] : 0));
+    const values = layer.values.map((n, slice) => n + (below ? below[slice] : 0)),
+      top = most + layer.peak;
     below = values;
-    return { label: layer.name, values: () => values, own: layer.values, layer: true, color: layer.rest ? 'group-0' : `group-${i + 1}` };
+    most = top;
+    return { label: layer.name, values: () => values, peak: () => top, own: valuesWithPeak(layer.values, ms, peak, layer.peak), layer: true, color: layer.rest ? 'group-0' : `group-${i + 1}` };
   });
 }
 
 /** The charts of a recording as the state wants them: memory in layers, if it tells of them. */
-function chartsFor(recording, state) {
+function chartsFor(recording, state, peak) {
   const mapped = state.get('mapped'),
     layers = layersOf(recording, state.get('stack') || 'place', mapped),
     [memory, ...others] = CHARTS,
     [live, rss] = memory.series;
   const whole = { ...live, label: memoryWord(state), fill: !layers.length };
-  return [{ ...memory, stacked: layers.length > 0, series: [...layerSeries(layers), whole, rss] }, ...others];
+  return [{ ...memory, stacked: layers.length > 0, series: [...layerSeries(layers, recording.slices, peak), whole, rss] }, ...others];
 }
 
-/** uPlot leaves a gap where nothing is known. */
-const columnsOf = (chart, slices) => chart.series.map((one) => Array.from(one.values(slices), (n) => (Number.isNaN(n) ? null : n)));
+/** uPlot leaves a gap where nothing is known.  The peak is a point of its own in charts that tell of it. */
+function columnsOf(chart, slices, peak) {
+  const columns = chart.series.map((one) => Array.from(one.values(slices), (n) => (Number.isNaN(n) ? null : n)));
+  if (!peak || !chart.series.some((one) => one.peak)) return { ms: slices.ms, columns };
+  return { ms: valuesWithPeak(slices.ms, slices.ms, peak, peak.ms), columns: columns.map((values, i) => valuesWithPeak(values, slices.ms, peak, chart.series[i].peak?.(peak))) };
+}
 
 const chosenOf = (recording, state) => {
   const moment = momentOf(recording, state);
@@ -168,8 +175,8 @@ class Timeline {
       fill(this.area, h('p', { class: 'empty' }, 'The run was too short to tell how it went: there are no moments to choose.'));
       return;
     }
+    const peak = peakBetween(recording, state.get('mapped'));
     const common = {
-      ms: slices.ms,
       marks: this.marks,
       chosen: chosenOf(recording, state),
       width: this.area.clientWidth,
@@ -177,9 +184,9 @@ class Timeline {
       onrange: (from, to) => state.set({ range: `${from}..${to}`, at: '' }),
       onzoom: (from, to) => state.set({ zoomed: from <= slices.ms[0] && to >= slices.ms[slices.count - 1] ? '' : `${from}..${to}` }),
     };
-    this.charts = chartsFor(recording, state).map((spec) => {
-      const columns = columnsOf(spec, slices);
-      const chart = timeChart({ ...common, ...spec, series: spec.series.map((one, i) => ({ ...one, values: columns[i] })) });
+    this.charts = chartsFor(recording, state, peak).map((spec) => {
+      const { ms, columns } = columnsOf(spec, slices, peak);
+      const chart = timeChart({ ...common, ...spec, ms, series: spec.series.map((one, i) => ({ ...one, values: columns[i] })) });
       this.area.append(h('section', null, h('h2', null, spec.title, spec.named ? this.#stackChooser() : null), chart.element, spec.named ? this.#risesLine(slices) : null));
       return chart;
     });
