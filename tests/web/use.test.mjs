@@ -160,6 +160,29 @@ using('Ctrl and the wheel zoom into the flame graph, and a button takes back', '
   await hidden(true);
 });
 
+using('the wheel zooms a chart that the pointer was moved to, and whoever scrolls the page goes on scrolling it', 'one', '#timeline', async (page) => {
+  const turn = (deltaY) => page.mouse.wheel({ deltaY }), zoomed = () => until(page, () => /zoomed=\d/.test(window.location.hash));
+  const scrolled = (more, from) => until(page, (down, y) => (down ? window.scrollY > y : window.scrollY < y), more, from);
+  const box = await (await page.$('main .chart .u-over')).boundingBox(), at = (x, y) => page.mouse.move(box.x + x, box.y + y);
+  await at(300, 60);
+  await turn(-300);
+  await zoomed();
+  assert.equal(await page.evaluate(() => window.scrollY), 0);
+  await turn(2000); // out again, and not one pixel of the page
+  await until(page, () => !/zoomed=/.test(window.location.hash));
+  assert.equal(await page.evaluate(() => window.scrollY), 0);
+  await turn(60); // there is no more to show
+  await scrolled(true, 0);
+  await turn(-30); // the pointer rests where the page was scrolled
+  await scrolled(false, 60);
+  assert.doesNotMatch(await hashOf(page), /zoomed=/);
+  await at(380, 60);
+  await turn(-300);
+  await zoomed();
+  await press(page, 'Reset zoom');
+  await until(page, () => !/zoomed=/.test(window.location.hash));
+});
+
 using('a tag chosen on the timeline is what Summary and the flame graph are of', 'one', '#timeline', async (page) => {
   await page.$$eval('main .table tbody tr', (rows) => rows.find((row) => /between/.test(row.textContent)).querySelector('button').click());
   await until(page, () => /at=m\d/.test(window.location.hash));

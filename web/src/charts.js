@@ -4,6 +4,7 @@ import uPlot from 'uplot';
 import { h } from './dom.js';
 import { bytes, moment as momentText, share, short } from './format.js';
 import { nearMarks } from './moments.js';
+import { watchWheel, wheelScrolls } from './wheel.js';
 
 /** A colour of the style sheet, by the name of its variable: canvases cannot use those. */
 export const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -203,7 +204,7 @@ function axes(form, small) {
  *            layer: a series that stands on the one before it; values are where it ends, own what it is by itself
  * marks      [{ms, type, label, name}]; name: what stands beside its letter; chosen: [from, to] in ms or null
  * onmoment(ms), onrange(from, to): what the user chose with the mouse; without them the chart only shows
- * onzoom(from, to): the user turned the wheel with Ctrl, or pinched
+ * onzoom(from, to): the user turned the wheel over it, or pinched
  * height     in pixels; small: no legend; fills: as high as the box it is in, and at least height
  *
  * Returns {element, plot, setChosen, destroy}.
@@ -261,6 +262,7 @@ export function timeChart(options) {
   plot.over.addEventListener('click', () => {
     if (options.onmoment && !dragged && plot.cursor.left >= 0) options.onmoment(Math.max(0, Math.round(plot.posToVal(plot.cursor.left, 'x') * 1000)));
   });
+  if (options.onzoom) watchWheel();
   if (options.onzoom) plot.over.addEventListener('wheel', (event) => wheelZoom(plot, event, options.onzoom), { passive: false });
   const observer = new ResizeObserver(() => {
     const high = options.fills ? Math.max(height, root.clientHeight) : height,
@@ -285,11 +287,11 @@ export function timeChart(options) {
 
 /** Around where the pointer is, at most as wide as the run. */
 function wheelZoom(plot, event, onzoom) {
-  if (!event.ctrlKey) return; // without it the wheel scrolls the page
-  event.preventDefault();
   const { min, max } = plot.scales.x,
-    times = plot.data[0],
-    at = plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, 'x'),
+    times = plot.data[0];
+  if (wheelScrolls(event, min <= times[0] && max >= times.at(-1))) return;
+  event.preventDefault();
+  const at = plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, 'x'),
     factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY * 0.004)));
   const from = Math.max(times[0], at - (at - min) * factor),
     to = Math.min(times.at(-1), at + (max - at) * factor);

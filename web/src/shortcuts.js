@@ -11,7 +11,7 @@ const KEYS = [
   ['x', 'clear moment, range, filter and brushes'],
   ['p', 'pause and resume live updates'],
   ['Escape', 'close a tooltip, a menu, a box'],
-  ['Ctrl and the wheel', 'zoom in the flame graph and the timeline; 0 or Reset zoom takes back'],
+  ['The wheel', 'zooms the timeline where the pointer was moved to a chart, with Ctrl also the flame graph; 0 or Reset zoom takes back'],
   ['Arrow keys, Enter', 'in tables, trees, charts and the flame graph: move and open'],
 ];
 

@@ -406,7 +406,7 @@ class Timeline {
         h(
           'span',
           { class: 'hint' },
-          'Drag over a chart to choose a range, click to choose a moment: all pages follow. Ctrl and the wheel zoom. Or type times, or take one from the list below.',
+          'Drag over a chart to choose a range, click to choose a moment: all pages follow. The wheel zooms. Or type times, or take one from the list below.',
         ),
       );
     else if (moment.of === 'range') {
