@@ -27,13 +27,19 @@
 
 /* ---- begin and end ---- */
 
-/* The stack first: when the ledger is still there after that, both belong to one program. */
-static void note_program(struct recording *r)
+/* The program writes to the ledger; true also when that cannot be seen. */
+static bool has_ledger(const struct recording *r)
 {
         struct stat ledger;
 
+        return fstat(r->view.fd, &ledger) != 0 || process_maps(r->pid, ledger.st_ino);
+}
+
+/* The stack first: when the ledger is still there after that, both belong to one program. */
+static void note_program(struct recording *r)
+{
         r->stack_start = process_stack(r->pid);
-        r->replaced = fstat(r->view.fd, &ledger) == 0 && !process_maps(r->pid, ledger.st_ino);
+        r->replaced = !has_ledger(r);
 }
 
 static bool has_new_stack(const struct recording *r)
@@ -118,7 +124,7 @@ bool recording_has_execed(const struct recording *r)
         if (r->plan->carrier->one_program)
                 return r->replaced || has_new_stack(r);
         /* A process on its way out has lost its maps too: look twice. */
-        return r->exe_doubtful && !family_has_agent((pid_t)r->pid) &&
+        return r->exe_doubtful && !family_has_agent((pid_t)r->pid) && !has_ledger(r) &&
                process_exe(r->pid, &dev, &ino);
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`seep attach`: what a process does while it is recorded is seen exactly, and it never notices."""
+import json
 import os
 import re
 import shutil
@@ -562,6 +563,28 @@ def test_a_root_without_proc_is_told(compiler, tmp_path, proc):
         done = subprocess.run([SEEP, "attach", str(other.pid)], capture_output=True, text=True, cwd=tmp_path, env=clean_environment(),
                               timeout=DEADLINE)
         assert done.returncode == 3 and "it has no /proc in its root directory (chroot)" in done.stderr, done
+        other.stdin.close()
+        assert other.wait(DEADLINE) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may change its root")
+def test_a_program_in_a_root_of_its_own_stays_the_same_program(compiler, tmp_path):
+    """As in a container: it has another name there, and the agent that was written into it is in no file."""
+    root = tmp_path / "root"
+    root.mkdir()
+    enter = ["unshare", "-m", "sh", "-c", 'mount --rbind / "$1" && exec chroot "$@"', "sh", str(root)]
+    with subprocess.Popen([*enter, compiler.build("rooted.c"), "/"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment()) as other:
+        assert other.stdout.readline() == b"there\n"
+        attachment = Attachment(other.pid, tmp_path)
+
+        def elapsed():
+            assert attachment.process.poll() is None, attachment.said()
+            return json.loads(subprocess.run([SEEP, "report", "--json", str(other.pid)], capture_output=True, env=clean_environment(), timeout=DEADLINE,
+                                             check=True).stdout)["duration_ms"]
+
+        wait_until(lambda: elapsed() > 2000, "it was looked at")
+        assert attachment.leave().totals["allocations"] > 1000
+        assert "became another program" not in attachment.said()
         other.stdin.close()
         assert other.wait(DEADLINE) == 0
 
