@@ -13,6 +13,7 @@
 #include "base/order.h"
 #include "base/table.h"
 #include "page/page_parts.h"
+#include "profile/reserve.h"
 #include "query/errors.h"
 #include "query/why.h"
 #include "report/views.h"
@@ -163,6 +164,7 @@ void page_find_leaks(struct page *g)
                    &(struct leaks_request){ .suppressions = &rules, .filter = g->r->filter,
                                             .reachable = true });
         g->growth = growth_judge(g->p, NULL);
+        g->reserved = reserve_sites(g->p);
         find_rules(g);
         g->graph = why_possible(g->p, "", &unused);
         if (g->graph)
@@ -197,6 +199,7 @@ void page_free_leaks(struct page *g)
         free(g->lsan);
         free(g->valgrind);
         free(g->growth);
+        free(g->reserved);
         if (g->graph)
                 owners_free(&g->owners);
         summary_verdicts_free(&g->verdicts);

@@ -113,8 +113,8 @@ static void write_totals(struct page *g)
         page_name(g, "totals");
         str_char(g->out, '{');
         report_json_total_numbers(g->p, g->out);
-        str_format(g->out, ",\"mostly_mapped\":%s",
-                   profile_is_mostly_mapped(g->p) ? "true" : "false");
+        str_format(g->out, ",\"mostly_mapped\":%s,\"stack_bytes\":%" PRIu64,
+                   profile_is_mostly_mapped(g->p) ? "true" : "false", profile_stack_bytes(g->p));
         write_classes(g, "size_classes", t->sizes, LEDGER_SIZE_CLASSES);
         write_classes(g, "lifetime_classes", t->lifetimes, LEDGER_LIFETIME_CLASSES);
         str_char(g->out, '}');

@@ -63,6 +63,7 @@ struct page {
         struct leaks leaks;
         char **lsan, **valgrind; /* by row of the leaks: a rule; NULL none */
         struct growth *growth;  /* by site */
+        bool *reserved;         /* by site: address space of which little was used */
         struct summary_verdicts verdicts;
         bool graph;             /* owners and paths are known */
         struct owners owners;

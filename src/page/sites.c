@@ -18,8 +18,14 @@ static const char sites_columns[] =
         "id node kind heap allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes"
         " temporary lifetime_ms growth growth_bytes_per_hour definite_blocks definite_bytes"
         " indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks"
-        " reachable_bytes place caller";
-enum { SITES_FIRST_SUM = 4, SITES_GROWTH = 13, SITES_FIRST_LEAK = 15, SITES_PLACE = 23 };
+        " reachable_bytes place caller reserved";
+enum {
+        SITES_FIRST_SUM = 4,
+        SITES_GROWTH = 13,
+        SITES_FIRST_LEAK = 15,
+        SITES_PLACE = 23,
+        SITES_RESERVED = 25
+};
 
 bool page_find_sites(struct page *g, struct err *e)
 {
@@ -189,6 +195,7 @@ static void add_row(struct page *g, struct grid *t, const struct select_row *row
         cells[2] = row->kind;
         cells[3] = !LEDGER_KIND_IS_MAPPED(row->kind);
         add_numbers(g, row, cells);
+        cells[SITES_RESERVED] = g->reserved[row->site];
         cells[SITES_GROWTH] = growth->class;
         cells[SITES_GROWTH + 1] = (int64_t)(growth->bytes_per_s * 3600 + 0.5);
         g->row_of[row->site] = (int32_t)t->count - 1;

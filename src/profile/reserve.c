@@ -2,6 +2,7 @@
 #include "profile/reserve.h"
 
 #include "base/heap.h"
+#include "ledger/ledger.h"
 
 bool *reserve_stacks(const struct profile *p)
 {
@@ -11,4 +12,16 @@ bool *reserve_stacks(const struct profile *p)
                 if (p->regions[i].stack && p->regions[i].site < p->site_count)
                         stacks[p->regions[i].site] = true;
         return stacks;
+}
+
+bool *reserve_sites(const struct profile *p)
+{
+        bool *sites = reserve_stacks(p);
+
+        for (uint32_t i = 1; i < p->site_count; i++)
+                if (LEDGER_KIND_IS_MAPPED(p->sites[i].kind) &&
+                    (reserve_is(p, p->sites[i].peak_bytes) ||
+                     reserve_is(p, p->sites[i].live_bytes)))
+                        sites[i] = true;
+        return sites;
 }

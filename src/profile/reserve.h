@@ -26,4 +26,8 @@ static inline bool reserve_is(const struct profile *p, uint64_t bytes)
  * The caller frees it. */
 bool *reserve_stacks(const struct profile *p);
 
+/* The same of those, and of sites that mapped more than was ever resident: what is in no sum of
+ * heap and mmap. */
+bool *reserve_sites(const struct profile *p);
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "profile/packed.h"
+#include "profile/reserve.h"
 #include "query/merge.h"
 #include "query/survivors.h"
 
@@ -339,14 +340,18 @@ static void part_add(struct select_part *part, const struct select_row *row)
         part->total_count += row->count;
 }
 
-/* NULL: it is not asked for. */
-static struct select_part *part_of(struct selection *sel, uint32_t kind)
+/* NULL: it is not asked for.  RESERVED: of it little was used, so that it would hide the heap in
+ * one sum. */
+static struct select_part *part_of(struct selection *sel, uint32_t kind, bool reserved)
 {
         if (kind == PROFILE_KIND_OLDER)
                 return &sel->older;
         if (sel->memory == (select_is_map(kind) ? SELECT_HEAP : SELECT_MMAP))
                 return NULL;
-        return select_is_map(kind) && sel->memory == SELECT_APART ? &sel->mapped : &sel->heap;
+        return select_is_map(kind) && (sel->memory == SELECT_APART ||
+                                       (sel->memory == SELECT_BOTH && reserved))
+                       ? &sel->mapped
+                       : &sel->heap;
 }
 
 /* Room for the rows of the other parts than the heap. */
@@ -368,6 +373,7 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
                             const struct select_request *r)
 {
         const struct profile *p = sel->profile;
+        bool *reserved = reserve_sites(p);
         struct select_part *part;
 
         sel->whole = sel->moment == SELECT_OF_RUN && !r->resources && r->memory == SELECT_APART;
@@ -387,10 +393,11 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
                         sel->whole = false;
                         continue;
                 }
-                part = part_of(sel, row->kind);
+                part = part_of(sel, row->kind, reserved[i]);
                 if (part)
                         part_add(part, row);
         }
+        free(reserved);
         sel->heap.rows = heap_grow(rows, sel->heap.count, sizeof *rows);
 }
 

@@ -643,7 +643,9 @@ void flat_write(const struct selection *sel, struct symbols *s, const struct fla
                 flat_growth(&f);
         flat_part(&f, &sel->heap);
         if (sel->mapped.count && options->key != SORT_TEMPORARY) {
-                flat_head(sel, &sel->mapped, "mapped by mmap", out);
+                flat_head(sel, &sel->mapped, sel->memory == SELECT_BOTH
+                                                     ? "address space, little of it used"
+                                                     : "mapped by mmap", out);
                 flat_part(&f, &sel->mapped);
         }
         if (options->key == SORT_BAD_FREES)

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 import format_reader
+import pages
 from harness import DEADLINE, SEEP, check_clean, clean_environment
 
 MAKERS = ("reserve", "place", "anywhere", "move_to")
@@ -124,3 +125,10 @@ def test_what_was_never_resident_as_a_whole_comes_last(recorder, compiler):
     flat = subprocess.run([SEEP, "report", "--flat", "--memory", "mmap", "--cost", "live", seen.folder / "out.seep"], capture_output=True, text=True,
                           env=clean_environment(), timeout=DEADLINE).stdout
     assert flat.count("by mmap (more than was ever resident)") == 1
+    both = subprocess.run([SEEP, "report", "--memory", "both", "--cost", "live", seen.folder / "out.seep"], capture_output=True, text=True,
+                          env=clean_environment(), timeout=DEADLINE).stdout
+    counted = seen.profile.totals["live_bytes"] + facts["fill_pages"]
+    assert both.startswith(f"not freed, heap and mmap: {counted:,}B") and both.split("\n\n")[-1] == reserved
+    view = pages.data_of(pages.answer("-o", "-", seen.folder / "out.seep").stdout)["recordings"][0]
+    sites = {key: column if isinstance(column, list) else [column] * view["sites"]["count"] for key, column in view["sites"].items() if key != "count"}
+    assert sum(bytes_ for bytes_, left_out in zip(sites["live_bytes"], sites["reserved"]) if not left_out) == counted

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 import format_reader
+import pages
 from harness import DEADLINE, SEEP, clean_environment
 
 CASES = ["alive", "joined", "one_after_another", "many", "detached", "detached_short", "mapped_over", "allocated_over",
@@ -80,5 +81,7 @@ def test_stacks_come_last_in_the_report_by_a_name_of_their_own(program, recorder
     assert "make" in stacks
     flat = report("--flat", "--memory", "mmap", "--cost", "live")
     assert flat.count(", by mmap (stacks of threads), site #") == len([s for s in seen.profile.json["sites"] if s["kind"] == "mmap"])
+    totals = pages.data_of(pages.answer("-o", "-", file).stdout)["recordings"][0]["totals"]
+    assert totals["stack_bytes"] == totals["mmap_live_bytes"] == size_of(seen.truth.mapped)
     summary = report("--summary")
     assert " of it: make" not in summary and " of the rest: make" not in summary

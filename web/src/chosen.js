@@ -101,7 +101,7 @@ export function memoryChooser(recording, state, page) {
   const options = [
       { value: state.default('mapped') ? 'heap' : '', label: 'Heap', title: 'Blocks of malloc and its relatives' },
       { value: '1', label: 'mmap', title: 'Memory that the program mapped itself, by mmap and its relatives' },
-      { value: 'both', label: 'Both', title: 'The sum of heap and mmap' },
+      { value: 'both', label: 'Both', title: 'The sum of heap and mmap, without stacks of threads and address space of which little was ever used' },
     ],
     value = state.get('mapped');
   return h(

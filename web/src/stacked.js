@@ -167,6 +167,9 @@ export function layersOf(recording, by, mapped) {
   return rest ? [...layers, { name: `${order.length - own.length} others`, values: values[own.length], peak: peaks[own.length], rest: true }] : layers;
 }
 
+/** By site: 1 where it is a mapping that counts beside the heap, or instead of it. */
+const mappedOf = ({ sites }, mapped) => Uint8Array.from({ length: sites.count }, (_, s) => !sites.heap[s] && !(mapped === 'both' && sites.reserved[s]));
+
 /**
  * What was live at the peak, which lies between two slices: { at (how many slices are before it), ms, live_bytes, live_blocks }; null where the slices
  * show it, or it is of something else (mmap alone).
@@ -176,7 +179,7 @@ export function peakBetween(recording, mapped) {
     shown = slicesOf(recording, mapped).live_bytes,
     at = recording.sliceAt(totals.peak_ms) + 1;
   if (mapped === '1' || !totals.peak_bytes) return null;
-  const beside = mapped ? wantedSites(recording, '1') : [],
+  const beside = mapped ? mappedOf(recording, mapped) : [],
     more = (column) => beside.reduce((sum, yes, site) => sum + (yes ? column[site] : 0), 0),
     peak = { at, ms: totals.peak_ms, live_bytes: totals.peak_bytes + more(sites.peak_bytes), live_blocks: totals.peak_blocks + more(sites.peak_blocks) };
   return peak.live_bytes > Math.max(shown[at - 1] ?? 0, shown[at] ?? 0) ? peak : null;
@@ -196,7 +199,7 @@ export function valuesWithPeak(values, ms, peak, value) {
 export function slicesOf(recording, mapped) {
   const { slices, changes, sites } = recording;
   if (!mapped || !changes.count) return slices;
-  const wanted = wantedSites(recording, '1'),
+  const wanted = mappedOf(recording, mapped),
     keys = ['live_bytes', 'live_blocks', 'allocs', 'alloc_bytes'],
     sums = Object.fromEntries(keys.map((key) => [key, 0])),
     known = Object.fromEntries(keys.map((key) => [key, new Float64Array(sites.count)])),

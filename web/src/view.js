@@ -144,9 +144,12 @@ function brush(mask, state, columns) {
   }
 }
 
-/** By site: 1 where it is of the kind of memory that is wanted.  MAPPED, as in the state: '' the heap, '1' mappings, 'both'. */
+/**
+ * By site: 1 where it is of the kind of memory that is wanted.  MAPPED, as in the state: '' the heap, '1' mappings, 'both', without address space of which
+ * little was used.
+ */
 export function wantedSites({ sites }, mapped) {
-  return Uint8Array.from({ length: sites.count }, (_, s) => mapped === 'both' || Boolean(sites.heap[s]) === (mapped !== '1'));
+  return Uint8Array.from({ length: sites.count }, (_, s) => (mapped === 'both' ? !sites.reserved[s] : Boolean(sites.heap[s]) === (mapped !== '1')));
 }
 
 /** Whether there are mappings to be chosen. */

@@ -48,6 +48,15 @@ test('mapped memory has layers of its own, and both have all', () => {
   assert.equal(slicesOf(recording, ''), recording.slices);
 });
 
+test('address space of which little is used is in no sum of heap and mappings', () => {
+  const [reserved] = decode(page({ ...json, sites: { ...json.sites, reserved: json.sites.heap.map((heap) => 1 - heap) } })).recordings, slice = json.slices.count - 1;
+  assert.equal(slicesOf(reserved, 'both').live_bytes[slice], json.slices.live_bytes[slice]);
+  assert.equal(slicesOf(reserved, '1').live_bytes[slice], slicesOf(recording, '1').live_bytes[slice]);
+  const sum = (which) => layersOf(reserved, 'module', which).reduce((all, one) => all + one.values[slice], 0);
+  assert.equal(sum('both'), sum(''));
+  assert.deepEqual(layersOf(reserved, 'module', '1'), layersOf(recording, 'module', '1'));
+});
+
 test('a peak between two slices is a point of its own, of the sum and of each layer', () => {
   const { ms, live_bytes: live } = recording.slices, at = 8, most = Math.max(...live) + 1000, when = (ms[at - 1] + ms[at]) / 2,
     withPeak = (bytes) => decode(page({ ...json, totals: { ...json.totals, peak_ms: when, peak_bytes: bytes, peak_blocks: 77 } })).recordings[0],

@@ -57,7 +57,7 @@ function figures({ recording, state }) {
         )
       : null,
     t.mmap_live_bytes
-      ? figure('Mapped', bytes(t.mmap_live_bytes), `by mmap at the end (${count(t.mmap_calls ?? 0, 'call')})`, state.link({ page: 'mappings' }))
+      ? figure('Mapped', bytes(t.mmap_live_bytes), `by mmap at the end (${count(t.mmap_calls ?? 0, 'call')})${t.stack_bytes ? `, ${t.stack_bytes === t.mmap_live_bytes ? 'all' : bytes(t.stack_bytes)} for stacks of threads` : ''}`, state.link({ page: 'mappings' }))
       : null,
   );
 }
