@@ -178,8 +178,7 @@ static bool listen_path(const char *text, const char **why)
         return true;
 }
 
-/* Whether PATH is a directory of ours alone. */
-static bool is_own_folder(const char *path)
+bool listen_is_folder(const char *path)
 {
         uint8_t status[256] = { 0 };
         uint32_t uid;
@@ -213,12 +212,12 @@ static bool listen_own(const char **why)
         char path[64];
 
         put_user(path, "/run/user/");
-        if (!is_own_folder(path)) {
+        if (!listen_is_folder(path)) {
                 put_user(path, "/tmp/seep-");
                 sys_call3(SYS_mkdirat, SYS_AT_HERE, (long)path, 0700);
         }
         *why = "there is no directory of yours alone for the socket; name another one";
-        if (!is_own_folder(path))
+        if (!listen_is_folder(path))
                 return false;
         memcpy(path + strlen(path), "/seep.sock", 11);
         return listen_path(path, why);

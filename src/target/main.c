@@ -264,7 +264,7 @@ static bool is_left(const char *folder)
         return (int64_t)(sys_clock_ns(SYS_CLOCK_REAL) / 1000000000u) - changed_s > YOUNG_S;
 }
 
-/* What is left of those that were killed. */
+/* What is left of those of our user that were killed; what others put there is none of it. */
 static void remove_left(void)
 {
         DIR *d = opendir(PLACE);
@@ -277,7 +277,7 @@ static void remove_left(void)
                         continue;
                 append(append(folder, PLACE), entry->d_name);
                 append(append(file, folder), "/hello");
-                if (!is_left(folder))
+                if (!listen_is_folder(folder) || !is_left(folder))
                         continue;
                 sys_call3(SYS_unlinkat, SYS_AT_HERE, (long)file, 0);
                 sys_call3(SYS_unlinkat, SYS_AT_HERE, (long)folder, 0x200 /* AT_REMOVEDIR */);

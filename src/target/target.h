@@ -168,6 +168,9 @@ void reader_control(const struct protocol_request *r);
 bool listen_at(const char *text, const char **why);
 void listen_end(void);
 
+/* Whether PATH is a directory of our user alone, and no link. */
+bool listen_is_folder(const char *path);
+
 /* Whether FD, accepted there, is of our user or of root. */
 bool listen_is_own(long fd);
 

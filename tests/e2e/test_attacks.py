@@ -215,6 +215,26 @@ def test_links_in_the_place_of_what_commands_write_are_refused(steps, shared, vi
         assert "left in a shared directory" in done.stderr, (option, done.stderr)
 
 
+def test_a_target_removes_nothing_that_others_planted(steps, tmp_path):
+    """A link to a directory of the victim's that has a file of the name that sockets of targets have, and the same as a folder of the stranger's."""
+    file = tmp_path / "private" / "hello"
+    file.parent.mkdir()
+    file.write_text(MINE)
+    link, folder = (Path(f"/tmp/seep-target-{what}{os.getpid()}") for what in ("link", "folder"))
+    stranger("ln", "-s", file.parent, link)
+    stranger("mkdir", folder)
+    stranger("touch", folder / "hello")
+    try:
+        for path in (file, file.parent, folder):
+            os.utime(path, (0, 0))
+        subprocess.run([harness.BUILD / "src/target/seep-target", "--hold", "0", "--listen", tmp_path / "socket", "--", steps], check=True,
+                       capture_output=True, stdin=subprocess.DEVNULL, timeout=harness.DEADLINE, env=harness.clean_environment())
+        assert file.read_text() == MINE and link.is_symlink() and (folder / "hello").exists()
+    finally:
+        link.unlink()
+        shutil.rmtree(folder)
+
+
 def test_plain_preload_passes_links_over(steps, shared, victim):
     agent = harness.BUILD / "src" / "agent" / "libseep.so"
     plant(shared, victim, "1-steps.seep")
