@@ -443,7 +443,7 @@ static int reopen(int fd)
         char link[64];
 
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-        return open(link, O_WRONLY | O_CLOEXEC);
+        return open(link, O_WRONLY | O_NOCTTY | O_CLOEXEC);
 }
 
 /* The file that has the name, emptied: all that can be done where its directory takes no other. */
@@ -467,7 +467,7 @@ int place_begin(struct place *p)
         if (p->device >= 0) {
                 p->fd = reopen(p->device);
                 if (p->fd < 0 && errno == ENOENT) /* no /proc */
-                        p->fd = open(p->path, O_WRONLY | O_CLOEXEC);
+                        p->fd = open(p->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
                 return p->fd;
         }
         p->fd = create_nameless(p->directory);

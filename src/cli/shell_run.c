@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "base/place.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/shell.h"
@@ -26,23 +26,29 @@ volatile sig_atomic_t shell_interrupted;
 /* An existing file is a result of somebody's: it is replaced when that was said. */
 static int open_file(const struct shell_line *line, struct err *e)
 {
-        int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
-        struct stat st;
-        int fd;
+        bool new = line->to == SHELL_TO_FILE;
+        int flags = line->to == SHELL_TO_END ? O_APPEND : line->to == SHELL_TO_REPLACE ? O_TRUNC
+                                                                                       : O_EXCL;
+        struct place p;
+        int fd = -1;
 
-        flags |= line->to == SHELL_TO_END ? O_APPEND : 0;
-        if (line->to == SHELL_TO_FILE && stat(line->where, &st) == 0 && S_ISREG(st.st_mode)) {
-                err_set(e, ERR_EXIT_USAGE,
-                        "%s exists: '>!%s' replaces it, '>>%s' adds to it", line->where,
-                        line->where, line->where);
-                return -1;
+        if (!place_open(&p, line->where, new ? PLACE_NEW : PLACE_NAMED)) {
+                if (new && errno == EEXIST)
+                        err_set(e, ERR_EXIT_USAGE,
+                                "%s exists: '>!%s' replaces it, '>>%s' adds to it", line->where,
+                                line->where, line->where);
+                else
+                        place_refuse(line->where, ERR_EXIT_USAGE, e);
+        } else {
+                fd = p.device >= 0 ? place_begin(&p)
+                                         : openat(p.directory, p.name,
+                                                  O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
+                                                          flags, 0666);
+                p.fd = -1; /* it is the command's now */
+                if (fd < 0)
+                        place_refuse(line->where, ERR_EXIT_USAGE, e);
         }
-        flags |= line->to == SHELL_TO_FILE ? O_EXCL : line->to == SHELL_TO_REPLACE ? O_TRUNC : 0;
-        if (line->to == SHELL_TO_FILE && stat(line->where, &st) == 0)
-                flags &= ~(O_EXCL | O_CREAT); /* a device */
-        fd = open(line->where, flags, 0666);
-        if (fd < 0)
-                err_sys(e, ERR_EXIT_USAGE, "cannot write to %s", line->where);
+        place_close(&p);
         return fd;
 }
 

@@ -215,6 +215,14 @@ def test_links_in_the_place_of_what_commands_write_are_refused(steps, shared, vi
         assert "left in a shared directory" in done.stderr, (option, done.stderr)
 
 
+@pytest.mark.parametrize("to", [">", ">!", ">>"])
+def test_links_in_the_place_of_results_of_the_shell_are_refused(steps, shared, victim, tmp_path, to):
+    seep("record", "-q", "-o", tmp_path / "run.seep", "--", steps, "+red:1:10", cwd=tmp_path)
+    plant(shared, victim, "out")
+    done = seep("shell", tmp_path / "run.seep", "-c", f"report {to} out", cwd=shared, status=2)
+    assert "left in a shared directory" in done.stderr
+
+
 def test_a_target_removes_nothing_that_others_planted(steps, tmp_path):
     """A link to a directory of the victim's that has a file of the name that sockets of targets have, and the same as a folder of the stranger's."""
     file = tmp_path / "private" / "hello"
