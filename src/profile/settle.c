@@ -92,17 +92,22 @@ static void settle_modules(struct profile *p)
                         p->regions[i].end = p->regions[i].start;
 }
 
-/* Time does not run backwards; a range of changes that is not (wholly) there is none. */
+/* Time does not run backwards; a range of changes that is not (wholly) there is none, nor one that
+ * others have had: whoever passes over all slices passes each change once. */
 static void settle_slices(struct profile *p)
 {
+        uint32_t end = 0;
+
         for (uint32_t i = 0; i < p->slice_count; i++) {
                 struct profile_slice *s = &p->slices[i];
 
                 if (i && s->ms < s[-1].ms)
                         s->ms = s[-1].ms;
-                if (s->change_first > p->change_count ||
+                if (s->change_first < end || s->change_first > p->change_count ||
                     s->change_count > p->change_count - s->change_first)
                         s->change_first = s->change_count = 0;
+                else
+                        end = s->change_first + s->change_count;
         }
 }
 

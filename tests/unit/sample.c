@@ -163,6 +163,7 @@ static void fill_sites(struct profile *p, uint64_t *r, uint32_t size)
 static void fill_slices(struct profile *p, uint64_t *r, uint32_t size)
 {
         uint64_t ms = 0;
+        uint32_t end = 0;
 
         p->change_count = (uint32_t)below(r, size);
         p->changes = heap_zero(p->change_count, sizeof *p->changes);
@@ -172,12 +173,13 @@ static void fill_slices(struct profile *p, uint64_t *r, uint32_t size)
         p->slice_count = (uint32_t)below(r, size);
         p->slices = heap_zero(p->slice_count, sizeof *p->slices);
         for (uint32_t i = 0; i < p->slice_count; i++) {
-                uint32_t first = (uint32_t)below(r, p->change_count + 1ull);
+                uint32_t first = end + (uint32_t)below(r, below(r, p->change_count - end + 1ull) + 1),
+                         count = (uint32_t)below(r, below(r, p->change_count - first + 1ull) + 1);
 
+                end = first + count;
                 ms += below(r, 1000000);
                 p->slices[i] = (struct profile_slice){ ms, number(r), number(r), number(r), number(r), number(r),
-                                                       number(r), first,
-                                                       (uint32_t)below(r, p->change_count - first + 1ull),
+                                                       number(r), first, count,
                                                        (uint32_t)below(r, 2), 0 };
         }
 }

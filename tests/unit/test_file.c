@@ -580,6 +580,27 @@ TEST(what_refers_to_lost_records_refers_to_the_unknown)
         profile_free(&q);
 }
 
+/* Else a small file could make every passage over the slices take without end. */
+TEST(no_change_is_passed_in_two_slices)
+{
+        struct profile p;
+        uint32_t first, count;
+
+        sample_profile(&p, 7, 300);
+        is_true(p.slice_count >= 4 && p.change_count >= 4);
+        first = p.change_count / 2;
+        count = p.change_count - first;
+        for (uint32_t i = 0; i < p.slice_count; i++) {
+                p.slices[i].change_first = i % 2 ? 0 : first;
+                p.slices[i].change_count = i % 2 ? first + 1 : count;
+        }
+        settle_profile(&p, false);
+        is_true(p.slices[0].change_first == first && p.slices[0].change_count == count);
+        for (uint32_t i = 1; i < p.slice_count; i++)
+                is_equal(p.slices[i].change_count, 0);
+        profile_free(&p);
+}
+
 TEST(a_lost_list_of_modules_leaves_the_addresses)
 {
         struct profile q;
@@ -677,7 +698,7 @@ TAP_MAIN(every_field_survives_the_way_through_a_file, a_file_with_the_short_head
          a_new_file_has_the_mode_that_umask_gives, a_link_stays_a_link_and_a_device_a_device,
          a_full_disk_leaves_the_old_file_and_no_other,
          wherever_a_write_fails_nothing_changes, what_refers_to_lost_records_refers_to_the_unknown,
-         a_lost_list_of_modules_leaves_the_addresses, a_damaged_section_head_costs_only_its_section,
+         no_change_is_passed_in_two_slices, a_lost_list_of_modules_leaves_the_addresses, a_damaged_section_head_costs_only_its_section,
          a_directory_that_is_not_there_is_told,
          a_profile_that_contradicts_itself_is_not_written, the_layout_lists_every_section_and_adds_up,
          nothing_is_left_behind)
