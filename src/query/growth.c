@@ -2,7 +2,7 @@
 /*
  * growth.c -- which stacks hold more and more memory.
  *
- * Cost:   one pass over the changes of all slices.
+ * Cost:   one pass over the changes of all slices, leader by leader; eight bytes for each change.
  */
 #include "query/growth.h"
 
@@ -31,14 +31,21 @@ struct growth_course {
         uint64_t least[GROWTH_WINDOWS];
         uint32_t window;                /* the last one with a least; the later ones have LIVE */
         uint64_t first_ms, last_ms;     /* of its allocations; first UINT64_MAX: none yet */
-        uint32_t touched;               /* 1 + the slice being read, if it changed in it */
+};
+
+/* A change, and the slice that it is of. */
+struct growth_place {
+        uint32_t change, slice;
 };
 
 struct growth_judge {
         const struct profile *p;
         const uint32_t *leaders;
-        struct growth_course *courses;
-        struct profile_change *before; /* by site */
+        struct growth_place *places; /* of all changes, by leader, those of one as they came */
+        uint32_t *ends;              /* by leader: behind its last place */
+        struct growth_before {
+                uint64_t live_bytes, allocs;
+        } *before;            /* by site */
         uint32_t slice_count; /* without those of tidying up at the end */
         uint64_t start_ms, end_ms, warm_ms;
         double between_s; /* the levels of the first and the last window */
@@ -73,48 +80,77 @@ static void course_catch_up(struct growth_course *c, int window, uint64_t live)
         }
 }
 
-static void judge_change(struct growth_judge *j, uint32_t slice, const struct profile_change *now)
+static void judge_change(struct growth_judge *j, struct growth_course *c, uint64_t ms,
+                         const struct profile_change *now)
 {
-        struct growth_course *c = &j->courses[judge_leader(j, now->site)];
-        struct profile_change *before = &j->before[now->site];
-        uint64_t ms = j->p->slices[slice].ms;
+        struct growth_before *before = &j->before[now->site];
 
-        if (c->touched != slice + 1) {
-                course_catch_up(c, judge_window(j, ms), c->live);
-                c->touched = slice + 1;
-        }
         if (now->allocs != before->allocs && ms >= j->start_ms) {
                 c->last_ms = ms;
                 if (c->first_ms == UINT64_MAX)
                         c->first_ms = ms;
         }
         c->live += now->live_bytes - before->live_bytes;
-        *before = *now;
+        *before = (struct growth_before){ now->live_bytes, now->allocs };
 }
 
-/* After all changes of a slice: a leader's sum is whole only then. */
-static void judge_level(struct growth_judge *j, uint32_t slice, uint32_t site)
+/* COUNT places of one leader, in one slice: its sum is whole only after the last of them. */
+static void judge_slice(struct growth_judge *j, struct growth_course *c,
+                        const struct growth_place *places, uint32_t count)
 {
-        struct growth_course *c = &j->courses[judge_leader(j, site)];
-        int window = judge_window(j, j->p->slices[slice].ms);
+        uint64_t ms = j->p->slices[places->slice].ms;
+        int window = judge_window(j, ms);
 
-        if (c->live > c->most && j->p->slices[slice].ms >= j->start_ms)
+        course_catch_up(c, window, c->live);
+        for (uint32_t i = 0; i < count; i++)
+                judge_change(j, c, ms, &j->p->changes[places[i].change]);
+        if (c->live > c->most && ms >= j->start_ms)
                 c->most = c->live;
-        if (window >= 0)
-                course_catch_up(c, window, c->live);
+        course_catch_up(c, window, c->live);
 }
 
-static void judge_slice(struct growth_judge *j, uint32_t slice)
+/* What a leader did, from FIRST to END. */
+static void judge_places(struct growth_judge *j, struct growth_course *c, uint32_t first,
+                         uint32_t end)
 {
-        const struct profile_slice *s = &j->p->slices[slice];
-        const struct profile_change *changes = j->p->changes + s->change_first;
+        *c = (struct growth_course){ .first_ms = UINT64_MAX };
+        for (uint32_t k = 0; k < GROWTH_WINDOWS; k++)
+                c->least[k] = UINT64_MAX;
+        for (uint32_t next; first < end; first = next) {
+                for (next = first + 1;
+                     next < end && j->places[next].slice == j->places[first].slice;)
+                        next++;
+                judge_slice(j, c, &j->places[first], next - first);
+        }
+}
 
-        for (uint32_t i = 0; i < s->change_count; i++)
-                if (changes[i].site && changes[i].site < j->p->site_count)
-                        judge_change(j, slice, &changes[i]);
-        for (uint32_t i = 0; i < s->change_count; i++)
-                if (changes[i].site && changes[i].site < j->p->site_count)
-                        judge_level(j, slice, changes[i].site);
+/* Counts by leader become where its places begin, and then where they end. */
+static void judge_sort(struct growth_judge *j)
+{
+        const struct profile *p = j->p;
+        uint32_t sum = 0;
+
+        for (int pass = 0; pass < 2; pass++) {
+                for (uint32_t i = 0; i < j->slice_count; i++)
+                        for (uint32_t k = 0; k < p->slices[i].change_count; k++) {
+                                uint32_t change = p->slices[i].change_first + k,
+                                         site = p->changes[change].site, *end;
+
+                                if (!site || site >= p->site_count)
+                                        continue;
+                                end = &j->ends[judge_leader(j, site)];
+                                if (pass)
+                                        j->places[*end] = (struct growth_place){ change, i };
+                                ++*end;
+                        }
+                if (pass)
+                        break;
+                for (uint32_t i = 0, here; i < p->site_count; i++, sum += here) {
+                        here = j->ends[i];
+                        j->ends[i] = sum;
+                }
+                j->places = heap_grow(NULL, sum, sizeof *j->places);
+        }
 }
 
 static bool judge_can_tell(const struct growth_judge *j)
@@ -224,20 +260,19 @@ struct growth *growth_judge_span(const struct profile *p, const uint32_t *leader
         if (!judge_can_tell(&j))
                 return verdicts;
         j.between_s = (double)(judge_seen(&j, GROWTH_WINDOWS - 1) - judge_seen(&j, 0)) / 1000;
-        j.courses = heap_zero(p->site_count, sizeof *j.courses);
+        j.ends = heap_zero(p->site_count, sizeof *j.ends);
         j.before = heap_zero(p->site_count, sizeof *j.before);
-        for (uint32_t i = 0; i < p->site_count; i++) {
-                j.courses[i].first_ms = UINT64_MAX;
-                for (uint32_t k = 0; k < GROWTH_WINDOWS; k++)
-                        j.courses[i].least[k] = UINT64_MAX;
-        }
-        for (uint32_t i = 0; i < j.slice_count; i++)
-                judge_slice(&j, i);
-        for (uint32_t i = 1; i < p->site_count; i++)
+        judge_sort(&j);
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                struct growth_course c;
+
+                judge_places(&j, &c, j.ends[i - 1], j.ends[i]);
                 if (!profile_is_older(p, i))
-                        verdicts[i] = judge_course(&j, &j.courses[i]);
-        free(j.courses);
+                        verdicts[i] = judge_course(&j, &c);
+        }
+        free(j.ends);
         free(j.before);
+        free(j.places);
         return verdicts;
 }
 
