@@ -199,6 +199,7 @@ static const struct format_column scans_columns[] = {
         PLAIN(profile_scan, heap_bytes),
         NAME(profile_scan, trouble),
         NAME(profile_scan, suppressions),
+        PLAIN(profile_scan, gone),
 };
 
 static const struct format_column verdicts_columns[] = {
@@ -292,7 +293,7 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
         TABLE(HANDLES, handles, struct profile_handle, handle_count, FORMAT_PIECE, handles_columns),
         TABLE(JIT, jit, struct profile_jit, jit_count, FORMAT_TEXT_PIECE, jit_columns),
         TABLE(TYPES, types, char *, type_count, FORMAT_TEXT_PIECE, types_columns),
-        TABLE(SCANS, scans, struct profile_scan, scan_count, FORMAT_TEXT_PIECE, scans_columns),
+        GROWN(SCANS, scans, struct profile_scan, scan_count, FORMAT_TEXT_PIECE, scans_columns, 1),
         TABLE(VERDICTS, verdicts, struct profile_verdict, verdict_count, FORMAT_PIECE,
               verdicts_columns),
         TABLE(CONTENTS, contents, struct profile_content, content_count, FORMAT_PIECE,

@@ -346,6 +346,8 @@ struct profile_scan {
         char *trouble;      /* never NULL.  Not "": nothing was searched, for this reason */
         char *suppressions; /* never NULL: what __lsan_default_suppressions() of the program
                              * returns */
+        uint64_t gone;      /* live blocks that the allocator did not have any more: nothing is
+                             * said about them */
 };
 
 #define PROFILE_VERDICT_NEW 1u     /* not lost at the scan before */

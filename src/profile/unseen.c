@@ -91,6 +91,25 @@ static void say_missed(const struct profile *p, struct str *out)
                    one ? " was" : "s were", one ? "its" : "their");
 }
 
+/* At the last search. */
+static uint64_t gone(const struct profile *p)
+{
+        const struct profile_scan *scan = profile_scanned(p);
+
+        return scan ? scan->gone : 0;
+}
+
+static void say_gone(const struct profile *p, struct str *out)
+{
+        bool one = gone(p) == 1;
+
+        str_format(out,
+                   "%" PRIu64 " block%s free for the allocator although seep had not seen %s free: "
+                   "something calls the allocator bypassing seep; %s as live, and leaks from there "
+                   "are not reported", gone(p), one ? " was" : "s were", one ? "its" : "their",
+                   one ? "it counts" : "they count");
+}
+
 static void say_one_way(const struct profile *p, struct str *out)
 {
         bool one = p->totals.one_way == 1;
@@ -178,6 +197,7 @@ static void say_cut(const struct profile *p, struct str *out)
         X(SHUT_OUT, p->totals.shut_out, say_shut_out)                          \
         X(UNTRACKED, p->totals.untracked_blocks, say_untracked)                \
         X(MISSED, p->totals.missed_frees, say_missed)                          \
+        X(GONE, gone(p), say_gone)                                             \
         X(ONE_WAY, p->totals.one_way, say_one_way)                             \
         X(PAST, p->totals.unseen_blocks, say_past)                             \
         X(NAMESPACES, p->totals.namespaces, say_namespaces)                    \

@@ -2,6 +2,7 @@
 #include "scan/older.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/find.h"
 #include "base/heap.h"
@@ -204,4 +205,38 @@ void older_copy(const struct profile *from, struct profile *p)
         join(p, blocks, found);
         free(blocks);
         free(sites);
+}
+
+/* ---- in hand ---- */
+
+#define HANDS_WORDS 128u /* of a stack: what malloc and free have in hand */
+#define HANDS_CHUNK 16u  /* bytes of a chunk before its block */
+
+/* Malloc and free know blocks by their chunks.  One that a thread is just getting
+ * or releasing is not lost. */
+static void spare(struct scan_entries *e, const struct freeze *f, const struct freeze_thread *t)
+{
+        uint64_t words[FREEZE_REGISTERS_MOST + HANDS_WORDS] = { 0 };
+
+        memcpy(words, t->registers, sizeof t->registers);
+        freeze_read(f, t->sp, words + FREEZE_REGISTERS_MOST, HANDS_WORDS * sizeof *words);
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+                uint64_t block = words[i] + HANDS_CHUNK, k = scan_entries_find(e, block);
+
+                if (k < e->count && e->at[k].address == block)
+                        e->at[k].flags |= SEARCH_BLOCK_IGNORED;
+        }
+}
+
+void older_spare_in_hand(struct scan_entries *e, const struct freeze *f, const struct profile *p,
+                         uint64_t malloc_at)
+{
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                const struct profile_module *m = &p->modules[i];
+
+                for (uint32_t k = 0;
+                     malloc_at >= m->start && malloc_at < m->end && k < f->thread_count; k++)
+                        if (f->threads[k].pc >= m->start && f->threads[k].pc < m->end)
+                                spare(e, f, &f->threads[k]);
+        }
 }

@@ -19,6 +19,7 @@
 #include "leak/run.h"
 #include "leak/search.h"
 #include "profile/packed.h"
+#include "scan/gone.h"
 #include "scan/heap_walk.h"
 #include "scan/older.h"
 #include "scan/roots.h"
@@ -45,6 +46,7 @@ struct scan {
         struct scan_origin origin;
         struct roots roots;
         struct search_graph graph;
+        uint64_t gone; /* blocks that were freed bypassing us */
         struct stopped *stopped;
         struct unrecorded *unrecorded; /* NULL: it has a ledger */
         struct older older; /* what that does not know; empty unless the recording is attached */
@@ -422,6 +424,20 @@ static void find_origin(struct scan *s, struct search_input *in)
         in->place_count = s->origin.place_count;
 }
 
+/* What is free for the allocator was taken for lost, and what it points to for held. */
+static bool find_gone(struct scan *s)
+{
+        struct gone_input in = { .freeze = &s->freeze, .head = &s->o->view->head,
+                                 .graph = &s->graph, .blocks = s->list.at,
+                                 .places = s->origin.places,
+                                 .place_count = s->origin.place_count,
+                                 .count = s->list.count };
+
+        if (!s->unrecorded && !view_is_emulated(s->o->view))
+                s->gone = gone_mark(&in);
+        return s->gone;
+}
+
 static void search(struct scan *s)
 {
         struct search_input in = {
@@ -438,6 +454,10 @@ static void search(struct scan *s)
         };
 
         find_origin(s, &in);
+        search_run(&in, &s->graph);
+        if (!find_gone(s))
+                return;
+        search_graph_free(&s->graph);
         search_run(&in, &s->graph);
 }
 
@@ -458,6 +478,7 @@ static void describe(struct scan *s, struct profile_scan *out)
                 .roots = s->roots.count,
                 .root_bytes = s->graph.root_bytes,
                 .heap_bytes = s->graph.heap_bytes,
+                .gone = s->gone,
                 .trouble = heap_text(""),
         };
 }
@@ -507,44 +528,11 @@ void scan_trouble(struct profile *p, const char *why)
         p->scan_count = 1;
 }
 
-#define HANDS_WORDS 128u /* of a stack: what malloc and free have in hand */
-#define HANDS_CHUNK 16u  /* bytes of a chunk before its block */
-
-/* Malloc and free know blocks by their chunks.  One that a thread is just getting
- * or releasing is not lost. */
-static void spare_in_hand(struct scan *s, const struct freeze_thread *t)
-{
-        uint64_t words[FREEZE_REGISTERS_MOST + HANDS_WORDS] = { 0 };
-
-        memcpy(words, t->registers, sizeof t->registers);
-        freeze_read(&s->freeze, t->sp, words + FREEZE_REGISTERS_MOST, HANDS_WORDS * sizeof *words);
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-                uint64_t block = words[i] + HANDS_CHUNK, k = scan_entries_find(&s->now, block);
-
-                if (k < s->now.count && s->now.at[k].address == block)
-                        s->now.at[k].flags |= SEARCH_BLOCK_IGNORED;
-        }
-}
-
-static void spare_all_in_hand(struct scan *s)
-{
-        uint64_t at = s->o->view->head.allocator;
-
-        for (uint32_t i = 0; i < s->p->module_count; i++) {
-                const struct profile_module *m = &s->p->modules[i];
-
-                for (uint32_t k = 0; at >= m->start && at < m->end && k < s->freeze.thread_count;
-                     k++)
-                        if (s->freeze.threads[k].pc >= m->start && s->freeze.threads[k].pc < m->end)
-                                spare_in_hand(s, &s->freeze.threads[k]);
-        }
-}
-
 /* false: the memory went away meanwhile. */
 static bool find_all(struct scan *s, struct err *e)
 {
         if (s->unrecorded || s->older.count)
-                spare_all_in_hand(s);
+                older_spare_in_hand(&s->now, &s->freeze, s->p, s->o->view->head.allocator);
         find_blocks(s);
         find_roots(s);
         leave_entries(s);

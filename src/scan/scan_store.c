@@ -11,6 +11,7 @@
 #include "ledger/ledger.h"
 #include "profile/format.h"
 #include "profile/packed.h"
+#include "profile/unseen.h"
 #include "scan/older.h"
 
 #define CONTENTS_MAX 65536u
@@ -150,6 +151,16 @@ static void add_contents(const struct scan_result *r, struct profile *p)
                         add_content(r, p, i);
 }
 
+/* Only a search can know. */
+static void warn_about_gone(struct profile *p)
+{
+        struct str text = { 0 };
+
+        if (unseen_say(p, UNSEEN_GONE, &text))
+                collect_warn(p, "%s", str_get(&text));
+        str_free(&text);
+}
+
 uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
 {
         struct verdicts d = { .r = r, .p = p };
@@ -161,6 +172,7 @@ uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
         find_first(&d);
         packed_make(p, PACKED_VERDICTS, &from);
         add_contents(r, p);
+        warn_about_gone(p);
         packed_close(&d.w);
         free(d.first);
         return d.definite;
@@ -405,6 +417,7 @@ void scan_merge(struct profile *scanned, struct profile *p)
         p->scan_count = scanned->scan_count;
         scanned->scans = NULL;
         scanned->scan_count = 0;
+        warn_about_gone(p);
         free(map);
         profile_free(scanned);
 }
@@ -462,6 +475,7 @@ static void take_lists(struct profile *scanned, struct profile *p)
         scanned->pointer_count = 0;
         scanned->content_count = scanned->scan_count = 0;
         move_roots(scanned, p);
+        warn_about_gone(p);
 }
 
 bool scan_adopt(struct profile *scanned, struct profile *p)

@@ -195,6 +195,20 @@ def test_calls_past_us_are_counted_and_nothing_is_judged_by_them(recorder, inval
     assert totals["live_blocks"] == sum(s["live_blocks"] for s in seen.profile.heap_sites())
 
 
+@pytest.mark.parametrize("lost", [0, 3])
+@pytest.mark.parametrize("guarded", [(), GUARDED])
+def test_what_was_freed_past_us_is_no_leak_although_nobody_got_it_again(recorder, check, invalid, guarded, lost):
+    seen = recorder.record(invalid, "freed_past", lost, options=guarded)
+    assert (seen.status, seen.stdout) == (0, b"end\n")
+    assert seen.profile.errors == []
+    assert leaks(seen.profile) == {"definite": lost, "indirect": 0, "possible": 0}
+    said, = seen.profile.json["unseen"]
+    assert said.startswith("15 blocks were free for the allocator") and said in seen.profile.json["warnings"]
+    assert b"15 blocks were free for the allocator" in seen.stderr
+    done = check("--", invalid, "freed_past", "0")
+    assert done.status == 1 and b"not everything was seen: 15 blocks" in done.stdout and b"lost" not in done.stdout
+
+
 def test_what_was_got_past_us_is_no_invalid_free_from_the_first_block_on(recorder, invalid):
     seen = recorder.record(invalid, "first_past", options=GUARDED)
     assert (seen.status, seen.stdout) == (0, b"end\n") and seen.profile.errors == []

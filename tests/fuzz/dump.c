@@ -166,7 +166,7 @@ static void dump_marks(const struct profile *p, struct str *out)
 static void dump_leaks(const struct profile *p, struct str *out)
 {
         ARRAY(scans, scan_count, profile_scan, NUMBER(ms) NUMBER(when) NUMBER(flags) NUMBER(threads) NUMBER(roots) NUMBER(pause_us)
-              NUMBER(scan_us) NUMBER(root_bytes) NUMBER(heap_bytes) TEXT(trouble) TEXT(suppressions))
+              NUMBER(scan_us) NUMBER(root_bytes) NUMBER(heap_bytes) TEXT(trouble) TEXT(suppressions) NUMBER(gone))
         ARRAY(verdicts, verdict_count, profile_verdict, NUMBER(leak) NUMBER(flags) NUMBER(head) NUMBER(vtable))
         ARRAY(contents, content_count, profile_content, NUMBER(block) NUMBER(bytes) key(out, "data"); hex(out, r->data, 64);)
         ARRAY(roots, root_count, profile_root, NUMBER(start) NUMBER(end) NUMBER(kind) NUMBER(tid) NUMBER(module) NUMBER(region)

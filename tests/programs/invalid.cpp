@@ -275,6 +275,25 @@ static void past()
         tell("end\n");
 }
 
+/* Freed past every tool and never handed out again: they wait in caches and bins, or are not mapped
+ * any more.  LOST_COUNT blocks of another place are lost. */
+static void freed_past(int lost_count)
+{
+        static const size_t sizes[] = { 24, 60, 700, 5000, 300000 };
+        auto real_free = (void (*)(void *))dlsym(dlopen("libc.so.6", RTLD_NOW), "free");
+        void *held[15];
+
+        while (lost_count--)
+                lost(33);
+        for (int i = 0; i < 15; i++)
+                held[i] = by_malloc(sizes[i % 5]);
+        for (auto &p : held) {
+                real_free(p);
+                p = nullptr;
+        }
+        tell("end\n");
+}
+
 extern "C" void *__libc_malloc(size_t);
 
 /* The same without anything that we have seen before. */
@@ -405,5 +424,7 @@ int main(int argc, char **argv)
                 deepbind(more);
         else if (!strcmp(which, "past"))
                 past();
+        else if (!strcmp(which, "freed_past"))
+                freed_past(atoi(more));
         return 0;
 }

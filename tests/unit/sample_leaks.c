@@ -24,7 +24,7 @@ static void fill_scan(struct profile *p, uint64_t *r, bool failed)
         *p->scans = (struct profile_scan){ number(r), below(r, PROFILE_SCAN_SIGNAL + 1), below(r, 1 << 8) & ~PROFILE_SCAN_GRAPH,
                                            (uint32_t)number(r), (uint32_t)number(r), number(r), number(r), number(r), number(r),
                                            heap_text(failed ? "it went away" : ""),
-                                           heap_text(below(r, 2) ? "leak:known\nleak:other\n" : "") };
+                                           heap_text(below(r, 2) ? "leak:known\nleak:other\n" : ""), number(r) };
 }
 
 static void fill_verdicts(struct profile *p, uint64_t *r)
@@ -116,7 +116,7 @@ static bool same_scan(const struct profile_scan *a, const struct profile_scan *b
 {
         return a->ms == b->ms && a->when == b->when && a->flags == b->flags && a->threads == b->threads && a->roots == b->roots &&
                a->pause_us == b->pause_us && a->scan_us == b->scan_us && a->root_bytes == b->root_bytes &&
-               a->heap_bytes == b->heap_bytes && !strcmp(a->trouble, b->trouble) && !strcmp(a->suppressions, b->suppressions);
+               a->heap_bytes == b->heap_bytes && a->gone == b->gone && !strcmp(a->trouble, b->trouble) && !strcmp(a->suppressions, b->suppressions);
 }
 
 const char *sample_leaks_difference(const struct profile *a, const struct profile *b)

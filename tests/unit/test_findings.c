@@ -312,6 +312,9 @@ TEST(every_reason_why_not_all_was_seen_is_a_finding)
         p.totals.ledger_limit = p.totals.thin_ms[0] = p.totals.thin_bytes = 1;
         p.totals.untracked_blocks = p.totals.sample_bytes = p.totals.missed_frees = p.totals.unseen_blocks = 1;
         p.totals.shut_out = p.totals.namespaces = p.totals.one_way = 1;
+        p.scans = heap_zero(1, sizeof *p.scans);
+        p.scans[0] = (struct profile_scan){ .trouble = heap_text(""), .suppressions = heap_text(""), .gone = 1 };
+        p.scan_count = 1;
         p.truncated = true;
         for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++) {
                 struct str text = { 0 };
