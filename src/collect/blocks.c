@@ -189,7 +189,9 @@ static void read_part(void *context, uint32_t slot, uint32_t number)
         struct blocks *b = context;
         struct blocks_part *part = &b->parts[number];
         struct shadow_visitor visitor = { .context = part, .take = take,
-                                          .dead = b->listener && b->listener->dead };
+                                          .dead = b->listener && b->listener->dead,
+                                          .dead_since_ms = b->listener ? b->listener->dead_since_ms
+                                                                       : 0 };
 
         *part = (struct blocks_part){ .of = b, .slot = slot, .all = part->all,
                                       .room = part->room };

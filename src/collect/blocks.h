@@ -40,8 +40,9 @@ static inline uint32_t blocks_site(const struct blocks_sites *s, const struct le
  * shadow of a large heap is gigabytes, so it is read once for both. */
 struct blocks_listener {
         void *context;
-        bool dead;  /* tombstones, too */
+        bool dead;  /* tombstones, too: those of this moment or later */
         bool heard; /* by blocks_read(): somebody read blocks */
+        uint32_t dead_since_ms;
         /* COUNT more entries are to come. */
         void (*expect)(void *context, uint64_t count);
         /* COUNT of them, of which the first is number FIRST of all: in the order of addresses, or

@@ -41,6 +41,12 @@ struct walk {
         struct ledger_block *part;
 };
 
+static bool is_wanted(const struct shadow_visitor *v, const struct ledger_block *b)
+{
+        return LEDGER_BLOCK_LIVE(*b) ||
+               (v->dead && b->b && LEDGER_BLOCK_BIRTH_MS(*b) >= v->dead_since_ms);
+}
+
 /* Entries of bytes [AT, END) of the shadow, which lie in chunk C. */
 static void visit_stretch(struct walk *w, const struct numbered_chunk *c, uint64_t at, uint64_t end)
 {
@@ -58,7 +64,7 @@ static void visit_stretch(struct walk *w, const struct numbered_chunk *c, uint64
                         return;
                 view_read(w->view, LEDGER_SHADOW, at, w->part, count * sizeof *w->part);
                 for (uint64_t i = 0; i < count; i++)
-                        if (LEDGER_BLOCK_LIVE(w->part[i]) || (w->visitor->dead && w->part[i].b))
+                        if (is_wanted(w->visitor, &w->part[i]))
                                 w->visitor->take(w->visitor->context, &w->part[i],
                                                  c->chunk.base +
                                                          (entry + i) * LEDGER_SHADOW_GRANULE +

@@ -10,7 +10,8 @@
 
 struct shadow_visitor {
         void *context;
-        bool dead; /* tombstones, too */
+        bool dead; /* tombstones, too: those of this moment or later */
+        uint32_t dead_since_ms;
         void (*take)(void *context, const struct ledger_block *b, uint64_t address);
         /* Before each part: so many bytes of the shadow were looked at; true: no more.  NULL:
          * all. */

@@ -182,7 +182,8 @@ struct blocks_listener scan_entries_begin(struct scan_entries *e, const struct v
 {
         entries_open(e, v, since_ms, true);
         return (struct blocks_listener){ .context = e, .expect = expect, .take = take,
-                                         .dead = since_ms != UINT32_MAX };
+                                         .dead = since_ms != UINT32_MAX,
+                                         .dead_since_ms = since_ms };
 }
 
 void scan_entries_end(struct scan_entries *e)
@@ -198,7 +199,8 @@ void scan_entries_end(struct scan_entries *e)
 void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t since_ms)
 {
         struct shadow_visitor visitor = { .context = e, .take = take_unplaced,
-                                          .dead = since_ms != UINT32_MAX };
+                                          .dead = since_ms != UINT32_MAX,
+                                          .dead_since_ms = since_ms };
 
         entries_open(e, v, since_ms, false);
         shadow_walk(v, &visitor);
