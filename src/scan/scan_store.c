@@ -15,6 +15,7 @@
 #include "scan/older.h"
 
 #define CONTENTS_MAX 65536u
+#define CONTENTS_READ 16384u
 
 /* 1 + the block of the profile that the searched block I is; 0 none. */
 static uint32_t number_of(const struct scan_result *r, uint64_t i)
@@ -76,19 +77,6 @@ static struct profile_verdict judge(const struct scan_result *r, const struct pr
         return v;
 }
 
-/* Of the searched block I. */
-static void add_content(const struct scan_result *r, struct profile *p, uint64_t i)
-{
-        struct profile_content c = { .block = number_of(r, i) - 1 };
-        uint64_t size = r->blocks[i].size;
-
-        c.bytes = (uint32_t)freeze_read(r->freeze, r->blocks[i].address, c.data,
-                                        size < PROFILE_CONTENT_BYTES ? size
-                                                                     : PROFILE_CONTENT_BYTES);
-        p->contents = heap_next(p->contents, p->content_count, sizeof *p->contents);
-        p->contents[p->content_count++] = c;
-}
-
 static const struct profile_verdict unsearched = { .leak = PROFILE_LEAK_REACHABLE };
 
 /* So many blocks about which nothing was found. */
@@ -142,13 +130,65 @@ static void fill_verdicts(void *context, uint64_t first, uint64_t count, void *r
         __atomic_add_fetch(&d->definite, definite, __ATOMIC_RELAXED);
 }
 
+/* Blocks whose first bytes are kept, in the order of their addresses. */
+struct starts {
+        struct profile_content *at;
+        uint64_t *address;
+        uint32_t count;
+};
+
+/* From number FIRST on, as many as fit into one read: lost blocks often lie close together, and a
+ * call for each would cost more than the search.  Returns the next. */
+static uint32_t read_starts(const struct scan_result *r, struct starts *s, uint32_t first)
+{
+        uint8_t bytes[CONTENTS_READ];
+        uint64_t start = s->address[first], wanted = 0, got;
+        uint32_t end = first;
+
+        for (; end < s->count; end++) {
+                uint64_t last = s->address[end] + s->at[end].bytes - start;
+
+                if (last > sizeof bytes)
+                        break;
+                wanted = last > wanted ? last : wanted;
+        }
+        got = freeze_read(r->freeze, start, bytes, wanted);
+        for (uint32_t i = first; i < end; i++) {
+                struct profile_content *c = &s->at[i];
+                uint64_t offset = s->address[i] - start, left = got > offset ? got - offset : 0;
+
+                if (left < c->bytes && i > first)
+                        return i; /* something before it cannot be read */
+                c->bytes = left < c->bytes ? (uint32_t)left : c->bytes;
+                memcpy(c->data, bytes + offset, c->bytes);
+        }
+        return end;
+}
+
 static void add_contents(const struct scan_result *r, struct profile *p)
 {
         const struct search_graph *g = r->graph;
+        struct starts s = { 0 };
 
-        for (uint64_t i = 0; i < g->block_count && p->content_count < CONTENTS_MAX; i++)
-                if (number_of(r, i) && class_of(r, p, i) >= PROFILE_LEAK_POSSIBLE)
-                        add_content(r, p, i);
+        for (uint64_t i = 0; i < g->block_count && s.count < CONTENTS_MAX; i++) {
+                uint64_t size = r->blocks[i].size;
+
+                if (!number_of(r, i) || class_of(r, p, i) < PROFILE_LEAK_POSSIBLE)
+                        continue;
+                s.at = heap_next(s.at, s.count, sizeof *s.at);
+                s.address = heap_next(s.address, s.count, sizeof *s.address);
+                s.address[s.count] = r->blocks[i].address;
+                s.at[s.count++] = (struct profile_content){
+                        .block = number_of(r, i) - 1,
+                        .bytes = size < PROFILE_CONTENT_BYTES ? (uint32_t)size
+                                                              : PROFILE_CONTENT_BYTES,
+                };
+        }
+        for (uint32_t i = 0; i < s.count;)
+                i = read_starts(r, &s, i);
+        free(s.address);
+        p->contents = s.at;
+        p->content_count = s.count;
 }
 
 /* Only a search can know. */
