@@ -11,11 +11,12 @@
  *      signal nearly all of them).
  *   2. Some give EINTR whatever we ask for: epoll_wait, semop, sigtimedwait, recv with a timeout,
  *      io_getevents, inotify.  Our handler (signal.c) and whoever stops us (attach/hold.c) see that
- *      in the registers and set the program counter back to the call, unless a signal of the
- *      program's own waits to be handled: then EINTR is what it wants to see.
+ *      in the registers and have the call made again, unless a signal of the program's own waits
+ *      to be handled: then EINTR is what it wants to see.
  *   3. A call with a relative limit would wait its whole time once more.  Such a call has a
- *      hook.  While it waits, signal_wait.waiting is set; layer 2 leaves the call alone then and
- *      sets signal_wait.interrupted.  The hook sees EINTR and that mark, and makes the call
+ *      hook.  While it waits, signal_wait.waiting is set; layer 2 leaves the call alone then,
+ *      where it does not know the time that is left (attach/limits.h), and sets
+ *      signal_wait.interrupted.  The hook sees EINTR and that mark, and makes the call
  *      again with the time that is left.
  *
  *     hook: waiting = 1, epoll_wait(5 s) -- our signal at 2 s -- handler: interrupted = 1 --

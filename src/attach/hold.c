@@ -506,27 +506,37 @@ static bool tell_waiting(const struct hold *h, const struct hold_thread *t)
  * io_getevents, read of inotify); the kernel makes the others again itself.  EINTR says that
  * nothing was done, save by close, which has closed.
  */
-static bool is_cut_short(pid_t pid, pid_t tid, const struct arch_registers *r)
+static bool is_cut_short(const struct arch_registers *r)
 {
         long call = arch_interrupted(r);
 
-        return call >= 0 && call != SYS_close && !is_signalled(pid, tid);
+        return call >= 0 && call != SYS_close;
 }
 
 void hold_mend(pid_t pid, pid_t tid)
 {
         struct arch_registers r;
 
-        if (arch_read(tid, &r) && is_cut_short(pid, tid, &r)) {
+        if (arch_read(tid, &r) && is_cut_short(&r) &&
+            (ARCH_KERNEL_DECIDES || !is_signalled(pid, tid))) {
                 limits_again(NULL, pid, tid, &r);
                 arch_write(tid, &r);
         }
 }
 
+/* Whoever was told makes its call again itself, also when a signal comes from now on: it is told
+ * only where we do not know as well how much of its limit is left. */
+static bool is_to_go_on(const struct hold *h, const struct hold_thread *t)
+{
+        if (ARCH_KERNEL_DECIDES && limits_know(&h->limits, t->tid))
+                return true;
+        return is_signalled(h->pid, t->tid) ? ARCH_KERNEL_DECIDES : !tell_waiting(h, t);
+}
+
 static void thread_release(const struct hold *h, struct hold_thread *t)
 {
-        if ((!t->foreign || arch_is_narrow(&t->registers)) &&
-            is_cut_short(h->pid, t->tid, &t->registers) && !tell_waiting(h, t)) {
+        if ((!t->foreign || arch_is_narrow(&t->registers)) && is_cut_short(&t->registers) &&
+            is_to_go_on(h, t)) {
                 limits_again(&h->limits, h->pid, t->tid, &t->registers);
                 arch_write(t->tid, &t->registers);
         }

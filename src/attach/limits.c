@@ -244,6 +244,11 @@ static struct limits_wait *find_wait(const struct limits *l, pid_t tid)
         return NULL;
 }
 
+bool limits_know(const struct limits *l, pid_t tid)
+{
+        return find_wait(l, tid);
+}
+
 /* The stop itself is one time more.  (A thread that woke up just before, and was stopped on its way
  * to sleep in a call of the same kind, looks the same: that takes less than a microsecond.) */
 void limits_stopped(struct limits *l, pid_t pid, pid_t tid, const struct arch_registers *r)

@@ -58,6 +58,9 @@ void limits_settle(struct limits *l, pid_t pid);
 /* TID has stopped, with R, and has done nothing else since. */
 void limits_stopped(struct limits *l, pid_t pid, pid_t tid, const struct arch_registers *r);
 
+/* Whether it is known since when TID has waited. */
+bool limits_know(const struct limits *l, pid_t tid);
+
 /* The call in R, which the stop of TID cut short, is made again; or it is late, and returns. */
 void limits_again(const struct limits *l, pid_t pid, pid_t tid, struct arch_registers *r);
 

@@ -198,6 +198,37 @@ TEST(a_signal_that_comes_meanwhile_is_handled_and_interrupts)
         end(pid);
 }
 
+/* The same again and again: each signal ends one call. */
+static void wait_and_wait(void)
+{
+        struct sigaction handler = { .sa_handler = on_signal };
+        struct epoll_event event;
+        int fd = epoll_create1(0);
+
+        sigaction(SIGUSR1, &handler, NULL);
+        stage->ready = 1;
+        while (epoll_wait(fd, &event, 1, -1) == -1 && errno == EINTR)
+                stage->turns++;
+}
+
+TEST(a_signal_right_behind_the_stop_interrupts)
+{
+        pid_t pid = start(wait_and_wait);
+        struct freeze f;
+        struct err e;
+
+        for (long i = 0; i < 50; i++) {
+                wait_until(state_of(pid) == 'S');
+                is_true(freeze_stop(&f, pid, &e));
+                freeze_release(&f);
+                kill(pid, SIGUSR1);
+                wait_until(stage->turns == i + 1);
+                is_equal(stage->handled, i + 1);
+                freeze_close(&f);
+        }
+        end(pid);
+}
+
 TEST(a_stop_alone_interrupts_nothing)
 {
         pid_t pid = start(wait_for_events);
@@ -572,7 +603,7 @@ TEST(missing_rights_are_told_one_from_another)
 TAP_MAIN(a_stopped_process_stands_still_and_goes_on, registers_and_stacks_of_all_threads_are_known,
          the_upper_parts_of_wide_registers_are_known_where_the_processor_has_them,
          a_process_whose_first_thread_has_ended_is_read_and_copied, a_signal_that_comes_meanwhile_is_handled_and_interrupts,
-         a_stop_alone_interrupts_nothing, a_process_stopped_by_job_control_stays_stopped,
+         a_signal_right_behind_the_stop_interrupts, a_stop_alone_interrupts_nothing, a_process_stopped_by_job_control_stays_stopped,
          a_process_can_be_stopped_and_continued_while_it_is_held, a_process_killed_while_it_is_held_ends,
          used_pages_of_sparse_memory_are_found, a_copy_that_is_read_still_shares_its_pages, a_read_ends_where_the_memory_ends, a_process_that_is_gone_is_named_so,
          a_process_that_another_traces_is_left_to_it, a_thread_that_gets_no_processor_is_waited_for, missing_rights_are_told_one_from_another)

@@ -30,6 +30,7 @@
 #define ARCH_TRAP "\x00\x00\x20\xd4"
 #define ARCH_TRAP_BYTES 4u
 #define ARCH_TRAP_PAST 0u
+#define ARCH_KERNEL_DECIDES 0
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap
 #define ARCH_CLONE_WORDS(flags) { flags }

@@ -25,7 +25,8 @@
  *   arch_thread_pointer_in(r)         where its thread-local storage is
  *   arch_stack(r)                     its stack pointer
  *   arch_pc(r), arch_set_pc(r, pc)    its program counter
- *   arch_again(r)                     have it made again
+ *   arch_again(r)                     have it made again; ARCH_KERNEL_DECIDES: unless a signal
+ *                                     comes before that for which EINTR is right
  *   arch_keeps_marks()                whether a call can carry a number of ours, of 31 bits:
  *                                     arch_set_mark(r, n) behind arch_again(r), and arch_mark(r)
  *                                     when it is cut short once more; 0 none.  Else: unmarked.h

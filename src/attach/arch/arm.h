@@ -25,6 +25,7 @@
 #define ARCH_TRAP "\xf0\x01\xf0\xe7"
 #define ARCH_TRAP_BYTES 4u
 #define ARCH_TRAP_PAST 0u
+#define ARCH_KERNEL_DECIDES 0
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap2
 #define ARCH_CLONE_WORDS(flags) { flags }

@@ -26,6 +26,8 @@
 #define ARCH_TRAP_BYTES 1u
 #define ARCH_TRAP_PAST 1u
 #define ARCH_ERESTARTNOINTR 513 /* the kernel's own */
+#define ARCH_ERESTARTNOHAND 514
+#define ARCH_KERNEL_DECIDES 1
 #define ARCH_SYS_MMAP SYS_mmap2
 #define ARCH_CLONE_WORDS(flags) { flags }
 #define ARCH_VECTOR_NOTE NT_X86_XSTATE
@@ -146,12 +148,10 @@ static inline bool arch_is_in_call(const struct arch_registers *from)
         return from->r.orig_eax >= 0;
 }
 
-/* However it was entered, the kernel comes back behind an int $0x80. */
+/* As that of x86-64. */
 static inline void arch_again(struct arch_registers *to)
 {
-        to->r.eax = to->r.orig_eax;
-        to->r.eip -= (long)ARCH_CALL_BYTES;
-        to->r.orig_eax = -1;
+        to->r.eax = -ARCH_ERESTARTNOHAND;
 }
 
 /* Go on at the function PC, on an empty STACK (a multiple of 16), outside of any system call. */

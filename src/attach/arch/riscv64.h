@@ -29,6 +29,7 @@
 #define ARCH_TRAP "\x02\x90" /* c.ebreak: fits into any instruction */
 #define ARCH_TRAP_BYTES 2u
 #define ARCH_TRAP_PAST 0u
+#define ARCH_KERNEL_DECIDES 0
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap
 #define ARCH_CLONE_WORDS(flags) { flags }

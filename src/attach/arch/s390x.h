@@ -24,6 +24,7 @@
 #define ARCH_TRAP "\x00\x01"
 #define ARCH_TRAP_BYTES 2u
 #define ARCH_TRAP_PAST 2u
+#define ARCH_KERNEL_DECIDES 0
 #define ARCH_ERESTARTNOINTR 513
 #define ARCH_SYS_MMAP SYS_mmap
 #define ARCH_CLONE_WORDS(flags) { 0, flags } /* the stack comes first */

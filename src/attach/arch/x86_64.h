@@ -28,6 +28,8 @@
 #define ARCH_TRAP_BYTES 1u
 #define ARCH_TRAP_PAST 1u
 #define ARCH_ERESTARTNOINTR 513 /* the kernel's own */
+#define ARCH_ERESTARTNOHAND 514
+#define ARCH_KERNEL_DECIDES 1
 #define ARCH_SYS_MMAP SYS_mmap
 #define ARCH_RED_ZONE 128u
 #define ARCH_CLONE_WORDS(flags) { flags }
@@ -259,11 +261,10 @@ static inline bool arch_is_in_call(const struct arch_registers *from)
         return arch_is_narrow(from) ? (int32_t)from->r.orig_rax >= 0 : (long)from->r.orig_rax >= 0;
 }
 
+/* The kernel looks at this when the thread goes on, behind the signals that have come until then. */
 static inline void arch_again(struct arch_registers *to)
 {
-        to->r.rax = to->r.orig_rax;
-        to->r.rip -= ARCH_CALL_BYTES;
-        to->r.orig_rax = (unsigned long long)-1;
+        to->r.rax = (unsigned long long)-ARCH_ERESTARTNOHAND;
 }
 
 /* The number of a call is an int; since Linux 5.14 the kernel drops the upper half of the register,
@@ -283,7 +284,7 @@ static inline uint32_t arch_mark(const struct arch_registers *from)
 
 static inline void arch_set_mark(struct arch_registers *to, uint32_t mark)
 {
-        to->r.rax = (uint32_t)to->r.rax | (uint64_t)mark << 32;
+        to->r.orig_rax = (uint32_t)to->r.orig_rax | (uint64_t)mark << 32;
 }
 
 static inline unsigned long long *arch_argument(struct arch_registers *of, uint32_t number)
