@@ -19,6 +19,7 @@
 
 #define ARENA_SPARE (64ul << 20)
 #define ARENA_TABLE_STEP (8ul << 10)
+#define ARENA_TABLES (9ul << 20) /* the tables that every start makes, together */
 #define POPULATE_WRITE 23 /* MADV_, newer than some headers */
 #define ARENA_NAME "seep-ledger"
 #define ARENA_LIMIT_FSIZE 1
@@ -40,6 +41,12 @@ static struct {
 } spare;
 
 static struct arena_table *tables;
+
+/* What is left for them of one reservation. */
+static struct {
+        uint8_t *at;
+        uint64_t bytes;
+} table_room;
 
 /* Nobody can shorten the file any more: the observer may map it without fear. */
 static void arena_seal(long fd)
@@ -261,14 +268,36 @@ void *arena_dense(uint64_t size)
         return p + before;
 }
 
-void *arena_table(struct arena_table *t, uint64_t size)
+/* Address space for tables; NULL. */
+static uint8_t *arena_untouched(uint64_t bytes)
 {
-        void *p = sys_map(NULL, size, PROT_NONE, SYS_MEMORY_FLAGS, -1);
+        void *p = sys_map(NULL, bytes, PROT_NONE, SYS_MEMORY_FLAGS, -1);
 
         if (sys_failed((long)p))
                 return NULL;
-        sys_advise(p, size, MADV_DONTDUMP);
-        arena_own((uintptr_t)p, size);
+        sys_advise(p, bytes, MADV_DONTDUMP);
+        arena_own((uintptr_t)p, bytes);
+        return p;
+}
+
+void *arena_table(struct arena_table *t, uint64_t size)
+{
+        uint64_t whole = (size + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
+        uint8_t *p;
+
+        if (!tables) {
+                table_room.at = arena_untouched(ARENA_TABLES);
+                table_room.bytes = table_room.at ? ARENA_TABLES : 0;
+        }
+        if (whole <= table_room.bytes) {
+                p = table_room.at;
+                table_room.at += whole;
+                table_room.bytes -= whole;
+        } else {
+                p = arena_untouched(whole);
+        }
+        if (!p)
+                return NULL;
         *t = (struct arena_table){ .at = p, .size = size, .next = tables };
         tables = t;
         return p;

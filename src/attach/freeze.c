@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,6 +68,7 @@ static void *tracer_main(void *state)
         struct priority priority;
 
         s->tid = gettid();
+        prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* where no priority is to be had: hold_nap() */
         priority_raise(&priority, s->tid);
         for (;;) {
                 wait_for(&s->todo);
@@ -136,7 +138,7 @@ static void tracer_end(struct freeze_state *s)
         sem_post(&s->todo);
         pthread_join(s->tracer, NULL);
         for (int i = 0; i < FREEZE_GONE_LOOKS && tgkill(getpid(), s->tid, 0) == 0; i++)
-                hold_nap();
+                hold_nap(HOLD_NAP_WHOLE);
         sem_destroy(&s->todo);
         sem_destroy(&s->done);
         s->runs = false;

@@ -60,23 +60,27 @@ void priority_restore(struct priority *h)
 /* ---- all threads of a process, stopped and let go again without their noticing ---- */
 
 #define HOLD_NAP_NS 20000
+#define HOLD_FIRST_NAP_NS 2000
 #define HOLD_HURRY_ROUND 1
 #define HOLD_SEIZE_TIMES 3
 #define HOLD_VFORK_NS 20000000ull /* longer than programs take to start others */
 
-void hold_nap(void)
+void hold_nap(uint32_t turn)
 {
-        nanosleep(&(struct timespec){ 0, HOLD_NAP_NS }, NULL);
+        long nap = turn < HOLD_NAP_WHOLE ? HOLD_FIRST_NAP_NS << turn : HOLD_NAP_NS;
+
+        nanosleep(&(struct timespec){ 0, nap }, NULL);
 }
 
 bool hold_wait(pid_t tid, int *status, uint64_t patience_ns)
 {
         uint64_t begin = clock_now_ns();
+        uint32_t turn = 0;
         pid_t got;
 
         while ((got = waitpid(tid, status, __WALL | WNOHANG)) == 0 &&
                clock_now_ns() - begin < patience_ns)
-                hold_nap();
+                hold_nap(turn++);
         return got == tid;
 }
 
@@ -285,7 +289,7 @@ static bool is_in_time(const struct hold *h)
 static void threads_wait(struct hold *h)
 {
         for (uint32_t round = 1; threads_look(h) && is_in_time(h); round++) {
-                hold_nap();
+                hold_nap(round);
                 if (round == HOLD_HURRY_ROUND)
                         priority_asked(h);
                 if (round % 64 == 0) {
@@ -559,7 +563,7 @@ void hold_release_late(struct hold *h)
         release_stopped(h);
         priority_asked(h);
         while (has_late(h) && clock_now_ns() - begin < HOLD_LATE_NS) {
-                hold_nap();
+                hold_nap(HOLD_NAP_WHOLE);
                 threads_look(h);
                 threads_confirm(h);
                 release_stopped(h);

@@ -98,9 +98,11 @@ void hold_release_late(struct hold *h);
  * again when it goes on. */
 void hold_mend(pid_t pid, pid_t tid);
 
-/* Wait a moment; not by yielding: we may run with a priority that leaves a single
- * processor to nobody else. */
-void hold_nap(void);
+/* Wait a moment, for the TURN-th time (from 0): the first are short, because most stops take
+ * microseconds; from HOLD_NAP_WHOLE on all are as long.  Not by yielding: we may run with a
+ * priority that leaves a single processor to nobody else. */
+#define HOLD_NAP_WHOLE 4u
+void hold_nap(uint32_t turn);
 
 /* Wait until TID stops or ends, at most PATIENCE_NS.  false: it did not. */
 bool hold_wait(pid_t tid, int *status, uint64_t patience_ns);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ static void *job_main(void *context)
 {
         struct inject_job *job = context;
 
+        prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* where no priority is to be had: hold_nap() */
         job->run(job);
         return NULL;
 }

@@ -170,7 +170,7 @@ static uint64_t clock_behind(int processor)
         only[(uint32_t)processor / bits] = 1ul << (uint32_t)processor % bits;
         if (syscall(SYS_sched_setaffinity, 0, sizeof only, only) != 0)
                 return 0;
-        hold_nap(); /* whoever goes on has the time of now */
+        hold_nap(HOLD_NAP_WHOLE); /* whoever goes on has the time of now */
         if (sched_read((pid_t)syscall(SYS_getpid), (pid_t)syscall(SYS_gettid), &theirs, &sleeps))
                 behind = clock_now_ns() - theirs;
         syscall(SYS_sched_setaffinity, 0, bytes, before);

@@ -199,13 +199,14 @@ bool remote_jump(struct remote *r, uint64_t function, uint64_t stack)
 bool remote_wait(struct remote *r, bool (*is_over)(void *context), void *context)
 {
         uint64_t begin = clock_now_ns();
+        uint32_t turn = 0;
         int status;
 
         while (!r->lost && !is_over(context)) {
                 pid_t got = waitpid(r->tid, &status, __WALL | WNOHANG);
 
                 if (got == 0) {
-                        hold_nap();
+                        hold_nap(turn++);
                 } else {
                         r->lost = got < 0 || !WIFSTOPPED(status) || !note(r, status) ||
                                   ptrace(PTRACE_CONT, r->tid, 0, 0) != 0;
