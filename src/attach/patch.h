@@ -12,9 +12,8 @@
  *         all that follows: a thread that stands behind them, or comes back there from a call,
  *         goes on.  So threads need to be looked at for those bytes only, and a trampoline must
  *         stay as long as the process.
- *         One file in arch/ for each processor; x86-64, for programs of i386 as well, needs the
- *         decoder Zydis.  Without it, and
- *         elsewhere, patch_none.c says so.
+ *         One file in arch/ for each processor; that of x86-64 is for programs of i386 as well.
+ *         Elsewhere patch_none.c says so.
  */
 #ifndef SEEP_ATTACH_PATCH_H
 #define SEEP_ATTACH_PATCH_H
@@ -59,7 +58,7 @@ struct patch_code {
         bool narrow;  /* of a program with words of 4 bytes */
 };
 
-/* Whether functions can be patched at all: this build has the decoder, for this processor. */
+/* Whether functions can be patched at all: this build can, on this processor. */
 bool patch_is_possible(struct err *e);
 
 /* Whether the hooks give back every register but that of the result.  Else a function must not be

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* patch_none.c -- functions cannot be patched: a build without Zydis, or for another processor. */
+/* patch_none.c -- functions cannot be patched: a build without that, or for another processor. */
 #include "attach/patch.h"
 
 bool patch_is_possible(struct err *e)
 {
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                       "this build of seep cannot change code of programs: it needs aarch64, or "
-                       "x86-64 and the library Zydis (libzydis-dev) when it is built");
+                       "this build of seep cannot change code of programs: it needs x86-64 or "
+                       "aarch64, and -Dinject when it is built");
 }
 
 bool patch_keeps_registers(bool narrow)

@@ -95,9 +95,9 @@ def test_a_library_that_is_broken_is_named(tmp_path):
 
 
 @pytest.mark.skipif("libdw" in linked(), reason="this build links all libraries (lazy/lazy.h)")
-@pytest.mark.parametrize("name", ["libzstd.so.1", "libZydis.so.4.0"])
-def test_a_library_that_is_broken_is_found_before_a_process_is_touched(tmp_path, name):
+def test_a_library_that_is_broken_is_found_before_a_process_is_touched(tmp_path):
     """A program that ran for nothing, or a process with half of an agent in it, is worse than none."""
+    name = "libzstd.so.1"
     (tmp_path / name).write_text("not a library\n")
     env = harness.clean_environment({"LD_LIBRARY_PATH": str(tmp_path)})
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

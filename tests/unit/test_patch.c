@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_patch.c -- functions of many shapes, patched here and called; and the first instructions of
- * all functions of the C libraries, moved and compared with what they were.
+ * test_patch.c -- functions of many shapes, patched here and called; the first instructions of all
+ * functions of the C libraries, moved and compared with what they were; and the decoder, compared
+ * with Zydis.
  */
 #include <Zydis/Zydis.h>
 #include <dlfcn.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach/arch/decode_x86_64.h"
 #include "attach/inject_parts.h"
 #include "attach/patch.h"
 #include "tap.h"
@@ -479,6 +481,141 @@ TEST(functions_of_libraries_are_moved_with_what_they_refer_to)
         try_library("/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0");
 }
 
+/* ---- the decoder ---- */
+
+static const char *const code_of[] = {
+        "/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib64/libc.so.6",
+        "/lib/x86_64-linux-gnu/libm.so.6", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+        "/usr/lib/x86_64-linux-musl/libc.so", "/usr/lib32/libc.so.6", "/proc/self/exe"
+};
+
+struct judge {
+        ZydisDecoder decoder;
+        bool narrow;
+        unsigned long compared, wrong, refused;
+};
+
+static void judge_open(struct judge *j, bool narrow)
+{
+        *j = (struct judge){ .narrow = narrow };
+        ZydisDecoderInit(&j->decoder,
+                         narrow ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32 : ZYDIS_MACHINE_MODE_LONG_64,
+                         narrow ? ZYDIS_STACK_WIDTH_32 : ZYDIS_STACK_WIDTH_64);
+}
+
+/* 3DNow!, which has its opcode at its end, and jumps that one kind of machine had (Xeon Phi). */
+static bool is_of_old(const ZydisDecodedInstruction *i)
+{
+        return i->opcode_map == ZYDIS_OPCODE_MAP_0F0F || i->mnemonic == ZYDIS_MNEMONIC_JKZD ||
+               i->mnemonic == ZYDIS_MNEMONIC_JKNZD;
+}
+
+static bool is_same(const struct judge *j, const ZydisDecodedInstruction *i,
+                    const struct decoded *d)
+{
+        bool modrm = i->attributes & ZYDIS_ATTRIB_HAS_MODRM;
+        bool data = modrm && !j->narrow && i->raw.modrm.mod == 0 && i->raw.modrm.rm == 5;
+        bool branch = (i->attributes & ZYDIS_ATTRIB_IS_RELATIVE) && i->raw.imm[0].is_relative;
+
+        return i->length == d->length && i->opcode == d->opcode && modrm == d->has_modrm &&
+               (!modrm || i->raw.modrm.offset == d->modrm_at) && data == d->near_data &&
+               (!data || (i->raw.disp.value == d->distance &&
+                          i->raw.disp.offset == d->distance_at)) &&
+               branch == d->branch && (!branch || i->raw.imm[0].value.s == d->distance);
+}
+
+/* The instruction at CODE, by both.  Returns its length; 0: Zydis knows none. */
+static unsigned judge_one(struct judge *j, const uint8_t *code, size_t bytes)
+{
+        ZydisDecodedInstruction i;
+        struct decoded d;
+        bool ours = decode(code, bytes, j->narrow, &d);
+
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&j->decoder, NULL, code, bytes, &i)))
+                return 0;
+        j->compared++;
+        j->refused += !ours;
+        if (ours && !is_same(j, &i, &d) && !is_of_old(&i) && ++j->wrong <= 10) {
+                printf("# %s, %u bytes, not %u:", ZydisMnemonicGetString(i.mnemonic), i.length,
+                       d.length);
+                for (unsigned k = 0; k < i.length; k++)
+                        printf(" %02x", code[k]);
+                printf("\n");
+        }
+        return i.length;
+}
+
+static void judge_file(const char *path)
+{
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        struct judge j;
+        struct stat s;
+
+        if (fd < 0)
+                return;
+        is_true(fstat(fd, &s) == 0);
+        uint8_t *bytes = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        const Elf64_Ehdr *head = (const void *)bytes;
+        const Elf32_Ehdr *head32 = (const void *)bytes;
+        bool narrow = bytes[EI_CLASS] == ELFCLASS32;
+
+        close(fd);
+        judge_open(&j, narrow);
+        for (unsigned i = 0; i < (narrow ? head32->e_shnum : head->e_shnum); i++) {
+                const Elf64_Shdr *wide = (const void *)(bytes + head->e_shoff);
+                const Elf32_Shdr *half = (const void *)(bytes + head32->e_shoff);
+                uint64_t flags = narrow ? half[i].sh_flags : wide[i].sh_flags;
+                size_t at = narrow ? half[i].sh_offset : wide[i].sh_offset;
+                size_t end = at + (narrow ? half[i].sh_size : wide[i].sh_size);
+                unsigned length;
+
+                for (; (flags & SHF_EXECINSTR) && at < end; at += length ? length : 1)
+                        length = judge_one(&j, bytes + at, end - at);
+        }
+        printf("# %s: %lu instructions, %lu refused\n", path, j.compared, j.refused);
+        is_true(j.compared > 1000);
+        is_equal(j.wrong, 0);
+        is_true(j.refused * 10000 <= j.compared);
+        munmap(bytes, (size_t)s.st_size);
+}
+
+TEST(instructions_of_libraries_are_those_that_another_decoder_finds)
+{
+        for (size_t i = 0; i < sizeof code_of / sizeof *code_of; i++)
+                judge_file(code_of[i]);
+}
+
+/* What both take for an instruction is the same one, also where no compiler wrote it, and nothing
+ * behind the end is looked at. */
+TEST(of_random_bytes_what_is_decoded_is_the_same)
+{
+        uint64_t random = 88172645463325252ull;
+        struct judge j[2];
+
+        judge_open(&j[0], false);
+        judge_open(&j[1], true);
+        for (unsigned i = 0; i < 400000; i++) {
+                uint8_t bytes[16];
+                struct decoded d;
+
+                for (unsigned k = 0; k < sizeof bytes; k++) {
+                        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+                        bytes[k] = (uint8_t)(random >> 20);
+                }
+                judge_one(&j[i % 2], bytes, sizeof bytes);
+                if (decode(bytes, sizeof bytes, i % 2, &d)) {
+                        uint8_t *tight = malloc(d.length - 1u);
+
+                        memcpy(tight, bytes, d.length - 1u);
+                        is_true(d.length <= DECODE_MOST);
+                        is_true(!decode(tight, d.length - 1u, i % 2, &d));
+                        free(tight);
+                }
+        }
+        is_equal(j[0].wrong + j[1].wrong, 0);
+        is_true(20 * (j[0].refused + j[1].refused) < j[0].compared + j[1].compared);
+}
+
 /* Of what grows, heap and stack, some room stays free; beyond that, gaps are used. */
 TEST(gaps_are_found_on_both_sides_but_not_where_something_grows)
 {
@@ -504,4 +641,6 @@ TAP_MAIN(gaps_are_found_on_both_sides_but_not_where_something_grows,
          what_cannot_be_patched_is_told, padding_is_used_when_it_is_certain,
          code_with_words_of_4_bytes_is_moved, threads_inside_are_moved_there_and_back,
          functions_of_the_c_library_work_when_moved,
-         functions_of_libraries_are_moved_with_what_they_refer_to)
+         functions_of_libraries_are_moved_with_what_they_refer_to,
+         instructions_of_libraries_are_those_that_another_decoder_finds,
+         of_random_bytes_what_is_decoded_is_the_same)

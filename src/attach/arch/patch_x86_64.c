@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch_x86_64.c -- functions of x86-64 and i386 patched at their entry, with the decoder Zydis.
+ * patch_x86_64.c -- functions of x86-64 and i386 patched at their entry.
  *
  * Code of i386 has no memory operand by its distance, a jump of five bytes reaches all of its
  * memory, and where the code is it learns by a call: a call that is moved leaves the return address
  * that it would have left.
  */
 #if defined(__x86_64__) && defined(__LP64__)
-#include <Zydis/Zydis.h>
 #include <string.h>
 
+#include "attach/arch/decode_x86_64.h"
 #include "attach/patch.h"
 
 #define JUMP_BYTES 5u /* e9 and 32 bits */
@@ -18,19 +18,16 @@ struct plan {
         struct patch *p;
         const struct patch_code *c;
         struct err *e;
-        ZydisDecoder decoder;
         size_t end;  /* of the instructions that are moved, in the function */
         bool padded; /* the last of the five bytes are behind the function */
         bool over;   /* after the last instruction that was moved nothing follows */
-        ZydisDecodedInstruction at[PATCH_INSTRUCTIONS];
+        struct decoded at[PATCH_INSTRUCTIONS];
 };
 
 bool patch_is_possible(struct err *e)
 {
-        /* The decoder is loaded when it is called first (lazy/lazy.h).  That is now, not when a
-         * process stands still with half of what belongs into it. */
-        return ZydisGetVersion() ||
-               err_set(e, ERR_EXIT_CANNOT_TRACE, "the decoder Zydis does not tell its version");
+        (void)e;
+        return true;
 }
 
 /* Of i386 the agent's code is not compiled so. */
@@ -50,44 +47,82 @@ static bool refuse(struct plan *l, const char *why, size_t at)
         return err_set(l->e, ERR_EXIT_CANNOT_TRACE, "%s at +0x%zx", why, at);
 }
 
-static bool decode(const struct plan *l, size_t at, ZydisDecodedInstruction *out)
+static bool decode_at(const struct plan *l, size_t at, struct decoded *out)
 {
-        return at < l->c->bytes &&
-               ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&l->decoder, NULL, l->c->at + at,
-                                                          l->c->bytes - at, out));
+        return at < l->c->bytes && decode(l->c->at + at, l->c->bytes - at, l->c->narrow, out);
 }
 
 /* ---- what an instruction is ---- */
 
-/* A memory operand by its distance from the instruction. */
-static bool is_near_data(const struct plan *l, const ZydisDecodedInstruction *i)
+/* By a register or memory: ff, with what it does in reg. */
+static bool is_by_value(const struct decoded *i, unsigned reg)
 {
-        return !l->c->narrow && (i->attributes & ZYDIS_ATTRIB_HAS_MODRM) && i->raw.modrm.mod == 0 &&
-               i->raw.modrm.rm == 5;
+        return decoded_is(i, 0, 0xff) && decoded_reg(i) == reg;
 }
 
-/* A jump or call by its distance. */
-static bool is_near_branch(const ZydisDecodedInstruction *i)
+static bool is_far(const struct decoded *i)
 {
-        return (i->attributes & ZYDIS_ATTRIB_IS_RELATIVE) && i->raw.imm[0].is_relative;
+        return decoded_is(i, 0, 0x9a) || decoded_is(i, 0, 0xea) || is_by_value(i, 3) ||
+               is_by_value(i, 5);
 }
 
-static bool is_call(const ZydisDecodedInstruction *i)
+static bool is_call(const struct decoded *i)
 {
-        return i->meta.category == ZYDIS_CATEGORY_CALL;
+        return decoded_is(i, 0, 0xe8) || decoded_is(i, 0, 0x9a) || is_by_value(i, 2) ||
+               is_by_value(i, 3);
 }
 
-static bool ends_flow(const ZydisDecodedInstruction *i)
+static bool is_jump(const struct decoded *i)
 {
-        return i->meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
-               i->meta.category == ZYDIS_CATEGORY_RET || i->mnemonic == ZYDIS_MNEMONIC_UD2 ||
-               i->mnemonic == ZYDIS_MNEMONIC_HLT;
+        return decoded_is(i, 0, 0xe9) || decoded_is(i, 0, 0xeb) || decoded_is(i, 0, 0xea) ||
+               is_by_value(i, 4) || is_by_value(i, 5);
+}
+
+static bool is_return(const struct decoded *i)
+{
+        return decoded_is(i, 0, 0xc3) || decoded_is(i, 0, 0xc2) || decoded_is(i, 0, 0xcb) ||
+               decoded_is(i, 0, 0xca) || decoded_is(i, 0, 0xcf);
+}
+
+/* ud2, hlt. */
+static bool ends_flow(const struct decoded *i)
+{
+        return is_jump(i) || is_return(i) || decoded_is(i, 1, 0x0b) || decoded_is(i, 0, 0xf4);
+}
+
+static bool is_int3(const struct decoded *i)
+{
+        return decoded_is(i, 0, 0xcc);
+}
+
+static bool is_nop(const struct decoded *i)
+{
+        return (decoded_is(i, 0, 0x90) && !i->repeat && !(i->rex & 1)) || decoded_is(i, 1, 0x1f);
+}
+
+/* endbr64, endbr32. */
+static bool is_endbr(const struct decoded *i)
+{
+        return decoded_is(i, 1, 0x1e) && i->repeat == 0xf3 &&
+               (i->modrm == 0xfa || i->modrm == 0xfb);
+}
+
+/* xbegin. */
+static bool is_transaction(const struct decoded *i)
+{
+        return i->branch && decoded_is(i, 0, 0xc7);
+}
+
+/* jcxz and its like, and loops: their distances have one byte only. */
+static bool counts(const struct decoded *i)
+{
+        return !i->vector && i->map == 0 && i->opcode >= 0xe0 && i->opcode <= 0xe3;
 }
 
 /* Where a near branch at AT leads, from the entry. */
-static int64_t target_of(const ZydisDecodedInstruction *i, size_t at)
+static int64_t target_of(const struct decoded *i, size_t at)
 {
-        return (int64_t)at + i->length + i->raw.imm[0].value.s;
+        return (int64_t)at + i->length + i->distance;
 }
 
 /* ---- which instructions are moved ---- */
@@ -95,15 +130,14 @@ static int64_t target_of(const ZydisDecodedInstruction *i, size_t at)
 /* From AT to the end of the five bytes there must be nothing but what fills gaps. */
 static bool take_padding(struct plan *l, size_t at, size_t need)
 {
-        ZydisDecodedInstruction i;
+        struct decoded i;
         size_t size = at;
 
         while (at < need) {
-                if (!decode(l, at, &i))
+                if (!decode_at(l, at, &i))
                         break;
                 /* An int3 begins no function; a nop might, unless the next one is known. */
-                if (i.mnemonic != ZYDIS_MNEMONIC_INT3 &&
-                    (i.mnemonic != ZYDIS_MNEMONIC_NOP || l->c->room < at + i.length))
+                if (!is_int3(&i) && (!is_nop(&i) || l->c->room < at + i.length))
                         break;
                 at += i.length;
         }
@@ -114,27 +148,28 @@ static bool take_padding(struct plan *l, size_t at, size_t need)
         return true;
 }
 
-/* A jump that drops the upper half of the program counter. */
-static bool is_cut(const struct plan *l, const ZydisDecodedInstruction *i)
+/* What has a distance, and is not what it seems: with a prefix for other addresses, or one that
+ * drops the upper half of the program counter. */
+static bool is_odd(const struct plan *l, const struct decoded *i)
 {
-        return l->c->narrow && i->operand_width == 16;
+        return (i->branch || i->near_data) &&
+               (i->short_addresses || (l->c->narrow && i->short_operands));
 }
 
-static bool can_move(struct plan *l, const ZydisDecodedInstruction *i, size_t at)
+static bool can_move(struct plan *l, const struct decoded *i, size_t at)
 {
-        if (i->mnemonic == ZYDIS_MNEMONIC_INT3)
+        unsigned rm = decoded_rm(i);
+
+        if (is_int3(i))
                 return refuse(l, "it has a breakpoint", at);
-        if (i->mnemonic == ZYDIS_MNEMONIC_XBEGIN || i->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
-            ((i->attributes & ZYDIS_ATTRIB_IS_RELATIVE) &&
-             (i->address_width != (l->c->narrow ? 32 : 64) || is_cut(l, i))))
+        if (is_transaction(i) || is_far(i) || is_odd(l, i))
                 return refuse(l, "it has an instruction that cannot be moved", at);
         if (!is_call(i))
                 return true;
         /* It returns to where it was made from: this must not be inside of the jump. */
         if (at + i->length < l->p->jump + JUMP_BYTES)
                 return refuse(l, "a call returns into its first bytes", at + i->length);
-        if (!is_near_branch(i) && (i->raw.modrm.mod != 3 ? i->raw.modrm.rm == 4
-                                                          : i->raw.modrm.rm == 4 && !i->raw.rex.B))
+        if (!i->branch && rm == 4 && (decoded_mod(i) != 3 || !(i->rex & 1)))
                 return refuse(l, "it has a call through the stack", at);
         return true;
 }
@@ -144,11 +179,11 @@ static bool take_instructions(struct plan *l)
         size_t need = l->p->jump + JUMP_BYTES, size = l->c->size;
 
         for (l->end = l->p->jump; l->end < need;) {
-                ZydisDecodedInstruction *i = &l->at[l->p->instructions];
+                struct decoded *i = &l->at[l->p->instructions];
 
                 if (size ? l->end >= size : l->over)
                         return take_padding(l, l->end, need);
-                if (l->p->instructions == PATCH_INSTRUCTIONS || !decode(l, l->end, i) ||
+                if (l->p->instructions == PATCH_INSTRUCTIONS || !decode_at(l, l->end, i) ||
                     (size && l->end + i->length > size))
                         return refuse(l, "its code is not understood", l->end);
                 if (!can_move(l, i, l->end))
@@ -162,7 +197,7 @@ static bool take_instructions(struct plan *l)
 
 /* ---- nothing else may lead into the five bytes ---- */
 
-static bool check_branch(struct plan *l, const ZydisDecodedInstruction *i, size_t at)
+static bool check_branch(struct plan *l, const struct decoded *i, size_t at)
 {
         int64_t to = target_of(i, at);
 
@@ -185,11 +220,11 @@ static bool check_jumps(struct plan *l)
         int64_t farthest = 0;
 
         for (size_t at = 0; at < end;) {
-                ZydisDecodedInstruction i;
+                struct decoded i;
 
-                if (!decode(l, at, &i))
+                if (!decode_at(l, at, &i))
                         return true; /* data, or the end of what can be read */
-                if (is_near_branch(&i)) {
+                if (i.branch) {
                         if (!check_branch(l, &i, at))
                                 return false;
                         if (!is_call(&i) && target_of(&i, at) > farthest)
@@ -249,44 +284,41 @@ static bool put_return(struct plan *l, uint64_t address)
 }
 
 /* The instruction as it is, its memory operand where it was. */
-static bool put_same(struct plan *l, const ZydisDecodedInstruction *i, size_t at)
+static bool put_same(struct plan *l, const struct decoded *i, size_t at)
 {
-        uint8_t bytes[ZYDIS_MAX_INSTRUCTION_LENGTH];
+        uint8_t bytes[DECODE_MOST];
         int64_t moved;
         int32_t near;
 
         memcpy(bytes, l->c->at + at, i->length);
         if (is_call(i)) /* after put_return(): a jump */
-                bytes[i->raw.modrm.offset] ^= 0x30; /* from /2 to /4 */
-        if (is_near_data(l, i)) {
-                moved = i->raw.disp.value +
+                bytes[i->modrm_at] ^= 0x30; /* from /2 to /4 */
+        if (i->near_data) {
+                moved = i->distance +
                         (int64_t)(l->p->entry + at - (l->p->trampoline + l->p->used));
                 if (!fits(l, moved))
                         return refuse(l, "data is out of reach of where it would be moved", at);
                 near = (int32_t)moved;
-                memcpy(bytes + i->raw.disp.offset, &near, sizeof near);
+                memcpy(bytes + i->distance_at, &near, sizeof near);
         }
         return put(l, bytes, i->length);
 }
 
 /* A jump on condition, to the next but one instruction, which is a jump to anywhere. */
-static bool put_condition(struct plan *l, const ZydisDecodedInstruction *i, size_t at, uint64_t to)
+static bool put_condition(struct plan *l, const struct decoded *i, size_t at, uint64_t to)
 {
         const uint8_t *opcode = l->c->at + at;
         int64_t away = (int64_t)(to - (l->p->trampoline + l->p->used + 6));
         uint8_t condition = (uint8_t)(i->opcode & 15), around[4] = { 0x70, 2, 0xeb, JUMP_BYTES };
-        bool counts = i->mnemonic == ZYDIS_MNEMONIC_JRCXZ || i->mnemonic == ZYDIS_MNEMONIC_JECXZ ||
-                      i->mnemonic == ZYDIS_MNEMONIC_LOOP || i->mnemonic == ZYDIS_MNEMONIC_LOOPE ||
-                      i->mnemonic == ZYDIS_MNEMONIC_LOOPNE;
 
-        if (!counts && fits(l, away)) {
+        if (!counts(i) && fits(l, away)) {
                 char jcc[2] = { 0x0f, (char)(0x80 | condition) };
 
                 return put_distance(l, jcc, 2, to);
         }
-        if (counts && !put(l, opcode, (size_t)i->length - 2)) /* its prefixes */
+        if (counts(i) && !put(l, opcode, (size_t)i->length - 2)) /* its prefixes */
                 return false;
-        around[0] = counts ? i->opcode : (uint8_t)(0x70 | condition);
+        around[0] = counts(i) ? i->opcode : (uint8_t)(0x70 | condition);
         away = (int64_t)(to - (l->p->trampoline + l->p->used + sizeof around + JUMP_BYTES));
         around[3] = fits(l, away) ? JUMP_BYTES : 14;
         return put(l, around, sizeof around) && put_jump(l, to);
@@ -302,18 +334,18 @@ static uint64_t moved_target(const struct plan *l, int64_t to)
 
 static bool put_instruction(struct plan *l, unsigned k)
 {
-        const ZydisDecodedInstruction *i = &l->at[k];
+        const struct decoded *i = &l->at[k];
         size_t at = l->p->steps[k].at;
         uint64_t back = l->p->entry + at + i->length;
 
         l->p->steps[k].moved = l->p->used;
         if (is_call(i) && !put_return(l, back))
                 return false;
-        if (!is_near_branch(i))
+        if (!i->branch)
                 return put_same(l, i, at);
         if (is_call(i))
                 return put_jump(l, l->p->entry + (uint64_t)target_of(i, at));
-        if (i->meta.category == ZYDIS_CATEGORY_UNCOND_BR)
+        if (is_jump(i))
                 return put_jump(l, moved_target(l, target_of(i, at)));
         return put_condition(l, i, at, moved_target(l, target_of(i, at)));
 }
@@ -356,18 +388,13 @@ static bool put_entry(struct plan *l)
 bool patch_plan(struct patch *p, const struct patch_code *c, struct err *e)
 {
         struct plan l = { .p = p, .c = c, .e = e };
-        ZydisDecodedInstruction first;
+        struct decoded first;
 
         *p = (struct patch){ .entry = p->entry, .hook = p->hook, .trampoline = p->trampoline };
-        if (!ZYAN_SUCCESS(ZydisDecoderInit(
-                    &l.decoder,
-                    c->narrow ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32 : ZYDIS_MACHINE_MODE_LONG_64,
-                    c->narrow ? ZYDIS_STACK_WIDTH_32 : ZYDIS_STACK_WIDTH_64)))
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "Zydis does not decode");
-        if (!decode(&l, 0, &first))
+        if (!decode_at(&l, 0, &first))
                 return refuse(&l, "its code is not understood", 0);
         /* What marks it as a target of calls stays. */
-        if (first.mnemonic == ZYDIS_MNEMONIC_ENDBR64 || first.mnemonic == ZYDIS_MNEMONIC_ENDBR32)
+        if (is_endbr(&first))
                 p->jump = first.length;
         return take_instructions(&l) && check_jumps(&l) && put_all(&l) && put_entry(&l);
 }
