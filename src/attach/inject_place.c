@@ -13,6 +13,7 @@
 #define LOWEST 0x10000ull
 #define NARROW_END 0xffffe000ull /* of programs with words of 4 bytes */
 #define MAP_TIMES 4
+#define MAP_ASIDE 0x40ull /* after each time, so many times farther from where it was tried */
 #define GROWTH (1ull << 30) /* room that is left to the heap, and to the stack below it */
 
 static bool reaches(const struct inject *j, uint64_t start, uint64_t bytes, uint64_t near)
@@ -86,10 +87,18 @@ static void note_mapping(struct mappings *m, uint64_t at, uint64_t bytes)
         m->at[i] = (struct mapping){ .start = at, .end = at + bytes, .path = "" };
 }
 
+/* A gap whose upper end stays free, where the kernel puts what threads map meanwhile. */
+static uint64_t gap_aside(const struct inject *j, const struct inject_wish *w, uint64_t aside)
+{
+        uint64_t at = inject_gap(j, w->near, w->bytes + aside);
+
+        return at ? at : inject_gap(j, w->near, w->bytes);
+}
+
 /* What was read of the mappings may be old, where threads go on: then it is read again. */
 uint64_t inject_map(struct inject *j, struct inject_wish w, struct err *e)
 {
-        uint64_t at = 0;
+        uint64_t at = 0, aside = 0;
         long result = -EEXIST;
 
         for (int i = 0; i < MAP_TIMES && result == -EEXIST && (i == 0 || inject_maps(j)); i++) {
@@ -98,8 +107,9 @@ uint64_t inject_map(struct inject *j, struct inject_wish w, struct err *e)
                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
                                             (uint64_t)-1, 0 } };
 
-                at = call.arguments[0] = inject_gap(j, w.near, w.bytes);
+                at = call.arguments[0] = gap_aside(j, &w, aside);
                 result = at ? remote_call(&j->remote, &call) : 0;
+                aside = aside ? aside * MAP_ASIDE : MAP_ASIDE * page_bytes();
         }
         if (result == (long)at && at) {
                 note_mapping(&j->maps, at, w.bytes);
