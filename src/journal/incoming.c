@@ -220,6 +220,11 @@ bool incoming_is_over(const struct incoming *in)
         return in->end && in->end != JOURNAL_END_EXEC;
 }
 
+bool incoming_is_left(const struct incoming *in)
+{
+        return in->end == JOURNAL_END_LEFT;
+}
+
 const char *incoming_program(const struct incoming *in)
 {
         const char *slash = strrchr(in->book.head->exe, '/');

@@ -49,6 +49,9 @@ void incoming_damaged(struct incoming *in, uint64_t count);
 /* Whether the program has told its end. */
 bool incoming_is_over(const struct incoming *in);
 
+/* Whether its recording ended so, and the process went on. */
+bool incoming_is_left(const struct incoming *in);
+
 /* The process's name, as it was told. */
 const char *incoming_program(const struct incoming *in);
 

@@ -17,6 +17,9 @@
 #define LATE                                                                       \
         "no host was connected when the program ended, so nobody searched it; 'seep " \
         "connect ADDR' before that, or 'seep connect ADDR leaks' while it runs"
+#define LEFT                                                                        \
+        "the recording ended while the process went on; 'seep connect ADDR leaks' " \
+        "before that searches it"
 
 void tracked_init(struct tracked *p, uint32_t number, uint32_t pid)
 {
@@ -434,8 +437,9 @@ void tracked_finish(struct tracked_house *h, struct tracked *p, struct profile *
         if (p->held)
                 search_not(h, p, "the process ended before it could be stopped");
         incoming_profile(p->in, out);
-        if (p->late && !p->scanner.last_trouble[0])
-                snprintf(p->scanner.last_trouble, sizeof p->scanner.last_trouble, LATE);
+        if ((p->late || incoming_is_left(p->in)) && !p->scanner.last_trouble[0])
+                snprintf(p->scanner.last_trouble, sizeof p->scanner.last_trouble, "%s",
+                         incoming_is_left(p->in) ? LEFT : LATE);
         scanner_keep(&p->scanner, out);
         scanner_finish(&p->scanner, &order, out);
         tracked_free(p);
