@@ -69,10 +69,9 @@ static bool check_static(const char *path, struct err *e)
                                path, why.text);
         return has_names(path) || err_set(e, ERR_EXIT_CANNOT_TRACE,
                                           "%s is statically linked and stripped: its allocation "
-                                          "functions cannot be found "
-                                          "without their names, or " RECOGNIZE_NEEDS
-                                          ". Record it as it was before strip",
-                                          path);
+                                          "functions cannot be found without their names, or %s. "
+                                          "Record it as it was before strip",
+                                          path, recognize_needs());
 }
 
 bool engine_is_go(const char *file)

@@ -505,6 +505,6 @@ bool entries_find(struct entries *e, pid_t pid, const struct memory *m, struct e
         e->dynamic = take_all_loaded(e, m);
         return e->dynamic || err_set(err, ERR_EXIT_CANNOT_TRACE,
                                      "process %d is linked statically and stripped: its functions "
-                                     "cannot be found without their names, or " RECOGNIZE_NEEDS,
-                                     (int)pid);
+                                     "cannot be found without their names, or %s",
+                                     (int)pid, recognize_needs());
 }

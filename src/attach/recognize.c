@@ -310,3 +310,8 @@ bool recognize_functions(struct functions *f, int fd, const char *const *names, 
                 elf_end(s.program);
         return f->count;
 }
+
+const char *recognize_needs(void)
+{
+        return "the libc.a that it was linked with (Debian: libc6-dev, musl-dev)";
+}

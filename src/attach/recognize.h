@@ -20,6 +20,6 @@
 bool recognize_functions(struct functions *f, int fd, const char *const *names, size_t count);
 
 /* "libc.a, libc6-dev": what would have to be there; for messages. */
-#define RECOGNIZE_NEEDS "the libc.a that it was linked with (Debian: libc6-dev, musl-dev)"
+const char *recognize_needs(void);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * serve_light.c -- `seep serve --light`: seep-target does the work, and we attach for it.
  *
- * It has no room for what is needed to write an agent into a process (names, instructions).  So we
- * do that, and hand it the ledgers, each with a hello, through a socket that it was started with
- * (--agents FD).  It says first where agents of forked children find it, and with --wait it does so
- * when a host is there.  When we close the socket, nothing more is recorded.
+ * Alone it attaches to fewer kinds of programs (target/attach.c).  So we do that, and hand it the
+ * ledgers, each with a hello, through a socket that it was started with (--agents FD).  It says
+ * first where agents of forked children find it, and with --wait it does so when a host is there.
+ * When we close the socket, nothing more is recorded.
  */
 #include "cli/serve_light.h"
 

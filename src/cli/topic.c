@@ -452,8 +452,8 @@ static const char journal_text[] =
         "slow the program waits, ten seconds at most; with --overflow=drop it does not,\n"
         "and what is lost is counted. Datagrams that get lost are counted, too.\n"
         "\n"
-        "'seep-target --listen ADDR -- PROGRAM' (or 'seep serve --light') sends journals\n"
-        "to 'seep connect ADDR', which may come and go: docs/PROTOCOL.md.\n";
+        "'seep-target --listen ADDR -- PROGRAM' (-p PID, or 'seep serve --light') sends\n"
+        "journals to 'seep connect ADDR', which may come and go: docs/PROTOCOL.md.\n";
 
 static const char tags_text[] =
         "TAGS\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libc.c -- what attach/ asks of a C library and of base/, where there is neither: only what
- * holding, copying and reading a process needs (reader.c).
+ * holding, copying and reading a process needs (reader.c), and writing an agent into it (attach.c).
  *
  * Keeps:  results are as a C library gives them: -1 and errno.  Every piece of memory is a mapping
  *         of its own: a reader has few of them, and ends soon.
@@ -24,7 +24,6 @@
 
 #include "attach/procfs.h"
 #include "attach/refusal.h"
-#include "attach/sandbox.h"
 #include "base/headroom.h"
 #include "base/heap.h"
 #include "base/io.h"
@@ -34,18 +33,11 @@
 #define LIST_BYTES 4096u
 #define DIGITS 24u
 
-static int error_number;
-
-int *__errno_location(void)
-{
-        return &error_number;
-}
-
 static long result(long value)
 {
         if (!sys_failed(value))
                 return value;
-        error_number = (int)-value;
+        errno = (int)-value;
         return -1;
 }
 
@@ -113,7 +105,54 @@ char *heap_text(const char *text)
         return memcpy(heap_zero(length + 1, 1), text, length);
 }
 
+void *bsearch(const void *key, const void *all, size_t count, size_t size,
+              int (*compare)(const void *, const void *))
+{
+        size_t low = 0;
+
+        while (low < count) {
+                size_t middle = low + (count - low) / 2;
+                const char *at = (const char *)all + middle * size;
+                int order = compare(key, at);
+
+                if (order == 0)
+                        return (void *)(uintptr_t)at;
+                low = order > 0 ? middle + 1 : low;
+                count = order > 0 ? count : middle;
+        }
+        return NULL;
+}
+
+/* Some hundred things at most: each is put in its place among those before it. */
+void qsort(void *all, size_t count, size_t size, int (*compare)(const void *, const void *))
+{
+        char *one = heap_zero(1, size), *at = all;
+
+        for (size_t i = 1; i < count; i++) {
+                size_t to = i;
+
+                memcpy(one, at + i * size, size);
+                while (to && compare(one, at + (to - 1) * size) < 0)
+                        to--;
+                memmove(at + (to + 1) * size, at + to * size, (i - to) * size);
+                memcpy(at + to * size, one, size);
+        }
+        free(one);
+}
+
 /* ---- texts ---- */
+
+int strcmp(const char *a, const char *b)
+{
+        for (; *a && *a == *b; a++)
+                b++;
+        return (unsigned char)*a - (unsigned char)*b;
+}
+
+char *strcpy(char *restrict to, const char *restrict from)
+{
+        return memcpy(to, from, strlen(from) + 1);
+}
 
 char *strchr(const char *text, int c)
 {
@@ -226,7 +265,7 @@ static void out_text(struct out *o, const char *text, size_t most)
                 out_char(o, *text);
 }
 
-/* %d %u %x, with l or ll, and %s, %.*s. */
+/* %d %u %x, with l, ll or z, and %s, %.*s. */
 static const char *out_one(struct out *o, const char *at, va_list *list)
 {
         size_t most = SIZE_MAX;
@@ -237,7 +276,7 @@ static const char *out_one(struct out *o, const char *at, va_list *list)
                 most = (size_t)va_arg(*list, int);
                 at += 2;
         }
-        for (; *at == 'l'; at++)
+        for (; *at == 'l' || *at == 'z'; at++)
                 is_long = true;
         if (*at == 's') {
                 out_text(o, va_arg(*list, const char *), most);
@@ -294,15 +333,43 @@ bool err_set(struct err *e, int exit_code, const char *text, ...)
         return false;
 }
 
+bool err_sys(struct err *e, int exit_code, const char *text, ...)
+{
+        int why = errno;
+        va_list list;
+        int length;
+
+        e->exit_code = exit_code;
+        va_start(list, text);
+        length = format(e->text, sizeof e->text, text, &list);
+        va_end(list);
+        if ((size_t)length < sizeof e->text)
+                snprintf(e->text + length, sizeof e->text - (size_t)length, ": %s", strerror(why));
+        return false;
+}
+
+bool refusal_possible(pid_t pid, struct err *e)
+{
+        char state = procfs_state(pid, pid);
+
+        if (state == 'X' || (state == 'Z' && procfs_living(pid) == pid))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %d", (int)pid);
+        if (procfs_status(pid, pid, "VmSize", 10, UINT64_MAX) == UINT64_MAX && state != 'Z')
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "process %d is a thread of the kernel, or about to end", (int)pid);
+        return true;
+}
+
 bool refusal_explain(pid_t pid, pid_t tid, int error, struct err *e)
 {
         uint64_t tracer = procfs_status(pid, tid, "TracerPid", 10, 0);
+        char state = procfs_state(pid, tid);
 
+        if (error == ESRCH || state == 'X' || state == 'Z')
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %d has ended", (int)pid);
         if (tracer)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %d is traced by process %d",
                                (int)pid, (int)tracer);
-        if (error == ESRCH)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %d has ended", (int)pid);
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                        "the kernel does not let seep-target stop process %d (error %d; "
                        "/proc/sys/kernel/yama/ptrace_scope, or it has other rights)", (int)pid,
@@ -313,6 +380,22 @@ void str_free(struct str *s)
 {
         free(s->data);
         *s = (struct str){ 0 };
+}
+
+void str_format(struct str *s, const char *text, ...)
+{
+        va_list list;
+        int length;
+
+        va_start(list, text);
+        length = format(NULL, 0, text, &list);
+        va_end(list);
+        s->room = s->length + (size_t)length + 1;
+        s->data = heap_grow(s->data, s->room, 1);
+        va_start(list, text);
+        format(s->data + s->length, (size_t)length + 1, text, &list);
+        va_end(list);
+        s->length += (size_t)length;
 }
 
 const char *str_get(const struct str *s)
@@ -335,6 +418,17 @@ int close(int fd)
 ssize_t pread(int fd, void *to, size_t bytes, off_t at)
 {
         return result(sys_read_at(fd, to, bytes, (uint64_t)at));
+}
+
+ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at)
+{
+        return result(sys_write_at(fd, from, bytes, (uint64_t)at));
+}
+
+ssize_t readlink(const char *restrict path, char *restrict to, size_t bytes)
+{
+        return result(sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)path, (long)to, (long)bytes, 0,
+                                0));
 }
 
 off_t lseek(int fd, off_t at, int from)
@@ -363,6 +457,16 @@ bool io_read(int fd, struct str *out)
         } while (got > 0 || got == -SYS_EINTR);
         out->data[out->length] = 0;
         return got == 0;
+}
+
+bool io_read_file(const char *path, struct str *out)
+{
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        bool good = fd >= 0 && io_read(fd, out);
+
+        if (fd >= 0)
+                close(fd);
+        return good;
 }
 
 struct __dirstream {
@@ -441,6 +545,28 @@ int nanosleep(const struct timespec *time, struct timespec *rest)
         return (int)result(sys_call3(SYS_nanosleep, (long)time, (long)rest, 0));
 }
 
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+        return (int)result(sys_call3(SYS_clock_gettime, clock, (long)out, 0));
+}
+
+int usleep(useconds_t us)
+{
+        struct timespec time = { us / 1000000, us % 1000000 * 1000 };
+
+        return nanosleep(&time, NULL);
+}
+
+pid_t getpid(void)
+{
+        return (pid_t)sys_pid();
+}
+
+pid_t getppid(void)
+{
+        return (pid_t)sys_call3(SYS_getppid, 0, 0, 0);
+}
+
 long sysconf(int name)
 {
         (void)name; /* of a page: nothing else is asked here */
@@ -468,14 +594,6 @@ int sched_getscheduler(pid_t pid)
 int sched_setscheduler(pid_t pid, int policy, const struct sched_param *how)
 {
         return (int)result(sys_call3(SYS_sched_setscheduler, pid, policy, (long)how));
-}
-
-/* We run under no filters but those that we were started with, and so does the program, unless it
- * has added some. */
-bool sandbox_is_ours(pid_t tid)
-{
-        return procfs_status(tid, tid, "Seccomp_filters", 10, 0) ==
-               procfs_status(gettid(), gettid(), "Seccomp_filters", 10, 0);
 }
 
 /* When memory runs out, PID is to be ended before others. */

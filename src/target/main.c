@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c -- seep-target: a program with the agent in it, for a host that keeps the ledger.
+ * main.c -- seep-target: programs with the agent in them, for a host that keeps the ledger.
  *
  * Keeps:  the program's standard input and output are its own, and so are the terminal's signals;
  *         it goes on when we are killed.
@@ -18,6 +18,12 @@
 #define HOLD_MS 60000u
 #define VARIABLES_MOST 4096u
 
+#define SIGNAL_HUP 1
+#define SIGNAL_INT 2
+#define SIGNAL_TERM 15
+#define SIGNALS (1ull << (SIGNAL_HUP - 1) | 1ull << (SIGNAL_INT - 1) | 1ull << 2 /* QUIT */ | \
+                 1ull << (SIGNAL_TERM - 1))
+
 struct target target;
 
 __asm__(".text\n" ARCH_START);
@@ -29,8 +35,9 @@ static struct {
         uint64_t mask; /* of signals, as we found it */
         bool wait, quiet, no_scan;
         char **program, **environment;
-        char folder[64], socket[96], library[PATH_ROOM], preload[2 * PATH_ROOM],
-                options[OPTIONS_ROOM];
+        struct attach_order attach;
+        char folder[64], socket[96], library[PATH_ROOM], image[PATH_ROOM + 32],
+                preload[2 * PATH_ROOM], options[OPTIONS_ROOM];
 } main_ = { .listen = "localhost", .overflow = "block", .follow = "exec" };
 
 /* ---- words ---- */
@@ -74,14 +81,18 @@ static void fail(int status, const char *a, const char *b)
 
 static const char usage[] =
         "usage: seep-target [OPTIONS] -- PROGRAM [ARG...]\n"
-        "Run PROGRAM, and send what it allocates to 'seep connect ADDR' on a host, which\n"
-        "keeps the ledger. The program waits for nobody, and goes on when the host leaves.\n"
+        "       seep-target [OPTIONS] -p PID...\n"
+        "Run PROGRAM, or attach to processes that run, and send what they allocate to\n"
+        "'seep connect ADDR' on a host, which keeps the ledger. They wait for nobody, and go\n"
+        "on when the host leaves.\n"
         "\n"
         "  --listen ADDR         where the host connects: localhost:PORT, IPv4:PORT,\n"
         "                        [IPv6]:PORT, a path with a slash, or . (your own\n"
         "                        socket) (localhost:4576)\n"
         "  --token-file FILE     the host must have the token in FILE, too\n"
-        "  --wait                start the program when a host has connected\n"
+        "  -p, --pid PID         a process that runs, up to 16 times; it is left as it was at\n"
+        "                        the end (Ctrl-C)\n"
+        "  --wait                begin when a host has connected\n"
         "  --overflow MODE       when the host is too slow: block (the program waits, ten\n"
         "                        seconds at most) or drop (events are left out, and counted)\n"
         "  --follow MODE         other processes: exec (programs that it starts), all (forked\n"
@@ -123,6 +134,19 @@ static const char *value_of(char ***at, const char *name)
         if (!**at)
                 fail(2, name, ": a value is missing; 'seep-target --help' tells more");
         return **at;
+}
+
+static void take_pid(const char *text)
+{
+        struct attach_order *o = &main_.attach;
+        uint64_t pid = take_number(text, "-p needs the number of a process");
+
+        if (!pid || o->count == ATTACH_MOST)
+                fail(2, "-p takes the numbers of 1 to 16 processes, not ", text);
+        for (uint32_t i = 0; i < o->count; i++)
+                if (o->pids[i] == pid)
+                        return;
+        o->pids[o->count++] = (uint32_t)pid;
 }
 
 static bool take_flag(const char *word)
@@ -167,17 +191,19 @@ static void take_words(char **at)
                                 (long)take_number(value, "--agents needs a descriptor's number");
                 } else if ((value = value_of(&at, "--agent"))) {
                         main_.agent = value;
-                } else if (bytes_same_text(*at, "-p") || bytes_after(*at, "--pid")) {
-                        fail(2, "seep-target starts a program; it has no room for what attaching "
-                                "needs, names and instructions: 'seep serve --light -p PID' "
-                                "attaches, and sends the same", "");
+                } else if ((value = value_of(&at, "-p")) || (value = value_of(&at, "--pid"))) {
+                        take_pid(value);
+                } else if ((value = bytes_after(*at, "-p"))) {
+                        take_pid(value);
                 } else {
                         fail(2, *at, ": no such option; 'seep-target --help' lists them");
                 }
         }
         main_.program = *at && bytes_same_text(*at, "--") ? at + 1 : at;
-        if (!*main_.program && target.agents < 0)
+        if (!*main_.program && target.agents < 0 && !main_.attach.count)
                 fail(2, "which program? seep-target [OPTIONS] -- PROGRAM [ARG...]", "");
+        if (main_.attach.count && (*main_.program || target.agents >= 0))
+                fail(2, "either a program is started, or -p says which processes run already", "");
         if (!bytes_same_text(main_.overflow, "block") && !bytes_same_text(main_.overflow, "drop"))
                 fail(2, "--overflow is block or drop, not ", main_.overflow);
         if (!bytes_same_text(main_.follow, "exec") && !bytes_same_text(main_.follow, "all"))
@@ -350,6 +376,17 @@ static void become(char **environment)
                                                                   : "cannot be executed: ", name);
 }
 
+#define OPTIONS "SEEP_OPTIONS="
+
+static void make_options(void)
+{
+        char *at = append(append(main_.options, OPTIONS "--journal=target:"), main_.socket);
+
+        at = append(append(at, " --overflow="), main_.overflow);
+        at = append(append(at, " --follow="), main_.follow);
+        append(at, main_.no_scan ? "" : " --leak-scan");
+}
+
 static void start_program(void)
 {
         static char *environment[VARIABLES_MOST + 3];
@@ -360,12 +397,9 @@ static void start_program(void)
         at = append(append(main_.preload, "LD_PRELOAD="), main_.library);
         if (preload && strlen(preload) < PATH_ROOM - 32)
                 append(append(at, ":"), preload);
-        at = append(append(main_.options, "SEEP_OPTIONS=--journal=target:"), main_.socket);
-        at = append(append(at, " --overflow="), main_.overflow);
-        at = append(append(at, " --follow="), main_.follow);
-        append(at, main_.no_scan ? "" : " --leak-scan");
+        make_options();
         for (char **from = main_.environment; *from && count < VARIABLES_MOST; from++)
-                if (!bytes_after(*from, "LD_PRELOAD=") && !bytes_after(*from, "SEEP_OPTIONS=") &&
+                if (!bytes_after(*from, "LD_PRELOAD=") && !bytes_after(*from, OPTIONS) &&
                     !bytes_after(*from, "SEEP_SESSION="))
                         environment[count++] = *from;
         environment[count++] = main_.preload;
@@ -380,9 +414,35 @@ static void start_program(void)
                 fail(3, "no process can be started", "");
 }
 
+/* libseep-inject.so is beside libseep.so. */
+static void attach(void)
+{
+        struct attach_order *o = &main_.attach;
+        char *at = append(main_.image, main_.library);
+
+        while (at > main_.image && at[-1] != '/')
+                at--;
+        append(at, "libseep-inject.so");
+        if (sys_access(main_.image, 4) != 0)
+                fail(3, "what is written into processes that run must be beside libseep.so: ",
+                     main_.image);
+        make_options();
+        o->library = main_.library;
+        o->image = main_.image;
+        o->session = main_.options + strlen(OPTIONS);
+        o->signals = SIGNALS;
+        target.started = true;
+        if (!attach_start(o))
+                fail(3, "no process can be started", "");
+}
+
 /* Who attaches needs to know where agents of forked children find us. */
 static void begin(void)
 {
+        if (main_.attach.count) {
+                attach();
+                return;
+        }
         if (target.agents < 0) {
                 start_program();
                 return;
@@ -390,6 +450,18 @@ static void begin(void)
         target.started = true;
         sys_call6(SYS_sendto, target.agents, (long)main_.socket, (long)strlen(main_.socket),
                   KERNEL_NOSIGNAL | KERNEL_DONTWAIT, 0, 0);
+}
+
+/* No more ledgers will come: nothing more is recorded. */
+static void end_attached(void)
+{
+        int32_t status = 0;
+
+        target.ended = true;
+        source_leave_all();
+        if (target.attacher && kernel_wait(target.attacher, &status, 0) == target.attacher &&
+            status)
+                target.exit = 3;
 }
 
 static void look_at_child(void)
@@ -406,12 +478,6 @@ static void look_at_child(void)
 
 /* ---- signals ---- */
 
-#define SIGNAL_HUP 1
-#define SIGNAL_INT 2
-#define SIGNAL_TERM 15
-#define SIGNALS (1ull << (SIGNAL_HUP - 1) | 1ull << (SIGNAL_INT - 1) | 1ull << 2 /* QUIT */ | \
-                 1ull << (SIGNAL_TERM - 1))
-
 /* Those of the terminal are the program's, and it has got them, too; the others are passed on.
  * Whether nobody is there to get them: then they are for us. */
 static bool is_asked_to_leave(void)
@@ -424,7 +490,10 @@ static bool is_asked_to_leave(void)
                 return false;
         if (target.ended || (!target.started && target.agents < 0))
                 return true;
-        if (target.agents >= 0) /* who attaches has got it, too, and closes that when all is over */
+        /* Who attaches closes that when all is over; ours may not have got the signal. */
+        if (target.attacher)
+                sys_call3(SYS_kill, target.attacher, number, 0);
+        if (target.agents >= 0)
                 return false;
         if (number == SIGNAL_HUP || number == SIGNAL_TERM)
                 sys_call3(SYS_kill, target.child, number, 0);
@@ -455,10 +524,8 @@ static void wait_and_serve(void)
         kernel_poll(p, TARGET_SOURCES + 4 + GUESTS_MOST, TICK_MS);
         if (p[1].revents)
                 source_hello();
-        if (p[TARGET_SOURCES + 3].revents && !source_attached()) {
-                target.ended = true;
-                source_leave_all();
-        }
+        if (p[TARGET_SOURCES + 3].revents && !source_attached())
+                end_attached();
         look_at_child();
         reader_reap();
         source_tick();
@@ -500,7 +567,7 @@ static bool is_fetched(void)
 /* No process ever said hello.  Of one that could not be executed it was told. */
 static void say_nothing_recorded(void)
 {
-        if (!target.next_number && target.exit != 126 && target.exit != 127)
+        if (!target.next_number && target.agents < 0 && target.exit != 126 && target.exit != 127)
                 say("nothing was recorded: the program does not load libseep.so; it is statically "
                     "linked, has raised rights, or is of another processor");
 }

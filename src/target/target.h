@@ -69,6 +69,7 @@ struct target {
         struct proof_token token;
         long listener, hellos;
         long agents; /* from here ledgers of processes come that run already; -1 none */
+        long attacher; /* the process that attaches to them (attach.c); 0: none of ours */
         uint32_t uid;
         long child; /* the program; 0: not started */
         bool started, ended, got; /* got: a host has stored all that there was */
@@ -161,6 +162,20 @@ void reader_used(const struct protocol_request *r);
 void reader_expect(const struct protocol_request *r);
 void reader_pointers(const struct protocol_request *r);
 void reader_control(const struct protocol_request *r);
+
+/* ---- attach.c: processes that run already ---- */
+
+#define ATTACH_MOST 16u
+
+struct attach_order {
+        uint32_t pids[ATTACH_MOST], count;
+        const char *library, *image; /* paths of libseep.so and libseep-inject.so */
+        const char *session;         /* what agents are told */
+        uint64_t signals;            /* with one of these it leaves them */
+};
+
+/* Attach to them: target.attacher does, and their ledgers come by target.agents. */
+bool attach_start(const struct attach_order *o);
 
 /* ---- listen.c: where hosts come ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * arch.h -- where a program without a C library begins: the stack that the kernel made goes to
- * main_start().
+ * main_start().  And where a thread of it does (thread.c), where processes can be attached to.
  */
 #ifndef SEEP_TARGET_ARCH_ARCH_H
 #define SEEP_TARGET_ARCH_ARCH_H
@@ -10,6 +10,10 @@
 #define ARCH_START                                                             \
         ".globl _start\n_start:\n"                                             \
         "xorl %ebp, %ebp\n movq %rsp, %rdi\n andq $-16, %rsp\n call main_start\n hlt\n"
+#define ARCH_THREAD                                                            \
+        ".globl thread_clone\nthread_clone:\n"                                 \
+        "movq %rdx, %r10\n movl $56, %eax\n syscall\n testq %rax, %rax\n jne 1f\n" \
+        "xorl %ebp, %ebp\n movq %rsp, %rdi\n call thread_begin\n hlt\n 1: ret\n"
 #elif defined(__i386__)
 #define ARCH_START                                                             \
         ".globl _start\n_start:\n"                                             \
@@ -19,6 +23,10 @@
 #define ARCH_START                                                             \
         ".globl _start\n_start:\n"                                             \
         "mov x29, #0\n mov x30, #0\n mov x0, sp\n bl main_start\n brk #0\n"
+#define ARCH_THREAD                                                            \
+        ".globl thread_clone\nthread_clone:\n"                                 \
+        "mov x4, x2\n mov x8, #220\n svc #0\n cbnz x0, 1f\n"                  \
+        "mov x29, #0\n mov x30, #0\n mov x0, sp\n bl thread_begin\n brk #0\n 1: ret\n"
 #elif defined(__arm__) && defined(__ARM_EABI__)
 #define ARCH_START                                                             \
         ".globl _start\n.type _start, %function\n_start:\n"                    \
@@ -38,6 +46,10 @@
         "mr 3, 1\n clrrwi 1, 1, 4\n li 0, 0\n stwu 0, -16(1)\n bl main_start\n trap\n"
 #else
 #error "no port for this processor yet: see docs/PORTING.md"
+#endif
+
+#ifndef ARCH_THREAD
+#define ARCH_THREAD "" /* attach_none.c is there instead */
 #endif
 
 #endif
