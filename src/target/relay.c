@@ -409,19 +409,22 @@ static bool drain(bool last)
 static void tell_end(void)
 {
         uint64_t how = relay.how, status = relay.status, ended = 0, since = kernel_now_ms();
+        uint32_t finish;
 
         while (relay.job.is_child && !relay.job.control->finish &&
                !(ended = __atomic_load_n(&relay.job.control->ended, __ATOMIC_ACQUIRE)) &&
                kernel_now_ms() - since < STATUS_MS)
                 kernel_nap(1);
+        finish = __atomic_load_n(&relay.job.control->finish, __ATOMIC_ACQUIRE);
+        if (finish == JOURNAL_END_LEFT && how != JOURNAL_END_EXEC && how)
+                finish = 0; /* it had said that it ends */
         if (ended) {
                 status = ended - 1;
                 how = status & 127 ? JOURNAL_END_SIGNAL : JOURNAL_END_EXIT;
                 status = how == JOURNAL_END_SIGNAL ? status & 127 : status >> 8 & 255;
-        } else if (relay.job.control->finish || how == JOURNAL_END_EXEC) {
+        } else if (finish || how == JOURNAL_END_EXEC) {
                 /* An exec that failed, and then it was killed? */
-                how = relay.job.control->finish ? relay.job.control->finish
-                                                : JOURNAL_END_UNKNOWN;
+                how = finish ? finish : JOURNAL_END_UNKNOWN;
         }
         put(JOURNAL_END,
             (const uint64_t[]){ how ? how : JOURNAL_END_UNKNOWN, status, agent_now_ms(),

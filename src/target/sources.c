@@ -138,10 +138,25 @@ static void end_of_former(uint32_t pid)
                 finish(s, JOURNAL_END_EXEC);
 }
 
+/* Not when nobody has waited for it yet, either. */
+static bool is_alive(const struct source *s)
+{
+        long fd = sys_call3(SYS_pidfd_open, s->pid, 0, 0);
+        struct kernel_poll p = { (int32_t)fd, KERNEL_IN, 0 };
+        bool alive;
+
+        if (fd < 0)
+                return sys_call3(SYS_kill, s->pid, 0, 0) != -SYS_ESRCH;
+        alive = kernel_poll(&p, 1, 0) != 1;
+        sys_close(fd);
+        return alive;
+}
+
 void source_leave_all(void)
 {
         for (uint32_t i = 0; i < TARGET_SOURCES; i++)
-                if (target.sources[i].used && !target.sources[i].over)
+                if (target.sources[i].used && !target.sources[i].over &&
+                    is_alive(&target.sources[i]))
                         finish(&target.sources[i], JOURNAL_END_LEFT);
 }
 
@@ -294,11 +309,6 @@ void source_reads(struct source *s)
 }
 
 /* ---- time ---- */
-
-static bool is_alive(const struct source *s)
-{
-        return sys_call3(SYS_kill, s->pid, 0, 0) != -SYS_ESRCH;
-}
 
 static void tick(struct source *s)
 {

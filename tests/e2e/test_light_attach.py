@@ -122,6 +122,25 @@ def test_several_processes_until_they_end(compiler, tmp_path, by):
 
 
 @pytest.mark.parametrize("by", WAYS)
+@pytest.mark.parametrize("end", ["exit", "killed"])
+def test_when_it_ends_by_itself_that_is_its_end(compiler, tmp_path, by, end):
+    """And what it lost is searched for before it does."""
+    with target(compiler, tmp_path, 2) as t, served(tmp_path, t.pid, by=by, options=["--wait"]) as s:
+        host = s.host(tmp_path)
+        wait_until(lambda: is_patched(t.pid), "it attaches", process=s.process)
+        t.do("batch", 20)
+        if end == "exit":
+            assert t.end() == 0
+        else:
+            t.process.kill()
+        profile = fetched(host, tmp_path, t.pid)
+        assert s.process.wait(DEADLINE) == 0
+        assert profile.json["exit"] == {"code": 0 if end == "exit" else None, "signal": None}
+        assert profile.json["leaks"]["scanned"] is (end == "exit")
+        assert b"while the process went on" not in seep("leaks", profile.path).stdout
+
+
+@pytest.mark.parametrize("by", WAYS)
 def test_it_is_recorded_by_one_at_a_time(compiler, tmp_path, by):
     with target(compiler, tmp_path, 1) as t, served(tmp_path, t.pid, by=by, options=["--hold=0"]) as s:
         s.await_processes(t.pid)
