@@ -363,6 +363,7 @@ static void tell_moment(void)
         if (moments == relay.moments || relay.next < relay.job.control->moment)
                 return;
         relay.moments = moments;
+        tell_time();
         stream_tell_changes();
         stream_close_packet();
         memcpy(word + 1, &relay.job.control->ticket, RELAY_MOMENT_BYTES - 1);

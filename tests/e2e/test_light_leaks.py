@@ -6,13 +6,14 @@ import json
 import os
 import re
 import signal
+import time
 
 import pytest
 
-from harness import Truth
+from harness import Truth, wait_until
 from leaks import BUILDS, build_for, check_verdicts, seep_verdicts
 from plain import seep
-from remote import Between, Light
+from remote import Between, Light, fetch, fetched
 from test_leak_api import COUNTS
 from test_leak_roots import ROOTS, THREADS, libraries, roots_program  # noqa: F401
 from test_leaks import CLASSES, OBJECTS
@@ -28,6 +29,20 @@ def test_the_last_search_is_the_hosts(compiler, recorder, source, cases):
     (file,) = folder.glob("out.*.seep")
     assert done.status == 0 and done.truth.leaks
     check_verdicts("seep", seep_verdicts(file, done.truth.leaks), done.truth.leaks)
+
+
+def test_the_last_search_has_the_time_of_the_end(compiler, recorder):
+    """Also when the program was idle before, and made no event that tells the time."""
+    folder, program = recorder.folder(), compiler.build("steps.c")
+    with Light(folder, program, "+red:5:100", "ready", "wait", options=["--wait"]) as target:
+        host = fetch(target, folder / "out.seep")
+        target.said(b"ready\n")
+        idle = time.monotonic()
+        wait_until(lambda: time.monotonic() > idle + 1.5, "it is idle for a while", process=target.process)
+        target.say()
+        fetched(host)
+        target.finish()
+    assert json.loads(seep("leaks", "--json", folder / "out.seep").stdout)["leaks"]["scan"]["ms"] >= 1500
 
 
 def test_the_last_search_knows_every_kind_of_root(compiler, recorder, libraries, monkeypatch):
