@@ -3,7 +3,7 @@
  * moved_aarch64.c -- functions that begin with each instruction that depends on its place, called as they are, by way of their
  * trampoline, and patched: the results are the same.
  *
- * Room:   tests only; linked with src/attach/arch/patch_aarch64.c, run by qemu.  Prints what differs, and how many were tried.
+ * Room:   tests only; linked with src/attach/arch/patch_aarch64.c and moved_aarch64.c, run by qemu.  Prints what differs, and how many were tried.
  */
 #include <stdio.h>
 #include <stdlib.h>
