@@ -18,7 +18,7 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 #define ABSOLUTE_TIME 1
-#define TICK_MS 10u /* the observer's clock may be that old */
+#define TICK_MS 50u /* the observer's clock may be that old: it ticks every 10 ms, if let */
 
 enum { SOCKET_LEVEL = 1 };
 
