@@ -9,7 +9,10 @@
 #include "scan/older.h"
 #include "scan/scan_blocks.h"
 
-#define WALKED_MOST (1u << 18) /* blocks of a heap that is walked although nothing hints at it */
+/* Blocks of a heap that is walked: although nothing hints at it, and when something does.  The list
+ * takes 16 bytes a block or more, beside those of the search. */
+#define WALKED_MOST (1u << 18)
+#define WALKED_HINTED (1u << 22)
 
 static bool any_lost(const struct gone_input *in)
 {
@@ -24,10 +27,10 @@ static bool any_lost(const struct gone_input *in)
 static bool is_walk_worth_it(const struct gone_input *in)
 {
         const struct ledger_head *h = in->head;
+        bool hinted = h->missed_frees || h->unseen_blocks || h->deepbind_kept;
 
         return !h->attached && !h->one_way && any_lost(in) &&
-               (in->count <= WALKED_MOST || h->missed_frees || h->unseen_blocks ||
-                h->deepbind_kept);
+               in->count <= (hinted ? WALKED_HINTED : WALKED_MOST);
 }
 
 /* ADDRESS lies in one of COUNT ranges, which are sorted and disjoint. */

@@ -6,7 +6,8 @@
  * Keeps:  a block is gone only where the allocator says so: its memory is unmapped, or it is the
  *         allocator's and in none of the blocks that are in use.
  * Cost:   a walk through the heap, when blocks are lost.  A large heap is walked only when the
- *         agent has seen that something bypasses it.
+ *         agent has seen that something bypasses it, a very large one never.  A fifth more of the
+ *         processor's time of a whole run that is nothing but allocation (250,000 blocks).
  */
 #ifndef SEEP_SCAN_GONE_H
 #define SEEP_SCAN_GONE_H
