@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/plain.h"
 #include "cli/command.h"
 #include "cli/folder.h"
 #include "cli/info.h"
@@ -68,12 +69,12 @@ static int show(struct info *info, bool json, bool names)
 
         if (names)
                 look_for_names(info, json);
-        if (!json)
-                profile_plain(&info->profile);
-        if (json)
+        if (json) {
                 info_json(info, &out);
-        else
+        } else {
+                profile_plain(&info->profile);
                 info_text(info, &out);
+        }
         fwrite(str_get(&out), 1, out.length, stdout);
         str_free(&out);
         if (fflush(stdout)) {
@@ -92,6 +93,7 @@ static int show_folder(const char *path)
 
         if (good)
                 folder_table(&f, path, &out);
+        plain_output(&out, 0, false);
         if (good && (fwrite(str_get(&out), 1, out.length, stdout) < out.length || fflush(stdout)))
                 good = err_sys(&e, ERR_EXIT_FINDINGS, "cannot write the result");
         damaged = f.unreadable != 0;

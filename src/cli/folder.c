@@ -28,6 +28,16 @@ bool folder_ends_with(const char *name, const char *suffix)
         return length > tail && strcmp(name + length - tail, suffix) == 0;
 }
 
+/* Names of ours have no line breaks and the like (session/output.h): others might pass for lines of
+ * ours where they are told. */
+bool folder_has_recording(const char *entry)
+{
+        for (const char *c = entry; *c; c++)
+                if ((unsigned char)*c < ' ' || *c == 127)
+                        return false;
+        return entry[0] != '.' && folder_ends_with(entry, ".seep");
+}
+
 bool folder_is_named(const char *name)
 {
         return folder_ends_with(name, FOLDER_SUFFIX);
@@ -121,8 +131,8 @@ bool folder_open(struct folder *f, const char *path, struct err *e)
                 str_clear(&name);
                 str_format(&name, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
                            entry->d_name);
-                if (entry->d_name[0] != '.' && folder_ends_with(entry->d_name, ".seep") &&
-                    stat(name.data, &st) == 0 && S_ISREG(st.st_mode) && st.st_size)
+                if (folder_has_recording(entry->d_name) && stat(name.data, &st) == 0 &&
+                    S_ISREG(st.st_mode) && st.st_size)
                         add(f, name.data);
         }
         closedir(directory);

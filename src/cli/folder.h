@@ -33,6 +33,9 @@ struct folder {
 
 bool folder_ends_with(const char *name, const char *suffix);
 
+/* Whether ENTRY of a directory has the name of a recording. */
+bool folder_has_recording(const char *entry);
+
 /* Whether NAME is that of a folder of recordings. */
 bool folder_is_named(const char *name);
 

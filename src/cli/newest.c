@@ -15,11 +15,6 @@
 #include "cli/folder.h"
 #include "query/moment.h"
 
-static bool is_recording(const char *name)
-{
-        return name[0] != '.' && folder_ends_with(name, ".seep");
-}
-
 static bool is_later(const struct timespec *a, const struct timespec *b)
 {
         return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
@@ -47,7 +42,7 @@ static void look_at(struct newest *n, DIR *directory, const char *folder, const 
         struct stat st;
 
         str_format(&path, "%s%s%s", folder, *folder ? "/" : "", name);
-        if (is_recording(name) && fstatat(dirfd(directory), name, &st, 0) == 0 &&
+        if (folder_has_recording(name) && fstatat(dirfd(directory), name, &st, 0) == 0 &&
             S_ISREG(st.st_mode) && st.st_size && is_newer(&st, path.data, &n->st, n->path)) {
                 free(n->path);
                 n->path = heap_text(path.data);

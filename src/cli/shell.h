@@ -36,7 +36,7 @@ struct shell_target {
         bool far;       /* a process of the target that the shell is connected to */
         int pidfd;      /* -1: a file, or the kernel has none */
         uint32_t recorder; /* the seep that is its parent; 0 unknown */
-        char *program;  /* of a process */
+        char *program;  /* of a process, made plain */
         char *recording; /* of a process: the file that it is, or will be in; NULL unknown */
         int look;       /* the last recording of a moment, in memory; -1 none */
         bool gone;      /* a far process has ended: LOOK is its recording, if there is one ... */

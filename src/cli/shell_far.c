@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/plain.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
@@ -71,6 +72,7 @@ static struct shell_target *add(struct shell *s, const struct protocol_process *
         t = shell_target_add(s, number, p->pid);
         t->far = true;
         t->program = heap_text(p->program);
+        plain_name(t->program);
         return t;
 }
 

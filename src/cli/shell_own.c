@@ -41,6 +41,16 @@ static int deliver(struct str *out)
         return good ? 0 : ERR_EXIT_FINDINGS;
 }
 
+/* TEXT may be a stranger's. */
+static void say_word(const char *key, const char *text)
+{
+        char *line = heap_text(text);
+
+        plain_name(line);
+        printf("%s: %s\n", key, line);
+        free(line);
+}
+
 static int say(struct err *e, const char *format, const char *word)
 {
         err_set(e, ERR_EXIT_USAGE, format, word);
@@ -446,7 +456,7 @@ static int show_info(struct shell *s)
 
         if (!t)
                 return message_error(&e);
-        printf("process: %s\n", t->name);
+        say_word("process", t->name);
         if (t->pid && !t->ended && ask_status(t->pid, &now, &e)) {
                 if (now.follow)
                         printf("follow fork: %s\nfollow exec: %s\n",
@@ -454,17 +464,17 @@ static int show_info(struct shell *s)
                                yes(now.follow != 1 + SESSION_FOLLOW_NONE));
                 printf("do trace: %s\n", yes(!now.off));
                 say_depth(now.depth);
-                printf("engine: %s\n", now.engine);
+                say_word("engine", now.engine);
         } else if (read_target(t, false, &p, &e)) {
                 puts("do trace: no");
                 say_depth(p.meta.depth);
-                printf("engine: %s\n", p.meta.engine);
+                say_word("engine", p.meta.engine);
                 profile_free(&p);
         } else {
                 return message_error(&e);
         }
-        printf("recording: %s\nsearchpath: %s\n",
-               !t->pid ? t->name : t->recording ? t->recording : "none", s->searchpath);
+        say_word("recording", !t->pid ? t->name : t->recording ? t->recording : "none");
+        say_word("searchpath", s->searchpath);
         return 0;
 }
 
@@ -482,7 +492,7 @@ int shell_show(struct shell *s, const struct shell_line *line)
         }
         if (key == 0)
                 return show_info(s);
-        printf("searchpath: %s\n", s->searchpath);
+        say_word("searchpath", s->searchpath);
         return 0;
 }
 

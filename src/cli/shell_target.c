@@ -17,6 +17,7 @@
 
 #include "attach/procfs.h"
 #include "base/heap.h"
+#include "base/plain.h"
 #include "cli/message.h"
 #include "cli/newest.h"
 #include "cli/shell.h"
@@ -78,6 +79,7 @@ static struct shell_target *add_process(struct shell *s, uint32_t pid)
                 free(t->program);
                 t->program = heap_text(procfs_name((pid_t)pid, name));
         }
+        plain_name(t->program);
         t->recorder = process_parent(pid);
         if (!is_seep(t->recorder))
                 t->recorder = 0;

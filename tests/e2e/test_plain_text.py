@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -43,7 +44,7 @@ VIEWS = [
     "report --resources", "report --errors", "report --retained", "report --summary", "report --group-by function", "report --group-by file",
     "report --group-by module", "report --group-by thread", "leaks", "leaks --show all --blocks", "leaks --gen-suppressions --show all",
     "diff small.seep", "diff --memlog small.seep", "why 0x10000", "top --batch 1", "info", "info --symbols", "check --max-live 1",
-    "sql --no-header", "events", "symbolize -f -o named.seep",
+    "sql --no-header", "events", "symbolize -f -o named.seep", "shell",
 ]
 
 
@@ -53,6 +54,8 @@ def test_no_view_passes_on_what_a_terminal_obeys(hostile, view):
     words = [command, *options, "out.seep"]
     if command == "why":
         words = ["why", "out.seep", *options]
+    if command == "shell":
+        words += ["-c", "status; scan; show info"]
     if command == "sql":
         words += ["select * from frame; select * from thread; select * from module; select * from meta"]
     out, err, status = seep(hostile, *words)
@@ -70,6 +73,21 @@ def test_names_stay_recognisable(hostile):
     for name in ("two lines 5", "carriage  return", "?]0;title??[2J?9;1H?", "back?wards? and ??", "tab and more??[31m", "__proto__"):
         assert name in out
     assert "two\\nlines 5" in seep(hostile, "report", "--json", "out.seep")[0], "JSON has them as they are"
+
+
+def test_names_of_files_that_were_found_forge_no_line(hostile, tmp_path):
+    """Those that seep itself gives have no line breaks: others are not taken for recordings where nobody named them."""
+    for folder in (tmp_path, tmp_path / "run.seep.d"):
+        folder.mkdir(exist_ok=True)
+        shutil.copy(hostile / "small.seep", folder / "good.seep")
+        shutil.copy(hostile / "out.seep", folder / "x\nseep: all is well \x1b[2J\u202e.seep")
+        shutil.copy(hostile / "small.seep", folder / "y\x1b[2J.seep")
+        shutil.copy(hostile / "small.seep", folder / "z\u202e.seep")
+    for words in (["report"], ["leaks"], ["info"], ["check"], ["html", "-f", "-o", "out.html"], ["symbolize", "-f", "-o", "named.seep"]):
+        for operand in ([], ["run.seep.d"]):
+            out, err, _ = seep(tmp_path, *words, *operand)
+            assert "all is well" not in out + err
+            check_plain(out + err)
 
 
 @pytest.mark.parametrize("words", [["report", "--csv"], ["report", "--blocks", "--csv"], ["report", "--threads", "--csv"],
@@ -125,7 +143,8 @@ def test_the_name_of_a_running_program_steers_nobody(tmp_path):
     with subprocess.Popen([harness.SEEP, "record", "-q", "-o", "out.seep", "--", hostile], cwd=tmp_path, env=harness.clean_environment(),
                           stdin=subprocess.PIPE) as process:
         pid = str(process.pid)
-        for words in (["snapshot", pid], ["snapshot", "-q", pid], ["control", pid, "status"], ["ps"], ["doctor", pid]):
+        for words in (["snapshot", pid], ["snapshot", "-q", pid], ["control", pid, "status"], ["ps"], ["doctor", pid],
+                      ["shell", pid, "-c", "status; show info; scan"]):
             out, err, status = seep(tmp_path, *words)
             assert (out and status in (0, 1)), (words, out, err)
             check_plain(out + err)
