@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sqlite_types.c -- of what type blocks are, and all blocks of a site, as rows. */
 #include "export/sqlite_parts.h"
+#include "profile/packed.h"
 #include "query/type_blocks.h"
 
 static void put_type(struct sqlite_parts *m, const struct type_blocks *t, uint64_t id,
@@ -16,6 +17,7 @@ static void put_type(struct sqlite_parts *m, const struct type_blocks *t, uint64
 
 void sqlite_put_types(struct sqlite_parts *m)
 {
+        struct packed_walk w;
         struct type_blocks t;
 
         if (!rows_wanted(&m->rows, "site_type") && !rows_wanted(&m->rows, "block_type"))
@@ -28,12 +30,14 @@ void sqlite_put_types(struct sqlite_parts *m)
                 rows_end(&m->rows);
         }
         if (rows_begin(&m->rows, "block_type")) {
-                for (uint32_t i = 0; i < m->p->block_count; i++) {
-                        uint32_t site = dense_site(&t.dense, i);
+                packed_open(&w, m->p);
+                while (packed_next(&w)) {
+                        uint32_t site = w.block->site;
 
                         if (site < m->p->site_count && m->chosen[site])
-                                put_type(m, &t, i + 1ull, type_of_block(&t, i));
+                                put_type(m, &t, w.index + 1, type_of_block(&t, w.index));
                 }
+                packed_close(&w);
                 rows_end(&m->rows);
         }
         type_blocks_free(&t);

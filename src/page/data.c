@@ -72,9 +72,9 @@ static bool begin(struct page *g, const struct page_request *r, uint32_t number,
         g->s = g->recording->symbols;
         if (!page_find_sites(g, e))
                 return false;
+        page_find_types(g); /* it takes room that the graph of pointers needs later */
         page_find_leaks(g);
         page_find_processes(g);
-        page_find_types(g);
         page_find_cycles(g);
         return true;
 }

@@ -122,7 +122,7 @@ static struct type_known ask_object(struct type_blocks *t, uint64_t vtable)
 
 static void enqueue(struct type_blocks *t, uint64_t block)
 {
-        if (type_of_block(t, block)->type.n)
+        if (t->queue && type_of_block(t, block)->type.n)
                 t->queue[t->queued++] = (uint32_t)block;
 }
 
@@ -220,46 +220,53 @@ static void follow(struct type_blocks *t)
 {
         struct links l = links_of(t->p);
 
+        dense_open(&t->dense, t->p);
+        t->weak = heap_zero(t->p->block_count, sizeof *t->weak);
         follow_roots(t);
         for (uint64_t i = 0; i < t->queued; i++)
                 follow_block(t, t->queue[i], &l);
+        free(l.first);
+        free(l.to);
+        free(l.at);
         for (uint64_t i = 0; i < t->p->block_count; i++)
                 if (!type_of_block(t, i)->name)
                         set_block(t, i, known_type(t, (struct variable_type){ t->weak[i] },
                                                    TYPES_HOLDER));
-        free(l.first);
-        free(l.to);
-        free(l.at);
+        free(t->queue);
+        free(t->weak);
+        t->queue = t->weak = NULL;
+        dense_close(&t->dense);
 }
 
 /* ---- what blocks of one call stack say of each other ---- */
 
 enum { NAME_SEVERAL = UINT32_MAX };
 
-/* By site: the name that all its blocks have which are known in a way that FITS; NAME_SEVERAL:
- * there are different ones. */
-static uint32_t *agreed(struct type_blocks *t, bool objects)
+/* OF a site: the name that all its blocks have; NAME_SEVERAL: there are different ones. */
+static void hear(uint32_t *of, uint32_t name)
 {
-        uint32_t *of = heap_zero(t->p->site_count, sizeof *of);
-
-        for (uint64_t i = 0; i < t->p->block_count; i++) {
-                uint32_t site = dense_site(&t->dense, (uint32_t)i),
-                         name = type_of_block(t, i)->name;
-
-                if (site >= t->p->site_count || !name ||
-                    (objects && type_of_block(t, i)->way != TYPES_VTABLE))
-                        continue;
-                of[site] = !of[site] || of[site] == name ? name : NAME_SEVERAL;
-        }
-        return of;
+        *of = !*of || *of == name ? name : NAME_SEVERAL;
 }
 
 /* Objects know better than the line that made them: that may name a base class.  What is not
  * known otherwise is what all the others of the call stack are. */
-static void agree(struct type_blocks *t)
+static void agree_sites(struct type_blocks *t)
 {
-        uint32_t *objects = agreed(t, true), *any = agreed(t, false);
+        uint32_t *objects = heap_zero(t->p->site_count, sizeof *objects),
+                 *any = heap_zero(t->p->site_count, sizeof *any);
+        struct packed_walk w;
 
+        packed_open(&w, t->p);
+        while (packed_next(&w)) {
+                const struct type_known *known = type_of_block(t, w.index);
+
+                if (w.block->site >= t->p->site_count || !known->name)
+                        continue;
+                hear(&any[w.block->site], known->name);
+                if (known->way == TYPES_VTABLE)
+                        hear(&objects[w.block->site], known->name);
+        }
+        packed_close(&w);
         for (uint32_t i = 1; i < t->p->site_count; i++) {
                 struct type_known *site = &t->sites[i];
 
@@ -270,15 +277,25 @@ static void agree(struct type_blocks *t)
                 else if (!site->name && any[i] && any[i] != NAME_SEVERAL)
                         *site = (struct type_known){ .name = any[i], .way = TYPES_ALIKE };
         }
-        for (uint64_t i = 0; i < t->p->block_count; i++) {
-                uint32_t site = dense_site(&t->dense, (uint32_t)i);
-
-                if (!type_of_block(t, i)->name && site < t->p->site_count && t->sites[site].name)
-                        set_block(t, i, (struct type_known){ .name = t->sites[site].name,
-                                                             .way = TYPES_ALIKE });
-        }
         free(objects);
         free(any);
+}
+
+static void agree(struct type_blocks *t)
+{
+        struct packed_walk w;
+
+        agree_sites(t);
+        packed_open(&w, t->p);
+        while (packed_next(&w)) {
+                uint32_t site = w.block->site;
+
+                if (!type_of_block(t, w.index)->name && site < t->p->site_count &&
+                    t->sites[site].name)
+                        set_block(t, w.index, (struct type_known){ .name = t->sites[site].name,
+                                                                   .way = TYPES_ALIKE });
+        }
+        packed_close(&w);
 }
 
 /* ---- all of it ---- */
@@ -286,11 +303,12 @@ static void agree(struct type_blocks *t)
 static void ask_blocks(struct type_blocks *t)
 {
         const struct profile *p = t->p;
+        bool leads = p->pointer_count || p->hold_count;
         struct packed_walk w;
 
         t->blocks = heap_zero(p->block_count, sizeof *t->blocks);
-        t->queue = heap_zero(p->block_count, sizeof *t->queue);
-        t->weak = heap_zero(p->block_count, sizeof *t->weak);
+        if (leads)
+                t->queue = heap_zero(p->block_count, sizeof *t->queue);
         packed_open(&w, p);
         while (packed_next(&w)) {
                 set_block(t, w.index, ask_object(t, w.verdict ? w.verdict->vtable : 0));
@@ -299,7 +317,8 @@ static void ask_blocks(struct type_blocks *t)
                 enqueue(t, w.index);
         }
         packed_close(&w);
-        follow(t);
+        if (leads)
+                follow(t);
         agree(t);
 }
 
@@ -318,7 +337,6 @@ void type_blocks_make(struct type_blocks *t, const struct profile *p, struct sym
                                 t->sites[i] = ask_site(t, &lines, i);
                 }
         type_lines_free(&lines);
-        dense_open(&t->dense, p);
         ask_blocks(t);
 }
 
@@ -332,9 +350,6 @@ void type_blocks_free(struct type_blocks *t)
         free(t->blocks);
         free(t->known);
         lookup_free(&t->numbers);
-        dense_close(&t->dense);
-        free(t->queue);
-        free(t->weak);
         table_free(&t->table);
         lookup_free(&t->by_type);
         lookup_free(&t->reached);

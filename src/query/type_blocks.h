@@ -42,8 +42,10 @@ struct type_blocks {
         struct lookup reached; /* types that pointers lead to: by type and place in it, 1 + number;
                                 * 0 not asked yet */
         struct lookup numbers; /* of known: by name, way and type, 1 + index */
+
+        /* while pointers are followed */
         struct dense dense;
-        uint32_t *queue;       /* blocks whose pointers are to be followed */
+        uint32_t *queue; /* blocks whose pointers are still to be */
         uint64_t queued;
         uint32_t *weak; /* by block: the number of a type, that only a pointer to bytes says */
 };
