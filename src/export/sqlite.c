@@ -4,15 +4,18 @@
  *
  * Keeps:  SQLite makes the tables, indices and views, empty ones; the rows are put behind them as
  *         they belong there (sqlite_pages.h).  A small database is made in memory, a large one in a
- *         file without a name.
+ *         file that has no name when it is used.
  */
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/place.h"
 #include "export/sqlite_parts.h"
 
 #define SQLITE_ROWS_IN_MEMORY 2000000u
@@ -120,55 +123,45 @@ static bool fill(struct sql_pages *pages, int fd, const struct export_input *in,
         return true;
 }
 
-sqlite3 *sqlite_database(const struct export_input *in, struct err *e)
-{
-        struct sql_pages pages = { 0 };
-        sqlite3 *db = NULL;
-        uint64_t bytes;
-
-        if (!fill(&pages, -1, in, e)) {
-                sqlite3_free(pages.data);
-                return NULL;
-        }
-        bytes = (uint64_t)pages.count * SQL_PAGE;
-        if (sqlite3_open_v2(":memory:", &db,
-                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                            NULL) != SQLITE_OK) {
-                sqlite3_free(pages.data);
-        } else if (sqlite3_deserialize(db, "main", pages.data, (sqlite3_int64)bytes,
-                                       (sqlite3_int64)bytes,
-                                       SQLITE_DESERIALIZE_FREEONCLOSE |
-                                               SQLITE_DESERIALIZE_READONLY) == SQLITE_OK) {
-                return db; /* the pages are its own */
-        }
-        err_set(e, ERR_EXIT_USAGE, "cannot open the database: %s",
-                db ? sqlite3_errmsg(db) : "no memory");
-        sqlite3_close(db);
-        return NULL;
-}
-
 /* ---- larger than memory should be ---- */
 
-/* Rows, roughly. */
-static bool is_large(const struct profile *p)
+/* Rows of those tables that can have very many. */
+static bool is_large(const struct export_input *in)
 {
-        return p->block_count + p->pointer_count + p->hold_count + p->change_count + p->node_count >
-               SQLITE_ROWS_IN_MEMORY;
+        const struct profile *p = in->profile;
+        const struct { const char *table; uint64_t rows; } tables[] = {
+                { " block ", p->block_count },  { " block_type ", p->block_count },
+                { " ref ", p->pointer_count },  { " hold ", p->hold_count },
+                { " change ", p->change_count }, { " stack ", p->node_count },
+        };
+        uint64_t rows = 0;
+
+        for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+                if (!in->tables || strstr(in->tables, tables[i].table))
+                        rows += tables[i].rows;
+        return rows > SQLITE_ROWS_IN_MEMORY;
 }
 
-/* A file of our own where large ones may be, to be made into a database; -1: none can be had.  PATH
- * is told. */
-static int make_file(struct str *path)
+/* A file without a name where large ones may be, to be made into a database; place_close(). */
+static bool begin_file(struct place *p, struct err *e)
 {
         const char *folder = getenv("TMPDIR");
-        int fd;
+        struct str path = { 0 };
+        uint64_t random;
+        bool good;
 
-        str_format(path, "%s/seep-XXXXXX",
-                   folder && *folder               ? folder
-                   : access("/var/tmp", W_OK) == 0 ? "/var/tmp"
-                                                   : "/tmp");
-        fd = mkostemp(path->data, O_CLOEXEC);
-        return fd;
+        *p = PLACE_NONE;
+        if (!folder || !*folder)
+                folder = access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
+        good = getrandom(&random, sizeof random, 0) == (ssize_t)sizeof random;
+        str_format(&path, "%s/seep-%016" PRIx64, folder, random);
+        good = good && place_open(p, path.data, PLACE_NEW) && place_begin(p) >= 0 &&
+               fchmod(p->fd, 0600) == 0;
+        if (!good)
+                err_sys(e, ERR_EXIT_USAGE,
+                        "cannot make the database in %s (TMPDIR names another place)", folder);
+        str_free(&path);
+        return good;
 }
 
 /* The whole file at FD, part by part. */
@@ -194,21 +187,11 @@ static bool pass_on(const struct export_input *in, int fd, struct str *out)
 static bool export_large(const struct export_input *in, struct str *out, struct err *e)
 {
         struct sql_pages pages = { 0 };
-        struct str path = { 0 };
-        int fd = make_file(&path);
-        bool good;
+        struct place p;
+        bool good = begin_file(&p, e) && fill(&pages, p.fd, in, e) &&
+                    lseek(p.fd, 0, SEEK_SET) == 0 && pass_on(in, p.fd, out);
 
-        if (fd < 0) {
-                err_sys(e, ERR_EXIT_USAGE,
-                        "cannot make the database in %s (TMPDIR names another place)",
-                        str_get(&path));
-                str_free(&path);
-                return false;
-        }
-        unlink(path.data); /* it lives as long as we have it open */
-        str_free(&path);
-        good = fill(&pages, fd, in, e) && lseek(fd, 0, SEEK_SET) == 0 && pass_on(in, fd, out);
-        close(fd);
+        place_close(&p);
         return good;
 }
 
@@ -217,11 +200,69 @@ bool export_sqlite(const struct export_input *in, struct str *out, struct err *e
         struct sql_pages pages = { 0 };
         bool good;
 
-        if (is_large(in->profile) && in->reader)
+        if (is_large(in) && in->reader)
                 return export_large(in, out, e);
         good = fill(&pages, -1, in, e);
         if (good)
                 str_bytes(out, pages.data, (size_t)pages.count * SQL_PAGE);
         sqlite3_free(pages.data);
         return good;
+}
+
+/* ---- to be asked ---- */
+
+static sqlite3 *refuse_open(sqlite3 *db, struct err *e)
+{
+        err_set(e, ERR_EXIT_USAGE, "cannot open the database: %s",
+                db ? sqlite3_errmsg(db) : "no memory");
+        sqlite3_close(db);
+        return NULL;
+}
+
+/* The file has a name only until SQLite has opened it. */
+static sqlite3 *open_large(const struct export_input *in, struct err *e)
+{
+        struct sql_pages pages = { 0 };
+        sqlite3 *db = NULL;
+        struct place p;
+
+        if (begin_file(&p, e) && fill(&pages, p.fd, in, e)) {
+                if (!place_end(&p))
+                        place_refuse(p.path, ERR_EXIT_USAGE, e);
+                else if (sqlite3_open_v2(p.path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+                                         NULL) != SQLITE_OK || !run_sql(db, "SELECT 1 FROM meta"))
+                        db = refuse_open(db, e);
+                unlinkat(p.directory, p.name, 0);
+        }
+        place_close(&p);
+        return db;
+}
+
+static sqlite3 *open_small(const struct export_input *in, struct err *e)
+{
+        struct sql_pages pages = { 0 };
+        sqlite3 *db = NULL;
+        uint64_t bytes;
+
+        if (!fill(&pages, -1, in, e)) {
+                sqlite3_free(pages.data);
+                return NULL;
+        }
+        bytes = (uint64_t)pages.count * SQL_PAGE;
+        if (sqlite3_open_v2(":memory:", &db,
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                            NULL) != SQLITE_OK) {
+                sqlite3_free(pages.data);
+        } else if (sqlite3_deserialize(db, "main", pages.data, (sqlite3_int64)bytes,
+                                       (sqlite3_int64)bytes,
+                                       SQLITE_DESERIALIZE_FREEONCLOSE |
+                                               SQLITE_DESERIALIZE_READONLY) == SQLITE_OK) {
+                return db; /* the pages are its own */
+        }
+        return refuse_open(db, e);
+}
+
+sqlite3 *sqlite_database(const struct export_input *in, struct err *e)
+{
+        return is_large(in) ? open_large(in, e) : open_small(in, e);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sqlite.h -- a recording as an SQLite database in memory.
+ * sqlite.h -- a recording as an SQLite database.
  *
  * Room:   outside.  For `seep export --to sqlite` and `seep sql`.  docs/SQL.md
  *         describes every table and view.
