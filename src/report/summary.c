@@ -451,8 +451,9 @@ void summary_scripts(struct summary *m)
                 str_text(m->out, "  JavaScript functions have no names: node --perf-basic-prof\n"
                                  "  --interpreted-frames-native-stack\n");
         } else if (which == INTERPRETER_JAVA) {
-                str_text(m->out, "  Java methods have no names: java -XX:+UnlockDiagnosticVMOptions\n"
-                                 "  -XX:+DumpPerfMapAtExit (17 or later)\n");
+                str_text(m->out,
+                         "  Java methods have no names: java -XX:+UnlockDiagnosticVMOptions\n"
+                         "  -XX:+DumpPerfMapAtExit (17 or later)\n");
         } else {
                 version = summary_python(path);
                 if (version && version < 312)

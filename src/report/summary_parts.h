@@ -32,8 +32,8 @@ struct summary {
         struct summary_top top[SUMMARY_TOP];
         uint32_t top_count;
         struct summary_top peak; /* with the largest part of the peak; site 0: none */
-        struct summary_top mapped; /* ... of what is mapped at the end, but stacks, where that is most
-                                    * of all */
+        struct summary_top mapped; /* ... of what is mapped at the end, but stacks, where that is
+                                    * most of all */
         struct growth *growth; /* by site */
         uint32_t grown;        /* the site that grew fastest and was freed at the end; 0 none ... */
         uint32_t grown_more;   /* ... and how many other ones */
