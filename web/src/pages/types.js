@@ -3,7 +3,7 @@
 import { meter } from '../charts.js';
 import { siteLink } from '../controls.js';
 import { choice, h } from '../dom.js';
-import { bytes, number, share, signed } from '../format.js';
+import { bytes, count, number, share, signed } from '../format.js';
 import { markName } from '../moments.js';
 import { command, drawnPage, emptyState, fileArgument, lead, openTable, section } from '../parts.js';
 import { treemap } from '../treemap.js';
@@ -46,7 +46,7 @@ function picture(rows, whole) {
     unknown = rows.filter((row) => !row.name).reduce((sum, row) => sum + row.bytes, 0),
     rest = known.slice(seen.length).reduce((sum, row) => sum + row.bytes, 0);
   const tile = (name, size, about, group) => ({ name, about, text: `${bytes(size)}, ${share(size, whole)}`, value: size, group });
-  const tiles = seen.map((row) => tile(row.name, row.bytes, `${number(row.blocks)} blocks`, row.by ? colourOf(row.name) : 0));
+  const tiles = seen.map((row) => tile(row.name, row.bytes, count(row.blocks, 'block'), row.by ? colourOf(row.name) : 0));
   if (rest > 0) tiles.push(tile('other types', rest, '', 0));
   if (unknown > 0) tiles.push(tile('not known', unknown, 'no debug information tells', 0));
   return treemap({ label: 'The heap by type; the table below has the same in rows', tiles: tiles.sort((a, b) => b.value - a.value) });
@@ -63,7 +63,7 @@ function detail(context, row) {
       'ul',
       { class: 'notes' },
       row.parts.map((part) =>
-        h('li', null, `${bytes(part.bytes)} in ${number(part.blocks)} blocks: `, part.site >= 0 ? siteLink(context, part.site) : 'a small place'),
+        h('li', null, `${bytes(part.bytes)} in ${count(part.blocks, 'block')}: `, part.site >= 0 ? siteLink(context, part.site) : 'a small place'),
       ),
       row.sites > row.parts.length ? h('li', { class: 'place' }, `and ${number(row.sites - row.parts.length)} more call stacks`) : null,
     ),
@@ -128,7 +128,7 @@ function draw(context) {
     h(
       'p',
       null,
-      `At ${momentName(recording, shown.at)}: ${bytes(shown.bytes)} in ${number(shown.blocks)} blocks; the type of `,
+      `At ${momentName(recording, shown.at)}: ${bytes(shown.bytes)} in ${count(shown.blocks, 'block')}; the type of `,
       h('strong', null, share(shown.known_bytes, shown.bytes)),
       ` of the bytes is known, ${shown.exact ? 'block by block' : 'by call stacks'}. Filters do not change this page.`,
     ),
