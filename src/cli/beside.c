@@ -77,7 +77,7 @@ static bool tell_failure(uint32_t pid, int says, struct err *e)
                 line += 6;
         length = strcspn(line, "\n");
         err_set(e, ERR_EXIT_CANNOT_TRACE, "process %" PRIu32 " cannot be attached to: %.*s", pid,
-                (int)length, length ? line : "seep attach failed");
+                length ? (int)length : -1, length ? line : "seep attach ended without a word");
         str_free(&text);
         return false;
 }
