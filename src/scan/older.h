@@ -40,8 +40,8 @@ void older_store(const struct older *o, const struct freeze *f, struct profile *
 /* Put the older blocks of FROM, found just before, into P. */
 void older_copy(const struct profile *from, struct profile *p);
 
-/* Blocks of E that a thread of F is just getting or releasing are not lost.  Such a thread is in the
- * module of P that has MALLOC_AT. */
+/* Blocks of E that a thread of F is just getting or releasing are not lost.  Such a thread is in
+ * the module of P that has MALLOC_AT. */
 void older_spare_in_hand(struct scan_entries *e, const struct freeze *f, const struct profile *p,
                          uint64_t malloc_at);
 
