@@ -108,13 +108,21 @@ bool rows_begin(struct sql_rows *r, const char *table)
         return true;
 }
 
+/* Ids are kept from the first on that is not one more than that before. */
+static void keep_id(struct sql_rows *r, uint64_t id)
+{
+        if (!r->ids && id == r->count + 1ull)
+                return;
+        for (uint32_t i = r->ids ? r->count : 0; i <= r->count; i++) {
+                r->ids = heap_next(r->ids, i, sizeof *r->ids);
+                r->ids[i] = i < r->count ? i + 1 : (uint32_t)id;
+        }
+}
+
 /* What indices will be made of. */
 static void keep_keys(struct sql_rows *r, uint64_t id)
 {
-        if (r->has_id) {
-                r->ids = heap_next(r->ids, r->count, sizeof *r->ids);
-                r->ids[r->count] = (uint32_t)id;
-        }
+        keep_id(r, id);
         for (uint32_t i = 0; i < r->index_count; i++)
                 for (uint32_t k = 0; k < r->indices[i].columns; k++) {
                         struct sql_index *x = &r->indices[i];
