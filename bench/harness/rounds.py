@@ -17,6 +17,7 @@ LIMIT_FLOOR_S = 30
 FIRST_LIMIT_S = 600
 FOREIGN_SHARE = 0.12  # more processor time than this, relative to the run, spent by others or lost to the host
 SHORT_S = 0.2
+READY_MB = 384  # taken and given back before a program runs; loops need little memory
 
 
 class Bench:
@@ -78,7 +79,8 @@ class Bench:
     def _measure(self, workload, tool):
         command = workload.command(self.scale(workload, tool))
         directory = place.run_directory(workload.name, tool.name)
-        run = Run(directory, os.path.realpath(command.argv[0]), self._limit_s(workload, tool))
+        run = Run(directory, os.path.realpath(command.argv[0]), self._limit_s(workload, tool),
+                  0 if workload.metric else READY_MB)
         run.start(tool.wrap(command.argv), {**command.env, **tool.env()})
         client = _drive(workload, directory) if workload.drive else None
         sample = run.finish()

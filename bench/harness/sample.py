@@ -46,14 +46,15 @@ def environment(home, extra):
 class Run:
     """A command that is being measured: start(), then finish().  Between the two a client may talk to it."""
 
-    def __init__(self, directory, exe, limit_s):
+    def __init__(self, directory, exe, limit_s, ready_mb=0):
         self.directory = Path(directory)
         self.exe = exe
         self.limit_s = limit_s
+        self.ready_mb = ready_mb
         self.process = None
 
     def start(self, argv, env):
-        meter = [place.program("meter"), str(self._path("meter")), f"{self.limit_s:.1f}", self.exe]
+        meter = [place.program("meter"), str(self._path("meter")), f"{self.limit_s:.1f}", str(self.ready_mb), self.exe]
         with open(self._path("stdout"), "wb") as out, open(self._path("stderr"), "wb") as err:
             self.process = subprocess.Popen(meter + argv, cwd=self.directory, env=environment(self.directory, env),
                                             stdin=subprocess.DEVNULL, stdout=out, stderr=err)
