@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -523,6 +524,17 @@ long ptrace(enum __ptrace_request request, ...)
                 return result(sys_call6(SYS_ptrace, (long)request, pid, address, data, 0, 0));
         got = result(sys_call6(SYS_ptrace, (long)request, pid, address, (long)&peeked, 0, 0));
         return got < 0 ? got : peeked;
+}
+
+int prctl(int option, ...)
+{
+        va_list list;
+        long value;
+
+        va_start(list, option);
+        value = va_arg(list, long);
+        va_end(list);
+        return (int)result(sys_call3(SYS_prctl, option, value, 0));
 }
 
 pid_t waitpid(pid_t pid, int *status, int flags)
