@@ -301,13 +301,14 @@ static void take_status(const struct protocol_status *s, struct wire_reply *repl
         memcpy(reply->text, &to, sizeof to);
 }
 
-/* A report that the target sent gets its file here; REPLY names it. */
+/* A report that the target sent (FD -1: there is nothing in it) gets its file here; REPLY names
+ * it. */
 static bool store_report(int fd, struct wire_reply *reply, struct err *e)
 {
         const char *slash = strrchr(reply->text, '/');
         struct str text = { 0 }, name = { 0 };
         struct place p = PLACE_NONE;
-        bool good = lseek(fd, 0, SEEK_SET) == 0 && io_read(fd, &text);
+        bool good = fd < 0 || (lseek(fd, 0, SEEK_SET) == 0 && io_read(fd, &text));
 
         str_text(&name, slash ? slash + 1 : reply->text);
         errno = EEXIST;
@@ -367,7 +368,7 @@ static bool take_answer(struct link_connection *c, const struct wire_request *re
                 return refuse_type(c, &m, e);
         if (m.answer.bytes && (fd = take_file(c, m.answer.bytes, e)) < 0)
                 return false;
-        if (fd >= 0 && r.kind == WIRE_REQUEST_SNAPSHOT)
+        if (r.kind == WIRE_REQUEST_SNAPSHOT && !(r.flags & WIRE_SNAPSHOT_TAG) && !reply->status)
                 good = store_report(fd, reply, e);
         if (file && fd >= 0)
                 *file = fd;

@@ -11,7 +11,7 @@ import pytest
 
 from harness import DEADLINE, SEEP, Profile, caught, check_clean, check_sites, clean_environment, wait_until
 from plain import Started, seep
-from remote import Target, connect, connected, fetch, fetched, sites_of
+from remote import Light, Target, connect, connected, fetch, fetched, sites_of
 
 SCRIPT = ("+red:50:100", "+green:20:333", "-red:30", "+blue:7:1000", "-blue:3", "tag:middle", "+red:10:64")
 
@@ -71,6 +71,20 @@ def test_commands_are_about_the_process_as_it_is_now(steps, recorder, monkeypatc
         fetched(host)
         target.finish()
     assert [s["label"] for s in Profile(folder / "far.seep").json["snapshots"]] == ["half"]
+
+
+@pytest.mark.parametrize("kind", [Target, Light])
+def test_a_report_of_nothing_is_a_file_here_too(steps, recorder, kind, monkeypatch):
+    folder = recorder.folder()
+    monkeypatch.chdir(folder)
+    with kind(folder, steps, "ready", "wait", options=["--hold=0"]) as target:
+        target.said(b"ready\n")
+        assert connect(target, "control", "reset").returncode == 0
+        told = json.loads(connect(target, "snapshot", "--json").stdout)
+        assert told["live_blocks"] == 0 and (folder / told["report"]).read_text() == "" and "/" not in told["report"]
+        assert connect(target, "snapshot", "second").returncode == 0 and len(list(folder.glob("*.memlog*"))) == 2
+        target.say()
+        target.finish()
 
 
 def test_only_commands_about_one_process_are_run(steps, recorder):
