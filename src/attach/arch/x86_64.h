@@ -261,7 +261,7 @@ static inline bool arch_is_in_call(const struct arch_registers *from)
         return arch_is_narrow(from) ? (int32_t)from->r.orig_rax >= 0 : (long)from->r.orig_rax >= 0;
 }
 
-/* The kernel looks at this when the thread goes on, behind the signals that have come until then. */
+/* The kernel looks at this when the thread goes on, behind the signals that came until then. */
 static inline void arch_again(struct arch_registers *to)
 {
         to->r.rax = (unsigned long long)-ARCH_ERESTARTNOHAND;
