@@ -5,6 +5,7 @@
  * Keeps:  the same order as in the agent (agent/record.h): a release before the real one, an
  *         allocation after it.
  */
+#include "breakpoint/arch/arch.h"
 #include "breakpoint/parts.h"
 
 #include <string.h>
@@ -134,8 +135,9 @@ static void missed(struct task *t, struct ledger_block *b, uint64_t address)
 
 static bool is_omitted(const struct task *t)
 {
-        const struct code *c = *tracer.wishes->omit ? codes_find(t->target, t->registers.rip - 1)
-                                                    : NULL;
+        const struct code *c = *tracer.wishes->omit
+                                       ? codes_find(t->target, arch_pc(&t->registers) - 1)
+                                       : NULL;
 
         return c && c->omitted;
 }
@@ -189,14 +191,13 @@ static void to_caller(struct task *t)
 {
         uint64_t back = 0;
 
-        target_read(t->target, t->registers.rsp, &back, sizeof back);
-        t->registers.rip = back;
-        t->registers.rsp += sizeof back;
+        call_back(t, &back);
+        arch_return(&t->registers, back);
 }
 
 static void note(struct task *t, struct ledger_error *f, uint64_t address)
 {
-        struct user_regs_struct here = t->registers;
+        struct arch_registers here = t->registers;
 
         to_caller(t);
         f->node = walk_node(t);
@@ -246,24 +247,11 @@ static bool is_block(const struct target *t, uint64_t address)
 static bool is_of_allocator(const struct task *t)
 {
         const struct target *g = t->target;
-        const struct code *here = codes_find(g, t->registers.rip), *from;
-        uint8_t call[5], stub[16] = { 0 };
+        const struct code *here = codes_find(g, arch_pc(&t->registers));
         uint64_t back = 0;
-        int32_t distance;
-        uint32_t at;
 
-        if (!here || strcmp(here->path, g->book.head->exe) == 0 ||
-            !target_read(g, t->registers.rsp, &back, sizeof back))
-                return false;
-        from = codes_find(g, back - 1);
-        if (from != here || !target_read(g, back - sizeof call, call, sizeof call))
-                return false;
-        memcpy(&distance, call + 1, sizeof distance);
-        if (call[0] == 0xe8)
-                target_read(g, back + (uint64_t)(int64_t)distance, stub, sizeof stub);
-        at = stub[0] == 0xf3 && stub[1] == 0x0f ? 4 : 0; /* endbr64 */
-        at += stub[at] == 0xf2;                          /* bnd */
-        return stub[at] != 0xff || stub[at + 1] != 0x25;
+        return here && strcmp(here->path, g->book.head->exe) != 0 && call_back(t, &back) &&
+               codes_find(g, back - 1) == here && !codes_slot(g, back);
 }
 
 /* A release of what is no live block for us: whether something is wrong with it. */

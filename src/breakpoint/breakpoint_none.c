@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* breakpoint_none.c -- in place of all the others in a build without Zydis, or for other processors
- * than x86-64. */
+/* breakpoint_none.c -- in place of all the others in a build for another processor, or on x86-64
+ * without Zydis. */
 #include "breakpoint/breakpoint.h"
 
 bool breakpoint_start(struct worker *w, const struct breakpoint_wishes *wishes, struct err *e)
@@ -8,7 +8,8 @@ bool breakpoint_start(struct worker *w, const struct breakpoint_wishes *wishes, 
         (void)w;
         (void)wishes;
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                       "this seep was built without breakpoints, which need x86-64 and libzydis");
+                       "this seep was built without breakpoints, which need x86-64 and libzydis, "
+                       "or aarch64");
 }
 
 bool breakpoint_trace(struct worker *w, pid_t pid, struct err *e)

@@ -4,21 +4,37 @@
  *
  * Keeps:  one event per outermost call, as in the agent: what operator new or calloc call inside is
  *         no event of its own.  A call that never returns (an exception, longjmp) is known by the
- *         place of its return address, where another one stands then.
+ *         place of its return address, where another one stands then,
+ *         or by unwinding the stack.
  */
 #include "breakpoint/parts.h"
 
 #include "base/page.h"
 #include "book/error.h"
+#include "breakpoint/arch/arch.h"
 #include "breakpoint/entries.h"
 #include "breakpoint/maps.h"
 
 static uint64_t argument(const struct task *t, uint32_t number)
 {
-        const struct user_regs_struct *r = &t->registers;
-        const uint64_t all[] = { r->rdi, r->rsi, r->rdx, r->rcx, r->r8, r->r9 };
+        return arch_parameter(&t->registers, number);
+}
 
-        return number < sizeof all / sizeof *all ? all[number] : 0;
+bool call_back(const struct task *t, uint64_t *back)
+{
+        *back = arch_link(&t->registers);
+        return !ARCH_RETURN_BYTES ||
+               target_read(t->target, arch_stack(&t->registers), back, sizeof *back);
+}
+
+/* Whether the call that T was in last is still on its stack. */
+static bool is_under_way(struct task *t)
+{
+        uint64_t back = 0;
+
+        if (!ARCH_RETURN_BYTES)
+                return walk_leads_to(t, t->call.sp, t->call.back);
+        return target_read(t->target, t->call.sp, &back, sizeof back) && back == t->call.back;
 }
 
 /* Whether the call that T has not returned from is still under way, and the one it enters now, at
@@ -26,12 +42,11 @@ static uint64_t argument(const struct task *t, uint32_t number)
 static bool is_inside(struct task *t, uint16_t entry)
 {
         struct call *c = &t->call;
-        uint64_t sp = t->registers.rsp, back = 0;
+        uint64_t sp = arch_stack(&t->registers);
 
         if (!c->active)
                 return false;
-        if (sp <= c->sp && target_read(t->target, c->sp, &back, sizeof back) && back == c->back &&
-            (sp < c->sp || !(c->seen >> entry & 1))) {
+        if (sp <= c->sp && (sp < c->sp || !(c->seen >> entry & 1)) && is_under_way(t)) {
                 if (sp == c->sp)
                         c->seen |= 1ull << entry;
                 return true;
@@ -47,13 +62,13 @@ static bool is_inside(struct task *t, uint16_t entry)
  * address before the last of them has returned (got()). */
 static bool is_same_release(struct task *t, uint16_t entry, uint64_t address)
 {
-        if (address == t->released && t->registers.rsp <= t->released_sp &&
+        if (address == t->released && arch_stack(&t->registers) <= t->released_sp &&
             !(t->released_seen >> entry & 1)) {
                 t->released_seen |= 1ull << entry;
                 return true;
         }
         t->released = address;
-        t->released_sp = t->registers.rsp;
+        t->released_sp = arch_stack(&t->registers);
         t->released_seen = 1ull << entry;
         return false;
 }
@@ -96,10 +111,11 @@ static void begin(struct task *t, uint16_t entry)
         struct point *p = NULL;
         uint64_t back = 0, bytes;
 
-        *c = (struct call){ .entry = entry, .sp = t->registers.rsp, .seen = 1ull << entry };
+        *c = (struct call){ .entry = entry, .seen = 1ull << entry,
+                            .sp = arch_stack(&t->registers) };
         for (uint32_t i = 0; i < 4; i++)
                 c->arguments[i] = argument(t, i);
-        if (account_begin(t) && target_read(t->target, c->sp, &back, sizeof back))
+        if (account_begin(t) && call_back(t, &back))
                 p = point_set(t->target, back, POINT_RETURN, 0);
         c->active = p;
         c->back = back;
@@ -118,7 +134,7 @@ static void begin(struct task *t, uint16_t entry)
 /* What libc does for itself is none of the program's mappings. */
 static bool is_from_libc(const struct task *t)
 {
-        const struct code *here = codes_find(t->target, t->registers.rip),
+        const struct code *here = codes_find(t->target, arch_pc(&t->registers)),
                           *from = codes_find(t->target, t->call.back - 1);
 
         return here && here == from && t->target->code_count > 1;
@@ -186,7 +202,7 @@ static void reallocated(struct task *t, uint64_t result)
 
 void call_returned(struct task *t)
 {
-        uint64_t result = t->registers.rax, stored = 0, bytes = 0;
+        uint64_t result = (uint64_t)arch_result(&t->registers), stored = 0, bytes = 0;
 
         asked(&t->call, &bytes);
         t->call.active = false;

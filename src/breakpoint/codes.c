@@ -20,6 +20,8 @@
 #include "attach/mappings.h"
 #include "attach/procfs.h"
 #include "base/heap.h"
+#include "base/page.h"
+#include "breakpoint/arch/arch.h"
 #include "breakpoint/entries.h"
 #include "wire/regex.h"
 
@@ -84,18 +86,22 @@ static int open_file(const struct target *t, const struct code *c)
 /* Where its addresses are in memory. */
 static bool find_bias(struct code *c)
 {
-        uint64_t offset = c->offset;
+        uint64_t offset = c->offset, start;
         size_t count = 0;
         GElf_Phdr p;
 
         if (elf_getphdrnum(c->elf, &count) != 0)
                 return false;
-        for (size_t i = 0; i < count; i++)
-                if (gelf_getphdr(c->elf, (int)i, &p) && p.p_type == PT_LOAD && (p.p_flags & PF_X) &&
-                    (p.p_offset & ~0xfffull) <= offset && offset < p.p_offset + p.p_filesz) {
+        for (size_t i = 0; i < count; i++) {
+                if (!gelf_getphdr(c->elf, (int)i, &p) || p.p_type != PT_LOAD ||
+                    !(p.p_flags & PF_X))
+                        continue;
+                start = p.p_offset & ~(page_bytes() - 1);
+                if (start <= offset && offset < p.p_offset + p.p_filesz) {
                         c->bias = c->start - (p.p_vaddr - p.p_offset + offset);
                         return true;
                 }
+        }
         return false;
 }
 
@@ -159,28 +165,15 @@ static void set_points(struct target *t, const struct code *c)
 
 /* ---- names of calls ---- */
 
-/* The word through which the call that returns to BACK goes: by a stub, or itself; 0 none. */
-static uint64_t slot_of_call(const struct target *t, uint64_t back)
+uint64_t codes_slot(const struct target *t, uint64_t back)
 {
-        uint8_t call[6], stub[16] = { 0 };
-        int32_t distance;
-        uint64_t at;
-        uint32_t skip;
+        uint8_t call[ARCH_CALL_MOST], stub[ARCH_STUB_MOST] = { 0 };
+        uint64_t to, slot = 0;
 
         if (!target_read(t, back - sizeof call, call, sizeof call))
                 return 0;
-        memcpy(&distance, call + 2, sizeof distance);
-        at = back + (uint64_t)(int64_t)distance;
-        if (call[0] == 0xff && call[1] == 0x15) /* call *X(%rip) */
-                return at;
-        if (call[1] != 0xe8 || !target_read(t, at, stub, sizeof stub))
-                return 0;
-        skip = stub[0] == 0xf3 && stub[1] == 0x0f ? 4 : 0; /* endbr64 */
-        skip += stub[skip] == 0xf2;                        /* bnd */
-        if (stub[skip] != 0xff || stub[skip + 1] != 0x25)  /* jmp *X(%rip) */
-                return 0;
-        memcpy(&distance, stub + skip + 2, sizeof distance);
-        return at + skip + 6 + (uint64_t)(int64_t)distance;
+        to = arch_callee(call, back, &slot);
+        return to && target_read(t, to, stub, sizeof stub) ? arch_stub_slot(stub, to) : slot;
 }
 
 /* The name in SECTION of the symbol that is put into the word at ADDRESS of the file; NULL none. */
@@ -205,7 +198,7 @@ static const char *name_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *h, uint6
 int codes_called(const struct target *t, uint64_t back)
 {
         const struct code *c = codes_find(t, back - 1);
-        uint64_t slot = c && c->elf ? slot_of_call(t, back) : 0;
+        uint64_t slot = c && c->elf ? codes_slot(t, back) : 0;
         const char *name = NULL;
         Elf_Scn *section = NULL;
         GElf_Shdr h;

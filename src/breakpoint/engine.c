@@ -23,12 +23,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "attach/arch/registers.h"
 #include "attach/first_tracer.h"
 #include "attach/hold.h"
 #include "attach/procfs.h"
 #include "base/heap.h"
 #include "base/io.h"
+#include "breakpoint/arch/arch.h"
 #include "breakpoint/entries.h"
 #include "wire/hello.h"
 
@@ -132,9 +132,9 @@ static bool is_fatal(const struct task *t, int signal)
 static void signalled(struct task *t, int signal)
 {
         if (t->target->recorded && (tracer.wishes->flags & WIRE_F_LEAK_SCAN) &&
-            is_fatal(t, signal) && ptrace(PTRACE_GETREGS, t->tid, 0, &t->registers) == 0) {
+            is_fatal(t, signal) && arch_read(t->tid, &t->registers)) {
                 t->ending = signal;
-                wait_for_search(t, LEDGER_SCAN_SIGNAL, t->registers.rsp - ARCH_RED_ZONE);
+                wait_for_search(t, LEDGER_SCAN_SIGNAL, arch_stack(&t->registers) - ARCH_RED_ZONE);
         }
         if (!t->leaving)
                 task_continue(t, signal);
@@ -142,12 +142,13 @@ static void signalled(struct task *t, int signal)
 
 /* ---- breakpoints ---- */
 
-/* A signal that somebody sent is not the breakpoint behind which the thread happens to stand. */
+/* A signal that somebody sent is not the breakpoint that the thread happens to stand at, or
+ * behind. */
 static bool is_trap(const struct task *t, const struct point *p)
 {
         siginfo_t info = { 0 };
 
-        if (!p->ready || p->move.length != 1)
+        if (ARCH_TRAP_PAST && (!p->ready || p->move.length != ARCH_TRAP_PAST))
                 return true;
         return ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) != 0 || info.si_code > 0;
 }
@@ -160,8 +161,9 @@ static void serve(struct task *t, const struct point *p)
                         call_entered(t, p->entry);
                 break;
         case POINT_RETURN:
-                if (t->call.active && p->at == t->call.back && t->registers.rsp == t->call.sp + 8) {
-                        t->registers.rip = p->at;
+                if (t->call.active && p->at == t->call.back &&
+                    arch_stack(&t->registers) == t->call.sp + ARCH_RETURN_BYTES) {
+                        arch_set_pc(&t->registers, p->at);
                         call_returned(t);
                 }
                 break;
@@ -171,7 +173,7 @@ static void serve(struct task *t, const struct point *p)
                         wait_for_search(t,
                                         entries[p->entry].does == DOES_EXEC ? LEDGER_SCAN_EXEC
                                                                             : LEDGER_SCAN_EXIT,
-                                        t->registers.rsp);
+                                        arch_stack(&t->registers));
                 break;
         }
 }
@@ -181,11 +183,11 @@ static void give_up(struct task *t, struct point *p)
 {
         uint64_t at = p->at;
 
-        target_write(t->target, at, &p->original, 1);
+        target_write(t->target, at, p->original, sizeof p->original);
         points_forget(t->target, at, at + 1);
         if (t->target->recorded)
                 t->target->book.head->lost_events++;
-        ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user_regs_struct, rip), at);
+        arch_go(t->tid, &t->registers, at);
 }
 
 /* False: the trap is the program's own. */
@@ -194,10 +196,10 @@ static bool hit(struct task *t)
         struct point *p;
         uint64_t at;
 
-        if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->registers) != 0)
+        if (!arch_read(t->tid, &t->registers))
                 return true; /* killed meanwhile */
         t->target->reader = t->tid;
-        at = t->registers.rip - 1;
+        at = arch_pc(&t->registers) - ARCH_TRAP_PAST;
         p = point_find(t->target, at);
         if (!p || !is_trap(t, p))
                 return false;
@@ -524,14 +526,14 @@ static void let_go(struct task *t)
 
         take_pending_trap(t);
         signal = t->held_status ? WSTOPSIG(t->held_status) : t->ending;
-        if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->registers) == 0)
-                at = t->registers.rip - 1;
+        if (arch_read(t->tid, &t->registers))
+                at = arch_pc(&t->registers) - ARCH_TRAP_PAST;
         if (t->held_status >> 16) {
                 signal = 0;
                 hold_mend(t->target->pid, t->tid);
         } else if (signal == SIGTRAP && point_find(t->target, at)) {
                 signal = 0;
-                ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user_regs_struct, rip), at);
+                arch_go(t->tid, &t->registers, at);
         }
         ptrace(PTRACE_DETACH, t->tid, 0, signal);
 }

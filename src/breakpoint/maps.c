@@ -87,7 +87,7 @@ static void add(struct task *t, uint64_t start, uint64_t size, uint32_t kind)
         struct ledger_region r = { .start = start, .end = start + page_up(size),
                                    .birth_ms = book_now_ms(k), .thread = t->writer.record };
         struct ledger_counter *c;
-        const struct code *from = codes_find(g, t->registers.rip - 1);
+        const struct code *from = codes_find(g, arch_pc(&t->registers) - 1);
 
         t->writer.last = 0;
         if (from && from->omitted) {

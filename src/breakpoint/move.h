@@ -2,7 +2,8 @@
 /*
  * move.h -- one instruction, to be executed at another place than its own.
  *
- * Keeps:  pure computing.  What can be done by setting registers (relative jumps and calls) is not
+ * Room:   pure computing; a file in arch/ for each processor.
+ * Keeps:  what can be done by setting registers (relative jumps and calls of x86-64) is not
  *         executed at all.
  */
 #ifndef SEEP_BREAKPOINT_MOVE_H
@@ -34,7 +35,7 @@ struct move {
  * SLOT.  SLOT 0: only what does not depend on it.  False: it cannot be moved there. */
 bool move_plan(struct move *m, const uint8_t *code, uint64_t at, uint64_t slot);
 
-/* Whether CONDITION of a branch holds with these flags. */
+/* Whether CONDITION of a branch holds with these flags; x86-64. */
 bool move_holds(uint8_t condition, uint64_t flags);
 
 #endif

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/user.h>
 
+#include "attach/arch/arch.h"
 #include "book/book.h"
 #include "breakpoint/breakpoint.h"
 #include "breakpoint/move.h"
@@ -31,8 +31,8 @@ struct point {
         struct move move;
         uint16_t entry; /* in the table.  POINT_RETURN: 1 + that, 0 not known yet */
         uint8_t what;
-        uint8_t original; /* the byte that int3 stands for */
         bool ready; /* MOVE is known */
+        uint8_t original[ARCH_TRAP_BYTES]; /* what the breakpoint stands for */
 };
 
 /* ---- code ---- */
@@ -62,6 +62,7 @@ struct area {
         (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |                    \
          PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
 
+#define RULE_KEPT 11u
 #define SLOT_BYTES 32u
 #define AREA_BYTES (64u << 10)
 
@@ -71,9 +72,10 @@ struct rule {
         uint32_t code; /* 1 + index; 0 none */
         uint8_t how;   /* enum rule_how, walk.c */
         uint8_t cfa_register;
-        uint8_t saved; /* which of RULE_KEPT are at CFA + offset[] */
+        bool in_register;   /* the return address; else it is at CFA + return_offset */
+        uint16_t saved; /* which of ARCH_WALK_KEPT are at CFA + offset[] */
         int32_t cfa_offset, return_offset;
-        int32_t offset[6];
+        int32_t offset[RULE_KEPT];
 };
 
 #define RULE_BITS 14
@@ -113,7 +115,7 @@ struct call {
         bool active;
         bool taken; /* realloc: BLOCK has been taken off */
         uint64_t seen; /* entries that it went through, a bit each: operator new[] jumps to new */
-        uint64_t sp, back; /* the place of the return address, and that */
+        uint64_t sp, back; /* the stack pointer at its entry, and where it returns to */
         uint64_t arguments[4];
         struct ledger_block *place, block;
 };
@@ -134,7 +136,7 @@ struct task {
         struct call call;
         uint64_t released, released_sp, released_seen; /* the last release */
         struct book_writer writer;
-        struct user_regs_struct registers; /* while it is being looked at */
+        struct arch_registers registers; /* while it is being looked at */
         struct task *next;
 };
 
@@ -209,7 +211,10 @@ void codes_look(struct target *t);
 void codes_free(struct target *t);
 struct code *codes_find(const struct target *t, uint64_t pc);
 
-/* By which name of entries.h the call that returns to BACK was made; -1: that cannot be told. */
+/* The word in memory through which the call that returns to BACK went; 0: none. */
+uint64_t codes_slot(const struct target *t, uint64_t back);
+
+/* By which name of entries.h that call was made; -1: that cannot be told. */
 int codes_called(const struct target *t, uint64_t back);
 
 /* ---- walk.c ---- */
@@ -218,6 +223,10 @@ int codes_called(const struct target *t, uint64_t back);
 uint32_t walk_site(struct task *t, uint32_t kind);
 uint32_t walk_node(struct task *t);
 void walk_forget(struct target *t);
+
+/* Whether the stack of T, which has just entered a function, leads through the frame that goes on
+ * at BACK with the stack pointer SP.  Where that cannot be told it does. */
+bool walk_leads_to(struct task *t, uint64_t sp, uint64_t back);
 
 /* ---- account.c ---- */
 
@@ -234,6 +243,9 @@ void account_taken(struct task *t, uint64_t address);
 
 void call_entered(struct task *t, uint16_t entry);
 void call_returned(struct task *t);
+
+/* Where the function that T has just entered returns to. */
+bool call_back(const struct task *t, uint64_t *back);
 
 /* ---- still.c ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * points.c -- breakpoints: the byte in the code, and the instruction that it displaced.
+ * points.c -- breakpoints: what stands in the code, and the instruction that it displaced.
  *
  * Keeps:  a breakpoint stays where it is until all are removed, so that no thread ever passes a
  *         place unseen while another one is being served.  The displaced instruction is executed in
@@ -25,9 +25,8 @@
 #include "attach/procfs.h"
 #include "attach/sandbox.h"
 #include "base/heap.h"
-
-#define INT3 0xcc
-#define NEAR (1ull << 30) /* so far a relative operand reaches, and then some */
+#include "base/page.h"
+#include "breakpoint/arch/arch.h"
 
 #ifndef PTRACE_SETSIGMASK
 #define PTRACE_GETSIGMASK 0x420a
@@ -99,11 +98,11 @@ struct point *point_set(struct target *t, uint64_t at, enum point_what what, uin
 {
         struct point *p = point_find(t, at), fresh = { .at = at, .what = (uint8_t)what,
                                                         .entry = entry };
-        uint8_t code = INT3;
 
         if (p)
                 return p;
-        if (!target_read(t, at, &fresh.original, 1) || !target_write(t, at, &code, 1))
+        if (!target_read(t, at, fresh.original, sizeof fresh.original) ||
+            !target_write(t, at, ARCH_TRAP, ARCH_TRAP_BYTES))
                 return NULL;
         if (t->point_count * 2 >= t->point_room)
                 rebuild(t, t->point_room ? t->point_room * 2 : 256, 0, 0);
@@ -114,7 +113,7 @@ void points_put_back(const struct target *t)
 {
         for (uint32_t i = 0; i < t->point_room; i++)
                 if (t->points[i].at)
-                        target_write(t, t->points[i].at, &t->points[i].original, 1);
+                        target_write(t, t->points[i].at, t->points[i].original, ARCH_TRAP_BYTES);
 }
 
 void points_remove(struct target *t)
@@ -164,9 +163,9 @@ static bool suspend_filters(const struct task *t)
 }
 
 /* Make T, which stands at a breakpoint, call the kernel.  Its signals wait meanwhile. */
-static bool remote_call(struct task *t, const uint64_t *arguments, uint64_t *result)
+static bool make_call(struct task *t, const struct arch_call *call, uint64_t *result)
 {
-        struct user_regs_struct r = t->registers;
+        struct arch_registers r = t->registers;
         uint64_t mask = 0, all = ~0ull;
         bool good;
 
@@ -174,19 +173,10 @@ static bool remote_call(struct task *t, const uint64_t *arguments, uint64_t *res
                 return false;
         ptrace(PTRACE_GETSIGMASK, t->tid, sizeof mask, &mask);
         ptrace(PTRACE_SETSIGMASK, t->tid, sizeof all, &all);
-        r.rip = t->target->call;
-        r.rax = arguments[0];
-        r.orig_rax = (unsigned long long)-1;
-        r.rdi = arguments[1];
-        r.rsi = arguments[2];
-        r.rdx = arguments[3];
-        r.r10 = arguments[4];
-        r.r8 = arguments[5];
-        r.r9 = arguments[6];
-        good = ptrace(PTRACE_SETREGS, t->tid, 0, &r) == 0 && to_call(t) && to_call(t) &&
-               ptrace(PTRACE_GETREGS, t->tid, 0, &r) == 0;
-        *result = r.rax;
-        ptrace(PTRACE_SETREGS, t->tid, 0, &t->registers);
+        arch_prepare(&r, t->target->call, call);
+        good = arch_write(t->tid, &r) && to_call(t) && to_call(t) && arch_read(t->tid, &r);
+        *result = (uint64_t)arch_result(&r);
+        arch_write(t->tid, &t->registers);
         ptrace(PTRACE_SETSIGMASK, t->tid, sizeof mask, &mask);
         ptrace(PTRACE_SETOPTIONS, t->tid, 0, TRACE_OPTIONS);
         return good;
@@ -195,8 +185,6 @@ static bool remote_call(struct task *t, const uint64_t *arguments, uint64_t *res
 /* The kernel's own library has an instruction that calls it. */
 static uint64_t find_call(const struct target *t, const struct mappings *maps)
 {
-        static const uint8_t call[] = { 0x0f, 0x05 };
-
         for (uint32_t i = 0; i < maps->count; i++) {
                 const struct mapping *m = &maps->at[i];
                 size_t bytes = (size_t)(m->end - m->start);
@@ -207,7 +195,10 @@ static uint64_t find_call(const struct target *t, const struct mappings *maps)
                         continue;
                 code = heap_zero(1, bytes);
                 if (target_read(t, m->start, code, bytes))
-                        found = memmem(code, bytes, call, sizeof call);
+                        found = memmem(code, bytes, ARCH_CALL, ARCH_CALL_BYTES);
+                while (found && (found - code) % (ptrdiff_t)ARCH_TRAP_BYTES)
+                        found = memmem(found + 1, bytes - (size_t)(found + 1 - code), ARCH_CALL,
+                                       ARCH_CALL_BYTES);
                 if (found)
                         at = m->start + (uint64_t)(found - code);
                 free(code);
@@ -230,9 +221,9 @@ static uint64_t find_hole(const struct mappings *maps, uint64_t at)
         for (uint32_t i = 0; i < maps->count; before = maps->at[i++].end) {
                 uint64_t end = maps->at[i].start, low = before, high = end - AREA_BYTES, near;
 
-                if (end < before || end - before < AREA_BYTES || end >> 47)
+                if (end < before || end - before < AREA_BYTES || end > ARCH_HIGHEST)
                         continue;
-                near = at < low ? low : at > high ? high : at & ~0xfffull;
+                near = at < low ? low : at > high ? high : at & ~(page_bytes() - 1);
                 near = near > high ? high : near;
                 if (!best || distance(near, at) < distance(best, at))
                         best = near;
@@ -245,18 +236,20 @@ static struct area *area_new(struct task *t, uint64_t near)
         struct target *g = t->target;
         struct mappings maps;
         struct str text = { 0 };
-        uint64_t result = 0, arguments[7] = { SYS_mmap, 0, AREA_BYTES, PROT_READ | PROT_EXEC,
-                                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-                                              (uint64_t)-1, 0 };
+        struct arch_call call = { SYS_mmap,
+                                  { 0, AREA_BYTES, PROT_READ | PROT_EXEC,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+                                    (uint64_t)-1, 0 } };
+        uint64_t result = 0;
         bool good;
 
         procfs_text(g->pid, t->tid, "maps", &text);
         mappings_parse(&maps, str_get(&text));
         if (!g->call)
                 g->call = find_call(g, &maps);
-        arguments[1] = find_hole(&maps, near);
-        good = g->call && arguments[1] && remote_call(t, arguments, &result) &&
-               result == arguments[1];
+        call.arguments[0] = find_hole(&maps, near);
+        good = g->call && call.arguments[0] && make_call(t, &call, &result) &&
+               result == call.arguments[0];
         mappings_free(&maps);
         str_free(&text);
         if (!good)
@@ -273,7 +266,7 @@ static uint64_t slot_new(struct task *t, uint64_t near)
 
         for (uint32_t i = 0; i < g->area_count && !a; i++)
                 if (g->areas[i].used < AREA_BYTES / SLOT_BYTES &&
-                    distance(g->areas[i].at, near) < NEAR)
+                    distance(g->areas[i].at, near) < ARCH_NEAR)
                         a = &g->areas[i];
         if (!a)
                 a = area_new(t, near);
@@ -290,13 +283,15 @@ static bool read_code(const struct target *t, const struct point *p, uint8_t cod
         memset(code, 0x90, MOVE_READ);
         while (bytes && !target_read(t, p->at, code, bytes))
                 bytes--;
-        for (uint32_t i = 1; i < bytes; i++) {
-                const struct point *other = code[i] == INT3 ? point_find(t, p->at + i) : NULL;
+        for (uint32_t i = ARCH_TRAP_BYTES; i + ARCH_TRAP_BYTES <= bytes; i += ARCH_TRAP_BYTES) {
+                const struct point *other = memcmp(code + i, ARCH_TRAP, ARCH_TRAP_BYTES) == 0
+                                                    ? point_find(t, p->at + i)
+                                                    : NULL;
 
                 if (other)
-                        code[i] = other->original;
+                        memcpy(code + i, other->original, ARCH_TRAP_BYTES);
         }
-        code[0] = p->original;
+        memcpy(code, p->original, ARCH_TRAP_BYTES);
         return bytes != 0;
 }
 
@@ -316,36 +311,13 @@ static bool prepare(struct task *t, struct point *p)
         return true;
 }
 
-static bool set_pc(struct task *t, uint64_t pc)
-{
-        t->registers.rip = pc;
-        return ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user_regs_struct, rip), pc) == 0;
-}
-
-static bool push(struct task *t, uint64_t word)
-{
-        uint64_t sp = t->registers.rsp - sizeof word;
-
-        t->registers.rsp = sp;
-        return target_write(t->target, sp, &word, sizeof word) &&
-               ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user_regs_struct, rsp), sp) == 0;
-}
-
 bool point_pass(struct task *t, struct point *p)
 {
-        const struct move *m = &p->move;
-        uint64_t next;
-
         if (!p->ready && !prepare(t, p))
                 return false;
-        next = p->at + m->length;
-        switch (m->how) {
-        case MOVE_JUMP: return set_pc(t, m->to);
-        case MOVE_BRANCH:
-                return set_pc(t, move_holds(m->condition, t->registers.eflags) ? m->to : next);
-        case MOVE_CALL: return push(t, next) && set_pc(t, m->to);
-        default: return set_pc(t, p->slot);
-        }
+        if (p->move.how == MOVE_CODE)
+                return arch_go(t->tid, &t->registers, p->slot);
+        return arch_perform(t->tid, &t->registers, &p->move, p->at, t->target->memory);
 }
 
 /* The breakpoint whose displaced instruction is at PC. */

@@ -17,12 +17,9 @@
 
 #include "base/heap.h"
 #include "book/tree.h"
+#include "breakpoint/arch/arch.h"
 #include "wire/hello.h"
 
-#define KEPT 6u /* rbx rbp r12 r13 r14 r15 */
-#define DWARF_STACK 7
-#define DWARF_RETURN 16
-#define DWARF_REGISTERS 17
 #define PIECE (8u << 10)
 #define FIRST_LEAST 1024u
 #define PIECE_MOST (1u << 20)
@@ -31,7 +28,9 @@
 #define STACK_END_NEAR 256u
 #define DEPTH_MOST (1u << 16)
 
-static const uint8_t kept[KEPT] = { 3, 6, 12, 13, 14, 15 };
+static const uint8_t kept[] = ARCH_WALK_KEPT;
+#define KEPT (sizeof kept)
+_Static_assert(KEPT <= RULE_KEPT, "struct rule has room for them");
 
 enum rule_how {
         RULE_CFA,    /* all as in struct rule */
@@ -85,9 +84,10 @@ static bool word(const struct target *t, uint64_t at, uint64_t *to)
 
 /* ---- expressions ---- */
 
-/* Where a walk is: registers by DWARF's numbers, the return address (or the exact pc) last. */
+/* Where a walk is: registers by DWARF's numbers, and the return address (or the exact pc). */
 struct place {
-        uint64_t r[DWARF_REGISTERS];
+        uint64_t r[ARCH_WALK_REGISTERS];
+        uint64_t pc;
         uint64_t tp; /* the thread pointer */
         bool exact, cut;
         uint32_t odd;
@@ -125,9 +125,9 @@ static bool operate(uint64_t *stack, uint32_t *n, const Dwarf_Op *op)
 
 static bool push_value(const struct place *at, const Dwarf_Op *op, uint64_t cfa, uint64_t *value)
 {
-        if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg16)
+        if (op->atom >= DW_OP_breg0 && op->atom < DW_OP_breg0 + ARCH_WALK_REGISTERS)
                 *value = at->r[op->atom - DW_OP_breg0] + op->number;
-        else if (op->atom == DW_OP_bregx && op->number < DWARF_REGISTERS)
+        else if (op->atom == DW_OP_bregx && op->number < ARCH_WALK_REGISTERS)
                 *value = at->r[op->number] + op->number2;
         else if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
                 *value = op->atom - DW_OP_lit0;
@@ -208,35 +208,36 @@ static bool make_simple(struct rule *r, Dwarf_Frame *f)
         if (ops[0].atom == DW_OP_bregx) {
                 r->cfa_register = (uint8_t)ops[0].number;
                 r->cfa_offset = (int32_t)ops[0].number2;
-        } else if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg15) {
+        } else if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) {
                 r->cfa_register = (uint8_t)(ops[0].atom - DW_OP_breg0);
                 r->cfa_offset = (int32_t)ops[0].number;
         } else {
                 return false;
         }
-        back = saved_at(f, DWARF_RETURN, &r->return_offset);
+        back = saved_at(f, ARCH_WALK_RETURN, &r->return_offset);
         if (back == -2) {
                 r->how = RULE_END;
                 return true;
         }
-        if (back != 1 || r->cfa_register >= DWARF_RETURN)
+        r->in_register = !back && !ARCH_RETURN_BYTES;
+        if ((back != 1 && !r->in_register) || r->cfa_register >= ARCH_WALK_REGISTERS)
                 return false;
         for (uint32_t i = 0; i < KEPT; i++) {
                 int where = saved_at(f, kept[i], &r->offset[i]);
 
                 if (where == -1)
                         return false;
-                r->saved |= (uint8_t)((where == 1) << i);
+                r->saved |= (uint16_t)((where == 1) << i);
         }
         return true;
 }
 
 static bool is_sigreturn(const struct target *t, uint64_t pc)
 {
-        static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-        uint8_t there[sizeof code];
+        uint8_t there[ARCH_SIGRETURN_BYTES];
 
-        return target_read(t, pc, there, sizeof there) && memcmp(there, code, sizeof code) == 0;
+        return target_read(t, pc, there, sizeof there) &&
+               memcmp(there, ARCH_SIGRETURN, sizeof there) == 0;
 }
 
 static Dwarf_Frame *frame_of(const struct code *c, uint64_t pc)
@@ -291,9 +292,13 @@ static bool step_by_rule(const struct target *t, const struct rule *r, struct pl
                 if ((r->saved >> i & 1) &&
                     !word(t, cfa + (uint64_t)(int64_t)r->offset[i], &at->r[kept[i]]))
                         return false;
-        at->r[DWARF_STACK] = cfa;
+        at->r[ARCH_WALK_STACK] = cfa;
         at->exact = false;
-        return word(t, cfa + (uint64_t)(int64_t)r->return_offset, &at->r[DWARF_RETURN]);
+        if (!r->in_register && !word(t, cfa + (uint64_t)(int64_t)r->return_offset,
+                                     &at->r[ARCH_WALK_RETURN]))
+                return false;
+        at->pc = at->r[ARCH_WALK_RETURN] = arch_code(at->r[ARCH_WALK_RETURN]);
+        return true;
 }
 
 /* One register by what F says about it.  False: it cannot be told. */
@@ -306,7 +311,7 @@ static bool recover(struct asked *q, Dwarf_Frame *f, int number, uint64_t *value
         if (dwarf_frame_register(f, number, memory, &ops, &count) != 0)
                 return false;
         if (count == 0)
-                return number != DWARF_RETURN || !ops;
+                return number != ARCH_WALK_RETURN || !ops;
         if (!evaluate(q, ops, count, &v))
                 return false;
         *value = v;
@@ -316,7 +321,7 @@ static bool recover(struct asked *q, Dwarf_Frame *f, int number, uint64_t *value
 static bool step_by_table(const struct target *t, const struct rule *r, struct place *at)
 {
         const struct code *c = r->code ? &t->codes[r->code - 1] : NULL;
-        uint64_t pc = at->r[DWARF_RETURN];
+        uint64_t pc = at->pc;
         struct asked q = { .target = t, .at = *at };
         Dwarf_Frame *f = frame_of(c, at->exact ? pc : pc - 1);
         Dwarf_Op *ops;
@@ -327,27 +332,28 @@ static bool step_by_table(const struct target *t, const struct rule *r, struct p
                 return false;
         dwarf_frame_info(f, NULL, NULL, &is_signal);
         good = dwarf_frame_cfa(f, &ops, &count) == 0 && evaluate(&q, ops, count, &q.cfa);
-        at->r[DWARF_STACK] = q.cfa;
-        for (int i = 0; good && i < DWARF_REGISTERS; i++)
-                if (i != DWARF_STACK)
+        at->r[ARCH_WALK_STACK] = q.cfa;
+        for (int i = 0; good && i < ARCH_WALK_REGISTERS; i++)
+                if (i != ARCH_WALK_STACK)
                         good = recover(&q, f, i, &at->r[i]);
         free(f);
+        at->pc = at->r[ARCH_WALK_RETURN] = arch_code(at->r[ARCH_WALK_RETURN]);
         at->exact = is_signal;
         return good;
 }
 
-/* The kernel saved all registers above the stack pointer: r8 ... r15, rdi rsi rbp rbx rdx rax rcx
- * rsp rip. */
+/* The kernel saved all registers above the stack pointer. */
 static bool step_by_signal(const struct target *t, struct place *at)
 {
-        static const uint8_t order[DWARF_REGISTERS] = { 13, 12, 14, 11, 9, 8, 10, 15, 0,
-                                                        1,  2,  3,  4,  5, 6, 7,  16 };
-        uint64_t saved = at->r[DWARF_STACK] + 40;
+        static const uint8_t order[ARCH_WALK_REGISTERS] = ARCH_SIGNAL_ORDER;
+        uint64_t saved = at->r[ARCH_WALK_STACK] + ARCH_SIGNAL_SAVED;
 
-        for (uint32_t i = 0; i < DWARF_REGISTERS; i++)
+        for (uint32_t i = 0; i < ARCH_WALK_REGISTERS; i++)
                 if (!word(t, saved + 8ull * order[i], &at->r[i]))
                         return false;
-        at->r[DWARF_RETURN] = points_origin(t, at->r[DWARF_RETURN]);
+        if (!word(t, saved + 8ull * ARCH_SIGNAL_PC, &at->pc))
+                return false;
+        at->pc = points_origin(t, at->pc);
         at->exact = true;
         return true;
 }
@@ -357,20 +363,14 @@ static bool follows_call(const struct target *t, uint64_t pc)
 {
         uint8_t code[8];
 
-        if (!codes_find(t, pc - 1) || !target_read(t, pc - sizeof code, code, sizeof code))
-                return false;
-        if (code[3] == 0xe8)
-                return true;
-        for (uint32_t i = 1; i < 7; i++) /* call *X: its second byte has 2 in the middle */
-                if (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2)
-                        return true;
-        return false;
+        return codes_find(t, pc - 1) && target_read(t, pc - sizeof code, code, sizeof code) &&
+               arch_follows_call(code);
 }
 
 /* Whether the stack begins so near that only the C library's own start code can be there. */
 static bool near_stack_end(const struct target *t, const struct place *at)
 {
-        uint64_t sp = at->r[DWARF_STACK];
+        uint64_t sp = at->r[ARCH_WALK_STACK];
 
         return at->tp - sp < STACK_END_NEAR || t->stack_start - sp < STACK_END_NEAR;
 }
@@ -378,18 +378,18 @@ static bool near_stack_end(const struct target *t, const struct place *at)
 /* *CUT: whether the stack goes on, in case that this does not lead there. */
 static bool step_by_chain(const struct target *t, struct place *at, bool *cut)
 {
-        uint64_t base = at->r[6], next, back;
+        uint64_t base = at->r[ARCH_WALK_BASE], sp = at->r[ARCH_WALK_STACK], next, back;
 
         *cut = !near_stack_end(t, at);
-        if (base % 8 || base < at->r[DWARF_STACK] || base - at->r[DWARF_STACK] > FRAME_MOST ||
+        if (!ARCH_FRAME_CHAIN || base % 8 || base < sp || base - sp > FRAME_MOST ||
             !word(t, base, &next) || !word(t, base + 8, &back))
                 return false;
         *cut = *cut && back;
         if (!back || !follows_call(t, back))
                 return false;
-        at->r[6] = next;
-        at->r[DWARF_STACK] = base + 16;
-        at->r[DWARF_RETURN] = back;
+        at->r[ARCH_WALK_BASE] = next;
+        at->r[ARCH_WALK_STACK] = base + 16;
+        at->pc = back;
         at->exact = false;
         return true;
 }
@@ -397,7 +397,7 @@ static bool step_by_chain(const struct target *t, struct place *at, bool *cut)
 /* One frame outwards.  False: that was the last one, or (at->cut) there is no way to tell. */
 static bool step(struct target *t, const struct rule *r, struct place *at)
 {
-        uint64_t sp = at->r[DWARF_STACK];
+        uint64_t sp = at->r[ARCH_WALK_STACK];
         bool good = false, cut = true;
 
         switch (r->how) {
@@ -407,9 +407,9 @@ static bool step(struct target *t, const struct rule *r, struct place *at)
         case RULE_SIGNAL: good = step_by_signal(t, at); break;
         default: good = step_by_chain(t, at, &cut); break;
         }
-        at->odd += at->r[DWARF_STACK] <= sp;
+        at->odd += at->r[ARCH_WALK_STACK] <= sp;
         at->cut = good ? at->odd > ODD_MOST : cut;
-        return good && !at->cut && at->r[DWARF_RETURN] != 0;
+        return good && !at->cut && at->pc != 0;
 }
 
 /* ---- a stack ---- */
@@ -423,7 +423,7 @@ static struct {
 static void add_frame(const struct target *t, const struct rule *r, const struct place *at)
 {
         const struct code *c = r->code ? &t->codes[r->code - 1] : NULL;
-        uint64_t module = c ? c->module : LEDGER_NODE_NO_MODULE, pc = at->r[DWARF_RETURN];
+        uint64_t module = c ? c->module : LEDGER_NODE_NO_MODULE, pc = at->pc;
 
         if (walked.count == walked.room) {
                 walked.room = walked.room ? walked.room * 2 : 256;
@@ -437,12 +437,9 @@ static void add_frame(const struct target *t, const struct rule *r, const struct
 
 static void begin(const struct task *t, struct place *at)
 {
-        const struct user_regs_struct *r = &t->registers;
-
-        *at = (struct place){ .r = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp,
-                                     r->rsp, r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14,
-                                     r->r15, r->rip },
-                              .tp = r->fs_base };
+        *at = (struct place){ .pc = arch_pc(&t->registers),
+                              .tp = arch_thread_pointer_in(&t->registers) };
+        arch_walk_begin(at->r, &t->registers);
 }
 
 /* A page costs more than its bytes: one of them, if that is enough for some frames. */
@@ -464,15 +461,32 @@ static void walk(struct task *t)
         walked.cut = tracer.wishes->flags & WIRE_F_NO_STACKS;
         if (walked.cut)
                 return;
-        piece_fill(g, at.r[DWARF_STACK], to_page_end(at.r[DWARF_STACK]));
+        piece_fill(g, at.r[ARCH_WALK_STACK], to_page_end(at.r[ARCH_WALK_STACK]));
         for (;;) {
-                const struct rule *r = rule_of(g, at.r[DWARF_RETURN], at.exact);
+                const struct rule *r = rule_of(g, at.pc, at.exact);
 
                 add_frame(g, r, &at);
                 if (walked.count >= DEPTH_MOST || !step(g, r, &at))
                         break;
         }
         walked.cut = at.cut || walked.count >= DEPTH_MOST;
+}
+
+bool walk_leads_to(struct task *t, uint64_t sp, uint64_t back)
+{
+        struct target *g = t->target;
+        struct place at;
+
+        begin(t, &at);
+        at.pc = at.r[ARCH_WALK_RETURN]; /* nothing has been changed yet */
+        piece_fill(g, at.r[ARCH_WALK_STACK], to_page_end(at.r[ARCH_WALK_STACK]));
+        for (uint32_t i = 0; i < DEPTH_MOST && at.r[ARCH_WALK_STACK] <= sp; i++) {
+                if (at.r[ARCH_WALK_STACK] == sp && at.pc == back)
+                        return true;
+                if (!step(g, rule_of(g, at.pc, at.exact), &at))
+                        return at.cut;
+        }
+        return false;
 }
 
 static uint64_t hash_walked(void)

@@ -22,6 +22,7 @@ MODULES = ["virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_
 
 # What is tried there: file of tests/e2e, and which of its tests (-k).
 CHECKS = {
+    "breakpoint": [("breakpoint", "")],
     "attach": [("attach", "counts_are and not 64 or cxx_and")],
     "core": [("core", "every_block and plain or leaks_and_why")],
     "inject": [("inject", "static_program_is_recorded_exactly or injected_and_preloaded")],
@@ -134,7 +135,7 @@ def main():
     if unknown:
         sys.exit(f"run.py: no such check: {' '.join(unknown)} (there are {' '.join(CHECKS)})")
     chosen = options.names or list(CHECKS)
-    lines = [f"echo '== {name}: test_{file}.py'; python3 -m pytest -q --tb=short -p no:cacheprovider tests/e2e/test_{file}.py -k '{which}' || bad=1"
+    lines = [f"echo '== {name}: test_{file}.py'; python3 -m pytest -q --tb=short -p no:cacheprovider tests/e2e/test_{file}.py -k '{which}' -v || bad=1"
              for name in chosen for file, which in CHECKS[name]]
     begin = time.monotonic()
     build()

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* move_x86_64.c -- one instruction of x86-64, decoded by Zydis: an operand relative to it stays the
+ * same one. */
 #include "breakpoint/move.h"
 
 #include <string.h>
