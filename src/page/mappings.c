@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "page/page_parts.h"
+#include "profile/own.h"
 #include "base/lookup.h"
 #include "query/block_origin.h"
 #include "query/residence.h"
@@ -175,7 +176,7 @@ static void add_mapping(struct mapping_walk *w, const struct profile_mapping *m,
         }
         if (!file)
                 add_anonymous(w, m, c);
-        else if (residence_is_ours(file))
+        else if (own_mapping(w->g->p, file))
                 ADD_ROW(w, "seep", "seep itself", m->start, m->end - m->start, m->rss_bytes, 0);
         else
                 ADD_ROW(w, module ? "module" : "file", file->name, m->start, m->end - m->start,

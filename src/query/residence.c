@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "base/order.h"
-#include "words/label.h"
+#include "profile/own.h"
 #include "words/text.h"
 
 #define RESIDENCE_PAGE 4096u /* where it is not told */
@@ -146,21 +146,6 @@ static void share_out(struct residence *r, const struct residence_part *part, st
 }
 
 /* ---- whose a mapping is ---- */
-
-bool residence_is_ours(const struct profile_mapping *m)
-{
-        return strncmp(m->name, "/memfd:seep", 11) == 0 ||
-               strcmp(label_base(m->name), "libseep.so") == 0;
-}
-
-/* The same of mapping I; the zeroed data of our library have no name, and lie behind the rest. */
-static bool is_ours(const struct profile *p, uint32_t i)
-{
-        const struct profile_mapping *m = &p->mappings[i];
-
-        return residence_is_ours(m) || (i && !m->name[0] && m[-1].end == m->start &&
-                                        strcmp(label_base(m[-1].name), "libseep.so") == 0);
-}
 
 static bool is_anonymous(const struct profile_mapping *m)
 {
@@ -410,7 +395,7 @@ void residence_sum(const struct profile *p, struct residence_sums *out)
         residence_start(&r, p);
         *out = (struct residence_sums){ .guessed = r.guessed };
         while (residence_next(&r, &part, &region)) {
-                if (!part.keeper && !region && is_ours(p, r.mapping - 1))
+                if (!part.keeper && !region && own_mapping(p, &p->mappings[r.mapping - 1]))
                         continue;
                 out->rss_bytes += part.rss_bytes;
                 if (!part.keeper)

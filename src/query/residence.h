@@ -75,7 +75,4 @@ const struct residence_part *residence_wasted(const struct residence_sums *s);
 /* Append what helps against it: "malloc_trim(0) gives back 12 MiB". */
 void residence_advice(const struct residence_part *part, struct str *out);
 
-/* Whether the mapping is seep's own, in the process for the recording only. */
-bool residence_is_ours(const struct profile_mapping *m);
-
 #endif

@@ -16,6 +16,7 @@
 #include "collect/collect.h"
 #include "collect/reclaim.h"
 #include "collect/warnings.h"
+#include "profile/own.h"
 #include "session/family.h"
 #include "session/listener.h"
 #include "session/standstill.h"
@@ -394,6 +395,17 @@ static void fill_last(struct recording *r, const struct recording_end *end, uint
         recording_fill(r, end, FOR_GOOD, now_ms, p);
 }
 
+/* When the last slice is cut the process is gone, or held for the last search, in which its
+ * mappings are looked at: both are of one moment. */
+static void settle_last_rss(struct profile *p)
+{
+        const struct profile_scan *scan = profile_scanned(p);
+        uint64_t bytes = own_resident_beside(p);
+
+        if (bytes && p->slice_count && scan && PROFILE_SCAN_IS_LAST(scan->when))
+                p->slices[p->slice_count - 1].rss_bytes = bytes;
+}
+
 void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns,
                       struct profile *p)
 {
@@ -422,6 +434,7 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         if (end->starved)
                 warnings_starved(p);
         find_leaks(r, end, p);
+        settle_last_rss(p);
         if (r->journal)
                 events_writer_give(r->journal, &r->ids, p);
         if (end->end == PROFILE_END_UNKNOWN && recording_is_gone(r))
