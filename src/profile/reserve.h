@@ -16,10 +16,12 @@
 
 #include "profile/model.h"
 
-/* BYTES that one place has mapped: address space, of which a part may be in use. */
+/* BYTES that one place has mapped: address space, of which a part may be in use.  The ledger was
+ * taken off from what was resident as large as it ever was, which may be too much. */
 static inline bool reserve_is(const struct profile *p, uint64_t bytes)
 {
-        return p->totals.rss_peak_bytes && bytes > p->totals.rss_peak_bytes;
+        return p->totals.rss_peak_bytes &&
+               bytes > p->totals.rss_peak_bytes + p->totals.ledger_bytes;
 }
 
 /* By site: whether what it mapped are stacks of threads, as those are that are there at the end.
