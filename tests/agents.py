@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """make check-agents: tests of recording, each with programs of another processor that qemu runs.
 
-usage: agents.py [NAME...]     SEEP_BUILD names the build that has the tool; NAME: aarch64, ..., or aarch64-musl, ...: with musl as its C library
+usage: agents.py [NAME...]     SEEP_BUILD names the build that has the tool; NAME: aarch64, ..., or
+aarch64-musl, ...: with musl as its C library
 """
 import os
 import subprocess
@@ -13,19 +14,20 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 from harness import BUILD, MACHINES, WITH_MUSL  # noqa: E402
 
-# What is about this machine: programs that a shell of this machine starts (the kernel would have to know qemu), limits and numbers of
-# a process that is qemu, too, children that the C library does not know of (qemu wipes nothing), and programs that run for minutes
-# there.
+# What is about this machine: programs that a shell of this machine starts (the kernel would have to
+# know qemu), limits and numbers of a process that is qemu, too, children that the C library does
+# not know of (qemu wipes nothing), and programs that run for minutes there.
 LEFT_OUT = {
     "agents": None,
     "light_machines": None,
     "entry_points": "clang",
     "lifetimes": "same_address or limits or without_standard or under_stress",
-    "processes": "executed or named_pipe or system or shells or raw-clone or behind_the or exec_in_place or last_program or next_program or "
+    "processes": "executed or named_pipe or system or shells or raw-clone or behind_the or "
+                 "exec_in_place or last_program or next_program or "
                  "summary or others_are or helpers or loses_memory or resident",
 }
-# Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without fast capture; sizes that are those of
-# words of 8 bytes, and libraries of other allocators.
+# Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without
+# fast capture; sizes that are those of words of 8 bytes, and libraries of other allocators.
 NATIVE = {
     "agents": None,
     "attach": "musl",
@@ -33,7 +35,8 @@ NATIVE = {
     "entry_points": "clang",
     "lifetimes": "under_stress",
     "processes": "loses_memory",
-    "unrecorded": "musl or of_other or whatever_other or another_allocator or alignment or names_the_variable or thread_local or there_are_no_stacks or "
+    "unrecorded": "musl or of_other or whatever_other or another_allocator or alignment or "
+                  "names_the_variable or thread_local or there_are_no_stacks or "
                   "by_their_class or traced_already or recording_has",
     "core": "of_another or memcheck or refused",
 }
@@ -42,16 +45,28 @@ THROUGH_LIBC = {"entry_points": "sample_of_every"}
 
 
 def run(name, file, chosen, **more):
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", ROOT / "tests" / "e2e" / f"test_{file}.py",
-                           *(["-k", chosen] if chosen else [])],
-                          env={**os.environ, "SEEP_TEST_MACHINE": name, **more}).returncode == 0
+    return (
+        subprocess.run(
+            [
+                sys.executable, "-m", "pytest", "-q",
+                ROOT / "tests" / "e2e" / f"test_{file}.py",
+                *(["-k", chosen] if chosen else []),
+            ],
+            env={**os.environ, "SEEP_TEST_MACHINE": name, **more},
+        ).returncode
+        == 0
+    )
 
 
 def check_musl(name):
     """The agent is the one for glibc: it needs no C library."""
     machine = WITH_MUSL[name]
-    return (subprocess.run([ROOT / "packaging" / "agents", BUILD, machine.name]).returncode == 0 and machine.musl_unpack() and
-            run(name, "allocators", "musl and not exec", QEMU_LD_PREFIX=str(machine.root)) and run(name, "core", "of_another_processor"))
+    return (
+        subprocess.run([ROOT / "packaging" / "agents", BUILD, machine.name]).returncode == 0
+        and machine.musl_unpack()
+        and run(name, "allocators", "musl and not exec", QEMU_LD_PREFIX=str(machine.root))
+        and run(name, "core", "of_another_processor")
+    )
 
 
 def check(name):

@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Build in every way that must work, run every test, and end with one line: N passed, N failed, N skipped.
+"""Build in every way that must work, run every test, and end with one line: N passed, N failed, N
+skipped.
 
 usage: tests/check.py [gcc|clang|asan|core|fast ...]      (default: the first four)
 
-fast is for daily work: the gcc build, lint, unit, and those of the end-to-end tests that show most in little time.
+fast is for daily work: the gcc build, lint, unit, and those of the end-to-end tests that show most
+in little time.
 
-Counted are single claims: each TAP line, each pytest function, each build without a warning.  A test that did not
-run is no success: nothing counted at all is a failure.
+Counted are single claims: each TAP line, each pytest function, each build without a warning.  A
+test that did not run is no success: nothing counted at all is a failure.
 """
 import json
 import os
@@ -51,12 +53,16 @@ def outcome_of(case):
     for tag, outcome in (("failure", "failed"), ("error", "failed"), ("skipped", "skipped")):
         found = case.find(tag)
         if found is not None:
-            return outcome, (found.get("message") or found.text or "no reason given").strip().splitlines()[0]
+            return (
+                outcome,
+                (found.get("message") or found.text or "no reason given").strip().splitlines()[0],
+            )
     return "passed", ""
 
 
 def count_junit(path, label, count, leave_out=(), reasons=()):
-    """Count the cases of a junit file; returns how many of them failed.  REASONS: of skipped cases, where the file has none."""
+    """Count the cases of a junit file; returns how many of them failed.  REASONS: of skipped
+    cases, where the file has none."""
     before = len(count.failed)
     for suite in ET.parse(path).getroot().iter("testsuite"):
         for case in suite.findall("testcase"):
@@ -98,12 +104,17 @@ def show_diagnostics(log):
     for line in log.read_text().splitlines() if log.exists() else ():
         test = json.loads(line)
         if test["result"] in ("FAIL", "ERROR", "TIMEOUT"):
-            said = [row for row in test.get("stdout", "").splitlines() if row.startswith(("not ok", "#", "Bail out"))]
+            said = [
+                row
+                for row in test.get("stdout", "").splitlines()
+                if row.startswith(("not ok", "#", "Bail out"))
+            ]
             print("\n".join([f"-- {test['name']}: {test['result']}", *said]), flush=True)
 
 
 def meson_test(kind, directory, suites, count):
-    """Run the suites; the end-to-end tests write a junit file of their own, which has the single claims."""
+    """Run the suites; the end-to-end tests write a junit file of their own, which has the single
+    claims."""
     e2e = directory / "e2e.xml"
     e2e.unlink(missing_ok=True)
     junit = directory / "meson-logs" / "testlog.junit.xml"
@@ -126,9 +137,17 @@ def meson_test(kind, directory, suites, count):
 
 def run_pytest(label, junit, files, env, count):
     junit.unlink(missing_ok=True)
-    xdist = subprocess.run([PYTHON, "-c", "import xdist"], stderr=subprocess.DEVNULL).returncode == 0
+    xdist = (
+        subprocess.run([PYTHON, "-c", "import xdist"], stderr=subprocess.DEVNULL).returncode == 0
+    )
     side_by_side = ["-n", str(os.cpu_count()), "--dist", "loadfile"] if xdist else []
-    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={junit}", *side_by_side, *files], env)
+    status = run(
+        [
+            PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={junit}",
+            *side_by_side, *files,
+        ],
+        env,
+    )
     failed = count_junit(junit, label, count) if junit.exists() else 0
     if status != 0 and failed == 0:
         count.add(f"{label}: pytest ended with status {status}", "failed")
@@ -150,8 +169,12 @@ def check_clang(count):
 
 
 def check_asan(count):
-    directory = build("asan", ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-De2e=false"], count,
-                      {"CC": "gcc"})
+    directory = build(
+        "asan",
+        ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-De2e=false"],
+        count,
+        {"CC": "gcc"},
+    )
     if not directory:
         return
     meson_test("asan", directory, ["unit", "fuzz"], count)
@@ -159,22 +182,41 @@ def check_asan(count):
     if not plain:
         count.add("asan: recordings to read", "failed")
         return
-    run_pytest("asan", directory / "readers.xml", ["tests/asan"], {"SEEP_BUILD": str(plain), "SEEP_ASAN_BUILD": str(directory)}, count)
+    run_pytest(
+        "asan",
+        directory / "readers.xml",
+        ["tests/asan"],
+        {"SEEP_BUILD": str(plain), "SEEP_ASAN_BUILD": str(directory)},
+        count,
+    )
 
 
 # A build that needs nothing but libelf, libdw and zstd.
-LEFT_OUT = [f"-D{feature}=disabled" for feature in ("page", "sqlite", "top", "push", "debuginfod", "demangle", "inject")]
+LEFT_OUT = [
+    f"-D{feature}=disabled"
+    for feature in ("page", "sqlite", "top", "push", "debuginfod", "demangle", "inject")
+]
 
 
 def check_core(count):
-    directory = build("core", ["-Dwerror=true", "-Dtests=false", "-Doptimization=0", *LEFT_OUT], count, {"CC": "gcc"})
+    directory = build(
+        "core",
+        ["-Dwerror=true", "-Dtests=false", "-Doptimization=0", *LEFT_OUT],
+        count,
+        {"CC": "gcc"},
+    )
     if directory:
-        run_pytest("core", directory / "core.xml", ["tests/core"], {"SEEP_BUILD": str(directory)}, count)
+        run_pytest(
+            "core", directory / "core.xml", ["tests/core"], {"SEEP_BUILD": str(directory)}, count
+        )
 
 
 # What users do first, and what other tests rest on; together a minute and a half.
-CORE = ("api", "check", "cli", "diff", "export", "format", "growth", "html", "invalid", "leak_random", "leaks_report", "ledger", "memlog",
-        "one_stack", "plain_preload", "processes", "report", "report_views", "sample", "signals", "snapshots", "sql", "thread_stacks")
+CORE = (
+    "api", "check", "cli", "diff", "export", "format", "growth", "html", "invalid", "leak_random",
+    "leaks_report", "ledger", "memlog", "one_stack", "plain_preload", "processes", "report",
+    "report_views", "sample", "signals", "snapshots", "sql", "thread_stacks",
+)
 
 
 def check_fast(count):
@@ -182,14 +224,24 @@ def check_fast(count):
     if not directory:
         return
     meson_test("gcc", directory, ["lint", "unit"], count)
-    run_pytest("fast", directory / "core.xml", [f"tests/e2e/test_{name}.py" for name in CORE], {"SEEP_BUILD": str(directory)}, count)
+    run_pytest(
+        "fast",
+        directory / "core.xml",
+        [f"tests/e2e/test_{name}.py" for name in CORE],
+        {"SEEP_BUILD": str(directory)},
+        count,
+    )
 
 
 # The second word is what is run, the third how long that takes on two quiet processors.
 STEPS = {
     "gcc": (check_gcc, "build, lint, unit, fuzz, web, e2e", "18 minutes"),
     "clang": (check_clang, "build, unit", "3 minutes"),
-    "asan": (check_asan, "build with sanitizers, unit, fuzz, recordings read and made", "5 minutes"),
+    "asan": (
+        check_asan,
+        "build with sanitizers, unit, fuzz, recordings read and made",
+        "5 minutes",
+    ),
     "core": (check_core, "build with all options left out, and what it still does", "1 minute"),
     "fast": (check_fast, "build, lint, unit, the core of e2e", "5 minutes"),
 }

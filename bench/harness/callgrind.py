@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """callgrind.py -- how many instructions of the agent a program's malloc+free pairs took.
 
-The program runs under callgrind and seep at once: callgrind counts the instructions that were executed in libseep.so,
+The program runs under callgrind and seep at once: callgrind counts the instructions that were
+executed in libseep.so,
 seep the events.  The numbers do not depend on the machine or its load, only on compiler and code.
 """
 import json
@@ -14,7 +15,8 @@ LOOP_SCALE = 0.002  # loops are made for a processor and not for its simulation
 
 
 def self_costs(path):
-    """Instructions by function of libseep.so.  A name stands in full once, later only its number does."""
+    """Instructions by function of libseep.so.  A name stands in full once, later only its number
+    does."""
     names, costs = {}, Counter()
     inside, function, of_call = False, None, False
 
@@ -48,8 +50,10 @@ def self_costs(path):
 
 def measure(seep, valgrind, argv, directory, env):
     """(instructions by function, pairs) of ARGV, run in DIRECTORY, which is empty."""
-    command = [str(seep), "record", "-q", "-f", "--no-leak-scan", "-o", f"{directory}/run.seep", "--", valgrind,
-               "--tool=callgrind", f"--callgrind-out-file={directory}/callgrind.%p", *argv]
+    command = [
+        str(seep), "record", "-q", "-f", "--no-leak-scan", "-o", f"{directory}/run.seep", "--",
+        valgrind, "--tool=callgrind", f"--callgrind-out-file={directory}/callgrind.%p", *argv,
+    ]
     subprocess.run(command, cwd=directory, env=dict(os.environ, **env), check=True,
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     costs = Counter()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """distribution.py -- short runs of programs that every distribution has, for bench/memcheck.
 
-Keeps: a run is the same each time (fixed inputs, fixed seeds of hashes), ends by itself, and takes a few seconds under Memcheck.
+Keeps: a run is the same each time (fixed inputs, fixed seeds of hashes), ends by itself, and takes
+a few seconds under Memcheck.
 """
 import shlex
 import subprocess
@@ -16,7 +17,9 @@ class Run:
     env: dict = field(default_factory=dict)
 
 
-TEXT = "".join(f"{n * 7919 % 1009:04d} word{n % 37} the quick brown fox {n} jumps\n" for n in range(600))
+TEXT = "".join(
+    f"{n * 7919 % 1009:04d} word{n % 37} the quick brown fox {n} jumps\n" for n in range(600)
+)
 
 SOURCE = """#include <stdio.h>
 #include <stdlib.h>
@@ -25,36 +28,58 @@ struct node { struct node *next; char name[24]; int number; };
 static struct node *push(struct node *head, const char *name, int number)
 {
         struct node *n = malloc(sizeof *n);
-        n->next = head; n->number = number; strncpy(n->name, name, sizeof n->name - 1); n->name[sizeof n->name - 1] = 0;
+        n->next = head; n->number = number; strncpy(n->name, name, sizeof n->name - 1);
+        n->name[sizeof n->name - 1] = 0;
         return n;
 }
-static int sum(const struct node *n) { int s = 0; for (; n; n = n->next) s += n->number * (int)strlen(n->name); return s; }
+static int sum(const struct node *n) { int s = 0; for (; n;
+n = n->next) s += n->number * (int)strlen(n->name); return s; }
 int main(int argc, char **argv)
 {
         struct node *head = NULL;
         for (int i = 0; i < argc; i++) head = push(head, argv[i], i);
-        switch (sum(head) % 5) { case 0: puts("zero"); break; case 1: puts("one"); break; default: printf("%d\\n", sum(head)); }
+        switch (sum(head) % 5) { case 0: puts("zero"); break; case 1: puts("one"); break;
+        default: printf("%d\\n", sum(head)); }
         return 0;
 }
 """
 
-TEMPLATES = """template <int N> struct fib { static constexpr long value = fib<N - 1>::value + fib<N - 2>::value; };
-template <> struct fib<0> { static constexpr long value = 0; }; template <> struct fib<1> { static constexpr long value = 1; };
+TEMPLATES = """template <int N> struct fib {
+static constexpr long value = fib<N - 1>::value + fib<N - 2>::value; };
+template <> struct fib<0> { static constexpr long value = 0; }; template <> struct fib<1> {
+static constexpr long value = 1; };
 template <class T> class list { struct node { T v; node *next; }; node *head = nullptr; public:
-  void push(T v) { head = new node{v, head}; } ~list() { while (head) { node *n = head->next; delete head; head = n; } } };
-struct base { virtual int f() const { return 1; } virtual ~base() {} }; struct derived : base { int f() const override { return 2; } };
-long work() { list<long> a; list<const base *> b; derived d; b.push(&d); a.push(fib<40>::value); return d.f() + fib<30>::value; }
+  void push(T v) { head = new node{v, head}; } ~list() { while (head) { node *n = head->next;
+  delete head; head = n; } } };
+struct base { virtual int f() const { return 1; } virtual ~base() {} }; struct derived : base {
+int f() const override { return 2; } };
+long work() { list<long> a; list<const base *> b; derived d; b.push(&d); a.push(fib<40>::value);
+return d.f() + fib<30>::value; }
 """
 
-DOCUMENT = "<?xml version='1.0'?><!DOCTYPE r [<!ENTITY e 'text'>]><r xmlns:x='urn:x'>" + "".join(
-    f"<x:item id='{n}' kind='k{n % 7}'><name>n{n} &e;</name><v>{n * 3}</v></x:item>" for n in range(150)) + "</r>"
+DOCUMENT = (
+    "<?xml version='1.0'?><!DOCTYPE r [<!ENTITY e 'text'>]><r xmlns:x='urn:x'>"
+    + "".join(
+        f"<x:item id='{n}' kind='k{n % 7}'><name>n{n} &e;</name><v>{n * 3}</v></x:item>"
+        for n in range(150)
+    )
+    + "</r>"
+)
 
-JSON = "[" + ",".join(f'{{"id":{n},"group":"g{n % 9}","tags":["t{n % 5}","u"],"value":{n * 0.5}}}' for n in range(200)) + "]"
+JSON = (
+    "["
+    + ",".join(
+        f'{{"id":{n},"group":"g{n % 9}","tags":["t{n % 5}","u"],"value":{n * 0.5}}}'
+        for n in range(200)
+    )
+    + "]"
+)
 
 SQL = b"""CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, value REAL); CREATE INDEX i ON t(name);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
 INSERT INTO t SELECT i, printf('%05d', i * 7919 % 20011), i * 0.5 FROM n;
-SELECT count(*), sum(value) FROM t; SELECT json_group_array(name) FROM (SELECT name FROM t ORDER BY id LIMIT 20);
+SELECT count(*), sum(value) FROM t;
+SELECT json_group_array(name) FROM (SELECT name FROM t ORDER BY id LIMIT 20);
 """
 
 PYTHON = """import json, re
@@ -67,36 +92,60 @@ a, b = Node(), Node(); a.other, b.other = b, a
 
 PERL = """use strict; my %h; for my $i (1..500) { push @{$h{$i % 101}}, "v$i"; } my $t = 0;
 for my $k (sort { $a <=> $b } keys %h) { $t += length join ",", @{$h{$k}}; } print "$t\\n";
-my $loop = {}; $loop->{self} = $loop; my @w = map { s/1(.)/$1x/r } 1..300; print "@w[0..20]\\n"; exit 3
+my $loop = {}; $loop->{self} = $loop; my @w = map { s/1(.)/$1x/r } 1..300; print "@w[0..20]\\n";
+exit 3
 """
 
 BASH = """f() { local -a a; for i in {1..50}; do a[i]=$((i*i)); done; echo "${a[@]:3:4}"; }
-declare -A m; for w in a b c; do m[$w]=$w$w; done; f; shopt -s extglob; [[ abc == +([a-c]) ]] && printf '%q\\n' "it's"
+declare -A m; for w in a b c; do m[$w]=$w$w; done; f; shopt -s extglob;
+[[ abc == +([a-c]) ]] && printf '%q\\n' "it's"
 case $x in *) eval 'z=${PATH//:/ }';; esac; unset m; exit 4
 """
 
-TCL = b"""proc fib n { if {$n < 2} {return $n}; expr {[fib [expr {$n - 1}]] + [fib [expr {$n - 2}]]} }
-set l {}; for {set i 0} {$i < 100} {incr i} { lappend l "item $i"; dict set d $i [string repeat x $i] }
+TCL = b"""proc fib n { if {$n < 2} {return $n};
+expr {[fib [expr {$n - 1}]] + [fib [expr {$n - 2}]]} }
+set l {}; for {set i 0} {$i < 100} {incr i} { lappend l "item $i";
+dict set d $i [string repeat x $i] }
 puts [fib 12]; puts [llength [lsort $l]]; puts [regexp -all -inline {[0-9]+} $l]
 """
 
-M4 = b"define(`for',`ifelse($#,0,``$0'',eval($2<=$3),1,`pushdef(`$1',`$2')$4`'popdef(`$1')$0(`$1',incr($2),$3,`$4')')')for(`i',1,60,`i ')\n"
+M4 = (b"define(`for',`ifelse($#,0,``$0'',eval($2<=$3),1,`pushdef(`$1',`$2')$4`'popdef(`$1')$0(`$1',"
+      b"incr($2),$3,`$4')')')for(`i',1,60,`i ')\n")
 
-TROFF = ".TH T 1\n.SH NAME\nt \\- a page\n" + "".join(f".SH S{n}\n.TP\n\\fB\\-o{n}\\fR\nSome \\fItext\\fR of option {n}.\n" for n in range(20))
+TROFF = ".TH T 1\n.SH NAME\nt \\- a page\n" + "".join(
+    f".SH S{n}\n.TP\n\\fB\\-o{n}\\fR\nSome \\fItext\\fR of option {n}.\n" for n in range(20)
+)
 
-MAKEFILE = "all: a b c\n" + "".join(f"{t}: $(wildcard *.c) {t}.in\n\t@echo $(sort $(foreach x,1 2 3,{t}$(x)))\n{t}.in:\n\t@touch $@\n" for t in "abc")
+MAKEFILE = ("all: a b c\n" + "".join(f"{t}: $(wildcard *.c) {t}.in\n\t@echo $(sort $(foreach x,1 2 "
+                                     f"3,{t}$(x)))\n{t}.in:\n\t@touch $@\n" for t in "abc"))
 
-NINJA = "rule cc\n command = cc -c $in -o $out\n" + "".join(f"build o{n}.o: cc text.c\n" for n in range(50))
+NINJA = "rule cc\n command = cc -c $in -o $out\n" + "".join(
+    f"build o{n}.o: cc text.c\n" for n in range(50)
+)
 
-PO = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n' + "".join(f'\nmsgid "m{n}"\nmsgstr "t{n}"\n' for n in range(80))
+PO = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n' + "".join(
+    f'\nmsgid "m{n}"\nmsgstr "t{n}"\n' for n in range(80)
+)
 
 
 def make_inputs(folder):
     """A folder with everything that the runs read."""
     folder.mkdir()
-    files = {"text": TEXT, "other": TEXT.replace("fox", "dog", 50), "text.c": SOURCE, "text.cpp": TEMPLATES, "text.xml": DOCUMENT, "text.json": JSON,
-             "text.1": TROFF, "Makefile": MAKEFILE, "build.ninja": NINJA, "text.po": PO, "text.pod": "=head1 A\n\n" + "Some B<text>.\n\n" * 40,
-             "text.cmake": "foreach(i RANGE 50)\n list(APPEND l ${i})\n string(REGEX REPLACE 1 x y \"${l}\")\nendforeach()\n"}
+    files = {
+        "text": TEXT,
+        "other": TEXT.replace("fox", "dog", 50),
+        "text.c": SOURCE,
+        "text.cpp": TEMPLATES,
+        "text.xml": DOCUMENT,
+        "text.json": JSON,
+        "text.1": TROFF,
+        "Makefile": MAKEFILE,
+        "build.ninja": NINJA,
+        "text.po": PO,
+        "text.pod": "=head1 A\n\n" + "Some B<text>.\n\n" * 40,
+        "text.cmake": "foreach(i RANGE 50)\n list(APPEND l ${i})\n string(REGEX REPLACE 1 x y "
+        "\"${l}\")\nendforeach()\n",
+    }
     for name, text in files.items():
         (folder / name).write_text(text)
     subprocess.run(["cc", "-E", "-P", "text.c", "-o", "text.i"], cwd=folder, check=True)
@@ -104,7 +153,9 @@ def make_inputs(folder):
     subprocess.run(["cc", "-g", "-O1", "-c", "text.c", "-o", "text.o"], cwd=folder, check=True)
     subprocess.run(["cc", "-g", "text.o", "-o", "program"], cwd=folder, check=True)
     subprocess.run(["ar", "rcs", "text.a", "text.o"], cwd=folder, check=True)
-    subprocess.run(["tar", "cf", "text.tar", "text", "other", "text.c", "text.o"], cwd=folder, check=True)
+    subprocess.run(
+        ["tar", "cf", "text.tar", "text", "other", "text.c", "text.o"], cwd=folder, check=True
+    )
     make_repository(folder / "repository")
 
 
@@ -113,10 +164,16 @@ def make_repository(folder):
     stream = []
     for i in range(40):
         body = "".join(f"line {n * (i + 3) % 211}\n" for n in range(60)).encode()
-        stream.append(b"commit refs/heads/main\nmark :%d\ncommitter a <a@example.org> %d +0000\ndata 8\nround%3d\n" % (i + 1, 1600000000 + i * 60, i))
+        stream.append((b"commit refs/heads/main\nmark :%d\ncommitter a <a@example.org> %d +0000\n"
+                       b"data 8\nround%3d\n") % (i + 1, 1600000000 + i * 60, i))
         stream.append(b"M 100644 inline file%d.txt\ndata %d\n%s\n" % (i % 9, len(body), body))
     subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True, env=env)
-    subprocess.run(["git", "-C", str(folder), "fast-import", "--quiet"], input=b"".join(stream), check=True, env=env)
+    subprocess.run(
+        ["git", "-C", str(folder), "fast-import", "--quiet"],
+        input=b"".join(stream),
+        check=True,
+        env=env,
+    )
 
 
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
@@ -209,30 +266,68 @@ def languages(place, folder):
     python, text = place.debian_python(), TEXT.encode()
     return [
         Run("python3", [python, "-c", PYTHON], env={"PYTHONHASHSEED": "0"}),
-        Run("python3 malloc", [python, "-c", PYTHON], env={"PYTHONHASHSEED": "0", "PYTHONMALLOC": "malloc"}),
+        Run(
+            "python3 malloc",
+            [python, "-c", PYTHON],
+            env={"PYTHONHASHSEED": "0", "PYTHONMALLOC": "malloc"},
+        ),
         Run("perl", ["perl", "-e", PERL], env={"PERL_HASH_SEED": "0"}),
-        Run("perl pod2man", ["perl", "/usr/bin/pod2man", str(folder / "text.pod")], env={"PERL_HASH_SEED": "0"}),
+        Run(
+            "perl pod2man",
+            ["perl", "/usr/bin/pod2man", str(folder / "text.pod")],
+            env={"PERL_HASH_SEED": "0"},
+        ),
         Run("bash", ["bash", "-c", BASH]),
-        Run("dash", ["dash", "-c", "f() { for i in a b c; do echo $i$1; done; }; x=$(f 1); for n in $x; do echo ${n%1}; done; trap 'echo e' EXIT"]),
+        Run(
+            "dash",
+            [
+                "dash",
+                "-c",
+                "f() { for i in a b c; do echo $i$1; done; }; x=$(f 1); for n "
+                "in $x; do echo ${n%1}; done; trap 'echo e' EXIT",
+            ],
+        ),
         Run("sqlite3", ["sqlite3", ":memory:"], SQL),
         Run("tclsh", ["tclsh"], TCL),
         Run("m4", ["m4"], M4),
-        Run("bc", ["bc", "-l"], b"define f(n) { if (n < 2) return n; return f(n-1) + f(n-2); }\nf(12)\nscale=30\ne(1)\n"),
+        Run(
+            "bc",
+            ["bc", "-l"],
+            b"define f(n) { if (n < 2) return n; return f(n-1) + f(n-2); }\n"
+            b"f(12)\nscale=30\ne(1)\n",
+        ),
         Run("openssl dgst", ["openssl", "dgst", "-sha256", "-hmac", "key"], text),
-        Run("openssl enc", ["openssl", "enc", "-aes-256-cbc", "-pbkdf2", "-S", "0123456789abcdef", "-pass", "pass:word"], text),
-        Run("cc1", [compiler("cc1"), "-quiet", "-O1", str(folder / "text.i"), "-o", "{out}/text.s"]),
-        Run("cc1plus", [compiler("cc1plus"), "-quiet", "-O1", str(folder / "text.cpp"), "-o", "{out}/text.s"]),
+        Run(
+            "openssl enc",
+            [
+                "openssl", "enc", "-aes-256-cbc", "-pbkdf2", "-S", "0123456789abcdef", "-pass",
+                "pass:word",
+            ],
+            text,
+        ),
+        Run(
+            "cc1", [compiler("cc1"), "-quiet", "-O1", str(folder / "text.i"), "-o", "{out}/text.s"]
+        ),
+        Run(
+            "cc1plus",
+            [compiler("cc1plus"), "-quiet", "-O1", str(folder / "text.cpp"), "-o", "{out}/text.s"],
+        ),
     ]
 
 
 def compiler(name):
-    return subprocess.run(["gcc", f"-print-prog-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["gcc", f"-print-prog-name={name}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def runs(place):
     folder = place.cached("distribution", make_inputs)
     lines = [line.split(": ", 1) for line in COMMANDS.strip().split("\n")]
-    commands = [Run(name, shlex.split(command.replace("{in}", str(folder))), env=GIT) for name, command in lines]
+    commands = [
+        Run(name, shlex.split(command.replace("{in}", str(folder))), env=GIT)
+        for name, command in lines
+    ]
     found = [*languages(place, folder), *commands]
     for run in found:
         try:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """figures.py -- medians and ratios over all rounds.
 
-Keeps: a ratio is taken inside one round (tool over untraced, both minutes apart at most), then the median over rounds.
+Keeps: a ratio is taken inside one round (tool over untraced, both minutes apart at most), then the
+median over rounds.
 """
 from dataclasses import dataclass
 from statistics import median
@@ -31,7 +32,11 @@ def _cpu(sample):
 
 
 def _ratios(samples, base, value):
-    return [value(s) / value(b) for s, b in zip(samples, base) if not s.failure and not b.failure and value(b)]
+    return [
+        value(s) / value(b)
+        for s, b in zip(samples, base)
+        if not s.failure and not b.failure and value(b)
+    ]
 
 
 def figure(bench, workload, tool):
@@ -46,12 +51,19 @@ def figure(bench, workload, tool):
     wall, cpu = _ratios(samples, base, _time), _ratios(samples, base, _cpu)
     lost = len(samples) - len(good)
     return Figure(
-        wall_s=median(s.wall_s for s in good), cpu_s=median(s.cpu_s for s in good),
+        wall_s=median(s.wall_s for s in good),
+        cpu_s=median(s.cpu_s for s in good),
         metric=median(s.metric for s in good) if good[0].metric is not None else None,
-        wall_ratio=median(wall) if wall else None, wall_spread=(min(wall), max(wall)) if wall else None,
-        cpu_ratio=median(cpu) if cpu else None, peak_mb=median(s.target_peak_kb for s in good) / 1024,
-        tool_mb=median(s.tool_anon_kb for s in good) / 1024, file_bytes=int(median(s.file_bytes for s in good)),
-        failure=f"{lost} of {len(samples)} runs: {next(s.failure for s in samples if s.failure)}" if lost else None)
+        wall_ratio=median(wall) if wall else None,
+        wall_spread=(min(wall), max(wall)) if wall else None,
+        cpu_ratio=median(cpu) if cpu else None,
+        peak_mb=median(s.target_peak_kb for s in good) / 1024,
+        tool_mb=median(s.tool_anon_kb for s in good) / 1024,
+        file_bytes=int(median(s.file_bytes for s in good)),
+        failure=f"{lost} of {len(samples)} runs: {next(s.failure for s in samples if s.failure)}"
+        if lost
+        else None,
+    )
 
 
 def noise(bench, workload):

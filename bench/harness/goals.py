@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """goals.py -- what seep promises, and whether this run shows it.
 
-A verdict is "met", "MISSED", "open" (not measured here: a tool or program is missing, or a run of seep failed) or "void"
-(heaptrack itself failed, so there is nothing to compare with).
+A verdict is "met", "MISSED", "open" (not measured here: a tool or program is missing, or a run of
+seep failed) or "void" (heaptrack itself failed, so there is nothing to compare with).
 """
 from dataclasses import dataclass
 from statistics import geometric_mean
@@ -28,8 +28,12 @@ class Verdict:
 
 def _judge(goal, value, limit, text):
     state = "met" if value <= limit else "MISSED"
-    return Verdict(goal, state, f"{text} {value:.2f}, limit {limit:.2f}"
-                   + (f": over by {100 * (value / limit - 1):.0f} %" if value > limit and limit > 0 else ""))
+    return Verdict(
+        goal,
+        state,
+        f"{text} {value:.2f}, limit {limit:.2f}"
+        + (f": over by {100 * (value / limit - 1):.0f} %" if value > limit and limit > 0 else ""),
+    )
 
 
 def _open(goal, text):
@@ -45,7 +49,9 @@ def loops(bench):
     for name, limit in LOOP_LIMITS_NS.items():
         seep, bare = _ran(bench, name, "seep"), _ran(bench, name, "untraced")
         if seep and bare:
-            yield _judge("B.1", seep.metric - bare.metric, limit, f"{name}: ns per pair over untraced")
+            yield _judge(
+                "B.1", seep.metric - bare.metric, limit, f"{name}: ns per pair over untraced"
+            )
         else:
             yield _open("B.1", name)
 
@@ -62,24 +68,42 @@ def programs(bench):
 
 
 def share_of_heaptrack(bench, name):
-    """Overhead of seep over that of heaptrack; None where one of them was not measured or failed."""
+    """Overhead of seep over that of heaptrack; None where one of them was not measured or
+    failed."""
     seep, peer = _ran(bench, name, "seep"), _ran(bench, name, "heaptrack")
-    if not seep or not peer or seep.wall_ratio is None or peer.wall_ratio is None or peer.wall_ratio <= 1:
+    if (
+        not seep
+        or not peer
+        or seep.wall_ratio is None
+        or peer.wall_ratio is None
+        or peer.wall_ratio <= 1
+    ):
         return None
     return max(seep.wall_ratio - 1, LEAST_OVERHEAD) / (peer.wall_ratio - 1)
 
 
 def against_heaptrack(bench):
     """One figure over all programs that have a limit, short forms left out."""
-    names = [w.name for w in bench.workloads if w.wall_limit is not None and not w.name.endswith("-short")]
+    names = [
+        w.name
+        for w in bench.workloads
+        if w.wall_limit is not None and not w.name.endswith("-short")
+    ]
     shares = {name: share_of_heaptrack(bench, name) for name in names}
     for name in (n for n, share in shares.items() if share is None):
         peer = figure(bench, name, "heaptrack")
         if peer and peer.failure and peer.wall_s is None:
-            yield Verdict("E", "void", f"{name}: heaptrack failed ({peer.failure}); it is left out of the mean")
+            yield Verdict(
+                "E",
+                "void",
+                f"{name}: heaptrack failed ({peer.failure}); it is left out of the mean",
+            )
     known = [share for share in shares.values() if share is not None]
     if known:
-        yield _judge("E", geometric_mean(known), HEAPTRACK_SHARE, f"overhead over heaptrack's, mean of {len(known)} programs:")
+        yield _judge(
+            "E", geometric_mean(known), HEAPTRACK_SHARE,
+            f"overhead over heaptrack's, mean of {len(known)} programs:",
+        )
     else:
         yield _open("E", "overhead over heaptrack's")
 
@@ -87,19 +111,30 @@ def against_heaptrack(bench):
 def threads(bench):
     four, one = _ran(bench, "threads-private-4", "seep"), _ran(bench, "threads-private-1", "seep")
     if four and one:
-        yield _judge("D.3", four.metric / one.metric, THREADS_LIMIT, "CPU time per event, four threads over one:")
+        yield _judge(
+            "D.3",
+            four.metric / one.metric,
+            THREADS_LIMIT,
+            "CPU time per event, four threads over one:",
+        )
     else:
         yield _open("D.3", "four threads over one")
 
 
 def memory(bench, recordings):
     for name in bench.samples:
-        seep, bare, file = _ran(bench, name, "seep"), _ran(bench, name, "untraced"), recordings.get(name)
+        seep, bare, file = (
+            _ran(bench, name, "seep"),
+            _ran(bench, name, "untraced"),
+            recordings.get(name),
+        )
         if not (seep and bare and file) or file.peak_bytes is None or file.nodes is None:
             yield _open("D.4", f"{name}: memory")
             continue
         limit = file.peak_bytes + BYTES_PER_NODE * file.nodes + FIXED_BYTES
-        yield _judge("D.4", seep.peak_mb - bare.peak_mb, limit / 2 ** 20, f"{name}: MiB over untraced")
+        yield _judge(
+            "D.4", seep.peak_mb - bare.peak_mb, limit / 2**20, f"{name}: MiB over untraced"
+        )
 
 
 def file_size(bench):
@@ -118,16 +153,27 @@ def reports(recordings):
             continue
         warm, cold = max(file.warm_s, file.json_warm_s), max(file.cold_s, file.json_cold_s)
         state = "met" if warm <= REPORT_WARM_S and cold <= REPORT_COLD_S else "MISSED"
-        yield Verdict("D.5", state, f"{name}: slowest of tree and --json: warm {warm:.2f} s, limit {REPORT_WARM_S}; "
-                                    f"cold {cold:.2f} s, limit {REPORT_COLD_S}")
+        yield Verdict(
+            "D.5",
+            state,
+            f"{name}: slowest of tree and --json: warm {warm:.2f} s, limit {REPORT_WARM_S}; "
+            f"cold {cold:.2f} s, limit {REPORT_COLD_S}",
+        )
 
 
 def verdicts(bench, recordings):
     """All verdicts, in the order of the goals."""
     if "seep" in bench.missing_tools or "seep" not in bench.tools:
         return []
-    return [*loops(bench), *programs(bench), *against_heaptrack(bench), *threads(bench), *memory(bench, recordings), *file_size(bench),
-            *reports(recordings)]
+    return [
+        *loops(bench),
+        *programs(bench),
+        *against_heaptrack(bench),
+        *threads(bench),
+        *memory(bench, recordings),
+        *file_size(bench),
+        *reports(recordings),
+    ]
 
 
 def lines(found):
@@ -136,4 +182,5 @@ def lines(found):
     for verdict in sorted(found, key=lambda v: order[v.state]):
         yield f"{verdict.state:7} {verdict.goal}  {verdict.text}"
     count = {state: sum(v.state == state for v in found) for state in order}
-    yield f"{count['met']} met, {count['MISSED']} missed, {count['open']} open, {count['void']} void"
+    yield (f"{count['met']} met, {count['MISSED']} missed, {count['open']} open, {count['void']} "
+           f"void")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """place.py -- where sources, inputs and outputs of the benchmark are.
 
-Keeps: everything written lies below build/bench; inputs are made once and kept there, by the version of their maker.
+Keeps: everything written lies below build/bench; inputs are made once and kept there, by the
+version of their maker.
 """
 import hashlib
 import inspect
@@ -18,7 +19,10 @@ WORK = BUILD / "bench"
 
 SEEP = BUILD / "src" / "seep"
 
-CFLAGS = ["-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow", "-fno-optimize-sibling-calls"]
+CFLAGS = [
+    "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wshadow",
+    "-fno-optimize-sibling-calls",
+]
 
 
 class Unavailable(Exception):
@@ -63,7 +67,8 @@ def _compiled(name, out, flags):
 
 
 def cached(name, make):
-    """Path of an input that MAKE(path) writes; made again only when the source of MAKE's module has changed."""
+    """Path of an input that MAKE(path) writes; made again only when the source of MAKE's module
+    has changed."""
     version = hashlib.sha256(inspect.getsource(inspect.getmodule(make)).encode()).hexdigest()[:12]
     path = WORK / "inputs" / f"{version}-{name}"
     if not path.exists():

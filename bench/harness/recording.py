@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """recording.py -- what `seep` says about a file it wrote, and how long it takes to say it.
 
-Keeps: "cold" is a run with an empty cache directory, "warm" one that finds the names of the first; the system's file
+Keeps: "cold" is a run with an empty cache directory, "warm" one that finds the names of the first;
+the system's file
        cache is warm in both.  No name is looked up over the network.
 """
 import json
@@ -36,11 +37,18 @@ class Recording:
 
 def _timed(arguments, cache):
     start = time.monotonic()
-    done = subprocess.run([str(place.SEEP), *arguments], env=environment(cache, {"XDG_CACHE_HOME": str(cache)}),
-                          stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=LIMIT_S)
+    done = subprocess.run(
+        [str(place.SEEP), *arguments],
+        env=environment(cache, {"XDG_CACHE_HOME": str(cache)}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=LIMIT_S,
+    )
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
-        raise RuntimeError(f"seep {arguments[0]}: exit status {done.returncode}: {words[-1] if words else 'no message'}")
+        raise RuntimeError(f"seep {arguments[0]}: exit status {done.returncode}: "
+                           f"{words[-1] if words else 'no message'}")
     return time.monotonic() - start, done.stdout
 
 
@@ -74,14 +82,17 @@ def read(file):
         found.allocations, found.frees, found.peak_bytes = (
             report["totals"][key] for key in ("allocations", "frees", "peak_bytes"))
         found.deepest = max((len(site["stack"]) for site in report["sites"]), default=0)
-        found.nodes = _node_count(json.loads(_timed(["info", "--json", str(file)], _empty_cache())[1]))
+        found.nodes = _node_count(
+            json.loads(_timed(["info", "--json", str(file)], _empty_cache())[1])
+        )
     except (RuntimeError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
         found.failure = f"{type(error).__name__}: {error}"[:160]
     return found
 
 
 def read_all(bench):
-    """Recordings of the last round, by workload.  A program with children has several files: the largest counts."""
+    """Recordings of the last round, by workload.  A program with children has several files: the
+    largest counts."""
     found = {}
     for name, by_tool in bench.samples.items():
         files = [f for s in by_tool.get("seep", [])[-1:] if not s.failure for f in s.files]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """rounds.py -- the order of the runs, and what is kept of each.
 
-Keeps: in every round each workload is run once by each tool, one run at a time; the order of the tools rotates, so that
-       a drift of the machine meets all of them.  A result that differs from the untraced one is a failure.
+Keeps: in every round each workload is run once by each tool, one run at a time; the order of the
+tools rotates, so that
+       a drift of the machine meets all of them.  A result that differs from the untraced one is a
+       failure.
 """
 import os
 import re
@@ -15,13 +17,15 @@ from .tools import TOOLS
 LIMIT_FACTOR = 10  # a tool that takes longer than this many times the untraced run is stopped
 LIMIT_FLOOR_S = 30
 FIRST_LIMIT_S = 600
-FOREIGN_SHARE = 0.12  # more processor time than this, relative to the run, spent by others or lost to the host
+# more processor time than this, relative to the run, spent by others or lost to the host
+FOREIGN_SHARE = 0.12
 SHORT_S = 0.2
 READY_MB = 384  # taken and given back before a program runs; loops need little memory
 
 
 class Bench:
-    """All samples: samples[workload][tool] is a list, one per round.  absent[...] says why there is none."""
+    """All samples: samples[workload][tool] is a list, one per round.  absent[...] says why there
+    is none."""
 
     def __init__(self, workloads, tools, quick=False, retries=0):
         self.workloads = workloads
@@ -30,7 +34,9 @@ class Bench:
         self.retries = retries
         self.samples = {w.name: {} for w in workloads}
         self.absent = {}
-        self.missing_tools = {name: TOOLS[name].available() for name in tools if TOOLS[name].available()}
+        self.missing_tools = {
+            name: TOOLS[name].available() for name in tools if TOOLS[name].available()
+        }
 
     def run(self, rounds):
         for number in range(rounds):
@@ -48,18 +54,21 @@ class Bench:
         for tool in self._order(workload, number):
             sample = self._measure_quietly(workload, tool)
             self.samples[workload.name].setdefault(tool.name, []).append(sample)
-            place.say(f"bench: round {number + 1}/{rounds} {workload.name:20} {tool.name:10} {_told(sample)}")
+            place.say(f"bench: round {number + 1}/{rounds} {workload.name:20} {tool.name:10} "
+                      f"{_told(sample)}")
 
     def _order(self, workload, number):
         names = [n for n in self.tools if n not in self.missing_tools and n not in workload.without
                  and (TOOLS[n].rounds is None or number < TOOLS[n].rounds)
                  and not (TOOLS[n].slow and self._failed(workload, n))]
         shift = number % len(names)
-        # The first round begins untraced: its time is the limit of the others, its output their standard.
+        # The first round begins untraced: its time is the limit of the others, its output their
+        # standard.
         return [TOOLS[n] for n in names[shift:] + names[:shift]]
 
     def _failed(self, workload, tool_name):
-        """A slow tool that failed on a workload is not tried again: it would cost a minute each time."""
+        """A slow tool that failed on a workload is not tried again: it would cost a minute each
+        time."""
         return any(sample.failure for sample in self.samples[workload.name].get(tool_name, []))
 
     def scale(self, workload, tool):
@@ -67,7 +76,8 @@ class Bench:
         return scale * (workload.slow_scale if tool.slow and workload.metric else 1.0)
 
     def _measure_quietly(self, workload, tool):
-        """A run that others disturbed is repeated if the user wants it; the least disturbed one counts."""
+        """A run that others disturbed is repeated if the user wants it; the least disturbed one
+        counts."""
         best = self._measure(workload, tool)
         for _ in range(self.retries):
             if best.failure or not disturbed(best, workload):
@@ -103,7 +113,13 @@ class Bench:
     def _compare(self, sample, workload, tool):
         """The traced program must have said and written what the untraced one did."""
         first = self.samples[workload.name].get("untraced")
-        if tool.name == "untraced" or not first or sample.failure or workload.metric or workload.drive:
+        if (
+            tool.name == "untraced"
+            or not first
+            or sample.failure
+            or workload.metric
+            or workload.drive
+        ):
             return
         same = first[0].output in sample.output if tool.speaks else first[0].output == sample.output
         if not same or first[0].product != sample.product:
@@ -111,7 +127,8 @@ class Bench:
 
 
 def disturbed(sample, workload):
-    """Did others use the machine?  It counts in steps of 10 ms, so a short run says nothing; a client is no stranger."""
+    """Did others use the machine?  It counts in steps of 10 ms, so a short run says nothing; a
+    client is no stranger."""
     return not workload.drive and sample.wall_s > SHORT_S and sample.foreign_share > FOREIGN_SHARE
 
 
@@ -119,7 +136,8 @@ def _told(sample):
     if sample.failure:
         return f"FAILED: {sample.failure}"
     inside = f" {sample.metric:9.2f} ns" if sample.metric is not None else ""
-    return f"{sample.wall_s:7.2f} s wall {sample.cpu_s:7.2f} s cpu {sample.target_peak_kb // 1024:5} MB{inside}"
+    return (f"{sample.wall_s:7.2f} s wall {sample.cpu_s:7.2f} s cpu "
+            f"{sample.target_peak_kb // 1024:5} MB{inside}")
 
 
 def _drive(workload, directory):

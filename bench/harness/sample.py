@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """sample.py -- one measured run of one command.
 
-Keeps: the command runs below bench/programs/meter.c, which waits for everything it started; CPU time covers the whole
+Keeps: the command runs below bench/programs/meter.c, which waits for everything it started; CPU
+time covers the whole
        tree.  The environment is the same everywhere but for what workload and tool ask for.
 """
 import hashlib
@@ -37,14 +38,21 @@ class Sample:
 
 
 def environment(home, extra):
-    """A small and constant environment.  HOME is the run's own directory: nobody's configuration is read."""
-    base = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(home), "LC_ALL": "C.UTF-8", "TZ": "UTC",
-            "XDG_CACHE_HOME": str(place.WORK / "cache")}
+    """A small and constant environment.  HOME is the run's own directory: nobody's configuration
+    is read."""
+    base = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "XDG_CACHE_HOME": str(place.WORK / "cache"),
+    }
     return {**base, **extra}
 
 
 class Run:
-    """A command that is being measured: start(), then finish().  Between the two a client may talk to it."""
+    """A command that is being measured: start(), then finish().  Between the two a client may
+    talk to it."""
 
     def __init__(self, directory, exe, limit_s, ready_mb=0):
         self.directory = Path(directory)
@@ -56,15 +64,26 @@ class Run:
     def start(self, argv, env):
         meter = [place.program("meter"), str(self._path("meter")), f"{self.limit_s:.1f}", str(self.ready_mb), self.exe]
         with open(self._path("stdout"), "wb") as out, open(self._path("stderr"), "wb") as err:
-            self.process = subprocess.Popen(meter + argv, cwd=self.directory, env=environment(self.directory, env),
-                                            stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            self.process = subprocess.Popen(
+                meter + argv,
+                cwd=self.directory,
+                env=environment(self.directory, env),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+            )
 
     def finish(self):
         self.process.wait()
         facts = dict(line.split() for line in self._path("meter").read_text().splitlines())
-        sample = Sample(wall_s=float(facts["wall_s"]), cpu_s=float(facts["user_s"]) + float(facts["system_s"]),
-                        target_peak_kb=int(facts["target_peak_kb"]), tool_anon_kb=int(facts["tool_anon_kb"]),
-                        status=int(facts["status"]), output=self._path("stdout").read_bytes())
+        sample = Sample(
+            wall_s=float(facts["wall_s"]),
+            cpu_s=float(facts["user_s"]) + float(facts["system_s"]),
+            target_peak_kb=int(facts["target_peak_kb"]),
+            tool_anon_kb=int(facts["tool_anon_kb"]),
+            status=int(facts["status"]),
+            output=self._path("stdout").read_bytes(),
+        )
         foreign = float(facts["machine_busy_s"]) + float(facts["machine_stolen_s"]) - sample.cpu_s
         sample.foreign_share = max(0.0, foreign / sample.wall_s)
         sample.failure = self._failure(facts, sample)

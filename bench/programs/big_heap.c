@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * big_heap.c -- many live blocks, replaced at random: every event misses the cache, in the heap and in the ledger.
+ * big_heap.c -- many live blocks, replaced at random: every event misses the cache, in the heap and
+ * in the ledger.
  *
- * Room:   a measured program of bench/run:  big_heap BLOCKS REPLACEMENTS
- * Prints: "ns_per_event N.NN" of the replacements, and a checksum of the sizes that is the same on every run.
+ * Room:   a measured program of bench/run:  big_heap BLOCKS REPLACEMENTS Prints: "ns_per_event
+ * N.NN" of the replacements, and a checksum of the sizes that is the same on every run.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -71,6 +72,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < count; i++)
                 blocks[i] = fresh(random_next(&state), &sum);
         double ns = replace_all(blocks, count, replacements, &sum);
-        printf("checksum %llu\nns_per_event %.2f\n", (unsigned long long)sum, ns / (2.0 * (double)replacements));
+        printf("checksum %llu\nns_per_event %.2f\n", (unsigned long long)sum,
+               ns / (2.0 * (double)replacements));
         return 0;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfrac.c -- large numbers that are made and thrown away: the continued fraction of a square root, as programs that factor do it.
+ * cfrac.c -- large numbers that are made and thrown away: the continued fraction of a square root,
+ * as programs that factor do it.
  *
  * Room:   a measured program of bench/run:  cfrac STEPS
  * Prints: a checksum of the convergents.
  *
- * Each result of an operation is a block of its own, 8 to 200 bytes, that lives for a few operations: up to a thousand live blocks.
+ * Each result of an operation is a block of its own, 8 to 200 bytes, that lives for a few
+ * operations: up to a thousand live blocks.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -49,7 +51,8 @@ static struct number *number_add(const struct number *a, const struct number *b)
         uint64_t carry = 0;
 
         for (unsigned i = 0; i <= most; i++) {
-                carry += (i < a->count ? a->digit[i] : 0) + (uint64_t)(i < b->count ? b->digit[i] : 0);
+                carry += (i < a->count ? a->digit[i] : 0) +
+                         (uint64_t)(i < b->count ? b->digit[i] : 0);
                 sum->digit[i] = (uint32_t)carry;
                 carry >>= 32;
         }
@@ -86,7 +89,8 @@ static uint32_t number_rest(const struct number *a, uint32_t by)
 /* next = term * now + before; BEFORE is freed. */
 static struct number *step(struct number *before, const struct number *now, uint32_t term)
 {
-        struct number *factor = number_small(term), *product = number_multiply(factor, now), *sum = number_add(product, before);
+        struct number *factor = number_small(term), *product = number_multiply(factor, now),
+                      *sum = number_add(product, before);
 
         free(factor);
         free(product);
@@ -102,7 +106,8 @@ static uint64_t residues(const struct number *n)
         uint64_t all = 0;
 
         for (unsigned i = 0; i < sizeof primes / sizeof *primes; i++) {
-                struct number *rest = number_small(number_rest(square, primes[i])), *more = number_add(rest, square);
+                struct number *rest = number_small(number_rest(square, primes[i])),
+                              *more = number_add(rest, square);
 
                 all = all * 131 + rest->digit[0] + more->count;
                 free(rest);

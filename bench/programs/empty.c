@@ -4,7 +4,8 @@
  *
  * Room:   inside the measured program, preloaded by bench/run.
  * Keeps:  every call goes to the function the program would have got; nothing is counted.
- * Cost:   one load and one indirect jump per call; the difference to untraced is the price of interposition.
+ * Cost:   one load and one indirect jump per call; the difference to untraced is the price of
+ *         interposition.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,13 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* name, result, parameters, arguments; malloc, calloc, realloc and free are below, they have an early phase */
-#define EMPTY_FORWARDS(X)                                                                        \
-        X(memalign, void *, (size_t alignment, size_t size), (alignment, size))                  \
-        X(aligned_alloc, void *, (size_t alignment, size_t size), (alignment, size))             \
-        X(posix_memalign, int, (void **out, size_t alignment, size_t size), (out, alignment, size)) \
-        X(reallocarray, void *, (void *old, size_t count, size_t size), (old, count, size))      \
-        X(valloc, void *, (size_t size), (size))                                                 \
+/* name, result, parameters, arguments; malloc, calloc, realloc and free are below, they have an
+ * early phase */
+#define EMPTY_FORWARDS(X)                                                                   \
+        X(memalign, void *, (size_t alignment, size_t size), (alignment, size))             \
+        X(aligned_alloc, void *, (size_t alignment, size_t size), (alignment, size))        \
+        X(posix_memalign, int, (void **out, size_t alignment, size_t size),                 \
+          (out, alignment, size))                                                           \
+        X(reallocarray, void *, (void *old, size_t count, size_t size), (old, count, size)) \
+        X(valloc, void *, (size_t size), (size))                                            \
         X(pvalloc, void *, (size_t size), (size))
 
 static void *(*real_malloc)(size_t);
@@ -30,7 +33,8 @@ static void (*real_free)(void *);
 #define EMPTY_POINTER(name, result, parameters, arguments) static result(*real_##name) parameters;
 EMPTY_FORWARDS(EMPTY_POINTER)
 
-/* dlsym itself may allocate before the pointers are known: it is served from here and never reused. */
+/* dlsym itself may allocate before the pointers are known: it is served from here and never
+ * reused. */
 static _Alignas(16) char early[64 * 1024];
 static size_t early_used;
 
@@ -57,7 +61,8 @@ static void find_real(void)
         if (busy)
                 return;
         busy = 1;
-#define EMPTY_FIND(name, result, parameters, arguments) *(void **)&real_##name = dlsym(RTLD_NEXT, #name);
+#define EMPTY_FIND(name, result, parameters, arguments) \
+        *(void **)&real_##name = dlsym(RTLD_NEXT, #name);
         EMPTY_FORWARDS(EMPTY_FIND)
         *(void **)&real_calloc = dlsym(RTLD_NEXT, "calloc");
         *(void **)&real_realloc = dlsym(RTLD_NEXT, "realloc");
@@ -126,6 +131,7 @@ void free(void *block)
                         find_real();                                                             \
                 return real_##name arguments;                                                    \
         }
-void *memalign(size_t alignment, size_t size); /* pvalloc, valloc and these have no prototype in every libc's stdlib.h */
+/* pvalloc, valloc and these have no prototype in every libc's stdlib.h */
+void *memalign(size_t alignment, size_t size);
 void *pvalloc(size_t size);
 EMPTY_FORWARDS(EMPTY_DEFINE)

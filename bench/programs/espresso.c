@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * espresso.c -- covers of bit vectors that grow, are sorted, merged and made anew: what minimisers of logic do with memory.
+ * espresso.c -- covers of bit vectors that grow, are sorted, merged and made anew: what minimisers
+ * of logic do with memory.
  *
  * Room:   a measured program of bench/run:  espresso ROUNDS
  * Prints: how many cubes are left, and a checksum.
  *
- * A cube is a block of some words; a cover is an array of pointers that is enlarged by realloc().  Sizes differ from function to function, and
- * whole covers are copied and freed: blocks of 16 to 20,000 bytes with lifetimes of very different lengths.
+ * A cube is a block of some words; a cover is an array of pointers that is enlarged by realloc().
+ * Sizes differ from function to function, and whole covers are copied and freed: blocks of 16 to
+ * 20,000 bytes with lifetimes of very different lengths.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -94,7 +96,8 @@ static struct cover cover_merge(const struct cover *c)
                 size_t apart = 0;
 
                 for (size_t k = 0; merged.count && k < c->words; k++)
-                        apart += (size_t)__builtin_popcountll(cube[k] ^ merged.cubes[merged.count - 1][k]);
+                        apart += (size_t)__builtin_popcountll(cube[k] ^
+                                                              merged.cubes[merged.count - 1][k]);
                 if (merged.count && apart < 12 * c->words) {
                         for (size_t k = 0; k < c->words; k++)
                                 merged.cubes[merged.count - 1][k] |= cube[k];
@@ -132,7 +135,8 @@ int main(int argc, char **argv)
 
         for (long round = 0; round < rounds; round++) {
                 size_t words = 2 + dice() % 6;
-                struct cover a = cover_random(200 + dice() % 200, words), b = cover_random(100 + dice() % 300, words), both, merged;
+                struct cover a = cover_random(200 + dice() % 200, words),
+                             b = cover_random(100 + dice() % 300, words), both, merged;
 
                 cover_sort(&a);
                 cover_sort(&b);

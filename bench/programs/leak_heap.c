@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_heap.c -- a heap of a given size and number of blocks to be searched for leaks: at the exit, or while it runs.
+ * leak_heap.c -- a heap of a given size and number of blocks to be searched for leaks: at the exit,
+ * or while it runs.
  *
- * Room:   a measured program of bench/leaks:  leak_heap BLOCKS MIB exit|run
- * Prints: "ready"; then, when its standard input ends, "longest_ns N" (the longest time in which the program did not get on) and
+ * Room:   a measured program of bench/leaks:  leak_heap BLOCKS MIB exit|run Prints: "ready"; then,
+ * when its standard input ends, "longest_ns N" (the longest time in which the program did not get
+ * on) and
  *         "leaving_ns N", the clock (CLOCK_MONOTONIC) when it is about to end.
  *
- * A table holds all blocks but a hundred, which are lost.  A tenth of the words are pointers to any block, a tenth random numbers, the
- * rest small numbers.  With "run" a thread writes to a random page again and again and looks at the clock.
+ * A table holds all blocks but a hundred, which are lost.  A tenth of the words are pointers to any
+ * block, a tenth random numbers, the rest small numbers.  With "run" a thread writes to a random
+ * page again and again and looks at the clock.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -54,7 +57,9 @@ static void fill(uint64_t *block, uint64_t *state)
         for (size_t i = 0; i < words; i++) {
                 uint64_t dice = random_next(state);
 
-                block[i] = dice % 10 == 0 ? (uint64_t)table[LOST + (dice >> 8) % (blocks - LOST)] : dice % 10 == 1 ? dice : dice >> 44;
+                block[i] = dice % 10 == 0   ? (uint64_t)table[LOST + (dice >> 8) % (blocks - LOST)]
+                           : dice % 10 == 1 ? dice
+                                            : dice >> 44;
         }
 }
 
@@ -113,7 +118,8 @@ int main(int argc, char **argv)
         leaving = 1;
         if (strcmp(argv[3], "run") == 0)
                 pthread_join(worker, NULL);
-        printf("longest_ns %llu\nleaving_ns %llu\n", (unsigned long long)longest, (unsigned long long)now_ns());
+        printf("longest_ns %llu\nleaving_ns %llu\n", (unsigned long long)longest,
+               (unsigned long long)now_ns());
         fflush(stdout);
         return 0;
 }

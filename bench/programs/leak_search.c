@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_search.c -- how fast leak/run.c is: heaps of 1 GiB with few and many blocks, few and many pointers.
+ * leak_search.c -- how fast leak/run.c is: heaps of 1 GiB with few and many blocks, few and many
+ * pointers.
  *
- *     leak_search [BLOCKS [PERCENT [MIB [HEADER]]]]      one heap, or without arguments the usual ones
+ *     leak_search [BLOCKS [PERCENT [MIB [HEADER]]]]      one heap, or without arguments the usual
+ *                                                        ones
  *
- * PERCENT of all words are pointers, an eighth of them interior; others are small numbers and random bits.  Memory is read with memcpy.
- * With HEADER no pointer is to the start of a block, but to so many bytes behind it.  The search has a thread for each processor.
+ * PERCENT of all words are pointers, an eighth of them interior; others are small numbers and
+ * random bits.  Memory is read with memcpy. With HEADER no pointer is to the start of a block, but
+ * to so many bytes behind it.  The search has a thread for each processor.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,13 +80,15 @@ static void heap_make(struct heap *h, uint64_t blocks, uint64_t bytes)
         h->places = huge_array_zero(blocks, sizeof *h->places);
         h->words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (!h->blocks || h->words == MAP_FAILED) {
-                fprintf(stderr, "leak_search: no memory for %llu blocks\n", (unsigned long long)blocks);
+                fprintf(stderr, "leak_search: no memory for %llu blocks\n",
+                        (unsigned long long)blocks);
                 exit(3);
         }
         for (uint64_t i = 0; i < blocks; i++)
                 h->places[i] = 1 + (uint32_t)(i % (PLACES - 1));
         for (uint64_t i = 0; i < blocks; i++)
-                h->blocks[i] = (struct search_block){ .address = (uint64_t)h->words + i * each + 16, .size = each - 16 };
+                h->blocks[i] = (struct search_block){ .address = (uint64_t)h->words + i * each + 16,
+                                                      .size = each - 16 };
 }
 
 static void heap_fill(struct heap *h, unsigned percent)
@@ -93,7 +98,9 @@ static void heap_fill(struct heap *h, unsigned percent)
                 const struct search_block *b = &h->blocks[(dice >> 16) % h->block_count];
 
                 if (dice % 100 < percent)
-                        h->words[i] = b->address + (dice >> 8 & 7 || h->header ? h->header : 8 * (dice >> 11 & 31) % b->size);
+                        h->words[i] = b->address + (dice >> 8 & 7 || h->header
+                                                            ? h->header
+                                                            : 8 * (dice >> 11 & 31) % b->size);
                 else
                         h->words[i] = dice & 0x100 ? dice >> 48 : dice;
         }
@@ -122,12 +129,20 @@ static void measure(uint64_t blocks, unsigned percent, uint64_t bytes, uint64_t 
                 roots[i] = h.blocks[random_word() % blocks].address + header;
         for (unsigned i = 0; i < ROUNDS; i++) {
                 struct search_graph g;
-                double start = now(CLOCK_MONOTONIC), start_cpu = now(CLOCK_PROCESS_CPUTIME_ID), end, end_cpu;
+                double start = now(CLOCK_MONOTONIC), start_cpu = now(CLOCK_PROCESS_CPUTIME_ID), end,
+                       end_cpu;
 
-                search_run(&(struct search_input){ .memory = { .context = &h, .read = read_memory }, .blocks = h.blocks,
-                                                   .block_count = blocks, .places = h.places, .wider = wider, .place_count = PLACES,
-                                                   .roots = &root, .root_count = 1, .threads = parallel_threads(),
-                                                   .progress = &watch.progress }, &g);
+                search_run(&(struct search_input){ .memory = { .context = &h, .read = read_memory },
+                                                   .blocks = h.blocks,
+                                                   .block_count = blocks,
+                                                   .places = h.places,
+                                                   .wider = wider,
+                                                   .place_count = PLACES,
+                                                   .roots = &root,
+                                                   .root_count = 1,
+                                                   .threads = parallel_threads(),
+                                                   .progress = &watch.progress },
+                           &g);
                 end = now(CLOCK_MONOTONIC);
                 end_cpu = now(CLOCK_PROCESS_CPUTIME_ID);
                 quickest(&pass, watch.passed - start, i);
@@ -137,8 +152,10 @@ static void measure(uint64_t blocks, unsigned percent, uint64_t bytes, uint64_t 
                 links = g.link_count;
                 search_graph_free(&g);
         }
-        printf("%9llu blocks %3u %% pointers: %5.2f GB/s, marking %5.2f s, %llu links; processor time %.2f and %.2f s\n",
-               (unsigned long long)blocks, percent, (double)bytes / 1e9 / pass, marking, (unsigned long long)links, pass_cpu, marking_cpu);
+        printf("%9llu blocks %3u %% pointers: %5.2f GB/s, marking %5.2f s, %llu links; processor "
+               "time %.2f and %.2f s\n",
+               (unsigned long long)blocks, percent, (double)bytes / 1e9 / pass, marking,
+               (unsigned long long)links, pass_cpu, marking_cpu);
         fflush(stdout);
         munmap(h.words, h.bytes);
         free(h.blocks);
@@ -151,11 +168,13 @@ int main(int argc, char **argv)
         uint64_t mib = argc > 3 ? strtoull(argv[3], NULL, 10) : 1024;
 
         if (argc > 1) {
-                measure(strtoull(argv[1], NULL, 10), argc > 2 ? (unsigned)atoi(argv[2]) : 10, mib << 20, argc > 4 ? strtoull(argv[4], NULL, 10) : 0);
+                measure(strtoull(argv[1], NULL, 10), argc > 2 ? (unsigned)atoi(argv[2]) : 10,
+                        mib << 20, argc > 4 ? strtoull(argv[4], NULL, 10) : 0);
                 return 0;
         }
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-                for (unsigned percent = 2; percent <= 25; percent = percent == 2 ? 10 : percent + 15)
+                for (unsigned percent = 2; percent <= 25;
+                     percent = percent == 2 ? 10 : percent + 15)
                         measure(counts[i], percent, mib << 20, 0);
         return 0;
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop.c -- ns per malloc+free pair, at a given stack depth, from one call site or from two in turn.
+ * loop.c -- ns per malloc+free pair, at a given stack depth, from one call site or from two in
+ * turn.
  *
- * Room:   a measured program of bench/run:  loop DEPTH SITES PAIRS
- * Prints: "ns_per_pair N.NN", timed inside, so that the start of the program and of the tool does not count.
- * Keeps:  DEPTH counts the frames from the caller of malloc to main, both included; below main are libc's own.
- *         SITES 1: the stack is the same every time.  SITES 2: the two innermost frames change with every call.
+ * Room:   a measured program of bench/run:  loop DEPTH SITES PAIRS Prints: "ns_per_pair N.NN",
+ * timed inside, so that the start of the program and of the tool does not count.
+ * Keeps:  DEPTH counts the frames from the caller of malloc to main, both included; below main are
+ *         libc's own. SITES 1: the stack is the same every time.  SITES 2: the two innermost frames
+ *         change with every call.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* Whatever the compiler knew about P is forgotten here, so the pair of calls stays.  SITE makes the two functions
- * different, or they would be merged into one. */
+/* Whatever the compiler knew about P is forgotten here, so the pair of calls stays.  SITE makes the
+ * two functions different, or they would be merged into one. */
 #define USE(p, site) __asm__ volatile("# " site : "+r"(p) : : "memory")
 /* Something behind the call to free, so that it is a call and not a jump. */
 #define NOT_LAST(site) __asm__ volatile("# " site : : : "memory")
@@ -54,7 +56,8 @@ static __attribute__((noinline)) double turn(long sites, long pairs)
 
 static __attribute__((noinline)) double descend(long frames, long sites, long pairs)
 {
-        volatile char room[32]; /* a frame with something in it, alive across the call: no tail call */
+        /* a frame with something in it, alive across the call: no tail call */
+        volatile char room[32];
         room[0] = (char)frames;
         double ns = frames > 1 ? descend(frames - 1, sites, pairs) : turn(sites, pairs);
         return ns + (room[0] - (char)frames);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_events.c -- a long life with a small heap: nothing of a recording may grow with the number of events.
+ * many_events.c -- a long life with a small heap: nothing of a recording may grow with the number
+ * of events.
  *
  * Room:   a measured program of bench/run:  many_events EVENTS   (mallocs plus frees)
  * Prints: "ns_per_event N.NN".
@@ -22,7 +23,8 @@ static uint32_t random_next(uint32_t *state)
         return *state;
 }
 
-/* Four places that allocate, so that the recording has more than one stack; the comment keeps them apart. */
+/* Four places that allocate, so that the recording has more than one stack; the comment keeps them
+ * apart. */
 #define PLACE(n)                                                                                 \
         static __attribute__((noinline)) void *place_##n(size_t size)                   \
         {                                                                                        \

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_stacks.c -- as many distinct call stacks as wanted, with blocks that stay and blocks that are lost.
+ * many_stacks.c -- as many distinct call stacks as wanted, with blocks that stay and blocks that
+ * are lost.
  *
  * Room:   a measured program of bench/stacks:  many_stacks STACKS [ROUNDS [BLOCKS]]
  * Prints: nothing.
  *
- * Sixty-four functions call each other, each at two places: a stack is a path down a binary tree of 20 calls, the bits of its number say
- * which place of each function it came through.  Every stack allocates BLOCKS blocks (1): every 16th stack loses one, every fourth frees
- * them, the others keep them in a list.  ROUNDS more times (3) every eighth stack allocates once more, so that the course of
- * the run has changes.
+ * Sixty-four functions call each other, each at two places: a stack is a path down a binary tree of
+ * 20 calls, the bits of its number say which place of each function it came through.  Every stack
+ * allocates BLOCKS blocks (1): every 16th stack loses one, every fourth frees them, the others keep
+ * them in a list.  ROUNDS more times (3) every eighth stack allocates once more, so that the course
+ * of the run has changes.
  */
 #include <stdint.h>
 #include <stdlib.h>

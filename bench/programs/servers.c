@@ -2,11 +2,13 @@
 /*
  * servers.c -- ns of CPU per event in three loads that are known from comparisons of allocators.
  *
- * Room:   a measured program of bench/run:  servers MODE THREADS EVENTS   (EVENTS are mallocs of each thread)
- * Prints: "ns_per_event N.NN": CPU time of the threads over their mallocs and frees.
- * Modes:  larson   a server: each thread has a thousand blocks and replaces one at random; now and then all of them go to another thread
+ * Room:   a measured program of bench/run:  servers MODE THREADS EVENTS   (EVENTS are mallocs of
+ * each thread) Prints: "ns_per_event N.NN": CPU time of the threads over their mallocs and frees.
+ * Modes:  larson   a server: each thread has a thousand blocks and replaces one at random; now and
+ *         then all of them go to another thread
  *         xmalloc  batches of blocks are allocated by one thread and freed by whichever comes first
- *         mstress  objects of all sizes, some large, kept for long or short and sometimes exchanged through a table of all threads
+ *         mstress  objects of all sizes, some large, kept for long or short and sometimes exchanged
+ *                  through a table of all threads
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -94,7 +96,9 @@ static size_t stress_bytes(struct worker *w)
 {
         uint64_t one = dice(w);
 
-        return one % 4096 == 0 ? 16384 + one % 65536 : one % 32 == 0 ? 1024 + one % 4096 : 8 * (1 + one / 64 % 32);
+        return one % 4096 == 0 ? 16384 + one % 65536
+               : one % 32 == 0 ? 1024 + one % 4096
+                               : 8 * (1 + one / 64 % 32);
 }
 
 static void run_mstress(struct worker *w)
@@ -160,7 +164,8 @@ int main(int argc, char **argv)
                 return 2;
         }
         for (long i = 0; i < threads; i++) {
-                workers[i] = (struct worker){ .events = events, .state = 88172645463325252u + 7919 * (uint64_t)i };
+                workers[i] = (struct worker){ .events = events,
+                                              .state = 88172645463325252u + 7919 * (uint64_t)i };
                 if (pthread_create(&workers[i].thread, NULL, run, &workers[i]) != 0)
                         return 1;
         }

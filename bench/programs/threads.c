@@ -3,10 +3,12 @@
  * threads.c -- ns of CPU per event when several threads allocate and free at once.
  *
  * Room:   a measured program of bench/run:  threads MODE THREADS PAIRS   (PAIRS are per thread)
- * Prints: "ns_per_event N.NN": CPU time of the worker threads over their mallocs and frees, so that a machine with
+ * Prints: "ns_per_event N.NN": CPU time of the worker threads over their mallocs and frees, so that
+ * a machine with
  *         fewer processors than threads measures the same thing.
  * Modes:  private   each thread frees what it allocated itself.
- *         handover  thread i hands every block to thread i+1, which frees it (needs 2 threads or more).
+ *         handover  thread i hands every block to thread i+1, which frees it (needs 2 threads or
+ *                   more).
  */
 #include <pthread.h>
 #include <sched.h>
@@ -64,7 +66,8 @@ static __attribute__((noinline)) void run_private(struct worker *w)
 static __attribute__((noinline)) long hand_out(struct ring *r, long i, long pairs)
 {
         unsigned long head = atomic_load_explicit(&r->head, memory_order_relaxed);
-        unsigned long room = RING_SLOTS - (head - atomic_load_explicit(&r->tail, memory_order_acquire));
+        unsigned long room = RING_SLOTS -
+                             (head - atomic_load_explicit(&r->tail, memory_order_acquire));
         long count = room < BURST ? (long)room : BURST;
         if (count > pairs - i)
                 count = pairs - i;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """git.py -- git log --stat over a generated history.
 
-The repository is made by `git fast-import` from a stream with a fixed seed: the same objects on every machine.
+The repository is made by `git fast-import` from a stream with a fixed seed: the same objects on
+every machine.
 """
 import random
 import subprocess
@@ -24,7 +25,8 @@ def _edit(chance, lines):
 
 def _commit(chance, tree, number):
     message = f"change {number}\n\nwhy it was done: {chance.randrange(10 ** 9)}\n".encode()
-    parts = [f"commit refs/heads/main\ncommitter A Writer <writer@example.org> {1500000000 + number * 60} +0000\n"
+    parts = [f"commit refs/heads/main\ncommitter A Writer <writer@example.org> "
+             f"{1500000000 + number * 60} +0000\n"
              f"data {len(message)}\n".encode(), message]
     for name in sorted(chance.sample(sorted(tree), FILES_PER_COMMIT)):
         _edit(chance, tree[name])
@@ -36,7 +38,10 @@ def _commit(chance, tree, number):
 def _make(path):
     chance = random.Random(17)
     git = place.need("git")
-    tree = {f"src/part{n % 13}/file{n}.txt": [f"line {k} of file {n}\n" for k in range(LINES)] for n in range(FILES)}
+    tree = {
+        f"src/part{n % 13}/file{n}.txt": [f"line {k} of file {n}\n" for k in range(LINES)]
+        for n in range(FILES)
+    }
     subprocess.run([git, "init", "-q", "--bare", "--initial-branch=main", str(path)], check=True)
     stream = b"".join(_commit(chance, tree, number) for number in range(COMMITS))
     subprocess.run([git, "-C", str(path), "fast-import", "--quiet"], input=stream, check=True)
@@ -45,8 +50,10 @@ def _make(path):
 def _command(short):
     repository = place.cached("history.git", _make)
     some = ["-n", str(SHORT_COMMITS)] if short else []
-    return Command([place.need("git"), "--git-dir", str(repository), "log", "--stat", *some, "main"],
-                   env={"GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"})
+    return Command(
+        [place.need("git"), "--git-dir", str(repository), "log", "--stat", *some, "main"],
+        env={"GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"},
+    )
 
 
 WORKLOADS = long_and_short("git", "log --stat over a generated repository", _command, 1.08)

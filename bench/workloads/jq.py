@@ -8,14 +8,22 @@ from .workload import Command, long_and_short
 
 RECORDS, SHORT_RECORDS = 40_000, 22_000
 
-FILTER = "[.[] | select(.score > 20) | {id, group: .place.city, n: (.tags | length), t: (.name | ascii_upcase)}]" \
-         " | group_by(.group) | map({city: .[0].group, count: length, tags: (map(.n) | add), last: (map(.t) | max)})"
+FILTER = (
+    "[.[] | select(.score > 20) | {id, group: .place.city, n: (.tags | length), t: (.name | "
+    "ascii_upcase)}] | group_by(.group) | map({city: .[0].group, count: length, tags: (map(.n) | "
+    "add), last: (map(.t) | max)})"
+)
 
 
 def _record(chance, number):
-    return {"id": number, "name": f"name {chance.randrange(10 ** 6)}", "score": chance.randrange(100),
-            "place": {"city": f"city{chance.randrange(300)}", "at": [chance.random(), chance.random()]},
-            "tags": [f"tag{chance.randrange(80)}" for _ in range(chance.randint(0, 5))], "ok": chance.random() < 0.5}
+    return {
+        "id": number,
+        "name": f"name {chance.randrange(10 ** 6)}",
+        "score": chance.randrange(100),
+        "place": {"city": f"city{chance.randrange(300)}", "at": [chance.random(), chance.random()]},
+        "tags": [f"tag{chance.randrange(80)}" for _ in range(chance.randint(0, 5))],
+        "ok": chance.random() < 0.5,
+    }
 
 
 def _make(path, records):

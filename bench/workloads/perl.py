@@ -18,17 +18,28 @@ def _paragraph(chance, words):
 
 
 def _section(chance, words, number):
-    items = "".join(f"=item B<--{chance.choice(words)}> I<{chance.choice(words)}>\n\n{_paragraph(chance, words)}"
+    items = "".join(f"=item B<--{chance.choice(words)}> I<{chance.choice(words)}>\n\n"
+                    f"{_paragraph(chance, words)}"
                     for _ in range(4))
-    code = "".join(f"    my ${chance.choice(words)} = {n} * $x; # {chance.choice(words)}\n" for n in range(5))
-    return (f"=head1 {chance.choice(words).upper()} {number}\n\n{_paragraph(chance, words)}=over 4\n\n{items}=back\n\n"
+    code = "".join(
+        f"    my ${chance.choice(words)} = {n} * $x; # {chance.choice(words)}\n" for n in range(5)
+    )
+    return (f"=head1 {chance.choice(words).upper()} {number}\n\n{_paragraph(chance, words)}=over "
+            f"4\n\n{items}=back\n\n"
             f"=head2 Example\n\n{code}\n{_paragraph(chance, words)}")
 
 
 def _make(path, sections):
     chance = random.Random(13)
-    words = ["".join(chance.choice("abcdefghijklmnoprstuw") for _ in range(chance.randint(2, 10))) for _ in range(2000)]
-    path.write_text("=encoding utf8\n\n" + "".join(_section(chance, words, n) for n in range(sections)) + "=cut\n")
+    words = [
+        "".join(chance.choice("abcdefghijklmnoprstuw") for _ in range(chance.randint(2, 10)))
+        for _ in range(2000)
+    ]
+    path.write_text(
+        "=encoding utf8\n\n"
+        + "".join(_section(chance, words, n) for n in range(sections))
+        + "=cut\n"
+    )
 
 
 def _command(short):
@@ -39,7 +50,8 @@ def _command(short):
         source = place.cached("manual-short.pod", lambda path: _make(path, SHORT_SECTIONS))
     else:
         source = place.cached("manual.pod", lambda path: _make(path, SECTIONS))
-    script = "my $p = Pod::Man->new(date => '2020-01-01', release => '1', name => 'MANUAL'); $p->parse_from_file(@ARGV)"
+    script = ("my $p = Pod::Man->new(date => '2020-01-01', release => '1', name => 'MANUAL'); "
+              "$p->parse_from_file(@ARGV)")
     return Command([perl, "-MPod::Man", "-e", script, str(source), "manual.1"],
                    env={"PERL_HASH_SEED": "0"}, product="manual.1")
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """redis.py -- redis-server is traced, redis-benchmark is its client.
 
-Wall time is the client's, CPU time the server's.  They talk through a UNIX socket in the run's own directory.
+Wall time is the client's, CPU time the server's.  They talk through a UNIX socket in the run's own
+directory.
 """
 import os
 import socket
@@ -21,8 +22,12 @@ SOCKET = "redis.sock"
 
 def _command(_scale):
     place.need("redis-benchmark")
-    return Command([place.need("redis-server"), "--port", "0", "--unixsocket", SOCKET, "--save", "", "--appendonly", "no",
-                    "--daemonize", "no", "--logfile", "server.log"])
+    return Command(
+        [
+            place.need("redis-server"), "--port", "0", "--unixsocket", SOCKET, "--save", "",
+            "--appendonly", "no", "--daemonize", "no", "--logfile", "server.log",
+        ]
+    )
 
 
 def _ask(directory, words, answer):
@@ -52,10 +57,14 @@ def _drive(directory, requests):
         if time.monotonic() > deadline or _ended(directory):
             raise RuntimeError(f"redis-server did not answer within {START_LIMIT_S} s, or ended")
         time.sleep(0.02)
-    client = [place.need("redis-benchmark"), "-s", SOCKET, "-n", str(requests), "-t", TESTS, "-r", "20000", "-d", "100",
-              "-P", "4", "-q"]
+    client = [
+        place.need("redis-benchmark"), "-s", SOCKET, "-n", str(requests), "-t", TESTS, "-r",
+        "20000", "-d", "100", "-P", "4", "-q",
+    ]
     start = time.monotonic()
-    subprocess.run(client, cwd=directory, check=True, stdout=subprocess.DEVNULL, timeout=RUN_LIMIT_S)
+    subprocess.run(
+        client, cwd=directory, check=True, stdout=subprocess.DEVNULL, timeout=RUN_LIMIT_S
+    )
     return time.monotonic() - start
 
 
@@ -64,8 +73,17 @@ def _stop(directory):
 
 
 def _workload(name, requests, limit):
-    return Workload(name, f"redis-server under redis-benchmark, {requests} requests of each kind", _command,
-                    drive=lambda directory: _drive(directory, requests), stop=_stop, wall_limit=limit)
+    return Workload(
+        name,
+        f"redis-server under redis-benchmark, {requests} requests of each kind",
+        _command,
+        drive=lambda directory: _drive(directory, requests),
+        stop=_stop,
+        wall_limit=limit,
+    )
 
 
-WORKLOADS = [_workload("redis", REQUESTS, 1.12), _workload("redis-short", SHORT_REQUESTS, 1.12 + SHORT_ALLOWANCE)]
+WORKLOADS = [
+    _workload("redis", REQUESTS, 1.12),
+    _workload("redis-short", SHORT_REQUESTS, 1.12 + SHORT_ALLOWANCE),
+]

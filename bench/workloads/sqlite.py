@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""sqlite.py -- sqlite3 on an in-memory database: inserts, indices, joins, updates, text functions, JSON."""
+"""sqlite.py -- sqlite3 on an in-memory database: inserts, indices, joins, updates, text
+functions, JSON."""
 import random
 
 from harness import place
@@ -10,15 +11,19 @@ SHORT_ROWS, SHORT_LOOKUPS = 40_000, 6_000
 
 
 def _inserts(chance, rows):
-    words = ["".join(chance.choice("abcdefghijklmnop") for _ in range(chance.randint(4, 11))) for _ in range(900)]
+    words = [
+        "".join(chance.choice("abcdefghijklmnop") for _ in range(chance.randint(4, 11)))
+        for _ in range(900)
+    ]
     yield "CREATE TABLE item(id INTEGER PRIMARY KEY, owner INT, name TEXT, note TEXT, price REAL);"
     yield "CREATE TABLE owner(id INTEGER PRIMARY KEY, name TEXT UNIQUE, region TEXT);"
     for number in range(600):
-        yield f"INSERT INTO owner VALUES({number}, '{chance.choice(words)}{number}', '{chance.choice(words)[:2]}');"
+        yield (f"INSERT INTO owner VALUES({number}, '{chance.choice(words)}{number}', "
+               f"'{chance.choice(words)[:2]}');")
     for number in range(rows):
         note = " ".join(chance.choices(words, k=chance.randint(2, 9)))
-        yield (f"INSERT INTO item VALUES({number}, {chance.randrange(600)}, '{chance.choice(words)}', '{note}', "
-               f"{chance.randint(1, 99999) / 100});")
+        yield (f"INSERT INTO item VALUES({number}, {chance.randrange(600)}, "
+               f"'{chance.choice(words)}', '{note}', {chance.randint(1, 99999) / 100});")
 
 
 def _queries(chance, rows, lookups):
@@ -26,11 +31,14 @@ def _queries(chance, rows, lookups):
     yield "CREATE INDEX item_owner ON item(owner);"
     for _ in range(lookups):
         low = chance.randrange(rows - 40)
-        yield (f"SELECT o.name, count(*), round(sum(i.price), 2) FROM item i JOIN owner o ON o.id = i.owner "
-               f"WHERE i.id BETWEEN {low} AND {low + 12} GROUP BY o.region ORDER BY 2 DESC, 1 LIMIT 2;")
+        yield (f"SELECT o.name, count(*), round(sum(i.price), 2) FROM item i JOIN owner o ON o.id "
+               f"= i.owner WHERE i.id BETWEEN {low} AND {low + 12} GROUP BY o.region ORDER BY 2 "
+               f"DESC, 1 LIMIT 2;")
         yield f"UPDATE item SET note = upper(substr(note, 1, 20)) || name WHERE id = {low};"
-    yield "SELECT name, group_concat(id % 7) FROM item GROUP BY name HAVING count(*) > 70 ORDER BY name LIMIT 40;"
-    yield "SELECT count(*) FROM item WHERE note LIKE '%abc%' OR replace(note, 'a', 'bb') GLOB '*bbd*';"
+    yield ("SELECT name, group_concat(id % 7) FROM item GROUP BY name HAVING count(*) > 70 ORDER "
+           "BY name LIMIT 40;")
+    yield ("SELECT count(*) FROM item WHERE note LIKE '%abc%' OR replace(note, 'a', 'bb') GLOB "
+           "'*bbd*';")
     yield "SELECT sum(json_extract(json_object('a', id, 'b', name), '$.a')) FROM item;"
     yield "DELETE FROM item WHERE id % 3 = 0;"
     yield "SELECT count(*), round(avg(price), 3), max(name) FROM item;"
@@ -48,7 +56,9 @@ def _make(path, rows, lookups):
 
 def _command(short):
     if short:
-        script = place.cached("mixed-short.sql", lambda path: _make(path, SHORT_ROWS, SHORT_LOOKUPS))
+        script = place.cached(
+            "mixed-short.sql", lambda path: _make(path, SHORT_ROWS, SHORT_LOOKUPS)
+        )
     else:
         script = place.cached("mixed.sql", lambda path: _make(path, ROWS, LOOKUPS))
     return Command([place.need("sqlite3"), "-batch", ":memory:", f".read {script}"])

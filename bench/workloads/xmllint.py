@@ -9,10 +9,17 @@ ENTRIES, SHORT_ENTRIES = 75_000, 30_000
 
 
 def _entry(chance, number):
-    tags = "".join(f'<tag weight="{chance.randint(1, 99)}">t{chance.randrange(500)}</tag>' for _ in range(chance.randint(1, 4)))
-    return (f'<entry id="e{number}" kind="k{chance.randrange(40)}"><title>Entry number {number}</title>'
-            f"<author><name>N{chance.randrange(9000)}</name><mail>m{chance.randrange(9000)}@example.org</mail></author>"
-            f"{tags}<text>some text &amp; more of it {chance.random():.6f}</text></entry>\n")
+    tags = "".join(
+        f'<tag weight="{chance.randint(1, 99)}">t{chance.randrange(500)}</tag>'
+        for _ in range(chance.randint(1, 4))
+    )
+    return (
+        f'<entry id="e{number}" kind="k{chance.randrange(40)}">'
+        f"<title>Entry number {number}</title>"
+        f"<author><name>N{chance.randrange(9000)}</name>"
+        f"<mail>m{chance.randrange(9000)}@example.org</mail></author>"
+        f"{tags}<text>some text &amp; more of it {chance.random():.6f}</text></entry>\n"
+    )
 
 
 def _make(path, entries):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-# stubs.py -- a stub for each function that our code calls in the libraries that are loaded when used
+# stubs.py -- a stub for each function that our code calls in the libraries that are loaded when
+# used
 
-"""Writes a stub for each function that our code calls in the libraries that are loaded when used (lazy.h).
+"""Writes a stub for each function that our code calls in the libraries that are loaded when used
+(lazy.h).
 
 usage: stubs.py NM READELF OUR-ARCHIVE NEEDS-LIBRARY OUT COMPILER...
 """
@@ -42,7 +44,8 @@ def main(nm, readelf, archive, needs, out, *compiler):
         sys.exit(f"stubs.py: variables of libraries that are loaded when used: {data}")
     with open(out, "w", encoding="ascii") as f:
         f.write('#include "lazy/x86_64.S"\n')
-        f.writelines(f"STUB {name} {library} {number}\n" for number, (name, library) in enumerate(sorted(rows)))
+        for number, (name, library) in enumerate(sorted(rows)):
+            f.write(f"STUB {name} {library} {number}\n")
 
 
 main(*sys.argv[1:])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The readers, built with ASan and UBSan, read real recordings: same answers as the plain tool, and no complaint.
+"""The readers, built with ASan and UBSan, read real recordings: same answers as the plain tool, and
+no complaint.
 
 SEEP_BUILD is the plain build that records, SEEP_ASAN_BUILD the one with sanitizers that reads.
 """
@@ -14,7 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PLAIN = Path(os.environ["SEEP_BUILD"]) / "src" / "seep"
 ASAN = Path(os.environ["SEEP_ASAN_BUILD"]) / "src" / "seep"
 COMPLAINT = 99
-SANITIZE = {"ASAN_OPTIONS": f"exitcode={COMPLAINT}:detect_leaks=0", "UBSAN_OPTIONS": f"halt_on_error=1:exitcode={COMPLAINT}"}
+SANITIZE = {
+    "ASAN_OPTIONS": f"exitcode={COMPLAINT}:detect_leaks=0",
+    "UBSAN_OPTIONS": f"halt_on_error=1:exitcode={COMPLAINT}",
+}
 
 # These tell by their status what they found.
 LEAKS = [
@@ -40,8 +44,13 @@ VIEWS = [
     ["report", "--tree", "-i", "parse", "-x", "stoi"],
     ["report", "--tree", "--at", "end", "--depth-merge", "2"],
     ["info"],
-    *[["export", "--to", form] for form in ("collapsed", "speedscope", "callgrind", "gprof2dot", "csv", "json", "pprof", "dhat", "massif", "firefox", "heaptrack",
-                                            "sqlite", "valgrind-xml", "sarif", "junit")],
+    *[
+        ["export", "--to", form]
+        for form in (
+            "collapsed", "speedscope", "callgrind", "gprof2dot", "csv", "json", "pprof", "dhat",
+            "massif", "firefox", "heaptrack", "sqlite", "valgrind-xml", "sarif", "junit",
+        )
+    ],
     ["sql", "--schema"],
     ["html", "-o", "-"],
     ["html", "-o", "-", "--source", "used", "-x", "parse"],
@@ -49,15 +58,23 @@ VIEWS = [
     *[["top", "--batch", "1", "--group-by", group] for group in ("function", "thread", "size")],
     *LEAKS,
     ["events"],
-    *[["events", form] for form in ("--csv", "--memtraq", "--mmleak", "--totals", "--stacks", "--open")],
+    *[
+        ["events", form]
+        for form in ("--csv", "--memtraq", "--mmleak", "--totals", "--stacks", "--open")
+    ],
 ]
 
 
 def run(tool, arguments, home, timeout=60):
     env = {**os.environ, **SANITIZE, "XDG_CACHE_HOME": str(home), "NO_COLOR": "1"}
     env.pop("SEEP_OPTIONS", None)
-    return subprocess.run([str(tool), *map(str, arguments)], env=env, stdin=subprocess.DEVNULL, capture_output=True,
-                          timeout=timeout)
+    return subprocess.run(
+        [str(tool), *map(str, arguments)],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=timeout,
+    )
 
 
 @pytest.fixture(scope="module", params=["leaky", "shell"])
@@ -66,7 +83,9 @@ def recording(request, tmp_path_factory):
     program = ["/bin/sh", "-c", "x=$(printf %0100d 7); echo ${#x}; exit 3"]
     if request.param == "leaky":
         program = [folder / "leaky"]
-        subprocess.run(["g++", "-g", "-O1", ROOT / "demo" / "leaky.cpp", "-o", program[0]], check=True)
+        subprocess.run(
+            ["g++", "-g", "-O1", ROOT / "demo" / "leaky.cpp", "-o", program[0]], check=True
+        )
     file = folder / "a.seep"
     done = run(PLAIN, ["record", "--events", "-o", file, "--", *program], folder)
     assert done.returncode == (3 if request.param == "shell" else 0), done.stderr.decode()
@@ -77,7 +96,9 @@ def recording(request, tmp_path_factory):
 def assert_no_complaint(done):
     assert done.returncode != COMPLAINT, done.stderr.decode()
     assert done.returncode >= 0, f"killed by signal {-done.returncode}: {done.stderr.decode()}"
-    assert b"runtime error" not in done.stderr and b"AddressSanitizer" not in done.stderr, done.stderr.decode()
+    assert (
+        b"runtime error" not in done.stderr and b"AddressSanitizer" not in done.stderr
+    ), done.stderr.decode()
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=" ".join)
@@ -124,7 +145,10 @@ STATUSES = [
     (["check"], (0, 1, 3, 4)),
     (["html", "-o", "-"], (0, 4)),
     (["top", "--batch", "2"], (0, 4)),
-    *[(["export", "--to", form, "-o", "-"], (0, 2, 4)) for form in ("pprof", "dhat", "massif", "callgrind", "heaptrack", "firefox", "sqlite")],
+    *[
+        (["export", "--to", form, "-o", "-"], (0, 2, 4))
+        for form in ("pprof", "dhat", "massif", "callgrind", "heaptrack", "firefox", "sqlite")
+    ],
 ]
 
 
@@ -136,4 +160,6 @@ def test_damaged_recordings_are_read_or_refused(recording, tmp_path):
         for view, statuses in STATUSES[:3] if i % 3 else STATUSES:
             done = run(ASAN, [*view, file], tmp_path)
             assert_no_complaint(done)
-            assert done.returncode in statuses, f"copy {i}: {done.returncode}: {done.stderr.decode()}"
+            assert (
+                done.returncode in statuses
+            ), f"copy {i}: {done.returncode}: {done.stderr.decode()}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A seep that was built with everything optional left out: it records and reports, and says what it lacks and what to do.
+"""A seep that was built with everything optional left out: it records and reports, and says what it
+lacks and what to do.
 
 SEEP_BUILD is the build to test.
 """
@@ -15,14 +16,22 @@ SEEP = BUILD / "src" / "seep"
 # With names that only libiberty reads.
 PROGRAM = """
 struct Lost { int numbers[25]; };
-namespace deep { __attribute__((noinline)) void lose(int n) { for (int i = 0; i < n; i++) { Lost *volatile p = new Lost; p = nullptr; } } }
+namespace deep { __attribute__((noinline)) void lose(int n) { for (int i = 0; i < n; i++) {
+    Lost *volatile p = new Lost; p = nullptr; } } }
 int main() { deep::lose(10); return 0; }
 """
 
 
 def seep(*arguments, cwd=None):
-    return subprocess.run([str(SEEP), *map(str, arguments)], cwd=cwd, text=True, capture_output=True, timeout=120,
-                          stdin=subprocess.DEVNULL, env={**os.environ, "DEBUGINFOD_URLS": ""})
+    return subprocess.run(
+        [str(SEEP), *map(str, arguments)],
+        cwd=cwd,
+        text=True,
+        capture_output=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "DEBUGINFOD_URLS": ""},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +40,19 @@ def recording(tmp_path_factory):
     (place / "lose.cpp").write_text(PROGRAM)
     subprocess.run(["g++", "-g", "-O0", "-o", "lose", "lose.cpp"], cwd=place, check=True)
     result = seep("record", "-o", "lose.seep", "./lose", cwd=place)
-    assert result.returncode == 0 and "1000 bytes in 10 blocks" in result.stderr.replace("B ", "bytes "), result.stderr
+    assert result.returncode == 0 and "1000 bytes in 10 blocks" in result.stderr.replace(
+        "B ", "bytes "
+    ), result.stderr
     return place / "lose.seep"
 
 
 def test_it_needs_libelf_libdw_and_zstd_only():
-    needed = subprocess.run(["readelf", "-d", str(SEEP)], text=True, capture_output=True, check=True).stdout
-    libraries = {line.split("[")[1].split(".so")[0] for line in needed.splitlines() if "(NEEDED)" in line}
+    needed = subprocess.run(
+        ["readelf", "-d", str(SEEP)], text=True, capture_output=True, check=True
+    ).stdout
+    libraries = {
+        line.split("[")[1].split(".so")[0] for line in needed.splitlines() if "(NEEDED)" in line
+    }
     assert libraries <= {"libdw", "libelf", "libzstd", "libz", "libc", "ld-linux-x86-64"}
 
 
@@ -47,7 +62,13 @@ def test_leaks_and_reports_are_there(recording):
     found = json.loads(leaks.stdout)["leaks"]
     assert found["definite"] == {"blocks": 10, "bytes": 1000}
     assert "_ZN4deep4loseEi" in leaks.stdout  # as the compiler wrote it: there is no libiberty
-    for view in (["report"], ["report", "--flat"], ["report", "--json"], ["top", "--batch", "1"], ["export", "--to", "collapsed", "-o", "-"]):
+    for view in (
+        ["report"],
+        ["report", "--flat"],
+        ["report", "--json"],
+        ["top", "--batch", "1"],
+        ["export", "--to", "collapsed", "-o", "-"],
+    ):
         result = seep(*view, recording)
         assert result.returncode == 0 and result.stdout, (view, result.stderr)
 

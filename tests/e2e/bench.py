@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""bench.py -- programs that are made, recorded and moved about, each in a folder with a cache of its own.
+"""bench.py -- programs that are made, recorded and moved about, each in a folder with a cache of
+its own.
 
-The program tells the lines of its calls itself (../programs/lines.h); what a report says must be these.
+The program tells the lines of its calls itself (../programs/lines.h); what a report says must be
+these.
 """
 import json
 import shutil
@@ -19,8 +21,14 @@ class Bench:
         self.env = clean_environment({"XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)})
 
     def run(self, *argv, cwd=None, env=None, status=0):
-        done = subprocess.run([str(a) for a in argv], cwd=cwd or self.folder, env={**self.env, **(env or {})},
-                              capture_output=True, text=True, timeout=DEADLINE)
+        done = subprocess.run(
+            [str(a) for a in argv],
+            cwd=cwd or self.folder,
+            env={**self.env, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+        )
         assert done.returncode == status, f"{argv}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
@@ -34,8 +42,10 @@ class Bench:
     def record(self, program, *options):
         """The facts that the program told; the recording is out.seep."""
         told = self.folder / "truth"
-        self.run("/bin/sh", "-c", 'exec "$@" 3>truth', "sh", SEEP, "record", "-q", "-f", "-o", "out.seep", *options,
-                 "--", program)
+        self.run(
+            "/bin/sh", "-c", 'exec "$@" 3>truth', "sh", SEEP, "record", "-q", "-f", "-o",
+            "out.seep", *options, "--", program,
+        )
         facts = dict(line[5:].split("=") for line in told.read_text().splitlines())
         return {name: int(value) for name, value in facts.items()}
 
@@ -49,7 +59,9 @@ class Bench:
     def stack(self, size, *options, **how):
         """(function, line, inlined) of the one allocation of that size, innermost first."""
         report = self.report(*options, **how)
-        [site] = [s for s in report["sites"] if s["bytes_allocated"] == size and s["kind"] == "malloc"]
+        [site] = [
+            s for s in report["sites"] if s["bytes_allocated"] == size and s["kind"] == "malloc"
+        ]
         frames = [report["frames"][i] for i in site["stack"]]
         return [(f["function"], f["line"], f["inlined"]) for f in frames]
 

@@ -12,7 +12,11 @@ class Checker:
         self.temporary.mkdir()
 
     def __call__(self, *words, env=None):
-        return run([SEEP, "check", *words], cwd=self.folder, env={"TMPDIR": str(self.temporary), **(env or {})})
+        return run(
+            [SEEP, "check", *words],
+            cwd=self.folder,
+            env={"TMPDIR": str(self.temporary), **(env or {})},
+        )
 
     def of(self, options, *steps, env=None):
         """The program does STEPS; its source is in tests/."""
@@ -25,6 +29,10 @@ class Checker:
 
 def broken(done):
     """{budget: what is said about it} of the lines about broken budgets, and the pids in them."""
-    lines = re.findall(r"^(\S+) \(pid (\d+)\) breaks (--[\w-]+ (?:'[^']*'|\S+)): (.*)$", done.stdout.decode(), flags=re.M)
+    lines = re.findall(
+        r"^(\S+) \(pid (\d+)\) breaks (--[\w-]+ (?:'[^']*'|\S+)): (.*)$",
+        done.stdout.decode(),
+        flags=re.M,
+    )
     assert len(lines) == done.stdout.decode().count(" breaks --")
     return {budget: text for _, _, budget, text in lines}, [int(pid) for _, pid, _, _ in lines]

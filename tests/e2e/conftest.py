@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures: a compiler that builds each target program once, and a recorder with a folder per run."""
+"""Fixtures: a compiler that builds each target program once, and a recorder with a folder per
+run."""
 import os
 import shutil
 import signal
@@ -19,10 +20,16 @@ import remote  # noqa: E402
 
 
 def pytest_configure(config):
-    """What starts programs in the background may have told them to ignore these, and programs under test would inherit it."""
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2):
+    """What starts programs in the background may have told them to ignore these, and programs
+    under test would inherit it."""
+    for number in (
+        signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGALRM,
+        signal.SIGUSR1, signal.SIGUSR2,
+    ):
         if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+            signal.signal(
+                number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            )
 
 
 def pytest_report_header(config):
@@ -30,9 +37,13 @@ def pytest_report_header(config):
 
 
 def common_folder(tmp_path_factory):
-    """What all workers of this run share (pytest-xdist gives each a folder of its own below one)."""
+    """What all workers of this run share (pytest-xdist gives each a folder of its own below
+    one)."""
     base = tmp_path_factory.getbasetemp()
-    return Path(os.environ.get("SEEP_TEST_BUILD") or (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base))
+    return Path(
+        os.environ.get("SEEP_TEST_BUILD")
+        or (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +78,8 @@ def need():
 
 @pytest.fixture(scope="session")
 def npm(tmp_path_factory):
-    """The programs of ../npm, installed once per test build; skips, with the reason, where npm cannot."""
+    """The programs of ../npm, installed once per test build; skips, with the reason, where npm
+    cannot."""
     folder = common_folder(tmp_path_factory) / "npm"
     try:
         with harness.alone(folder):
@@ -79,7 +91,9 @@ def npm(tmp_path_factory):
 @pytest.fixture(scope="session")
 def hard_stacks(compiler, tmp_path_factory):
     """A recording of stacks that are hard to write down."""
-    done = harness.Recorder(tmp_path_factory.mktemp("exports")).record(compiler.build("exports.cpp"))
+    done = harness.Recorder(tmp_path_factory.mktemp("exports")).record(
+        compiler.build("exports.cpp")
+    )
     assert done.status == 0
     return done
 
@@ -92,7 +106,10 @@ def export(hard_stacks, tmp_path):
 @pytest.fixture(scope="session")
 def plugs(compiler):
     """Two libraries of the same shape, which the loader puts at the same address."""
-    return [compiler.library("plug.c", flags=(*harness.PLAIN, f"-DPLUG={x}"), name=f"libplug_{x}.so") for x in "ab"]
+    return [
+        compiler.library("plug.c", flags=(*harness.PLAIN, f"-DPLUG={x}"), name=f"libplug_{x}.so")
+        for x in "ab"
+    ]
 
 
 @pytest.fixture
@@ -125,14 +142,26 @@ def repository(tmp_path, need):
     """A git repository with 120 commits."""
     need("git")
     folder = tmp_path / "repository"
-    env = harness.clean_environment({**harness.GIT_ALONE, "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"})
+    env = harness.clean_environment(
+        {**harness.GIT_ALONE, "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"}
+    )
     stream = []
     for i in range(120):
         body = "".join(f"line {n * (i + 3) % 211}\n" for n in range(60)).encode()
         stream.append(b"commit refs/heads/main\nmark :%d\ncommitter a <a@example.org> %d +0000\n"
                       b"data 8\nround%3d\n" % (i + 1, 1600000000 + i * 60, i))
         stream.append(b"M 100644 inline file%d.txt\ndata %d\n%s\n" % (i % 9, len(body), body))
-    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True, env=env, timeout=harness.DEADLINE)
-    subprocess.run(["git", "-C", str(folder), "fast-import", "--quiet"], input=b"".join(stream), check=True, env=env,
-                   timeout=harness.DEADLINE)
+    subprocess.run(
+        ["git", "init", "-q", "-b", "main", str(folder)],
+        check=True,
+        env=env,
+        timeout=harness.DEADLINE,
+    )
+    subprocess.run(
+        ["git", "-C", str(folder), "fast-import", "--quiet"],
+        input=b"".join(stream),
+        check=True,
+        env=env,
+        timeout=harness.DEADLINE,
+    )
     return folder

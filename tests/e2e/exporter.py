@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""exporter.py -- `seep export` of one recording, beside what `seep report --json` says about the same selection."""
+"""exporter.py -- `seep export` of one recording, beside what `seep report --json` says about the
+same selection."""
 import json
 import subprocess
 from collections import Counter
@@ -8,9 +9,17 @@ from pathlib import Path
 from harness import DEADLINE, SEEP, clean_environment
 
 # The costs of export, as the fields of a site in report --json.
-COSTS = {"alloc-count": "allocations", "alloc-bytes": "bytes_allocated", "live-count": "live_blocks", "live-bytes": "live_bytes",
-         "peak-count": "peak_blocks", "peak-bytes": "peak_bytes", "leaked-count": "leaked_blocks", "leaked-bytes": "leaked_bytes",
-         "temp-count": "temporary"}
+COSTS = {
+    "alloc-count": "allocations",
+    "alloc-bytes": "bytes_allocated",
+    "live-count": "live_blocks",
+    "live-bytes": "live_bytes",
+    "peak-count": "peak_blocks",
+    "peak-bytes": "peak_bytes",
+    "leaked-count": "leaked_blocks",
+    "leaked-bytes": "leaked_bytes",
+    "temp-count": "temporary",
+}
 OF_TIME = ("alloc-count", "alloc-bytes", "live-count", "live-bytes")
 
 
@@ -19,7 +28,13 @@ class Exporter:
         self.recording, self.folder, self.count = Path(recording), Path(folder), 0
 
     def seep(self, *words, env=None):
-        return subprocess.run([SEEP, *map(str, words)], capture_output=True, env=clean_environment(env), timeout=DEADLINE, cwd=self.folder)
+        return subprocess.run(
+            [SEEP, *map(str, words)],
+            capture_output=True,
+            env=clean_environment(env),
+            timeout=DEADLINE,
+            cwd=self.folder,
+        )
 
     def bytes(self, form, *options):
         """The form as it goes to stdout; nothing may be said beside it."""
@@ -46,7 +61,9 @@ class Exporter:
         report = self.report(*options)
         run = {s["id"]: s for s in self.report()["sites"]} if options == ("--at", "peak") else {}
         for site in report["sites"]:
-            site.update({k: run.get(site["id"], {}).get(k, 0) for k, v in site.items() if v is None})
+            site.update(
+                {k: run.get(site["id"], {}).get(k, 0) for k, v in site.items() if v is None}
+            )
         return report
 
     def sites(self, *options):
@@ -58,15 +75,20 @@ class Exporter:
         return {cost: sum(s[field] for s in sites) for cost, field in COSTS.items()}
 
     def stacks(self, cost, *options):
-        """Names from the outermost function to the innermost, with the cost: without start code, and without the wrappers at the inner end."""
+        """Names from the outermost function to the innermost, with the cost: without start code,
+        and without the wrappers at the inner end."""
         report, stacks = self.filled(*options), Counter()
         for site in report["sites"]:
             if site["kind"] in ("mmap", "mremap") or not site[COSTS[cost]]:
                 continue
             frames = [report["frames"][i] for i in site["stack"]]
-            shown = [f for f in frames if not f["start"]] or [f for f in frames if f["address"] == frames[0]["address"]]
+            shown = [f for f in frames if not f["start"]] or [
+                f for f in frames if f["address"] == frames[0]["address"]
+            ]
             inner = next((i for i, f in enumerate(shown) if not f["wrapper"]), 0)
-            stacks[tuple(f["function"] or "?" for f in reversed(shown[inner:]))] += site[COSTS[cost]]
+            stacks[tuple(f["function"] or "?" for f in reversed(shown[inner:]))] += site[
+                COSTS[cost]
+            ]
         return stacks
 
     def inclusive(self, cost, *options):

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""format_events.py -- a reader of the event log in `.seep` files, written from section 8 of docs/FORMAT.md alone.
+"""format_events.py -- a reader of the event log in `.seep` files, written from section 8 of
+docs/FORMAT.md alone.
 
 usage: format_events.py FILE     prints one event a line
 """
@@ -12,7 +13,8 @@ import format_reader
 from format_reader import MASK, Body, need
 
 EVENTS, EVENT_SITES = 64, 65
-TYPES = """none alloc free take move put_back map unmap unmap_failed bad_free acquire release mark thread thread_end module
+TYPES = """none alloc free take move put_back map unmap unmap_failed bad_free acquire release mark
+    thread thread_end module
     carve thread_name""".split()
 COLUMNS = "op thread site size address depth block caller plain".split()
 ENDS = ("open", "done", "full", "failed")
@@ -26,7 +28,10 @@ def unpack(stored, length):
     if len(stored) == length:
         return stored
     done = subprocess.run(["zstd", "-dcq"], input=stored, capture_output=True, check=False)
-    need(done.returncode == 0 and len(done.stdout) == length, "a column does not unpack to its length")
+    need(
+        done.returncode == 0 and len(done.stdout) == length,
+        "a column does not unpack to its length",
+    )
     return done.stdout
 
 
@@ -100,7 +105,10 @@ class Log:
 
     def read_batch(self, body):
         first, count, end = body.varint(), body.varint(), body.varint()
-        need(first == len(self.events) and count <= 65536 and self.end == "open", "a batch is not the next one")
+        need(
+            first == len(self.events) and count <= 65536 and self.end == "open",
+            "a batch is not the next one",
+        )
         self.columns = {}
         for name in COLUMNS:
             length, stored = body.varint(), body.varint()
@@ -155,8 +163,13 @@ class Log:
         kind, (before, last) = (MOVE if op & 2 else ALLOC), lane.history
         two = mixed(before << 16 | last)
         source = op >> 2 & 3
-        site = self.after_two.get(two, 0) if source == 0 else self.after_one.get(last, 0) if source == 1 \
+        site = (
+            self.after_two.get(two, 0)
+            if source == 0
+            else self.after_one.get(last, 0)
+            if source == 1
             else self.columns["site"].varint()
+        )
         size, number = self.site_last.get(site % (1 << 17), (0, 0))
         if op & 16:
             size, number = self.columns["size"].varint(), self.columns["size"].varint()
@@ -179,7 +192,9 @@ class Log:
             depth = self.columns["depth"].varint() if source == 2 else 0
             return lane.freed[size_class(size)].pop(-1 - depth)
         need(source in (1, 3, 4), "unknown place of an address")
-        distance = 0 if source == 1 else self.columns["address"].difference() * (16 if source == 3 else 1)
+        distance = (
+            0 if source == 1 else self.columns["address"].difference() * (16 if source == 3 else 1)
+        )
         address = (lane.cursor + distance) & MASK
         lane.cursor = (address + chunk(size)) & MASK
         return address
@@ -194,8 +209,15 @@ class Log:
 
     def read_free(self, lane, op):
         kind, source = (TAKE if op & 2 else FREE), op >> 2 & 3
-        place = (len(self.order) - 1 - self.columns["block"].varint() if source == 0 else self.near(lane.last, 1) if source == 1
-                 else self.near(lane.last, -1) if source == 2 else lane.last + self.columns["block"].difference())
+        place = (
+            len(self.order) - 1 - self.columns["block"].varint()
+            if source == 0
+            else self.near(lane.last, 1)
+            if source == 1
+            else self.near(lane.last, -1)
+            if source == 2
+            else lane.last + self.columns["block"].difference()
+        )
         address, size, site, number, live = block = self.order[place]
         need(live, "a dead block is freed")
         caller, node = self.node_last.get(site % (1 << 17), (0, 0))
@@ -222,5 +244,9 @@ def read(path):
 if __name__ == "__main__":
     log = read(sys.argv[1])
     for one in log.events:
-        print(TYPES[one.type], one.kind, f"thread {one.thread} at {one.ms} ms, site {one.site}: {one.address:#x} {one.size}")
+        print(
+            TYPES[one.type],
+            one.kind,
+            f"thread {one.thread} at {one.ms} ms, site {one.site}: {one.address:#x} {one.size}",
+        )
     print("end:", log.end)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""harness.py -- compile target programs, run them bare and recorded, read what they and the tool say.
+"""harness.py -- compile target programs, run them bare and recorded, read what they and the tool
+say.
 
-The truth comes from the program (descriptor 3, see ../programs/truth.h), never from an earlier report of the tool.
+The truth comes from the program (descriptor 3, see ../programs/truth.h), never from an earlier
+report of the tool.
 """
 import contextlib
 import copy
@@ -26,9 +28,19 @@ DEADLINE = 240  # for what takes a second, on a machine that has much else to do
 
 GIT_ALONE = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 PLAIN = ("-O0", "-fno-builtin", "-g")
-HEAP_COUNTS = ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "temporary")
-TRUTH_NAMES = {"allocs": "allocations", "frees": "frees", "bytes": "bytes_allocated", "live_blocks": "live_blocks",
-               "live_bytes": "live_bytes", "peak": "peak_bytes", "temporary": "temporary"}
+HEAP_COUNTS = (
+    "allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes",
+    "temporary",
+)
+TRUTH_NAMES = {
+    "allocs": "allocations",
+    "frees": "frees",
+    "bytes": "bytes_allocated",
+    "live_blocks": "live_blocks",
+    "live_bytes": "live_bytes",
+    "peak": "peak_bytes",
+    "temporary": "temporary",
+}
 
 
 def clean_environment(extra=None):
@@ -42,7 +54,8 @@ def clean_environment(extra=None):
 
 @contextlib.contextmanager
 def alone(path):
-    """One process of all that run tests now does the work for PATH; the others wait and find it done."""
+    """One process of all that run tests now does the work for PATH; the others wait and find it
+    done."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_name(path.name + ".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -57,29 +70,43 @@ def caught(pid):
 class Machine:
     """A processor that programs are built for: its compilers, and what runs its programs here."""
 
-    def __init__(self, name, triplet, qemu, system, flags=(), tables=True, outermost="_start", handlers=True):
+    def __init__(
+        self, name, triplet, qemu, system, flags=(), tables=True, outermost="_start", handlers=True
+    ):
         self.name, self.gcc, self.gxx, self.qemu = name, f"{triplet}-gcc", f"{triplet}-g++", qemu
         self.root, self.system, self.flags = f"/usr/{triplet}", system, flags
         self.tables = tables  # whether its C library has unwind tables for all functions
-        self.handlers = handlers  # whether its backtrace() comes back from signal handlers, under qemu
+        # whether its backtrace() comes back from signal handlers, under qemu
+        self.handlers = handlers
         self.outermost = outermost  # the function that all others of the first thread are called by
 
     def with_musl(self):
-        """The same with musl as its C library: packages of Debian's that agents.py unpacks (musl_unpack)."""
+        """The same with musl as its C library: packages of Debian's that agents.py unpacks
+        (musl_unpack)."""
         other = copy.copy(self)
         other.root = ROOT / "build-agents" / f"musl-{self.system}"
         # Its libgcc asks glibc which atomic instructions there are.
-        other.flags = (*self.flags, "-specs", str(other.root) + ".specs", *(["-mno-outline-atomics"] if self.name == "aarch64" else []))
+        other.flags = (
+            *self.flags,
+            "-specs",
+            str(other.root) + ".specs",
+            *(["-mno-outline-atomics"] if self.name == "aarch64" else []),
+        )
         return other
 
     def musl_unpack(self):
         """Fetch it, and tell the compiler where it is; False: it cannot be fetched."""
-        if subprocess.run([ROOT / "packaging" / "foreign-root", self.system, self.root, "musl-dev"], stdout=subprocess.DEVNULL).returncode:
+        if subprocess.run(
+            [ROOT / "packaging" / "foreign-root", self.system, self.root, "musl-dev"],
+            stdout=subprocess.DEVNULL,
+        ).returncode:
             return False
         specs = next((self.root / "usr" / "lib").glob("*-linux-musl*/musl-gcc.specs")).read_text()
         if not self.qemu:  # which looks for the loader below the root
             specs = specs.replace("-dynamic-linker /lib/", f"-dynamic-linker {self.root}/lib/")
-        Path(str(self.root) + ".specs").write_text(re.sub(r"(?<=[ L])/usr/(?=lib|include)", f"{self.root}/usr/", specs))
+        Path(str(self.root) + ".specs").write_text(
+            re.sub(r"(?<=[ L])/usr/(?=lib|include)", f"{self.root}/usr/", specs)
+        )
         return True
 
     def compiler(self, cc):
@@ -93,18 +120,35 @@ class Machine:
         return [self.qemu, "-L", self.root, *map(str, argv)] if self.qemu else list(map(str, argv))
 
 
-MACHINES = {m.name: m for m in [
-    Machine("aarch64", "aarch64-linux-gnu", "qemu-aarch64", "arm64"),
-    Machine("arm", "arm-linux-gnueabihf", "qemu-arm", "armhf", ("-funwind-tables",), tables=False),
-    # Its compiler makes no unwind tables by itself, and was used so for the C library.
-    Machine("riscv64", "riscv64-linux-gnu", "qemu-riscv64", "riscv64", ("-fasynchronous-unwind-tables",), tables=False),
-    Machine("s390x", "s390x-linux-gnu", "qemu-s390x", "s390x"),
-    Machine("powerpc", "powerpc-linux-gnu", "qemu-ppc", "powerpc", outermost="__libc_start_main", handlers=False),  # which _start jumps to
-    Machine("i386", "i686-linux-gnu", None, "i386"),  # this machine runs its programs itself
-]}
+MACHINES = {
+    m.name: m
+    for m in [
+        Machine("aarch64", "aarch64-linux-gnu", "qemu-aarch64", "arm64"),
+        Machine(
+            "arm", "arm-linux-gnueabihf", "qemu-arm", "armhf", ("-funwind-tables",), tables=False
+        ),
+        # Its compiler makes no unwind tables by itself, and was used so for the C library.
+        Machine(
+            "riscv64", "riscv64-linux-gnu", "qemu-riscv64", "riscv64",
+            ("-fasynchronous-unwind-tables",),
+            tables=False,
+        ),
+        Machine("s390x", "s390x-linux-gnu", "qemu-s390x", "s390x"),
+        # which _start jumps to
+        Machine(
+            "powerpc", "powerpc-linux-gnu", "qemu-ppc", "powerpc",
+            outermost="__libc_start_main",
+            handlers=False,
+        ),
+        Machine("i386", "i686-linux-gnu", None, "i386"),  # this machine runs its programs itself
+    ]
+}
 # Those that Debian has musl for.
-WITH_MUSL = {f"{name}-musl": MACHINES[name].with_musl() for name in ("aarch64", "arm", "s390x", "i386")}
-# make check-agents: the programs of all tests are those of this machine.  None: of the one that we run on.
+WITH_MUSL = {
+    f"{name}-musl": MACHINES[name].with_musl() for name in ("aarch64", "arm", "s390x", "i386")
+}
+# make check-agents: the programs of all tests are those of this machine.  None: of the one that we
+# run on.
 MACHINE = {**MACHINES, **WITH_MUSL}.get(os.environ.get("SEEP_TEST_MACHINE"))
 
 
@@ -121,8 +165,17 @@ class Compiler:
         cc = self.machine.compiler(cc) if self.machine else cc
         flags = (*flags, *(self.machine.flags if self.machine else ()))
         standard = "-std=c++17" if source.endswith(".cpp") else "-std=gnu11"
-        command = [cc, standard, "-Wall", "-Wextra", f"-I{ROOT / 'include'}", *flags, *map(str, sources), "-pthread", *libs]
-        heads = (*PROGRAMS.glob("*.h"), ROOT / "include" / "seep.h", ROOT / "src" / "ledger" / "ledger.h")
+        command = [
+            cc, standard, "-Wall", "-Wextra", f"-I{ROOT / 'include'}", *flags,
+            *map(str, sources),
+            "-pthread",
+            *libs,
+        ]
+        heads = (
+            *PROGRAMS.glob("*.h"),
+            ROOT / "include" / "seep.h",
+            ROOT / "src" / "ledger" / "ledger.h",
+        )
         age = "".join(str(p.stat().st_mtime_ns) for p in sorted((*sources, *heads)))
         digest = hashlib.sha256((" ".join(command) + age).encode()).hexdigest()[:8]
         folder = self.folder / f"{Path(source).stem}-{digest}"
@@ -131,7 +184,9 @@ class Compiler:
             if not out.exists():
                 folder.mkdir(exist_ok=True)
                 half = folder / "half-done"
-                made = subprocess.run([*command, "-o", str(half)], capture_output=True, text=True, timeout=DEADLINE)
+                made = subprocess.run(
+                    [*command, "-o", str(half)], capture_output=True, text=True, timeout=DEADLINE
+                )
                 assert made.returncode == 0, f"{' '.join(command)}\n{made.stderr}"
                 half.rename(out)
         return out
@@ -180,12 +235,17 @@ class Truth:
         self.leaks.setdefault(rest[1], {})[rest[0]] = (int(rest[2]), int(rest[3]))
 
     def _path(self, rest):
-        """What holds a block: name, kind of root, its variable, its line, its function, then address/member for each step."""
+        """What holds a block: name, kind of root, its variable, its line, its function, then
+        address/member for each step."""
         name, kind, variable, line, function, *steps = rest
         none = {"-": None}
-        self.paths[name] = {"kind": none.get(kind, kind), "variable": none.get(variable, variable), "line": int(line),
-                            "function": none.get(function, function),
-                            "steps": [(int(a, 16), none.get(m, m)) for a, m in (s.split("/", 1) for s in steps)]}
+        self.paths[name] = {
+            "kind": none.get(kind, kind),
+            "variable": none.get(variable, variable),
+            "line": int(line),
+            "function": none.get(function, function),
+            "steps": [(int(a, 16), none.get(m, m)) for a, m in (s.split("/", 1) for s in steps)],
+        }
 
     def _type(self, rest):
         """Of the block that a path leads to."""
@@ -230,13 +290,20 @@ def shell_status(returncode):
 
 
 def run(argv, *, env=None, cwd=None, timeout=DEADLINE, stdin=None, folder=None):
-    """Run with descriptor 3 open on a file; returns everything it said.  `stdin` is bytes or None for /dev/null."""
+    """Run with descriptor 3 open on a file; returns everything it said.  `stdin` is bytes or
+    None for /dev/null."""
     folder = Path(folder or cwd)
     told = folder / f"truth-{time.monotonic_ns()}"
     command = ["/bin/sh", "-c", 'exec "$@" 3>"$TRUTH_FILE"', "sh", *map(str, argv)]
-    process = subprocess.Popen(command, env={**clean_environment(env), "TRUTH_FILE": str(told)}, cwd=cwd, start_new_session=True,
-                               stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command,
+        env={**clean_environment(env), "TRUTH_FILE": str(told)},
+        cwd=cwd,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         out, err = process.communicate(stdin, timeout)
     except subprocess.TimeoutExpired:
@@ -259,8 +326,12 @@ class Profile:
 
     def __init__(self, path):
         self.path = Path(path)
-        done = subprocess.run([SEEP, "report", "--json", str(path)], capture_output=True, env=clean_environment(),
-                              timeout=DEADLINE)
+        done = subprocess.run(
+            [SEEP, "report", "--json", str(path)],
+            capture_output=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
         assert done.returncode == 0, f"report --json failed: {done.stderr.decode()}"
         self.json = json.loads(done.stdout)
         self.totals = self.json["totals"]
@@ -294,8 +365,12 @@ class Profile:
     def own(self, *modules):
         """Sum over the allocations made directly by the given programs or libraries."""
         wanted = {str(Path(m).resolve()) for m in modules}
-        return self.sum(s for s in self.heap_sites()
-                        if s["stack"] and str(Path(self.frame(s["stack"][0])["module"] or "?").resolve()) in wanted)
+        return self.sum(
+            s
+            for s in self.heap_sites()
+            if s["stack"]
+            and str(Path(self.frame(s["stack"][0])["module"] or "?").resolve()) in wanted
+        )
 
     def below(self, function):
         """Sum over the allocations with the function anywhere in the stack."""
@@ -339,9 +414,14 @@ class Recorder:
         return run(argv, folder=self.folder(), **how)
 
     def record(self, *argv, options=(), small=("--keep-small",), **how):
-        """SMALL: recordings of small children are kept, unless a test wants to see that they are not."""
+        """SMALL: recordings of small children are kept, unless a test wants to see that they are
+        not."""
         folder = self.folder()
-        done = run([SEEP, "record", "-o", folder / "out.seep", *small, *options, "--", *argv], folder=folder, **how)
+        done = run(
+            [SEEP, "record", "-o", folder / "out.seep", *small, *options, "--", *argv],
+            folder=folder,
+            **how,
+        )
         return Recording(done, folder)
 
 
@@ -367,7 +447,8 @@ def check_total(truth, counts, *, peak=True, temporary=True):
 
 
 def check_clean(profile):
-    """Nothing went wrong, neither in the program nor in the tool.  That children were left alone is told, and no fault."""
+    """Nothing went wrong, neither in the program nor in the tool.  That children were left alone
+    is told, and no fault."""
     totals = profile.totals
     assert profile.errors == []
     assert (totals["unknown_frees"], totals["double_frees"], totals["mismatched"]) == (0, 0, 0)
@@ -377,7 +458,8 @@ def check_clean(profile):
 
 
 def stack_matches(names, wanted):
-    """`*` stands for any number of frames.  The stack must begin so; what follows main is the libc's."""
+    """`*` stands for any number of frames.  The stack must begin so; what follows main is the
+    libc's."""
     if not wanted:
         return True
     if wanted[0] == "*":
@@ -391,7 +473,8 @@ _reserved = []  # sockets that keep a port from everybody else
 
 
 def free_port():
-    """A port at which nobody listens and which nobody else gets: it stays bound.  A server that is to use it sets SO_REUSEPORT."""
+    """A port at which nobody listens and which nobody else gets: it stays bound.  A server that
+    is to use it sets SO_REUSEPORT."""
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     s.bind(("127.0.0.1", 0))
@@ -406,7 +489,9 @@ def wait_until(condition, what, deadline=DEADLINE, process=None):
         value = condition()
         if value:
             return value
-        assert process is None or process.poll() is None, f"{what}: the process ended with {process.returncode}"
+        assert (
+            process is None or process.poll() is None
+        ), f"{what}: the process ended with {process.returncode}"
         assert time.monotonic() < end, f"{what}: not within {deadline} s"
         time.sleep(0.01)
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""ingest.py -- a small server that takes pushed profiles as Pyroscope does, and a reader of what is in them.
+"""ingest.py -- a small server that takes pushed profiles as Pyroscope does, and a reader of what is
+in them.
 
-Written from the descriptions of multipart/form-data (RFC 7578) and of pprof's profile.proto, not from what seep does.
+Written from the descriptions of multipart/form-data (RFC 7578) and of pprof's profile.proto, not
+from what seep does.
 """
 import gzip
 import json
@@ -39,7 +41,12 @@ def fields(data):
 
 
 def packed(data):
-    return [value for _, value in fields(b"".join(bytes([8]) + part for part in re.findall(rb"[\x80-\xff]*[\x00-\x7f]", data)))]
+    return [
+        value
+        for _, value in fields(
+            b"".join(bytes([8]) + part for part in re.findall(rb"[\x80-\xff]*[\x00-\x7f]", data))
+        )
+    ]
 
 
 class Pprof:
@@ -54,7 +61,9 @@ class Pprof:
         self.types = [self.strings[dict(fields(t))[1]] for t in parts[1]]
         self.units = [self.strings[dict(fields(t))[2]] for t in parts[1]]
         self.time_ns, self.duration_ns = parts[9][0], parts[10][0]
-        functions = {f[1]: self.strings[f[2]] for f in map(lambda m: dict(fields(m)), parts.get(5, []))}
+        functions = {
+            f[1]: self.strings[f[2]] for f in map(lambda m: dict(fields(m)), parts.get(5, []))
+        }
         locations = {}
         for message in parts.get(4, []):
             found = list(fields(message))
@@ -78,7 +87,9 @@ class Pprof:
 
 def parse_form(content_type, body):
     """{name: (file name, content)} of multipart/form-data."""
-    boundary = re.fullmatch(r"multipart/form-data; boundary=([\w'()+,./:=?-]{1,70})", content_type)[1].encode()
+    boundary = re.fullmatch(r"multipart/form-data; boundary=([\w'()+,./:=?-]{1,70})", content_type)[
+        1
+    ].encode()
     begin, *parts, end = body.split(b"--" + boundary)
     assert begin == b"" and end == b"--\r\n"
     found = {}
@@ -86,7 +97,9 @@ def parse_form(content_type, body):
         assert part.startswith(b"\r\n") and part.endswith(b"\r\n")
         head, _, content = part[2:-2].partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-        name, file_name = re.fullmatch(r'form-data; name="(\w+)"; filename="([\w.]+)"', headers["Content-Disposition"]).groups()
+        name, file_name = re.fullmatch(
+            r'form-data; name="(\w+)"; filename="([\w.]+)"', headers["Content-Disposition"]
+        ).groups()
         found[name] = file_name, content
     return found
 
@@ -97,7 +110,12 @@ class Push:
     def __init__(self, path, headers, body):
         url = urlsplit(path)
         self.path, self.headers = url.path, headers
-        self.query = {key: values[0] for key, values in parse_qs(url.query, strict_parsing=True, keep_blank_values=True).items()}
+        self.query = {
+            key: values[0]
+            for key, values in parse_qs(
+                url.query, strict_parsing=True, keep_blank_values=True
+            ).items()
+        }
         self.form = parse_form(headers["Content-Type"], body)
         self.name, labels = re.fullmatch(r"([\w./-]+)\{([^{}]*)\}", self.query["name"]).groups()
         self.labels = dict(label.split("=") for label in labels.split(","))
@@ -107,8 +125,9 @@ class Push:
 
 
 class Server:
-    """Answers as ANSWERS says, one after another, (status, headers, text) each; when they are used up, 200.  `taken` has what was
-    answered with 200, `tried` everything.  HANG: never answers."""
+    """Answers as ANSWERS says, one after another, (status, headers, text) each; when they are
+    used up, 200.  `taken` has what was answered with 200, `tried` everything.  HANG: never
+    answers."""
 
     def __init__(self, answers=(), hang=False, port=0):
         self.answers, self.hang = list(answers), threading.Event() if hang else None
@@ -143,7 +162,8 @@ class Server:
             allow_reuse_port = True  # harness.free_port() keeps it
 
             def handle_error(self, request, address):
-                """A client that went away in the middle is no error of the test; anything else shows in what is missing."""
+                """A client that went away in the middle is no error of the test; anything else
+                shows in what is missing."""
 
         self.http = Http(("127.0.0.1", port), Handler)
         self.url = f"http://127.0.0.1:{self.http.server_port}"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""leaks.py -- what is lost, said by the program itself, by seep, by Valgrind's Memcheck and by LeakSanitizer, in one form.
+"""leaks.py -- what is lost, said by the program itself, by seep, by Valgrind's Memcheck and by
+LeakSanitizer, in one form.
 
-That form is {function: {class: (bytes, blocks)}}.  The function is the innermost one of the stack that the program has told
-about; what none of them made is under OTHERS.
+That form is {function: {class: (bytes, blocks)}}.  The function is the innermost one of the stack
+that the program has told about; what none of them made is under OTHERS.
 """
 import json
 import re
@@ -24,10 +25,19 @@ BUILDS = [(cc, level) for cc in ("gcc", "clang") for level in ("-O0", "-O2")]
 every_build = pytest.mark.parametrize("build", BUILDS, ids="".join)
 every_tool = pytest.mark.parametrize("tool", TOOLS)
 
-NOT_SEARCHED = "reachable", "definite", "only data of modules, stacks, registers and thread-local memory are searched, not mappings"
-CYCLE = None, "indirect", "in a cycle each block is held by another one: none of them is called a direct leak"
+NOT_SEARCHED = (
+    "reachable",
+    "definite",
+    "only data of modules, stacks, registers and thread-local memory are searched, not mappings",
+)
+CYCLE = (
+    None,
+    "indirect",
+    "in a cycle each block is held by another one: none of them is called a direct leak",
+)
 
-# Where a tool differs from the truth: {(tool, function): (the truth, what the tool says of all these blocks, why)}.
+# Where a tool differs from the truth: {(tool, function): (the truth, what the tool says of all
+# these blocks, why)}.
 DIFFERENCES = {
     ("sanitizer", "cycle_block"): CYCLE,
     ("sanitizer", "double_list_node"): CYCLE,
@@ -35,7 +45,11 @@ DIFFERENCES = {
     ("sanitizer", "lost_list"): CYCLE,  # the first and the last node point to it
     ("sanitizer", "lost_map"): CYCLE,
     ("sanitizer", "lost_contexts"): CYCLE,
-    ("sanitizer", "zero_lost"): (None, {"definite": (1, 1)}, "a block of no bytes counts as one byte"),
+    ("sanitizer", "zero_lost"): (
+        None,
+        {"definite": (1, 1)},
+        "a block of no bytes counts as one byte",
+    ),
     ("sanitizer", "in_anonymous"): NOT_SEARCHED,
     ("sanitizer", "in_shared"): NOT_SEARCHED,
     ("sanitizer", "in_private_file"): NOT_SEARCHED,
@@ -49,20 +63,47 @@ DIFFERENCES = {
     ("sanitizer", "in_wipeonfork"): NOT_SEARCHED,
     ("sanitizer", "on_mapped_stack"): NOT_SEARCHED,  # of a signal handler
     ("sanitizer", "on_raw_stack"): NOT_SEARCHED,  # a thread created by clone()
-    ("sanitizer", "result_block"): ("reachable", "definite", "results of threads that nobody has joined yet are not searched"),
-    ("sanitizer", "in_argument"): ("reachable", "definite", "it starts threads itself and gives libc an argument of its own"),
+    ("sanitizer", "result_block"): (
+        "reachable",
+        "definite",
+        "results of threads that nobody has joined yet are not searched",
+    ),
+    ("sanitizer", "in_argument"): (
+        "reachable",
+        "definite",
+        "it starts threads itself and gives libc an argument of its own",
+    ),
     ("memcheck", "in_xmm15"): ("reachable", "definite", "vector registers are not searched"),
-    ("memcheck", "_dl_allocate_tls"): (None, "possible", "libc keeps a pointer into its table of a thread's variables, not to its start"),
-    ("memcheck", "_dl_find_object_update"): (None, "possible", "the loader keeps a pointer into its table of objects, not to its start"),
+    ("memcheck", "_dl_allocate_tls"): (
+        None,
+        "possible",
+        "libc keeps a pointer into its table of a thread's variables, not to its start",
+    ),
+    ("memcheck", "_dl_find_object_update"): (
+        None,
+        "possible",
+        "the loader keeps a pointer into its table of objects, not to its start",
+    ),
 }
 
-# Memory above 4 GiB: at Valgrind's own low addresses a number (a time, a process) may look like a pointer into a large block.
-MEMCHECK = ["valgrind", "-q", "--aspace-minaddr=0x100000000", "--leak-check=full", "--show-leak-kinds=all", "--num-callers=40", "--fair-sched=yes",
-            "--run-libc-freeres=no", "--run-cxx-freeres=no", "--xml=yes"]
-MEMCHECK_CLASSES = {"Leak_DefinitelyLost": "definite", "Leak_IndirectlyLost": "indirect", "Leak_PossiblyLost": "possible",
-                    "Leak_StillReachable": "reachable"}
-MEMCHECK_SUMS = re.compile(r"([\d,]+) (?:\(([\d,]+) direct, [\d,]+ indirect\) )?bytes in ([\d,]+) blocks")
-SANITIZER_RECORD = re.compile(r"(Direct|Indirect) leak of (\d+) byte\(s\) in (\d+) object\(s\) allocated from:\n((?: +#.*\n)*)")
+# Memory above 4 GiB: at Valgrind's own low addresses a number (a time, a process) may look like a
+# pointer into a large block.
+MEMCHECK = [
+    "valgrind", "-q", "--aspace-minaddr=0x100000000", "--leak-check=full", "--show-leak-kinds=all",
+    "--num-callers=40", "--fair-sched=yes", "--run-libc-freeres=no", "--run-cxx-freeres=no",
+    "--xml=yes",
+]
+MEMCHECK_CLASSES = {
+    "Leak_DefinitelyLost": "definite",
+    "Leak_IndirectlyLost": "indirect",
+    "Leak_PossiblyLost": "possible",
+    "Leak_StillReachable": "reachable",
+}
+MEMCHECK_SUMS = re.compile(
+    r"([\d,]+) (?:\(([\d,]+) direct, [\d,]+ indirect\) )?bytes in ([\d,]+) blocks"
+)
+SANITIZER_RECORD = re.compile(r"(Direct|Indirect) leak of (\d+) byte\(s\) in (\d+) object\(s\) "
+                              r"allocated from:\n((?: +#.*\n)*)")
 SANITIZER_FRAME = re.compile(r" +#\d+ 0x[0-9a-f]+ in (.+)")
 
 
@@ -100,11 +141,16 @@ def expected(tool, truth):
     wanted = {}
     for function, kinds in truth.items():
         real, said, _ = DIFFERENCES.get((tool, function), (None, kinds, ""))
-        assert real is None or set(kinds) == {real}, f"{function}: the table of differences is not true"
+        assert real is None or set(kinds) == {
+            real
+        }, f"{function}: the table of differences is not true"
         wanted[function] = {said: sum_of(kinds)} if isinstance(said, str) else said
     if tool != "sanitizer":
         return wanted
-    lost = {f: {k: v for k, v in kinds.items() if k in ("definite", "indirect")} for f, kinds in wanted.items()}
+    lost = {
+        f: {k: v for k, v in kinds.items() if k in ("definite", "indirect")}
+        for f, kinds in wanted.items()
+    }
     return {f: kinds for f, kinds in lost.items() if kinds}
 
 
@@ -121,19 +167,28 @@ def check_verdicts(tool, verdicts, truth):
 # ---- Memcheck ----
 
 def memcheck_records(path):
-    """(class, bytes of these blocks alone, blocks, frames) of every record in a report; a frame is (function, object)."""
+    """(class, bytes of these blocks alone, blocks, frames) of every record in a report; a frame
+    is (function, object)."""
     for error in ElementTree.parse(path).getroot().iter("error"):
         kind = MEMCHECK_CLASSES.get(error.findtext("kind"))
         if kind:
-            total, direct, blocks = (n and int(n.replace(",", "")) for n in MEMCHECK_SUMS.match(error.findtext("xwhat/text")).groups())
-            frames = [(function_name(f.findtext("fn")), f.findtext("obj")) for f in error.find("stack").iter("frame")]
+            total, direct, blocks = (
+                n and int(n.replace(",", ""))
+                for n in MEMCHECK_SUMS.match(error.findtext("xwhat/text")).groups()
+            )
+            frames = [
+                (function_name(f.findtext("fn")), f.findtext("obj"))
+                for f in error.find("stack").iter("frame")
+            ]
             yield kind, total if direct is None else direct, blocks, frames
 
 
 def memcheck_reports(recorder, *argv, options=(), **how):
     """Run under Memcheck.  Returns (the run, the report of each process)."""
     folder = recorder.folder()
-    done = recorder.bare(*MEMCHECK, f"--xml-file={folder}/%p.xml", *options, *argv, timeout=180, **how)
+    done = recorder.bare(
+        *MEMCHECK, f"--xml-file={folder}/%p.xml", *options, *argv, timeout=180, **how
+    )
     return done, sorted(folder.glob("*.xml"))
 
 
@@ -172,9 +227,14 @@ def by_sanitizer(recorder, *argv, options="", env=None, **how):
 
 def leaks_json(*words, show="all", status=(0, 1)):
     """`seep leaks --json`, of a file or a process."""
-    done = subprocess.run([SEEP, "leaks", "--json", f"--show={show}", *map(str, words)], capture_output=True, env=clean_environment(),
-                          timeout=DEADLINE)
-    assert done.returncode in status, f"seep leaks {words}: status {done.returncode}\n{done.stderr.decode()}\n{done.stdout.decode()[:4000]}"
+    done = subprocess.run(
+        [SEEP, "leaks", "--json", f"--show={show}", *map(str, words)],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
+    assert (done.returncode in status), (f"seep leaks {words}: status {done.returncode}\n"
+                                         f"{done.stderr.decode()}\n{done.stdout.decode()[:4000]}")
     return json.loads(done.stdout)
 
 
@@ -191,7 +251,8 @@ def told_verdicts(told, functions):
 
 
 def seep_verdicts(what, functions, *options):
-    """Of a file or a process: what FUNCTIONS made without suppressions, the rest with the built-in ones."""
+    """Of a file or a process: what FUNCTIONS made without suppressions, the rest with the
+    built-in ones."""
     verdicts = told_verdicts(leaks_json("--no-builtin-suppressions", *options, what), functions)
     others = told_verdicts(leaks_json(*options, what), functions)
     for name in set(verdicts) - set(functions):
@@ -229,7 +290,8 @@ def check(tool, recorder, program, *cases, status=0, **how):
 
 @contextmanager
 def waiting(recorder, program, *cases, options=(), env=None):
-    """The program under the tool, waiting with its blocks in place.  Gives (it, its number, its truth)."""
+    """The program under the tool, waiting with its blocks in place.  Gives (it, its number, its
+    truth)."""
     with start_recorded(recorder.folder(), program, *cases, "wait", options=options, env=env) as it:
         it.said(b"ready\n")
         yield it, child_of(it), Truth(it.told.read_text()).leaks

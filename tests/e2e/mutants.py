@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""mutants.py -- programs whose unwind tables lie: what is changed in them, and how they are run with and without the tool."""
+"""mutants.py -- programs whose unwind tables lie: what is changed in them, and how they are run
+with and without the tool."""
 import random
 import struct
 import subprocess
@@ -10,13 +11,16 @@ LARGE = (0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xfffff
 
 
 class Elf:
-    """Where the parts of an executable lie that the agent reads inside the program: name -> (offset, bytes)."""
+    """Where the parts of an executable lie that the agent reads inside the program: name ->
+    (offset, bytes)."""
 
     def __init__(self, data):
         self.data = data
         (phoff, shoff) = struct.unpack_from("<QQ", data, 32)
         (phsize, phcount, shsize, shcount, names) = struct.unpack_from("<HHHHH", data, 54)
-        headers = [struct.unpack_from("<IIQQQQIIQQ", data, shoff + i * shsize) for i in range(shcount)]
+        headers = [
+            struct.unpack_from("<IIQQQQIIQQ", data, shoff + i * shsize) for i in range(shcount)
+        ]
         text = headers[names][4]
         self.parts = {}
         for h in headers:
@@ -32,7 +36,8 @@ PT_NOTE, PT_GNU_EH_FRAME = 4, 0x6474e550
 
 
 def places(elf):
-    """Ranges that may be changed without the kernel and the loader minding: the tables, and headers that only unwinders and debuggers read."""
+    """Ranges that may be changed without the kernel and the loader minding: the tables, and
+    headers that only unwinders and debuggers read."""
     found = [elf.parts[name] for name in (".eh_frame", ".eh_frame_hdr") if name in elf.parts]
     weights = [8] * len(found)
     for kind in (PT_NOTE, PT_GNU_EH_FRAME):
@@ -41,14 +46,16 @@ def places(elf):
             weights.append(1)
     found.append(elf.parts[".note.gnu.build-id"])
     weights.append(1)
-    if PT_GNU_EH_FRAME not in elf.programs:  # then the tables are looked for by the headers of sections
+    # then the tables are looked for by the headers of sections
+    if PT_GNU_EH_FRAME not in elf.programs:
         found += [(40, 8), (58, 6)]
         weights += [1, 1]
     return found, weights
 
 
 def mutate(data, dice):
-    """A copy with one to six places changed: a byte, a bit, a number that is large or small, a run of bytes from elsewhere."""
+    """A copy with one to six places changed: a byte, a bit, a number that is large or small, a
+    run of bytes from elsewhere."""
     found, weights = places(Elf(data))
     out = bytearray(data)
     for _ in range(dice.choice((1, 1, 1, 2, 3, 6))):
@@ -84,7 +91,8 @@ def make(program, count, seed, folder):
     return paths
 
 
-# A program that calls itself without end, because its exceptions went astray, has a small stack to do that on.
+# A program that calls itself without end, because its exceptions went astray, has a small stack to
+# do that on.
 EACH = 'ulimit -s 512; for m in "$@"; do "$m" > "$m.out" 2> /dev/null; echo $? > "$m.status"; done'
 
 
@@ -92,27 +100,44 @@ def run(paths, recorded=False):
     """Run all, one after another; what each printed and how it ended."""
     command = ["/bin/sh", "-c", EACH, "sh", *map(str, paths)]
     if recorded:
-        command = [str(SEEP), "record", "-q", "-f", "--follow=all", "--no-leak-scan", "-o", "%p.seep", "--", *command]
+        command = [
+            str(SEEP), "record", "-q", "-f", "--follow=all", "--no-leak-scan", "-o", "%p.seep",
+            "--", *command,
+        ]
     for path in paths:
         for suffix in (".out", ".status"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
     try:
-        done = subprocess.run(command, env=clean_environment(), cwd=paths[0].parent, stdin=subprocess.DEVNULL, capture_output=True, check=False,
-                              timeout=DEADLINE)
+        done = subprocess.run(
+            command,
+            env=clean_environment(),
+            cwd=paths[0].parent,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=DEADLINE,
+        )
         assert (done.returncode, done.stderr) == (0, b"")
     except subprocess.TimeoutExpired:
         pass  # who has no status hung
     results = []
     for path in paths:
         said, status = (path.with_name(path.name + suffix) for suffix in (".out", ".status"))
-        results.append((said.read_bytes() if said.exists() else b"", status.read_text() if status.exists() else "no end"))
+        results.append(
+            (
+                said.read_bytes() if said.exists() else b"",
+                status.read_text() if status.exists() else "no end",
+            )
+        )
     return results
 
 
 def differing(paths):
-    """Those that do not behave with the tool as they do without it, every time they are run: (name, without, with).
+    """Those that do not behave with the tool as they do without it, every time they are run: (name,
+    without, with).
 
-    A program whose own exceptions meet its damaged tables may behave in more than one way by itself."""
+    A program whose own exceptions meet its damaged tables may behave in more than one way by
+    itself."""
     found = []
     for path, bare, recorded in zip(paths, run(paths), run(paths, recorded=True)):
         if bare != recorded and recorded not in [run([path])[0] for _ in range(5)]:

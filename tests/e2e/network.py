@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""network.py -- two machines in network namespaces, with a link between them that can be slow, down, or swallow what is sent."""
+"""network.py -- two machines in network namespaces, with a link between them that can be slow,
+down, or swallow what is sent."""
 import contextlib
 import os
 import shutil
@@ -22,7 +23,10 @@ class Machines:
     def make(self):
         self.run("ip", "netns", "add", self.names[0])
         self.run("ip", "netns", "add", self.names[1])
-        self.run("ip", "-n", self.names[0], "link", "add", "v0", "type", "veth", "peer", "name", "v0", "netns", self.names[1])
+        self.run(
+            "ip", "-n", self.names[0], "link", "add", "v0", "type", "veth", "peer", "name", "v0",
+            "netns", self.names[1],
+        )
         for i, name in enumerate(self.names):
             self.run("ip", "-n", name, "addr", "add", f"10.77.0.{i + 1}/24", "dev", "v0")
             self.run("ip", "-n", name, "link", "set", "v0", "up")
@@ -39,13 +43,25 @@ class Machines:
 
     def rate(self, text):
         """What the first one can send: 100mbit."""
-        self.run("tc", "-n", self.names[0], "qdisc", "replace", "dev", "v0", "root", "tbf", "rate", text, "burst", "32kb", "latency", "50ms")
+        self.run(
+            "tc", "-n", self.names[0], "qdisc", "replace", "dev", "v0", "root", "tbf", "rate",
+            text, "burst", "32kb", "latency", "50ms",
+        )
 
     def mute(self, quiet):
-        """What either sends gets lost, and neither is told: the address of the neighbour leads nowhere."""
+        """What either sends gets lost, and neither is told: the address of the neighbour leads
+        nowhere."""
         for i, name in enumerate(self.names):
-            words = ["ip", "-n", name, "neigh", "replace" if quiet else "del", f"10.77.0.{2 - i}", "dev", "v0"]
-            self.run(*words, *(["lladdr", "02:00:00:00:00:99", "nud", "permanent"] if quiet else []))
+            words = [
+                "ip", "-n", name, "neigh",
+                "replace" if quiet else "del",
+                f"10.77.0.{2 - i}",
+                "dev",
+                "v0",
+            ]
+            self.run(
+                *words, *(["lladdr", "02:00:00:00:00:99", "nud", "permanent"] if quiet else [])
+            )
 
     def remove(self):
         for name in self.names:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""pages.py -- reads the data out of a page of `seep html`, from docs/PAGE.md alone: it shares no code with the tool or the viewer."""
+"""pages.py -- reads the data out of a page of `seep html`, from docs/PAGE.md alone: it shares no
+code with the tool or the viewer."""
 import base64
 import gzip
 import json
@@ -13,15 +14,27 @@ CLASSES = {1: "reachable", 2: "possible", 3: "indirect", 4: "definite"}
 
 
 def answer(*argv, cwd=None, env=None):
-    return subprocess.run([SEEP, "html", *map(str, argv)], capture_output=True, env=clean_environment(env), stdin=subprocess.DEVNULL, timeout=DEADLINE,
-                          cwd=cwd)
+    return subprocess.run(
+        [SEEP, "html", *map(str, argv)],
+        capture_output=True,
+        env=clean_environment(env),
+        stdin=subprocess.DEVNULL,
+        timeout=DEADLINE,
+        cwd=cwd,
+    )
 
 
 def data_of(page):
-    """What the element for data holds.  Numbers and texts only: a comma too many or a byte that is no UTF-8 fails here."""
-    found = re.findall(rb'<script type="application/octet-stream" id="seep-data"([^>]*)>([^<]*)</script>', page)
+    """What the element for data holds.  Numbers and texts only: a comma too many or a byte that
+    is no UTF-8 fails here."""
+    found = re.findall(
+        rb'<script type="application/octet-stream" id="seep-data"([^>]*)>([^<]*)</script>', page
+    )
     assert len(found) == 1 and len(found[0][1]) <= LIMIT
-    return json.loads(gzip.decompress(base64.b64decode(found[0][1], validate=True)).decode("utf-8"), parse_constant=lambda word: 1 / 0)
+    return json.loads(
+        gzip.decompress(base64.b64decode(found[0][1], validate=True)).decode("utf-8"),
+        parse_constant=lambda word: 1 / 0,
+    )
 
 
 def page_of(*argv, cwd=None):
@@ -60,9 +73,15 @@ class Recorded:
         number = self.data["nodes"]["frame"][node]
         which = frame["function"][number]
         module = function["module"][which]
-        return {"function": self.text(function["name"][which]), "short": self.text(function["short"][which]), "file": self.text(function["file"][which]),
-                "line": frame["line"][number] or None, "inlined": bool(frame["inlined"][number]), "wrapper": frame["wrapper"][number],
-                "module": None if module == -1 else self.text(self.data["modules"]["path"][module])}
+        return {
+            "function": self.text(function["name"][which]),
+            "short": self.text(function["short"][which]),
+            "file": self.text(function["file"][which]),
+            "line": frame["line"][number] or None,
+            "inlined": bool(frame["inlined"][number]),
+            "wrapper": frame["wrapper"][number],
+            "module": None if module == -1 else self.text(self.data["modules"]["path"][module]),
+        }
 
     def stack(self, node):
         """Frames, innermost first."""
@@ -80,12 +99,15 @@ class Recorded:
         return self.frame(self.data["sites"]["node"][row])["short"]
 
     def courses(self):
-        """For each slice, the (live_bytes, live_blocks, allocs, alloc_bytes) of all sites that have any."""
+        """For each slice, the (live_bytes, live_blocks, allocs, alloc_bytes) of all sites that
+        have any."""
         now, change, changes = {}, 0, self.rows("changes")
         for slice_number in range(self.data["slices"]["count"]):
             while change < len(changes) and changes[change]["slice"] == slice_number:
                 row = changes[change]
-                now[row["site"]] = tuple(row[k] for k in ("live_bytes", "live_blocks", "allocs", "alloc_bytes"))
+                now[row["site"]] = tuple(
+                    row[k] for k in ("live_bytes", "live_blocks", "allocs", "alloc_bytes")
+                )
                 change += 1
             yield dict(now)
         assert change == len(changes)

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""plain.py -- programs with the library preloaded and nothing else, and the reports that appear beside them."""
+"""plain.py -- programs with the library preloaded and nothing else, and the reports that appear
+beside them."""
 import os
 import re
 import subprocess
 import time
 from pathlib import Path
 
-from harness import BUILD, DEADLINE, SEEP, Run, Truth, clean_environment, end_process, plain_name, run, shell_status, wait_until
+from harness import (
+    BUILD, DEADLINE, SEEP, Run, Truth, clean_environment, end_process, plain_name, run,
+    shell_status, wait_until,
+)
 
 LIBRARY = BUILD / "src" / "agent" / "libseep.so"
 NAME = re.compile(r"(.+)-(\d+)-(\d+)\.memlog")
@@ -96,16 +100,26 @@ def find_reports(folder, program=None, pid=None):
 
 
 class Started:
-    """A program that runs beside the test, its output in files; with the library unless LIBRARY is None."""
+    """A program that runs beside the test, its output in files; with the library unless LIBRARY
+    is None."""
 
     def __init__(self, folder, *argv, env=None, library=LIBRARY, cwd=None):
         self.folder = Path(folder)
         self.name = Path(str(argv[0])).name
         self.told = self.folder / f"truth-{time.monotonic_ns()}"
         files = [open(self.folder / name, "wb") for name in ("stdout", "stderr")]
-        command = ["/bin/sh", "-c", 'exec "$@" 3>"$TRUTH_FILE"', "sh", *(preloaded(argv, library) if library else map(str, argv))]
-        self.process = subprocess.Popen(command, env={**clean_environment(env), "TRUTH_FILE": str(self.told)}, cwd=cwd or self.folder,
-                                        stdin=subprocess.PIPE, stdout=files[0], stderr=files[1])
+        command = [
+            "/bin/sh", "-c", 'exec "$@" 3>"$TRUTH_FILE"', "sh",
+            *(preloaded(argv, library) if library else map(str, argv)),
+        ]
+        self.process = subprocess.Popen(
+            command,
+            env={**clean_environment(env), "TRUTH_FILE": str(self.told)},
+            cwd=cwd or self.folder,
+            stdin=subprocess.PIPE,
+            stdout=files[0],
+            stderr=files[1],
+        )
         self.pid = self.process.pid
 
     def __enter__(self):
@@ -125,7 +139,9 @@ class Started:
 
     def said(self, text, times=1):
         """Wait until it has written TEXT so often."""
-        wait_until(lambda: self.stdout().count(text) >= times, f"it says {text}", process=self.process)
+        wait_until(
+            lambda: self.stdout().count(text) >= times, f"it says {text}", process=self.process
+        )
 
     def say(self, line=b"\n"):
         self.process.stdin.write(line)
@@ -146,7 +162,11 @@ class Started:
     def asleep(self):
         """Wait until the main thread waits in a system call of its own."""
         stat = Path(f"/proc/{self.pid}/stat")
-        wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S", "it waits", process=self.process)
+        wait_until(
+            lambda: stat.read_text().rpartition(")")[2].split()[0] == "S",
+            "it waits",
+            process=self.process,
+        )
 
     def finish(self, deadline=DEADLINE):
         self.process.stdin.close()
@@ -161,15 +181,27 @@ def run_plain(folder, *argv, env=None, **how):
 
 def start_recorded(folder, *argv, options=(), env=None):
     """The same under `seep record`, into out.seep."""
-    return Started(folder, SEEP, "record", "-q", "-o", folder / "out.seep", *options, "--", *argv, library=None, env=env)
+    return Started(
+        folder, SEEP, "record", "-q", "-o",
+        folder / "out.seep",
+        *options,
+        "--",
+        *argv,
+        library=None,
+        env=env,
+    )
 
 
 def child_of(program):
     """The one child of the tool."""
     children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
-    return int(wait_until(lambda: children.read_text().split(), "the child", process=program.process)[0])
+    return int(
+        wait_until(lambda: children.read_text().split(), "the child", process=program.process)[0]
+    )
 
 
 def seep(*argv):
     """A command of the tool, to its end."""
-    return subprocess.run([SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    return subprocess.run(
+        [SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=DEADLINE
+    )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """readers.py -- programs of others that read what seep writes, and how to ask them.
 
-Those from npm are listed in ../npm/package.json with their exact versions in the lock file; the fixture `npm` installs them once.
+Those from npm are listed in ../npm/package.json with their exact versions in the lock file; the
+fixture `npm` installs them once.
 """
 import json
 import os
@@ -40,12 +41,22 @@ class Npm:
         """Run JavaScript text that may require() the packages; returns what it printed."""
         path = Path(folder) / "script.cjs"
         path.write_text(text)
-        return ask([shutil.which("node") or self.node24, path, *words], env={"NODE_PATH": str(self.modules)})
+        return ask(
+            [shutil.which("node") or self.node24, path, *words],
+            env={"NODE_PATH": str(self.modules)},
+        )
 
 
 def ask(command, *, env=None, status=0, **how):
     """Run a reader and return its stdout as text."""
-    done = subprocess.run([str(w) for w in command], capture_output=True, text=True, env=clean_environment(env), timeout=READER_DEADLINE, **how)
+    done = subprocess.run(
+        [str(w) for w in command],
+        capture_output=True,
+        text=True,
+        env=clean_environment(env),
+        timeout=READER_DEADLINE,
+        **how,
+    )
     assert done.returncode == status, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
     return done.stdout
 
@@ -60,13 +71,19 @@ def installed(folder):
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(LIST / name, folder)
     try:
-        done = subprocess.run(["npm", "ci"], cwd=folder, capture_output=True, text=True, timeout=NPM_DEADLINE)
+        done = subprocess.run(
+            ["npm", "ci"], cwd=folder, capture_output=True, text=True, timeout=NPM_DEADLINE
+        )
     except FileNotFoundError:
         raise CannotInstall("npm is not installed") from None
     except subprocess.TimeoutExpired:
-        raise CannotInstall(f"npm did not install the readers of tests/npm within {NPM_DEADLINE} s") from None
+        raise CannotInstall(
+            f"npm did not install the readers of tests/npm within {NPM_DEADLINE} s"
+        ) from None
     if done.returncode != 0:
-        raise CannotInstall(f"npm cannot install the readers of tests/npm: {done.stderr.strip()[-300:]}")
+        raise CannotInstall(
+            f"npm cannot install the readers of tests/npm: {done.stderr.strip()[-300:]}"
+        )
     for tool in folder.glob("node_modules/@microsoft/sarif-multitool-*/Sarif.Multitool"):
         os.chmod(tool, 0o755)  # newer npm does not run the package's own script that does this
     done_mark.write_bytes(wanted)
@@ -74,12 +91,19 @@ def installed(folder):
 
 
 class FirefoxProfiler:
-    """The profiler's own command line: a process of it holds the profile and answers until it is stopped."""
+    """The profiler's own command line: a process of it holds the profile and answers until it is
+    stopped."""
 
     def __init__(self, npm, folder):
         self.session = None
         self.command = [str(npm.node24), str(npm.program("profiler-cli"))]
-        self.env = clean_environment({"PROFILER_CLI_SESSION_DIR": str(folder), "PROFILER_CLI_NO_SYMBOLICATE": "1", "HOME": str(folder)})
+        self.env = clean_environment(
+            {
+                "PROFILER_CLI_SESSION_DIR": str(folder),
+                "PROFILER_CLI_NO_SYMBOLICATE": "1",
+                "HOME": str(folder),
+            }
+        )
 
     def __enter__(self):
         return self
@@ -89,7 +113,13 @@ class FirefoxProfiler:
             self.ask("stop", self.session)
 
     def run(self, *words):
-        return subprocess.run([*self.command, *map(str, words)], capture_output=True, text=True, env=self.env, timeout=READER_DEADLINE)
+        return subprocess.run(
+            [*self.command, *map(str, words)],
+            capture_output=True,
+            text=True,
+            env=self.env,
+            timeout=READER_DEADLINE,
+        )
 
     def ask(self, *words):
         done = self.run(*words)
@@ -97,12 +127,15 @@ class FirefoxProfiler:
         return done.stdout
 
     def load(self, path):
-        """The command gives its other process half a second to start, which a busy machine may not keep: then we are more patient."""
+        """The command gives its other process half a second to start, which a busy machine may
+        not keep: then we are more patient."""
         done = self.run("load", path)
         said = done.stdout + done.stderr
         late = re.search(r"did not become ready.*/(\w+)\.log", said)
         assert done.returncode == 0 or late, said
-        self.session = late.group(1) if late else re.search(r"Session started: (\S+)", said).group(1)
+        self.session = (
+            late.group(1) if late else re.search(r"Session started: (\S+)", said).group(1)
+        )
         end = time.monotonic() + READER_DEADLINE
         while self.run("status", "--session", self.session).returncode != 0:
             assert time.monotonic() < end, said
@@ -114,6 +147,7 @@ class FirefoxProfiler:
 
 
 def pprof():
-    """The profile reader of Go, by the name it has in any of Debian's Go packages; None: there is none."""
+    """The profile reader of Go, by the name it has in any of Debian's Go packages; None: there
+    is none."""
     found = sorted(Path("/usr/lib").glob("go-*/pkg/tool/linux_*/pprof"))
     return found[-1] if found else None

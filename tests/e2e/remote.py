@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""remote.py -- targets, hosts and the protocol between them (docs/PROTOCOL.md), for tests of serve, connect and seep-target."""
+"""remote.py -- targets, hosts and the protocol between them (docs/PROTOCOL.md), for tests of
+serve, connect and seep-target."""
 import contextlib
 import json
 import os
@@ -9,10 +10,14 @@ import struct
 import subprocess
 import threading
 
-from harness import BUILD, DEADLINE, SEEP, Profile, caught, check_sites, clean_environment, wait_until
+from harness import (
+    BUILD, DEADLINE, SEEP, Profile, caught, check_sites, clean_environment, wait_until,
+)
 from plain import Started, seep
 
-VERSION, GREETING, HELLO, WELCOME, REQUEST, ANSWER, STATUS, LIST, PROCESS, FAULT, CHUNK, ALIVE = 1, *range(1, 12)
+(
+    VERSION, GREETING, HELLO, WELCOME, REQUEST, ANSWER, STATUS, LIST, PROCESS, FAULT, CHUNK, ALIVE,
+) = 1, *range(1, 12)
 JOURNAL, STATE = 64, 66  # of targets without a ledger
 TARGET = BUILD / "src" / "target" / "seep-target"
 TOKEN = b"a token of sixteen bytes or more"
@@ -29,11 +34,16 @@ def frame(kind, body):
 
 
 def greeting(version=VERSION, flags=0, nonce=bytes(32)):
-    return frame(GREETING, b"SEEPWIRE" + struct.pack("<IBBHI", version, 1, 8, 62, flags) + nonce + text(b"a test"))
+    return frame(
+        GREETING,
+        b"SEEPWIRE" + struct.pack("<IBBHI", version, 1, 8, 62, flags) + nonce + text(b"a test"),
+    )
 
 
 def hello(version=VERSION, nonce=bytes(32), proof=bytes(32), flags=0):
-    return frame(HELLO, b"SEEPWIRE" + struct.pack("<II", version, flags) + nonce + proof + text(b"a test"))
+    return frame(
+        HELLO, b"SEEPWIRE" + struct.pack("<II", version, flags) + nonce + proof + text(b"a test")
+    )
 
 
 def request(kind, pid=0, flags=0, number=0, address=0, label=b""):
@@ -93,9 +103,19 @@ class Target(Started):
 
     def __init__(self, folder, *argv, listen=None, options=(), within=()):
         (folder / "tmp").mkdir(exist_ok=True)
-        super().__init__(folder, *within, SEEP, "serve", "--listen", listen or folder / "s", *options, *(("--", *argv) if argv else ()), library=None,
-                         env={"TMPDIR": str(folder / "tmp")})
-        said = wait_until(lambda: b"serving: " in self.stderr() and self.stderr(), "it serves", process=self.process).decode()
+        super().__init__(
+            folder, *within, SEEP, "serve", "--listen",
+            listen or folder / "s",
+            *options,
+            *(("--", *argv) if argv else ()),
+            library=None,
+            env={"TMPDIR": str(folder / "tmp")},
+        )
+        said = wait_until(
+            lambda: b"serving: " in self.stderr() and self.stderr(),
+            "it serves",
+            process=self.process,
+        ).decode()
         self.where = said.split("serving: 'seep connect ")[1].split("'")[0].split()[0]
 
     def program(self):
@@ -114,8 +134,21 @@ class Light(Started):
     """A target without the tool, with a program; WHERE it says that it listens."""
 
     def __init__(self, folder, *argv, listen=None, options=(), command=(TARGET,)):
-        super().__init__(folder, *command, "--listen", listen or folder / "s", *options, "--", *argv, library=None)
-        said = wait_until(lambda: b"serving: " in self.stderr() and self.stderr(), "it serves", process=self.process).decode()
+        super().__init__(
+            folder,
+            *command,
+            "--listen",
+            listen or folder / "s",
+            *options,
+            "--",
+            *argv,
+            library=None,
+        )
+        said = wait_until(
+            lambda: b"serving: " in self.stderr() and self.stderr(),
+            "it serves",
+            process=self.process,
+        ).decode()
         self.where = said.split("serving: 'seep connect ")[1].split("'")[0]
 
     def report(self):
@@ -124,8 +157,12 @@ class Light(Started):
         return Look(json.loads(done.stdout))
 
     def fetch(self, folder, *options):
-        done = subprocess.run([SEEP, "connect", self.where, "--no-summary", "-o", folder / "out.%p.seep", *options],
-                              capture_output=True, env=clean_environment(), timeout=DEADLINE)
+        done = subprocess.run(
+            [SEEP, "connect", self.where, "--no-summary", "-o", folder / "out.%p.seep", *options],
+            capture_output=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
         assert done.returncode == 0, done
         return {int(p.name.split(".")[1]): Profile(p) for p in folder.glob("out.*.seep")}
 
@@ -143,7 +180,11 @@ def connect(target, *words):
 
 def fetch(target, out, *options):
     """Connect beside the test, until all is over there."""
-    return subprocess.Popen([SEEP, "connect", target.where, "-q", "-o", out, *options], env=clean_environment(), stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        [SEEP, "connect", target.where, "-q", "-o", out, *options],
+        env=clean_environment(),
+        stderr=subprocess.PIPE,
+    )
 
 
 def fetched(process):
@@ -154,15 +195,26 @@ def fetched(process):
 
 def sites_of(profile):
     """What does not depend on where things were loaded, and when."""
-    counts = ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "leaked_blocks", "leaked_bytes", "kind")
-    return sorted((tuple(profile.names(s["stack"])), *(s[c] for c in counts)) for s in profile.json["sites"] if s["kind"] not in ("mmap", "mremap"))
+    counts = (
+        "allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes",
+        "leaked_blocks", "leaked_bytes", "kind",
+    )
+    return sorted(
+        (tuple(profile.names(s["stack"])), *(s[c] for c in counts))
+        for s in profile.json["sites"]
+        if s["kind"] not in ("mmap", "mremap")
+    )
 
 
 def connected(target):
     """Hosts that have a process of the target's: children of the one that listens."""
     def children(pid):
         return [int(c) for c in open(f"/proc/{pid}/task/{pid}/children").read().split()]
-    return sum(len(children(c)) for c in children(target.pid) if os.readlink(f"/proc/{c}/exe") == str(SEEP.resolve()))
+    return sum(
+        len(children(c))
+        for c in children(target.pid)
+        if os.readlink(f"/proc/{c}/exe") == str(SEEP.resolve())
+    )
 
 
 def welcomed(target):
@@ -198,8 +250,8 @@ class Server:
         self.sock.close()
 
 class Between:
-    """Who passes on what hosts and the target at THERE say, and counts what that sends; requests of kind UNKNOWN are of a kind that no
-    target knows."""
+    """Who passes on what hosts and the target at THERE say, and counts what that sends; requests
+    of kind UNKNOWN are of a kind that no target knows."""
 
     def __init__(self, there, unknown=None):
         self.there, self.unknown, self.bytes, self.changed = there, unknown, 0, 0
@@ -246,7 +298,10 @@ class Between:
             while len(held) >= 8 and len(held) >= 8 + struct.unpack_from("<I", held)[0]:
                 end = 8 + struct.unpack_from("<I", held)[0]
                 message, held = held[:end], held[end:]
-                if struct.unpack_from("<H", message, 4)[0] == REQUEST and struct.unpack_from("<I", message, 8)[0] == self.unknown:
+                if (
+                    struct.unpack_from("<H", message, 4)[0] == REQUEST
+                    and struct.unpack_from("<I", message, 8)[0] == self.unknown
+                ):
                     message = message[:8] + struct.pack("<I", 9999) + message[12:]
                     self.changed += 1
                 target.sendall(message)
@@ -258,7 +313,8 @@ LOOK, ASK_JOURNAL = 3, 32
 
 
 def talk(wire, i, asks):
-    """Go so far as I says; whether the host got all that there was, which is not for those that come too soon."""
+    """Go so far as I says; whether the host got all that there was, which is not for those that
+    come too soon."""
     if i % 5 == 0:
         return False
     kind, _ = wire.receive()
@@ -275,12 +331,24 @@ def talk(wire, i, asks):
 
 
 def come_and_go(recorder, steps, kind, times, every=10):
-    """TIMES hosts connect to a program that works, and leave at any moment; the last one has each event.  How many got all that there was."""
+    """TIMES hosts connect to a program that works, and leave at any moment; the last one has
+    each event.  How many got all that there was."""
     folder, current = recorder.folder(), 0
     rounds = times // every
-    with kind(folder, steps, "ready", *["wait", "churn:20000"] * rounds, "+red:5:100", "ready", "wait", listen="127.0.0.1:0") as target:
+    with kind(
+        folder,
+        steps,
+        "ready",
+        *["wait", "churn:20000"] * rounds,
+        "+red:5:100",
+        "ready",
+        "wait",
+        listen="127.0.0.1:0",
+    ) as target:
         target.said(b"ready\n")
-        pid = json.loads(seep("connect", target.where, "ps", "--json").stdout)["processes"][0]["pid"]
+        pid = json.loads(seep("connect", target.where, "ps", "--json").stdout)["processes"][0][
+            "pid"
+        ]
         asks = request(ASK_JOURNAL) if kind is Light else request(LOOK, pid, flags=1)
         for i in range(times):
             if i % every == 0:
@@ -292,8 +360,14 @@ def come_and_go(recorder, steps, kind, times, every=10):
                 pass  # the target was not ready for another one
             wire.sock.close()
         target.said(b"ready\n", 2)
-        host = subprocess.Popen([SEEP, "connect", target.where, "-q", "-o", folder / "far.seep"], env=clean_environment(), stderr=subprocess.PIPE)
-        wait_until(lambda: caught(host.pid) >> signal.SIGINT - 1 & 1, "the last host waits", process=host)
+        host = subprocess.Popen(
+            [SEEP, "connect", target.where, "-q", "-o", folder / "far.seep"],
+            env=clean_environment(),
+            stderr=subprocess.PIPE,
+        )
+        wait_until(
+            lambda: caught(host.pid) >> signal.SIGINT - 1 & 1, "the last host waits", process=host
+        )
         target.say()
         said = fetched(host)
         done = target.finish()

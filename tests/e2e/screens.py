@@ -7,7 +7,8 @@ import subprocess
 from harness import DEADLINE, SEEP, clean_environment, wait_until
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-ROW = re.compile(r"^[> ] *(?P<live>[\d.]+[KMG]?) +(?P<change>-|[-+]?[\d.]+[KMG]?) +(?P<blocks>[\d,.]+[kM]?) +(?P<calls>-|[\d.]+[kM]?) +"
+ROW = re.compile(r"^[> ] *(?P<live>[\d.]+[KMG]?) +(?P<change>-|[-+]?[\d.]+[KMG]?) "
+                 r"+(?P<blocks>[\d,.]+[kM]?) +(?P<calls>-|[\d.]+[kM]?) +"
                  r"(?P<age>-|\d+(?:ms|s|m\d+|h\d+|d\d+))  (?P<site>.*)$")
 
 
@@ -32,8 +33,14 @@ def rows(text):
 
 
 def top(*argv, columns=200, **env):
-    return subprocess.run([SEEP, "top", *map(str, argv)], capture_output=True, text=True, timeout=DEADLINE, stdin=subprocess.DEVNULL,
-                          env=clean_environment({"COLUMNS": str(columns), **env}))
+    return subprocess.run(
+        [SEEP, "top", *map(str, argv)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        stdin=subprocess.DEVNULL,
+        env=clean_environment({"COLUMNS": str(columns), **env}),
+    )
 
 
 def screens(*argv, **how):
@@ -49,10 +56,20 @@ class Terminal:
     def __init__(self, folder, columns=80, lines=24, **env):
         self.socket = folder / "tmux"
         env = clean_environment({"TERM": "xterm", "PS1": "$ ", "HISTFILE": "/dev/null", **env})
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", lines, "bash --norc --noprofile", env=env)
+        self.tmux(
+            "-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", lines,
+            "bash --norc --noprofile",
+            env=env,
+        )
 
     def tmux(self, *words, env=None):
-        done = subprocess.run(["tmux", "-S", str(self.socket), *map(str, words)], capture_output=True, text=True, timeout=DEADLINE, env=env)
+        done = subprocess.run(
+            ["tmux", "-S", str(self.socket), *map(str, words)],
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            env=env,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Programs of other processors, run by qemu with the agent that is made for them: their recordings are as exact as those of this
-machine, and read here.  `make check-agents` runs more of the other tests with such programs."""
+"""Programs of other processors, run by qemu with the agent that is made for them: their
+recordings are as exact as those of this machine, and read here.  `make check-agents` runs more
+of the other tests with such programs."""
 import csv
 import json
 import re
@@ -9,8 +10,10 @@ import subprocess
 
 import pytest
 
-from harness import (BUILD, DEADLINE, HEAP_COUNTS, MACHINE, MACHINES, PLAIN, ROOT, SEEP, Compiler, Profile, Recorder, check_clean,
-                     check_sites, check_total, clean_environment, wait_until)
+from harness import (
+    BUILD, DEADLINE, HEAP_COUNTS, MACHINE, MACHINES, PLAIN, ROOT, SEEP, Compiler, Profile,
+    Recorder, check_clean, check_sites, check_total, clean_environment, wait_until,
+)
 from leaks import BUILDS, build_for, check
 from plain import child_of, seep, start_recorded
 from test_api import PAIRS, check_between
@@ -18,23 +21,42 @@ from test_attach import SLOTS, Attachment, check_batch, check_no_fault, target
 from test_control import control, live_of
 from test_events import Replay
 
-# In make check some tests are for one of those that qemu runs only; make check-agents runs each with all.
+# In make check some tests are for one of those that qemu runs only; make check-agents runs each
+# with all.
 NAMES = [MACHINE.name] if MACHINE else list(MACHINES)
-once = pytest.mark.parametrize("machine", [name for name in NAMES if name == NAMES[0] or not MACHINES[name].qemu], indirect=True, scope="module")
-each_order = pytest.mark.parametrize("machine", NAMES if MACHINE else ["aarch64", "s390x"], indirect=True, scope="module")
+once = pytest.mark.parametrize(
+    "machine",
+    [name for name in NAMES if name == NAMES[0] or not MACHINES[name].qemu],
+    indirect=True,
+    scope="module",
+)
+each_order = pytest.mark.parametrize(
+    "machine", NAMES if MACHINE else ["aarch64", "s390x"], indirect=True, scope="module"
+)
 # Whose programs this machine's kernel runs.
-native = pytest.mark.parametrize("machine", [name for name in NAMES if not MACHINES[name].qemu], indirect=True, scope="module")
+native = pytest.mark.parametrize(
+    "machine", [name for name in NAMES if not MACHINES[name].qemu], indirect=True, scope="module"
+)
 # Words of 8 and of 4 bytes.
-each_word = pytest.mark.parametrize("machine", NAMES if MACHINE else ["aarch64", "s390x", "i386"], indirect=True, scope="module")
+each_word = pytest.mark.parametrize(
+    "machine", NAMES if MACHINE else ["aarch64", "s390x", "i386"], indirect=True, scope="module"
+)
 
 
 @pytest.fixture(scope="module", params=NAMES)
 def machine(request):
     found = MACHINES[request.param]
-    missing = [tool for tool in (found.gcc, found.gxx, found.qemu) if tool and not shutil.which(tool)]
+    missing = [
+        tool for tool in (found.gcc, found.gxx, found.qemu) if tool and not shutil.which(tool)
+    ]
     if missing:
         pytest.skip(f"{' '.join(missing)} not installed (packaging/install-deps test)")
-    made = subprocess.run([ROOT / "packaging" / "agents", BUILD, found.name], capture_output=True, text=True, timeout=3 * DEADLINE)
+    made = subprocess.run(
+        [ROOT / "packaging" / "agents", BUILD, found.name],
+        capture_output=True,
+        text=True,
+        timeout=3 * DEADLINE,
+    )
     assert made.returncode == 0, made.stderr
     return found
 
@@ -51,7 +73,10 @@ def recorder(machine, tmp_path):
 
 @pytest.fixture(scope="module")
 def plugs(compiler):
-    return [compiler.library("plug.c", flags=(*PLAIN, f"-DPLUG={x}"), name=f"libplug_{x}.so") for x in "ab"]
+    return [
+        compiler.library("plug.c", flags=(*PLAIN, f"-DPLUG={x}"), name=f"libplug_{x}.so")
+        for x in "ab"
+    ]
 
 
 @pytest.mark.parametrize("source", ["entry_points.c", "operators.cpp"])
@@ -62,29 +87,49 @@ def test_every_function_is_counted_with_its_kind_for_its_caller(compiler, record
     check_sites(seen.truth, seen.profile)
     check_total(seen.truth, seen.profile.own(program))
     assert seen.truth.kinds
-    assert {f: seen.profile.kinds_of(f) for f in seen.truth.kinds} == {f: {k} for f, k in seen.truth.kinds.items()}
+    assert {f: seen.profile.kinds_of(f) for f in seen.truth.kinds} == {
+        f: {k} for f, k in seen.truth.kinds.items()
+    }
     check_clean(seen.profile)
 
 
 def test_every_stack_equals_that_of_backtrace(compiler, recorder, plugs, machine):
-    """Threads, exceptions, jumps, signals on both stacks, coroutines, libraries that come and go."""
-    program = compiler.build("stress.cpp", flags=("-O2", "-g", *([] if machine.handlers else ["-DWITHOUT_SIGNALS"])))
+    """Threads, exceptions, jumps, signals on both stacks, coroutines, libraries that come and
+    go."""
+    program = compiler.build(
+        "stress.cpp", flags=("-O2", "-g", *([] if machine.handlers else ["-DWITHOUT_SIGNALS"]))
+    )
     rounds = 800 if machine.name == NAMES[0] else 200
     seen = recorder.record(program, rounds, 2, *plugs, env={"SEEP_TEST_VERIFY": "1"})
     totals = seen.profile.totals
     assert (seen.stdout, seen.status) == (b"done\n", 0)
-    assert (totals["verify_differences"], totals["verify_backtrace_differences"], totals["lost_events"]) == (0, 0, 0)
+    assert (
+        totals["verify_differences"],
+        totals["verify_backtrace_differences"],
+        totals["lost_events"],
+    ) == (0, 0, 0)
     assert totals["verify_captures"] > rounds and totals["verify_backtraces"] > rounds // 80
-    # Where a signal came between two instructions; and where x86 leaves a stack that makecontext() made.
-    made = sum(s["allocations"] for s in seen.profile.json["sites"] if s.get("truncated") and "away_body" in seen.profile.names(s["stack"]))
-    assert not machine.tables or totals["truncated_stacks"] - made <= totals["verify_captures"] // 200
+    # Where a signal came between two instructions; and where x86 leaves a stack that makecontext()
+    # made.
+    made = sum(
+        s["allocations"]
+        for s in seen.profile.json["sites"]
+        if s.get("truncated") and "away_body" in seen.profile.names(s["stack"])
+    )
+    assert (
+        not machine.tables or totals["truncated_stacks"] - made <= totals["verify_captures"] // 200
+    )
 
 
 def test_what_signal_handlers_do_is_exact(compiler, recorder, machine):
     seen = recorder.record(compiler.build("signals.c"))
     assert seen.status == 0
     check_sites(seen.truth, seen.profile, peak=False, temporary=False)
-    made = [s for s in seen.profile.json["sites"] if s["kind"] == "mmap" and "handler_mapping" in seen.profile.names(s["stack"])]
+    made = [
+        s
+        for s in seen.profile.json["sites"]
+        if s["kind"] == "mmap" and "handler_mapping" in seen.profile.names(s["stack"])
+    ]
     assert sum(s["live_bytes"] for s in made) == seen.truth.facts["mapped"]
     if machine.tables:  # else a signal may come where no stack leads out of the C library
         cut = [s for s in made if seen.profile.names(s["stack"])[-1] != machine.outermost]
@@ -93,11 +138,19 @@ def test_what_signal_handlers_do_is_exact(compiler, recorder, machine):
     check_clean(seen.profile)
 
 
-@pytest.mark.parametrize("machine", ["powerpc"] if not MACHINE or MACHINE.name == "powerpc" else [], indirect=True, scope="module")
+@pytest.mark.parametrize(
+    "machine",
+    ["powerpc"] if not MACHINE or MACHINE.name == "powerpc" else [],
+    indirect=True,
+    scope="module",
+)
 def test_words_of_64_bits_change_in_one_step(compiler, machine):
     """... where the processor has steps of 32 bits only."""
-    program = compiler.build("wide_words.c", more=[ROOT / "src" / "agent" / "arch" / f"support_{machine.name}.c"],
-                             flags=("-O2", f"-I{ROOT / 'src'}", "-D_GNU_SOURCE"))
+    program = compiler.build(
+        "wide_words.c",
+        more=[ROOT / "src" / "agent" / "arch" / f"support_{machine.name}.c"],
+        flags=("-O2", f"-I{ROOT / 'src'}", "-D_GNU_SOURCE"),
+    )
     done = subprocess.run(machine.runner([program]), capture_output=True, timeout=DEADLINE)
     assert (done.stdout, done.returncode) == (b"1 1 1 1 1 1 0\n", 0), done.stderr
 
@@ -109,7 +162,10 @@ def test_a_forked_child_is_left_alone_or_has_a_recording_of_its_own(compiler, re
     check_sites(seen.truth, seen.profile)
     check_clean(seen.profile)
     found = {p.json["pid"] for p in seen.profiles()}
-    assert found == {seen.profile.json["pid"], *({c["pid"] for c in seen.truth.children} if follow == "all" else ())}
+    assert found == {
+        seen.profile.json["pid"],
+        *({c["pid"] for c in seen.truth.children} if follow == "all" else ()),
+    }
 
 
 @once
@@ -123,9 +179,12 @@ def test_however_it_ends_the_recording_is_complete(compiler, recorder, way):
 
 @native
 def test_programs_of_both_word_sizes_start_each_other(compiler, recorder):
-    """A shell of this machine becomes a program of the other word size, which starts shells of this machine."""
+    """A shell of this machine becomes a program of the other word size, which starts shells of
+    this machine."""
     children = compiler.build("children.c")
-    bare, seen = recorder.bare("/bin/sh", "-c", 'exec "$0" system', children), recorder.record("/bin/sh", "-c", 'exec "$0" system', children)
+    bare, seen = recorder.bare("/bin/sh", "-c", 'exec "$0" system', children), recorder.record(
+        "/bin/sh", "-c", 'exec "$0" system', children
+    )
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status) and b"ld.so" not in seen.stderr
     check_sites(seen.truth, seen.profile)
     assert seen.profile.json["program"] == str(children)
@@ -142,7 +201,9 @@ def test_the_recording_tells_its_machine_and_its_words(compiler, machine, record
 def test_the_heap_of_the_emulator_is_not_the_program_s(machine, compiler, recorder):
     seen = recorder.record(compiler.build("realloc_forms.c"))
     maps = seep("export", "--to", "maps", seen.folder / "out.seep").stdout.decode()
-    assert ("[heap of the emulator]" in maps, "[heap]" in maps) == ((True, False) if machine.qemu else (False, True)), maps
+    assert ("[heap of the emulator]" in maps, "[heap]" in maps) == (
+        (True, False) if machine.qemu else (False, True)
+    ), maps
 
 
 @once
@@ -151,9 +212,18 @@ def test_the_library_alone_writes_its_report(compiler, machine, recorder):
     program, folder = compiler.build("depth8.c"), recorder.folder()
     agent = BUILD / "src" / "agent" / machine.name / "libseep.so"
     preload = {"LD_PRELOAD": str(agent)}
-    command = [machine.qemu, "-L", machine.root, "-E", f"LD_PRELOAD={agent}", program, "64"] if machine.qemu else [program, "64"]
-    done = subprocess.run(command, cwd=folder, timeout=DEADLINE, env={**clean_environment(), **({} if machine.qemu else preload)},
-                          capture_output=True)
+    command = (
+        [machine.qemu, "-L", machine.root, "-E", f"LD_PRELOAD={agent}", program, "64"]
+        if machine.qemu
+        else [program, "64"]
+    )
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        timeout=DEADLINE,
+        env={**clean_environment(), **({} if machine.qemu else preload)},
+        capture_output=True,
+    )
     assert done.returncode == 0, done.stderr
     (log,) = wait_until(lambda: list(folder.glob("*.memlog")), "a report")
     assert re.search(r"depth8\.c:\d+", log.read_text())
@@ -162,13 +232,20 @@ def test_the_library_alone_writes_its_report(compiler, machine, recorder):
 def test_doctor_knows_the_agent(machine, compiler):
     done = seep("doctor", "--json", compiler.build("realloc_forms.c"))
     checks = {c["check"]: c for c in json.loads(done.stdout)["checks"]}
-    assert checks["record"]["good"] and (machine.qemu or "this machine runs") in checks["record"]["says"]
+    assert (
+        checks["record"]["good"]
+        and (machine.qemu or "this machine runs") in checks["record"]["says"]
+    )
     checks = {c["check"]: c for c in json.loads(seep("doctor", "--json").stdout)["checks"]}
     assert machine.name in checks["agents"]["says"]
 
 
 @native
-@pytest.mark.parametrize("how", [(), ("-O1", "-g", "-static"), ("-O1", "-g", "-static-pie")], ids=["dynamic", "static", "static-pie"])
+@pytest.mark.parametrize(
+    "how",
+    [(), ("-O1", "-g", "-static"), ("-O1", "-g", "-static-pie")],
+    ids=["dynamic", "static", "static-pie"],
+)
 def test_a_running_program_of_the_other_word_size_is_recorded(compiler, tmp_path, how):
     """With code that is moved away from the beginnings of its functions, and put back."""
     with target(compiler, tmp_path, 4, **({"flags": how} if how else {})) as t:
@@ -190,15 +267,35 @@ def test_a_running_program_of_the_other_word_size_needs_the_agent_for_it(compile
     env = clean_environment({"SEEP_AGENT_DIR": str(tmp_path)})
     for name in "libseep.so", "libseep-inject.so":
         (tmp_path / name).symlink_to(BUILD / "src" / "agent" / name)
-    process = subprocess.Popen([program, "ready", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(), env=clean_environment())
+    process = subprocess.Popen(
+        [program, "ready", "wait"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        pass_fds=(),
+        env=clean_environment(),
+    )
     try:
         assert process.stdout.readline() == b"ready\n"
         for env, good in (env, False), (clean_environment(), True):
-            done = subprocess.run([SEEP, "doctor", "--json", str(process.pid)], env=env, capture_output=True, text=True, timeout=DEADLINE)
+            done = subprocess.run(
+                [SEEP, "doctor", "--json", str(process.pid)],
+                env=env,
+                capture_output=True,
+                text=True,
+                timeout=DEADLINE,
+            )
             attach = next(c for c in json.loads(done.stdout)["checks"] if c["check"] == "attach")
-            assert attach["good"] == good and ("package seep-agent-i386," in attach["says"]) != good, attach
-        none = subprocess.run([SEEP, "attach", str(process.pid)], cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE,
-                              env=clean_environment({"SEEP_AGENT_DIR": str(tmp_path)}))
+            assert (
+                attach["good"] == good and ("package seep-agent-i386," in attach["says"]) != good
+            ), attach
+        none = subprocess.run(
+            [SEEP, "attach", str(process.pid)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            env=clean_environment({"SEEP_AGENT_DIR": str(tmp_path)}),
+        )
         assert none.returncode == 3 and "package seep-agent-i386," in none.stderr
     finally:
         process.kill()
@@ -208,10 +305,14 @@ def test_a_running_program_of_the_other_word_size_needs_the_agent_for_it(compile
 @native
 def test_a_program_of_the_other_word_size_is_searched_in_a_copy(compiler, recorder):
     """It goes on meanwhile."""
-    with start_recorded(recorder.folder(), compiler.build("steps.c"), "+red:5:100", "ready", "wait") as program:
+    with start_recorded(
+        recorder.folder(), compiler.build("steps.c"), "+red:5:100", "ready", "wait"
+    ) as program:
         program.said(b"ready\n")
         said = seep("leaks", "-v", child_of(program)).stdout.decode()
-        assert "searched in a copy" in said and re.search(r"still reachable +[\d.]+ (B|KiB) in \d+ blocks", said), said
+        assert "searched in a copy" in said and re.search(
+            r"still reachable +[\d.]+ (B|KiB) in \d+ blocks", said
+        ), said
         program.say()
         program.finish()
 
@@ -221,49 +322,84 @@ def test_what_is_missing_is_named(machine, compiler, tmp_path):
     program = compiler.build("realloc_forms.c")
     env = clean_environment()
     (tmp_path / "libseep.so").symlink_to(BUILD / "src" / "agent" / "libseep.so")
-    none = subprocess.run([SEEP, "record", program], env={**env, "SEEP_AGENT_DIR": str(tmp_path)}, capture_output=True, text=True)
+    none = subprocess.run(
+        [SEEP, "record", program],
+        env={**env, "SEEP_AGENT_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
     assert none.returncode == 3 and f"package seep-agent-{machine.system}," in none.stderr
     if not machine.qemu:
         return
-    none = subprocess.run([SEEP, "record", program], env={**env, "PATH": str(tmp_path)}, capture_output=True, text=True)
+    none = subprocess.run(
+        [SEEP, "record", program],
+        env={**env, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
     assert none.returncode == 3 and "package qemu-user" in none.stderr
 
 
 def test_the_package_that_is_named_has_the_agent(machine, tmp_path, need):
     need("dpkg-deb")
-    made = subprocess.run([ROOT / "packaging" / "deb-agents", tmp_path], capture_output=True, text=True, timeout=DEADLINE)
+    made = subprocess.run(
+        [ROOT / "packaging" / "deb-agents", tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )
     assert made.returncode == 0, made.stderr
     (package,) = tmp_path.glob(f"seep-agent-{machine.system}_*_all.deb")
-    files = subprocess.run(["dpkg-deb", "-c", package], capture_output=True, text=True, check=True).stdout
+    files = subprocess.run(
+        ["dpkg-deb", "-c", package], capture_output=True, text=True, check=True
+    ).stdout
     for name in "libseep.so", "seep-target", *(() if machine.qemu else ("libseep-inject.so",)):
         assert f"./usr/lib/seep/{machine.name}/{name}" in files
 
 
 def placed(machine):
-    """The heap of i386 begins with 0x56 to 0x58 unless the program has a fixed place, and so do four letters of its environment that end
-    with V, W or X: these would be pointers to lost blocks, now and then.  Code of powerpc has the addresses of its tables and
-    of its small data plus 32 KiB in registers and on the stack: in a small program that is in the heap."""
+    """The heap of i386 begins with 0x56 to 0x58 unless the program has a fixed place, and so do
+    four letters of its environment that end with V, W or X: these would be pointers to lost
+    blocks, now and then.  Code of powerpc has the addresses of its tables and of its small data
+    plus 32 KiB in registers and on the stack: in a small program that is in the heap."""
     small = ["-Wl,--defsym=_SDA_BASE_=0"] if machine.name == "powerpc" else []
     return ["-no-pie", "-fno-pie", *small] if machine.name in ("i386", "powerpc") else []
 
 
-SHAPES = ["block", "list", "double_list", "cycle", "owned_cycle", "tree", "group", "kept_list", "interior", "possible_chain", "both",
-          "lost_points_to_kept", "xored", "freed_owner", "zero", "free_list", "dead_stack"]
+SHAPES = [
+    "block", "list", "double_list", "cycle", "owned_cycle", "tree", "group", "kept_list",
+    "interior", "possible_chain", "both", "lost_points_to_kept", "xored", "freed_owner", "zero",
+    "free_list", "dead_stack",
+]
 
 
 def test_leaks_are_those_that_the_program_knows(compiler, recorder, machine):
     """Pointers in its memory have its byte order."""
-    check("seep", recorder, build_for("seep", compiler, "leak_classes.c", BUILDS[0], flags=placed(machine)), *SHAPES, *(["entry_points"] if machine.tables else []))
+    check(
+        "seep",
+        recorder,
+        build_for("seep", compiler, "leak_classes.c", BUILDS[0], flags=placed(machine)),
+        *SHAPES,
+        *(["entry_points"] if machine.tables else []),
+    )
 
 
 @pytest.fixture(scope="module")
 def roots_program(compiler, machine):
-    linked = compiler.library("leak_lib.c", flags=(*PLAIN, "-DLEAK_INITIAL"), name="libleak_linked.so")
-    return build_for("seep", compiler, "leak_roots.c", BUILDS[0], flags=placed(machine), libs=[str(linked), f"-Wl,-rpath,{linked.parent}", "-ldl"])
+    linked = compiler.library(
+        "leak_lib.c", flags=(*PLAIN, "-DLEAK_INITIAL"), name="libleak_linked.so"
+    )
+    return build_for(
+        "seep", compiler, "leak_roots.c", BUILDS[0],
+        flags=placed(machine),
+        libs=[str(linked), f"-Wl,-rpath,{linked.parent}", "-ldl"],
+    )
 
 
 @each_word
-@pytest.mark.parametrize("cases", [["variables", "keys", "coroutine"], ["stack"], ["altstack"]], ids="-".join)
+@pytest.mark.parametrize(
+    "cases", [["variables", "keys", "coroutine"], ["stack"], ["altstack"]], ids="-".join
+)
 def test_variables_and_stacks_hold_blocks(roots_program, recorder, cases):
     check("seep", recorder, roots_program, *cases)
 
@@ -272,10 +408,17 @@ def test_variables_and_stacks_hold_blocks(roots_program, recorder, cases):
 def test_what_holds_a_block_is_named(roots_program, recorder, machine):
     seen = recorder.record(roots_program, "variables")
     file = seen.folder / "out.seep"
-    for function, variable in ("in_global", "global_pointer"), ("in_static", "static_pointer"), ("in_data", "data_pointer"):
+    for function, variable in (
+        ("in_global", "global_pointer"),
+        ("in_static", "static_pointer"),
+        ("in_data", "data_pointer"),
+    ):
         assert variable in seep("why", file, function).stdout.decode()
     seep("html", "-o", seen.folder / "page.html", file)
-    assert machine.name in seep("info", file).stdout.decode() and (seen.folder / "page.html").stat().st_size
+    assert (
+        machine.name in seep("info", file).stdout.decode()
+        and (seen.folder / "page.html").stat().st_size
+    )
 
 
 @each_order
@@ -284,22 +427,34 @@ def test_a_replay_of_the_events_gives_what_the_program_did(compiler, recorder):
     file = seen.folder / "out.seep"
     lines = csv.DictReader(seep("events", "--csv", file).stdout.decode().splitlines())
     replay, totals = Replay(lines), seen.profile.totals
-    assert (replay.allocations, replay.frees, replay.bytes_allocated, replay.live_bytes, replay.peak_bytes) == (
-        totals["allocations"], totals["frees"], totals["bytes_allocated"], totals["live_bytes"], totals["peak_bytes"])
+    assert (
+        replay.allocations, replay.frees, replay.bytes_allocated, replay.live_bytes,
+        replay.peak_bytes,
+    ) == (
+        totals["allocations"], totals["frees"], totals["bytes_allocated"], totals["live_bytes"],
+        totals["peak_bytes"],
+    )
     check_total(seen.truth, seen.profile.own(compiler.build("entry_points.c")))
 
 
 @each_order
 def test_moments_that_the_program_names_are_kept(compiler, recorder):
     """Each snapshot is a question to the tool, which the program waits for."""
-    check_between(recorder.record(compiler.build("steps.c"), *PAIRS["snapshots between"], cwd=recorder.folder()))
+    check_between(
+        recorder.record(
+            compiler.build("steps.c"), *PAIRS["snapshots between"], cwd=recorder.folder()
+        )
+    )
 
 
 @each_order
 def test_a_running_program_is_switched_off_and_looked_at(compiler, recorder):
     """What the tool writes into the memory of the program is what the program reads there."""
     folder = recorder.folder()
-    script = ("+red:5:100", "ready", "wait", "+green:4:1000", "-red:2", "ready", "wait", "-green:3", "+blue:2:70", "ready", "wait")
+    script = (
+        "+red:5:100", "ready", "wait", "+green:4:1000", "-red:2", "ready", "wait", "-green:3",
+        "+blue:2:70", "ready", "wait",
+    )
     with start_recorded(folder, compiler.build("steps.c"), *script) as program:
         program.said(b"ready\n")
         pid = child_of(program)
@@ -311,7 +466,9 @@ def test_a_running_program_is_switched_off_and_looked_at(compiler, recorder):
         program.say()
         program.said(b"ready\n", 3)
         look = json.loads(seep("leaks", "--json", "--show=all", pid).stdout)["leaks"]
-        assert look["scanned"] and look["reachable"]["bytes"] >= 440 and not look["definite"]["blocks"], look
+        assert (
+            look["scanned"] and look["reachable"]["bytes"] >= 440 and not look["definite"]["blocks"]
+        ), look
         program.say()
         truth = program.finish().truth
     assert live_of(Profile(folder / "out.seep"), truth) == {"red": 300, "blue": 140}
@@ -322,8 +479,15 @@ def test_a_journal_says_the_same(compiler, machine, recorder):
     """Without the tool beside the program."""
     program, folder = compiler.build("realloc_forms.c"), recorder.folder()
     agent = BUILD / "src" / "agent" / machine.name / "libseep.so"
-    done = subprocess.run([machine.qemu, "-L", machine.root, "-E", f"LD_PRELOAD={agent}", program], cwd=folder, timeout=DEADLINE,
-                          env=clean_environment({"SEEP_OPTIONS": "--journal=out.journal"}), capture_output=True)
+    done = subprocess.run(
+        [machine.qemu, "-L", machine.root, "-E", f"LD_PRELOAD={agent}", program],
+        cwd=folder,
+        timeout=DEADLINE,
+        env=clean_environment({"SEEP_OPTIONS": "--journal=out.journal"}),
+        capture_output=True,
+    )
     assert done.returncode == 0, done.stderr
     wanted, told = recorder.record(program).profile.totals, Profile(folder / "out.journal").totals
-    assert {k: told[k] for k in HEAP_COUNTS if k in told} == {k: wanted[k] for k in HEAP_COUNTS if k in told}
+    assert {k: told[k] for k in HEAP_COUNTS if k in told} == {
+        k: wanted[k] for k in HEAP_COUNTS if k in told
+    }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Other allocators, linked or preloaded, and another libc: the same exact counts, the same output."""
+"""Other allocators, linked or preloaded, and another libc: the same exact counts, the same
+output."""
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,7 +22,9 @@ def library(name):
 
 
 def check_same(recorder, program, *args, options=(), env=None, own=True):
-    bare, seen = recorder.bare(program, *args, env=env), recorder.record(program, *args, options=options, env=env)
+    bare, seen = recorder.bare(program, *args, env=env), recorder.record(
+        program, *args, options=options, env=env
+    )
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
     assert seen.status == 0
     check_sites(seen.truth, seen.profile, peak=False)
@@ -61,9 +64,15 @@ def test_new_and_delete_of_another_allocator_are_recorded_exactly(compiler, reco
 def test_the_allocator_in_use_is_the_programs_own(compiler, recorder, name, tmp_path):
     """Its usable sizes differ from the libc's: the output shows who served the calls."""
     path = library(name)
-    program = compiler.build("entry_points.c", flags=flags_for(name), libs=["-Wl,--no-as-needed", str(path)])
+    program = compiler.build(
+        "entry_points.c", flags=flags_for(name), libs=["-Wl,--no-as-needed", str(path)]
+    )
     plain = compiler.build("entry_points.c", flags=flags_for(name))
-    assert recorder.record(program).stdout == recorder.bare(program).stdout != recorder.bare(plain).stdout
+    assert (
+        recorder.record(program).stdout
+        == recorder.bare(program).stdout
+        != recorder.bare(plain).stdout
+    )
 
 
 @pytest.mark.parametrize("name", ALLOCATORS)
@@ -113,7 +122,9 @@ def test_children_of_a_musl_program_leave_it_exact(musl, recorder, way):
         check_sites(seen.truth, seen.profile, peak=False, temporary=False)
 
 
-@pytest.mark.parametrize("way,status", [("_exit", 5), ("kill", 137), ("abort", 134), ("segv", 139), ("thread_exit", 6)])
+@pytest.mark.parametrize(
+    "way,status", [("_exit", 5), ("kill", 137), ("abort", 134), ("segv", 139), ("thread_exit", 6)]
+)
 def test_however_a_musl_program_ends_the_recording_is_complete(musl, recorder, way, status):
     seen = recorder.record(musl("endings.c"), way)
     assert seen.status == status
@@ -124,9 +135,16 @@ def test_however_a_musl_program_ends_the_recording_is_complete(musl, recorder, w
 def test_mappings_of_a_musl_program_are_exact(musl, recorder, case):
     program = musl("mappings.c")
     seen = recorder.record(program, case)
-    assert sum(s["live_bytes"] for s in seen.profile.json["sites"]
-               if s["kind"] in ("mmap", "mremap") and s["stack"]
-               and seen.profile.frame(s["stack"][0])["module"] == str(program)) == seen.truth.facts["mapped"]
+    assert (
+        sum(
+            s["live_bytes"]
+            for s in seen.profile.json["sites"]
+            if s["kind"] in ("mmap", "mremap")
+            and s["stack"]
+            and seen.profile.frame(s["stack"][0])["module"] == str(program)
+        )
+        == seen.truth.facts["mapped"]
+    )
 
 
 def test_stacks_of_a_musl_program_reach_main(musl, recorder):
@@ -137,17 +155,26 @@ def test_stacks_of_a_musl_program_reach_main(musl, recorder):
 
 
 def test_a_program_with_its_own_malloc_inside_is_told_or_recorded(recorder, tmp_path):
-    """An allocator linked statically into the executable: its calls still go through the interposed symbols."""
+    """An allocator linked statically into the executable: its calls still go through the
+    interposed symbols."""
     archive = Path("/usr/lib/x86_64-linux-gnu/libjemalloc_pic.a")
     if not archive.exists():
         pytest.skip("libjemalloc_pic.a is not installed")
     program = tmp_path / "inside"
     source = tmp_path / "inside.c"
-    source.write_text("#include <stdlib.h>\n"
-                      "int main(void) { for (int i = 0; i < 50; i++) if (!malloc(100)) return 1; return 0; }\n")
-    subprocess.run(["gcc", "-O0", "-fno-builtin", "-g", "-rdynamic", str(source), "-Wl,--whole-archive", str(archive),
-                    "-Wl,--no-whole-archive", "-lm", "-ldl", "-lpthread", "-lstdc++", "-o", str(program)],
-                   check=True, timeout=DEADLINE)
+    source.write_text(
+        "#include <stdlib.h>\n"
+        "int main(void) { for (int i = 0; i < 50; i++) if (!malloc(100)) return 1; return 0; }\n"
+    )
+    subprocess.run(
+        [
+            "gcc", "-O0", "-fno-builtin", "-g", "-rdynamic", str(source), "-Wl,--whole-archive",
+            str(archive), "-Wl,--no-whole-archive", "-lm", "-ldl", "-lpthread", "-lstdc++", "-o",
+            str(program),
+        ],
+        check=True,
+        timeout=DEADLINE,
+    )
     seen = recorder.record(program)
     assert seen.status == 0
     assert seen.profile.totals["allocations"] >= 50 or any(w for w in seen.profile.json["warnings"])

@@ -23,8 +23,12 @@ class Target:
 
     def __init__(self, program, threads, folder):
         self.file, self.threads = folder / "accounts", threads
-        self.process = subprocess.Popen([program, str(threads), str(self.file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=clean_environment())
+        self.process = subprocess.Popen(
+            [program, str(threads), str(self.file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=clean_environment(),
+        )
         self.pid = self.process.pid
         self.wait_answer()
 
@@ -63,9 +67,16 @@ class Attachment:
     def __init__(self, pid, folder, *options):
         self.pid, self.path, self.errors = pid, folder / "out.seep", folder / "errors"
         with open(self.errors, "wb") as errors:
-            self.process = subprocess.Popen([SEEP, "attach", "-v", "-f", "-o", str(self.path), *options, str(pid)], stderr=errors,
-                                            env=clean_environment())
-        wait_until(lambda: re.search(" by (inject|preload), to ", self.said()) or self.process.poll() is not None, "attach")
+            self.process = subprocess.Popen(
+                [SEEP, "attach", "-v", "-f", "-o", str(self.path), *options, str(pid)],
+                stderr=errors,
+                env=clean_environment(),
+            )
+        wait_until(
+            lambda: re.search(" by (inject|preload), to ", self.said())
+            or self.process.poll() is not None,
+            "attach",
+        )
 
     def said(self):
         return self.errors.read_text(errors="replace")
@@ -75,8 +86,13 @@ class Attachment:
         return Profile(self.path)
 
     def leave(self):
-        done = subprocess.run([SEEP, "detach", str(self.pid)], capture_output=True, text=True, env=clean_environment(),
-                              timeout=DEADLINE)
+        done = subprocess.run(
+            [SEEP, "detach", str(self.pid)],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
         assert (done.returncode, done.stderr) == (0, ""), self.said()
         return self.ended()
 
@@ -84,7 +100,10 @@ class Attachment:
 def check_no_fault(profile):
     totals = profile.totals
     assert profile.errors == []
-    assert (totals["unknown_frees"], totals["double_frees"], totals["mismatched"], totals["lost_events"]) == (0, 0, 0, 0)
+    assert (
+        totals["unknown_frees"], totals["double_frees"], totals["mismatched"],
+        totals["lost_events"],
+    ) == (0, 0, 0, 0)
 
 
 def difference(after, before):
@@ -114,7 +133,8 @@ def test_counts_are_the_programs_own(compiler, tmp_path, threads):
 
 
 def test_cycles_in_a_storm_lose_nothing(compiler, tmp_path):
-    """Between two looks at the accounts the recording has what was done there, but for the calls under way."""
+    """Between two looks at the accounts the recording has what was done there, but for the calls
+    under way."""
     with target(compiler, tmp_path, 4) as t:
         for i in range(20):
             t.do("run")
@@ -129,7 +149,11 @@ def test_cycles_in_a_storm_lose_nothing(compiler, tmp_path):
             after = t.account()
             check_no_fault(profile)
             allocs, older = profile.totals["allocations"], profile.totals["older"]
-            assert late["allocs"] - early["allocs"] - t.threads <= allocs <= after["allocs"] - before["allocs"] + t.threads
+            assert (
+                late["allocs"] - early["allocs"] - t.threads
+                <= allocs
+                <= after["allocs"] - before["allocs"] + t.threads
+            )
             assert older <= t.threads * (SLOTS + 1)
         t.do("stop")
         check_batch(t, Attachment(t.pid, tmp_path, "--no-leak-scan"), 300)
@@ -161,7 +185,10 @@ def test_commands_take_a_process_that_is_attached_to(compiler, tmp_path):
         t.do("keep", 40)
         shown, searched = run("report", "--cost=live"), run("leaks")
         assert (shown.returncode, shown.stderr) == (0, "") and "40x): " in shown.stdout
-        assert (searched.returncode, searched.stderr) == (0, "") and "still reachable" in searched.stdout
+        assert (searched.returncode, searched.stderr) == (
+            0,
+            "",
+        ) and "still reachable" in searched.stdout
         attachment.leave()
         assert "not searched" not in attachment.said()
         t.do("drop")
@@ -177,7 +204,9 @@ def test_blocks_that_are_older_are_no_error(compiler, tmp_path):
         profile = attachment.leave()
         check_no_fault(profile)
         assert (profile.totals["older"], profile.totals["allocations"]) == (123, 1)
-        said = subprocess.run([SEEP, "info", str(attachment.path)], capture_output=True, text=True, timeout=DEADLINE).stdout
+        said = subprocess.run(
+            [SEEP, "info", str(attachment.path)], capture_output=True, text=True, timeout=DEADLINE
+        ).stdout
         assert re.search(r"older +123 ", said) and re.search(r"older +123 ", attachment.said())
         assert t.end() == 0
 
@@ -186,7 +215,12 @@ def test_blocks_that_are_older_are_no_error(compiler, tmp_path):
 def test_ways_to_leave(compiler, tmp_path, way):
     with target(compiler, tmp_path, 2) as t:
         t.do("run")
-        attachment = Attachment(t.pid, tmp_path, "--no-leak-scan", *(["--duration", "300ms"] if way == "duration" else []))
+        attachment = Attachment(
+            t.pid,
+            tmp_path,
+            "--no-leak-scan",
+            *(["--duration", "300ms"] if way == "duration" else []),
+        )
         if way != "duration":
             attachment.process.send_signal(way)
         profile = attachment.ended()
@@ -218,11 +252,16 @@ def test_nothing_of_ours_stays_open(compiler, tmp_path):
 
 
 class Interrupted:
-    """A running attached_handler.c, in the handler of a signal that interrupted an allocation function."""
+    """A running attached_handler.c, in the handler of a signal that interrupted an allocation
+    function."""
 
     def __init__(self, program, *words):
-        self.process = subprocess.Popen([program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=clean_environment())
+        self.process = subprocess.Popen(
+            [program, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=clean_environment(),
+        )
         self.pid = self.process.pid
 
     def say(self, line):
@@ -239,9 +278,14 @@ class Interrupted:
 
 @pytest.mark.parametrize("stack", ["same", "alternate"])
 def test_a_handler_comes_back_to_code_that_was_patched(compiler, tmp_path, stack):
-    """Attached and left while a handler has interrupted the first instructions, which are elsewhere then."""
+    """Attached and left while a handler has interrupted the first instructions, which are
+    elsewhere then."""
     t = Interrupted(compiler.build("attached_handler.c"), stack)
-    for function, steps in (("malloc", range(1, 5)), ("free", range(1, 4)), ("realloc", range(1, 4))):
+    for function, steps in (
+        ("malloc", range(1, 5)),
+        ("free", range(1, 4)),
+        ("realloc", range(1, 4)),
+    ):
         for step in steps:
             assert t.say(f"{function} {step}") == "in"
             attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
@@ -284,7 +328,12 @@ def test_detached_by_several_at_once(compiler, tmp_path):
             attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
             os.kill(attachment.process.pid, signal.SIGSTOP)  # until all have asked
             command = [SEEP, "detach", str(t.pid)]
-            asked = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=clean_environment()) for _ in range(3)]
+            asked = [
+                subprocess.Popen(
+                    command, stderr=subprocess.PIPE, text=True, env=clean_environment()
+                )
+                for _ in range(3)
+            ]
             for p in asked:
                 wait_until(lambda pid=p.pid: waits_for_answer(pid), "ask")
             os.kill(attachment.process.pid, signal.SIGCONT)
@@ -297,8 +346,12 @@ def test_detached_by_several_at_once(compiler, tmp_path):
 
 
 def test_a_process_inside_vfork_is_waited_for(compiler, tmp_path):
-    process = subprocess.Popen([compiler.build("attached_vfork.c")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               env=clean_environment())
+    process = subprocess.Popen(
+        [compiler.build("attached_vfork.c")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=clean_environment(),
+    )
 
     def say(line):
         process.stdin.write(line + b"\n")
@@ -308,14 +361,22 @@ def test_a_process_inside_vfork_is_waited_for(compiler, tmp_path):
         say(b"vfork")
         assert process.stdout.readline() == b"inside\n"
         with open(tmp_path / "errors", "wb") as errors:
-            seep = subprocess.Popen([SEEP, "attach", "-v", "-f", "-o", str(tmp_path / "out.seep"), "--no-leak-scan",
-                                     str(process.pid)], stderr=errors, env=clean_environment())
+            seep = subprocess.Popen(
+                [
+                    SEEP, "attach", "-v", "-f", "-o", str(tmp_path / "out.seep"), "--no-leak-scan",
+                    str(process.pid),
+                ],
+                stderr=errors,
+                env=clean_environment(),
+            )
         with pytest.raises(subprocess.TimeoutExpired):
             seep.wait(0.5)
         assert " by inject, to " not in (tmp_path / "errors").read_text()
         say(b"go")
         assert process.stdout.readline() == b"done\n"
-        wait_until(lambda: " by inject, to " in (tmp_path / "errors").read_text(), "attach", process=seep)
+        wait_until(
+            lambda: " by inject, to " in (tmp_path / "errors").read_text(), "attach", process=seep
+        )
         say(b"allocate")
         assert process.stdout.readline() == b"done\n"
         seep.send_signal(signal.SIGTERM)
@@ -330,7 +391,9 @@ def test_a_process_inside_vfork_is_waited_for(compiler, tmp_path):
 def test_a_process_whose_first_thread_has_ended(compiler, tmp_path):
     """Its program, its call stacks and what it lost are found through another thread."""
     program = compiler.build("headless.c", libs=("-ldl",))
-    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment()) as process:
+    with subprocess.Popen(
+        [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment()
+    ) as process:
         assert process.stdout.readline() == b"ready\n"
         for _ in range(2):
             attachment = Attachment(process.pid, tmp_path)
@@ -340,7 +403,11 @@ def test_a_process_whose_first_thread_has_ended(compiler, tmp_path):
             profile = attachment.leave()
             check_no_fault(profile)
             made = profile.by_function()["make"]
-            assert (made["allocations"], made["frees"], made["bytes_allocated"]) == (10, 7, 10 * 321)
+            assert (made["allocations"], made["frees"], made["bytes_allocated"]) == (
+                10,
+                7,
+                10 * 321,
+            )
             assert profile.json["program"] == str(program)
         process.stdin.close()
         assert process.wait(DEADLINE) == 0
@@ -349,8 +416,12 @@ def test_a_process_whose_first_thread_has_ended(compiler, tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the filters of a process")
 def test_a_process_that_may_call_next_to_nothing(compiler, tmp_path):
     """Its filter ends it at any system call that is not its own."""
-    with subprocess.Popen([compiler.build("walled.c")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          env=clean_environment()) as process:
+    with subprocess.Popen(
+        [compiler.build("walled.c")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=clean_environment(),
+    ) as process:
         assert process.stdout.readline() == b"ready\n"
         for _ in range(3):
             attachment = Attachment(process.pid, tmp_path)
@@ -362,7 +433,11 @@ def test_a_process_that_may_call_next_to_nothing(compiler, tmp_path):
             profile = attachment.leave()
             check_no_fault(profile)
             made = profile.by_function()["fill"]
-            assert (made["allocations"], made["frees"], made["bytes_allocated"]) == (200, 190, 200 * 77)
+            assert (made["allocations"], made["frees"], made["bytes_allocated"]) == (
+                200,
+                190,
+                200 * 77,
+            )
         process.stdin.close()
         assert process.wait(DEADLINE) == 0
 
@@ -476,23 +551,38 @@ def two_targets(compiler, tmp_path):
 def seep_at_work(tmp_path, expected, *words):
     """seep, when it has said EXPECTED times that it records."""
     with open(tmp_path / "errors", "wb") as errors:
-        seep = subprocess.Popen([SEEP, *words], stderr=errors, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                env=clean_environment())
-    wait_until(lambda: (tmp_path / "errors").read_text().count("seep: recording ") >= expected, "attach", process=seep)
+        seep = subprocess.Popen(
+            [SEEP, *words],
+            stderr=errors,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=clean_environment(),
+        )
+    wait_until(
+        lambda: (tmp_path / "errors").read_text().count("seep: recording ") >= expected,
+        "attach",
+        process=seep,
+    )
     return seep
 
 
 def check_file(path, truth):
     profile = Profile(path)
     check_no_fault(profile)
-    assert (profile.totals["allocations"], profile.totals["bytes_allocated"]) == (truth["allocs"], truth["bytes"])
+    assert (profile.totals["allocations"], profile.totals["bytes_allocated"]) == (
+        truth["allocs"],
+        truth["bytes"],
+    )
 
 
 @pytest.mark.parametrize("end", ["signal", "detach"])
 def test_several_processes_at_once(compiler, tmp_path, end):
     with two_targets(compiler, tmp_path) as both:
-        seep = seep_at_work(tmp_path, 2, "attach", "-v", "--no-leak-scan", "-o", str(tmp_path / "%p.seep"),
-                            str(both[0].pid), Path(f"/proc/{both[1].pid}/exe").readlink().name)
+        seep = seep_at_work(
+            tmp_path, 2, "attach", "-v", "--no-leak-scan", "-o", str(tmp_path / "%p.seep"),
+            str(both[0].pid),
+            Path(f"/proc/{both[1].pid}/exe").readlink().name,
+        )
         truths = []
         for t in both:
             before = t.account()
@@ -501,8 +591,13 @@ def test_several_processes_at_once(compiler, tmp_path, end):
         if end == "signal":
             seep.send_signal(signal.SIGTERM)
         else:
-            done = subprocess.run([SEEP, "detach", *(str(t.pid) for t in both)], capture_output=True, text=True,
-                                  env=clean_environment(), timeout=DEADLINE)
+            done = subprocess.run(
+                [SEEP, "detach", *(str(t.pid) for t in both)],
+                capture_output=True,
+                text=True,
+                env=clean_environment(),
+                timeout=DEADLINE,
+            )
             assert (done.returncode, done.stderr) == (0, "")
         assert seep.wait(DEADLINE) == 0, (tmp_path / "errors").read_text()
         for t, truth in zip(both, truths):
@@ -513,8 +608,10 @@ def test_several_processes_at_once(compiler, tmp_path, end):
 
 def test_record_takes_processes_and_a_program(compiler, tmp_path):
     with two_targets(compiler, tmp_path) as both:
-        seep = seep_at_work(tmp_path, 3, "record", "-v", "--no-leak-scan", "-o", str(tmp_path / "%e.%p.seep"), "-p",
-                            str(both[0].pid), "--pid", str(both[1].pid), "cat")
+        seep = seep_at_work(
+            tmp_path, 3, "record", "-v", "--no-leak-scan", "-o", str(tmp_path / "%e.%p.seep"),
+            "-p", str(both[0].pid), "--pid", str(both[1].pid), "cat",
+        )
         truths = []
         for t in both:
             before = t.account()
@@ -532,8 +629,13 @@ def test_record_takes_processes_and_a_program(compiler, tmp_path):
 
 def test_names_that_are_not_one_process(compiler, tmp_path):
     def refused(*words):
-        done = subprocess.run([SEEP, "attach", *words], capture_output=True, text=True, env=clean_environment(),
-                              timeout=DEADLINE)
+        done = subprocess.run(
+            [SEEP, "attach", *words],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
         assert done.returncode == 2
         return done.stderr
 
@@ -558,29 +660,57 @@ def test_a_root_without_proc_is_told(compiler, tmp_path, proc):
     """The program goes on; with /proc in its root it could be recorded."""
     root = tmp_path / "root"
     (root / "proc" if proc else root).mkdir(parents=True)
-    with subprocess.Popen([compiler.build("rooted.c"), str(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment()) as other:
+    with subprocess.Popen(
+        [compiler.build("rooted.c"), str(root)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=clean_environment(),
+    ) as other:
         assert other.stdout.readline() == b"there\n"
-        done = subprocess.run([SEEP, "attach", str(other.pid)], capture_output=True, text=True, cwd=tmp_path, env=clean_environment(),
-                              timeout=DEADLINE)
-        assert done.returncode == 3 and "it has no /proc in its root directory (chroot)" in done.stderr, done
+        done = subprocess.run(
+            [SEEP, "attach", str(other.pid)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
+        assert (
+            done.returncode == 3 and "it has no /proc in its root directory (chroot)" in done.stderr
+        ), done
         other.stdin.close()
         assert other.wait(DEADLINE) == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may change its root")
 def test_a_program_in_a_root_of_its_own_stays_the_same_program(compiler, tmp_path):
-    """As in a container: it has another name there, and the agent that was written into it is in no file."""
+    """As in a container: it has another name there, and the agent that was written into it is in
+    no file."""
     root = tmp_path / "root"
     root.mkdir()
-    enter = ["unshare", "-m", "sh", "-c", 'mount --rbind / "$1" && exec chroot "$@"', "sh", str(root)]
-    with subprocess.Popen([*enter, compiler.build("rooted.c"), "/"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment()) as other:
+    enter = [
+        "unshare", "-m", "sh", "-c", 'mount --rbind / "$1" && exec chroot "$@"', "sh", str(root),
+    ]
+    with subprocess.Popen(
+        [*enter, compiler.build("rooted.c"), "/"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=clean_environment(),
+    ) as other:
         assert other.stdout.readline() == b"there\n"
         attachment = Attachment(other.pid, tmp_path)
 
         def elapsed():
             assert attachment.process.poll() is None, attachment.said()
-            return json.loads(subprocess.run([SEEP, "report", "--json", str(other.pid)], capture_output=True, env=clean_environment(), timeout=DEADLINE,
-                                             check=True).stdout)["duration_ms"]
+            return json.loads(
+                subprocess.run(
+                    [SEEP, "report", "--json", str(other.pid)],
+                    capture_output=True,
+                    env=clean_environment(),
+                    timeout=DEADLINE,
+                    check=True,
+                ).stdout
+            )["duration_ms"]
 
         wait_until(lambda: elapsed() > 2000, "it was looked at")
         assert attachment.leave().totals["allocations"] > 1000

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`seep attach` after another seep: what a killed one recorded is continued or looked at, and only the one that records a process leaves it."""
+"""`seep attach` after another seep: what a killed one recorded is continued or looked at, and
+only the one that records a process leaves it."""
 import json
 import os
 import select
@@ -15,15 +16,35 @@ def check_all(profile, truth, besides=0):
     """Everything from the beginning on; BESIDES: blocks that are in no account."""
     check_no_fault(profile)
     totals = profile.totals
-    assert (totals["allocations"] - besides, totals["frees"] + totals["older"]) == (truth["allocs"], truth["frees"])
+    assert (totals["allocations"] - besides, totals["frees"] + totals["older"]) == (
+        truth["allocs"],
+        truth["frees"],
+    )
 
 
 def listed(pid):
     """Its state, as `seep ps` has it; None when it is not there."""
-    done = subprocess.run([SEEP, "ps", "--json"], capture_output=True, env=clean_environment(), timeout=DEADLINE, check=True)
-    text = subprocess.run([SEEP, "ps"], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE, check=True)
-    state = next((p["state"] for p in json.loads(done.stdout)["processes"] if p["pid"] == pid), None)
-    assert (f"process {pid}: its seep is gone: 'seep attach {pid}' takes it over" in text.stderr) == (state == "gone")
+    done = subprocess.run(
+        [SEEP, "ps", "--json"],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+        check=True,
+    )
+    text = subprocess.run(
+        [SEEP, "ps"],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+        check=True,
+    )
+    state = next(
+        (p["state"] for p in json.loads(done.stdout)["processes"] if p["pid"] == pid), None
+    )
+    assert (
+        f"process {pid}: its seep is gone: 'seep attach {pid}' takes it over" in text.stderr
+    ) == (state == "gone")
     return state
 
 
@@ -50,7 +71,8 @@ def test_what_a_killed_seep_recorded_is_continued(compiler, tmp_path):
 
 
 def test_what_a_killed_seep_recorded_can_be_looked_at(compiler, tmp_path):
-    """By a search with call stacks, in which nothing is taken away from who continues the recording."""
+    """By a search with call stacks, in which nothing is taken away from who continues the
+    recording."""
     with target(compiler, tmp_path, 2) as t:
         t.do("batch", 100)
         before = t.account()
@@ -60,8 +82,13 @@ def test_what_a_killed_seep_recorded_can_be_looked_at(compiler, tmp_path):
         for _ in range(2):
             seen = {}
             for command in "leaks", "report":
-                done = subprocess.run([SEEP, command, "--json", str(t.pid)], capture_output=True, env=clean_environment(),
-                                      cwd=tmp_path, timeout=DEADLINE)
+                done = subprocess.run(
+                    [SEEP, command, "--json", str(t.pid)],
+                    capture_output=True,
+                    env=clean_environment(),
+                    cwd=tmp_path,
+                    timeout=DEADLINE,
+                )
                 assert done.returncode == 0, done.stderr
                 seen[command] = json.loads(done.stdout)
             assert seen["leaks"]["leaks"]["definite"]["blocks"] == 0
@@ -81,20 +108,37 @@ def test_an_event_log_is_not_continued(compiler, tmp_path):
         end_process(attachment.process, signal.SIGKILL)
         t.do("batch", 100)
         again = Attachment(t.pid, tmp_path, "--no-leak-scan")
-        assert "cannot be continued (its event log is incomplete), and a new one begins" in again.said()
+        assert (
+            "cannot be continued (its event log is incomplete), and a new one begins"
+            in again.said()
+        )
         check_batch(t, again, 100)
         assert t.end() == 0
 
 
 def detach(pid):
-    return subprocess.run([SEEP, "detach", str(pid)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    return subprocess.run(
+        [SEEP, "detach", str(pid)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
 
 
 def test_what_a_killed_seep_had_started_is_continued(compiler, tmp_path):
-    """Its library is still in it, and works for nobody, until another seep comes; and again when that leaves it."""
+    """Its library is still in it, and works for nobody, until another seep comes; and again when
+    that leaves it."""
     program = compiler.build("attached.c", libs=("-lpthread",))
-    seep = subprocess.Popen([SEEP, "record", "-q", "--engine=preload", "-o", str(tmp_path / "first.seep"), "--", program, "2",
-                             str(tmp_path / "accounts")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment())
+    seep = subprocess.Popen(
+        [
+            SEEP, "record", "-q", "--engine=preload", "-o", str(tmp_path / "first.seep"), "--",
+            program, "2", str(tmp_path / "accounts"),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=clean_environment(),
+    )
     t = Target.__new__(Target)
     t.process, t.file, t.threads = seep, tmp_path / "accounts", 2
     t.wait_answer()
@@ -127,9 +171,18 @@ def test_only_who_records_a_process_leaves_it(compiler, tmp_path):
             other.kill()
         assert (done.returncode, "is not being recorded" in done.stderr) == (3, True), done.stderr
         with open(tmp_path / "said", "wb") as errors:
-            seep = subprocess.Popen([SEEP, "record", "-v", "--follow=none", "-f", "-o", str(tmp_path / "shell.seep"), "sh", "-c",
-                                     "sleep 1000 & echo $!; read x; kill $!"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                    stderr=errors, text=True, env=clean_environment())
+            seep = subprocess.Popen(
+                [
+                    SEEP, "record", "-v", "--follow=none", "-f", "-o",
+                    str(tmp_path / "shell.seep"), "sh", "-c",
+                    "sleep 1000 & echo $!; read x; kill $!",
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=clean_environment(),
+            )
         child = int(seep.stdout.readline())
         assert detach(child).returncode == 3
         seep.communicate("x\n", timeout=DEADLINE)

@@ -3,9 +3,11 @@
 import pytest
 from harness import PLAIN, ROOT
 
-FIELDS = ["mark_count", "scan_asked", "scan_reason", "scan_holder", "scan_sp", "tick_ms", "observer",
-          "served", "scan_done", "working", "journal_read", "journal_wake", "journal_reserved",
-          "journal_waiting", "journal_closed"]
+FIELDS = [
+    "mark_count", "scan_asked", "scan_reason", "scan_holder", "scan_sp", "tick_ms", "observer",
+    "served", "scan_done", "working", "journal_read", "journal_wake", "journal_reserved",
+    "journal_waiting", "journal_closed",
+]
 VALUES = ["0", "1", "0x7fffffff", "0xfffffffe", "0xffffffff"]
 
 

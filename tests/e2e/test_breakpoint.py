@@ -58,7 +58,10 @@ def test_every_function_is_counted_exactly(compiler, recorder, source):
 def test_a_second_release_by_another_function_is_no_part_of_the_first(compiler, recorder):
     """When another thread had the address in between."""
     seen = recorder.record(compiler.build("released_twice.cpp"), options=ENGINE)
-    assert (seen.status, [(e["type"], e["count"]) for e in seen.profile.errors]) == (0, [("double-free", 1)])
+    assert (seen.status, [(e["type"], e["count"]) for e in seen.profile.errors]) == (
+        0,
+        [("double-free", 1)],
+    )
 
 
 def test_call_stacks_are_those_of_the_library(compiler, recorder):
@@ -81,7 +84,10 @@ def test_blocks_that_one_thread_gets_and_another_releases(compiler, recorder):
     seen = recorder.record(compiler.build("passed_on.cpp"), options=ENGINE)
     assert seen.status == 0, seen.stderr
     made = seen.profile.by_function()["main"]
-    assert (made["allocations"], made["frees"]) == (seen.truth.facts["blocks"], seen.truth.facts["blocks"])
+    assert (made["allocations"], made["frees"]) == (
+        seen.truth.facts["blocks"],
+        seen.truth.facts["blocks"],
+    )
     assert (seen.profile.totals["mismatched"], seen.profile.errors) == (0, [])
 
 
@@ -145,7 +151,9 @@ def test_a_program_whose_first_thread_ends_before_the_others(compiler, recorder,
     assert (seen.status, seen.stdout) == (0, b"ready\ndone\ndone\n")
     made = seen.profile.by_function()["make"]
     assert (made["allocations"], made["frees"], made["live_blocks"]) == (20, 14, 6)
-    found = json.loads(run([SEEP, "leaks", "--json", seen.files()[0]], cwd=recorder.folder()).stdout)
+    found = json.loads(
+        run([SEEP, "leaks", "--json", seen.files()[0]], cwd=recorder.folder()).stdout
+    )
     assert "make" in {found["frames"][s["stack"][0]]["function"] for s in found["sites"]}
 
 

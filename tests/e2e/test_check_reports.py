@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What `seep check` writes for others: SARIF, JUnit, Valgrind XML, GitHub; each read by its real reader or compared with the real writer."""
+"""What `seep check` writes for others: SARIF, JUnit, Valgrind XML, GitHub; each read by its real
+reader or compared with the real writer."""
 import json
 import re
 import subprocess
@@ -37,20 +38,30 @@ def multitool(npm):
 def faults(multitool, path):
     """What the validator finds, as (rule, level)."""
     out = path.with_suffix(".validated")
-    subprocess.run([multitool, "validate", path, "--output", out, "--log", "ForceOverwrite"], capture_output=True,
-                   env={**clean_environment(), "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}, timeout=TOOL_DEADLINE)
+    subprocess.run(
+        [multitool, "validate", path, "--output", out, "--log", "ForceOverwrite"],
+        capture_output=True,
+        env={**clean_environment(), "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"},
+        timeout=TOOL_DEADLINE,
+    )
     results = json.loads(out.read_text(encoding="utf-8-sig"))["runs"][0].get("results", [])
     return {(r["ruleId"], r.get("level", "warning")) for r in results}
 
 
 def test_sarif_is_valid(check, multitool):
     check.of(["--write-baseline", "known.txt"], "other:1:7")
-    done = check.of(["--baseline", "known.txt", "--max-peak", "1", "--max-leaks", "0", "--no-alloc-in", "^audio", "--sarif", "out.sarif"],
-                    *LOSSY, "render:2", "run", "lose:1:1", "kill")
+    done = check.of(
+        [
+            "--baseline", "known.txt", "--max-peak", "1", "--max-leaks", "0", "--no-alloc-in",
+            "^audio", "--sarif", "out.sarif",
+        ],
+        *LOSSY, "render:2", "run", "lose:1:1", "kill",
+    )
     path = check.folder / "out.sarif"
     assert done.status == 1
     assert not {f for f in faults(multitool, path) if f[1] == "error"}
-    assert faults(multitool, path) <= {("SARIF2005", "warning")}  # the tool has no page of its own to link to
+    # the tool has no page of its own to link to
+    assert faults(multitool, path) <= {("SARIF2005", "warning")}
     broken_file = check.folder / "broken.sarif"
     broken_file.write_text(path.read_text().replace('"ruleId": "definite-leak"', '"ruleId": 7', 1))
     assert {f for f in faults(multitool, broken_file) if f[1] == "error"}
@@ -67,21 +78,32 @@ def test_sarif_names_the_places(check):
         place = result["locations"][0]["physicalLocation"]
         assert place["artifactLocation"] == {"uri": "programs/budgets.c", "uriBaseId": "SRCROOT"}
         found[result["ruleId"], place["region"]["startLine"]] = result
-    wanted = {("definite-leak", line_of("MAKER(lose_block)")): ("error", "new"), ("indirect-leak", line_of("MAKER(lose_group)")): ("error", "new"),
-              ("definite-leak", line_of("MAKER(lose_group)")): ("error", "new"),
-              ("definite-leak", line_of("MAKER(lose_other)")): ("note", "unchanged")}
+    wanted = {
+        ("definite-leak", line_of("MAKER(lose_block)")): ("error", "new"),
+        ("indirect-leak", line_of("MAKER(lose_group)")): ("error", "new"),
+        ("definite-leak", line_of("MAKER(lose_group)")): ("error", "new"),
+        ("definite-leak", line_of("MAKER(lose_other)")): ("note", "unchanged"),
+    }
     assert {k: (v["level"], v["baselineState"]) for k, v in found.items()} == wanted
     assert unquote(run["originalUriBaseIds"]["SRCROOT"]["uri"]) == f"file://{ROOT / 'tests'}/"
     prints = {k: v["partialFingerprints"]["stackHash/v1"] for k, v in found.items()}
-    assert prints["definite-leak", line_of("MAKER(lose_group)")] == prints["indirect-leak", line_of("MAKER(lose_group)")]
+    assert (
+        prints["definite-leak", line_of("MAKER(lose_group)")]
+        == prints["indirect-leak", line_of("MAKER(lose_group)")]
+    )
     assert len(set(prints.values())) == 3
 
 
 def test_a_fingerprint_stays_when_lines_move(compiler, check):
-    shifted = compiler.build("budgets.c", flags=("-O0", "-fno-builtin", "-g", "-DSHIFTED"), name="budgets")
+    shifted = compiler.build(
+        "budgets.c", flags=("-O0", "-fno-builtin", "-g", "-DSHIFTED"), name="budgets"
+    )
     check("--sarif", "a.sarif", "--", check.program, "other:1:7")
     check("--sarif", "b.sarif", "--", shifted, "other:1:7")
-    a, b = (json.loads((check.folder / f).read_text())["runs"][0]["results"][0] for f in ("a.sarif", "b.sarif"))
+    a, b = (
+        json.loads((check.folder / f).read_text())["runs"][0]["results"][0]
+        for f in ("a.sarif", "b.sarif")
+    )
     assert a["partialFingerprints"] == b["partialFingerprints"]
     assert a["stacks"] != b["stacks"]
 
@@ -93,37 +115,75 @@ def junit(check, *words):
     return done, ElementTree.parse(check.folder / "out.xml").getroot()
 
 
-@pytest.mark.parametrize("options,steps", [([], LOSSY), ([], ["keep:1"]), (["--max-peak", "1"], ["run", "keep:9"]), ([], ["kill"]),
-                                           (["--max-leaks", "100"], LOSSY), (["--no-alloc-in", "<&\"mix"], ["render:1"])])
+@pytest.mark.parametrize(
+    "options,steps",
+    [
+        ([], LOSSY),
+        ([], ["keep:1"]),
+        (["--max-peak", "1"], ["run", "keep:9"]),
+        ([], ["kill"]),
+        (["--max-leaks", "100"], LOSSY),
+        (["--no-alloc-in", "<&\"mix"], ["render:1"]),
+    ],
+)
 def test_junit_is_valid(check, need, options, steps):
     need("xmllint")
     junit(check, options, *steps)
-    done = subprocess.run(["xmllint", "--noout", "--schema", Path(__file__).with_name("junit.xsd"), check.folder / "out.xml"],
-                          capture_output=True, text=True, timeout=TOOL_DEADLINE)
+    done = subprocess.run(
+        [
+            "xmllint",
+            "--noout",
+            "--schema",
+            Path(__file__).with_name("junit.xsd"),
+            check.folder / "out.xml",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=TOOL_DEADLINE,
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_junit_has_a_case_for_each_budget_and_each_place(check):
     check.of(["--write-baseline", "known.txt"], "other:1:7")
-    done, root = junit(check, ["--baseline", "known.txt", "--max-leaks", "0", "--max-peak", "1M"], *LOSSY, "run", "keep:1")
-    cases = {(s.get("name"), c.get("classname"), c.get("name")): {x.tag for x in c} for s in root for c in s}
-    assert cases == {("budgets", "budgets", "--max-peak 1M"): {"system-out"}, ("budgets", "budgets", "--max-leaks 0"): {"system-out"},
-                     ("budgets #2", "budgets #2", "--max-peak 1M"): {"system-out"}, ("budgets #2", "budgets #2", "--max-leaks 0"): {"skipped", "system-out"},
-                     ("budgets", "budgets", "ends well"): {"system-out"}, ("budgets #2", "budgets #2", "ends well"): {"system-out"},
-                     ("findings", "definite-leak", "lose_block < lose < step < main"): {"failure"},
-                     ("findings", "definite-leak", "lose_group < group < step < main"): {"failure"},
-                     ("findings", "indirect-leak", "lose_group < group < step < main"): {"system-out"},
-                     ("findings", "definite-leak", "lose_other < lose < step < main"): {"skipped", "system-out"}}
+    done, root = junit(
+        check,
+        ["--baseline", "known.txt", "--max-leaks", "0", "--max-peak", "1M"],
+        *LOSSY,
+        "run",
+        "keep:1",
+    )
+    cases = {
+        (s.get("name"), c.get("classname"), c.get("name")): {x.tag for x in c}
+        for s in root
+        for c in s
+    }
+    assert cases == {
+        ("budgets", "budgets", "--max-peak 1M"): {"system-out"},
+        ("budgets", "budgets", "--max-leaks 0"): {"system-out"},
+        ("budgets #2", "budgets #2", "--max-peak 1M"): {"system-out"},
+        ("budgets #2", "budgets #2", "--max-leaks 0"): {"skipped", "system-out"},
+        ("budgets", "budgets", "ends well"): {"system-out"},
+        ("budgets #2", "budgets #2", "ends well"): {"system-out"},
+        ("findings", "definite-leak", "lose_block < lose < step < main"): {"failure"},
+        ("findings", "definite-leak", "lose_group < group < step < main"): {"failure"},
+        ("findings", "indirect-leak", "lose_group < group < step < main"): {"system-out"},
+        ("findings", "definite-leak", "lose_other < lose < step < main"): {"skipped", "system-out"},
+    }
     for suite in (root, *root):
         of_suite = [c for c in suite.iter("testcase")]
         assert int(suite.get("tests")) == len(of_suite)
         assert int(suite.get("failures")) == sum(c.find("failure") is not None for c in of_suite)
         assert int(suite.get("skipped")) == sum(c.find("skipped") is not None for c in of_suite)
-    assert "programs/budgets.c:" in root.find(".//testcase[@classname='definite-leak']/failure").text
+    assert (
+        "programs/budgets.c:" in root.find(".//testcase[@classname='definite-leak']/failure").text
+    )
     assert done.status == 1
 
 
-@pytest.mark.parametrize("step,kind,text", [("abort", "crash", "SIGABRT"), ("exit:3", "exit-status", "exit 3")])
+@pytest.mark.parametrize(
+    "step,kind,text", [("abort", "crash", "SIGABRT"), ("exit:3", "exit-status", "exit 3")]
+)
 def test_a_program_that_fails_is_a_failure(check, step, kind, text):
     _, root = junit(check, ["--max-peak", "1M"], step)
     (failure,) = root.iter("failure")
@@ -145,24 +205,43 @@ def test_leaks_within_their_budget_are_no_failures(check):
 
 def memcheck(folder, *argv):
     out = folder / "memcheck.xml"
-    subprocess.run(["valgrind", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible", "--num-callers=40",
-                    "--run-libc-freeres=no", "--run-cxx-freeres=no", "--xml=yes", f"--xml-file={out}", *argv], capture_output=True,
-                   env=clean_environment(), timeout=TOOL_DEADLINE)
+    subprocess.run(
+        [
+            "valgrind", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible",
+            "--num-callers=40", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--xml=yes",
+            f"--xml-file={out}", *argv,
+        ],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=TOOL_DEADLINE,
+    )
     return ElementTree.parse(out).getroot()
 
 
 def stacks(error):
     """Names of functions, without those of Memcheck's own library."""
-    return [[f.findtext("fn") for f in stack if "vgpreload" not in f.findtext("obj", "")] for stack in error.findall("stack")]
+    return [
+        [f.findtext("fn") for f in stack if "vgpreload" not in f.findtext("obj", "")]
+        for stack in error.findall("stack")
+    ]
 
 
 def leaks(root):
-    return sorted((e.findtext("kind"), int(e.findtext("xwhat/leakedbytes")), int(e.findtext("xwhat/leakedblocks")), *stacks(e))
-                  for e in root.findall("error") if e.find("xwhat") is not None)
+    return sorted(
+        (
+            e.findtext("kind"),
+            int(e.findtext("xwhat/leakedbytes")),
+            int(e.findtext("xwhat/leakedblocks")),
+            *stacks(e),
+        )
+        for e in root.findall("error")
+        if e.find("xwhat") is not None
+    )
 
 
 def shapes(root):
-    """{path of an element: [path and order of the different elements in it]}, over all elements with that path."""
+    """{path of an element: [path and order of the different elements in it]}, over all elements
+    with that path."""
     found = {}
 
     def visit(element, path):
@@ -180,9 +259,14 @@ def check_shape(ours, theirs):
     reference = shapes(theirs)
     for path, forms in shapes(ours).items():
         assert path in reference, path
-        before = {(a, b) for form in reference[path] for i, a in enumerate(form) for b in form[i + 1:]}
+        before = {
+            (a, b) for form in reference[path] for i, a in enumerate(form) for b in form[i + 1 :]
+        }
         for form in forms:
-            assert {(a, b) for i, a in enumerate(form) for b in form[i + 1:]} <= before, (path, form)
+            assert {(a, b) for i, a in enumerate(form) for b in form[i + 1 :]} <= before, (
+                path,
+                form,
+            )
 
 
 def test_leaks_are_what_memcheck_writes(check, need):
@@ -203,8 +287,10 @@ def test_leaks_are_what_memcheck_writes(check, need):
         assert root.findtext("args/argv/exe") == str(check.program)
         assert [a.text for a in root.findall("args/argv/arg")] == list(LOSSY)
         frames = [f for f in root.iter("frame") if f.findtext("fn") == "lose_group"]
-        assert {(f.findtext("dir"), f.findtext("file"), int(f.findtext("line")), f.findtext("obj")) for f in frames} == \
-            {(str(SOURCE.parent), SOURCE.name, line_of("MAKER(lose_group)"), str(check.program))}
+        assert {
+            (f.findtext("dir"), f.findtext("file"), int(f.findtext("line")), f.findtext("obj"))
+            for f in frames
+        } == {(str(SOURCE.parent), SOURCE.name, line_of("MAKER(lose_group)"), str(check.program))}
 
 
 def test_wrong_releases_are_what_memcheck_writes(compiler, check, need):
@@ -216,8 +302,16 @@ def test_wrong_releases_are_what_memcheck_writes(compiler, check, need):
     check_shape(ours, theirs)
 
     def releases(root):
-        return sorted((e.findtext("kind"), e.findtext("what"), re.sub("0x[0-9a-f]+", "", e.findtext("auxwhat")), stacks(e))
-                      for e in root.findall("error") if e.find("what") is not None)
+        return sorted(
+            (
+                e.findtext("kind"),
+                e.findtext("what"),
+                re.sub("0x[0-9a-f]+", "", e.findtext("auxwhat")),
+                stacks(e),
+            )
+            for e in root.findall("error")
+            if e.find("what") is not None
+        )
 
     def counts(root):
         return sorted(int(p.findtext("count")) for p in root.findall("errorcounts/pair"))
@@ -233,7 +327,10 @@ def test_invalid_releases_have_the_shape_of_memchecks(compiler, check, need, cas
     theirs = memcheck(check.folder, program, case)
     done = check("--max-bad-frees", "0", "--valgrind-xml", "ours.xml", "--", program, case)
     ours = ElementTree.parse(check.folder / "ours.xml").getroot()
-    found = [next(e for e in root.findall("error") if e.findtext("kind") == "InvalidFree") for root in (ours, theirs)]
+    found = [
+        next(e for e in root.findall("error") if e.findtext("kind") == "InvalidFree")
+        for root in (ours, theirs)
+    ]
     assert done.status == 1
     assert found[0].findtext("what") == found[1].findtext("what")
     assert stacks(found[0])[0] == stacks(found[1])[0]
@@ -251,7 +348,9 @@ def test_what_is_suppressed_is_counted(check, need):
     check.of(["--suppressions", rules, "--valgrind-xml", "ours.xml"], *LOSSY)
     ours = ElementTree.parse(check.folder / "ours.xml").getroot()
     for root in (ours, theirs):
-        assert [(p.findtext("name"), p.findtext("count")) for p in root.findall("suppcounts/pair")] == [("the-others", "1")]
+        assert [
+            (p.findtext("name"), p.findtext("count")) for p in root.findall("suppcounts/pair")
+        ] == [("the-others", "1")]
     assert leaks(ours) == leaks(theirs)
 
 
@@ -264,7 +363,9 @@ def annotations(text):
         command = re.fullmatch(r"::error (.*?)::(.*)", line)
         if command:
             properties = dict(p.split("=", 1) for p in command.group(1).split(","))
-            found.append(({k: unquote(v) for k, v in properties.items()}, unquote(command.group(2))))
+            found.append(
+                ({k: unquote(v) for k, v in properties.items()}, unquote(command.group(2)))
+            )
     return found
 
 
@@ -274,12 +375,19 @@ def test_github_gets_annotations_and_a_summary(check):
     done = check.of([], *LOSSY, env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)})
     told = annotations(done.stdout.decode())
     assert {(p["file"], int(p["line"]), p["title"]) for p, _ in told} == {
-        ("programs/budgets.c", line_of("MAKER(lose_block)"), "definitely lost"), ("programs/budgets.c", line_of("MAKER(lose_other)"), "definitely lost"),
-        ("programs/budgets.c", line_of("MAKER(lose_group)"), "definitely lost"), ("programs/budgets.c", line_of("MAKER(lose_group)"), "indirectly lost")}
-    assert any("30 B in 3 blocks definitely lost\nallocated by\n  lose_block [programs/budgets.c:" in text for _, text in told)
+        ("programs/budgets.c", line_of("MAKER(lose_block)"), "definitely lost"),
+        ("programs/budgets.c", line_of("MAKER(lose_other)"), "definitely lost"),
+        ("programs/budgets.c", line_of("MAKER(lose_group)"), "definitely lost"),
+        ("programs/budgets.c", line_of("MAKER(lose_group)"), "indirectly lost"),
+    }
+    assert any(
+        "30 B in 3 blocks definitely lost\nallocated by\n  lose_block [programs/budgets.c:" in text
+        for _, text in told
+    )
     text = summary.read_text()
     assert text.startswith("of an earlier step\n### seep check: 1 of 2 budgets broken\n")
-    assert re.search(r"^\| budgets \(\d+\) \| --max-leaks 0 \| \*\*broken\*\* \| 7 blocks lost \(165 B\); most by lose&#95;group ", text, flags=re.M)
+    assert re.search(r"^\| budgets \(\d+\) \| --max-leaks 0 \| \*\*broken\*\* \| 7 blocks lost "
+                     r"\(165 B\); most by lose&#95;group ", text, flags=re.M)
 
 
 def test_annotations_only_where_they_are_wanted(check):
@@ -313,15 +421,22 @@ def test_a_report_that_cannot_be_written_is_no_success(check):
     done = check.of(["--junit", "no/such/folder/out.xml"], "say:ran")
     assert (done.status, done.stdout) == (2, b"") and b"no/such/folder/out.xml" in done.stderr
     (check.folder / "full.xml").symlink_to("/dev/full")
-    done = check.of(["--sarif", "full.xml", "--junit", "good.xml", "--write-baseline", "known.txt"], "keep:1")
+    done = check.of(
+        ["--sarif", "full.xml", "--junit", "good.xml", "--write-baseline", "known.txt"], "keep:1"
+    )
     assert done.status not in (0, None) and b"full.xml" in done.stderr
     assert (check.folder / "good.xml").exists() and (check.folder / "known.txt").exists()
 
 
 def test_reports_are_written_when_nobody_reads_the_result(check):
     with open("/dev/full", "w") as full:
-        status = subprocess.run([SEEP, "check", "--junit", "out.xml", "--", check.program, "lose:1:1"], cwd=check.folder, stdout=full,
-                                stderr=subprocess.PIPE, env={**clean_environment(), "TMPDIR": str(check.temporary)}).returncode
+        status = subprocess.run(
+            [SEEP, "check", "--junit", "out.xml", "--", check.program, "lose:1:1"],
+            cwd=check.folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**clean_environment(), "TMPDIR": str(check.temporary)},
+        ).returncode
     assert status == 1 and b"lose_block" in (check.folder / "out.xml").read_bytes()
 
 

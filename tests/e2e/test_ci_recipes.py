@@ -69,14 +69,24 @@ def test_lose():
 
 def recipe(first):
     """The command of docs/CI.md that begins with FIRST, behind what makes it a step of a list."""
-    lines = [line.strip().removeprefix("- ").removeprefix("run: ") for line in (ROOT / "docs" / "CI.md").read_text().splitlines()]
+    lines = [
+        line.strip().removeprefix("- ").removeprefix("run: ")
+        for line in (ROOT / "docs" / "CI.md").read_text().splitlines()
+    ]
     return next(line for line in lines if line.startswith(first))
 
 
 def sh(folder, command):
     path = f"{Path(SEEP).parent}:{os.environ['PATH']}"
-    return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, timeout=DEADLINE,
-                          env=clean_environment({"PATH": path, "TMPDIR": str(folder)}))
+    return subprocess.run(
+        command,
+        shell=True,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        env=clean_environment({"PATH": path, "TMPDIR": str(folder)}),
+    )
 
 
 @pytest.fixture
@@ -119,17 +129,26 @@ def test_pytest(tmp_path):
     (tmp_path / "extension.c").write_text(EXTENSION)
     (tmp_path / "test_extension.py").write_text(PYTEST)
     assert sh(tmp_path, "gcc -g -O0 -shared -fPIC extension.c -o extension.so").returncode == 0
-    done = sh(tmp_path, recipe("PYTHONMALLOC").replace("python3", "/usr/bin/python3") + " -q -p no:cacheprovider")
+    done = sh(
+        tmp_path,
+        recipe("PYTHONMALLOC").replace("python3", "/usr/bin/python3") + " -q -p no:cacheprovider",
+    )
     assert done.returncode == 1 and "2 passed" in done.stdout, done
-    assert "lost (4.2 KiB)" in done.stdout + done.stderr and "lose [" in done.stdout + done.stderr, done
+    assert (
+        "lost (4.2 KiB)" in done.stdout + done.stderr and "lose [" in done.stdout + done.stderr
+    ), done
 
 
-@pytest.mark.parametrize("service,report", [("GitHub", "--sarif leaks.sarif"), ("GitLab", "--junit leaks.xml")])
+@pytest.mark.parametrize(
+    "service,report", [("GitHub", "--sarif leaks.sarif"), ("GitLab", "--junit leaks.xml")]
+)
 def test_the_steps_of_a_service(tmp_path, service, report):
     """As its runner executes them, with a baseline that was committed; then with one leak more."""
     (tmp_path / "one.c").write_text(SOURCE)
     (tmp_path / "Makefile").write_text("unit-tests: one.c\n\t$(CC) $(CFLAGS) $< -o $@\n")
-    build, check = recipe('make CFLAGS="-g -O1" unit-tests'), recipe(f"seep check --baseline leaks.txt {report}")
+    build, check = recipe('make CFLAGS="-g -O1" unit-tests'), recipe(
+        f"seep check --baseline leaks.txt {report}"
+    )
     assert sh(tmp_path, build).returncode == 0
     written = sh(tmp_path, recipe("seep check --write-baseline").split("#")[0])
     assert written.returncode == 0 and (tmp_path / "leaks.txt").exists(), written

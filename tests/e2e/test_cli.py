@@ -17,8 +17,15 @@ from harness import DEADLINE, ROOT, SEEP, Profile, Truth, clean_environment, end
 
 
 def seep(*argv, cwd=None, env=None, timeout=DEADLINE):
-    return subprocess.run([SEEP, *map(str, argv)], capture_output=True, text=True, cwd=cwd, env=clean_environment(env),
-                          stdin=subprocess.DEVNULL, timeout=timeout)
+    return subprocess.run(
+        [SEEP, *map(str, argv)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=clean_environment(env),
+        stdin=subprocess.DEVNULL,
+        timeout=timeout,
+    )
 
 
 def check_refusal(done, status, *words):
@@ -44,7 +51,9 @@ def test_record_without_a_program_is_wrong_use(tmp_path):
     check_refusal(seep("record", cwd=tmp_path), 2)
 
 
-@pytest.mark.parametrize("bad", [["--follow=sometimes"], ["-d", "many"], ["--no-such-thing"]], ids=lambda b: b[0])
+@pytest.mark.parametrize(
+    "bad", [["--follow=sometimes"], ["-d", "many"], ["--no-such-thing"]], ids=lambda b: b[0]
+)
 def test_a_wrong_option_value_is_wrong_use(tmp_path, bad):
     done = seep("record", *bad, "true", cwd=tmp_path)
     check_refusal(done, 2)
@@ -69,7 +78,9 @@ def test_help_and_version_go_to_stdout():
 
 def test_a_missing_program_is_127(tmp_path):
     check_refusal(seep("record", "./no-such-program", cwd=tmp_path), 127, "./no-such-program")
-    check_refusal(seep("record", "no-such-program-in-path", cwd=tmp_path), 127, "no-such-program-in-path")
+    check_refusal(
+        seep("record", "no-such-program-in-path", cwd=tmp_path), 127, "no-such-program-in-path"
+    )
 
 
 def test_a_file_without_permission_is_126(tmp_path):
@@ -80,8 +91,12 @@ def test_a_file_without_permission_is_126(tmp_path):
 
 def test_a_static_program_is_refused_with_the_reason(tmp_path):
     (tmp_path / "s.c").write_text("int main(void) { return 0; }\n")
-    subprocess.run(["gcc", "-static", "s.c", "-o", "static"], cwd=tmp_path, check=True, timeout=DEADLINE)
-    check_refusal(seep("record", "--engine=preload", "./static", cwd=tmp_path), 3, "statically linked")
+    subprocess.run(
+        ["gcc", "-static", "s.c", "-o", "static"], cwd=tmp_path, check=True, timeout=DEADLINE
+    )
+    check_refusal(
+        seep("record", "--engine=preload", "./static", cwd=tmp_path), 3, "statically linked"
+    )
 
 
 def test_a_program_with_raised_rights_is_refused_with_the_reason(tmp_path):
@@ -97,7 +112,11 @@ def test_a_program_with_raised_rights_is_refused_with_the_reason(tmp_path):
 
 def test_a_program_for_another_machine_is_refused_with_the_reason(tmp_path):
     program = tmp_path / "foreign"
-    header = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 8, 1, 0x10000, 52, 0, 0, 52, 32, 0, 40, 0, 0)
+    header = (
+        b"\x7fELF\x01\x01\x01"
+        + bytes(9)
+        + struct.pack("<HHIIIIIHHHHHH", 2, 8, 1, 0x10000, 52, 0, 0, 52, 32, 0, 40, 0, 0)
+    )
     program.write_bytes(header + bytes(200))
     program.chmod(0o755)
     check_refusal(seep("record", "./foreign", cwd=tmp_path), 3, "MIPS")
@@ -105,7 +124,9 @@ def test_a_program_for_another_machine_is_refused_with_the_reason(tmp_path):
 
 def test_a_sanitized_program_is_refused_with_the_reason(tmp_path):
     (tmp_path / "s.c").write_text("int main(void) { return 0; }\n")
-    made = subprocess.run(["gcc", "-fsanitize=address", "s.c", "-o", "asan"], cwd=tmp_path, timeout=DEADLINE)
+    made = subprocess.run(
+        ["gcc", "-fsanitize=address", "s.c", "-o", "asan"], cwd=tmp_path, timeout=DEADLINE
+    )
     if made.returncode:
         pytest.skip("the compiler has no address sanitizer here")
     check_refusal(seep("record", "./asan", cwd=tmp_path), 3, "Sanitizer")
@@ -125,7 +146,11 @@ def test_the_command_line_of_a_script_is_shown_as_typed(typed, tmp_path):
     script = tmp_path / "script"
     script.write_text("#!/bin/sh -e\nexit 0\n")
     script.chmod(0o755)
-    done = seep("record", "-o", "out.seep", typed, "one", "script", cwd=tmp_path, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    done = seep(
+        "record", "-o", "out.seep", typed, "one", "script",
+        cwd=tmp_path,
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )
     assert done.returncode == 0 and f"\n  {typed} one script (pid " in "\n" + done.stderr
 
 
@@ -169,7 +194,9 @@ def written_elsewhere(done, folder):
 
 
 def test_an_unwritable_folder_is_told_at_the_start_and_costs_nothing(known, tmp_path):
-    done = seep("record", "-o", "/proc/out.seep", known, cwd=tmp_path, env={"TMPDIR": str(tmp_path)})
+    done = seep(
+        "record", "-o", "/proc/out.seep", known, cwd=tmp_path, env={"TMPDIR": str(tmp_path)}
+    )
     assert (done.returncode, done.stdout) == (0, "known\n")
     assert "/proc" in done.stderr
     assert Profile(written_elsewhere(done, tmp_path)).totals["allocations"] >= 1116
@@ -179,10 +206,17 @@ def test_a_full_disk_does_not_cost_the_recording(known, tmp_path):
     small, other = tmp_path / "small", tmp_path / "other"
     small.mkdir()
     other.mkdir()
-    script = ('mount -t tmpfs -o size=1m tmpfs "$1" || exit 77; '
-              'dd if=/dev/zero of="$1/filler" bs=4096 2>/dev/null; exec "$2" record -o "$1/out.seep" "$3"')
-    done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", small, SEEP, known], capture_output=True, text=True,
-                          env=clean_environment({"TMPDIR": str(other)}), timeout=DEADLINE)
+    script = (
+        'mount -t tmpfs -o size=1m tmpfs "$1" || exit 77; '
+        'dd if=/dev/zero of="$1/filler" bs=4096 2>/dev/null; exec "$2" record -o "$1/out.seep" "$3"'
+    )
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, "sh", small, SEEP, known],
+        capture_output=True,
+        text=True,
+        env=clean_environment({"TMPDIR": str(other)}),
+        timeout=DEADLINE,
+    )
     if done.returncode in (1, 77) and ("unshare" in done.stderr or "mount" in done.stderr):
         pytest.skip(f"no private mounts here: {done.stderr.strip()}")
     assert (done.returncode, done.stdout) == (0, "known\n"), done.stderr
@@ -270,8 +304,14 @@ def test_ctrl_c_ends_the_program_and_still_reports(compiler, tmp_path):
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_the_tool_reaches_the_program(compiler, tmp_path, sig):
     program = compiler.build("patient.c")
-    tool = subprocess.Popen([SEEP, "record", "-o", "out.seep", program], cwd=tmp_path, env=clean_environment(),
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    tool = subprocess.Popen(
+        [SEEP, "record", "-o", "out.seep", program],
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         read_until(tool.stdout.fileno(), b"ready")
         tool.send_signal(sig)
@@ -284,8 +324,14 @@ def test_a_signal_to_the_tool_reaches_the_program(compiler, tmp_path, sig):
 def wait_status(*argv, cwd):
     """As a parent sees it, with the bit for a core file; cores are allowed."""
     unlimited = (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2
-    process = subprocess.Popen(argv, cwd=cwd, env=clean_environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited))
+    process = subprocess.Popen(
+        argv,
+        cwd=cwd,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited),
+    )
     said = process.stderr.read()
     process.stderr.close()
     _, status = os.waitpid(process.pid, 0)
@@ -293,8 +339,13 @@ def wait_status(*argv, cwd):
     return status, said
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGPIPE,
-                                    signal.SIGUSR1, signal.SIGRTMIN, signal.SIGRTMAX])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGPIPE,
+        signal.SIGUSR1, signal.SIGRTMIN, signal.SIGRTMAX,
+    ],
+)
 def test_the_tool_ends_by_the_signal_that_killed_the_program(tmp_path, number):
     program = ["/bin/sh", "-c", f"kill -{int(number)} $$"]
     bare, _ = wait_status(*program, cwd=tmp_path)
@@ -315,8 +366,14 @@ def test_the_tool_exits_with_a_number_when_asked(tmp_path):
 def test_when_the_tool_is_killed_the_program_goes_on_to_its_end(compiler, tmp_path):
     program = compiler.build("patient.c")
     told = tmp_path / "told"
-    tool = subprocess.Popen(["/bin/sh", "-c", 'exec "$1" record -o out.seep "$2" 3>told', "sh", SEEP, program], cwd=tmp_path,
-                            env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    tool = subprocess.Popen(
+        ["/bin/sh", "-c", 'exec "$1" record -o out.seep "$2" 3>told', "sh", SEEP, program],
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         read_until(tool.stdout.fileno(), b"ready")
         tool.kill()
@@ -332,8 +389,14 @@ def test_when_the_tool_is_killed_the_program_goes_on_to_its_end(compiler, tmp_pa
 
 def test_input_and_output_pass_through_untouched(tmp_path):
     data = os.urandom(300000)
-    done = subprocess.run([SEEP, "record", "-q", "-o", "out.seep", "--", "cat"], input=data, capture_output=True, cwd=tmp_path,
-                          env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "record", "-q", "-o", "out.seep", "--", "cat"],
+        input=data,
+        capture_output=True,
+        cwd=tmp_path,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, data, b"")
 
 
@@ -395,8 +458,14 @@ def test_an_agent_below_a_strange_path_is_loaded(known, tmp_path):
     (place / "agent").mkdir(parents=True)
     shutil.copy(SEEP, place)
     shutil.copy(SEEP.parent / "agent" / "libseep.so", place / "agent")
-    done = subprocess.run([place / "seep", "record", "-q", "-o", "out.seep", known], cwd=tmp_path, env=clean_environment(),
-                          capture_output=True, text=True, timeout=DEADLINE)
+    done = subprocess.run(
+        [place / "seep", "record", "-q", "-o", "out.seep", known],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "known\n", "")
     assert Profile(tmp_path / "out.seep").totals["allocations"] >= 1116
 
@@ -404,20 +473,26 @@ def test_an_agent_below_a_strange_path_is_loaded(known, tmp_path):
 def test_root_can_record_as_another_user(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("only root may run a program as another user")
-    done = seep("record", "-q", "--user", "nobody", "-o", "out.seep", "/usr/bin/id", "-un", cwd=tmp_path)
+    done = seep(
+        "record", "-q", "--user", "nobody", "-o", "out.seep", "/usr/bin/id", "-un", cwd=tmp_path
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "nobody\n", "")
     assert Profile(tmp_path / "out.seep").totals["allocations"] > 0
 
 
 def test_the_tool_can_record_itself_recording(known, tmp_path):
-    done = seep("record", "-q", "-o", "outer.seep", SEEP, "record", "-q", "-o", "inner.seep", known, cwd=tmp_path)
+    done = seep(
+        "record", "-q", "-o", "outer.seep", SEEP, "record", "-q", "-o", "inner.seep", known,
+        cwd=tmp_path,
+    )
     assert (done.returncode, done.stdout) == (0, "known\n")
     assert Profile(tmp_path / "inner.seep").totals["allocations"] >= 1116
     assert Profile(tmp_path / "outer.seep").json["program"].endswith("seep")
 
 
 def shell_with_one_job(argv, folder):
-    """What a shell does with a job in the foreground; never returns.  Says STOPPED when it is, then lets it go on."""
+    """What a shell does with a job in the foreground; never returns.  Says STOPPED when it is,
+    then lets it go on."""
     os.chdir(folder)
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     job = os.fork()
@@ -456,13 +531,23 @@ def test_ctrl_z_stops_the_tool_too_and_both_go_on(compiler, tmp_path):
 def test_a_checkpoint_survives_the_death_of_the_tool(compiler, tmp_path):
     """The first one is written after four seconds, and from then on another one every four."""
     program = compiler.build("patient.c")
-    tool = subprocess.Popen([SEEP, "record", "-q", "-o", "out.seep", program], cwd=tmp_path, env=clean_environment(),
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    tool = subprocess.Popen(
+        [SEEP, "record", "-q", "-o", "out.seep", program],
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         read_until(tool.stdout.fileno(), b"ready")
         wait_until((tmp_path / "out.seep").exists, "a checkpoint is written", process=tool)
         first = Profile(tmp_path / "out.seep").json["duration_ms"]
-        wait_until(lambda: Profile(tmp_path / "out.seep").json["duration_ms"] > first, "another one is", process=tool)
+        wait_until(
+            lambda: Profile(tmp_path / "out.seep").json["duration_ms"] > first,
+            "another one is",
+            process=tool,
+        )
         tool.kill()
         tool.wait(DEADLINE)
     finally:
@@ -474,10 +559,19 @@ def test_a_checkpoint_survives_the_death_of_the_tool(compiler, tmp_path):
 
 
 def test_a_limit_on_file_sizes_is_told_before_the_start(tmp_path):
-    """ulimit -f 0: no file can take the recording anywhere, and the program is not started for nothing."""
+    """ulimit -f 0: no file can take the recording anywhere, and the program is not started for
+    nothing."""
     touched = tmp_path / "touched"
-    seen = subprocess.run(["sh", "-c", f'ulimit -f 0; exec "$0" record -o {tmp_path}/out.seep touch {touched}', SEEP],
-                          capture_output=True, text=True, timeout=DEADLINE, check=False)
+    seen = subprocess.run(
+        ["sh", "-c", f'ulimit -f 0; exec "$0" record -o {tmp_path}/out.seep touch {touched}', SEEP],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
     assert seen.returncode == 3
-    assert "File too large" in seen.stderr and "the size of files is limited (ulimit -f)" in seen.stderr
+    assert (
+        "File too large" in seen.stderr
+        and "the size of files is limited (ulimit -f)" in seen.stderr
+    )
     assert not touched.exists()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the shells offer after `seep`: asked from real shells, compared with what the tool itself says."""
+"""What the shells offer after `seep`: asked from real shells, compared with what the tool itself
+says."""
 import os
 import pty
 import re
@@ -17,7 +18,9 @@ SCRIPTS = harness.BUILD / "packaging"
 
 
 def rows():
-    told = subprocess.run([harness.SEEP, "help", "--table"], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        [harness.SEEP, "help", "--table"], capture_output=True, text=True, check=True
+    ).stdout
     return [line.split("\t") for line in told.splitlines()]
 
 
@@ -68,20 +71,32 @@ def shell(folder, *command):
     home = folder / "home"
     home.mkdir(exist_ok=True)
     path = f"{harness.SEEP.parent}:{os.environ['PATH']}"
-    done = subprocess.run(command, cwd=folder, env=harness.clean_environment({"HOME": str(home), "XDG_CONFIG_HOME": str(home), "PATH": path}),
-                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=harness.DEADLINE)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=harness.clean_environment(
+            {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "PATH": path}
+        ),
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=harness.DEADLINE,
+    )
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout
 
 
 def bash_offers(folder, *words, before=""):
     """COMP_WORDS are split as readline does it: an equals sign is a word of its own."""
-    code = f'{before} source "{SCRIPTS}/seep"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _seep; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    code = (f'{before} source "{SCRIPTS}/seep"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _seep; '
+            f'printf "%s\\n" "${{COMPREPLY[@]}}"')
     return shell(folder, "bash", "-c", code, "bash", *words).split()
 
 
 def fish_offers(folder, line, before=""):
-    out = shell(folder, "fish", "-c", f'{before} source "{SCRIPTS}/seep.fish"; complete -C "{line}"')
+    out = shell(
+        folder, "fish", "-c", f'{before} source "{SCRIPTS}/seep.fish"; complete -C "{line}"'
+    )
     return [row.split("\t")[0] for row in out.splitlines()]
 
 
@@ -90,9 +105,14 @@ def zsh_completes(folder, line, wanted):
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
-        os.execvpe("zsh", ["zsh", "-f", "-i"], harness.clean_environment({"TERM": "vt100", "COLUMNS": "200"}))
+        os.execvpe(
+            "zsh",
+            ["zsh", "-f", "-i"],
+            harness.clean_environment({"TERM": "vt100", "COLUMNS": "200"}),
+        )
     try:
-        os.write(terminal, f"PS1=; fpath=('{SCRIPTS}' $fpath); autoload -Uz compinit; compinit -D -u; echo rea''dy\n".encode())
+        os.write(terminal, (f"PS1=; fpath=('{SCRIPTS}' $fpath); autoload -Uz compinit; compinit -D "
+                            f"-u; echo rea''dy\n").encode())
         read_until(terminal, r"ready\r")
         os.write(terminal, line.encode() + b"\t")
         return read_until(terminal, wanted)
@@ -106,7 +126,11 @@ def read_until(terminal, wanted):
     while not re.search(wanted, seen):
         assert time.monotonic() < end, f"no {wanted!r} in {seen!r}"
         if select.select([terminal], [], [], 0.1)[0]:
-            seen = re.sub(r"\x1b\[[\d;]*m|[\x00\x07]", "", seen + os.read(terminal, 4096).decode(errors="replace"))
+            seen = re.sub(
+                r"\x1b\[[\d;]*m|[\x00\x07]",
+                "",
+                seen + os.read(terminal, 4096).decode(errors="replace"),
+            )
     return seen
 
 
@@ -134,7 +158,10 @@ def test_bash_offers_the_values_of_an_option(folder, need):
 def test_bash_offers_files_that_fit(folder, need):
     need("bash")
     assert set(bash_offers(folder, "seep", "report", "run")) == {"run.seep", "runs"}
-    assert {w for w in bash_offers(folder, "seep", "run") if (folder / w).exists()} == {"./runner", "runs"}
+    assert {w for w in bash_offers(folder, "seep", "run") if (folder / w).exists()} == {
+        "./runner",
+        "runs",
+    }
     assert set(bash_offers(folder, "seep", "record", "./ru")) == {"./runner", "./runs"}
     assert set(bash_offers(folder, "seep", "record", "")) == {"./runner", "runs", "home"}
     assert "env" in bash_offers(folder, "seep", "en")
@@ -148,7 +175,9 @@ def test_bash_offers_recorded_processes_else_all(folder, need, recorded):
     assert str(recorded) in bash_offers(folder, "seep", "snapshot", "")
     assert str(os.getpid()) not in bash_offers(folder, "seep", "snapshot", "")
     nobody = "grep() { return 1; };"
-    assert str(os.getpid()) in bash_offers(folder, "seep", "snapshot", str(os.getpid())[:1], before=nobody)
+    assert str(os.getpid()) in bash_offers(
+        folder, "seep", "snapshot", str(os.getpid())[:1], before=nobody
+    )
 
 
 def test_bash_leaves_the_arguments_of_the_program_to_it(folder, need):
@@ -192,7 +221,9 @@ def test_fish_offers_recorded_processes_else_all(folder, need, recorded):
     assert str(recorded) in fish_offers(folder, "seep snapshot ")
     assert str(os.getpid()) not in fish_offers(folder, "seep snapshot ")
     nobody = "function grep; false; end;"
-    assert str(os.getpid()) in fish_offers(folder, f"seep snapshot {str(os.getpid())[:1]}", before=nobody)
+    assert str(os.getpid()) in fish_offers(
+        folder, f"seep snapshot {str(os.getpid())[:1]}", before=nobody
+    )
 
 
 @pytest.mark.parametrize("line, wanted", [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Core files: the blocks that the program said it had, the classes that Memcheck finds, and stacks where there is a recording."""
+"""Core files: the blocks that the program said it had, the classes that Memcheck finds, and
+stacks where there is a recording."""
 import csv
 import io
 import json
@@ -13,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, MACHINES, PLAIN, SEEP, WITH_MUSL, Compiler, clean_environment, wait_until
+from harness import (
+    DEADLINE, MACHINES, PLAIN, SEEP, WITH_MUSL, Compiler, clean_environment, wait_until,
+)
 from test_unrecorded import THREAD_DATA, seep
 
 PATTERN = Path("/proc/sys/kernel/core_pattern").read_text().strip()
@@ -28,8 +31,15 @@ def start(folder, argv):
         resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
     truth, out = os.pipe()
-    process = subprocess.Popen(list(map(str, argv)), stdin=subprocess.PIPE, pass_fds=(3,), preexec_fn=prepare, cwd=folder,
-                               env=clean_environment(), stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        list(map(str, argv)),
+        stdin=subprocess.PIPE,
+        pass_fds=(3,),
+        preexec_fn=prepare,
+        cwd=folder,
+        env=clean_environment(),
+        stderr=subprocess.DEVNULL,
+    )
     os.close(out)
     blocks = {}
     with os.fdopen(truth) as lines:
@@ -64,11 +74,15 @@ def listed(core):
 def check_listed(core, truth):
     found = listed(core)
     assert {a: found.get(a) for a in truth} == truth
-    assert [size for address, size in found.items() if address not in truth and size not in THREAD_DATA] == []
+    assert [
+        size for address, size in found.items() if address not in truth and size not in THREAD_DATA
+    ] == []
 
 
 @plain_pattern
-@pytest.mark.parametrize("ways", [("plain", "trim", "align", "foreign", "holes"), ("threads",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "ways", [("plain", "trim", "align", "foreign", "holes"), ("threads",)], ids=" ".join
+)
 def test_a_core_of_the_kernel_has_every_block(compiler, tmp_path, ways):
     core, truth = crash(tmp_path, compiler.build("heap_walk.c"), *ways)
     check_listed(core, truth)
@@ -81,7 +95,8 @@ FOREIGN = [NAMED] if NAMED else ["aarch64", "arm", "i386", "powerpc", "riscv64",
 
 
 def core_of_another_machine(folder, name, *ways):
-    """A program of machine NAME, which qemu runs and which writes its own core: the core, its program, and the program's blocks."""
+    """A program of machine NAME, which qemu runs and which writes its own core: the core, its
+    program, and the program's blocks."""
     machine = {**MACHINES, **WITH_MUSL}[name]
     missing = [tool for tool in (machine.gcc, machine.qemu) if tool and not shutil.which(tool)]
     if missing:
@@ -118,19 +133,34 @@ def test_leaks_and_why_work_on_a_core_of_another_processor(tmp_path, name):
         assert status in (0, 1), err  # 1: nothing holds it
         root = json.loads(out).get("root")
         holders[size] = root and (root["variable"]["name"] if "variable" in root else root["kind"])
-    global_, thread = (min(size for size in holders if size >= asked) for asked in (200, 400))  # malloc may give some bytes more
-    # The kernel of arm does not write where the thread-local storage of a thread is; musl has that of the first thread in its own data.
+    # malloc may give some bytes more
+    global_, thread = (min(size for size in holders if size >= asked) for asked in (200, 400))
+    # The kernel of arm does not write where the thread-local storage of a thread is; musl has that
+    # of the first thread in its own data.
     by_thread = "data" if name.endswith("musl") else "memory" if name == "arm" else "held_by_thread"
     assert (holders[global_], holders[thread]) == ("held_by_global", by_thread)
     program.rename(tmp_path / "kept")
-    _, out, _ = seep("why", "--json", "--exe", tmp_path / "kept", core, hex([a for a, size in blocks.items() if size == global_][0]))
+    _, out, _ = seep(
+        "why",
+        "--json",
+        "--exe",
+        tmp_path / "kept",
+        core,
+        hex([a for a, size in blocks.items() if size == global_][0]),
+    )
     assert json.loads(out)["root"]["variable"]["name"] == "held_by_global"
 
 
 @with_gcore
 def test_a_core_of_gdb_has_every_block_and_the_program_goes_on(compiler, tmp_path):
     process, truth = start(tmp_path, (compiler.build("heap_walk.c"), "plain", "align", "mapped"))
-    subprocess.run(["gcore", "-o", "core", str(process.pid)], cwd=tmp_path, check=True, capture_output=True, timeout=DEADLINE)
+    subprocess.run(
+        ["gcore", "-o", "core", str(process.pid)],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        timeout=DEADLINE,
+    )
     process.stdin.close()
     assert process.wait(timeout=DEADLINE) == 0
     check_listed(core_of(tmp_path), truth)
@@ -141,7 +171,12 @@ def test_leaks_and_why_work_on_a_core(compiler, tmp_path):
     core, _ = crash(tmp_path, compiler.build("heap_walk.c"), "lost")
     status, out, err = seep("leaks", "--json", core)
     leaks = json.loads(out)
-    assert status == 1 and "was not recorded" in err and leaks["recorded"] is False and leaks["exit"] == {"code": None, "signal": 11}
+    assert (
+        status == 1
+        and "was not recorded" in err
+        and leaks["recorded"] is False
+        and leaks["exit"] == {"code": None, "signal": 11}
+    )
     assert leaks["leaks"]["scan"]["when"] == "core"
     assert [leaks["leaks"][c]["blocks"] for c in ("definite", "indirect", "possible")] == [1, 1, 0]
     address = [hex(a) for a, size in listed(core).items() if size == 200][0]
@@ -150,7 +185,9 @@ def test_leaks_and_why_work_on_a_core(compiler, tmp_path):
 
 
 @plain_pattern
-def test_a_program_that_has_moved_is_named_with_exe_and_another_one_is_not_believed(compiler, tmp_path):
+def test_a_program_that_has_moved_is_named_with_exe_and_another_one_is_not_believed(
+    compiler, tmp_path
+):
     program = tmp_path / "moved"
     shutil.copy(compiler.build("heap_walk.c"), program)
     core, _ = crash(tmp_path, program, "lost")
@@ -169,7 +206,9 @@ def test_a_program_that_has_moved_is_named_with_exe_and_another_one_is_not_belie
 @plain_pattern
 def test_with_its_recording_a_core_has_stacks_and_the_classes_of_memcheck(compiler, tmp_path):
     program = compiler.build("heap_walk.c")
-    process, _ = start(tmp_path, (SEEP, "record", "--no-leak-scan", "-q", "-o", "run.seep", "--", program, "lost"))
+    process, _ = start(
+        tmp_path, (SEEP, "record", "--no-leak-scan", "-q", "-o", "run.seep", "--", program, "lost")
+    )
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     wait_until(lambda: children.read_text(), "the program runs")
     os.kill(int(children.read_text().split()[0]), signal.SIGSEGV)
@@ -181,7 +220,10 @@ def test_with_its_recording_a_core_has_stacks_and_the_classes_of_memcheck(compil
     frames = leaks["frames"]
     for site in leaks["sites"]:
         assert [frames[f]["function"] for f in site["stack"]][:2] == ["lost", "do_it"]
-    found = {c: (leaks["leaks"][c]["bytes"], leaks["leaks"][c]["blocks"]) for c in ("definite", "indirect", "possible")}
+    found = {
+        c: (leaks["leaks"][c]["bytes"], leaks["leaks"][c]["blocks"])
+        for c in ("definite", "indirect", "possible")
+    }
     assert found == memcheck(program)
     status, _, err = seep("leaks", "--core", recording, recording)
     assert status == 4 and "is not a core file" in err
@@ -189,13 +231,24 @@ def test_with_its_recording_a_core_has_stacks_and_the_classes_of_memcheck(compil
 
 def memcheck(program):
     read, out = os.pipe()
-    process = subprocess.Popen(["valgrind", "--leak-check=full", str(program), "lost"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               pass_fds=(3,), preexec_fn=lambda: os.dup2(out, 3), env=clean_environment())
+    process = subprocess.Popen(
+        ["valgrind", "--leak-check=full", str(program), "lost"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        pass_fds=(3,),
+        preexec_fn=lambda: os.dup2(out, 3),
+        env=clean_environment(),
+    )
     os.close(out)
     _, err = process.communicate(timeout=DEADLINE)
     os.close(read)
     numbers = {}
-    for words, name in (("definitely lost", "definite"), ("indirectly lost", "indirect"), ("possibly lost", "possible")):
+    for words, name in (
+        ("definitely lost", "definite"),
+        ("indirectly lost", "indirect"),
+        ("possibly lost", "possible"),
+    ):
         size, blocks = re.search(words + r": ([\d,]+) bytes in ([\d,]+) blocks", err).groups()
         numbers[name] = int(size.replace(",", "")), int(blocks.replace(",", ""))
     return numbers
@@ -207,10 +260,16 @@ def test_what_is_no_core_of_ours_is_refused_by_name(compiler, tmp_path):
     core, _ = crash(tmp_path, program, "lost")
     data = core.read_bytes()
     for name, change, status, told in (
-            ("other", lambda d: d[:18] + b"\x02\x01" + d[20:], 3, "64-bit LoongArch"),
-            ("big", lambda d: d[:5] + b"\x02" + d[6:16] + b"\x00\x04\x00\x2b" + d[20:], 3, "64-bit SPARC"),
-            ("short", lambda d: d[:200], 4, "cut off"),
-            ("half", lambda d: d[:len(d) // 3], None, "")):
+        ("other", lambda d: d[:18] + b"\x02\x01" + d[20:], 3, "64-bit LoongArch"),
+        (
+            "big",
+            lambda d: d[:5] + b"\x02" + d[6:16] + b"\x00\x04\x00\x2b" + d[20:],
+            3,
+            "64-bit SPARC",
+        ),
+        ("short", lambda d: d[:200], 4, "cut off"),
+        ("half", lambda d: d[: len(d) // 3], None, ""),
+    ):
         path = tmp_path / name
         path.write_bytes(change(data))
         done, out, err = seep("leaks", path)
@@ -225,6 +284,10 @@ def test_what_is_no_core_of_ours_is_refused_by_name(compiler, tmp_path):
 def test_a_recording_of_another_process_is_refused(compiler, tmp_path):
     program = compiler.build("heap_walk.c")
     core, _ = crash(tmp_path, program, "lost")
-    subprocess.run([SEEP, "record", "-q", "-o", tmp_path / "other.seep", "--", "/bin/true"], env=clean_environment(), timeout=DEADLINE)
+    subprocess.run(
+        [SEEP, "record", "-q", "-o", tmp_path / "other.seep", "--", "/bin/true"],
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     status, _, err = seep("leaks", "--core", core, tmp_path / "other.seep")
     assert status == 2 and "is not a core of the process that was recorded" in err

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`seep diff`: what changed between two recordings or two moments of one, against what the programs say."""
+"""`seep diff`: what changed between two recordings or two moments of one, against what the
+programs say."""
 import csv
 import io
 import json
@@ -12,14 +13,26 @@ import pytest
 from harness import DEADLINE, PLAIN, SEEP, clean_environment, plain_name
 from plain import parse_memlog, sum_by_function
 
-FIELDS = {"live_bytes": "live_bytes", "live_blocks": "live_blocks", "allocations": "allocs", "bytes_allocated": "bytes", "frees": "frees"}
+FIELDS = {
+    "live_bytes": "live_bytes",
+    "live_blocks": "live_blocks",
+    "allocations": "allocs",
+    "bytes_allocated": "bytes",
+    "frees": "frees",
+}
 OLD = ("+red:10:100", "+green:4:50", "-green:1", "+blue:3:7")
 NEW = ("+red:12:100", "-red:5", "+green:4:50", "-green:1")
 
 
 def answer(*argv, cwd=None):
-    return subprocess.run([SEEP, "diff", *map(str, argv)], capture_output=True, env=clean_environment(), stdin=subprocess.DEVNULL,
-                          timeout=DEADLINE, cwd=cwd)
+    return subprocess.run(
+        [SEEP, "diff", *map(str, argv)],
+        capture_output=True,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        timeout=DEADLINE,
+        cwd=cwd,
+    )
 
 
 def diff(*argv, cwd=None):
@@ -87,7 +100,10 @@ def test_stacks_of_gone_and_new_functions_have_names(steps, rebuilt, recorder):
     for program in (steps, rebuilt):
         (_, a), (_, b) = record(recorder, steps, "+blue:1:5"), record(recorder, program, "+red:1:9")
         data = json.loads(diff("--json", a, b))
-        seen = {(s["change"], s["of"], *[data["frames"][i]["function"] for i in s["stack"][:2]]) for s in data["sites"]}
+        seen = {
+            (s["change"], s["of"], *[data["frames"][i]["function"] for i in s["stack"][:2]])
+            for s in data["sites"]
+        }
         assert seen == {("new", "new", "red", "shelf_put"), ("gone", "old", "blue", "shelf_put")}
 
 
@@ -98,63 +114,102 @@ def test_the_totals_stand_first_then_the_largest_change(steps, recorder):
     # red: 1000 to 700, blue: 21 to nothing
     assert lines[1] == "heap: -321 B, 1.1 KiB to 850 B live, -6 blocks, -1 call"
     assert lines[2] == "stacks: 0 new, 1 gone, 0 grown, 1 shrunk, 1 unchanged"
-    assert re.findall(r"^ +\d+\. (\S+ \S+) +(\w+)", text, re.M) == [("-300 B", "shrunk"), ("-21 B", "gone")]
+    assert re.findall(r"^ +\d+\. (\S+ \S+) +(\w+)", text, re.M) == [
+        ("-300 B", "shrunk"),
+        ("-21 B", "gone"),
+    ]
 
 
-COSTS = {"live": ("live_bytes", "live-bytes"), "total": ("bytes", "alloc-bytes"), "allocs": ("allocs", "allocs")}
+COSTS = {
+    "live": ("live_bytes", "live-bytes"),
+    "total": ("bytes", "alloc-bytes"),
+    "allocs": ("allocs", "allocs"),
+}
 
 
 @pytest.mark.parametrize("cost", COSTS)
 def test_memlog_of_each_cost(steps, recorder, cost):
     (old, a), (new, b) = record(recorder, steps, *OLD), record(recorder, steps, *NEW)
     word = COSTS[cost][0]
-    before, after = old.truth.sites, {**dict.fromkeys(old.truth.sites, {word: 0}), **new.truth.sites}
+    before, after = old.truth.sites, {
+        **dict.fromkeys(old.truth.sites, {word: 0}),
+        **new.truth.sites,
+    }
     wanted = {name: after[name][word] - before[name][word] for name in after}
     entries = parse_memlog(diff("--memlog", "--cost", cost, a, b))
     assert sum_by_function(entries) == {name: amount for name, amount in wanted.items() if amount}
     amounts = [amount for amount, _ in entries]
     assert amounts == sorted(amounts, reverse=True)
     by_size = parse_memlog(diff("--memlog", "--abs", "--cost", cost, a, b))
-    assert sorted(by_size) == sorted(entries) and [abs(n) for n, _ in by_size] == sorted(map(abs, amounts), reverse=True)
-    assert diff("--memlog", "--sort", COSTS[cost][1], "--cost", cost, a, b) == diff("--memlog", "--cost", cost, a, b)
+    assert sorted(by_size) == sorted(entries) and [abs(n) for n, _ in by_size] == sorted(
+        map(abs, amounts), reverse=True
+    )
+    assert diff("--memlog", "--sort", COSTS[cost][1], "--cost", cost, a, b) == diff(
+        "--memlog", "--cost", cost, a, b
+    )
 
 
 def test_peaks_of_two_runs(steps, recorder):
-    (old, a), (new, b) = record(recorder, steps, "+red:50:100", "-red:49"), record(recorder, steps, "+red:80:100", "-red:79")
+    (old, a), (new, b) = record(recorder, steps, "+red:50:100", "-red:49"), record(
+        recorder, steps, "+red:80:100", "-red:79"
+    )
     entries = parse_memlog(diff("--memlog", "--cost=peak", a, b))
-    assert sum_by_function(entries) == {"red": new.truth.sites["red"]["peak"] - old.truth.sites["red"]["peak"]} == {"red": 3000}
+    assert (
+        sum_by_function(entries)
+        == {"red": new.truth.sites["red"]["peak"] - old.truth.sites["red"]["peak"]}
+        == {"red": 3000}
+    )
 
 
-MOMENTS = ("+red:3:10", "tag:a", "moment:a", "+red:4:100", "+blue:1:1", "snapshot:one", "moment:one", "-red:5", "+green:2:30", "tag:a", "moment:again",
-           "snapshot:two", "-blue")
+MOMENTS = (
+    "+red:3:10", "tag:a", "moment:a", "+red:4:100", "+blue:1:1", "snapshot:one", "moment:one",
+    "-red:5", "+green:2:30", "tag:a", "moment:again", "snapshot:two", "-blue",
+)
 
 
 def live(sites):
     return {name: counts["live_bytes"] for name, counts in sites.items()}
 
 
-@pytest.mark.parametrize("words, moments", [
-    (("@a", "@one"), ("a", "one")), (("@1", "@a:2"), ("one", "again")), (("@one", "@two"), ("one", "again")),
-    (("@a:1", "@end"), ("a", "end")), (("@start", "@2"), (None, "again")), (("@2", ""), ("again", "end")), (("@end", "@1"), ("end", "one"))])
+@pytest.mark.parametrize(
+    "words, moments",
+    [
+        (("@a", "@one"), ("a", "one")),
+        (("@1", "@a:2"), ("one", "again")),
+        (("@one", "@two"), ("one", "again")),
+        (("@a:1", "@end"), ("a", "end")),
+        (("@start", "@2"), (None, "again")),
+        (("@2", ""), ("again", "end")),
+        (("@end", "@1"), ("end", "one")),
+    ],
+)
 def test_two_moments_of_one_run(steps, recorder, words, moments):
     seen, file = record(recorder, steps, *MOMENTS)
     old, new = (live(seen.truth.moments[m]) if m else {} for m in moments)
     wanted = {name: new.get(name, 0) - old.get(name, 0) for name in {*old, *new}}
-    found = {name: sums["live_bytes"] for name, sums in changes(*(f"{file}{w}" for w in words)).items() if sums["live_bytes"]}
+    found = {
+        name: sums["live_bytes"]
+        for name, sums in changes(*(f"{file}{w}" for w in words)).items()
+        if sums["live_bytes"]
+    }
     assert found == {name: amount for name, amount in wanted.items() if amount}
 
 
 def test_the_file_need_be_named_once_or_is_the_newest(steps, recorder):
     seen, file = record(recorder, steps, *MOMENTS)
     assert diff("--memlog", f"{file}@a", "@2") == diff("--memlog", f"{file}@a", f"{file}@2") != ""
-    assert diff("--memlog", "@a", "@2", cwd=seen.folder) == diff("--memlog", f"{file}@a", f"{file}@2")
+    assert diff("--memlog", "@a", "@2", cwd=seen.folder) == diff(
+        "--memlog", f"{file}@a", f"{file}@2"
+    )
 
 
 def test_a_file_with_an_at_sign_in_its_name_is_that_file(steps, recorder):
     seen, file = record(recorder, steps, *MOMENTS)
     shutil.copy(file, seen.folder / "out.seep@1")
     assert diff("--memlog", seen.folder / "out.seep@1", file) == ""
-    assert diff("--memlog", f"{seen.folder / 'out.seep@1'}@a", f"{file}@2") == diff("--memlog", f"{file}@a", f"{file}@2")
+    assert diff("--memlog", f"{seen.folder / 'out.seep@1'}@a", f"{file}@2") == diff(
+        "--memlog", f"{file}@a", f"{file}@2"
+    )
 
 
 def test_filters_limit_and_merged_stacks(steps, recorder):
@@ -173,18 +228,38 @@ def test_filters_limit_and_merged_stacks(steps, recorder):
 def test_csv_has_a_signed_row_per_stack(steps, recorder):
     (old, a), (new, b) = record(recorder, steps, *OLD), record(recorder, steps, *NEW)
     rows = list(csv.DictReader(io.StringIO(diff("--csv", a, b), newline="")))
-    found = {row["stack"].split(" ")[0]: (row["change"], int(row["live_bytes"]), int(row["live_blocks"]), int(row["allocs"]))
-             for row in rows if row["change"] != "unchanged"}
+    found = {
+        row["stack"].split(" ")[0]: (
+            row["change"], int(row["live_bytes"]), int(row["live_blocks"]), int(row["allocs"]),
+        )
+        for row in rows
+        if row["change"] != "unchanged"
+    }
     assert found == {"red": ("shrunk", -300, -3, 2), "blue": ("gone", -21, -3, -3)}
 
 
 def test_wrong_use_and_damaged_files(steps, recorder, tmp_path):
     seen, file = record(recorder, steps, *MOMENTS)
-    for argv in ((), (file,), (file, file, file), ("--cost=temporary", file, file), ("--sort=age", file, file), ("--json", "--memlog", file, file),
-                 (f"{file}@nowhere", file), (f"{file}@9", file), ("--cost=peak", f"{file}@1", file), ("--nonsense", file, file)):
+    for argv in (
+        (),
+        (file,),
+        (file, file, file),
+        ("--cost=temporary", file, file),
+        ("--sort=age", file, file),
+        ("--json", "--memlog", file, file),
+        (f"{file}@nowhere", file),
+        (f"{file}@9", file),
+        ("--cost=peak", f"{file}@1", file),
+        ("--nonsense", file, file),
+    ):
         done = answer(*argv)
-        assert (done.returncode, done.stdout) == (2, b"") and done.stderr.startswith(b"seep: "), argv
-    assert b"tag a" in answer(f"{file}@nowhere", file).stderr and b"snapshot 1 (one)" in answer(f"{file}@9", file).stderr
+        assert (done.returncode, done.stdout) == (2, b"") and done.stderr.startswith(
+            b"seep: "
+        ), argv
+    assert (
+        b"tag a" in answer(f"{file}@nowhere", file).stderr
+        and b"snapshot 1 (one)" in answer(f"{file}@9", file).stderr
+    )
     broken = tmp_path / "broken.seep"
     broken.write_bytes(b"not a recording" * 10)
     assert answer(broken, file).returncode == answer(file, broken).returncode == 4
@@ -202,7 +277,16 @@ def test_an_output_file_is_not_replaced_unless_told(steps, recorder, tmp_path):
     assert diff("-f", "-o", out, "--memlog", f"{file}@a", "@2") == "" and out.read_text()[0] in "+-"
 
 
-@pytest.mark.parametrize("command", [["diff", "1@a", "1@b"], ["export", "--to", "csv", "1"], ["sql", "1", "SELECT 1"]])
+@pytest.mark.parametrize(
+    "command", [["diff", "1@a", "1@b"], ["export", "--to", "csv", "1"], ["sql", "1", "SELECT 1"]]
+)
 def test_a_process_that_is_not_recorded_is_told_what_would_help(command, tmp_path):
-    done = subprocess.run([SEEP, *command], cwd=tmp_path, capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 3 and "seep attach 1" in " ".join(done.stderr.split()), done.stderr

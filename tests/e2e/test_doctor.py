@@ -30,7 +30,12 @@ def test_a_program_that_can_be_recorded_and_those_that_cannot(compiler, steps):
 def test_a_running_process_can_be_looked_into_and_goes_on():
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     works, checks = doctor(process.pid)
-    assert works and checks["leaks"][0] and checks["attach"][0] and checks["recorded"] == (False, "it is not being recorded")
+    assert (
+        works
+        and checks["leaks"][0]
+        and checks["attach"][0]
+        and checks["recorded"] == (False, "it is not being recorded")
+    )
     assert process.communicate(b"on\n")[0] == b"on\n"
 
 
@@ -47,7 +52,11 @@ def test_the_dead_and_the_zombies_are_told_apart():
     works, checks = doctor(gone.pid)
     assert not works and "there is no process" in checks["process"][1]
     zombie = subprocess.Popen(["true"])
-    wait_until(lambda: open(f"/proc/{zombie.pid}/stat").read().rpartition(")")[2].split()[0] == "Z" or None, "a zombie")
+    wait_until(
+        lambda: open(f"/proc/{zombie.pid}/stat").read().rpartition(")")[2].split()[0] == "Z"
+        or None,
+        "a zombie",
+    )
     works, checks = doctor(zombie.pid)
     assert not works and "is a zombie" in checks["process"][1]
     said = seep("leaks", zombie.pid)
@@ -85,8 +94,14 @@ def test_another_users_process_is_told_by_its_cause(public_folder):
         pytest.skip("only root can be another user")
     process = subprocess.Popen(["sleep", "1000"])
     try:
-        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", SEEP, "doctor", str(process.pid)],
-                              capture_output=True, cwd=public_folder)
+        done = subprocess.run(
+            [
+                "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", SEEP, "doctor",
+                str(process.pid),
+            ],
+            capture_output=True,
+            cwd=public_folder,
+        )
         assert done.returncode == 1 and b"belongs to another user" in done.stdout, done
     finally:
         process.kill()

@@ -26,7 +26,9 @@ def test_without_a_libc_allocation_the_totals_are_the_programs_own(compiler, rec
 def test_every_c_function_keeps_its_kind(compiler, recorder):
     seen = recorder.record(compiler.build("entry_points.c"))
     assert seen.truth.kinds
-    assert {f: seen.profile.kinds_of(f) for f in seen.truth.kinds} == {f: {k} for f, k in seen.truth.kinds.items()}
+    assert {f: seen.profile.kinds_of(f) for f in seen.truth.kinds} == {
+        f: {k} for f, k in seen.truth.kinds.items()
+    }
 
 
 def test_the_rare_releases_are_exported(compiler, recorder):
@@ -35,7 +37,9 @@ def test_the_rare_releases_are_exported(compiler, recorder):
 
 
 def test_every_form_of_new_and_delete_is_counted(compiler, recorder):
-    program = compiler.build("operators.cpp", flags=("-O0", "-fno-builtin", "-g", "-fsized-deallocation"))
+    program = compiler.build(
+        "operators.cpp", flags=("-O0", "-fno-builtin", "-g", "-fsized-deallocation")
+    )
     seen = recorded_equal_to_bare(recorder, program)
     check_sites(seen.truth, seen.profile, peak=True)
     check_total(seen.truth, seen.profile.own(program))
@@ -45,11 +49,15 @@ def test_every_form_of_new_and_delete_is_counted(compiler, recorder):
 def test_every_form_of_new_keeps_its_kind(compiler, recorder):
     seen = recorder.record(compiler.build("operators.cpp"))
     assert len(seen.truth.kinds) == 12
-    assert {f: seen.profile.kinds_of(f) for f in seen.truth.kinds} == {f: {k} for f, k in seen.truth.kinds.items()}
+    assert {f: seen.profile.kinds_of(f) for f in seen.truth.kinds} == {
+        f: {k} for f, k in seen.truth.kinds.items()
+    }
 
 
 def test_new_and_delete_work_the_same_when_compiled_by_clang(compiler, recorder):
-    program = compiler.build("operators.cpp", cc="clang++", flags=("-O0", "-fno-builtin", "-g", "-fsized-deallocation"))
+    program = compiler.build(
+        "operators.cpp", cc="clang++", flags=("-O0", "-fno-builtin", "-g", "-fsized-deallocation")
+    )
     seen = recorded_equal_to_bare(recorder, program)
     check_sites(seen.truth, seen.profile)
     check_clean(seen.profile)
@@ -90,9 +98,15 @@ def test_sample_of_every_function_loses_what_it_should(compiler, recorder):
     program = compiler.build("sample.cpp")
     seen = recorded_equal_to_bare(recorder, program)
     check_sites(seen.truth, seen.profile, peak=False, temporary=False)
-    assert seen.profile.below("test_strings")["live_bytes"] == seen.truth.facts["caller test_strings"]
+    assert (
+        seen.profile.below("test_strings")["live_bytes"] == seen.truth.facts["caller test_strings"]
+    )
     strings = seen.profile.below("test_string")
-    assert (strings["allocations"], strings["bytes_allocated"], strings["live_blocks"]) == (1, 1001, 0)
+    assert (strings["allocations"], strings["bytes_allocated"], strings["live_blocks"]) == (
+        1,
+        1001,
+        0,
+    )
     check_clean(seen.profile)
 
 

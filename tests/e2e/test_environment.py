@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The program's environment is what it would be without the tool, for itself and for what it starts; and its numbers are."""
+"""The program's environment is what it would be without the tool, for itself and for what it
+starts; and its numbers are."""
 import os
 import re
 import shutil
@@ -22,7 +23,9 @@ OWN = {"none": {}, "empty": {"LD_PRELOAD": ""}, "one": {"LD_PRELOAD": "libm.so.6
 @pytest.fixture(params=["gcc", "musl-gcc"])
 def program(request, compiler, need):
     need(request.param)
-    return compiler.build("surroundings.c", cc=request.param, flags=(*PLAIN, "-Wno-missing-field-initializers"))
+    return compiler.build(
+        "surroundings.c", cc=request.param, flags=(*PLAIN, "-Wno-missing-field-initializers")
+    )
 
 
 def told(run):
@@ -44,7 +47,11 @@ def programs(seen):
 @pytest.mark.parametrize("follow", ["none", "exec", "all"])
 def test_a_program_sees_its_own_environment(program, recorder, own, follow):
     bare, seen = compare(recorder, program, "show", options=[f"--follow={follow}"], env=OWN[own])
-    assert bare.stdout.count(b"PATH=") >= 4 and b"SEEP" not in seen.stdout and b"auxiliary 6 1\n" in seen.stdout
+    assert (
+        bare.stdout.count(b"PATH=") >= 4
+        and b"SEEP" not in seen.stdout
+        and b"auxiliary 6 1\n" in seen.stdout
+    )
     assert seen.truth.facts["agent"] == 1 and seen.truth.facts["variables"] == 1
     check_clean(seen.profile)
 
@@ -74,7 +81,8 @@ def test_children_that_are_not_followed_have_nothing_of_ours(program, recorder, 
 
 
 def test_a_program_that_makes_its_own_system_calls_as_go_does_is_followed(compiler, recorder):
-    """Nothing but the environment that it was started with leads to what it starts: there it must be."""
+    """Nothing but the environment that it was started with leads to what it starts: there it
+    must be."""
     program = compiler.build("surroundings.c", flags=(*PLAIN, "-DAS_GO"))
     seen = recorder.record(program, "call")
     assert seen.truth.facts["agent"] == 1
@@ -87,15 +95,22 @@ def test_other_system_calls_of_its_own_lead_out_of_the_recording(program, record
 
 
 @pytest.mark.parametrize("argv", [
-    ["/usr/bin/env"], ["bash", "-c", "declare -x; env; (env); exec env"], ["sh", "-c", "env; exec env"],
-    ["python3", "-c", "import os, subprocess; print(os.environ, flush=True); subprocess.run(['env']); os.system('env')"],
+    ["/usr/bin/env"], ["bash", "-c", "declare -x; env; (env); exec env"], ["sh", "-c", "env; exec "
+                                                                                       "env"],
+    ["python3", "-c", "import os, subprocess; print(os.environ, flush=True); "
+                      "subprocess.run(['env']); os.system('env')"],
     ["perl", "-e", "print map { \"$_=$ENV{$_}\\n\" } sort keys %ENV; system('env'); print `env`;"],
     ["env", "-i", "A=1", "env"], ["env", "-u", "PATH", "LD_PRELOAD=libm.so.6", "/usr/bin/env"],
 ], ids=lambda argv: "-".join(argv[:2]).replace("/", ""))
 @pytest.mark.parametrize("follow", ["none", "exec", "all"])
 def test_real_programs_print_the_same_environment(recorder, need, argv, follow):
     need(argv[0])
-    compare(recorder, *argv, options=[f"--follow={follow}"], env={"SHLVL": "3", "PYTHONDONTWRITEBYTECODE": "1"})
+    compare(
+        recorder,
+        *argv,
+        options=[f"--follow={follow}"],
+        env={"SHLVL": "3", "PYTHONDONTWRITEBYTECODE": "1"},
+    )
 
 
 def test_plain_preload_leaves_what_the_user_set(recorder, tmp_path):
@@ -117,23 +132,38 @@ LAUNCHERS = {
     "vfork": ["dash", "-c", "{path} show; exit $?"],
     "fork": ["bash", "-c", "{name} show; exit $?"],
     "exec": ["env", "{name}", "show"],
-    "spawn": ["python3", "-c", "import subprocess; print(subprocess.run(['{path}', 'show'], close_fds=False).returncode)"],
+    "spawn": [
+        "python3",
+        "-c",
+        "import subprocess; print(subprocess.run(['{path}', 'show'], close_fds=False).returncode)",
+    ],
 }
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "leak", "thread"])
 @pytest.mark.parametrize("way", LAUNCHERS)
 def test_a_program_with_a_sanitizer_is_started_without_us(compiler, recorder, need, way, sanitizer):
-    """Its runtime must be the first library, or nobody's memory may be asked for before it is ready: with us it would end at its start."""
+    """Its runtime must be the first library, or nobody's memory may be asked for before it is
+    ready: with us it would end at its start."""
     need(LAUNCHERS[way][0])
     program = compiler.build("surroundings.c", flags=(*PLAIN, f"-fsanitize={sanitizer}"))
     argv = [word.format(path=program, name=program.name) for word in LAUNCHERS[way]]
-    env = {"PATH": f"{program.parent}:{os.environ['PATH']}", "SHLVL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
-    bare, seen = compare(recorder, *argv, options=["--follow=all", "--quarantine", "1M", "--fill", "--keep-going"], env=env)
+    env = {
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "SHLVL": "3",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    bare, seen = compare(
+        recorder,
+        *argv,
+        options=["--follow=all", "--quarantine", "1M", "--fill", "--keep-going"],
+        env=env,
+    )
     assert b"PATH=" in bare.stdout and seen.truth.facts["agent"] == 0
 
 
-# ---- numbers: Valgrind puts variables into the environment, but nothing thread-local into the program
+# ---- numbers: Valgrind puts variables into the environment, but nothing thread-local into the
+# program
 
 def run_alone(*argv, env):
     """Without the harness, whose variables have another length in each run."""
@@ -151,15 +181,25 @@ CHILD_OF_A_CHILD = ["timeout", "--foreground", "180"]
 
 
 def same_totals(folder, *argv):
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8", "XDG_CONFIG_HOME": "/dev/null"}
-    checked, under = run_alone(*CHILD_OF_A_CHILD, *VALGRIND, *argv, env=env), valgrind_environment(env)
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "LC_ALL": "C.UTF-8",
+        "XDG_CONFIG_HOME": "/dev/null",
+    }
+    checked, under = run_alone(*CHILD_OF_A_CHILD, *VALGRIND, *argv, env=env), valgrind_environment(
+        env
+    )
     for follow in ("none", "exec", "all"):
         file = folder / f"{follow}.seep"
         for _ in range(50):
-            seen = run_alone(SEEP, "record", "-q", "-f", "-o", file, f"--follow={follow}", "--", *argv, env=under)
+            seen = run_alone(
+                SEEP, "record", "-q", "-f", "-o", file, f"--follow={follow}", "--", *argv, env=under
+            )
             if seen.stdout == checked.stdout:
                 break
-            checked = run_alone(*CHILD_OF_A_CHILD, *VALGRIND, *argv, env=env)  # numbers of processes of another length
+            # numbers of processes of another length
+            checked = run_alone(*CHILD_OF_A_CHILD, *VALGRIND, *argv, env=env)
         assert seen.stdout == checked.stdout
         wanted, totals = valgrind_totals(checked.stderr.decode()), Profile(file).totals
         assert {key: totals[key] for key in wanted} == wanted

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The event log: every transaction, in order, in few bytes, and a replay of it gives what the ledger counted.
+"""The event log: every transaction, in order, in few bytes, and a replay of it gives what the
+ledger counted.
 
 The replay in this file knows nothing of the tool's own: it reads the printed forms.
 """
@@ -20,12 +21,19 @@ from harness import DEADLINE, SEEP, clean_environment, end_process, wait_until
 from plain import start_recorded
 
 HEADER_BYTES = 256
-SQL = b"".join([
-    b"create table t(a integer primary key, b text, c real);\n",
-    b"with recursive n(i) as (select 1 union all select i+1 from n where i<3000)"
-    b" insert into t select i, 'text '||i*7919%10007, i*1.5 from n;\ncreate index ti on t(b);\n",
-    *(b"insert into t values(%d,'row %d',%d); select * from t where a=%d;\n" % (i + 10000, i, i, i) for i in range(600)),
-    b"select b, count(*) from t group by b order by 2 desc limit 3;\n"])
+SQL = b"".join(
+    [
+        b"create table t(a integer primary key, b text, c real);\n",
+        b"with recursive n(i) as (select 1 union all select i+1 from n where i<3000) insert into t "
+        b"select i, 'text '||i*7919%10007, i*1.5 from n;\ncreate index ti on t(b);\n",
+        *(
+            b"insert into t values(%d,'row %d',%d); select * from t where a=%d;\n"
+            % (i + 10000, i, i, i)
+            for i in range(600)
+        ),
+        b"select b, count(*) from t group by b order by 2 desc limit 3;\n",
+    ]
+)
 PYTHON = """
 import json
 d = {str(i): [i / 3, {"a": i, "b": "x" * (i % 50)}] for i in range(3000)}
@@ -43,7 +51,13 @@ PERL = 'my %h; for (1..20000) { $h{$_ % 977} = "x" x ($_ % 300); } print scalar 
 
 
 def seep(*words, status=0, text=True):
-    done = subprocess.run([SEEP, *map(str, words)], capture_output=True, text=text, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, *map(str, words)],
+        capture_output=True,
+        text=text,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == status, done.stderr
     return done
 
@@ -53,7 +67,8 @@ def rows(file, *options):
 
 
 class Replay:
-    """Totals and live blocks by the lines of --csv; a block that begins where another one lives is a mistake."""
+    """Totals and live blocks by the lines of --csv; a block that begins where another one lives
+    is a mistake."""
 
     def __init__(self, lines):
         self.live, self.taken, self.sites = {}, {}, {}
@@ -102,7 +117,9 @@ def check_replay(seen):
     assert len(replay.live) == totals["live_blocks"]
     assert (replay.peak_bytes, 0) == (totals["peak_bytes"], totals["peak_error_bytes"])
     blocks = format_reader.read(seen.folder / "out.seep").arrays["blocks"]
-    assert {int(address, 16): size for (address, pool), size in replay.live.items()} == {b["address"]: b["size"] for b in blocks}
+    assert {int(address, 16): size for (address, pool), size in replay.live.items()} == {
+        b["address"]: b["size"] for b in blocks
+    }
     assert replay.sites == {str(s["id"]): s["allocations"] for s in seen.profile.heap_sites()}
     assert [int(line["event"]) for line in lines] == list(range(1, len(lines) + 1))
     assert "differs" not in seep("events", "--totals", seen.folder / "out.seep").stdout
@@ -118,7 +135,9 @@ def tell_otherwise(file, **changes):
         numbers += [len(seen.totals[name]), *seen.totals[name]]
     numbers += [seen.totals[name] for name in format_reader.TOTALS_LATE]
     body = b"".join(varint(number) for number in numbers)
-    head = struct.pack("<4sHHQQI", b"SECT", format_reader.TOTALS, 0, len(body), len(body), zlib.crc32(body))
+    head = struct.pack(
+        "<4sHHQQI", b"SECT", format_reader.TOTALS, 0, len(body), len(body), zlib.crc32(body)
+    )
     start, end = section["offset"], section["offset"] + 32 + section["stored_bytes"]
     data = data[:start] + head + struct.pack("<I", zlib.crc32(head)) + body + data[end:]
     front = data[:16] + struct.pack("<Q", len(data)) + data[24:124]
@@ -146,7 +165,9 @@ def test_a_difference_between_log_and_totals_is_told_and_is_the_exit_status(comp
 
     assert line("peak bytes", 0).endswith(f"{peak:,}")
     assert line("peak bytes", 1, peak_bytes=peak - 1).endswith("  differs")
-    assert line("peak bytes", 0, peak_bytes=peak - 1, peak_error_bytes=1).endswith("  no difference: it is accurate to within 1 B")
+    assert line("peak bytes", 0, peak_bytes=peak - 1, peak_error_bytes=1).endswith(
+        "  no difference: it is accurate to within 1 B"
+    )
     assert line("peak bytes", 1, peak_bytes=peak - 2, peak_error_bytes=1).endswith("  differs")
     assert line("frees", 1, frees=totals["frees"] + 1).endswith("  differs")
     assert line("frees", 1, frees=totals["frees"] + 1, peak_error_bytes=9).endswith("  differs")
@@ -157,11 +178,15 @@ def log_bytes(file):
 
 
 @pytest.mark.parametrize("tool", ["sqlite3", "python3", "perl"])
-def test_a_replay_gives_the_ledger_of_a_real_program_in_at_most_two_bytes_an_event(recorder, need, tool):
+def test_a_replay_gives_the_ledger_of_a_real_program_in_at_most_two_bytes_an_event(
+    recorder, need, tool
+):
     need(tool)
     words = {"sqlite3": [":memory:"], "python3": ["-c", PYTHON], "perl": ["-e", PERL]}[tool]
     program = "/usr/bin/python3" if tool == "python3" else tool
-    seen = recorder.record(program, *words, options=["--events"], stdin=SQL if tool == "sqlite3" else None)
+    seen = recorder.record(
+        program, *words, options=["--events"], stdin=SQL if tool == "sqlite3" else None
+    )
     assert seen.status == 0
     count = check_replay(seen)
     assert count > 10000
@@ -169,20 +194,28 @@ def test_a_replay_gives_the_ledger_of_a_real_program_in_at_most_two_bytes_an_eve
 
 
 def test_python_without_its_own_allocator_takes_at_most_two_bytes_an_event(recorder):
-    seen = recorder.record("/usr/bin/python3", "-c", PYTHON, options=["--events"], env={"PYTHONMALLOC": "malloc"})
+    seen = recorder.record(
+        "/usr/bin/python3", "-c", PYTHON, options=["--events"], env={"PYTHONMALLOC": "malloc"}
+    )
     count = check_replay(seen)
     assert log_bytes(seen.folder / "out.seep") <= 2 * count
 
 
 @pytest.mark.parametrize("threads", [1, 8])
-def test_random_work_takes_at_most_six_bytes_an_event_and_its_replay_is_the_truth(compiler, recorder, threads):
-    seen = recorder.record(compiler.build("random_trace.c"), 5, threads, 60000 // threads, options=["--events"])
+def test_random_work_takes_at_most_six_bytes_an_event_and_its_replay_is_the_truth(
+    compiler, recorder, threads
+):
+    seen = recorder.record(
+        compiler.build("random_trace.c"), 5, threads, 60000 // threads, options=["--events"]
+    )
     assert seen.status == 0
     count = check_replay(seen)
     assert log_bytes(seen.folder / "out.seep") <= 6 * count
     told, totals = seen.truth.total, seen.profile.totals
-    assert (told["allocs"], told["frees"], told["live_bytes"]) == \
-        tuple(seen.profile.own(compiler.build("random_trace.c"))[k] for k in ("allocations", "frees", "live_bytes")), totals
+    assert (told["allocs"], told["frees"], told["live_bytes"]) == tuple(
+        seen.profile.own(compiler.build("random_trace.c"))[k]
+        for k in ("allocations", "frees", "live_bytes")
+    ), totals
 
 
 def test_each_form_of_realloc_is_in_the_log(compiler, recorder):
@@ -199,13 +232,22 @@ def test_pools_and_their_arenas_are_replayed(compiler, recorder):
 
 
 def test_threads_begin_have_names_and_end(compiler, recorder):
-    file = recorder.record(compiler.build("named_threads.c"), options=["--events"]).folder / "out.seep"
-    told = [(row["tid"], row["what"], row["stack"]) for row in rows(file) if row["what"].startswith("thread")]
+    file = (
+        recorder.record(compiler.build("named_threads.c"), options=["--events"]).folder / "out.seep"
+    )
+    told = [
+        (row["tid"], row["what"], row["stack"])
+        for row in rows(file)
+        if row["what"].startswith("thread")
+    ]
     tids = list(dict.fromkeys(tid for tid, _, _ in told))
     assert len(tids) == 3
     for tid, names in zip(tids, (["named_threads"], ["first", "renamed"], ["second", "renamed"])):
         assert [stack for t, what, stack in told if t == tid and what == "thread-name"] == names
-        assert [what for t, what, _ in told if t == tid and what != "thread-name"] == ["thread", "thread-end"]
+        assert [what for t, what, _ in told if t == tid and what != "thread-name"] == [
+            "thread",
+            "thread-end",
+        ]
 
 
 def test_libraries_that_are_loaded_are_told(compiler, recorder):
@@ -218,22 +260,33 @@ def test_libraries_that_are_loaded_are_told(compiler, recorder):
 
 
 def test_mappings_are_replayed(compiler, recorder):
-    seen = recorder.record("/usr/bin/python3", "-c", "import mmap\nm = [mmap.mmap(-1, 40960) for _ in range(9)]\nm[3].close()",
-                           options=["--events"])
+    seen = recorder.record(
+        "/usr/bin/python3",
+        "-c",
+        "import mmap\nm = [mmap.mmap(-1, 40960) for _ in range(9)]\nm[3].close()",
+        options=["--events"],
+    )
     found = seep("events", "--totals", seen.folder / "out.seep").stdout
     assert "differs" not in found
-    assert re.search(r"mmap calls +(\S+)", found).group(1) == str(sum(line["what"] == "mmap" for line in rows(seen.folder / "out.seep")))
+    assert re.search(r"mmap calls +(\S+)", found).group(1) == str(
+        sum(line["what"] == "mmap" for line in rows(seen.folder / "out.seep"))
+    )
 
 
 def test_a_program_that_is_killed_loses_no_event(compiler, recorder):
-    seen = recorder.record(compiler.build("steps.c"), "+red:500:10", "-red:100", "+green:7:70", "kill", options=["--events"])
+    seen = recorder.record(
+        compiler.build("steps.c"), "+red:500:10", "-red:100", "+green:7:70", "kill",
+        options=["--events"],
+    )
     assert seen.status == 128 + signal.SIGKILL
     check_replay(seen)
 
 
 def test_a_forked_child_that_is_followed_has_a_log_of_its_own(compiler, recorder):
-    seen = recorder.record(compiler.build("steps.c"), "+red:50:10", "fork", "+green:5:64", "-green:2",
-                           options=["--events", "--follow=all"])
+    seen = recorder.record(
+        compiler.build("steps.c"), "+red:50:10", "fork", "+green:5:64", "-green:2",
+        options=["--events", "--follow=all"],
+    )
     child = next(f for f in seen.files() if f.name != "out.seep")
     made = [line for line in rows(child) if line["size"] == "64"]
     assert [line["what"] for line in made] == ["alloc"] * 5 + ["free"] * 2
@@ -258,36 +311,62 @@ def test_the_log_ends_at_its_limit_and_the_ledger_goes_on(compiler, recorder):
 
 def test_a_log_in_parts_has_its_end_and_says_what_is_gone(compiler, recorder):
     program = compiler.build("random_trace.c")
-    seen = recorder.record(program, 5, 1, 60000, options=["--events", "--max-file", "8k", "--max-files", "3"])
+    seen = recorder.record(
+        program, 5, 1, 60000, options=["--events", "--max-file", "8k", "--max-files", "3"]
+    )
     file = seen.folder / "out.seep"
-    assert seen.status == 0 and seen.profile.own(program)["allocations"] == seen.truth.total["allocs"]
+    assert (
+        seen.status == 0 and seen.profile.own(program)["allocations"] == seen.truth.total["allocs"]
+    )
     assert 2 * 8 * 1024 < log_bytes(file) <= 3 * (8 * 1024 + 2048)
     assert seen.profile.json["warnings"] == []
-    whole = [line for line in rows(recorder.record(program, 5, 1, 60000, options=["--events"]).folder / "out.seep") if line["size"]]
+    whole = [
+        line
+        for line in rows(
+            recorder.record(program, 5, 1, 60000, options=["--events"]).folder / "out.seep"
+        )
+        if line["size"]
+    ]
     shown = seep("events", "--csv", file)
     lines = list(csv.DictReader(shown.stdout.splitlines()))
-    gone = int(re.search(r"the first (\d+) events are no longer there: only the last parts of the log were kept \(--max-files\)", shown.stderr)[1])
-    assert gone > 1000 and int(lines[0]["event"]) == gone + 1 and int(lines[-1]["event"]) == gone + len(lines)
+    gone = int(re.search(r"the first (\d+) events are no longer there: only the last parts of the "
+                         r"log were kept \(--max-files\)", shown.stderr)[1])
+    assert (
+        gone > 1000
+        and int(lines[0]["event"]) == gone + 1
+        and int(lines[-1]["event"]) == gone + len(lines)
+    )
     assert "the log ends here" not in shown.stderr
     made = [line["size"] for line in lines if line["what"] == "alloc"]
     assert made and made == [line["size"] for line in whole if line["what"] == "alloc"][-len(made):]
     told = seep("events", "--totals", file).stdout
-    assert "Not compared with what was counted while recording: its first events are no longer in the log" in told
+    assert ("Not compared with what was counted while recording: its first events are no longer in "
+            "the log" in told)
     remarked = seep("export", "--to", "heaptrack", "-o", seen.folder / "heaptrack", file).stderr
     assert "the first events are no longer in the log (--max-files)" in remarked
 
 
 def test_marks_that_are_gone_are_moments_all_the_same(compiler, recorder):
-    seen = recorder.record(compiler.build("steps.c"), "+red:1:10", "tag:early", "spin:200", "tag:late", "+green:3:77",
-                           options=["--events", "--max-file", "4k", "--max-files", "2"])
+    seen = recorder.record(
+        compiler.build("steps.c"), "+red:1:10", "tag:early", "spin:200", "tag:late", "+green:3:77",
+        options=["--events", "--max-file", "4k", "--max-files", "2"],
+    )
     file = seen.folder / "out.seep"
     assert "no longer there" in seep("events", file).stderr
-    assert [line["size"] for line in rows(file, "--from", "late") if line["size"] == "77"] == ["77"] * 3
+    assert [line["size"] for line in rows(file, "--from", "late") if line["size"] == "77"] == [
+        "77"
+    ] * 3
     assert len(rows(file, "--from", "early")) >= len(rows(file, "--from", "late")) > 0
     assert rows(file, "--to", "early") == []
 
 
-@pytest.mark.parametrize("options,told", [(["--max-files", "3"], "--max-files needs --max-file"), (["--max-file", "1M", "--max-files", "1"], "at least 2")])
+@pytest.mark.parametrize(
+    "options,told",
+    [
+        (["--max-files", "3"], "--max-files needs --max-file"),
+        (["--max-file", "1M", "--max-files", "1"], "at least 2"),
+    ],
+)
 def test_parts_without_a_sense_are_refused(options, told):
     assert told in seep("record", "--events", *options, "true", status=2).stderr
 
@@ -295,25 +374,48 @@ def test_parts_without_a_sense_are_refused(options, told):
 def test_what_an_observer_that_was_killed_leaves_of_a_log_in_parts_can_be_read(compiler, recorder):
     folder = recorder.folder()
     side = folder / ".out.seep.events"
-    observer = subprocess.Popen([SEEP, "record", "-q", "--events", "--max-file", "4k", "--max-files", "2", "-o", folder / "out.seep",
-                                 compiler.build("steps.c"), "spin:300", "ready", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.DEVNULL, env=clean_environment())
+    observer = subprocess.Popen(
+        [
+            SEEP, "record", "-q", "--events", "--max-file", "4k", "--max-files", "2", "-o",
+            folder / "out.seep",
+            compiler.build("steps.c"), "spin:300", "ready", "wait",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=clean_environment(),
+    )
     try:
         assert observer.stdout.readline().strip() == b"ready"
-        wait_until(lambda: side.stat().st_size > 20000, "some parts in the side file", process=observer)
+        wait_until(
+            lambda: side.stat().st_size > 20000, "some parts in the side file", process=observer
+        )
     finally:
         end_process(observer, signal.SIGKILL)
     observer.stdin.close()
     shown = seep("events", "--csv", side)
-    assert len(shown.stdout.splitlines()) > 100 and "the first events are no longer there" in shown.stderr
+    assert (
+        len(shown.stdout.splitlines()) > 100
+        and "the first events are no longer there" in shown.stderr
+    )
 
 
 def test_a_log_that_cannot_be_written_ends_and_everything_else_goes_on(compiler, recorder):
     """The name of the file beside the recording is taken by a directory."""
     folder = recorder.folder()
     (folder / ".out.seep.events").mkdir()
-    done = subprocess.run([SEEP, "record", "--events", "-o", folder / "out.seep", compiler.build("steps.c"), "+red:50:10"],
-                          capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [
+            SEEP, "record", "--events", "-o",
+            folder / "out.seep",
+            compiler.build("steps.c"),
+            "+red:50:10",
+        ],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0 and "event log ends after 0 events" in done.stderr
     assert "red" in seep("report", "--flat", "--cost", "total", folder / "out.seep").stdout
     (folder / ".out.seep.events").rmdir()
@@ -324,21 +426,31 @@ def test_a_log_that_cannot_be_written_ends_and_everything_else_goes_on(compiler,
 
 @pytest.fixture
 def steps(compiler, recorder):
-    return recorder.record(compiler.build("steps.c"), "+red:3:100", "tag:one", "+green:4:200", "-red:2", "tag:two", "+blue:2:300",
-                           "-green:1", options=["--events"])
+    return recorder.record(
+        compiler.build("steps.c"), "+red:3:100", "tag:one", "+green:4:200", "-red:2", "tag:two",
+        "+blue:2:300", "-green:1",
+        options=["--events"],
+    )
 
 
 def sizes(lines):
-    return [(line["what"], int(line["size"])) for line in lines if line["size"] in ("100", "200", "300")]
+    return [
+        (line["what"], int(line["size"])) for line in lines if line["size"] in ("100", "200", "300")
+    ]
 
 
 def test_a_range_between_two_tags_is_printed(steps):
     file = steps.folder / "out.seep"
-    assert sizes(rows(file, "--from", "one", "--to", "two")) == [("alloc", 200)] * 4 + [("free", 100)] * 2
+    assert (
+        sizes(rows(file, "--from", "one", "--to", "two"))
+        == [("alloc", 200)] * 4 + [("free", 100)] * 2
+    )
     assert sizes(rows(file, "--to", "one")) == [("alloc", 100)] * 3
     assert sizes(rows(file, "--from", "two")) == [("alloc", 300)] * 2 + [("free", 200)]
     found = rows(file, "--from", "one", "--to", "two")
-    assert (found[0]["what"], found[0]["stack"], found[-1]["what"], found[-1]["stack"]) == ("tag", "one", "tag", "two")
+    assert (found[0]["what"], found[0]["stack"], found[-1]["what"], found[-1]["stack"]) == (
+        "tag", "one", "tag", "two",
+    )
     wrong = seep("events", "--from", "three", file, status=2)
     assert "three" in wrong.stderr and "one" in wrong.stderr
 
@@ -350,22 +462,34 @@ def test_a_range_that_ends_before_the_log_says_nothing_about_its_end(steps):
 
 def test_a_reader_that_leaves_early_is_told_nothing_about_the_end(compiler, recorder):
     seen = recorder.record(compiler.build("random_trace.c"), 5, 1, 200000, options=["--events"])
-    done = subprocess.run(["/bin/sh", "-c", '"$0" events "$1" | head -3', SEEP, seen.folder / "out.seep"], capture_output=True, text=True,
-                          env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        ["/bin/sh", "-c", '"$0" events "$1" | head -3', SEEP, seen.folder / "out.seep"],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert len(done.stdout.splitlines()) == 3 and done.stderr == ""
 
 
 @pytest.mark.parametrize("bounds", [("two", "one"), ("end", "one"), ("5s", "2s")])
 def test_a_range_that_ends_before_it_begins_is_refused(steps, bounds):
-    done = seep("events", "--from", bounds[0], "--to", bounds[1], steps.folder / "out.seep", status=2)
+    done = seep(
+        "events", "--from", bounds[0], "--to", bounds[1], steps.folder / "out.seep", status=2
+    )
     assert "the end lies before the start" in done.stderr and done.stdout == ""
 
 
 def test_open_shows_what_was_never_freed(steps):
     file = steps.folder / "out.seep"
     blocks = format_reader.read(file).arrays["blocks"]
-    assert {int(line["address"], 16) for line in rows(file, "--open")} == {b["address"] for b in blocks}
-    assert sizes(rows(file, "--open")) == [("alloc", 100)] + [("alloc", 200)] * 3 + [("alloc", 300)] * 2
+    assert {int(line["address"], 16) for line in rows(file, "--open")} == {
+        b["address"] for b in blocks
+    }
+    assert (
+        sizes(rows(file, "--open"))
+        == [("alloc", 100)] + [("alloc", 200)] * 3 + [("alloc", 300)] * 2
+    )
     assert sizes(rows(file, "--open", "--from", "one", "--to", "two")) == [("alloc", 200)] * 4
 
 
@@ -375,7 +499,10 @@ def test_the_text_names_functions_threads_and_what_a_release_belongs_to(steps):
     made = next(line for line in text if "red < " in line)
     assert re.match(r" +\d+ +\d+\.\d{3}  steps \d+ +malloc +0x[0-9a-f]+ +\+100 +red < ", made)
     number = made.split()[0]
-    assert any(re.search(rf"free +0x[0-9a-f]+ +-100 +of event {number}, \d+ ms old, by steps\+0x", line) for line in text)
+    assert any(
+        re.search(rf"free +0x[0-9a-f]+ +-100 +of event {number}, \d+ ms old, by steps\+0x", line)
+        for line in text
+    )
     whole = seep("events", "--stacks", steps.folder / "out.seep").stdout
     assert re.search(r"\+100\n +red \[.*steps\.c:\d+\]\n(.+\n)* +main ", whole)
 
@@ -384,8 +511,16 @@ def test_at_most_n_events_and_a_reader_that_leaves(steps):
     file = steps.folder / "out.seep"
     assert len(seep("events", "-n", 5, file).stdout.splitlines()) == 6
     assert len(seep("events", "-n", 5, "--mmleak", file).stdout.splitlines()) == 5
-    done = subprocess.run(["/bin/bash", "-c", '"$0" events "$1" --csv | head -1; exit "${PIPESTATUS[0]}"', SEEP, file],
-                          capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [
+            "/bin/bash", "-c", '"$0" events "$1" --csv | head -1; exit "${PIPESTATUS[0]}"', SEEP,
+            file,
+        ],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("event,ms,")
 
 
@@ -428,8 +563,14 @@ def test_a_recording_with_stored_names_keeps_its_log(steps, tmp_path):
 
 
 def test_releases_have_stacks_when_asked_for(compiler, recorder):
-    seen = recorder.record(compiler.build("random_trace.c"), 3, 4, 2000, options=["--events", "--free-stacks"])
-    freed = [line for line in seep("events", seen.folder / "out.seep").stdout.splitlines() if " by random_trace+" in line]
+    seen = recorder.record(
+        compiler.build("random_trace.c"), 3, 4, 2000, options=["--events", "--free-stacks"]
+    )
+    freed = [
+        line
+        for line in seep("events", seen.folder / "out.seep").stdout.splitlines()
+        if " by random_trace+" in line
+    ]
     assert freed and all(re.search(r"\+0x[0-9a-f]+ \w+ < ", line) for line in freed)
 
 
@@ -437,13 +578,25 @@ def test_releases_have_stacks_when_asked_for(compiler, recorder):
 
 
 def live_blocks(seen):
-    return {b["address"]: b["size"] for b in format_reader.read(seen.folder / "out.seep").arrays["blocks"]}
+    return {
+        b["address"]: b["size"]
+        for b in format_reader.read(seen.folder / "out.seep").arrays["blocks"]
+    }
 
 
 @pytest.fixture(params=["steps", "realloc_forms", "random_trace"])
 def some_program(request, compiler, recorder):
-    words = {"steps": ["+red:30:100", "tag:one", "-red:10", "off", "+blue:2:9", "on", "snapshot:", "+green:7:70"], "realloc_forms": [], "random_trace": [9, 8, 3000]}
-    return recorder.record(compiler.build(request.param + ".c"), *words[request.param], options=["--events"])
+    words = {
+        "steps": [
+            "+red:30:100", "tag:one", "-red:10", "off", "+blue:2:9", "on", "snapshot:",
+            "+green:7:70",
+        ],
+        "realloc_forms": [],
+        "random_trace": [9, 8, 3000],
+    }
+    return recorder.record(
+        compiler.build(request.param + ".c"), *words[request.param], options=["--events"]
+    )
 
 
 def test_mmleak_s_dump_ends_with_the_live_blocks(some_program):
@@ -461,7 +614,9 @@ def test_mmleak_s_dump_ends_with_the_live_blocks(some_program):
 
 def test_memtraq_s_log_ends_with_the_live_blocks(some_program):
     live, tags, last = {}, [], 0
-    head, first, *lines = seep("events", "--memtraq", some_program.folder / "out.seep").stdout.splitlines()
+    head, first, *lines = seep(
+        "events", "--memtraq", some_program.folder / "out.seep"
+    ).stdout.splitlines()
     assert head == "timestamp;thread-name;thread-id;event;param1;param2;param3;result;callstack"
     assert re.fullmatch(r"\d{16};[^;]+;\d+;start;[^;]+;0;1;0", first)
     for line in lines:
@@ -483,14 +638,21 @@ def test_memtraq_s_log_ends_with_the_live_blocks(some_program):
             tags.append((event, one, two, three))
     assert {int(p, 16): size for p, size in live.items()} == live_blocks(some_program)
     if "steps" in some_program.profile.json["program"]:
-        assert tags == [("tag", "one", "1", "void"), ("disable", "void", "void", "void"), ("enable", "void", "void", "void"),
-                        ("tag", "snapshot", "2", "void")]
+        assert tags == [
+            ("tag", "one", "1", "void"),
+            ("disable", "void", "void", "void"),
+            ("enable", "void", "void", "void"),
+            ("tag", "snapshot", "2", "void"),
+        ]
 
 
 def test_memtraq_s_times_are_microseconds_that_rise_within_a_millisecond(compiler, recorder):
     before = time.time()
     seen = recorder.record(compiler.build("steps.c"), "+red:300:100", options=["--events"])
-    stamps = [int(line.split(";")[0]) for line in seep("events", "--memtraq", seen.folder / "out.seep").stdout.splitlines()[1:]]
+    stamps = [
+        int(line.split(";")[0])
+        for line in seep("events", "--memtraq", seen.folder / "out.seep").stdout.splitlines()[1:]
+    ]
     assert before * 10**6 - 10**6 < stamps[0] <= stamps[-1] < time.time() * 10**6 + 10**6
     by_ms = {}
     for stamp in stamps:
@@ -524,11 +686,22 @@ def test_a_file_that_was_cut_off_gives_the_whole_batches(compiler, recorder, tmp
 def test_a_program_that_does_little_has_a_log_soon(compiler, recorder):
     folder = recorder.folder()
     side = folder / ".out.seep.events"
-    with start_recorded(folder, compiler.build("steps.c"), "ready", "wait", "+red:5:10", "wait", options=["--events"]) as program:
+    with start_recorded(
+        folder, compiler.build("steps.c"), "ready", "wait", "+red:5:10", "wait",
+        options=["--events"],
+    ) as program:
         program.said(b"ready\n")
         program.say()
-        wait_until(lambda: side.exists() and side.stat().st_size > HEADER_BYTES, "the first batch", deadline=20)
-        wait_until(lambda: len([r for r in rows(side) if r["size"] == "10"]) == 5, "the events", deadline=20)
+        wait_until(
+            lambda: side.exists() and side.stat().st_size > HEADER_BYTES,
+            "the first batch",
+            deadline=20,
+        )
+        wait_until(
+            lambda: len([r for r in rows(side) if r["size"] == "10"]) == 5,
+            "the events",
+            deadline=20,
+        )
         program.say()
         program.finish()
     assert not side.exists()
@@ -542,15 +715,28 @@ def test_a_log_without_events_says_so(compiler, recorder):
 
 
 def test_what_an_observer_that_was_killed_leaves_can_be_read(compiler, recorder):
-    """The observer is killed in the middle; the program goes on, and the batches so far are in a hidden file."""
+    """The observer is killed in the middle; the program goes on, and the batches so far are in a
+    hidden file."""
     folder = recorder.folder()
     side = folder / ".out.seep.events"
-    observer = subprocess.Popen([SEEP, "record", "-q", "--events", "-o", folder / "out.seep", compiler.build("steps.c"), "spin:300", "ready",
-                                 "wait", "+red:5:10"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                env=clean_environment())
+    observer = subprocess.Popen(
+        [
+            SEEP, "record", "-q", "--events", "-o",
+            folder / "out.seep",
+            compiler.build("steps.c"), "spin:300", "ready", "wait", "+red:5:10",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=clean_environment(),
+    )
     try:
         assert observer.stdout.readline().strip() == b"ready"
-        wait_until(lambda: side.exists() and side.stat().st_size > 300, "a batch in the side file", process=observer)
+        wait_until(
+            lambda: side.exists() and side.stat().st_size > 300,
+            "a batch in the side file",
+            process=observer,
+        )
     finally:
         end_process(observer, signal.SIGKILL)
     observer.stdin.close()
@@ -560,20 +746,38 @@ def test_what_an_observer_that_was_killed_leaves_can_be_read(compiler, recorder)
     assert "events only" in shown.stderr and "it was not closed" in shown.stderr
     left = side.read_bytes()
     assert f"`seep events {side}` prints it" in seep("report", side, status=4).stderr
-    again = subprocess.run([SEEP, "record", "-q", "--events", "-o", folder / "out.seep", compiler.build("steps.c"), "+red:5:10"],
-                           env=clean_environment(), timeout=DEADLINE)
+    again = subprocess.run(
+        [
+            SEEP, "record", "-q", "--events", "-o",
+            folder / "out.seep",
+            compiler.build("steps.c"),
+            "+red:5:10",
+        ],
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert again.returncode == 0
     assert side.read_bytes() == left
     assert [f.name for f in folder.iterdir() if f.name.endswith(".events")] == [side.name]
-    assert [line["size"] for line in rows(folder / "out.seep") if line["size"] == "10"] == ["10"] * 5
+    assert [line["size"] for line in rows(folder / "out.seep") if line["size"] == "10"] == [
+        "10"
+    ] * 5
 
 
 def test_a_log_that_a_killed_observer_left_goes_when_its_recording_is_replaced(compiler, recorder):
-    """With -f, also by a recording without events; not the log of somebody who records to the same name just now."""
+    """With -f, also by a recording without events; not the log of somebody who records to the
+    same name just now."""
     folder, steps = recorder.folder(), compiler.build("steps.c")
     file, side = folder / "out.seep", folder / ".out.seep.events"
-    killed_observer(compiler, folder, "+red:5:100", until=lambda: file.exists() and side.stat().st_size > HEADER_BYTES)
-    with start_recorded(folder, steps, "ready", "wait", "+red:5:10", options=["-f", "--events"]) as program:
+    killed_observer(
+        compiler,
+        folder,
+        "+red:5:100",
+        until=lambda: file.exists() and side.stat().st_size > HEADER_BYTES,
+    )
+    with start_recorded(
+        folder, steps, "ready", "wait", "+red:5:10", options=["-f", "--events"]
+    ) as program:
         program.said(b"ready\n")
         seep("record", "-q", "-f", "-o", file, steps, "+green:2:20")
         assert sorted(f.name for f in folder.glob(".*")) == [".out.seep.2.events"]
@@ -587,9 +791,19 @@ def test_a_log_that_a_killed_observer_left_goes_when_its_recording_is_replaced(c
 
 
 def killed_observer(compiler, folder, *script, until):
-    """What is left of `record --events -o out.seep` after kill -9, when UNTIL holds; the program ends, too."""
-    observer = subprocess.Popen([SEEP, "record", "-q", "--events", "-o", folder / "out.seep", compiler.build("steps.c"), *script, "ready", "wait"],
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean_environment())
+    """What is left of `record --events -o out.seep` after kill -9, when UNTIL holds; the program
+    ends, too."""
+    observer = subprocess.Popen(
+        [
+            SEEP, "record", "-q", "--events", "-o",
+            folder / "out.seep",
+            compiler.build("steps.c"), *script, "ready", "wait",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=clean_environment(),
+    )
     try:
         assert observer.stdout.readline().strip() == b"ready"
         wait_until(until, "the recording got so far", process=observer)
@@ -599,29 +813,56 @@ def killed_observer(compiler, folder, *script, until):
     assert observer.stdout.read() == b""
 
 
-def test_events_of_a_recording_that_was_cut_short_are_found_and_have_names(compiler, recorder, tmp_path):
+def test_events_of_a_recording_that_was_cut_short_are_found_and_have_names(
+    compiler, recorder, tmp_path
+):
     folder = recorder.folder()
     file, side = folder / "out.seep", folder / ".out.seep.events"
 
     def is_logged():
         """Also while it is recorded the log can be read."""
-        return file.exists() and subprocess.run([SEEP, "events", "-q", file], capture_output=True, env=clean_environment(),
-                                                timeout=DEADLINE).stdout.count(b"-100 ") == 2
+        return (
+            file.exists()
+            and subprocess.run(
+                [SEEP, "events", "-q", file],
+                capture_output=True,
+                env=clean_environment(),
+                timeout=DEADLINE,
+            ).stdout.count(b"-100 ")
+            == 2
+        )
 
     killed_observer(compiler, folder, "+red:5:100", "+green:3:70", "-red:2", until=is_logged)
     shown = seep("events", "--csv", file)
-    assert f"{file} is incomplete" in shown.stderr and str(side) in shown.stderr and "the log ends here" in shown.stderr
+    assert (
+        f"{file} is incomplete" in shown.stderr
+        and str(side) in shown.stderr
+        and "the log ends here" in shown.stderr
+    )
     lines = list(csv.DictReader(shown.stdout.splitlines()))
-    assert [row["size"] for row in lines if row["what"] == "alloc" and row["size"] in ("100", "70")] == ["100"] * 5 + ["70"] * 3
-    assert all("red" in row["stack"] for row in lines if row["size"] == "100" and row["what"] == "alloc")
+    assert [
+        row["size"] for row in lines if row["what"] == "alloc" and row["size"] in ("100", "70")
+    ] == ["100"] * 5 + ["70"] * 3
+    assert all(
+        "red" in row["stack"] for row in lines if row["size"] == "100" and row["what"] == "alloc"
+    )
     for words in ("report",), ("info",), ("leaks", "-o", "-"):
-        told = subprocess.run([SEEP, *words, file], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE).stderr
+        told = subprocess.run(
+            [SEEP, *words, file],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        ).stderr
         assert f"'seep events {file}' prints all events, which are in {side}" in told
     assert "cut short" not in seep("events", "-q", file).stderr
     # Somewhere else, without what lay beside it.
     alone = tmp_path / "alone.seep"
     alone.write_bytes(file.read_bytes())
-    assert f"its event log is not in {tmp_path}/.out.seep.events" in seep("events", alone, status=2).stderr
+    assert (
+        f"its event log is not in {tmp_path}/.out.seep.events"
+        in seep("events", alone, status=2).stderr
+    )
     assert "events" not in seep("report", alone).stderr
     # Before the first checkpoint there is nothing but the log.
     file.unlink()
@@ -630,7 +871,8 @@ def test_events_of_a_recording_that_was_cut_short_are_found_and_have_names(compi
 
 
 def test_a_recording_cannot_name_any_file_as_its_log(compiler, recorder):
-    """The name of the log comes with the recording, perhaps a stranger's: only a hidden file with the right ending, in the same directory."""
+    """The name of the log comes with the recording, perhaps a stranger's: only a hidden file
+    with the right ending, in the same directory."""
     folder = recorder.folder()
     file = folder / "out.seep"
     killed_observer(compiler, folder, "+red:5:100", until=file.exists)
@@ -652,26 +894,40 @@ def test_a_recording_cannot_name_any_file_as_its_log(compiler, recorder):
 
 
 def with_large_log(file, batch, count):
-    """FILE's bytes with COUNT more sections of its log, which only `seep events` would look into."""
+    """FILE's bytes with COUNT more sections of its log, which only `seep events` would look
+    into."""
     def section(kind, body):
         head = struct.pack("<4sHHQQI", b"SECT", kind, 0, len(body), len(body), zlib.crc32(body))
         return head + struct.pack("<I", zlib.crc32(head)) + body
 
     whole, sections = bytearray(file.read_bytes()), format_reader.read(file).sections
     end, number = sections[-1]["offset"], len(sections) - 1 + count
-    whole[end:] = section(64, batch) * count + section(255, bytes([number & 127 | 128, number >> 7]))
+    whole[end:] = section(64, batch) * count + section(
+        255, bytes([number & 127 | 128, number >> 7])
+    )
     struct.pack_into("<IQ", whole, 12, number + 1, len(whole))
     struct.pack_into("<I", whole, 124, zlib.crc32(whole[:124]))
     return whole
 
 
-@pytest.mark.parametrize("words", [("report",), ("info",), ("symbolize", "-o", "named.seep"), ("events", "-n", "5")], ids=lambda w: w[0])
+@pytest.mark.parametrize(
+    "words",
+    [("report",), ("info",), ("symbolize", "-o", "named.seep"), ("events", "-n", "5")],
+    ids=lambda w: w[0],
+)
 def test_no_command_needs_memory_in_proportion_to_the_log(steps, tmp_path, words):
     file = tmp_path / "large.seep"
     file.write_bytes(with_large_log(steps.folder / "out.seep", bytes(300000), 250))
     few = 48 << 20  # of 75 MB
-    done = subprocess.run([SEEP, *words, file], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE, cwd=tmp_path,
-                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (few, few)))
+    done = subprocess.run(
+        [SEEP, *words, file],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+        cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (few, few)),
+    )
     assert done.returncode == 0, done.stderr
     assert "damaged" not in done.stderr
     if words[0] == "symbolize":

@@ -19,10 +19,17 @@ def annotator(need):
 
 
 def annotate(path, cost, *options):
-    """What callgrind_annotate says of one event: the total, and the numbers of the functions by file and name."""
-    command = ["callgrind_annotate", "--threshold=100", f"--show={EVENTS[cost]}", f"--sort={EVENTS[cost]}", "--auto=no", *options, path]
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/", env=clean_environment(), timeout=DEADLINE)
-    assert (done.returncode, done.stderr) == (0, "")  # it warns of lines that it does not understand
+    """What callgrind_annotate says of one event: the total, and the numbers of the functions by
+    file and name."""
+    command = [
+        "callgrind_annotate", "--threshold=100", f"--show={EVENTS[cost]}",
+        f"--sort={EVENTS[cost]}", "--auto=no", *options, path,
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd="/", env=clean_environment(), timeout=DEADLINE
+    )
+    # it warns of lines that it does not understand
+    assert (done.returncode, done.stderr) == (0, "")
     text = done.stdout
     total = re.search(r"^\s*([\d,]+) .*PROGRAM TOTALS", text, re.MULTILINE)
     found = {}
@@ -46,8 +53,18 @@ def test_the_total_of_every_event_is_that_of_the_report(export, cost):
     assert total == export.totals()[cost] > 0
 
 
-@pytest.mark.parametrize("options", [("--at", "hosted"), ("--range", "descended..hosted"), ("-i", "descend|host"), ("-x", "^descend"),
-                                     ("--thread", "worker-.*"), ("--depth-merge", "2"), ("--at", "peak")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--at", "hosted"),
+        ("--range", "descended..hosted"),
+        ("-i", "descend|host"),
+        ("-x", "^descend"),
+        ("--thread", "worker-.*"),
+        ("--depth-merge", "2"),
+        ("--at", "peak"),
+    ],
+)
 def test_totals_of_selections(export, options):
     path, totals = export.file("callgrind", *options), export.totals(*options)
     for cost in OF_TIME:
@@ -69,7 +86,9 @@ def test_own_costs(export, cost):
 def test_inclusive_costs_count_once_in_recursion(export, cost):
     """Also where functions call each other: even and odd."""
     found = by_name(annotate(export.file("callgrind"), cost, "--inclusive=yes")[1])
-    assert {k: v for k, v in found.items() if not k.endswith(SECOND)} == dict(export.inclusive(cost))
+    assert {k: v for k, v in found.items() if not k.endswith(SECOND)} == dict(
+        export.inclusive(cost)
+    )
     assert {k for k in found if k.endswith(SECOND)} == {"even(int)'2", "odd(int)'2"}
 
 
@@ -107,13 +126,17 @@ def test_one_event_when_one_cost_is_asked_for(export):
 
 
 def test_inlined_functions_are_in_their_files(compiler, recorder, tmp_path):
-    done = recorder.record(compiler.build("lines.c", flags=("-O2", "-g", "-fno-builtin"), more=("lines_far.c",)))
+    done = recorder.record(
+        compiler.build("lines.c", flags=("-O2", "-g", "-fno-builtin"), more=("lines_far.c",))
+    )
     export = Exporter(done.folder / "out.seep", tmp_path)
     found = annotate(export.file("callgrind"), "alloc-bytes")[1]
     assert [value for (file, _), value in found.items() if file.endswith("/lines.h")] == [6001]
 
 
 def test_lines_are_those_of_the_source(export):
-    text = ask(["callgrind_annotate", "--auto=yes", "--show=LiveBytes", export.file("callgrind")], cwd="/")
+    text = ask(
+        ["callgrind_annotate", "--auto=yes", "--show=LiveBytes", export.file("callgrind")], cwd="/"
+    )
     assert re.search(r"5,000 \([ \d.]+%\)\s+KEEP\(5000\);", text)
     assert re.search(r"3,000 \([ \d.]+%\)\s+void \*volatile block = malloc\(1000\);", text)

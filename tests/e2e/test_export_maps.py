@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`seep export --to maps`: addresses of a recording translated without it, as memtraq's scripts do."""
+"""`seep export --to maps`: addresses of a recording translated without it, as memtraq's scripts
+do."""
 import re
 import subprocess
 from collections import Counter
@@ -8,11 +9,14 @@ import pytest
 
 from harness import SEEP, clean_environment
 
-LINE = re.compile(r"([0-9a-f]{8,})-([0-9a-f]{8,}) ([r-][w-][x-][ps]) ([0-9a-f]{8,}) ([0-9a-f]+):([0-9a-f]+) (\d+)(?: +(.*))?")
+LINE = re.compile(r"([0-9a-f]{8,})-([0-9a-f]{8,}) ([r-][w-][x-][ps]) ([0-9a-f]{8,}) "
+                  r"([0-9a-f]+):([0-9a-f]+) (\d+)(?: +(.*))?")
 
 
 def seep(*words):
-    done = subprocess.run([SEEP, *words], capture_output=True, text=True, env=clean_environment(), timeout=60)
+    done = subprocess.run(
+        [SEEP, *words], capture_output=True, text=True, env=clean_environment(), timeout=60
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -24,7 +28,17 @@ def parse(text):
         found = LINE.fullmatch(line.rstrip())
         assert found, line
         start, end, rights, offset, major, minor, inode, path = found.groups()
-        lines.append((int(start, 16), int(end, 16), rights, int(offset, 16), (int(major, 16), int(minor, 16)), int(inode), path or ""))
+        lines.append(
+            (
+                int(start, 16),
+                int(end, 16),
+                rights,
+                int(offset, 16),
+                (int(major, 16), int(minor, 16)),
+                int(inode),
+                path or "",
+            )
+        )
     return lines
 
 
@@ -37,7 +51,9 @@ def exported(file):
 def test_code_is_where_the_program_itself_sees_it(recorder):
     told = "import ctypes, sys; sys.stdout.write(open('/proc/self/maps').read())"
     seen = recorder.record("/usr/bin/python3", "-c", told)
-    code = [line for line in parse(seen.stdout.decode()) if "x" in line[2] and line[-1] != "[vsyscall]"]
+    code = [
+        line for line in parse(seen.stdout.decode()) if "x" in line[2] and line[-1] != "[vsyscall]"
+    ]
     assert len(code) > 3
     missing = set(code) - set(exported(seen.folder / "out.seep"))
     assert not missing
@@ -45,19 +61,33 @@ def test_code_is_where_the_program_itself_sees_it(recorder):
 
 def load_segments(path):
     """Offset, address and size of what is loaded from a file."""
-    text = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True, check=True).stdout
-    return [tuple(int(n, 16) for n in m.groups()) for m in re.finditer(r"^ *LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+)", text, flags=re.M)]
+    text = subprocess.run(
+        ["readelf", "-lW", path], capture_output=True, text=True, check=True
+    ).stdout
+    return [
+        tuple(int(n, 16) for n in m.groups())
+        for m in re.finditer(r"^ *LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+)", text, flags=re.M)
+    ]
 
 
 def function_at(path, place):
     """By addr2line, from a place in the file."""
-    address = next(place - offset + vaddr for offset, vaddr, size in load_segments(path) if offset <= place < offset + size)
-    out = subprocess.run(["addr2line", "-f", "-e", path, hex(address)], capture_output=True, text=True, check=True).stdout
+    address = next(
+        place - offset + vaddr
+        for offset, vaddr, size in load_segments(path)
+        if offset <= place < offset + size
+    )
+    out = subprocess.run(
+        ["addr2line", "-f", "-e", path, hex(address)], capture_output=True, text=True, check=True
+    ).stdout
     return out.splitlines()[0]
 
 
-@pytest.mark.parametrize("flags", [("-pie", "-fPIE"), ("-no-pie", "-fno-pie"), ("-pie", "-fPIE", "-Wl,-z,noseparate-code")],
-                         ids=["pie", "fixed", "one segment"])
+@pytest.mark.parametrize(
+    "flags",
+    [("-pie", "-fPIE"), ("-no-pie", "-fno-pie"), ("-pie", "-fPIE", "-Wl,-z,noseparate-code")],
+    ids=["pie", "fixed", "one segment"],
+)
 def test_addresses_of_memtraq_s_log_translate(compiler, recorder, flags):
     program = compiler.build("steps.c", flags=("-g", "-O0", "-fno-builtin", *flags))
     seen = recorder.record(program, "+red:30:100", "+green:7:70", "-red:10", options=["--events"])
@@ -77,11 +107,24 @@ def test_addresses_of_memtraq_s_log_translate(compiler, recorder, flags):
 
 
 def test_a_closed_library_is_there_and_one_that_lost_its_place_is_told(compiler, recorder):
-    plugs = [compiler.library("plug.c", flags=("-g", "-O0", "-fno-builtin", f"-DPLUG={letter}"), name=f"plug_{letter}.so") for letter in "ab"]
+    plugs = [
+        compiler.library(
+            "plug.c",
+            flags=("-g", "-O0", "-fno-builtin", f"-DPLUG={letter}"),
+            name=f"plug_{letter}.so",
+        )
+        for letter in "ab"
+    ]
     seen = recorder.record(compiler.build("dl_swap.c"), *plugs, "1")
     file = seen.folder / "out.seep"
     paths = {line[-1] for line in exported(file) if "x" in line[2]}
-    told = subprocess.run([SEEP, "export", "--to", "maps", file], capture_output=True, text=True, env=clean_environment(), timeout=60).stderr
+    told = subprocess.run(
+        [SEEP, "export", "--to", "maps", file],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=60,
+    ).stderr
     assert str(plugs[1].resolve()) in paths
     assert (str(plugs[0].resolve()) in paths) == (not seen.truth.facts["same"])
     assert ("1 library was unloaded" in told) == bool(seen.truth.facts["same"])

@@ -1,18 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""`seep export --at` and `--range` for forms of what happened over time: what their real readers make of it is what the report of that part says."""
+"""`seep export --at` and `--range` for forms of what happened over time: what their real readers
+make of it is what the report of that part says."""
 import json
 import subprocess
 
 import pytest
 
 from harness import DEADLINE, SEEP, clean_environment
-from test_export_tools import Massif, dhat, export, heaptrack, profiler, rows_of  # noqa: F401  (a fixture)
+from test_export_tools import (
+    Massif, dhat, export, heaptrack, profiler, rows_of,
+)  # noqa: F401  (a fixture)
 
 # The peak is between a and b; old blocks are freed in every range.
-STEPS = ("+red:50:100", "tag:a", "+green:20:1000", "-red:30", "+blue:1:5", "-blue:1", "tag:b", "-green:15", "+red:3:7", "-red:2", "tag:c", "+blue:2:3", "-green:1")
+STEPS = (
+    "+red:50:100", "tag:a", "+green:20:1000", "-red:30", "+blue:1:5", "-blue:1", "tag:b",
+    "-green:15", "+red:3:7", "-red:2", "tag:c", "+blue:2:3", "-green:1",
+)
 PEAK = 50 * 100 + 20 * 1000
 MOMENTS = {"a": (5000, 50), "b": (22000, 40), "c": (6821, 26)}  # live bytes and blocks
-RANGES = {"a..b": (21, 20005, 20000), "b..c": (3, 21, 21), "a..c": (24, 20026, 5021), "b..end": (5, 27, 27)}  # calls, their bytes, what is left of these
+# calls, their bytes, what is left of these
+RANGES = {
+    "a..b": (21, 20005, 20000),
+    "b..c": (3, 21, 21),
+    "a..c": (24, 20026, 5021),
+    "b..end": (5, 27, 27),
+}
 
 
 @pytest.fixture
@@ -23,15 +35,24 @@ def parts(steps, recorder):
 
 
 def asked(*words):
-    done = subprocess.run([SEEP, *words], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, *words], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def sums(file, *options):
     """Of the report's stacks: calls, bytes allocated, live bytes, live blocks."""
-    sites = [s for s in asked("report", "--json", *options, file)["sites"] if s["kind"] not in ("mmap", "mremap")]
-    return tuple(sum(s[key] for s in sites) for key in ("allocations", "bytes_allocated", "live_bytes", "live_blocks"))
+    sites = [
+        s
+        for s in asked("report", "--json", *options, file)["sites"]
+        if s["kind"] not in ("mmap", "mremap")
+    ]
+    return tuple(
+        sum(s[key] for s in sites)
+        for key in ("allocations", "bytes_allocated", "live_bytes", "live_blocks")
+    )
 
 
 def known_moments(file):
@@ -67,15 +88,23 @@ def test_massif_has_the_moments_of_a_range(parts, span, need):
     need("ms_print")
     found, (begin, end) = Massif(export("massif", parts, "--range", span)), span.split("..")
     assert (found.snapshots[0][2], found.snapshots[-1][2]) == (MOMENTS[begin][0], MOMENTS[end][0])
-    assert found.snapshots[-1][2] - found.snapshots[0][2] == sums(parts, "--range", span, "--cost", "change")[2]
+    assert (
+        found.snapshots[-1][2] - found.snapshots[0][2]
+        == sums(parts, "--range", span, "--cost", "change")[2]
+    )
     assert {0, found.snapshots[-1][0]} <= set(found.detailed)
-    assert [found.snapshots[n][2] for n in found.peaks] == [max(s[2] for s in found.snapshots)] == [22000 if span == "b..c" else PEAK]
+    assert (
+        [found.snapshots[n][2] for n in found.peaks]
+        == [max(s[2] for s in found.snapshots)]
+        == [22000 if span == "b..c" else PEAK]
+    )
     slices, peak = known_moments(parts)
     assert {(s[1], s[2]) for s in found.snapshots} <= slices | {peak}
 
 
 def test_a_moment_has_one_time_however_fast_marks_come(steps, recorder, need):
-    """Each mark raises the ledger's clock, which the peak has its time from; slices have the time since the start."""
+    """Each mark raises the ledger's clock, which the peak has its time from; slices have the
+    time since the start."""
     need("ms_print")
     file = recorder.record(steps, *(f"tag:t{n}" for n in range(12)), *STEPS).folder / "out.seep"
     whole, (slices, peak) = Massif(export("massif", file)), known_moments(file)
@@ -92,12 +121,18 @@ def test_massif_at_the_peak_and_the_end(parts, need):
     need("ms_print")
     found = Massif(export("massif", parts, "--at", "peak"))
     assert found.snapshots[-1][2] == PEAK and found.peaks == [len(found.snapshots) - 1]
-    assert export("massif", parts, "--at", "end").read_text() == export("massif", parts).read_text() == export("massif", parts, "--range", "..").read_text()
+    assert (
+        export("massif", parts, "--at", "end").read_text()
+        == export("massif", parts).read_text()
+        == export("massif", parts, "--range", "..").read_text()
+    )
 
 
 # ---- heaptrack ----
 
-@pytest.mark.parametrize("options", [("--at", m) for m in MOMENTS] + [("--range", r) for r in RANGES])
+@pytest.mark.parametrize(
+    "options", [("--at", m) for m in MOMENTS] + [("--range", r) for r in RANGES]
+)
 def test_heaptrack_has_the_events_of_a_part(parts, options, need, tmp_path):
     need("heaptrack_print")
     path, (calls, _, left, _) = export("heaptrack", parts, *options), sums(parts, *options)
@@ -108,32 +143,55 @@ def test_heaptrack_has_the_events_of_a_part(parts, options, need, tmp_path):
 def test_heaptrack_at_the_peak_ends_there(parts, need, tmp_path):
     need("heaptrack_print")
     path = export("heaptrack", parts, "--at", "peak")
-    assert heaptrack(path, "leaked", tmp_path) == heaptrack(path, "peak", tmp_path) == (PEAK, {"red": 5000, "green": 20000})
+    assert (
+        heaptrack(path, "leaked", tmp_path)
+        == heaptrack(path, "peak", tmp_path)
+        == (PEAK, {"red": 5000, "green": 20000})
+    )
 
 
-def test_threads_and_times_go_together_where_every_event_is_known(compiler, recorder, need, tmp_path):
+def test_threads_and_times_go_together_where_every_event_is_known(
+    compiler, recorder, need, tmp_path
+):
     need("heaptrack_print")
     file = recorder.record(compiler.build("known.c"), options=["--events"]).folder / "out.seep"
     words = ("--thread", "seep-worker", "-i", "worker")
-    assert heaptrack(export("heaptrack", file, *words, "--range", "start..1h"), "leaked", tmp_path)[0] == 5 * 777
-    assert heaptrack(export("heaptrack", file, *words, "--range", "1h..2h"), "allocations", tmp_path)[0] == 0
+    assert (
+        heaptrack(export("heaptrack", file, *words, "--range", "start..1h"), "leaked", tmp_path)[0]
+        == 5 * 777
+    )
+    assert (
+        heaptrack(export("heaptrack", file, *words, "--range", "1h..2h"), "allocations", tmp_path)[
+            0
+        ]
+        == 0
+    )
     assert "--thread" in export("dhat", file, *words, "--at", "1h", status=2)
 
 
-def test_a_realloc_of_what_was_there_before_is_an_allocation_of_the_range(compiler, recorder, need, tmp_path):
+def test_a_realloc_of_what_was_there_before_is_an_allocation_of_the_range(
+    compiler, recorder, need, tmp_path
+):
     need("heaptrack_print")
-    file = recorder.record(compiler.build("realloc_forms.c"), options=["--events"]).folder / "out.seep"
+    file = (
+        recorder.record(compiler.build("realloc_forms.c"), options=["--events"]).folder / "out.seep"
+    )
     slices = asked("sql", "--json", file, "SELECT ms FROM timeline ORDER BY slice")
     middle = slices[len(slices) // 2]["ms"]
     for span in (f"..{middle}ms", f"{middle}ms.."):
         live = {}
         rows = rows_of(export("firefox", file, "--range", span))
-        for weight, address in zip(rows["weight"], rows["memoryAddress"]):  # nothing goes that has not come
+        # nothing goes that has not come
+        for weight, address in zip(rows["weight"], rows["memoryAddress"]):
             if weight < 0:
                 assert live.pop(address) == -weight
             elif weight or address not in live:
                 live[address] = weight
-        assert heaptrack(export("heaptrack", file, "--range", span), "leaked", tmp_path)[0] == sum(rows["weight"]) >= 0
+        assert (
+            heaptrack(export("heaptrack", file, "--range", span), "leaked", tmp_path)[0]
+            == sum(rows["weight"])
+            >= 0
+        )
 
 
 # ---- Firefox Profiler ----
@@ -147,9 +205,13 @@ def test_the_firefox_profiler_has_a_part(parts, options, profiler):  # noqa: F81
     assert profiler.total("native-allocations")[0] == allocated
     assert sum(w > 0 for w in rows_of(path)["weight"]) == calls
     thread = json.loads(path.read_text())["threads"][0]
-    assert [thread["stringArray"][n] for n in thread["markers"]["name"]] == (["tag a", "tag b"] if "b" in options else ["tag a", "tag b", "tag c"])
+    assert [thread["stringArray"][n] for n in thread["markers"]["name"]] == (
+        ["tag a", "tag b"] if "b" in options else ["tag a", "tag b", "tag c"]
+    )
     counter = json.loads(path.read_text())["counters"][0]["samples"]["count"]
-    assert sum(counter) == MOMENTS[options[1][-1]][0] and counter[0] == (5000 if "--range" in options else 0)
+    assert sum(counter) == MOMENTS[options[1][-1]][0] and counter[0] == (
+        5000 if "--range" in options else 0
+    )
 
 
 def test_firefox_without_a_log_has_the_moments_of_a_part(steps, recorder):
@@ -161,31 +223,51 @@ def test_firefox_without_a_log_has_the_moments_of_a_part(steps, recorder):
     assert sum(rows_of(export("firefox", file, "--at", "peak"))["weight"]) == PEAK
     for span in ("a..b", "b..c", "a..c"):
         weights = rows_of(export("firefox", file, "--range", span))["weight"]
-        assert sum(w for w in weights if w > 0) == sums(file, "--range", span)[1] and 0 <= sum(weights)
+        assert sum(w for w in weights if w > 0) == sums(file, "--range", span)[1] and 0 <= sum(
+            weights
+        )
 
 
 # ---- DHAT ----
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_dhat_ends_at_a_moment(parts, moment, need):
-    found, (calls, allocated, left, blocks) = dhat(export("dhat", parts, "--at", moment), need), sums(parts, "--at", moment)
-    assert (found["tb"], found["tbk"], found["eb"], found["ebk"]) == (allocated, calls, left, blocks)
+    found, (calls, allocated, left, blocks) = dhat(
+        export("dhat", parts, "--at", moment), need
+    ), sums(parts, "--at", moment)
+    assert (found["tb"], found["tbk"], found["eb"], found["ebk"]) == (
+        allocated, calls, left, blocks,
+    )
     assert (found["gb"], found["gbk"]) == ((5000, 50) if moment == "a" else (PEAK, 70))
 
 
 def test_dhat_says_when_the_peak_came_later(parts):
     def said(moment):
-        return subprocess.run([SEEP, "export", "--to", "dhat", "--at", moment, parts], capture_output=True, text=True, env=clean_environment(),
-                              timeout=DEADLINE).stderr
+        return subprocess.run(
+            [SEEP, "export", "--to", "dhat", "--at", moment, parts],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        ).stderr
     assert "t-gmax is the largest" in said("a") and "t-gmax" not in said("b")
 
 
 def test_dhat_lifetimes_are_how_long_blocks_were_there(steps, recorder, need):
     script = ("+red:10:10", "tag:red", "spin:60", "+green:1:1", "tag:green", "spin:60", "tag:end")
     file = recorder.record(steps, *script).folder / "out.seep"
-    leaves = {leaf["frames"][1].split(" ")[1]: leaf["lifetimes"] / 1000 for leaf in dhat(export("dhat", file, "--at", "end"), need)["leaves"]}
-    at = {row["label"]: row["ms"] for row in asked("sql", "--json", file, "SELECT label, t.ms FROM mark JOIN timeline t USING (slice)")}
-    assert leaves["red"] >= 10 * (at["end"] - at["red"])  # ten blocks; other slices may have seen them before
+    leaves = {
+        leaf["frames"][1].split(" ")[1]: leaf["lifetimes"] / 1000
+        for leaf in dhat(export("dhat", file, "--at", "end"), need)["leaves"]
+    }
+    at = {
+        row["label"]: row["ms"]
+        for row in asked(
+            "sql", "--json", file, "SELECT label, t.ms FROM mark JOIN timeline t USING (slice)"
+        )
+    }
+    # ten blocks; other slices may have seen them before
+    assert leaves["red"] >= 10 * (at["end"] - at["red"])
     assert at["end"] - at["red"] >= leaves["green"] >= at["end"] - at["green"] > 0
 
 

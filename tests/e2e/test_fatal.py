@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Signals that end a program are seen by us first, and by nobody else: what the program sees of them, and how it and its children end."""
+"""Signals that end a program are seen by us first, and by nobody else: what the program sees of
+them, and how it and its children end."""
 import os
 import pty
 import re
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, SEEP, Profile, Truth, caught, clean_environment, run, shell_status, wait_until
+from harness import (
+    DEADLINE, SEEP, Profile, Truth, caught, clean_environment, run, shell_status, wait_until,
+)
 from leaks import BUILDS, build_for, check_verdicts, seep_verdicts
 from plain import Started, child_of, preloaded, start_recorded
 
@@ -19,7 +22,10 @@ STEPS = {
     "dispositions": ("query", "signal", "query", "raise", "signal_default", "query"),
     "flags": ("default", "query", "default", "ignore", "raise", "default", "query"),
     "stack": ("stack", "thread", "enable", "stack", "disable", "stack", "thread"),
-    "stack-of-handlers": ("handle", "query", "raise", "enable", "query", "raise", "disable", "query", "raise", "handle", "default"),
+    "stack-of-handlers": (
+        "handle", "query", "raise", "enable", "query", "raise", "disable", "query", "raise",
+        "handle", "default",
+    ),
     "stack-first": ("enable", "handle", "query", "raise", "thread", "disable", "raise"),
     "without-handler": ("take", "query", "take"),
     "old-ways": ("old", "query"),
@@ -56,7 +62,11 @@ def test_nor_when_the_library_is_preloaded(fatal, recorder, name):
 def test_what_is_ignored_from_the_start_stays_so(fatal, recorder):
     ignoring = ["/bin/sh", "-c", 'trap "" INT TERM PIPE; exec "$@"', "sh"]
     bare = recorder.bare(*ignoring, fatal, "query", "end:15", "children:2")
-    seen = recorder.bare(*ignoring, SEEP, "record", "-q", "-o", recorder.folder() / "out.seep", fatal, "query", "end:15", "children:2")
+    seen = recorder.bare(
+        *ignoring, SEEP, "record", "-q", "-o",
+        recorder.folder() / "out.seep",
+        fatal, "query", "end:15", "children:2",
+    )
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status) and bare.status == 5
 
 
@@ -64,26 +74,55 @@ def test_what_is_ignored_from_the_start_stays_so(fatal, recorder):
 
 def core_facts(folder, program):
     """Signal, its code and address, and where it struck, from a core file."""
-    words = ["info registers rip", "p $_siginfo.si_signo", "p $_siginfo.si_code", "p $_siginfo._sifields._sigfault.si_addr"]
-    shown = subprocess.run(["gdb", "-batch", "-nx", *(x for w in words for x in ("-ex", w)), program, next(folder.glob("core*"))],
-                           capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    words = [
+        "info registers rip", "p $_siginfo.si_signo", "p $_siginfo.si_code",
+        "p $_siginfo._sifields._sigfault.si_addr",
+    ]
+    shown = subprocess.run(
+        [
+            "gdb",
+            "-batch",
+            "-nx",
+            *(x for w in words for x in ("-ex", w)),
+            program,
+            next(folder.glob("core*")),
+        ],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     lines = [line.split() for line in shown.stdout.splitlines()]
-    return [w[-1] if w[0] == "rip" else w[2:] for w in lines if w and (w[0] == "rip" or w[0].startswith("$"))]
+    return [
+        w[-1] if w[0] == "rip" else w[2:]
+        for w in lines
+        if w and (w[0] == "rip" or w[0].startswith("$"))
+    ]
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT])
 def test_the_core_file_is_the_same(fatal, recorder, need, number):
     need("gdb")
-    if open("/proc/sys/kernel/core_pattern").read().startswith(("|", "/")) or resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
+    if (
+        open("/proc/sys/kernel/core_pattern").read().startswith(("|", "/"))
+        or resource.getrlimit(resource.RLIMIT_CORE)[1] == 0
+    ):
         pytest.skip("core files are not written into the current folder here")
     found = []
     for front in ([], [SEEP, "record", "-q", "-o", "out.seep"]):
         folder = recorder.folder()
-        process = subprocess.Popen([*front, fatal, f"end:{int(number)}"], cwd=folder, env=clean_environment(),
-                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
+        process = subprocess.Popen(
+            [*front, fatal, f"end:{int(number)}"],
+            cwd=folder,
+            env=clean_environment(),
+            preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2
+            ),
+        )
         assert shell_status(process.wait(DEADLINE)) == 128 + number
         found.append(core_facts(folder, fatal))
-    facts = 4 if number == signal.SIGSEGV else 3  # where nothing was at fault, the sender is in the place of the address
+    # where nothing was at fault, the sender is in the place of the address
+    facts = 4 if number == signal.SIGSEGV else 3
     assert found[0][:facts] == found[1][:facts] and found[0][1] == [str(int(number))]
 
 
@@ -101,7 +140,11 @@ def test_ctrl_c_gives_the_leaks_of_a_server(compiler, recorder):
     if pid == 0:
         os.chdir(folder)
         os.dup2(os.open(told, os.O_WRONLY | os.O_CREAT, 0o600), 3)
-        os.execve(SEEP, ["seep", "record", "-o", "out.seep", str(program), "order", "at once"], clean_environment())
+        os.execve(
+            SEEP,
+            ["seep", "record", "-o", "out.seep", str(program), "order", "at once"],
+            clean_environment(),
+        )
     try:
         text = b""
         while b"ready" not in text:
@@ -174,10 +217,16 @@ PROGRAMS = {
     "python-handles": (["python3", "-c", "input()"], signal.SIGINT),
     "python-faulthandler": (["python3", "-X", "faulthandler", "-c", "input()"], signal.SIGSEGV),
     "bash": (["bash", "-c", "read line"], signal.SIGHUP),
-    "bash-trap": (["bash", "-c", "trap 'echo trapped; exit 3' TERM; read line; exit 4"], signal.SIGTERM),
+    "bash-trap": (
+        ["bash", "-c", "trap 'echo trapped; exit 3' TERM; read line; exit 4"],
+        signal.SIGTERM,
+    ),
     "dash": (["dash", "-c", "read line"], signal.SIGQUIT),
     "sqlite": (["sqlite3"], signal.SIGABRT),
-    "redis": (["redis-server", "--port", "0", "--unixsocket", "socket", "--save", ""], signal.SIGTERM),
+    "redis": (
+        ["redis-server", "--port", "0", "--unixsocket", "socket", "--save", ""],
+        signal.SIGTERM,
+    ),
 }
 HANDLE_IT = ["python-handles", "python-faulthandler", "bash-trap", "redis"]
 
@@ -187,7 +236,10 @@ def test_real_programs_end_as_ever(recorder, need, name):
     argv, number = PROGRAMS[name]
     need(argv[0])
     ends = []
-    for start in (lambda folder: Started(folder, *argv, library=None), lambda folder: start_recorded(folder, *argv)):
+    for start in (
+        lambda folder: Started(folder, *argv, library=None),
+        lambda folder: start_recorded(folder, *argv),
+    ):
         with start(recorder.folder()) as program:
             child = program.pid if not ends else child_of(program)
             waits_in_call(child, argv[0])
@@ -203,8 +255,12 @@ def test_real_programs_end_as_ever(recorder, need, name):
 def waits_in_call(pid, name):
     """It has become that program, and waits for something: for input, a client or time."""
     folder = Path(f"/proc/{pid}")
-    wait_until(lambda: (folder / "comm").read_text().strip().startswith(name[:7]) and
-               (folder / "syscall").read_text().split()[0] in ("0", "35", "230", "232", "281", "7", "270", "23"), f"{name} waits")
+    wait_until(
+        lambda: (folder / "comm").read_text().strip().startswith(name[:7])
+        and (folder / "syscall").read_text().split()[0]
+        in ("0", "35", "230", "232", "281", "7", "270", "23"),
+        f"{name} waits",
+    )
 
 
 def stable(output):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""docs/FORMAT.md tells the truth: a reader written from it alone (format_reader.py) sees what the tool sees."""
+"""docs/FORMAT.md tells the truth: a reader written from it alone (format_reader.py) sees what
+the tool sees."""
 import json
 import os
 import subprocess
@@ -9,7 +10,8 @@ import pytest
 import format_reader
 from harness import BUILD, DEADLINE, SEEP, clean_environment, run
 
-MADE = BUILD / "tests" / "fuzz"  # by tests/fuzz/corpus.c: files, and what was in memory when they were written
+# by tests/fuzz/corpus.c: files, and what was in memory when they were written
+MADE = BUILD / "tests" / "fuzz"
 
 
 def as_hex(value):
@@ -23,7 +25,9 @@ def texts_as_hex(record):
             for key, value in record.items()}
 
 
-@pytest.mark.parametrize("name", ["least", "tiny", "small", "plain", "packed", "larger", "graph", "leaky"])
+@pytest.mark.parametrize(
+    "name", ["least", "tiny", "small", "plain", "packed", "larger", "graph", "leaky"]
+)
 def test_the_document_alone_gives_every_field_of_a_file(name):
     wanted = json.loads((MADE / f"{name}.json").read_text())
     found = format_reader.read(MADE / f"{name}.seep")
@@ -34,7 +38,9 @@ def test_the_document_alone_gives_every_field_of_a_file(name):
 
 
 def ask(*argv, status=0):
-    done = subprocess.run([SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=DEADLINE
+    )
     assert done.returncode == status, done.stderr.decode()
     return json.loads(done.stdout)
 
@@ -42,8 +48,12 @@ def ask(*argv, status=0):
 @pytest.fixture(scope="module")
 def recorded(compiler, tmp_path_factory):
     file = tmp_path_factory.mktemp("format") / "known.seep"
-    done = subprocess.run([SEEP, "record", "-q", "-o", file, compiler.build("known.c")], capture_output=True,
-                          env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "record", "-q", "-o", file, compiler.build("known.c")],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0, done.stderr.decode()
     return file
 
@@ -52,11 +62,20 @@ def test_info_says_what_the_document_says(recorded):
     info, found = ask("info", "--json", recorded), format_reader.read(recorded)
     assert info["whole"] is True
     assert info["bytes"] == recorded.stat().st_size
-    sections = [{k: s[k] for k in ("type", "offset", "stored_bytes", "raw_bytes")} for s in info["sections"]]
+    sections = [
+        {k: s[k] for k in ("type", "offset", "stored_bytes", "raw_bytes")} for s in info["sections"]
+    ]
     assert sections == found.sections
     assert info["args"] == found.meta["args"] and info["program"] == found.meta["program"]
     assert (info["pid"], info["duration_ms"]) == (found.meta["pid"], found.meta["duration_ms"])
-    for name, fixed in (("sites", 1), ("nodes", 2), ("threads", 1), ("modules", 0), ("slices", 0), ("blocks", 0)):
+    for name, fixed in (
+        ("sites", 1),
+        ("nodes", 2),
+        ("threads", 1),
+        ("modules", 0),
+        ("slices", 0),
+        ("blocks", 0),
+    ):
         assert info["counts"][name] == found.counts[name] - fixed, name
     assert [(m["path"], int(m["bias"], 16)) for m in info["modules"]] == \
         [(m["path"], m["bias"]) for m in found.arrays["modules"]]
@@ -64,11 +83,21 @@ def test_info_says_what_the_document_says(recorded):
 
 def test_report_says_what_the_document_says(recorded):
     report, found = ask("report", "--json", recorded), format_reader.read(recorded)
-    for key in ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "temporary"):
+    for key in (
+        "allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes",
+        "temporary",
+    ):
         assert report["totals"][key] == found.totals[key], key
     sites = found.arrays["sites"]
-    names = {"allocations": "allocs", "frees": "frees", "bytes_allocated": "alloc_bytes", "live_blocks": "live_blocks",
-             "live_bytes": "live_bytes", "peak_bytes": "peak_bytes", "temporary": "temporary"}
+    names = {
+        "allocations": "allocs",
+        "frees": "frees",
+        "bytes_allocated": "alloc_bytes",
+        "live_blocks": "live_blocks",
+        "live_bytes": "live_bytes",
+        "peak_bytes": "peak_bytes",
+        "temporary": "temporary",
+    }
     assert report["sites"], "the program allocates"
     for site in report["sites"]:
         mine = sites[site["id"]]
@@ -79,7 +108,8 @@ def test_report_says_what_the_document_says(recorded):
 
 # Each maker has a size of its own, by which its site is known without names.
 SIZES = {"red": 10, "green": 200, "blue": 3000}
-STEPS = """+red:50:10 +green:7:200 tag:first -red:20 +red:5:10 +green:30:200 -green:9 tag:second +blue:4:3000 -green:11 since:first
+STEPS = """+red:50:10 +green:7:200 tag:first -red:20 +red:5:10 +green:30:200 -green:9 tag:second
+    +blue:4:3000 -green:11 since:first
     -red:33 +red:8:10 tag:third -blue:1 -red:5 since:first since:second""".split()
 
 
@@ -91,29 +121,48 @@ def recording_of(argv, folder, *options):
 
 
 def between(found, site, first, second):
-    """Section 6, DEATHS: blocks and bytes made after one mark that live at another (None: at the end)."""
+    """Section 6, DEATHS: blocks and bytes made after one mark that live at another (None: at the
+    end)."""
     marks, changes, slices = (found.arrays[name] for name in ("marks", "changes", "slices"))
     made = []
     for mark in (first, second):
         upto = slices[mark["slice"] if mark else -1]
-        last = [c for c in changes[:upto["change_first"] + upto["change_count"]] if c["site"] == site]
+        last = [
+            c for c in changes[: upto["change_first"] + upto["change_count"]] if c["site"] == site
+        ]
         made.append((last[-1]["allocs"], last[-1]["alloc_bytes"]) if last else (0, 0))
     end = second["era"] if second else marks[-1]["era"] + 1
-    dead = [d for d in found.arrays["deaths"] if d["site"] == site and first["era"] <= d["birth"] < end and d["death"] < end]
-    return tuple(made[1][i] - made[0][i] - sum(d[key] for d in dead) for i, key in enumerate(("blocks", "bytes")))
+    dead = [
+        d
+        for d in found.arrays["deaths"]
+        if d["site"] == site and first["era"] <= d["birth"] < end and d["death"] < end
+    ]
+    return tuple(
+        made[1][i] - made[0][i] - sum(d[key] for d in dead)
+        for i, key in enumerate(("blocks", "bytes"))
+    )
 
 
 def test_what_lives_between_two_marks_follows_from_the_document(compiler, tmp_path):
     found, _, truth = recording_of([compiler.build("steps.c"), *STEPS], tmp_path)
     marks = {m["label"]: m for m in found.arrays["marks"]}
     assert [m["label"] for m in found.arrays["marks"]] == ["first", "second", "third"]
-    sites = {name: next(i for i, s in enumerate(found.arrays["sites"]) if s["allocs"] and s["alloc_bytes"] == size * s["allocs"])
-             for name, size in SIZES.items()}
+    sites = {
+        name: next(
+            i
+            for i, s in enumerate(found.arrays["sites"])
+            if s["allocs"] and s["alloc_bytes"] == size * s["allocs"]
+        )
+        for name, size in SIZES.items()
+    }
     assert set(truth.since) == {("first", "second"), ("first", "third"), ("second", "third")}
     for (first, now), by_site in truth.since.items():
         if now == "third":  # told after the last step
             for name, wanted in by_site.items():
-                assert between(found, sites[name], marks[first], None) == (wanted["blocks"], wanted["bytes"]), (first, name)
+                assert between(found, sites[name], marks[first], None) == (
+                    wanted["blocks"],
+                    wanted["bytes"],
+                ), (first, name)
     # At tag third, before the last two steps: by hand from STEPS.
     assert between(found, sites["red"], marks["first"], marks["third"]) == (10, 100)
     assert between(found, sites["green"], marks["first"], marks["second"]) == (28, 5600)
@@ -124,7 +173,10 @@ def test_what_lives_between_two_marks_follows_from_the_document(compiler, tmp_pa
 def test_resources_are_in_the_file_as_the_program_held_them(compiler, tmp_path):
     found, file, truth = recording_of([compiler.build("resources.c"), "plain"], tmp_path)
     types = [t["name"] for t in found.arrays["types"]]
-    held = sorted((types[found.arrays["sites"][h["site"]]["kind"] - 32], h["handle"], h["amount"]) for h in found.arrays["handles"])
+    held = sorted(
+        (types[found.arrays["sites"][h["site"]]["kind"] - 32], h["handle"], h["amount"])
+        for h in found.arrays["handles"]
+    )
     assert held == sorted((kind, handle, amount) for kind, _, handle, amount in truth.held)
     assert found.totals["live_bytes"] == truth.total["live_bytes"]
     info = ask("info", "--json", file)
@@ -140,19 +192,37 @@ def test_histograms_count_every_allocation_and_release_once(compiler, tmp_path):
 
 
 def test_info_tells_marks_as_they_are_in_the_file(compiler, tmp_path):
-    found, file, _ = recording_of([compiler.build("steps.c"), "tag:one", "+red:3:10", "snapshot:two words", "tag:three"], tmp_path)
+    found, file, _ = recording_of(
+        [compiler.build("steps.c"), "tag:one", "+red:3:10", "snapshot:two words", "tag:three"],
+        tmp_path,
+    )
     marks = ask("info", "--json", file)["marks"]
     assert [(m["type"], m["number"], m["label"]) for m in marks] == \
         [("tag", 0, "one"), ("snapshot", 1, "two words"), ("tag", 0, "three")]
     for mine, other in zip(marks, found.arrays["marks"]):
-        assert (mine["ms"], mine["live_bytes"]) == (other["ms"], found.arrays["slices"][other["slice"]]["live_bytes"])
-    text = subprocess.run([SEEP, "info", file], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE).stdout
+        assert (mine["ms"], mine["live_bytes"]) == (
+            other["ms"],
+            found.arrays["slices"][other["slice"]]["live_bytes"],
+        )
+    text = subprocess.run(
+        [SEEP, "info", file],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    ).stdout
     assert "two words" in text and "#1" in text
 
 
 def test_a_forked_process_has_its_own_marks_only(compiler, tmp_path):
-    found, _, truth = recording_of([compiler.build("steps.c"), "+red:5:10", "tag:before", "snapshot:too", "fork", "+red:3:10", "tag:in child"],
-                                   tmp_path, "--follow=all")
+    found, _, truth = recording_of(
+        [
+            compiler.build("steps.c"), "+red:5:10", "tag:before", "snapshot:too", "fork",
+            "+red:3:10", "tag:in child",
+        ],
+        tmp_path,
+        "--follow=all",
+    )
     assert [m["label"] for m in found.arrays["marks"]] == ["before", "too"]
     [child] = tmp_path.glob(f"*.seep.d/steps.{truth.facts['child']}.seep")
     child = format_reader.read(child)
@@ -183,10 +253,17 @@ def test_what_is_no_recording_is_named_and_gives_status_4(tmp_path, content, wor
     file = tmp_path / "other.seep"
     file.write_bytes(content)
     for command in ("info", "report"):
-        done = subprocess.run([SEEP, command, file], capture_output=True, text=True, env=clean_environment(),
-                              timeout=DEADLINE)
+        done = subprocess.run(
+            [SEEP, command, file],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
         assert (done.returncode, done.stdout) == (4, "")
-        assert word in done.stderr and all(line.startswith("seep: ") for line in done.stderr.splitlines())
+        assert word in done.stderr and all(
+            line.startswith("seep: ") for line in done.stderr.splitlines()
+        )
 
 
 def test_without_a_name_the_newest_recording_here_is_meant(recorded, tmp_path):
@@ -194,12 +271,23 @@ def test_without_a_name_the_newest_recording_here_is_meant(recorded, tmp_path):
     for name in ("b.seep", "a.seep"):
         (tmp_path / name).write_bytes(data)
     os.utime(tmp_path / "b.seep", (1, 1))
-    done = subprocess.run([SEEP, "info", "--json"], capture_output=True, cwd=tmp_path, env=clean_environment(),
-                          timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "info", "--json"],
+        capture_output=True,
+        cwd=tmp_path,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert json.loads(done.stdout)["file"] == "a.seep"
 
 
 def test_without_any_recording_here_that_is_said(tmp_path):
-    done = subprocess.run([SEEP, "info"], capture_output=True, text=True, cwd=tmp_path, env=clean_environment(),
-                          timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "info"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 2 and "no *.seep file here" in done.stderr

@@ -37,7 +37,9 @@ def bare_words(idle, recorder, *argv):
 def check_reports(folder, truth):
     found = find_reports(folder, "idle")
     assert [m.seq for m in found] == list(range(1, len(found) + 1)) and len(found) >= 2
-    assert sum_of(m.by_function() for m in found)["keep"] == truth.sites["keep"]["live_bytes"] == 12345
+    assert (
+        sum_of(m.by_function() for m in found)["keep"] == truth.sites["keep"]["live_bytes"] == 12345
+    )
     assert found[0].by_function()["keep"] == 12345
 
 
@@ -48,13 +50,17 @@ def check_time(call, truth):
 
 
 def signal_until_it_ends(program):
-    """One signal after the other, each after the report of the one before.  A call that each of them begins anew does not end."""
+    """One signal after the other, each after the report of the one before.  A call that each of
+    them begins anew does not end."""
     reports = itertools.count(1)
 
     def has_ended():
         seq = next(reports)
         program.signal(signal.SIGUSR1)
-        wait_until(lambda: program.path(seq).exists() or program.process.poll() is not None, f"report {seq}")
+        wait_until(
+            lambda: program.path(seq).exists() or program.process.poll() is not None,
+            f"report {seq}",
+        )
         return program.process.poll() is not None
 
     wait_until(has_ended, "the end of the call")
@@ -90,7 +96,9 @@ def test_a_call_without_a_limit_goes_on(idle, recorder, call):
     check_reports(folder, done.truth)
 
 
-@pytest.mark.parametrize("call", ["poll", "epoll_wait", "nanosleep", "semtimedop", "sem_timedwait", "recv_timeout"])
+@pytest.mark.parametrize(
+    "call", ["poll", "epoll_wait", "nanosleep", "semtimedop", "sem_timedwait", "recv_timeout"]
+)
 def test_no_thread_of_several_is_disturbed(idle, recorder, call):
     bare = bare_words(idle, recorder, call, "4")
     folder = recorder.folder()
@@ -112,7 +120,11 @@ def test_under_record_the_call_goes_on_too(idle, recorder, call):
         pid = child_of(program)
         for seq in (1, 2):
             os.kill(pid, signal.SIGUSR1)
-            wait_until((folder / f"idle-{pid}-{seq}.memlog").exists, f"report {seq}", process=program.process)
+            wait_until(
+                (folder / f"idle-{pid}-{seq}.memlog").exists,
+                f"report {seq}",
+                process=program.process,
+            )
         program.say()
         done = program.finish()
     assert (done.status, done.stdout) == (0, bare)
@@ -143,7 +155,9 @@ def test_a_thousand_signals_while_all_threads_allocate(compiler, recorder):
 
 def test_a_thousand_signals_lose_no_event(compiler, recorder):
     folder = recorder.folder()
-    with start_recorded(folder, compiler.build("hammer.c"), "4", options=["--signal=USR1"]) as program:
+    with start_recorded(
+        folder, compiler.build("hammer.c"), "4", options=["--signal=USR1"]
+    ) as program:
         program.said(b"ready\n")
         pid = child_of(program)
         for _ in range(1000):
@@ -152,7 +166,11 @@ def test_a_thousand_signals_lose_no_event(compiler, recorder):
     profile = Profile(folder / "out.seep")
     check_clean(profile)
     functions = profile.by_function()
-    assert functions["strike"]["allocations"] == functions["strike"]["frees"] == done.truth.facts["made"]
+    assert (
+        functions["strike"]["allocations"]
+        == functions["strike"]["frees"]
+        == done.truth.facts["made"]
+    )
     assert functions["keeper"]["live_blocks"] == done.truth.facts["kept"]
     check_hammer(done, {name: counts["live_bytes"] for name, counts in functions.items()})
     assert len(profile.json["snapshots"]) >= 1

@@ -10,8 +10,15 @@ from harness import DEADLINE, SEEP, clean_environment
 
 
 def info(*argv, status=0, cwd=None):
-    done = subprocess.run([SEEP, "info", *map(str, argv)], capture_output=True, text=True, env=clean_environment(),
-                          cwd=cwd, stdin=subprocess.DEVNULL, timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "info", *map(str, argv)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        timeout=DEADLINE,
+    )
     assert done.returncode == status, done.stderr
     return done
 
@@ -24,15 +31,21 @@ def program(compiler):
 @pytest.fixture(scope="module")
 def recorded(program, tmp_path_factory):
     file = tmp_path_factory.mktemp("info") / "known.seep"
-    done = subprocess.run([SEEP, "record", "-q", "-o", file, program], capture_output=True, env=clean_environment(),
-                          timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "record", "-q", "-o", file, program],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0, done.stderr.decode()
     return file
 
 
 def build_id(path):
     """As binutils sees it."""
-    told = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        ["readelf", "-n", path], capture_output=True, text=True, check=True
+    ).stdout
     return next(line.split()[-1] for line in told.splitlines() if "Build ID" in line)
 
 
@@ -42,42 +55,62 @@ def test_it_names_program_and_end(recorded, program):
 
 
 def test_modules_carry_their_build_ids(recorded, program):
-    found = {m["path"]: m["build_id"] for m in json.loads(info("--json", recorded).stdout)["modules"]}
+    found = {
+        m["path"]: m["build_id"] for m in json.loads(info("--json", recorded).stdout)["modules"]
+    }
     assert found[str(program)] == build_id(program)
 
 
 def test_options_may_stand_behind_the_file(recorded):
-    assert json.loads(info(recorded, "--json").stdout) == json.loads(info("--json", recorded).stdout)
+    assert json.loads(info(recorded, "--json").stdout) == json.loads(
+        info("--json", recorded).stdout
+    )
 
 
 def test_symbols_tells_who_has_names_and_lines(recorded, program, compiler, tmp_path):
-    modules = {m["path"]: m for m in json.loads(info("--json", "--symbols", recorded).stdout)["modules"]}
+    modules = {
+        m["path"]: m for m in json.loads(info("--json", "--symbols", recorded).stdout)["modules"]
+    }
     mine = modules[str(program)]
     assert mine["lines"] is True and mine["frames_named"] == mine["frames_asked"] > 0
     bare = compiler.build("known.c", flags=("-O0", "-fno-builtin", "-s"), name="bare")
     file = tmp_path / "bare.seep"
-    done = subprocess.run([SEEP, "record", "-q", "-o", file, bare], capture_output=True, env=clean_environment(),
-                          timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "record", "-q", "-o", file, bare],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0, done.stderr.decode()
-    modules = {m["path"]: m for m in json.loads(info("--json", "--symbols", file).stdout)["modules"]}
+    modules = {
+        m["path"]: m for m in json.loads(info("--json", "--symbols", file).stdout)["modules"]
+    }
     assert modules[str(bare)]["lines"] is False and modules[str(bare)]["frames_named"] == 0
 
 
 def test_a_damaged_section_is_pointed_out(recorded, tmp_path):
     data = bytearray(recorded.read_bytes())
-    section = next(s for s in json.loads(info("--json", recorded).stdout)["sections"] if s["name"] == "sites")
+    section = next(
+        s for s in json.loads(info("--json", recorded).stdout)["sections"] if s["name"] == "sites"
+    )
     data[section["offset"] + 32] ^= 0x55
     bad = tmp_path / "bad.seep"
     bad.write_bytes(data)
     text = info(bad, status=1).stdout
     assert "DAMAGED" in text.splitlines()[0]
-    assert [line for line in text.splitlines() if line.split()[:1] == ["sites"] and "DAMAGED" in line]
+    assert [
+        line for line in text.splitlines() if line.split()[:1] == ["sites"] and "DAMAGED" in line
+    ]
 
 
 def test_strings_of_a_recording_do_not_steer_the_terminal(program, tmp_path):
     file = tmp_path / "arg.seep"
-    done = subprocess.run([SEEP, "record", "-q", "-o", file, program, "\x1b[31m1"], capture_output=True,
-                          env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "record", "-q", "-o", file, program, "\x1b[31m1"],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert "\x1b" not in info(file).stdout
     assert json.loads(info("--json", file).stdout)["args"][1] == "\x1b[31m1"
@@ -97,7 +130,8 @@ def search_of(file):
 
 @pytest.fixture(scope="module")
 def losing(compiler, tmp_path_factory):
-    """A recording of a program that loses one block with another one on it, and keeps one; sizes are in its name."""
+    """A recording of a program that loses one block with another one on it, and keeps one; sizes
+    are in its name."""
     source = tmp_path_factory.mktemp("losing") / "losing.c"
     source.write_text("""
         #include <stdlib.h>
@@ -130,25 +164,43 @@ def losing(compiler, tmp_path_factory):
 
 
 def record_to(file, *argv):
-    subprocess.run([SEEP, "record", "-q", "-f", "-o", file, *argv], capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    subprocess.run(
+        [SEEP, "record", "-q", "-f", "-o", file, *argv],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     return file
 
 
 def test_it_tells_when_leaks_were_searched_for_and_what_was_found(losing, tmp_path):
     file = record_to(tmp_path / "a.seep", losing)
     found = search_of(file)
-    assert found["when"] == "exit" and found["trouble"] is None and found["graph"] is True and found["copy"] is False
+    assert (
+        found["when"] == "exit"
+        and found["trouble"] is None
+        and found["graph"] is True
+        and found["copy"] is False
+    )
     assert found["classes"]["definite"] == {"blocks": 1, "bytes": 1000}
     assert found["classes"]["indirect"] == {"blocks": 1, "bytes": 100}
     assert found["classes"]["reachable"] == {"blocks": 1, "bytes": 30}
     assert found["heap_bytes"] == 1130 and found["threads"] == 1
     text = info(file).stdout
-    assert "leak search  at exit" in text and "definitely lost   1000 B in 1 block" in text and "all pointers are kept" in text
+    assert (
+        "leak search  at exit" in text
+        and "definitely lost   1000 B in 1 block" in text
+        and "all pointers are kept" in text
+    )
 
 
 def test_it_tells_why_no_leaks_were_searched_for(losing, tmp_path):
     killed = record_to(tmp_path / "killed.seep", losing, "9")
-    assert [line for line in info(killed).stdout.splitlines() if line.startswith("  leak search  not made:") and "SIGKILL" in line]
+    assert [
+        line
+        for line in info(killed).stdout.splitlines()
+        if line.startswith("  leak search  not made:") and "SIGKILL" in line
+    ]
     unwanted = record_to(tmp_path / "unwanted.seep", "--no-leak-scan", losing)
     assert search_of(unwanted) is None and "--no-leak-scan" in info(unwanted).stdout
 
@@ -156,10 +208,20 @@ def test_it_tells_why_no_leaks_were_searched_for(losing, tmp_path):
 def test_names_are_stored_beside_what_was_found(losing, tmp_path):
     file = record_to(tmp_path / "a.seep", losing)
     before = format_reader.read(file)
-    subprocess.run([SEEP, "symbolize", file], check=True, capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    subprocess.run(
+        [SEEP, "symbolize", file],
+        check=True,
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     after = format_reader.read(file)
     assert len(after.arrays["symbols"]) > len(before.arrays["symbols"])
-    assert before.counts["verdicts"] == 3 and before.counts["pointers"] == 1 and before.counts["holds"] > 0
+    assert (
+        before.counts["verdicts"] == 3
+        and before.counts["pointers"] == 1
+        and before.counts["holds"] > 0
+    )
     for array in format_reader.ARRAYS[format_reader.ARRAYS.index("scans"):]:
         assert after.arrays[array] == before.arrays[array], array
 
@@ -167,7 +229,9 @@ def test_names_are_stored_beside_what_was_found(losing, tmp_path):
 def test_a_file_without_its_pointers_says_so(losing, tmp_path):
     file = record_to(tmp_path / "a.seep", losing)
     data = bytearray(file.read_bytes())
-    section = next(s for s in json.loads(info("--json", file).stdout)["sections"] if s["name"] == "pointers")
+    section = next(
+        s for s in json.loads(info("--json", file).stdout)["sections"] if s["name"] == "pointers"
+    )
     data[section["offset"] + 32] ^= 0x55
     file.write_bytes(data)
     text = info(file, status=1).stdout
@@ -176,11 +240,15 @@ def test_a_file_without_its_pointers_says_so(losing, tmp_path):
 
 def test_it_names_the_machine(recorded, program):
     """As readelf and getconf see it."""
-    told = subprocess.run(["readelf", "-h", program], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        ["readelf", "-h", program], capture_output=True, text=True, check=True
+    ).stdout
     page = int(subprocess.run(["getconf", "PAGESIZE"], capture_output=True, check=True).stdout)
     said = json.loads(info("--json", recorded).stdout)
     assert "X86-64" in told and "ELF64" in told and "little endian" in told
-    assert (said["machine"], said["word_bits"], said["byte_order"], said["page_bytes"]) == ("x86-64", 64, "little", page)
+    assert (said["machine"], said["word_bits"], said["byte_order"], said["page_bytes"]) == (
+        "x86-64", 64, "little", page,
+    )
     assert ", x86-64\n" in info(recorded).stdout
     meta = format_reader.read(recorded).meta
     assert (meta["machine"], meta["byte_order"], meta["page_bytes"]) == (62, 1, page)

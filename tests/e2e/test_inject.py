@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs that an agent is written into at their first allocation, because preloading does not reach them
-or by --engine: the same counts as the program's own, and as by preloading."""
+"""Programs that an agent is written into at their first allocation, because preloading does not
+reach them or by --engine: the same counts as the program's own, and as by preloading."""
 import json
 import os
 import shutil
@@ -16,7 +16,9 @@ PROGRAMS = {"entry_points.c": (), "realloc_forms.c": (), "random_trace.c": ("5",
 
 
 def engine(seen):
-    return json.loads(run([SEEP, "info", "--json", seen.folder / "out.seep"], cwd=seen.folder).stdout)["engine"]
+    return json.loads(
+        run([SEEP, "info", "--json", seen.folder / "out.seep"], cwd=seen.folder).stdout
+    )["engine"]
 
 
 def check_same(recorder, program, *args, options=()):
@@ -73,7 +75,10 @@ def test_injected_and_preloaded_are_the_same(compiler, recorder, source):
     check_total(other.truth, other.profile.own(program), peak=False)
     check_clean(other.profile)
     fields = "allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes"
-    by = [{name: [s[f] for f in fields] for name, s in seen.profile.by_function().items()} for seen in (one, other)]
+    by = [
+        {name: [s[f] for f in fields] for name, s in seen.profile.by_function().items()}
+        for seen in (one, other)
+    ]
     mine = [name for name in by[0] if name in one.truth.sites]
     if source != "random_trace.c":  # threads take turns as they like
         assert {n: by[0][n] for n in mine} == {n: by[1].get(n) for n in mine}
@@ -86,7 +91,10 @@ def test_an_allocator_in_the_program_is_recorded(compiler, recorder):
     assert seen.status == 0 and engine(seen) == "inject"
     assert seen.profile.by_function()["main"]["live_bytes"] == seen.truth.facts["lost"]
     assert seen.profile.json["unseen"] == []
-    assert "has its own malloc" in recorder.record(program, options=("--engine=preload",)).stderr.decode()
+    assert (
+        "has its own malloc"
+        in recorder.record(program, options=("--engine=preload",)).stderr.decode()
+    )
 
 
 def test_registers_are_what_the_compiler_expects(compiler, recorder):
@@ -102,8 +110,13 @@ def test_jemalloc_linked_in_is_recorded_exactly(compiler, recorder):
     archive = Path("/usr/lib/x86_64-linux-gnu/libjemalloc_pic.a")
     if not archive.exists():
         pytest.skip("libjemalloc_pic.a is not installed")
-    libs = ["-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive", "-lm", "-ldl", "-lpthread", "-lstdc++"]
-    program = compiler.build("random_trace.c", flags=(*PLAIN, "-DWITHOUT_VALLOC"), libs=libs, name="with-jemalloc")
+    libs = [
+        "-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive", "-lm", "-ldl", "-lpthread",
+        "-lstdc++",
+    ]
+    program = compiler.build(
+        "random_trace.c", flags=(*PLAIN, "-DWITHOUT_VALLOC"), libs=libs, name="with-jemalloc"
+    )
     check_same(recorder, program, *PROGRAMS["random_trace.c"])
 
 
@@ -112,7 +125,9 @@ def test_a_stripped_static_program_is_known_by_its_code(compiler, recorder, tmp_
     program = tmp_path / "stripped"
     shutil.copy(compiler.build("random_trace.c", flags=(*PLAIN, "-static")), program)
     subprocess.run(["strip", str(program)], check=True, timeout=DEADLINE)
-    bare, seen = recorder.bare(program, "5", "1", "6000"), recorder.record(program, "5", "1", "6000")
+    bare, seen = recorder.bare(program, "5", "1", "6000"), recorder.record(
+        program, "5", "1", "6000"
+    )
     assert (seen.stdout, seen.status) == (bare.stdout, 0)
     totals, truth = seen.profile.totals, seen.truth.total
     assert totals["allocations"] >= truth["allocs"] and totals["frees"] >= truth["frees"]
@@ -122,18 +137,27 @@ def test_a_stripped_static_program_is_known_by_its_code(compiler, recorder, tmp_
 
 def test_what_has_no_malloc_is_refused_and_not_run(tmp_path, need):
     need("strip")
-    (tmp_path / "bare.c").write_text("void _start(void) { __asm__ volatile(\"syscall\" :: \"a\"(60), \"D\"(7)); }\n")
-    subprocess.run(["gcc", "-static", "-nostdlib", "-s", "bare.c", "-o", "bare"], cwd=tmp_path, check=True,
-                   timeout=DEADLINE)
+    (tmp_path / "bare.c").write_text(
+        "void _start(void) { __asm__ volatile(\"syscall\" :: \"a\"(60), \"D\"(7)); }\n"
+    )
+    subprocess.run(
+        ["gcc", "-static", "-nostdlib", "-s", "bare.c", "-o", "bare"],
+        cwd=tmp_path,
+        check=True,
+        timeout=DEADLINE,
+    )
     done = run([SEEP, "record", "./bare"], cwd=tmp_path)
     assert done.status == 3 and b"statically linked and stripped" in done.stderr
     assert list(tmp_path.glob("*.seep")) == []
 
 
 def test_a_program_that_allocates_nothing_is_told(tmp_path):
-    (tmp_path / "none.c").write_text("#include <unistd.h>\n"
-                                     "int main(void) { _exit(write(1, \"hi\\n\", 3) == 3 ? 5 : 6); }\n")
-    subprocess.run(["gcc", "-static", "none.c", "-o", "none"], cwd=tmp_path, check=True, timeout=DEADLINE)
+    (tmp_path / "none.c").write_text(
+        "#include <unistd.h>\n" "int main(void) { _exit(write(1, \"hi\\n\", 3) == 3 ? 5 : 6); }\n"
+    )
+    subprocess.run(
+        ["gcc", "-static", "none.c", "-o", "none"], cwd=tmp_path, check=True, timeout=DEADLINE
+    )
     done = run([SEEP, "record", "-o", "x.seep", "./none"], cwd=tmp_path)
     assert (done.status, done.stdout) == (5, b"hi\n")
 
@@ -147,12 +171,17 @@ def test_signals_and_statuses_come_through(compiler, recorder):
 def test_a_static_rust_program_is_recorded(recorder, tmp_path, need):
     need("rustc")
     source = tmp_path / "boxes.rs"
-    source.write_text("fn make(i: usize) -> Box<[u8]> { vec![i as u8; 1000 + i].into_boxed_slice() }\n"
-                      "fn main() { let all: Vec<_> = (0..64).map(make).collect();\n"
-                      "    println!(\"{}\", all.iter().map(|b| b.len()).sum::<usize>()); }\n")
+    source.write_text(
+        "fn make(i: usize) -> Box<[u8]> { vec![i as u8; 1000 + i].into_boxed_slice() }\n"
+        "fn main() { let all: Vec<_> = (0..64).map(make).collect();\n"
+        "    println!(\"{}\", all.iter().map(|b| b.len()).sum::<usize>()); }\n"
+    )
     program = tmp_path / "boxes"
-    made = subprocess.run(["rustc", "-g", "-C", "target-feature=+crt-static", "-o", str(program), str(source)],
-                          capture_output=True, timeout=DEADLINE)
+    made = subprocess.run(
+        ["rustc", "-g", "-C", "target-feature=+crt-static", "-o", str(program), str(source)],
+        capture_output=True,
+        timeout=DEADLINE,
+    )
     if made.returncode:
         pytest.skip("rustc does not link static programs here")
     seen = recorder.record(program)
@@ -189,8 +218,16 @@ def recorded(seen, name):
 
 def check_child(seen, name="own_pools"):
     functions = recorded(seen, name).by_function()
-    assert [functions["pool_get"][f] for f in ("allocations", "frees", "bytes_allocated")] == [1, 0, 4096]
-    assert [functions["long_call"][f] for f in ("allocations", "frees", "bytes_allocated")] == [1, 1, 100]
+    assert [functions["pool_get"][f] for f in ("allocations", "frees", "bytes_allocated")] == [
+        1,
+        0,
+        4096,
+    ]
+    assert [functions["long_call"][f] for f in ("allocations", "frees", "bytes_allocated")] == [
+        1,
+        1,
+        100,
+    ]
 
 
 @pytest.mark.parametrize("how", ["spawn", "spawnp", "vfork", "fork", "become", "thread"])
@@ -225,7 +262,9 @@ def test_a_program_whose_exec_fails_goes_on(compiler, recorder):
     child = compiler.build("own_pools.c", flags=(*PLAIN, "-static"))
     seen = recorder.record(compiler.build("starter.c"), "fail", child)
     assert (seen.status, seen.stdout) == (0, b"goes on\n"), seen.stderr
-    info = json.loads(run([SEEP, "info", "--json", seen.folder / "out.seep"], cwd=seen.folder).stdout)
+    info = json.loads(
+        run([SEEP, "info", "--json", seen.folder / "out.seep"], cwd=seen.folder).stdout
+    )
     assert info["leak_search"]["trouble"] is None
 
 
@@ -233,8 +272,12 @@ def test_a_program_whose_exec_fails_goes_on(compiler, recorder):
 def test_what_cannot_be_recorded_is_told_by_name(compiler, recorder, need, tmp_path, how):
     need("strip")
     child = tmp_path / "nameless"
-    subprocess.run(["gcc", "-static", "-nostdlib", "-O1", "-xc", "-", "-o", str(child)], check=True, timeout=DEADLINE,
-                   input=b"void _start(void) { __asm__(\"xor %edi, %edi; mov $60, %eax; syscall\"); }")
+    subprocess.run(
+        ["gcc", "-static", "-nostdlib", "-O1", "-xc", "-", "-o", str(child)],
+        check=True,
+        timeout=DEADLINE,
+        input=b"void _start(void) { __asm__(\"xor %edi, %edi; mov $60, %eax; syscall\"); }",
+    )
     subprocess.run(["strip", str(child)], check=True, timeout=DEADLINE)
     seen = recorder.record("sh", "-c", f"{compiler.build('starter.c')} {how} {child}; {child}")
     said = seen.stderr.decode()
@@ -245,23 +288,32 @@ def test_what_cannot_be_recorded_is_told_by_name(compiler, recorder, need, tmp_p
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
 @pytest.mark.parametrize("how", ["spawn", "vfork", "fork"])
 @pytest.mark.parametrize("raised", [True, False])
-def test_children_with_elevated_privileges_are_told_by_name(compiler, recorder, tmp_path, how, raised):
-    """The loader of such a program passes our library over.  One that would run as another user does, but is ours already, is recorded."""
+def test_children_with_elevated_privileges_are_told_by_name(
+    compiler, recorder, tmp_path, how, raised
+):
+    """The loader of such a program passes our library over.  One that would run as another user
+    does, but is ours already, is recorded."""
     child = tmp_path / "elevated"
     shutil.copy(compiler.build("own_pools.c"), child)
     if os.statvfs(child).f_flag & os.ST_NOSUID:
         pytest.skip("the directory of tests is mounted with nosuid")
     os.chown(child, 65534 if raised else 0, 0)
     child.chmod(0o4755)
-    seen = recorder.record("sh", "-c", f"{compiler.build('starter.c')} {how} {child} && {compiler.build('starter.c')} {how} {child}")
+    seen = recorder.record("sh", "-c", f"{compiler.build('starter.c')} {how} {child} && "
+                                       f"{compiler.build('starter.c')} {how} {child}")
     said = seen.stderr.decode()
     assert (seen.status, seen.stdout) == (0, b"136\n" * 2), said
     assert said.count("not recorded, started by process") == raised, said
     assert (f"{child} runs with elevated privileges" in said) == raised
-    assert sum(Path(p.json["program"]).name == "elevated" for p in seen.profiles()) == (0 if raised else 2)
+    assert sum(Path(p.json["program"]).name == "elevated" for p in seen.profiles()) == (
+        0 if raised else 2
+    )
 
 
 @pytest.mark.parametrize("flags", [(), ("-static",), ("-static-pie",)])
 def test_what_mallocs_own_pointers_lead_to_is_lost(compiler, recorder, flags):
     seen = recorder.record(compiler.build("last_lost.c", flags=("-O1", "-g", *flags)))
-    assert seen.profile.json["leaks"]["definite"] == {"blocks": 1, "bytes": 5000}, seen.profile.json["leaks"]
+    assert seen.profile.json["leaks"]["definite"] == {
+        "blocks": 1,
+        "bytes": 5000,
+    }, seen.profile.json["leaks"]

@@ -10,12 +10,20 @@ import pytest
 from harness import DEADLINE, SEEP, clean_environment
 from plain import child_of, start_recorded
 
-SCRIPT = ("+red:10:100", "ready", "wait", "+green:3:1000", "ready", "wait", "+blue:2:70", "ready", "wait", "-red:10", "-green:3",
-          "-blue:2", "ready", "wait")
+SCRIPT = (
+    "+red:10:100", "ready", "wait", "+green:3:1000", "ready", "wait", "+blue:2:70", "ready",
+    "wait", "-red:10", "-green:3", "-blue:2", "ready", "wait",
+)
 
 
 def run(*words, status=0):
-    done = subprocess.run([SEEP, *map(str, words)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, *map(str, words)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == status, (words, done)
     return done
 
@@ -51,7 +59,9 @@ def recorded(steps, recorder):
 
 def test_the_search_of_a_snapshot_is_kept(recorded):
     path, seq, _ = recorded
-    assert sizes("--at", seq, path)[0] == sizes("--at", "early", path)[0] == {100: 10, 1000: 0, 70: 0}
+    assert (
+        sizes("--at", seq, path)[0] == sizes("--at", "early", path)[0] == {100: 10, 1000: 0, 70: 0}
+    )
 
 
 def test_the_last_one_on_request_is_kept(recorded):
@@ -67,15 +77,23 @@ def test_why_and_owners_work_for_that_moment(recorded):
     assert json.loads(run("why", "--json", "--at", "1h", path, hex(address)).stdout)["held"] is True
     assert run("why", path, hex(address), status=2).stdout == ""
     now = run("report", "--retained", "--at", "1h", path).stdout
-    assert re.search(r"in all .* in \d+ blocks", now) and now != run("report", "--retained", path).stdout
+    assert (
+        re.search(r"in all .* in \d+ blocks", now)
+        and now != run("report", "--retained", path).stdout
+    )
     assert run("report", "--blocks", "--at", "early", "--csv", path).stdout.count(",100,") == 10
 
 
 def test_what_was_not_searched_is_refused_by_name(recorded):
     path, seq, _ = recorded
     said = run("leaks", "--at", "peak", path, status=2).stderr
-    assert f"{seq} (snapshot, at " in said and "--at peak: there was no search for leaks then" in said
-    assert "only a recording has earlier searches" in run("leaks", "--at", "1s", os.getpid(), status=2).stderr
+    assert (
+        f"{seq} (snapshot, at " in said and "--at peak: there was no search for leaks then" in said
+    )
+    assert (
+        "only a recording has earlier searches"
+        in run("leaks", "--at", "1s", os.getpid(), status=2).stderr
+    )
     assert "no moment 'nothing'" in run("why", "--at", "nothing", path, "0x10", status=2).stderr
 
 
@@ -92,7 +110,9 @@ def test_the_file_is_whole_and_stays_so(recorded, tmp_path):
 
 def test_a_recording_without_a_search_at_its_end_tells_of_the_others(steps, recorder):
     folder = recorder.folder()
-    with start_recorded(folder, steps, *SCRIPT, options=("-o", "run.seep", "--no-leak-scan")) as program:
+    with start_recorded(
+        folder, steps, *SCRIPT, options=("-o", "run.seep", "--no-leak-scan")
+    ) as program:
         program.said(b"ready\n")
         run("leaks", "-q", child_of(program))
         for i in range(2, 5):

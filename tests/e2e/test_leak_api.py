@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What seep.h offers for leaks: the number of lost blocks now, blocks that may be lost, memory that holds."""
+"""What seep.h offers for leaks: the number of lost blocks now, blocks that may be lost, memory
+that holds."""
 import pytest
 
 from leaks import BUILDS, build_for, check, every_build

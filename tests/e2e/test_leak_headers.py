@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Headers in front of what a library hands out: such blocks are held, those that are lost stay lost, and nothing else passes for one."""
+"""Headers in front of what a library hands out: such blocks are held, those that are lost stay
+lost, and nothing else passes for one."""
 import os
 import subprocess
 
 import pytest
 
 from harness import SEEP, clean_environment
-from leaks import BY_TOOL, BUILDS, build_for, check_running, check_verdicts, every_build, every_tool, leaks_json, seep_verdicts, waiting
+from leaks import (
+    BY_TOOL, BUILDS, build_for, check_running, check_verdicts, every_build, every_tool, leaks_json,
+    seep_verdicts, waiting,
+)
 from test_leaks_real import REDIS_WORK, redis
 
 CASES = ["counted", "texts", "contexts", "links", "members", "others"]
@@ -82,7 +86,8 @@ fn main() {
         if i % 20 != 7 { KEPT[i].store(p as *mut _, Ordering::SeqCst); }
     }
     wipe();
-    println!("{}", KEPT.iter().map(|p| p.load(Ordering::SeqCst)).filter(|p| !p.is_null()).map(|p| unsafe { (*p)[8] }).sum::<u64>());
+    println!("{}", KEPT.iter().map(|p| p.load(Ordering::SeqCst)).filter(|p| !p.is_null())
+        .map(|p| unsafe { (*p)[8] }).sum::<u64>());
 }
 """
 
@@ -93,8 +98,14 @@ def test_rust(recorder, need, tmp_path, level):
     need("rustc")
     (tmp_path / "r.rs").write_text(RUST)
     known = {k: v for k, v in os.environ.items() if k in ("RUSTUP_HOME", "CARGO_HOME")}
-    made = subprocess.run(["rustc", "-g", f"-Copt-level={level}", "r.rs"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
-                          env=clean_environment({"HOME": os.environ.get("HOME", "/"), **known}))
+    made = subprocess.run(
+        ["rustc", "-g", f"-Copt-level={level}", "r.rs"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=clean_environment({"HOME": os.environ.get("HOME", "/"), **known}),
+    )
     assert made.returncode == 0, made.stderr
     leaks = leaks_json(recorder.record(tmp_path / "r").folder / "out.seep")["leaks"]
     assert (leaks["definite"]["blocks"], leaks["definite"]["bytes"]) == (10, 10 * 88)
@@ -105,10 +116,18 @@ def test_strings_of_redis_are_held(recorder, need):
     """Its strings have headers of 1, 3 and 5 bytes; most of their places made few of them."""
     need("redis-server", "redis-cli")
     folder = recorder.folder()
-    work = REDIS_WORK + "".join(f"SET word{i} {'y' * (i % 400)}z\nHSET table{i % 7} field{i} {'v' * (i % 90)}w\n" for i in range(2000))
+    work = REDIS_WORK + "".join(
+        f"SET word{i} {'y' * (i % 400)}z\nHSET table{i % 7} field{i} {'v' * (i % 90)}w\n"
+        for i in range(2000)
+    )
     redis(folder, [SEEP, "record", "-q", "-o", folder / "out.seep", "--"], work)
     told = leaks_json(folder / "out.seep", show="possible")
     assert told["leaks"]["definite"]["blocks"] == 0
     assert told["leaks"]["idiom"]["blocks"] > 4000
-    doubtful = {told["frames"][i]["function"] for site in told["sites"] for i in site["stack"][:3] if site["leak"]["possible"]["blocks"]}
+    doubtful = {
+        told["frames"][i]["function"]
+        for site in told["sites"]
+        for i in site["stack"][:3]
+        if site["leak"]["possible"]["blocks"]
+    }
     assert not {name for name in doubtful if "sds" in name}, doubtful

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Calls with a time limit end by it, also when the process is searched again and again meanwhile."""
+"""Calls with a time limit end by it, also when the process is searched again and again
+meanwhile."""
 import time
 
 from leaks import build_for
@@ -17,4 +18,6 @@ def test_time_limits_are_kept_during_searches(recorder, compiler):
         assert time.monotonic() < end
         done = it.finish()
     assert searches > 4
-    assert done.stdout.decode().splitlines() == [f"{name} ended by its limit" for name in ("epoll", "signal", "semaphore", "socket")]
+    assert done.stdout.decode().splitlines() == [
+        f"{name} ended by its limit" for name in ("epoll", "signal", "semaphore", "socket")
+    ]

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Heaps of random shape: what is lost follows from the graph that the program tells, by the rules as the manual states them."""
+"""Heaps of random shape: what is lost follows from the graph that the program tells, by the
+rules as the manual states them."""
 import pytest
 
-from leaks import BUILDS, build_for, check_verdicts, leaks_json, memcheck_reports, memcheck_verdicts, seep_verdicts, told_verdicts, waiting
+from leaks import (
+    BUILDS, build_for, check_verdicts, leaks_json, memcheck_reports, memcheck_verdicts,
+    seep_verdicts, told_verdicts, waiting,
+)
 
 MAKERS = [f"maker_{i}" for i in range(4)]
 
@@ -39,8 +43,9 @@ class Graph:
         return seen
 
     def indirect(self, lost):
-        """Lost blocks that hang on others.  In the order of addresses each one that does not hang on another yet takes what it reaches;
-        a head that is pointed to later hangs on that, too.  (So a ring that is entered beside its head keeps that: Memcheck's way.)"""
+        """Lost blocks that hang on others.  In the order of addresses each one that does not
+        hang on another yet takes what it reaches; a head that is pointed to later hangs on that,
+        too.  (So a ring that is entered beside its head keeps that: Memcheck's way.)"""
         taken = set()
         for head in sorted(lost, key=lambda n: self.blocks[n][0]):
             todo = [head] if head not in taken else []
@@ -56,7 +61,12 @@ class Graph:
         possible = self.reached(self.roots, lambda start: True) - reachable
         lost = set(self.blocks) - reachable - possible
         indirect = self.indirect(lost)
-        return {"reachable": reachable, "possible": possible, "definite": lost - indirect, "indirect": indirect}
+        return {
+            "reachable": reachable,
+            "possible": possible,
+            "definite": lost - indirect,
+            "indirect": indirect,
+        }
 
     def truth(self):
         """As programs tell it."""
@@ -80,7 +90,9 @@ HEAPS = [*((seed, 40 * seed) for seed in range(1, 13)), (128, 660), (130, 670)]
 @pytest.mark.parametrize("seed,count", HEAPS)
 def test_random_heaps(compiler, recorder, seed, count):
     done = recorder.record(program(compiler), seed, count)
-    check_verdicts("seep", seep_verdicts(done.folder / "out.seep", MAKERS), Graph(done.truth.graph).truth())
+    check_verdicts(
+        "seep", seep_verdicts(done.folder / "out.seep", MAKERS), Graph(done.truth.graph).truth()
+    )
 
 
 @pytest.mark.parametrize("seed", range(21, 25))

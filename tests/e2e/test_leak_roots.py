@@ -5,7 +5,10 @@ import pytest
 from harness import PLAIN
 from leaks import BUILDS, build_for, check, check_running, every_build, every_tool
 
-ROOTS = ["variables", "library", "plugin", "closed", "keys", "mappings", "shm", "not_for_children", "libc", "kernel", "coroutine"]
+ROOTS = [
+    "variables", "library", "plugin", "closed", "keys", "mappings", "shm", "not_for_children",
+    "libc", "kernel", "coroutine",
+]
 STACKS = ["stack", "coroutine_ends", "altstack", "altstack_block", "altstack_mapping"]
 THREADS = ["gone", "arena", "result", "owning", "own_stack", "raw_thread", "waiting", "registers"]
 
@@ -14,9 +17,16 @@ THREADS = ["gone", "arena", "result", "owning", "own_stack", "raw_thread", "wait
 def libraries(compiler, tmp_path_factory):
     """A folder with the library in its four roles."""
     folder = tmp_path_factory.mktemp("libraries")
-    for role, flags in (("linked", ["-DLEAK_INITIAL"]), ("initial", ["-DLEAK_INITIAL"]), ("plugin", []), ("passing", [])):
+    for role, flags in (
+        ("linked", ["-DLEAK_INITIAL"]),
+        ("initial", ["-DLEAK_INITIAL"]),
+        ("plugin", []),
+        ("passing", []),
+    ):
         name = f"libleak_{role}.so"
-        (folder / name).symlink_to(compiler.library("leak_lib.c", flags=(*PLAIN, *flags), name=name))
+        (folder / name).symlink_to(
+            compiler.library("leak_lib.c", flags=(*PLAIN, *flags), name=name)
+        )
     return folder
 
 
@@ -29,7 +39,13 @@ def roots_program(tool, compiler, libraries, build, flags=()):
 @every_tool
 @every_build
 def test_every_kind_of_root(compiler, recorder, libraries, tool, build):
-    check(tool, recorder, roots_program(tool, compiler, libraries, build), *ROOTS, env={"LEAK_FOLDER": str(libraries)})
+    check(
+        tool,
+        recorder,
+        roots_program(tool, compiler, libraries, build),
+        *ROOTS,
+        env={"LEAK_FOLDER": str(libraries)},
+    )
 
 
 @every_tool
@@ -48,7 +64,12 @@ def test_threads(compiler, recorder, tool, build):
 @every_build
 def test_every_kind_of_root_of_a_running_program(compiler, recorder, libraries, build):
     """Searched in a copy: what children do not get, and memory shared with others, counts too."""
-    check_running(recorder, roots_program("seep", compiler, libraries, build), *ROOTS, env={"LEAK_FOLDER": str(libraries)})
+    check_running(
+        recorder,
+        roots_program("seep", compiler, libraries, build),
+        *ROOTS,
+        env={"LEAK_FOLDER": str(libraries)},
+    )
 
 
 @pytest.mark.parametrize("where", STACKS)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A server with eight workers under load is searched a thousand times: no request fails, nothing is called lost that is not."""
+"""A server with eight workers under load is searched a thousand times: no request fails, nothing
+is called lost that is not."""
 import os
 import re
 import signal
@@ -26,7 +27,9 @@ class Server:
     def __init__(self, folder, program):
         self.it = start_recorded(folder, program, "serve")
         self.it.said(b"port ")
-        self.pid, self.port = child_of(self.it), int(re.search(rb"port (\d+)\n", self.it.stdout())[1])
+        self.pid, self.port = child_of(self.it), int(
+            re.search(rb"port (\d+)\n", self.it.stdout())[1]
+        )
         (folder / "load").mkdir()
         self.load = Started(folder / "load", program, "load", self.port, CONNECTIONS, library=None)
 
@@ -40,7 +43,10 @@ class Server:
         told = re.fullmatch(rb"answered (\d+) failed (\d+)\n", self.load.finish().stdout)
         assert int(told[2]) == 0
         done = self.it.finish()
-        assert (done.status, re.sub(rb"port \d+\n", b"", done.stdout)) == (0, b"failed 0 interrupted 0\n")
+        assert (done.status, re.sub(rb"port \d+\n", b"", done.stdout)) == (
+            0,
+            b"failed 0 interrupted 0\n",
+        )
         return int(told[1])
 
 
@@ -81,8 +87,9 @@ def test_a_stopped_program_is_searched_and_stays_stopped(server):
 def test_what_a_busy_server_loses_is_found(server):
     """... and with --new each only once.
 
-    Blocks that large have mappings of their own.  Where malloc hands out memory again, a pointer to what lay there before may
-    be in a block that its owner has not filled yet, and holds the new one for a moment (docs/LEAKS.md, --fill).
+    Blocks that large have mappings of their own.  Where malloc hands out memory again, a pointer to
+    what lay there before may be in a block that its owner has not filled yet, and holds the new one
+    for a moment (docs/LEAKS.md, --fill).
     """
     for size in (700001, 700003, 700003):
         assert server.ask(b"leak %d" % size) == b"ok\n"
@@ -91,7 +98,9 @@ def test_what_a_busy_server_loses_is_found(server):
     assert told_verdicts(leaks_json(server.pid), functions).lost() == wanted
     assert told_verdicts(leaks_json(server.pid), functions).lost() == wanted
     assert server.ask(b"leak 700005") == b"ok\n"
-    assert told_verdicts(leaks_json("--new", server.pid), functions).lost() == {"leaked_block": {"definite": (700005, 1)}}
+    assert told_verdicts(leaks_json("--new", server.pid), functions).lost() == {
+        "leaked_block": {"definite": (700005, 1)}
+    }
     assert told_verdicts(leaks_json("--new", server.pid), functions).lost() == {}
     server.finish()
     at_end = told_verdicts(leaks_json(server.it.folder / "out.seep"), functions).lost()

@@ -40,30 +40,62 @@ def test_threads_that_free_each_others_blocks_are_counted_exactly(compiler, reco
 def check_one_peak(seen):
     """The figure of the totals is what sites add up to, in every form."""
     def ask(*words):
-        return subprocess.run([SEEP, *words], cwd=seen.folder, env=clean_environment(), capture_output=True, text=True, check=True,
-                              timeout=DEADLINE).stdout
+        return subprocess.run(
+            [SEEP, *words],
+            cwd=seen.folder,
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=DEADLINE,
+        ).stdout
 
     totals = seen.profile.totals
     for field in ("peak_bytes", "peak_blocks"):
         assert sum(site[field] for site in seen.profile.heap_sites()) == totals[field]
-        assert ask("sql", "--csv", "out.seep", f"SELECT sum({field}) FROM site WHERE heap").split() == [f"sum({field})", str(totals[field])]
-    assert sum(int(line.rsplit(" ", 1)[1]) for line in ask("export", "--to", "collapsed", "--cost", "peak-bytes", "out.seep").splitlines()) \
+        assert ask(
+            "sql", "--csv", "out.seep", f"SELECT sum({field}) FROM site WHERE heap"
+        ).split() == [f"sum({field})", str(totals[field])]
+    assert (
+        sum(
+            int(line.rsplit(" ", 1)[1])
+            for line in ask(
+                "export", "--to", "collapsed", "--cost", "peak-bytes", "out.seep"
+            ).splitlines()
+        )
         == totals["peak_bytes"]
+    )
     assert f"peak: {totals['peak_bytes']:,}B" in ask("report", "out.seep")
     at_peak = json.loads(ask("report", "--json", "--at", "peak", "out.seep"))
-    assert sum(site["live_bytes"] for site in at_peak["sites"] if site["kind"] != "mmap") == totals["peak_bytes"]
-    found = re.search(r"^mem_heap_B=(\d+)\n(?:.*\n){2}heap_tree=peak$", ask("export", "--to", "massif", "-o", "-", "out.seep"), re.M)
+    assert (
+        sum(site["live_bytes"] for site in at_peak["sites"] if site["kind"] != "mmap")
+        == totals["peak_bytes"]
+    )
+    found = re.search(
+        r"^mem_heap_B=(\d+)\n(?:.*\n){2}heap_tree=peak$",
+        ask("export", "--to", "massif", "-o", "-", "out.seep"),
+        re.M,
+    )
     assert int(found.group(1)) == totals["peak_bytes"]
 
 
 @pytest.mark.parametrize("options", [(), ("--events",)], ids=["plain", "events"])
 @pytest.mark.parametrize("threads,held", [(2, 1000000), (8, 400000), (16, 200000), (64, 40000)])
-def test_the_peak_of_busy_threads_is_known_to_a_thousandth(compiler, recorder, threads, held, options):
-    seen = recorder.record(compiler.build("tide.c", flags=("-O1", "-fno-builtin", "-g", "-fno-inline")), threads, held, 9, options=options)
+def test_the_peak_of_busy_threads_is_known_to_a_thousandth(
+    compiler, recorder, threads, held, options
+):
+    seen = recorder.record(
+        compiler.build("tide.c", flags=("-O1", "-fno-builtin", "-g", "-fno-inline")),
+        threads,
+        held,
+        9,
+        options=options,
+    )
     assert seen.status == 0
     totals, fact = seen.profile.totals, seen.truth.facts
     peak, error = totals["peak_bytes"], totals["peak_error_bytes"]
-    more = fact["noise"] + totals["bytes_allocated"] - fact["bytes"]  # by the program besides, and by the libc for its threads
+    # by the program besides, and by the libc for its threads
+    more = fact["noise"] + totals["bytes_allocated"] - fact["bytes"]
     assert fact["height"] <= peak + error
     assert peak <= fact["height"] + more
     assert error == 0 if options else 0 < error <= peak / 1000
@@ -72,9 +104,16 @@ def test_the_peak_of_busy_threads_is_known_to_a_thousandth(compiler, recorder, t
     for name in ("even", "odd"):
         assert abs(shares[f"{name}_holder"]["peak_bytes"] - fact[name]) <= error + more
     if options:
-        told = subprocess.run([SEEP, "events", "--totals", seen.folder / "out.seep"], env=clean_environment(), capture_output=True,
-                              text=True, timeout=DEADLINE)
-        assert told.returncode == 0 and "differ" not in re.sub("(sites|blocks) that differ +0 +0", "", told.stdout)
+        told = subprocess.run(
+            [SEEP, "events", "--totals", seen.folder / "out.seep"],
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+        )
+        assert told.returncode == 0 and "differ" not in re.sub(
+            "(sites|blocks) that differ +0 +0", "", told.stdout
+        )
 
 
 def test_a_temporary_is_the_last_allocation_freed_next(compiler, recorder):
@@ -132,7 +171,9 @@ def test_a_free_of_no_block_is_reported_with_its_stack(compiler, recorder, case)
     program = compiler.build("releases.cpp")
     bare, seen = recorder.bare(program, case), recorder.record(program, case, options=["-q"])
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
-    assert [seen.profile.names(e["stack"])[:3] for e in seen.profile.errors] == [["to_free", case, "main"]]
+    assert [seen.profile.names(e["stack"])[:3] for e in seen.profile.errors] == [
+        ["to_free", case, "main"]
+    ]
     assert [e["type"] for e in seen.profile.errors] == ["unknown-free"]
     assert seen.profile.totals["unknown_frees"] == 1
 
@@ -142,12 +183,20 @@ def test_a_free_inside_a_block_tells_which_one(compiler, recorder):
     error, = seen.profile.errors
     assert seen.profile.names(error["alloc_stack"])[:3] == ["by_malloc", "inside", "main"]
     for command in (("report", "--errors"), ("leaks",)):
-        text = subprocess.run([SEEP, *command, seen.profile.path], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE).stdout
+        text = subprocess.run(
+            [SEEP, *command, seen.profile.path],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        ).stdout
         assert f"  it is 16 bytes into the block at {int(error['address'], 16) - 16:#x} of " in text
 
 
-MAPPINGS = ["second_page", "head", "tail", "across", "fixed_over", "remapped", "remapped_fixed", "remapped_middle",
-            "failures", "never_mapped", "file_backed", "many"]
+MAPPINGS = [
+    "second_page", "head", "tail", "across", "fixed_over", "remapped", "remapped_fixed",
+    "remapped_middle", "failures", "never_mapped", "file_backed", "many",
+]
 
 
 def mapped_by(profile, program):
@@ -160,7 +209,9 @@ def test_mappings_are_exact_to_the_page(compiler, recorder, case):
     program = compiler.build("mappings.c")
     bare, seen = recorder.bare(program, case), recorder.record(program, case)
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
-    assert sum(s["live_bytes"] for s in mapped_by(seen.profile, program)) == seen.truth.facts["mapped"]
+    assert (
+        sum(s["live_bytes"] for s in mapped_by(seen.profile, program)) == seen.truth.facts["mapped"]
+    )
     assert seen.profile.totals["mmap_live_bytes"] == seen.truth.facts["mapped"]
     assert seen.profile.totals["live_bytes"] == 0
     check_clean(seen.profile)
@@ -211,8 +262,16 @@ def test_without_depth_there_are_totals_but_no_stacks(compiler, recorder):
 def test_nothing_grows_with_the_number_of_events(compiler, recorder):
     program = compiler.build("events.c")
     short, long = recorder.record(program, 40000), recorder.record(program, 4000000)
-    assert long.profile.totals["allocations"] == long.profile.totals["frees"] == long.truth.facts["allocs"] == 4000000
+    assert (
+        long.profile.totals["allocations"]
+        == long.profile.totals["frees"]
+        == long.truth.facts["allocs"]
+        == 4000000
+    )
     assert long.profile.totals["temporary"] == 4000000
     size = {run: run.files()[0].stat().st_size for run in (short, long)}
     assert size[long] < 20000
-    assert abs(long.profile.totals["rss_peak_bytes"] - short.profile.totals["rss_peak_bytes"]) < 2 << 20
+    assert (
+        abs(long.profile.totals["rss_peak_bytes"] - short.profile.totals["rss_peak_bytes"])
+        < 2 << 20
+    )

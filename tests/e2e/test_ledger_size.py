@@ -33,14 +33,21 @@ def can_fence():
 @pytest.mark.skipif(not can_fence(), reason="the kernel has no membarrier(2) here")
 @pytest.mark.parametrize("large_mib", [0, 100])
 def test_the_ledger_shrinks_with_the_heap(compiler, tmp_path, large_mib):
-    """A large block needs no more of the ledger than a small one: that it lives is no reason to keep what others left."""
-    command = [SEEP, "record", "-q", "-o", "out.seep", compiler.build("shrinking.c"), str(large_mib)]
+    """A large block needs no more of the ledger than a small one: that it lives is no reason to
+    keep what others left."""
+    command = [
+        SEEP, "record", "-q", "-o", "out.seep", compiler.build("shrinking.c"), str(large_mib),
+    ]
     tool = subprocess.Popen(command, cwd=tmp_path, env=clean_environment(),
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         assert tool.stdout.readline() == b"small\n"
         assert ledger_bytes(tool) > 40 * MIB
-        wait_until(lambda: ledger_bytes(tool) < 16 * MIB, "what describes no block is given back", process=tool)
+        wait_until(
+            lambda: ledger_bytes(tool) < 16 * MIB,
+            "what describes no block is given back",
+            process=tool,
+        )
         _, said = tool.communicate(b"\n", timeout=DEADLINE)
     finally:
         end_process(tool)
@@ -54,9 +61,16 @@ def test_the_ledger_shrinks_with_the_heap(compiler, tmp_path, large_mib):
 
 
 def test_releases_of_blocks_that_were_not_taken_cost_no_memory(compiler, tmp_path):
-    """record --sample: to look for a block where none was ever written would make the kernel put a page there."""
-    tool = subprocess.Popen([SEEP, "record", "-q", "--sample=64K", "-o", "out.seep", compiler.build("shrinking.c")], cwd=tmp_path,
-                            env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    """record --sample: to look for a block where none was ever written would make the kernel put
+    a page there."""
+    tool = subprocess.Popen(
+        [SEEP, "record", "-q", "--sample=64K", "-o", "out.seep", compiler.build("shrinking.c")],
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         assert tool.stdout.readline() == b"small\n"
         taken = ledger_bytes(tool)

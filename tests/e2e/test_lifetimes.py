@@ -23,7 +23,11 @@ def test_allocations_in_signal_handlers_are_exact(compiler, recorder):
     assert seen.status == 0
     check_sites(seen.truth, seen.profile, peak=False, temporary=False)
     check_total(seen.truth, seen.profile.totals, peak=False, temporary=False)
-    assert 0 <= seen.truth.total["peak"] - seen.profile.totals["peak_bytes"] <= seen.profile.totals["peak_error_bytes"]
+    assert (
+        0
+        <= seen.truth.total["peak"] - seen.profile.totals["peak_bytes"]
+        <= seen.profile.totals["peak_error_bytes"]
+    )
     check_clean(seen.profile)
 
 
@@ -74,7 +78,9 @@ def test_libraries_at_the_same_address_keep_their_own_names(compiler, recorder, 
     program = compiler.build("dl_swap.c")
     seen = recorder.record(program, *plugs, "50")
     assert seen.status == 0
-    assert seen.truth.facts["same"] == 50, "the loader put the libraries at different addresses: nothing is proved"
+    assert (
+        seen.truth.facts["same"] == 50
+    ), "the loader put the libraries at different addresses: nothing is proved"
     check_sites(seen.truth, seen.profile, peak=False)
     profile = seen.profile
     modules = Counter()
@@ -114,12 +120,20 @@ def test_no_descriptor_is_left_and_closing_all_does_not_end_the_recording(compil
     bare, seen = recorder.bare(program), recorder.record(program)
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
     work = seen.profile.by_function()["work"]
-    assert (work["live_blocks"], work["live_bytes"]) == (seen.truth.facts["blocks"], seen.truth.facts["bytes"])
+    assert (work["live_blocks"], work["live_bytes"]) == (
+        seen.truth.facts["blocks"],
+        seen.truth.facts["bytes"],
+    )
     check_clean(seen.profile)
 
 
-LIMITS = {"address space": "-v 400000", "file size": "-f 16", "no descriptor": "-n 5", "no core": "-c 0",
-          "data": "-d 300000"}
+LIMITS = {
+    "address space": "-v 400000",
+    "file size": "-f 16",
+    "no descriptor": "-n 5",
+    "no core": "-c 0",
+    "data": "-d 300000",
+}
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -141,7 +155,8 @@ def test_a_program_without_standard_descriptors_is_recorded(compiler, recorder):
 
 @pytest.mark.parametrize("flags", [PLAIN, ("-O2", "-g")], ids=["plain", "optimised"])
 def test_under_stress_every_block_is_accounted_for(compiler, recorder, plugs, flags):
-    """Jumps, exceptions, signals, coroutines, libraries that go: what `touch` allocated is all freed at the end."""
+    """Jumps, exceptions, signals, coroutines, libraries that go: what `touch` allocated is all
+    freed at the end."""
     program = compiler.build("stress.cpp", flags=flags)
     seen = recorder.record(program, 60000, 4, *plugs)
     assert (seen.stdout, seen.status) == (b"done\n", 0)

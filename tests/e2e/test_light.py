@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""seep-target and `seep serve --light`: no tool on the target, and the host comes to the report of a local recording; hosts
-that are late, killed, silent or wrong."""
+"""seep-target and `seep serve --light`: no tool on the target, and the host comes to the report
+of a local recording; hosts that are late, killed, silent or wrong."""
 import contextlib
 import hashlib
 import hmac
@@ -18,7 +18,10 @@ import pytest
 
 from harness import DEADLINE, SEEP, Profile, check_sites, clean_environment, end_process, wait_until
 from plain import child_of, seep
-from remote import (ANSWER, CHUNK, FAULT, GREETING, HELLO, JOURNAL, REQUEST, STATE, TARGET, TOKEN, WELCOME, Light, dial, frame, hello, request)
+from remote import (
+    ANSWER, CHUNK, FAULT, GREETING, HELLO, JOURNAL, REQUEST, STATE, TARGET, TOKEN, WELCOME, Light,
+    dial, frame, hello, request,
+)
 from test_journal import check_same
 from test_leaks import CLASSES
 
@@ -27,23 +30,41 @@ ARGUMENTS = {"leak_classes.c": CLASSES}
 
 
 def test_it_is_a_small_file_that_needs_no_other():
-    head = subprocess.run(["readelf", "-ldW", TARGET], capture_output=True, text=True, check=True).stdout
+    head = subprocess.run(
+        ["readelf", "-ldW", TARGET], capture_output=True, text=True, check=True
+    ).stdout
     assert TARGET.stat().st_size <= 300 << 10
     assert "INTERP" not in head and "NEEDED" not in head and "There is no dynamic section" in head
 
 
-@pytest.mark.parametrize("source,light", [("known.c", (TARGET,)), ("mappings.c", (TARGET,)), ("resources.c", (SEEP, "serve", "--light")),
-                                          ("lifecycle.cpp", (TARGET,)), ("leak_classes.c", (TARGET,)), ("operators.cpp", (TARGET,))])
-def test_a_host_that_is_there_comes_to_the_report_of_a_local_recording(compiler, recorder, source, light):
+@pytest.mark.parametrize(
+    "source,light",
+    [
+        ("known.c", (TARGET,)),
+        ("mappings.c", (TARGET,)),
+        ("resources.c", (SEEP, "serve", "--light")),
+        ("lifecycle.cpp", (TARGET,)),
+        ("leak_classes.c", (TARGET,)),
+        ("operators.cpp", (TARGET,)),
+    ],
+)
+def test_a_host_that_is_there_comes_to_the_report_of_a_local_recording(
+    compiler, recorder, source, light
+):
     program, words = compiler.build(source), ARGUMENTS.get(source, ())
     local = recorder.record(program, *words)
     folder = recorder.folder()
-    with Light(folder, program, *words, listen="localhost:0", options=["--wait"], command=light) as target:
+    with Light(
+        folder, program, *words, listen="localhost:0", options=["--wait"], command=light
+    ) as target:
         (remote,) = target.fetch(folder).values()
         done = target.finish()
     assert (done.status, done.stdout) == (local.status, local.stdout)
     check_same(local.profile, remote)
-    assert remote.json["warnings"] == local.profile.json["warnings"] and remote.json["complete"] is True
+    assert (
+        remote.json["warnings"] == local.profile.json["warnings"]
+        and remote.json["complete"] is True
+    )
 
 
 @pytest.fixture
@@ -65,27 +86,51 @@ def test_hosts_that_come_late_and_again_are_told_the_state(program, recorder):
         os.kill(pid, signal.SIGTERM)
         last = target.fetch(folder)[pid]
         done = target.finish()
-    assert done.status == 128 + signal.SIGTERM and last.json["exit"] == {"code": None, "signal": signal.SIGTERM}
+    assert done.status == 128 + signal.SIGTERM and last.json["exit"] == {
+        "code": None,
+        "signal": signal.SIGTERM,
+    }
     for told in [*looks, last]:
         check_state(done.truth, told)
         churn = told.by_function()["churn"]
         assert (churn["allocations"], churn["frees"], churn["live_blocks"]) == (pairs, pairs, 0)
-        assert told.totals["lost_events"] == 0 and "was not connected from the beginning" in told.json["warnings"][0]
+        assert (
+            told.totals["lost_events"] == 0
+            and "was not connected from the beginning" in told.json["warnings"][0]
+        )
 
 
-@pytest.mark.parametrize("words,peak", [
-    (["+red:5:100", "+green:10:1000"], {"red": 500, "green": 10000}),  # it stands there still
-    (["+red:5:100", "+green:10:1000", "-green:10"], {"red": 500, "green": 10000}),  # red was never freed
-    (["+red:5:100", "+green:10:1000", "-red:2", "-green:10", "+blue:1:5000"], {"red": 500, "green": 10000}),
-])
+@pytest.mark.parametrize(
+    "words,peak",
+    [
+        (["+red:5:100", "+green:10:1000"], {"red": 500, "green": 10000}),  # it stands there still
+        # red was never freed
+        (["+red:5:100", "+green:10:1000", "-green:10"], {"red": 500, "green": 10000}),
+        (
+            ["+red:5:100", "+green:10:1000", "-red:2", "-green:10", "+blue:1:5000"],
+            {"red": 500, "green": 10000},
+        ),
+    ],
+)
 def test_a_late_host_knows_the_maximum_and_when_it_was(steps, recorder, words, peak):
     with Light(recorder.folder(), steps, *words, "ready", "wait", options=["--hold=0"]) as target:
         target.said(b"ready\n")
         first = target.report()
-        told = wait_until(lambda: (look := target.report()).json["duration_ms"] > first.json["duration_ms"] + 1000 and look, "a second later")
+        told = wait_until(
+            lambda: (look := target.report()).json["duration_ms"] > first.json["duration_ms"] + 1000
+            and look,
+            "a second later",
+        )
         for look in (first, told):
-            assert look.totals["peak_bytes"] == sum(peak.values()) and look.totals["peak_ms"] == first.totals["peak_ms"]
-            assert {name: site["peak_bytes"] for name, site in look.by_function().items() if site["peak_bytes"]} == peak
+            assert (
+                look.totals["peak_bytes"] == sum(peak.values())
+                and look.totals["peak_ms"] == first.totals["peak_ms"]
+            )
+            assert {
+                name: site["peak_bytes"]
+                for name, site in look.by_function().items()
+                if site["peak_bytes"]
+            } == peak
         assert first.totals["peak_ms"] < told.json["duration_ms"] - 1000
         target.say()
         assert target.finish().status == 0
@@ -97,7 +142,10 @@ def test_of_a_killed_program_nothing_is_missing(program, recorder):
         (only,) = target.fetch(folder).values()
         done = target.finish()
     check_sites(done.truth, only)
-    assert done.status == 128 + signal.SIGKILL and only.json["exit"] == {"code": None, "signal": signal.SIGKILL}
+    assert done.status == 128 + signal.SIGKILL and only.json["exit"] == {
+        "code": None,
+        "signal": signal.SIGKILL,
+    }
     assert only.by_function()["churn"]["frees"] == pairs and only.json["warnings"] == []
 
 
@@ -106,26 +154,44 @@ def test_a_forked_child_is_a_process_of_its_own(program, recorder):
     with Light(folder, program, "fork", options=["--wait", "--follow=all"]) as target:
         found = target.fetch(folder)
         done = target.finish()
-    parent = next(p for p in found.values() if p.json["exit"]["code"] == 7 and p.by_function()["made_by_parent"]["live_blocks"] == 50)
+    parent = next(
+        p
+        for p in found.values()
+        if p.json["exit"]["code"] == 7 and p.by_function()["made_by_parent"]["live_blocks"] == 50
+    )
     (child,) = [p for p in found.values() if p is not parent]
     assert done.status == 7 and parent.json["complete"] is True
     for name, counts in done.truth.sites.items():
         found = child.by_function().get(name, {"live_blocks": 0, "live_bytes": 0})
-        assert (found["live_blocks"], found["live_bytes"]) == (counts["live_blocks"], counts["live_bytes"]), name
+        assert (found["live_blocks"], found["live_bytes"]) == (
+            counts["live_blocks"],
+            counts["live_bytes"],
+        ), name
 
 
 def test_a_program_that_becomes_another_is_two_recordings(program, recorder):
     folder = recorder.folder()
     with Light(folder, program, "exec", options=["--wait"]) as target:
-        subprocess.run([SEEP, "connect", target.where, "--no-summary", "-o", folder / "out.%n.seep"], check=True, capture_output=True,
-                       env=clean_environment(), timeout=DEADLINE)
+        subprocess.run(
+            [SEEP, "connect", target.where, "--no-summary", "-o", folder / "out.%n.seep"],
+            check=True,
+            capture_output=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
         done = target.finish()
     names = sorted(Profile(p).json["program"].split("/")[-1] for p in folder.glob("out.*.seep"))
     assert done.status == 0 and b"another" in done.stdout and len(names) == 2 and "echo" in names[0]
 
 
-@pytest.mark.parametrize("argv,status,said", [(["/nonexistent"], 127, b"not found"), (["/etc/passwd"], 126, b"cannot be executed"),
-                                              ([TARGET, "--version"], 0, b"nothing was recorded")])
+@pytest.mark.parametrize(
+    "argv,status,said",
+    [
+        (["/nonexistent"], 127, b"not found"),
+        (["/etc/passwd"], 126, b"cannot be executed"),
+        ([TARGET, "--version"], 0, b"nothing was recorded"),
+    ],
+)
 def test_where_nothing_was_recorded_nobody_is_waited_for(recorder, argv, status, said):
     """No such program, no program, and one that is statically linked."""
     with Light(recorder.folder(), *argv) as target:
@@ -136,7 +202,10 @@ def test_where_nothing_was_recorded_nobody_is_waited_for(recorder, argv, status,
 def test_children_of_a_program_that_is_not_recorded_are_shown(compiler, steps, recorder):
     """A static program starts the one that is looked at."""
     starter = compiler.build("starter.c", flags=("-O0", "-pthread", "-static"))
-    with Light(recorder.folder(), starter, "fork", steps, "+red:5:100", "ready", "wait", options=["--hold=0"]) as target:
+    with Light(
+        recorder.folder(), starter, "fork", steps, "+red:5:100", "ready", "wait",
+        options=["--hold=0"],
+    ) as target:
         target.said(b"ready\n")
         assert target.report().totals["live_bytes"] == 500
         target.say()
@@ -149,7 +218,9 @@ def welcomed(where, proof=None):
     """A host that was let in."""
     wire = dial(str(where))
     kind, body = wire.receive()
-    assert kind == GREETING and body[:8] == b"SEEPWIRE" and struct.unpack_from("<I", body, 16)[0] & 2
+    assert (
+        kind == GREETING and body[:8] == b"SEEPWIRE" and struct.unpack_from("<I", body, 16)[0] & 2
+    )
     wire.sock.sendall(hello(proof=proof(body[20:52]) if proof else bytes(32)))
     kind, body = wire.receive()
     return wire, kind, body
@@ -161,9 +232,13 @@ def test_the_token_is_needed_and_proved(program, recorder):
     (folder / "token").chmod(0o600)
 
     def proof(nonce):
-        return hmac.new(TOKEN, b"seep host".ljust(16, b"\0") + nonce + bytes(32), hashlib.sha256).digest()
+        return hmac.new(
+            TOKEN, b"seep host".ljust(16, b"\0") + nonce + bytes(32), hashlib.sha256
+        ).digest()
 
-    with Light(folder, program, "pause", options=["--hold=0", "--token-file", folder / "token"]) as target:
+    with Light(
+        folder, program, "pause", options=["--hold=0", "--token-file", folder / "token"]
+    ) as target:
         target.said(b"worked")
         assert welcomed(target.where)[1] == FAULT
         wire, kind, _ = welcomed(target.where, proof)
@@ -178,7 +253,13 @@ def test_wrong_and_dead_hosts_change_nothing(program, recorder):
     folder = recorder.folder()
     with Light(folder, program, "pause", 2000, options=["--hold=0"]) as target:
         target.said(b"worked")
-        for bytes_ in (b"GET / HTTP/1.0\r\n\r\n" * 10, hello(version=99), frame(REQUEST, bytes(24)), b"\xff" * 64, frame(HELLO, bytes(70000 % 65536))):
+        for bytes_ in (
+            b"GET / HTTP/1.0\r\n\r\n" * 10,
+            hello(version=99),
+            frame(REQUEST, bytes(24)),
+            b"\xff" * 64,
+            frame(HELLO, bytes(70000 % 65536)),
+        ):
             wire = dial(target.where)
             wire.receive()
             wire.sock.sendall(bytes_)
@@ -193,8 +274,13 @@ def test_wrong_and_dead_hosts_change_nothing(program, recorder):
         while kind != ANSWER:
             kind, body = wire.receive()
         assert struct.unpack_from("<I", body)[0] == 3
-        host = subprocess.Popen([SEEP, "connect", target.where], env=clean_environment(), cwd=folder, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE)
+        host = subprocess.Popen(
+            [SEEP, "connect", target.where],
+            env=clean_environment(),
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         assert host.wait(DEADLINE) == 3 and b"one at a time" in host.stderr.read()
         wire.sock.close()
         told = target.report()
@@ -212,8 +298,11 @@ def test_a_silent_host_is_left_and_makes_room(program, recorder, asks_nothing):
         silent = welcomed(target.where)[0] if asks_nothing else dial(target.where)
         if asks_nothing:
             assert silent.ended()
-        pid = wait_until(lambda: (done := seep("connect", target.where, "ps", "--json")).returncode == 0 and json.loads(done.stdout),
-                         "another one is let in")["processes"][0]["pid"]
+        pid = wait_until(
+            lambda: (done := seep("connect", target.where, "ps", "--json")).returncode == 0
+            and json.loads(done.stdout),
+            "another one is let in",
+        )["processes"][0]["pid"]
         assert silent.ended()
         os.kill(pid, signal.SIGTERM)
         assert target.finish().status == 128 + signal.SIGTERM
@@ -247,7 +336,8 @@ def test_silent_connections_do_not_keep_the_host_from_a_search(program, recorder
 
 
 def test_strangers_that_come_again_and_again_do_not_keep_a_host_out(program, recorder):
-    """They know no token, and say nothing or are wrong; the host comes from another address, and is heard at once."""
+    """They know no token, and say nothing or are wrong; the host comes from another address, and
+    is heard at once."""
     folder, over, came = recorder.folder(), threading.Event(), []
     token = folder / "token"
     token.write_bytes(TOKEN)
@@ -258,7 +348,11 @@ def test_strangers_that_come_again_and_again_do_not_keep_a_host_out(program, rec
         kept = []
         while not over.is_set():
             with contextlib.suppress(OSError):
-                kept.append(socket.create_connection(("127.0.0.1", int(port)), source_address=("127.0.0.2", 0)))
+                kept.append(
+                    socket.create_connection(
+                        ("127.0.0.1", int(port)), source_address=("127.0.0.2", 0)
+                    )
+                )
                 if len(kept) % 2:
                     kept[-1].sendall(hello())
                 came.append(1)
@@ -268,13 +362,19 @@ def test_strangers_that_come_again_and_again_do_not_keep_a_host_out(program, rec
         for old in kept:
             old.close()
 
-    with Light(folder, program, "pause", listen="127.0.0.1:0", options=["--hold=0", "--token-file", token]) as target:
+    with Light(
+        folder, program, "pause", listen="127.0.0.1:0", options=["--hold=0", "--token-file", token]
+    ) as target:
         target.said(b"worked")
         strangers = threading.Thread(target=come, args=(target.where,), daemon=True)
         strangers.start()
         try:
             for wanted in (50, 200, 400):
-                wait_until(lambda wanted=wanted: len(came) > wanted, "strangers come", process=target.process)
+                wait_until(
+                    lambda wanted=wanted: len(came) > wanted,
+                    "strangers come",
+                    process=target.process,
+                )
                 done = seep("connect", target.where, "--token-file", token, "ps", "--json")
                 assert done.returncode == 0, done
         finally:
@@ -287,7 +387,10 @@ def test_strangers_that_come_again_and_again_do_not_keep_a_host_out(program, rec
 @pytest.mark.parametrize("hold", ["0", "1"])
 def test_a_host_that_is_there_is_told_all_and_does_not_hold_the_target(program, recorder, hold):
     """Whatever --hold says, and though it never says that it has stored anything."""
-    with Light(recorder.folder(), program, "exit", 200000, options=["--wait", "--no-leak-scan", f"--hold={hold}"]) as target:
+    with Light(
+        recorder.folder(), program, "exit", 200000,
+        options=["--wait", "--no-leak-scan", f"--hold={hold}"],
+    ) as target:
         wire, kind, body = welcomed(target.where)
         wire.sock.sendall(request(ASK_JOURNAL))
         while kind != STATE or struct.unpack_from("<I", body)[0] != 2:
@@ -303,7 +406,9 @@ def test_memory_is_read_on_request(program, recorder):
         with open(f"/proc/{pid}/maps") as maps:
             start = next(int(line.split("-")[0], 16) for line in maps if "journalled" in line)
         wire, kind, _ = welcomed(target.where)
-        wire.sock.sendall(request(ASK_JOURNAL) + request(ASK_MEMORY, pid=pid, number=4, address=start))
+        wire.sock.sendall(
+            request(ASK_JOURNAL) + request(ASK_MEMORY, pid=pid, number=4, address=start)
+        )
         while kind != CHUNK:
             kind, body = wire.receive()
         assert body == b"\x7fELF"
@@ -318,7 +423,9 @@ def test_memory_is_read_on_request(program, recorder):
 
 def test_a_host_that_takes_nothing_costs_events_that_are_counted(program, recorder):
     folder, pairs = recorder.folder(), 2000000
-    with Light(folder, program, "pause", 2 * pairs, options=["--wait", "--overflow=drop"]) as target:
+    with Light(
+        folder, program, "pause", 2 * pairs, options=["--wait", "--overflow=drop"]
+    ) as target:
         wire, _, _ = welcomed(target.where)
         wire.sock.sendall(request(ASK_JOURNAL))
         target.said(b"worked")  # it has not waited
@@ -327,7 +434,9 @@ def test_a_host_that_takes_nothing_costs_events_that_are_counted(program, record
         os.kill(told.json["pid"], signal.SIGTERM)
         (last,) = target.fetch(folder).values()
         done = target.finish()
-    assert told.totals["lost_events"] > 0 and last.totals["lost_events"] == told.totals["lost_events"]
+    assert (
+        told.totals["lost_events"] > 0 and last.totals["lost_events"] == told.totals["lost_events"]
+    )
     check_state(done.truth, told)
 
 
@@ -354,7 +463,10 @@ def test_an_idle_programs_clock_goes_on(program, recorder):
     with Light(folder, program, "pause", options=["--hold=0"]) as target:
         target.said(b"worked")
         first = target.report().json
-        wait_until(lambda: target.report().json["duration_ms"] > first["duration_ms"] + 2000, "two seconds pass there")
+        wait_until(
+            lambda: target.report().json["duration_ms"] > first["duration_ms"] + 2000,
+            "two seconds pass there",
+        )
         os.kill(first["pid"], signal.SIGTERM)
         target.finish()
 
@@ -369,25 +481,36 @@ def test_a_killed_host_leaves_nothing_behind(program, recorder):
         return found
 
     def connected(host):
-        wait_until(lambda: host.stderr.readline().startswith(b"seep: connected to"), "it is connected")
+        wait_until(
+            lambda: host.stderr.readline().startswith(b"seep: connected to"), "it is connected"
+        )
         return int(Path(f"/proc/{host.pid}/task/{host.pid}/children").read_text().split()[0])
     with Light(recorder.folder(), program, "pause", options=["--hold=0"]) as target:
         target.said(b"worked")
         for both in (False, True):
             before = folders()
-            host = subprocess.Popen([SEEP, "connect", target.where, "-o", recorder.folder() / "never.seep"], env=clean_environment(),
-                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            host = subprocess.Popen(
+                [SEEP, "connect", target.where, "-o", recorder.folder() / "never.seep"],
+                env=clean_environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
             keeper = connected(host)
             mine = {p for p in folders() - before if holds(host.pid, p)}
             assert len(mine) == 1
             if both:
-                os.kill(keeper, signal.SIGSTOP)  # so that it cannot tidy up before it is killed, too
+                # so that it cannot tidy up before it is killed, too
+                os.kill(keeper, signal.SIGSTOP)
             host.kill()
             end_process(host)
             if both:
                 assert mine <= folders()
                 os.kill(keeper, signal.SIGKILL)
-            told = wait_until(lambda: seep("connect", target.where, "report", "--json").returncode == 0 and target.report(), "the next one is let in")
+            told = wait_until(
+                lambda: seep("connect", target.where, "report", "--json").returncode == 0
+                and target.report(),
+                "the next one is let in",
+            )
             wait_until(lambda: not mine & folders(), "it is removed")
         os.kill(told.json["pid"], signal.SIGTERM)
         target.finish()
@@ -436,12 +559,22 @@ def test_a_killed_host_is_no_loss(program, recorder):
     with Light(folder, program, "pause", 20000) as target:
         target.said(b"worked")
         for _ in range(3):
-            host = subprocess.Popen([SEEP, "connect", target.where, "-o", folder / "never.seep"], env=clean_environment(), stdout=subprocess.DEVNULL,
-                                    stderr=subprocess.PIPE)
-            wait_until(lambda: host.stderr.readline().startswith(b"seep: connected to"), "it is connected")
+            host = subprocess.Popen(
+                [SEEP, "connect", target.where, "-o", folder / "never.seep"],
+                env=clean_environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
+            wait_until(
+                lambda: host.stderr.readline().startswith(b"seep: connected to"), "it is connected"
+            )
             host.kill()
             end_process(host)
-        told = wait_until(lambda: seep("connect", target.where, "report", "--json").returncode == 0 and target.report(), "the next one is let in")
+        told = wait_until(
+            lambda: seep("connect", target.where, "report", "--json").returncode == 0
+            and target.report(),
+            "the next one is let in",
+        )
         os.kill(told.json["pid"], signal.SIGTERM)
         target.fetch(folder)
         done = target.finish()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`seep serve --light -p PID` and `seep-target -p PID`: processes that run already are recorded for a host that keeps the ledger, and left as
-they were."""
+"""`seep serve --light -p PID` and `seep-target -p PID`: processes that run already are recorded
+for a host that keeps the ledger, and left as they were."""
 import contextlib
 import json
 import os
@@ -25,25 +25,39 @@ class Served:
     def __init__(self, folder, *pids, by="seep", options=()):
         self.where, self.errors = folder / "s", folder / "errors"
         with open(self.errors, "wb") as errors:
-            self.process = subprocess.Popen([*WAYS[by], "--listen", self.where, *options, *(f"-p{p}" for p in pids)],
-                                            stderr=errors, env=clean_environment())
-        wait_until(lambda: "serving: " in self.said() or self.process.poll() is not None, "it serves")
+            self.process = subprocess.Popen(
+                [*WAYS[by], "--listen", self.where, *options, *(f"-p{p}" for p in pids)],
+                stderr=errors,
+                env=clean_environment(),
+            )
+        wait_until(
+            lambda: "serving: " in self.said() or self.process.poll() is not None, "it serves"
+        )
 
     def said(self):
         return self.errors.read_text(errors="replace")
 
     def recorded(self):
         done = seep("connect", self.where, "ps", "--json")
-        return {p["pid"] for p in json.loads(done.stdout)["processes"]} if done.returncode == 0 else set()
+        return (
+            {p["pid"] for p in json.loads(done.stdout)["processes"]}
+            if done.returncode == 0
+            else set()
+        )
 
     def await_processes(self, *pids):
         wait_until(lambda: self.recorded() == set(pids), "all are recorded", process=self.process)
 
     def host(self, folder):
         """One that has connected, and takes all there is."""
-        made = subprocess.Popen([SEEP, "connect", self.where, "-q", "-o", folder / "far.%p.seep"], env=clean_environment(),
-                                stderr=subprocess.PIPE)
-        wait_until(lambda: caught(made.pid) >> signal.SIGINT - 1 & 1, "the host waits", process=made)
+        made = subprocess.Popen(
+            [SEEP, "connect", self.where, "-q", "-o", folder / "far.%p.seep"],
+            env=clean_environment(),
+            stderr=subprocess.PIPE,
+        )
+        wait_until(
+            lambda: caught(made.pid) >> signal.SIGINT - 1 & 1, "the host waits", process=made
+        )
         return made
 
 
@@ -76,9 +90,13 @@ def is_patched(pid):
 
 
 @pytest.mark.parametrize("threads", [1, 8])
-@pytest.mark.parametrize("by, way", [("seep", "interrupt"), ("seep", "detach"), ("seep-target", "interrupt")])
+@pytest.mark.parametrize(
+    "by, way", [("seep", "interrupt"), ("seep", "detach"), ("seep-target", "interrupt")]
+)
 def test_counts_are_the_programs_own_and_it_is_left_as_it_was(compiler, tmp_path, threads, by, way):
-    with target(compiler, tmp_path, threads) as t, served(tmp_path, t.pid, by=by, options=["--no-leak-scan"]) as s:
+    with target(compiler, tmp_path, threads) as t, served(
+        tmp_path, t.pid, by=by, options=["--no-leak-scan"]
+    ) as s:
         s.await_processes(t.pid)
         host, before = s.host(tmp_path), t.account()
         assert is_patched(t.pid)
@@ -92,8 +110,14 @@ def test_counts_are_the_programs_own_and_it_is_left_as_it_was(compiler, tmp_path
         assert s.process.wait(DEADLINE) == 0
         check_no_fault(profile)
         totals = profile.totals
-        assert (totals["allocations"], totals["bytes_allocated"]) == (truth["allocs"], truth["bytes"])
-        assert totals["frees"] + totals["older"] == truth["frees"] and totals["older"] <= threads * SLOTS
+        assert (totals["allocations"], totals["bytes_allocated"]) == (
+            truth["allocs"],
+            truth["bytes"],
+        )
+        assert (
+            totals["frees"] + totals["older"] == truth["frees"]
+            and totals["older"] <= threads * SLOTS
+        )
         assert profile.json["exit"] == {"code": None, "signal": None}
         assert not is_patched(t.pid)
         t.do("batch", 10)
@@ -107,7 +131,9 @@ def test_several_processes_until_they_end(compiler, tmp_path, by):
         for folder in folders:
             folder.mkdir()
         ones = [all_of_them.enter_context(target(compiler, folder, 2)) for folder in folders]
-        s = all_of_them.enter_context(served(tmp_path, *(t.pid for t in ones), by=by, options=["--no-leak-scan"]))
+        s = all_of_them.enter_context(
+            served(tmp_path, *(t.pid for t in ones), by=by, options=["--no-leak-scan"])
+        )
         s.await_processes(*(t.pid for t in ones))
         host = s.host(tmp_path)
         for t in ones:
@@ -125,7 +151,9 @@ def test_several_processes_until_they_end(compiler, tmp_path, by):
 @pytest.mark.parametrize("end", ["exit", "killed"])
 def test_when_it_ends_by_itself_that_is_its_end(compiler, tmp_path, by, end):
     """And what it lost is searched for before it does."""
-    with target(compiler, tmp_path, 2) as t, served(tmp_path, t.pid, by=by, options=["--wait"]) as s:
+    with target(compiler, tmp_path, 2) as t, served(
+        tmp_path, t.pid, by=by, options=["--wait"]
+    ) as s:
         host = s.host(tmp_path)
         wait_until(lambda: is_patched(t.pid), "it attaches", process=s.process)
         t.do("batch", 20)
@@ -142,26 +170,47 @@ def test_when_it_ends_by_itself_that_is_its_end(compiler, tmp_path, by, end):
 
 @pytest.mark.parametrize("by", WAYS)
 def test_it_is_recorded_by_one_at_a_time(compiler, tmp_path, by):
-    with target(compiler, tmp_path, 1) as t, served(tmp_path, t.pid, by=by, options=["--hold=0"]) as s:
+    with target(compiler, tmp_path, 1) as t, served(
+        tmp_path, t.pid, by=by, options=["--hold=0"]
+    ) as s:
         s.await_processes(t.pid)
-        for words in ([SEEP, "attach"], *([*words, "--listen", tmp_path / "other", "--hold=0", "-p"] for words in WAYS.values())):
-            done = subprocess.run([*words, str(t.pid)], capture_output=True, timeout=DEADLINE, env=clean_environment())
+        for words in (
+            [SEEP, "attach"],
+            *(
+                [*words, "--listen", tmp_path / "other", "--hold=0", "-p"]
+                for words in WAYS.values()
+            ),
+        ):
+            done = subprocess.run(
+                [*words, str(t.pid)], capture_output=True, timeout=DEADLINE, env=clean_environment()
+            )
             assert done.returncode == 3 and b"is being recorded already" in done.stderr
         done = seep("control", t.pid, "status")
-        assert done.returncode == 3 and (b"whose ledger a host keeps" in done.stderr or by == "seep-target")
+        assert done.returncode == 3 and (
+            b"whose ledger a host keeps" in done.stderr or by == "seep-target"
+        )
         assert s.recorded() == {t.pid} and t.end() == 0 and s.process.wait(DEADLINE) == 0
 
 
 def is_over(pid):
-    return not Path(f"/proc/{pid}").exists() or "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    return (
+        not Path(f"/proc/{pid}").exists()
+        or "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    )
 
 
-@pytest.mark.parametrize("by, who", [("seep", 0), ("seep", 1), ("seep-target", 0), ("seep-target", 1)])
+@pytest.mark.parametrize(
+    "by, who", [("seep", 0), ("seep", 1), ("seep-target", 0), ("seep-target", 1)]
+)
 def test_whoever_is_killed_the_process_goes_on(compiler, tmp_path, by, who):
     """WHO: the process that attaches, or the one that talks to hosts."""
-    with target(compiler, tmp_path, 2) as t, served(tmp_path, t.pid, by=by, options=["--hold=0"]) as s:
+    with target(compiler, tmp_path, 2) as t, served(
+        tmp_path, t.pid, by=by, options=["--hold=0"]
+    ) as s:
         s.await_processes(t.pid)
-        child = int(Path(f"/proc/{s.process.pid}/task/{s.process.pid}/children").read_text().split()[0])
+        child = int(
+            Path(f"/proc/{s.process.pid}/task/{s.process.pid}/children").read_text().split()[0]
+        )
         attaches, talks = (s.process.pid, child) if by == "seep" else (child, s.process.pid)
         host = s.host(tmp_path)
         os.kill(talks if who else attaches, signal.SIGKILL)
@@ -196,7 +245,9 @@ def leave(pid, folder, by):
 
 @pytest.mark.parametrize("by", WAYS)
 def test_it_waits_for_a_host_before_it_attaches(compiler, tmp_path, by):
-    with target(compiler, tmp_path, 1) as t, served(tmp_path, t.pid, by=by, options=["--wait", "--hold=0"]) as s:
+    with target(compiler, tmp_path, 1) as t, served(
+        tmp_path, t.pid, by=by, options=["--wait", "--hold=0"]
+    ) as s:
         t.do("batch", 10)
         assert not is_patched(t.pid)
         host = s.host(tmp_path)
@@ -204,7 +255,10 @@ def test_it_waits_for_a_host_before_it_attaches(compiler, tmp_path, by):
         s.process.send_signal(signal.SIGINT)
         assert s.process.wait(DEADLINE) == 0 and not is_patched(t.pid)
         profile = fetched(host, tmp_path, t.pid)
-        assert b"was not searched for leaks:\nthe recording ended while the process went on" in seep("leaks", profile.path).stdout
+        assert (
+            b"was not searched for leaks:\nthe recording ended while the process went on"
+            in seep("leaks", profile.path).stdout
+        )
         assert t.end() == 0
 
 
@@ -213,12 +267,19 @@ def test_what_seep_target_cannot_attach_to_is_told(compiler, tmp_path):
     done = subprocess.Popen(["true"])
     done.wait(DEADLINE)
     with target(compiler, tmp_path, 1) as t:
-        for words, status, text in (([f"-p{done.pid}"], 3, f"there is no process {done.pid}"),
-                                    ([f"-p{t.pid}", "-p", "2"], 3, "process 2"),
-                                    (["-p", str(t.pid), "--", "true"], 2, "either a program is started, or -p"),
-                                    (["-p", "0"], 2, "numbers of 1 to 16 processes"),
-                                    ([f"-p{n}" for n in range(1, 18)], 2, "numbers of 1 to 16 processes")):
-            tried = subprocess.run([TARGET, "--listen", tmp_path / "s", "--hold=0", *words], capture_output=True, text=True, timeout=DEADLINE)
+        for words, status, text in (
+            ([f"-p{done.pid}"], 3, f"there is no process {done.pid}"),
+            ([f"-p{t.pid}", "-p", "2"], 3, "process 2"),
+            (["-p", str(t.pid), "--", "true"], 2, "either a program is started, or -p"),
+            (["-p", "0"], 2, "numbers of 1 to 16 processes"),
+            ([f"-p{n}" for n in range(1, 18)], 2, "numbers of 1 to 16 processes"),
+        ):
+            tried = subprocess.run(
+                [TARGET, "--listen", tmp_path / "s", "--hold=0", *words],
+                capture_output=True,
+                text=True,
+                timeout=DEADLINE,
+            )
             assert tried.returncode == status and text in tried.stderr, tried.stderr
             assert not is_patched(t.pid)
         t.do("batch", 10)

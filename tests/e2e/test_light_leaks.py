@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Light targets: the host searches their memory, and finds what the programs know; snapshots, control and views as of any
-target."""
+"""Light targets: the host searches their memory, and finds what the programs know; snapshots,
+control and views as of any target."""
 import contextlib
 import json
 import os
@@ -19,7 +19,10 @@ from test_leak_roots import ROOTS, THREADS, libraries, roots_program  # noqa: F4
 from test_leaks import CLASSES, OBJECTS
 
 
-@pytest.mark.parametrize("source,cases", [("leak_classes.c", CLASSES), ("leak_cxx.cpp", OBJECTS), ("leak_threads.c", THREADS)])
+@pytest.mark.parametrize(
+    "source,cases",
+    [("leak_classes.c", CLASSES), ("leak_cxx.cpp", OBJECTS), ("leak_threads.c", THREADS)],
+)
 def test_the_last_search_is_the_hosts(compiler, recorder, source, cases):
     """The program waits at its end until its memory has been read over the wire."""
     folder, program = recorder.folder(), build_for("seep", compiler, source, BUILDS[0])
@@ -38,11 +41,16 @@ def test_the_last_search_has_the_time_of_the_end(compiler, recorder):
         host = fetch(target, folder / "out.seep")
         target.said(b"ready\n")
         idle = time.monotonic()
-        wait_until(lambda: time.monotonic() > idle + 1.5, "it is idle for a while", process=target.process)
+        wait_until(
+            lambda: time.monotonic() > idle + 1.5, "it is idle for a while", process=target.process
+        )
         target.say()
         fetched(host)
         target.finish()
-    assert json.loads(seep("leaks", "--json", folder / "out.seep").stdout)["leaks"]["scan"]["ms"] >= 1500
+    assert (
+        json.loads(seep("leaks", "--json", folder / "out.seep").stdout)["leaks"]["scan"]["ms"]
+        >= 1500
+    )
 
 
 def test_the_last_search_knows_every_kind_of_root(compiler, recorder, libraries, monkeypatch):
@@ -76,9 +84,18 @@ def test_a_running_program_is_searched_in_a_copy_and_goes_on(compiler, recorder,
         truth = Truth(target.told.read_text()).leaks
         for _ in range(2):
             told = json.loads(seep("connect", target.where, "leaks", "--json").stdout)
-            sums = {kind: [sum(column) for column in zip((0, 0), *(kinds[kind] for kinds in truth.values() if kind in kinds))]
-                    for kind in ("definite", "indirect", "possible")}
-            assert {kind: [told["leaks"][kind]["bytes"], told["leaks"][kind]["blocks"]] for kind in sums} == sums
+            sums = {
+                kind: [
+                    sum(column)
+                    for column in zip(
+                        (0, 0), *(kinds[kind] for kinds in truth.values() if kind in kinds)
+                    )
+                ]
+                for kind in ("definite", "indirect", "possible")
+            }
+            assert {
+                kind: [told["leaks"][kind]["bytes"], told["leaks"][kind]["blocks"]] for kind in sums
+            } == sums
             assert told["leaks"]["scan"]["copy"] is True
         done = target.finish()
     assert (done.status, done.stdout) == (0, b"ready\n")
@@ -90,7 +107,9 @@ def waiting(compiler, recorder):
     with Light(folder, program, "pause", 2000, options=["--hold=0"]) as target:
         target.said(b"worked")
         yield target, folder
-        pid = json.loads(seep("connect", target.where, "ps", "--json").stdout)["processes"][0]["pid"]
+        pid = json.loads(seep("connect", target.where, "ps", "--json").stdout)["processes"][0][
+            "pid"
+        ]
         os.kill(pid, signal.SIGTERM)
         assert target.finish().status == 128 + signal.SIGTERM
 
@@ -119,7 +138,13 @@ def test_recording_is_switched_and_reset_from_the_host(waiting):
 
 def test_views_of_a_running_program(waiting):
     target, _ = waiting
-    for words in (["report"], ["why", "made_by_parent"], ["top", "--batch", "1"], ["info"], ["export", "--to", "csv"]):
+    for words in (
+        ["report"],
+        ["why", "made_by_parent"],
+        ["top", "--batch", "1"],
+        ["info"],
+        ["export", "--to", "csv"],
+    ):
         done = seep("connect", target.where, *words)
         assert done.returncode == 0 and done.stdout, (words, done)
 
@@ -137,7 +162,13 @@ def afar(compiler, recorder):
 
     @contextlib.contextmanager
     def start(*counts):
-        with Light(recorder.folder(), program, *counts, listen="localhost:0", options=["--hold=0", "--no-leak-scan"]) as target:
+        with Light(
+            recorder.folder(),
+            program,
+            *counts,
+            listen="localhost:0",
+            options=["--hold=0", "--no-leak-scan"],
+        ) as target:
             target.said(b"ready\n")
             yield target
             target.say()
@@ -167,7 +198,10 @@ def test_a_target_that_does_not_know_pointers_is_read_as_a_whole(afar):
 def test_more_blocks_than_fit_into_many_packets_are_told_to_a_late_host(afar):
     with afar(700000, 0, 7) as target:
         leaks = leaks_of(target.where)
-    assert leaks["definite"] == {"blocks": 7, "bytes": 700} and leaks["indirect"]["blocks"] == leaks["possible"]["blocks"] == 0
+    assert (
+        leaks["definite"] == {"blocks": 7, "bytes": 700}
+        and leaks["indirect"]["blocks"] == leaks["possible"]["blocks"] == 0
+    )
     assert leaks["reachable"]["blocks"] >= 700000
 
 

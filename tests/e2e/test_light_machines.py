@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""seep-target of every processor: what it sends from there comes to the report of a local recording here, whatever the word size and
-the byte order.  qemu runs it, and the qemu that it starts runs the program.  `make check-agents` does all of this for each."""
+"""seep-target of every processor: what it sends from there comes to the report of a local recording
+here, whatever the word size and
+the byte order.  qemu runs it, and the qemu that it starts runs the program.  `make check-agents`
+does all of this for each."""
 import json
 import os
 import shutil
@@ -15,7 +17,11 @@ from remote import Light
 from test_agents import compiler, machine, recorder  # noqa: F401 (fixtures)
 from test_journal import check_same
 
-NAMES = [MACHINE.name] if MACHINE else [name for name in ("aarch64", "arm", "powerpc", "s390x") if name in MACHINES]
+NAMES = (
+    [MACHINE.name]
+    if MACHINE
+    else [name for name in ("aarch64", "arm", "powerpc", "s390x") if name in MACHINES]
+)
 of_each = pytest.mark.parametrize("machine", NAMES, indirect=True, scope="module")
 
 
@@ -28,21 +34,31 @@ def light(machine):
     """A target with a program of its machine; the kernel here need not know either."""
     def start(folder, program, *arguments, **how):
         command = [machine.qemu, target_of(machine)] if machine.qemu else [target_of(machine)]
-        argv = [shutil.which(machine.qemu), "-L", machine.root, program] if machine.qemu else [program]
+        argv = (
+            [shutil.which(machine.qemu), "-L", machine.root, program] if machine.qemu else [program]
+        )
         return Light(folder, *argv, *arguments, command=command, **how)
     return start
 
 
-@pytest.mark.parametrize("machine", [MACHINE.name] if MACHINE else list(MACHINES), indirect=True, scope="module")
+@pytest.mark.parametrize(
+    "machine", [MACHINE.name] if MACHINE else list(MACHINES), indirect=True, scope="module"
+)
 def test_it_is_a_small_file_that_needs_no_other(machine):
-    head = subprocess.run(["readelf", "-ldW", target_of(machine)], capture_output=True, text=True, check=True).stdout
+    head = subprocess.run(
+        ["readelf", "-ldW", target_of(machine)], capture_output=True, text=True, check=True
+    ).stdout
     assert target_of(machine).stat().st_size <= 300 << 10
     assert "INTERP" not in head and "NEEDED" not in head and "There is no dynamic section" in head
 
 
 @of_each
-@pytest.mark.parametrize("source", ["known.c", "mappings.c", *(["lifecycle.cpp"] if MACHINE else [])])
-def test_a_host_comes_to_the_report_of_a_local_recording(compiler, recorder, light, machine, source):
+@pytest.mark.parametrize(
+    "source", ["known.c", "mappings.c", *(["lifecycle.cpp"] if MACHINE else [])]
+)
+def test_a_host_comes_to_the_report_of_a_local_recording(
+    compiler, recorder, light, machine, source
+):
     program = compiler.build(source)
     local = recorder.record(program, options=["--no-leak-scan"])
     folder = recorder.folder()
@@ -56,7 +72,9 @@ def test_a_host_comes_to_the_report_of_a_local_recording(compiler, recorder, lig
 
 
 @of_each
-def test_a_late_host_is_told_the_state_and_a_killed_program_is_whole(compiler, recorder, light, machine):
+def test_a_late_host_is_told_the_state_and_a_killed_program_is_whole(
+    compiler, recorder, light, machine
+):
     folder, pairs = recorder.folder(), 5000
     with light(folder, compiler.build("journalled.c"), "pause", 2 * pairs) as target:
         target.said(b"worked")
@@ -88,7 +106,12 @@ def test_names_of_a_stripped_program_come_from_the_sysroot(compiler, recorder, l
 
     def functions(*options):
         """With a cache of names of its own: it goes by build id."""
-        done = subprocess.run([SEEP, "report", "--json", *options, file], capture_output=True, check=True, timeout=DEADLINE,
-                              env=clean_environment({"XDG_CACHE_HOME": str(recorder.folder())}))
+        done = subprocess.run(
+            [SEEP, "report", "--json", *options, file],
+            capture_output=True,
+            check=True,
+            timeout=DEADLINE,
+            env=clean_environment({"XDG_CACHE_HOME": str(recorder.folder())}),
+        )
         return {f["function"] for f in json.loads(done.stdout)["frames"]}
     assert "peak_holder" not in functions() and "peak_holder" in functions("--sysroot", root)

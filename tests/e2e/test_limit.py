@@ -35,16 +35,26 @@ def test_a_program_that_passes_the_limit_ends_by_abort_with_a_report(limit, reco
 
 def told(seen):
     """What was said about the limit."""
-    return [line for line in seen.stderr.splitlines() if line.startswith(b"seep: ") and b"--limit-heap" in line]
+    return [
+        line
+        for line in seen.stderr.splitlines()
+        if line.startswith(b"seep: ") and b"--limit-heap" in line
+    ]
 
 
 def check_clean_but_warnings(profile):
-    assert profile.errors == [] and profile.totals["lost_events"] == 0 and profile.json["complete"] is True
+    assert (
+        profile.errors == []
+        and profile.totals["lost_events"] == 0
+        and profile.json["complete"] is True
+    )
 
 
 def test_with_enomem_every_entry_point_fails_as_when_memory_is_short(limit, recorder):
     """What shortage looks like is learnt from the kernel, with a limit on the address space."""
-    short = run(["/bin/sh", "-c", 'ulimit -v 30000; exec "$0" entries', limit], folder=recorder.folder())
+    short = run(
+        ["/bin/sh", "-c", 'ulimit -v 30000; exec "$0" entries', limit], folder=recorder.folder()
+    )
     assert b"malloc: ENOMEM" in short.stdout and b"new: bad_alloc" in short.stdout
     seen = limited(recorder, limit, "entries", action="enomem")
     assert (seen.stdout, seen.status) == (short.stdout, 0)
@@ -77,7 +87,9 @@ def test_below_the_limit_nothing_happens(limit, recorder):
 def test_a_snapshot_is_taken_once_and_the_program_goes_on(limit, recorder):
     seen = limited(recorder, limit, "twice", action="snapshot")
     assert (seen.stdout, seen.status) == (b"filled: no limit\n" * 2, 0)
-    passed = [s for s in seen.profile.json["snapshots"] if 10 * MIB < s["live_bytes"] <= 11 * MIB + 80000]
+    passed = [
+        s for s in seen.profile.json["snapshots"] if 10 * MIB < s["live_bytes"] <= 11 * MIB + 80000
+    ]
     assert len(passed) == 1 and passed[0]["type"] == "limit"
     assert len(find_reports(seen.folder)) == 1
     check_sites(seen.truth, seen.profile, temporary=False)
@@ -110,8 +122,13 @@ def test_the_library_alone_keeps_the_limit_too(limit, recorder):
     assert 9 * MIB <= first.by_function()["take"] <= 11 * MIB
     assert len(told(seen)) == 1
     folder = recorder.folder()
-    seen = run_plain(folder, limit, "entries", env={"SEEP_OPTIONS": "--limit-heap=10M --limit-action=enomem"})
-    assert seen.status == 0 and b"realloc: ENOMEM, old kept\nshrink: fine\nafter freeing: memory\n" in seen.stdout
+    seen = run_plain(
+        folder, limit, "entries", env={"SEEP_OPTIONS": "--limit-heap=10M --limit-action=enomem"}
+    )
+    assert (
+        seen.status == 0
+        and b"realloc: ENOMEM, old kept\nshrink: fine\nafter freeing: memory\n" in seen.stdout
+    )
     totals = {}
     for report in find_reports(folder):
         for name, amount in report.by_function().items():
@@ -119,7 +136,10 @@ def test_the_library_alone_keeps_the_limit_too(limit, recorder):
     assert own(totals, seen.truth) == live(seen.truth.sites)
 
 
-@pytest.mark.parametrize("options", [["--limit-heap=0"], ["--limit-heap=x"], ["--limit-heap=10M", "--limit-action=explode"]])
+@pytest.mark.parametrize(
+    "options",
+    [["--limit-heap=0"], ["--limit-heap=x"], ["--limit-heap=10M", "--limit-action=explode"]],
+)
 def test_wrong_limits_are_refused(limit, recorder, options):
     seen = recorder.record(limit, options=options)
     assert seen.status == 2 and b"--limit-" in seen.stderr and seen.stdout == b""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""record --limit-ledger: the recording takes no more memory than that, and says what it did instead."""
+"""record --limit-ledger: the recording takes no more memory than that, and says what it did
+instead."""
 import json
 import math
 
@@ -23,7 +24,10 @@ def truth_of(seen):
 
 
 def later(got):
-    return {field: got["later"][field] + got.get("grown", dict.fromkeys(FIELDS, 0))[field] for field in FIELDS}
+    return {
+        field: got["later"][field] + got.get("grown", dict.fromkeys(FIELDS, 0))[field]
+        for field in FIELDS
+    }
 
 
 def near(got, wanted, truth, mean):
@@ -34,9 +38,14 @@ def near(got, wanted, truth, mean):
 
 def check_estimates(seen, mean):
     got, truth = seen.profile.by_function(), truth_of(seen)
-    assert got["first"] == got["first"] | truth["first"]  # to the byte, also what was freed afterwards
+    # to the byte, also what was freed afterwards
+    assert got["first"] == got["first"] | truth["first"]
     for field in ("bytes_allocated", "live_bytes"):
-        assert near(later(got)[field], truth["later"][field], truth["later"], mean), (field, later(got), truth["later"])
+        assert near(later(got)[field], truth["later"][field], truth["later"], mean), (
+            field,
+            later(got),
+            truth["later"],
+        )
 
 
 def check_books(seen):
@@ -62,7 +71,8 @@ def test_every_form_tells_since_when_numbers_are_estimates(thinned, recorder):
     file = seen.folder / "out.seep"
     start = seen.profile.json["totals"]["thinned_ms"] / 1000
     assert 0 < start * 1000 < seen.profile.json["totals"]["peak_ms"] + 1
-    word = f"from {start:.3f} s on numbers are estimates: near --limit-ledger (32 MiB) about one block per 512 KiB"
+    word = (f"from {start:.3f} s on numbers are estimates: near --limit-ledger (32 MiB) about one "
+            f"block per 512 KiB")
     assert word[:60] in " ".join(seen.stderr.decode().split())
     facts = json.loads(run([SEEP, "info", "--json", file], cwd=seen.folder).stdout)
     assert any(word in w for w in facts["warnings"])
@@ -83,9 +93,13 @@ def test_below_the_limit_nothing_is_different(thinned, recorder):
 
 
 def test_what_is_opened_and_not_used_is_no_reason_to_thin(thinned, recorder):
-    """Each thread has places of its own in the ledger, of which it uses little; and the observer may not have looked yet."""
+    """Each thread has places of its own in the ledger, of which it uses little; and the observer
+    may not have looked yet."""
     seen = recorder.record(thinned, "crowd", options=["--limit-ledger=16M"])
-    assert seen.profile.by_function()["later"] == seen.profile.by_function()["later"] | truth_of(seen)["later"]
+    assert (
+        seen.profile.by_function()["later"]
+        == seen.profile.by_function()["later"] | truth_of(seen)["later"]
+    )
     assert not seen.profile.json["unseen"]
     assert seen.profile.json["totals"]["ledger_bytes"] < 8 * MIB
 
@@ -104,7 +118,9 @@ def test_at_the_limit_recording_ends_and_the_program_goes_on(thinned, recorder):
 
 def test_what_needs_every_block_is_refused_beside_it(thinned, tmp_path):
     for option in ("--events", "--limit-heap=1G", "--quarantine=1M"):
-        done = run([SEEP, "record", "--limit-ledger=64M", option, "--", thinned, "small"], cwd=tmp_path)
+        done = run(
+            [SEEP, "record", "--limit-ledger=64M", option, "--", thinned, "small"], cwd=tmp_path
+        )
         assert done.status == 2 and option.split("=")[0].encode() in done.stderr, done.stderr
     done = run([SEEP, "record", "--limit-ledger=1M", "--", thinned, "small"], cwd=tmp_path)
     assert done.status == 2 and b"8M" in done.stderr
@@ -118,11 +134,16 @@ def test_with_sampling_from_the_start_it_goes_on_from_there(thinned, recorder):
 
 
 def test_a_ledger_without_room_goes_on_with_what_it_has(compiler, recorder):
-    """In little address space it holds some 8,000 stacks: later ones are counted, and what came before is followed to its end."""
-    program = compiler.build("stacks_many.c", flags=("-O1", "-g", "-fno-inline", "-fno-optimize-sibling-calls"))
+    """In little address space it holds some 8,000 stacks: later ones are counted, and what came
+    before is followed to its end."""
+    program = compiler.build(
+        "stacks_many.c", flags=("-O1", "-g", "-fno-inline", "-fno-optimize-sibling-calls")
+    )
     limited = ["sh", "-c", 'ulimit -v 500000 && exec "$@"', "sh"]
     folder = recorder.folder()
-    done = run([*limited, SEEP, "record", "-f", "-o", folder / "out.seep", "--", program, "15"], cwd=folder)
+    done = run(
+        [*limited, SEEP, "record", "-f", "-o", folder / "out.seep", "--", program, "15"], cwd=folder
+    )
     assert (done.status, done.stdout) == (0, b"32768 stacks\n"), done.stderr
     report = json.loads(run([SEEP, "report", "--json", folder / "out.seep"], cwd=folder).stdout)
     sites = [s for s in report["sites"] if report["frames"][s["stack"][0]]["function"] == "first"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""All numbers of one document are of one moment or range, which it names; what is not known of it is null."""
+"""All numbers of one document are of one moment or range, which it names; what is not known of
+it is null."""
 import csv
 import io
 import json
@@ -8,7 +9,13 @@ import pytest
 
 from harness import SEEP, run
 
-FIELDS = {"allocs": "allocations", "frees": "frees", "bytes": "bytes_allocated", "live": "live_bytes", "blocks": "live_blocks"}
+FIELDS = {
+    "allocs": "allocations",
+    "frees": "frees",
+    "bytes": "bytes_allocated",
+    "live": "live_bytes",
+    "blocks": "live_blocks",
+}
 CALLS = ("allocations", "frees", "bytes_allocated")
 LEAKED = ("leaked_blocks", "leaked_bytes")
 
@@ -16,7 +23,9 @@ LEAKED = ("leaked_blocks", "leaked_bytes")
 @pytest.fixture(scope="module")
 def recorded(compiler, tmp_path_factory):
     folder = tmp_path_factory.mktemp("moments")
-    done = run([SEEP, "record", "-q", "-o", folder / "run.seep", compiler.build("moments.c")], cwd=folder)
+    done = run(
+        [SEEP, "record", "-q", "-o", folder / "run.seep", compiler.build("moments.c")], cwd=folder
+    )
     assert done.status == 0, done.stderr
     done.file = folder / "run.seep"
     return done
@@ -36,43 +45,82 @@ def sums(document, fields):
     return {f: sum(s[f] for s in document["sites"]) for f in fields}
 
 
-@pytest.mark.parametrize("command", [["report", "--json"], ["export", "--to", "json", "-o", "-"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [["report", "--json"], ["export", "--to", "json", "-o", "-"]], ids=" ".join
+)
 @pytest.mark.parametrize("tag", ["a", "b"])
 def test_a_tag_has_the_numbers_of_its_moment(recorded, command, tag):
     found, truth = told(*command, f"--at={tag}", recorded.file), truth_at(recorded, tag)
     assert found["moment"] == {"at": "tag", "ms": found["moment"]["ms"], "label": tag}
     assert found["moment"]["ms"] in [t["ms"] for t in found["tags"] if t["label"] == tag]
     assert {f: found["totals"][f] for f in truth} == truth == sums(found, truth)
-    unknown = ("peak_bytes", "peak_blocks", "temporary", "double_frees", "unknown_frees", "mismatched", "rss_peak_bytes", "lost_events")
+    unknown = (
+        "peak_bytes", "peak_blocks", "temporary", "double_frees", "unknown_frees", "mismatched",
+        "rss_peak_bytes", "lost_events",
+    )
     assert all(found["totals"][f] is None for f in unknown)
-    assert all(s[f] is None for s in found["sites"] for f in (*LEAKED, "peak_bytes", "temporary", "lifetime_ms"))
+    assert all(
+        s[f] is None
+        for s in found["sites"]
+        for f in (*LEAKED, "peak_bytes", "temporary", "lifetime_ms")
+    )
     assert (found["leaks"]["scanned"], found["leaks"]["definite"]) == (False, None)
-    assert [(t["name"], t["allocations"], t["live_bytes"]) for t in found["threads"]] == [("moments", None, None)]
+    assert [(t["name"], t["allocations"], t["live_bytes"]) for t in found["threads"]] == [
+        ("moments", None, None)
+    ]
 
 
 def test_filters_do_not_change_the_totals(recorded):
     found = told("report", "--json", "--at=b", "--exclude=take", recorded.file)
-    assert found["sites"] == [] and found["totals"]["live_bytes"] == truth_at(recorded, "b")["live_bytes"]
+    assert (
+        found["sites"] == []
+        and found["totals"]["live_bytes"] == truth_at(recorded, "b")["live_bytes"]
+    )
 
 
 def test_a_range_has_what_happened_in_it(recorded):
-    found, a, b = told("report", "--json", "--range=a..b", recorded.file), truth_at(recorded, "a"), truth_at(recorded, "b")
-    assert [m["label"] for m in found["moment"]["range"]] == ["a", "b"] and found["moment"]["survivors"]
-    new = {**{f: b[f] - a[f] for f in ("allocations", "bytes_allocated")}, "frees": 0}  # none of them was freed before b
+    found, a, b = (
+        told("report", "--json", "--range=a..b", recorded.file),
+        truth_at(recorded, "a"),
+        truth_at(recorded, "b"),
+    )
+    assert [m["label"] for m in found["moment"]["range"]] == ["a", "b"] and found["moment"][
+        "survivors"
+    ]
+    # none of them was freed before b
+    new = {**{f: b[f] - a[f] for f in ("allocations", "bytes_allocated")}, "frees": 0}
     assert {f: found["totals"][f] for f in CALLS} == new == sums(found, CALLS)
-    assert found["totals"]["live_bytes"] == new["bytes_allocated"] == sums(found, ["live_bytes"])["live_bytes"]
+    assert (
+        found["totals"]["live_bytes"]
+        == new["bytes_allocated"]
+        == sums(found, ["live_bytes"])["live_bytes"]
+    )
     changed = told("report", "--json", "--range=a..b", "--cost=change", recorded.file)
     assert not changed["moment"]["survivors"]
     assert {f: changed["totals"][f] for f in a} == {f: b[f] - a[f] for f in a} == sums(changed, a)
-    assert found["totals"]["peak_bytes"] is None and all(s["leaked_bytes"] is None for s in found["sites"])
+    assert found["totals"]["peak_bytes"] is None and all(
+        s["leaked_bytes"] is None for s in found["sites"]
+    )
 
 
 def test_the_peak_has_what_was_live_then(recorded):
-    found, run_ = told("report", "--json", "--at=peak", recorded.file), told("report", "--json", recorded.file)
+    found, run_ = told("report", "--json", "--at=peak", recorded.file), told(
+        "report", "--json", recorded.file
+    )
     assert found["moment"] == {"at": "peak", "ms": run_["totals"]["peak_ms"]}
-    assert found["totals"]["live_bytes"] == found["totals"]["peak_bytes"] == run_["totals"]["peak_bytes"]
-    assert found["totals"]["live_blocks"] == run_["totals"]["peak_blocks"] == sums(found, ["live_blocks"])["live_blocks"]
-    assert all(found["totals"][f] is None for f in CALLS) and all(s[f] is None for s in found["sites"] for f in CALLS)
+    assert (
+        found["totals"]["live_bytes"]
+        == found["totals"]["peak_bytes"]
+        == run_["totals"]["peak_bytes"]
+    )
+    assert (
+        found["totals"]["live_blocks"]
+        == run_["totals"]["peak_blocks"]
+        == sums(found, ["live_blocks"])["live_blocks"]
+    )
+    assert all(found["totals"][f] is None for f in CALLS) and all(
+        s[f] is None for s in found["sites"] for f in CALLS
+    )
 
 
 def test_the_start_has_nothing(recorded):
@@ -98,26 +146,47 @@ def test_leaks_name_the_moment(recorded):
 
 
 def test_a_difference_names_both(recorded):
-    found = told("diff", "--json", f"{recorded.file}@a", recorded.file.with_name(recorded.file.name + "@b"))
+    found = told(
+        "diff", "--json", f"{recorded.file}@a", recorded.file.with_name(recorded.file.name + "@b")
+    )
     a, b = truth_at(recorded, "a"), truth_at(recorded, "b")
     assert (found["old"]["moment"]["label"], found["new"]["moment"]["label"]) == ("a", "b")
     assert {f: found["totals"][f] for f in a} == {f: b[f] - a[f] for f in a} == sums(found, a)
-    assert found["totals"]["peak_bytes"] is None and all(s["peak_bytes"] is None for s in found["sites"])
-    assert all(s["leaked_bytes"] is None for s in found["sites"]) and found["leaks"]["definite"] is None
+    assert found["totals"]["peak_bytes"] is None and all(
+        s["peak_bytes"] is None for s in found["sites"]
+    )
+    assert (
+        all(s["leaked_bytes"] is None for s in found["sites"])
+        and found["leaks"]["definite"] is None
+    )
 
 
-@pytest.mark.parametrize("words,name,empty", [([], "end", ()), (["--at=a"], "a", ("peak_bytes", "temporary", "lifetime_ms")),
-                                              (["--at=peak"], "peak", ("alloc_bytes", "allocs", "frees", "temporary", "lifetime_ms")),
-                                              (["--range=a..b"], "a..b", ("peak_bytes", "temporary", "lifetime_ms"))])
+@pytest.mark.parametrize(
+    "words,name,empty",
+    [
+        ([], "end", ()),
+        (["--at=a"], "a", ("peak_bytes", "temporary", "lifetime_ms")),
+        (["--at=peak"], "peak", ("alloc_bytes", "allocs", "frees", "temporary", "lifetime_ms")),
+        (["--range=a..b"], "a..b", ("peak_bytes", "temporary", "lifetime_ms")),
+    ],
+)
 def test_tables_name_the_moment(recorded, words, name, empty):
     done = run([SEEP, "report", "--csv", *words, recorded.file], cwd=recorded.file.parent)
     rows = list(csv.DictReader(io.StringIO(done.stdout.decode(), newline="")))
     assert rows and {r["moment"] for r in rows} == {name}
-    known = ("live_bytes", "live_blocks", "peak_bytes", "alloc_bytes", "allocs", "frees", "temporary", "lifetime_ms")
+    known = (
+        "live_bytes", "live_blocks", "peak_bytes", "alloc_bytes", "allocs", "frees", "temporary",
+        "lifetime_ms",
+    )
     assert all((r[f] == "") == (f in empty) for r in rows for f in known)
 
 
 def test_a_table_of_differences_names_both(recorded):
-    done = run([SEEP, "diff", "--csv", f"{recorded.file}@a", f"{recorded.file}@b"], cwd=recorded.file.parent)
+    done = run(
+        [SEEP, "diff", "--csv", f"{recorded.file}@a", f"{recorded.file}@b"],
+        cwd=recorded.file.parent,
+    )
     rows = list(csv.DictReader(io.StringIO(done.stdout.decode(), newline="")))
-    assert rows and {(r["old_moment"], r["new_moment"], r["peak_bytes"]) for r in rows} == {("a", "b", "")}
+    assert rows and {(r["old_moment"], r["new_moment"], r["peak_bytes"]) for r in rows} == {
+        ("a", "b", "")
+    }

@@ -23,7 +23,12 @@ def steps(compiler):
 
 def seep(*argv, user=None):
     drop = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
-    return subprocess.run([*drop, SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    return subprocess.run(
+        [*drop, SEEP, *map(str, argv)],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
 
 
 def door(pid):
@@ -36,7 +41,9 @@ def door(pid):
 def observer_of(pid):
     """The process that watches PID: it holds the door."""
     with door(pid) as connection:
-        return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        return struct.unpack(
+            "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        )[0]
 
 
 def is_gone(pid):
@@ -66,7 +73,10 @@ def check_alive(program):
 
 
 def test_words_that_are_none_change_nothing(waiting):
-    for words in (b"", b"x", bytes(16), bytes(24), bytes(144), os.urandom(144), os.urandom(100_000), struct.pack("<Q", ASK)):
+    for words in (
+        b"", b"x", bytes(16), bytes(24), bytes(144), os.urandom(144), os.urandom(100_000),
+        struct.pack("<Q", ASK),
+    ):
         with door(waiting.pid) as connection:
             connection.send(words)
             assert connection.recv(4096) == b"", words
@@ -74,7 +84,13 @@ def test_words_that_are_none_change_nothing(waiting):
 
 
 def test_requests_of_unknown_types_and_about_others_are_refused(waiting):
-    for kind, pid in ((0, waiting.pid), (77, waiting.pid), (1, os.getpid()), (1, 0), (1, 2 ** 32 - 1)):
+    for kind, pid in (
+        (0, waiting.pid),
+        (77, waiting.pid),
+        (1, os.getpid()),
+        (1, 0),
+        (1, 2**32 - 1),
+    ):
         with door(waiting.pid) as connection:
             connection.send(struct.pack("<QIIII128s", ASK, kind, pid, 0, 0, b"\xff" * 128))
             magic, status, seq = struct.unpack_from("<QII", connection.recv(4096))
@@ -108,14 +124,20 @@ def test_another_user_is_refused(waiting):
     check_alive(waiting)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGPIPE])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGPIPE],
+)
 def test_signals_do_not_end_the_observer_before_the_program(waiting, number):
     os.kill(observer_of(waiting.pid), number)
     check_alive(waiting)
 
 
 def test_without_its_observer_the_program_goes_on(steps, recorder):
-    with Started(recorder.folder(), steps, "+red:10:100", "ready", "wait", "snapshot:lost", "tag:lost", "+blue:1:7", "usr1") as program:
+    with Started(
+        recorder.folder(), steps, "+red:10:100", "ready", "wait", "snapshot:lost", "tag:lost",
+        "+blue:1:7", "usr1",
+    ) as program:
         program.said(b"ready\n")
         observer = observer_of(program.pid)
         os.kill(observer, signal.SIGKILL)
@@ -134,35 +156,57 @@ def test_the_observer_ends_with_the_program(waiting):
 
 def test_after_the_duration_the_program_goes_on_alone(steps, recorder):
     folder = recorder.folder()
-    command = [SEEP, "record", "-o", "out.seep", "--duration", "100ms", "--", steps, "+red:10:100", "wait", "+blue:1:7", "exit:5"]
-    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()) as process:
+    command = [
+        SEEP, "record", "-o", "out.seep", "--duration", "100ms", "--", steps, "+red:10:100",
+        "wait", "+blue:1:7", "exit:5",
+    ]
+    with subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()
+    ) as process:
         wait_until((folder / "out.seep").exists, "the recording", process=process)
         process.stdin.write(b"\n")
         said = process.communicate(timeout=DEADLINE)[1]
     assert process.returncode == 5 and b"peak heap" in said
     profile = Profile(folder / "out.seep")
-    assert profile.totals["live_bytes"] == 1000 and any("still running" in w for w in profile.json["warnings"])
+    assert profile.totals["live_bytes"] == 1000 and any(
+        "still running" in w for w in profile.json["warnings"]
+    )
 
 
 def recorded_for_a_while(folder, program, gate):
     """(live blocks by the totals, by the call stacks, in the list of them)"""
     (folder / "made").write_bytes(bytes(4096))
-    command = [SEEP, "record", "-q", "-f", "-o", "out.seep", "--no-leak-scan", "--duration", "300ms", "--", program, folder / "made"]
-    env = clean_environment({"LD_PRELOAD": str(gate), "GATE_FILE": str(folder / "made"), "GATE_MS": "300"})
+    command = [
+        SEEP, "record", "-q", "-f", "-o", "out.seep", "--no-leak-scan", "--duration", "300ms",
+        "--", program,
+        folder / "made",
+    ]
+    env = clean_environment(
+        {"LD_PRELOAD": str(gate), "GATE_FILE": str(folder / "made"), "GATE_MS": "300"}
+    )
     with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, env=env) as process:
         wait_until((folder / "out.seep").exists, "the recording", process=process)
         process.stdin.close()
         assert process.wait(DEADLINE) == 0
     query = "SELECT (SELECT sum(live_blocks) FROM site WHERE heap), (SELECT count(*) FROM block)"
-    told, totals = run([SEEP, "sql", "--csv", "--no-header", "out.seep", query], cwd=folder), Profile(folder / "out.seep").totals
+    told, totals = (
+        run([SEEP, "sql", "--csv", "--no-header", "out.seep", query], cwd=folder),
+        Profile(folder / "out.seep").totals,
+    )
     (folder / "out.seep").unlink()
     return totals["live_blocks"], *map(int, told.stdout.decode().strip().split(","))
 
 
 def test_what_is_known_at_the_end_of_the_duration_is_of_one_moment(compiler, recorder):
-    """A program that only allocates: seep waits for it to go on between the totals and the blocks (gate.c), so that they never agree unless
-    it stands still.  A machine that is very busy may not have it started by then, or let it go before all is read: once of six times will do."""
-    folder, program, gate = recorder.folder(), compiler.build("swells.c"), compiler.library("gate.c", name="gate.so")
+    """A program that only allocates: seep waits for it to go on between the totals and the blocks
+    (gate.c), so that they never agree unless
+    it stands still.  A machine that is very busy may not have it started by then, or let it go
+    before all is read: once of six times will do."""
+    folder, program, gate = (
+        recorder.folder(),
+        compiler.build("swells.c"),
+        compiler.library("gate.c", name="gate.so"),
+    )
     found = []
     for _ in range(6):
         found.append(recorded_for_a_while(folder, program, gate))
@@ -175,8 +219,14 @@ def test_what_is_known_at_the_end_of_the_duration_is_of_one_moment(compiler, rec
 def test_with_an_output_a_recording_is_written_too_and_names_do_not_meet(steps, recorder):
     folder = recorder.folder()
     for size in (11, 22):
-        assert run_plain(folder, steps, f"+red:1:{size}", env={"SEEP_OPTIONS": "-o kept.seep"}).status == 0
-        wait_until(lambda: (folder / ("kept.seep" if size == 11 else "kept.2.seep")).stat().st_size, "the recording")
+        assert (
+            run_plain(folder, steps, f"+red:1:{size}", env={"SEEP_OPTIONS": "-o kept.seep"}).status
+            == 0
+        )
+        wait_until(
+            lambda: (folder / ("kept.seep" if size == 11 else "kept.2.seep")).stat().st_size,
+            "the recording",
+        )
     live = [Profile(folder / name).totals["live_bytes"] for name in ("kept.seep", "kept.2.seep")]
     assert live == [11, 22] and len(find_reports(folder, "steps")) == 2
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Commands for recorded processes attach to others: when told to, or when the user at the terminal agrees."""
+"""Commands for recorded processes attach to others: when told to, or when the user at the
+terminal agrees."""
 import json
 import os
 import pty
@@ -12,14 +13,23 @@ from test_older import COUNT, check, found, started
 
 
 def run(*words, folder, status=0):
-    done = subprocess.run([SEEP, *map(str, words)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE,
-                          cwd=folder, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        [SEEP, *map(str, words)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+    )
     assert done.returncode == status, (words, done)
     return done
 
 
 def is_recorded(pid, folder):
-    return pid in [p["pid"] for p in json.loads(run("ps", "--json", folder=folder).stdout)["processes"]]
+    return pid in [
+        p["pid"] for p in json.loads(run("ps", "--json", folder=folder).stdout)["processes"]
+    ]
 
 
 def recordings(folder):
@@ -29,8 +39,15 @@ def recordings(folder):
 def ask_at_terminal(answer, folder, *words):
     """What is said, and the exit status."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([SEEP, *map(str, words)], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder,
-                               env=clean_environment({"TERM": "dumb"}), start_new_session=True)
+    process = subprocess.Popen(
+        [SEEP, *map(str, words)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=folder,
+        env=clean_environment({"TERM": "dumb"}),
+        start_new_session=True,
+    )
     os.close(theirs)
     said = b""
     while b"[y/N] " not in said:
@@ -48,9 +65,13 @@ def ask_at_terminal(answer, folder, *words):
 def test_a_snapshot_attaches_when_told_to_and_the_recording_goes_on(compiler, tmp_path):
     with started(compiler, 40) as program:
         done = run("snapshot", "--attach", program.pid, "first", folder=tmp_path)
-        assert "snapshot 1 'first'" in done.stdout and f"'seep detach {program.pid}' ends that" in done.stderr
+        assert (
+            "snapshot 1 'first'" in done.stdout
+            and f"'seep detach {program.pid}' ends that" in done.stderr
+        )
         assert is_recorded(program.pid, tmp_path)
-        assert run("snapshot", "--attach", program.pid, folder=tmp_path).stderr == ""  # it is recorded already
+        # it is recorded already
+        assert run("snapshot", "--attach", program.pid, folder=tmp_path).stderr == ""
         run("detach", program.pid, folder=tmp_path)
         assert program.go_on(40) and program.end() == 0
     assert len(recordings(tmp_path)) == 1
@@ -72,7 +93,10 @@ def test_a_view_attaches_for_as_long_as_it_is_shown(compiler, tmp_path):
         assert not is_recorded(program.pid, tmp_path)
         assert program.go_on(40) and program.end() == 0
     (file,) = recordings(tmp_path)
-    assert json.loads(run("info", "--json", tmp_path / file, folder=tmp_path).stdout)["pid"] == program.pid
+    assert (
+        json.loads(run("info", "--json", tmp_path / file, folder=tmp_path).stdout)["pid"]
+        == program.pid
+    )
 
 
 @pytest.mark.parametrize("answer", [b"y\n", b"\n"])
@@ -98,7 +122,11 @@ def test_a_script_is_not_asked(compiler, tmp_path):
 
 def test_what_cannot_be_attached_to_is_told(tmp_path):
     process = subprocess.Popen(["true"])
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has asked how
+    # it has ended, and nobody has asked how
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     done = run("snapshot", "--attach", process.pid, folder=tmp_path, status=3)
-    assert done.stderr.startswith(f"seep: process {process.pid} cannot be attached to: ") and done.stderr.count("\n") == 1
+    assert (
+        done.stderr.startswith(f"seep: process {process.pid} cannot be attached to: ")
+        and done.stderr.count("\n") == 1
+    )
     assert recordings(tmp_path) == [] and process.wait() == 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Blocks from before `seep attach`: the search covers the whole heap, old blocks are told apart, and what they hold is not lost."""
+"""Blocks from before `seep attach`: the search covers the whole heap, old blocks are told apart,
+and what they hold is not lost."""
 import csv
 import io
 import json
@@ -22,8 +23,14 @@ class Program:
 
     def __init__(self, path, count):
         truth, out = os.pipe()
-        self.process = subprocess.Popen([path, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(3,),
-                                        preexec_fn=lambda: os.dup2(out, 3), env=clean_environment())
+        self.process = subprocess.Popen(
+            [path, str(count)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=(3,),
+            preexec_fn=lambda: os.dup2(out, 3),
+            env=clean_environment(),
+        )
         os.close(out)
         self.pid, self.truth = self.process.pid, os.fdopen(truth)
         self.ready()
@@ -63,15 +70,24 @@ def started(compiler, count=COUNT, **how):
 def attached(pid, folder, *options):
     errors = folder / "errors"
     with open(errors, "wb") as to:
-        seep = subprocess.Popen([SEEP, "attach", "-v", "-f", "-o", str(folder / "out.seep"), *options, str(pid)], stderr=to,
-                                env=clean_environment())
+        seep = subprocess.Popen(
+            [SEEP, "attach", "-v", "-f", "-o", str(folder / "out.seep"), *options, str(pid)],
+            stderr=to,
+            env=clean_environment(),
+        )
     wait_until(lambda: " by inject, to " in errors.read_text() or seep.poll() is not None, "attach")
     yield seep, errors
     assert seep.wait(DEADLINE) == 0, errors.read_text()
 
 
 def run(*words, status=0):
-    done = subprocess.run([SEEP, *map(str, words)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, *map(str, words)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == status, (words, done)
     return done
 
@@ -104,8 +120,12 @@ def check_sums(said, truth):
         assert said["leaks"][leak]["blocks"] == counts[leak], leak
 
 
-HOW = {"glibc": {}, "static": {"flags": ("-O1", "-g", "-static")}, "musl": {"cc": "musl-gcc", "flags": ("-O1", "-g")},
-       "musl-static": {"cc": "musl-gcc", "flags": ("-O1", "-g", "-static")}}
+HOW = {
+    "glibc": {},
+    "static": {"flags": ("-O1", "-g", "-static")},
+    "musl": {"cc": "musl-gcc", "flags": ("-O1", "-g")},
+    "musl-static": {"cc": "musl-gcc", "flags": ("-O1", "-g", "-static")},
+}
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -118,8 +138,11 @@ def test_a_search_on_request_covers_the_whole_heap(compiler, tmp_path, how):
         check(blocks, truth)
         check_sums(said, truth)
         text = run("leaks", program.pid, status=1)
-        assert "not recorded" not in text.stderr and re.search(r"of the lost .* older than the recording\n", text.stdout)
-        assert re.search(r"blocks definitely lost,\n +and .*\n +older than the recording, site #\d+\n +\[\d+ bytes\]", text.stdout)
+        assert "not recorded" not in text.stderr and re.search(
+            r"of the lost .* older than the recording\n", text.stdout
+        )
+        assert re.search(r"blocks definitely lost,\n +and .*\n +older than the recording, site "
+                         r"#\d+\n +\[\d+ bytes\]", text.stdout)
         old = next(a for a, b in truth.items() if b[:2] == ("old", "reachable"))
         why = json.loads(run("why", "--json", program.pid, hex(old)).stdout)
         assert why["root"]["variable"]["name"] == "table" and why["block"]["birth_ms"] is None
@@ -147,13 +170,22 @@ def test_the_recording_has_the_search_at_its_end(compiler, tmp_path, way):
     assert (totals["allocations"], totals["live_blocks"]) == (COUNT + 1, COUNT + 1)
     flat = json.loads(run("report", "--json", path).stdout)
     assert flat["totals"]["live_blocks"] == COUNT + 1
-    assert sum(s["live_blocks"] for s in flat["sites"] if s["kind"] not in ("older", "mmap")) == COUNT + 1
+    assert (
+        sum(s["live_blocks"] for s in flat["sites"] if s["kind"] not in ("older", "mmap"))
+        == COUNT + 1
+    )
     rows = list(csv.reader(io.StringIO(run("report", "--blocks", "--csv", "-q", path).stdout)))[1:]
     assert truth.keys() <= {int(row[0], 16) for row in rows}
     assert run("report", "--blocks", path).stdout.count("blocks older than the recording") == 1
     retained = run("report", "--retained", path).stdout
     assert re.search(r" table \[.*older.c:", retained)
-    one = run("sql", "--csv", path, "SELECT kind, heap, sum(live_blocks) >= %d FROM site WHERE kind = 'older' GROUP BY 1, 2" % COUNT)
+    one = run(
+        "sql",
+        "--csv",
+        path,
+        "SELECT kind, heap, sum(live_blocks) >= %d FROM site WHERE kind = 'older' GROUP BY 1, 2"
+        % COUNT,
+    )
     assert one.stdout.splitlines()[1:] == ["older,0,1"]
 
 
@@ -172,7 +204,11 @@ def test_older_blocks_that_go_are_not_listed(compiler, tmp_path):
 def found_quietly(pid):
     done = run("leaks", "--json", "--blocks", "--show=all", "-q", pid)
     said = json.loads(done.stdout)
-    return {int(b["address"], 16): ("old" if s["kind"] == "older" else "new",) for s in said["sites"] for b in s["blocks"]}, said
+    return {
+        int(b["address"], 16): ("old" if s["kind"] == "older" else "new",)
+        for s in said["sites"]
+        for b in s["blocks"]
+    }, said
 
 
 def test_the_words_of_the_option(compiler, tmp_path):
@@ -185,7 +221,12 @@ def test_the_words_of_the_option(compiler, tmp_path):
 
 
 def test_older_memory_is_not_called_free(compiler, tmp_path):
-    with subprocess.Popen([compiler.build("hoard.c")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment()) as program:
+    with subprocess.Popen(
+        [compiler.build("hoard.c")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=clean_environment(),
+    ) as program:
         assert program.stdout.readline() == b"ready\n"
         with attached(program.pid, tmp_path, "--duration=0.05s"):
             pass

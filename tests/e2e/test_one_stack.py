@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A stack has one shape: every output for programs shows the same frames, from the allocation to main or to the function of a thread, also where
-nothing but the exported names of the C library is known.  For people it has another: just the program's own code and what that called."""
+"""A stack has one shape: every output for programs shows the same frames, from the allocation to
+main or to the function of a thread, also where nothing but the exported names of the C library
+is known.  For people it has another: just the program's own code and what that called."""
 import csv
 import gzip
 import io
@@ -16,7 +17,8 @@ import pytest
 from harness import DEADLINE, PLAIN, SEEP, clean_environment
 from pages import Page, data_of
 
-# By size: the functions from the allocation outwards; "..." are frames of libraries, which all outputs must agree on.
+# By size: the functions from the allocation outwards; "..." are frames of libraries, which all
+# outputs must agree on.
 STARTS = {
     45: ["strdup", ..., "by_main", "main"],
     701: ["take", "in_thread"],
@@ -66,7 +68,13 @@ class Tool:
         self.env = clean_environment({"XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)})
 
     def __call__(self, *words, status=(0,), text=True):
-        done = subprocess.run([*self.front, SEEP, *map(str, words)], capture_output=True, env=self.env, timeout=DEADLINE, check=False)
+        done = subprocess.run(
+            [*self.front, SEEP, *map(str, words)],
+            capture_output=True,
+            env=self.env,
+            timeout=DEADLINE,
+            check=False,
+        )
         assert done.returncode in status, (words, done.stderr)
         return done.stdout.decode() if text else done.stdout
 
@@ -74,12 +82,23 @@ class Tool:
 @pytest.fixture(scope="module", params=["with debug files", "without"])
 def tool(request, tmp_path_factory):
     hide = request.param == "without"
-    if hide and subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/usr/lib/debug"], capture_output=True, check=False).returncode:
+    if (
+        hide
+        and subprocess.run(
+            ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/usr/lib/debug"],
+            capture_output=True,
+            check=False,
+        ).returncode
+    ):
         pytest.skip("no private mounts here, or no /usr/lib/debug")
     return Tool(tmp_path_factory.mktemp("one-stack"), hide)
 
 
-RECORDINGS = {"starts": ("starts.c", "-O1", STARTS), "shapes": ("shapes.cpp", "-O0", SHAPES), "shapes optimised": ("shapes.cpp", "-O2", SHAPES)}
+RECORDINGS = {
+    "starts": ("starts.c", "-O1", STARTS),
+    "shapes": ("shapes.cpp", "-O0", SHAPES),
+    "shapes optimised": ("shapes.cpp", "-O2", SHAPES),
+}
 
 
 @pytest.fixture(scope="module", params=RECORDINGS)
@@ -88,7 +107,12 @@ def recording(request, compiler, tmp_path_factory):
     source, flag, truth = RECORDINGS[request.param]
     out = tmp_path_factory.mktemp("one-stack") / "out.seep"
     program = compiler.build(source, flags=(flag, *PLAIN[1:]))
-    subprocess.run([SEEP, "record", "-q", "--events", "-o", out, "--", program], check=True, env=clean_environment(), timeout=DEADLINE)
+    subprocess.run(
+        [SEEP, "record", "-q", "--events", "-o", out, "--", program],
+        check=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     return out, truth
 
 
@@ -99,8 +123,12 @@ def function(line):
 
 
 def bare(name):
-    """"void std::f<int>(long) const" as "std::f", "libc.so.6+0x123" as "libc.so.6+": what all outputs tell of a function."""
-    name, before = re.sub(r"\+(0x|f_)\w+$|\+$", "+", name.replace("operator()", "operator_call")), None
+    """"void std::f<int>(long) const" as "std::f", "libc.so.6+0x123" as "libc.so.6+": what all
+    outputs tell of a function."""
+    name, before = (
+        re.sub(r"\+(0x|f_)\w+$|\+$", "+", name.replace("operator()", "operator_call")),
+        None,
+    )
     while before != name:
         before, name = name, re.sub(r"<[^<>]*>|\([^()]*\)| const$", "", name)
     return name.split()[-1]
@@ -114,12 +142,15 @@ def of_entries(text):
         deepest = max(len(line) - len(line.lstrip()) for line in lines[1:])
         size = re.search(r"(\d+) B\b", lines[0])  # others are larger than a KiB
         if size:
-            stacks[int(size[1])] = [function(line) for line in lines[1:] if line.startswith(" " * deepest)]
+            stacks[int(size[1])] = [
+                function(line) for line in lines[1:] if line.startswith(" " * deepest)
+            ]
     return stacks
 
 
 def without_wrappers(frames):
-    """[(name, is a wrapper)], innermost first: those at the inner end are marked, for others to hide."""
+    """[(name, is a wrapper)], innermost first: those at the inner end are marked, for others to
+    hide."""
     while len(frames) > 1 and frames[0][1]:
         frames = frames[1:]
     return [name for name, _ in frames]
@@ -130,8 +161,16 @@ def of_json(text):
     whole = {s["bytes_allocated"]: [told["frames"][i] for i in s["stack"]] for s in told["sites"]}
     for stack in whole.values():  # what others hide is marked, and is the outer end
         assert [f["start"] for f in stack] == sorted(f["start"] for f in stack)
-    return {size: without_wrappers([(f["function"] or f'{f["module"].rpartition("/")[2]}+', f["wrapper"]) for f in stack if not f["start"]])
-            for size, stack in whole.items()}
+    return {
+        size: without_wrappers(
+            [
+                (f["function"] or f'{f["module"].rpartition("/")[2]}+', f["wrapper"])
+                for f in stack
+                if not f["start"]
+            ]
+        )
+        for size, stack in whole.items()
+    }
 
 
 def of_tree(text):
@@ -159,39 +198,57 @@ def of_inverted(text):
 
 
 def of_csv(text):
-    return {int(row["alloc_bytes"]): [function(frame) for frame in re.split(r";(?! *\))", row["stack"])] for row in csv.DictReader(io.StringIO(text))
-            if row["kind"] != "mmap"}
+    return {
+        int(row["alloc_bytes"]): [function(frame) for frame in re.split(r";(?! *\))", row["stack"])]
+        for row in csv.DictReader(io.StringIO(text))
+        if row["kind"] != "mmap"
+    }
 
 
 def of_memlog(text):
     stacks = {}
     for entry in re.split(r"\n(?=\+)", text):
         size, *frames = entry.strip().split("\n")
-        stacks[int(size)] = [re.sub(r"^/.*/([^/]*)$", r"\1+", frame.strip().split("\t")[0]) for frame in frames]
+        stacks[int(size)] = [
+            re.sub(r"^/.*/([^/]*)$", r"\1+", frame.strip().split("\t")[0]) for frame in frames
+        ]
     return stacks
 
 
 def of_collapsed(text):
-    return {int(size): list(reversed(stack.split(";"))) for stack, _, size in (line.rpartition(" ") for line in text.splitlines())}
+    return {
+        int(size): list(reversed(stack.split(";")))
+        for stack, _, size in (line.rpartition(" ") for line in text.splitlines())
+    }
 
 
 def of_speedscope(text):
     told = json.loads(text)
     names, profile = [f["name"] for f in told["shared"]["frames"]], told["profiles"][0]
-    return {int(size): [names[i] for i in reversed(stack)] for stack, size in zip(profile["samples"], profile["weights"])}
+    return {
+        int(size): [names[i] for i in reversed(stack)]
+        for stack, size in zip(profile["samples"], profile["weights"])
+    }
 
 
 def of_dhat(text):
     told = json.loads(text)
-    return {p["tb"]: [re.sub(r"^0x\w+: | \([^()]*\)$", "", told["ftbl"][i]) for i in p["fs"]] for p in told["pps"]}
+    return {
+        p["tb"]: [re.sub(r"^0x\w+: | \([^()]*\)$", "", told["ftbl"][i]) for i in p["fs"]]
+        for p in told["pps"]
+    }
 
 
 def of_sqlite(path):
     """Wrappers are what is inside of the place of a site."""
     with sqlite3.connect(path) as base:
-        stacks = {number: step for number, *step in base.execute("SELECT id, parent, frame FROM stack")}
+        stacks = {
+            number: step for number, *step in base.execute("SELECT id, parent, frame FROM stack")
+        }
         names = dict(base.execute("SELECT id, name FROM frame"))
-        sites = base.execute("SELECT bytes_allocated, stack, place FROM site WHERE heap AND stack").fetchall()
+        sites = base.execute(
+            "SELECT bytes_allocated, stack, place FROM site WHERE heap AND stack"
+        ).fetchall()
     whole = {}
     for size, stack, place in sites:
         frames = []
@@ -238,7 +295,12 @@ def of_pprof(data):
     lines = {l[1][0]: [names[fields(line)[1][0]] for line in l[4]] for l in map(fields, told[4])}
     types = [texts[fields(t)[1][0]] for t in told[1]]
     samples = map(fields, told[2])
-    return {numbers(s[2][0])[types.index("alloc_space")]: [name for l in numbers(s[1][0]) for name in lines[l]] for s in samples}
+    return {
+        numbers(s[2][0])[types.index("alloc_space")]: [
+            name for l in numbers(s[1][0]) for name in lines[l]
+        ]
+        for s in samples
+    }
 
 
 def of_heaptrack(text):
@@ -250,7 +312,9 @@ def of_heaptrack(text):
             continue
         values = [int(word, 16) for word in rest] if kind in ("i", "t", "a") else []
         if kind == "i":
-            ips.append([strings[n] for n in values[2::3]] or [strings[values[1]].rpartition("/")[2] + "+"])
+            ips.append(
+                [strings[n] for n in values[2::3]] or [strings[values[1]].rpartition("/")[2] + "+"]
+            )
         elif kind == "t":
             traces.append(tuple(values))
         elif kind == "a":
@@ -268,7 +332,9 @@ def of_valgrind(text):
     for error in xml.etree.ElementTree.fromstring(text).iter("error"):
         size = re.match(r"(?:[\d,]+ \()?([\d,]+)", error.findtext("xwhat/text"))
         frames = error.find("stack").iter("frame")
-        stacks[int(size[1].replace(",", ""))] = [f.findtext("fn") or f.findtext("obj").rpartition("/")[2] + "+" for f in frames]
+        stacks[int(size[1].replace(",", ""))] = [
+            f.findtext("fn") or f.findtext("obj").rpartition("/")[2] + "+" for f in frames
+        ]
     return stacks
 
 
@@ -285,34 +351,62 @@ def of_events(text):
 
 def of_page(page):
     recorded = Page(data_of(page)).one
-    return {site["alloc_bytes"]: without_wrappers([(frame["short"], frame["wrapper"]) for frame in recorded.stack(site["node"])])
-            for site in recorded.sites() if site["heap"]}
+    return {
+        site["alloc_bytes"]: without_wrappers(
+            [(frame["short"], frame["wrapper"]) for frame in recorded.stack(site["node"])]
+        )
+        for site in recorded.sites()
+        if site["heap"]
+    }
 
 
 OUTPUTS = {
     "json": lambda seep, path: of_json(seep("report", "--json", path)),
-    "leaks json": lambda seep, path: of_json(seep("leaks", "--json", "--show=all", path, status=(0, 1))),
+    "leaks json": lambda seep, path: of_json(
+        seep("leaks", "--json", "--show=all", path, status=(0, 1))
+    ),
     "flat": lambda seep, path: of_entries(seep("report", "--flat", "--limit", "0", path)),
-    "leaks": lambda seep, path: of_entries(seep("leaks", "--show=all", "--limit", "0", "-v", path, status=(0, 1)).partition("error\n")[2]),
+    "leaks": lambda seep, path: of_entries(
+        seep("leaks", "--show=all", "--limit", "0", "-v", path, status=(0, 1)).partition("error\n")[
+            2
+        ]
+    ),
     "check": lambda seep, path: of_entries(seep("check", path, status=(0, 1, 3))),
-    "tree": lambda seep, path: of_tree(seep("report", "--tree", "--threshold", "0", "--cost", "total", path)),
-    "inverted": lambda seep, path: of_inverted(seep("report", "--inverted", "--threshold", "0", "--cost", "total", path)),
+    "tree": lambda seep, path: of_tree(
+        seep("report", "--tree", "--threshold", "0", "--cost", "total", path)
+    ),
+    "inverted": lambda seep, path: of_inverted(
+        seep("report", "--inverted", "--threshold", "0", "--cost", "total", path)
+    ),
     "csv": lambda seep, path: of_csv(seep("report", "--csv", path)),
     "memlog": lambda seep, path: of_memlog(seep("report", "--memlog", path)),
-    "collapsed": lambda seep, path: of_collapsed(seep("export", "--to", "collapsed", "--cost", "total", "-o", "-", path)),
-    "speedscope": lambda seep, path: of_speedscope(seep("export", "--to", "speedscope", "--cost", "total", "-o", "-", path)),
+    "collapsed": lambda seep, path: of_collapsed(
+        seep("export", "--to", "collapsed", "--cost", "total", "-o", "-", path)
+    ),
+    "speedscope": lambda seep, path: of_speedscope(
+        seep("export", "--to", "speedscope", "--cost", "total", "-o", "-", path)
+    ),
     "dhat": lambda seep, path: of_dhat(seep("export", "--to", "dhat", "-o", "-", path)),
-    "pprof": lambda seep, path: of_pprof(seep("export", "--to", "pprof", "-o", "-", path, text=False)),
-    "heaptrack": lambda seep, path: of_heaptrack(seep("export", "--to", "heaptrack", "-o", "-", path)),
-    "valgrind-xml": lambda seep, path: of_valgrind(seep("export", "--to", "valgrind-xml", "-o", "-", path)),
-    "sqlite": lambda seep, path: (seep("export", "--to", "sqlite", "--force", "-o", path.with_suffix(".db"), path),
-                                  of_sqlite(path.with_suffix(".db")))[1],
+    "pprof": lambda seep, path: of_pprof(
+        seep("export", "--to", "pprof", "-o", "-", path, text=False)
+    ),
+    "heaptrack": lambda seep, path: of_heaptrack(
+        seep("export", "--to", "heaptrack", "-o", "-", path)
+    ),
+    "valgrind-xml": lambda seep, path: of_valgrind(
+        seep("export", "--to", "valgrind-xml", "-o", "-", path)
+    ),
+    "sqlite": lambda seep, path: (
+        seep("export", "--to", "sqlite", "--force", "-o", path.with_suffix(".db"), path),
+        of_sqlite(path.with_suffix(".db")),
+    )[1],
     "events": lambda seep, path: of_events(seep("events", "--stacks", path)),
     "page": lambda seep, path: of_page(seep("html", "-o", "-", path, text=False)),
 }
 
 
-ONLY_LEAKS = ("check", "valgrind-xml")  # of blocks that nothing points to, and that were made before the search
+# of blocks that nothing points to, and that were made before the search
+ONLY_LEAKS = ("check", "valgrind-xml")
 
 
 def fits(names, wanted):
@@ -328,7 +422,8 @@ def test_all_outputs_agree(tool, recording, output):
 
     def of(name):
         got = OUTPUTS[name](tool, path)
-        if name in ("tree", "inverted", "flat") and 809 in wanted:  # the vector itself (24 bytes) is of the same line
+        # the vector itself (24 bytes) is of the same line
+        if name in ("tree", "inverted", "flat") and 809 in wanted:
             got[809] = got[833]
         return got
     got, usual = of(output), of("flat" if output in FOR_PEOPLE else "collapsed")
@@ -336,7 +431,11 @@ def test_all_outputs_agree(tool, recording, output):
     assert len(seen) > len(wanted) // 2
     for size in seen:
         names = [bare(name) for name in got[size]]
-        assert fits(names, (FOLDED if output in FOR_PEOPLE else wanted)[size]), (output, size, names)
+        assert fits(names, (FOLDED if output in FOR_PEOPLE else wanted)[size]), (
+            output,
+            size,
+            names,
+        )
         assert names == [bare(name) for name in usual[size]], (output, size)
 
 
@@ -348,13 +447,23 @@ def test_recursion_can_be_kept(tool, recording):
 
 
 ALL_FRAMES = {
-    "flat": lambda seep, path: of_entries(seep("report", "--flat", "--limit", "0", "--all-frames", path)),
-    "tree": lambda seep, path: of_tree(seep("report", "--tree", "--threshold", "0", "--cost", "total", "--all-frames", path)),
+    "flat": lambda seep, path: of_entries(
+        seep("report", "--flat", "--limit", "0", "--all-frames", path)
+    ),
+    "tree": lambda seep, path: of_tree(
+        seep("report", "--tree", "--threshold", "0", "--cost", "total", "--all-frames", path)
+    ),
     "csv": lambda seep, path: of_csv(seep("report", "--csv", "--all-frames", path)),
     "events": lambda seep, path: of_events(seep("events", "--stacks", "--all-frames", path)),
-    "collapsed": lambda seep, path: of_collapsed(seep("export", "--to", "collapsed", "--cost", "total", "--all-frames", "-o", "-", path)),
-    "pprof": lambda seep, path: of_pprof(seep("export", "--to", "pprof", "--all-frames", "-o", "-", path, text=False)),
-    "heaptrack": lambda seep, path: of_heaptrack(seep("export", "--to", "heaptrack", "--all-frames", "-o", "-", path)),
+    "collapsed": lambda seep, path: of_collapsed(
+        seep("export", "--to", "collapsed", "--cost", "total", "--all-frames", "-o", "-", path)
+    ),
+    "pprof": lambda seep, path: of_pprof(
+        seep("export", "--to", "pprof", "--all-frames", "-o", "-", path, text=False)
+    ),
+    "heaptrack": lambda seep, path: of_heaptrack(
+        seep("export", "--to", "heaptrack", "--all-frames", "-o", "-", path)
+    ),
 }
 
 
@@ -367,5 +476,7 @@ def test_all_frames_are_there_when_asked_for(tool, recording, output):
     got = ALL_FRAMES[output](tool, path)
     for size in wanted:
         names = [f["function"] or f["module"].rpartition("/")[2] + "+" for f in whole[size]]
-        assert whole[size][-1]["start"] and len(names) > len([name for name in wanted[size] if name is not ...])
+        assert whole[size][-1]["start"] and len(names) > len(
+            [name for name in wanted[size] if name is not ...]
+        )
         assert [bare(name) for name in got[size]] == [bare(name) for name in names], (output, size)

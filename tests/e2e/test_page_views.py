@@ -16,22 +16,40 @@ FIELDS = ("live_bytes", "live_blocks", "allocations", "bytes_allocated", "peak_b
 
 def shown(data, *choices):
     """The sums of the viewer's own code, without a browser."""
-    done = subprocess.run(["node", str(Path(__file__).with_name("view_totals.mjs")), *map(json.dumps, choices)], input=json.dumps(data), text=True,
-                          capture_output=True, timeout=DEADLINE)
+    done = subprocess.run(
+        ["node", str(Path(__file__).with_name("view_totals.mjs")), *map(json.dumps, choices)],
+        input=json.dumps(data),
+        text=True,
+        capture_output=True,
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def reported(file, *options):
-    done = subprocess.run([SEEP, "report", "--json", *options, str(file)], capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "report", "--json", *options, str(file)],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0, done.stderr
-    sites = [site for site in json.loads(done.stdout)["sites"] if site["kind"] not in ("mmap", "mremap")]
-    return {field: sum(site[field] for site in sites) for field in FIELDS if all(site[field] is not None for site in sites)}
+    sites = [
+        site for site in json.loads(done.stdout)["sites"] if site["kind"] not in ("mmap", "mremap")
+    ]
+    return {
+        field: sum(site[field] for site in sites)
+        for field in FIELDS
+        if all(site[field] is not None for site in sites)
+    }
 
 
 @pytest.fixture(scope="module")
 def course(compiler, tmp_path_factory):
-    recorded = harness.Recorder(tmp_path_factory.mktemp("page_views")).record(compiler.build("courses.cpp"))
+    recorded = harness.Recorder(tmp_path_factory.mktemp("page_views")).record(
+        compiler.build("courses.cpp")
+    )
     assert recorded.status == 0, recorded.stderr
     file = recorded.folder / "out.seep"
     done = pages.answer("-o", "-", file)
@@ -50,7 +68,10 @@ CHOICES = {
     "from_a_mark": (("--cost", "change", "--range", "half.."), {"range": "m1.."}),
     "up_to_a_mark": (("--range", "..half"), {"range": "..m1"}),
     "some_stacks": (("-i", "^leak"), {"filter": "fn:/^leak/"}),
-    "stacks_of_a_range": (("-i", "^cache", "--range", "{early}ms..{late}ms"), {"filter": "fn:/^cache/", "range": "{early}..{late}"}),
+    "stacks_of_a_range": (
+        ("-i", "^cache", "--range", "{early}ms..{late}ms"),
+        {"filter": "fn:/^cache/", "range": "{early}..{late}"},
+    ),
 }
 
 
@@ -72,10 +93,12 @@ CIRCLES = """
 struct Person;
 struct House { std::shared_ptr<Person> owner; char text[100]; };
 struct Person { std::shared_ptr<House> home; std::shared_ptr<Person> other; char text[40]; };
-static void pair() { auto h = std::make_shared<House>(); auto p = std::make_shared<Person>(); h->owner = p; p->home = h; }
+static void pair() { auto h = std::make_shared<House>(); auto p = std::make_shared<Person>();
+    h->owner = p; p->home = h; }
 static void trio()
 {
-    auto a = std::make_shared<Person>(), b = std::make_shared<Person>(), c = std::make_shared<Person>();
+    auto a = std::make_shared<Person>(), b = std::make_shared<Person>(), c =
+        std::make_shared<Person>();
     a->other = b; b->other = c; c->other = a;
 }
 static void chain() { new std::shared_ptr<Person>(std::make_shared<Person>()); }
@@ -91,9 +114,14 @@ def test_lost_blocks_that_hold_each_other_are_circles(compiler, recorder, tmp_pa
     cycles = page.data["cycles"]
     assert [(c["times"], c["blocks"], len(c["steps"])) for c in cycles] == [(30, 60, 2), (3, 9, 3)]
     for c, function in zip(cycles, ("pair", "trio")):
-        assert all(function in [f["short"] for f in page.stack(page.sites()[s["site"]]["node"])] for s in c["steps"])
+        assert all(
+            function in [f["short"] for f in page.stack(page.sites()[s["site"]]["node"])]
+            for s in c["steps"]
+        )
     for c in cycles:
-        assert c["bytes"] == c["times"] * sum(s["bytes"] for s in c["steps"]) and all(s["at"] + 8 <= s["bytes"] for s in c["steps"])
+        assert c["bytes"] == c["times"] * sum(s["bytes"] for s in c["steps"]) and all(
+            s["at"] + 8 <= s["bytes"] for s in c["steps"]
+        )
         assert len({s["block"] for s in c["steps"]}) == len(c["steps"])
 
 
@@ -108,7 +136,9 @@ def test_who_holds_what_is_possibly_lost_stands_behind_a_colon(compiler, recorde
     source = tmp_path / "inside.c"
     source.write_text(INSIDE)
     page = pages.page_of(recorder.record(compiler.build(str(source))).folder / "out.seep").one
-    roots = [path["root"] for path in page.data["paths"] if path["root"].startswith("possibly lost")]
+    roots = [
+        path["root"] for path in page.data["paths"] if path["root"].startswith("possibly lost")
+    ]
     assert len(roots) == 1 and "hold it: static inside" in roots[0], roots
 
 
@@ -129,7 +159,8 @@ int main(void)
 
 
 def test_the_page_and_the_summary_tell_of_the_same_resident_memory(compiler, recorder, tmp_path):
-    """Without that of seep: the data of its library that are zero at first have no name of their own."""
+    """Without that of seep: the data of its library that are zero at first have no name of their
+    own."""
     source = tmp_path / "waste.c"
     source.write_text(WASTE)
     file = recorder.record(compiler.build(str(source))).folder / "out.seep"
@@ -137,8 +168,17 @@ def test_the_page_and_the_summary_tell_of_the_same_resident_memory(compiler, rec
     page = pages.page_of(file).one
     of = [page.text(c) for c in rows["class"]]
     resident = sum(n for n, what in zip(rows["rss_bytes"], of) if what != "seep")
-    done = subprocess.run([SEEP, "report", "--summary", str(file)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
-    assert "seep" in of and f"end RSS {resident / (1 << 20):12.1f} MiB" in done.stdout, (resident, done.stdout)
+    done = subprocess.run(
+        [SEEP, "report", "--summary", str(file)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
+    assert "seep" in of and f"end RSS {resident / (1 << 20):12.1f} MiB" in done.stdout, (
+        resident,
+        done.stdout,
+    )
 
 
 RUST = """
@@ -146,7 +186,8 @@ RUST = """
 pub struct Session { user: String }
 #[inline(never)]
 fn keep(s: &Session) { std::mem::forget(s.clone()); }
-fn main() { let s = Session { user: "x".repeat(100) }; for _ in 0..50 { keep(&s); } println!("{}", s.user.len()); }
+fn main() { let s = Session { user: "x".repeat(100) }; for _ in 0..50 { keep(&s); }
+    println!("{}", s.user.len()); }
 """
 
 
@@ -155,11 +196,28 @@ def test_an_implementation_of_a_trait_of_the_library_is_own_code(recorder, need,
     need("rustc")
     (tmp_path / "r.rs").write_text(RUST)
     known = {k: v for k, v in os.environ.items() if k in ("RUSTUP_HOME", "CARGO_HOME")}
-    made = subprocess.run(["rustc", "-g", "r.rs"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
-                          env=clean_environment({"HOME": os.environ.get("HOME", "/"), **known}))
+    made = subprocess.run(
+        ["rustc", "-g", "r.rs"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=clean_environment({"HOME": os.environ.get("HOME", "/"), **known}),
+    )
     assert made.returncode == 0, made.stderr
     page = pages.page_of(recorder.record(tmp_path / "r").folder / "out.seep").one
     frames, functions = page.data["frames"], page.data["functions"]
     at = lambda column, i: column[i] if isinstance(column, list) else column
-    named = [(page.text(at(functions["name"], at(frames["function"], i))), at(frames["library"], i), at(frames["kind"], i)) for i in range(frames["count"])]
-    assert [(library, kind) for name, library, kind in named if "r::Session as core::clone::Clone" in name] == [(0, 1)], named
+    named = [
+        (
+            page.text(at(functions["name"], at(frames["function"], i))),
+            at(frames["library"], i),
+            at(frames["kind"], i),
+        )
+        for i in range(frames["count"])
+    ]
+    assert [
+        (library, kind)
+        for name, library, kind in named
+        if "r::Session as core::clone::Clone" in name
+    ] == [(0, 1)], named

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""record --push: what the server gets is what the program did, and no server can disturb the program."""
+"""record --push: what the server gets is what the program did, and no server can disturb the
+program."""
 import base64
 import os
 import re
@@ -25,8 +26,13 @@ def push(recorder):
     def start(server, *argv, options=(), env=None):
         folder = recorder.folder()
         url = server if isinstance(server, str) else server.url
-        return Started(folder, SEEP, "record", "-o", folder / "out.seep", "--push", url, *EVERY, *options, "--", *argv, library=None,
-                       env={"no_proxy": "127.0.0.1", **(env or {})})
+        return Started(
+            folder, SEEP, "record", "-o",
+            folder / "out.seep",
+            "--push", url, *EVERY, *options, "--", *argv,
+            library=None,
+            env={"no_proxy": "127.0.0.1", **(env or {})},
+        )
     return start
 
 
@@ -61,15 +67,22 @@ def check_truth(pushes, sites):
     found = sums(pushes)
     for name, site in sites.items():
         if site["allocs"]:
-            assert found[name] == {"alloc_objects": site["allocs"], "alloc_space": site["bytes"], "inuse_objects": site["live_blocks"],
-                                   "inuse_space": site["live_bytes"]}, name
+            assert found[name] == {
+                "alloc_objects": site["allocs"],
+                "alloc_space": site["bytes"],
+                "inuse_objects": site["live_blocks"],
+                "inuse_space": site["live_bytes"],
+            }, name
 
 
 def check_continuity(pushes):
     """Each interval begins where the one before ended, and the profile in it says so too."""
     for one in pushes:
         assert one.start < one.end
-        assert one.pprof.time_ns == one.start * 10 ** 9 and one.pprof.duration_ns == (one.end - one.start) * 10 ** 9
+        assert (
+            one.pprof.time_ns == one.start * 10**9
+            and one.pprof.duration_ns == (one.end - one.start) * 10**9
+        )
     for one, other in zip(pushes, pushes[1:]):
         assert one.end == other.start
 
@@ -80,21 +93,40 @@ def test_the_server_gets_the_form_that_it_knows(push, steps):
         assert done.status == 0
         [only] = server.of()
     assert only.path == "/ingest" and only.headers["User-Agent"].startswith("seep/")
-    assert only.name == "steps" and only.query["spyName"] == "seep" and only.query["sampleRate"].isdigit()
+    assert (
+        only.name == "steps"
+        and only.query["spyName"] == "seep"
+        and only.query["sampleRate"].isdigit()
+    )
     assert "format" not in only.query  # with it, Pyroscope takes the whole form for the profile
-    assert only.labels["program"] == "steps" and only.labels["hostname"] == socket.gethostname() and int(only.labels["pid"]) > 1
-    assert {name: file for name, (file, _) in only.form.items()} == {"profile": "profile.pprof", "sample_type_config": "sample_type_config.json"}
+    assert (
+        only.labels["program"] == "steps"
+        and only.labels["hostname"] == socket.gethostname()
+        and int(only.labels["pid"]) > 1
+    )
+    assert {name: file for name, (file, _) in only.form.items()} == {
+        "profile": "profile.pprof",
+        "sample_type_config": "sample_type_config.json",
+    }
     assert only.pprof.types == SAMPLE_TYPES and only.pprof.units == ["count", "bytes"] * 2
     assert list(only.config) == SAMPLE_TYPES
     for name, how in only.config.items():
-        assert how == {"units": "bytes" if name.endswith("space") else "objects", "aggregation": "sum" if name.startswith("alloc") else "average",
-                       "display-name": name, "sampled": False, "cumulative": False}
+        assert how == {
+            "units": "bytes" if name.endswith("space") else "objects",
+            "aggregation": "sum" if name.startswith("alloc") else "average",
+            "display-name": name,
+            "sampled": False,
+            "cumulative": False,
+        }
     check_continuity([only])
     check_truth([only], done.truth.sites)
 
 
 def test_intervals_follow_each_other_and_add_up_to_the_truth(push, steps):
-    words = ["+red:100:10", "+green:3:1000", "ready", "wait", "+red:50:10", "-green:1", "spin:100", "ready", "wait", "-red:120", "+blue:1:7"]
+    words = [
+        "+red:100:10", "+green:3:1000", "ready", "wait", "+red:50:10", "-green:1", "spin:100",
+        "ready", "wait", "-red:120", "+blue:1:7",
+    ]
     with Server() as server, push(server, steps, *words) as seep:
         seep.said(b"ready")
         pushed(server, 2)
@@ -108,25 +140,39 @@ def test_intervals_follow_each_other_and_add_up_to_the_truth(push, steps):
     assert done.status == 0 and b"push" not in done.stderr, done.stderr
     check_continuity(all_of_them)
     check_truth(all_of_them, done.truth.sites)
-    assert quiet.pprof.by_function()["red"] == {"alloc_objects": 0, "alloc_space": 0, "inuse_objects": 150, "inuse_space": 1500}
+    assert quiet.pprof.by_function()["red"] == {
+        "alloc_objects": 0,
+        "alloc_space": 0,
+        "inuse_objects": 150,
+        "inuse_space": 1500,
+    }
 
 
 def test_every_process_has_its_own(push, steps):
-    with Server() as server, push(server, steps, "+red:3:10", "fork", "+green:5:100", "exit:4", options=["--follow=all"]) as seep:
+    with Server() as server, push(
+        server, steps, "+red:3:10", "fork", "+green:5:100", "exit:4", options=["--follow=all"]
+    ) as seep:
         done = seep.finish()
         parts = {p.labels["pid"]: p for p in server.of()}
     assert done.status == 4
     child = parts[str(done.truth.facts["child"])]
     assert child.pprof.by_function()["green"]["alloc_space"] == 500
     [parent] = [p for pid, p in parts.items() if p is not child]
-    assert parent.pprof.by_function()["red"]["inuse_objects"] == 3 and "green" not in parent.pprof.by_function()
+    assert (
+        parent.pprof.by_function()["red"]["inuse_objects"] == 3
+        and "green" not in parent.pprof.by_function()
+    )
 
 
 def test_many_processes_lose_nothing_when_the_server_is_fine(push, steps):
     forks = 40  # more than may wait for a server that is not there
-    with Server() as server, push(server, steps, "+red:3:10", *["fork"] * forks, "ready", "wait", options=["--follow=all"]) as seep:
+    with Server() as server, push(
+        server, steps, "+red:3:10", *["fork"] * forks, "ready", "wait", options=["--follow=all"]
+    ) as seep:
         seep.said(b"ready")
-        wait_until(lambda: len({p.labels["pid"] for p in server.of()}) > forks, "a profile of each arrives")
+        wait_until(
+            lambda: len({p.labels["pid"] for p in server.of()}) > forks, "a profile of each arrives"
+        )
         most = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{sender_of(seep)}/status").read_text())
         seep.say()
         done = seep.finish()
@@ -147,11 +193,16 @@ def test_a_program_that_becomes_another_begins_again(push, steps, compiler):
         assert seep.finish().status == 0
         first, second = server.of()
     assert first.labels["pid"] == second.labels["pid"]
-    assert first.labels["program"] == "steps" and first.pprof.by_function()["red"]["alloc_objects"] == 3
+    assert (
+        first.labels["program"] == "steps"
+        and first.pprof.by_function()["red"]["alloc_objects"] == 3
+    )
     assert second.labels["program"] == "known" and "red" not in second.pprof.by_function()
 
 
-@pytest.mark.parametrize("way, status", [("exit:3", 3), ("_exit:5", 5), ("abort", 134), ("kill", 137)])
+@pytest.mark.parametrize(
+    "way, status", [("exit:3", 3), ("_exit:5", 5), ("abort", 134), ("kill", 137)]
+)
 def test_the_last_interval_is_sent_whatever_the_end(push, steps, way, status):
     with Server() as server, push(server, steps, "+green:7:70", way) as seep:
         done = seep.finish()
@@ -161,26 +212,46 @@ def test_the_last_interval_is_sent_whatever_the_end(push, steps, way, status):
 
 def test_name_labels_path_and_password_come_from_the_command_line(push, steps):
     with Server() as server:
-        url = server.url.replace("http://", "http://me:s3cret%40@") + "/base/?name=my.app%7Bzone%3Da%7D&format=pprof"
-        with push(url, steps, "+red:1:1", options=["--label", "env=prod", "--label", "odd=a,b={c}"]) as seep:
+        url = (
+            server.url.replace("http://", "http://me:s3cret%40@")
+            + "/base/?name=my.app%7Bzone%3Da%7D&format=pprof"
+        )
+        with push(
+            url, steps, "+red:1:1", options=["--label", "env=prod", "--label", "odd=a,b={c}"]
+        ) as seep:
             assert seep.finish().status == 0
             assert b"s3cret" not in seep.stderr()
         [only] = server.of()
     assert only.path == "/base/ingest" and only.query["format"] == "pprof"
     assert only.headers["Authorization"] == "Basic " + base64.b64encode(b"me:s3cret@").decode()
     assert only.name == "my.app"
-    assert {k: only.labels[k] for k in ("zone", "env", "odd", "program")} == {"zone": "a", "env": "prod", "odd": "a_b__c_", "program": "steps"}
+    assert {k: only.labels[k] for k in ("zone", "env", "odd", "program")} == {
+        "zone": "a",
+        "env": "prod",
+        "odd": "a_b__c_",
+        "program": "steps",
+    }
 
 
 def test_sampled_profiles_add_up_to_the_sampled_recording(push, compiler):
-    with Server() as server, push(server, compiler.build("sampled.c"), options=["--sample=16K"]) as seep:
+    with Server() as server, push(
+        server, compiler.build("sampled.c"), options=["--sample=16K"]
+    ) as seep:
         assert seep.finish().status == 0
         found = sums(server.of())
-    recorded = {name: site for name, site in Profile(seep.folder / "out.seep").by_function().items() if site["bytes_allocated"]}
+    recorded = {
+        name: site
+        for name, site in Profile(seep.folder / "out.seep").by_function().items()
+        if site["bytes_allocated"]
+    }
     assert len(recorded) > 2
     for name, site in recorded.items():
-        assert found[name] == {"alloc_objects": site["allocations"], "alloc_space": site["bytes_allocated"], "inuse_objects": site["live_blocks"],
-                               "inuse_space": site["live_bytes"]}, name
+        assert found[name] == {
+            "alloc_objects": site["allocations"],
+            "alloc_space": site["bytes_allocated"],
+            "inuse_objects": site["live_blocks"],
+            "inuse_space": site["live_bytes"],
+        }, name
 
 
 def test_pprof_of_go_reads_it(push, steps, tmp_path):
@@ -190,15 +261,22 @@ def test_pprof_of_go_reads_it(push, steps, tmp_path):
         assert seep.finish().status == 0
         [only] = server.of()
     (tmp_path / "profile.pprof").write_bytes(only.form["profile"][1])
-    said = ask([pprof(), "-top", "-sample_index=alloc_space", "-unit=B", tmp_path / "profile.pprof"], cwd=tmp_path)
+    said = ask(
+        [pprof(), "-top", "-sample_index=alloc_space", "-unit=B", tmp_path / "profile.pprof"],
+        cwd=tmp_path,
+    )
     assert "3000B" in next(line for line in said.splitlines() if line.endswith(" red"))
 
 
 # ---- servers that do not take it ----
 
-@pytest.mark.parametrize("answer", [(500, {}, "oops"), (503, {}, ""), (429, {"Retry-After": "1"}, "slow down")])
+@pytest.mark.parametrize(
+    "answer", [(500, {}, "oops"), (503, {}, ""), (429, {"Retry-After": "1"}, "slow down")]
+)
 def test_what_was_not_taken_is_sent_again_in_order(push, steps, answer):
-    with Server([answer] * 2) as server, push(server, steps, "+red:10:10", "ready", "wait", "+red:5:10") as seep:
+    with Server([answer] * 2) as server, push(
+        server, steps, "+red:10:10", "ready", "wait", "+red:5:10"
+    ) as seep:
         seep.said(b"ready")
         pushed(server, 2)
         seep.say()
@@ -206,7 +284,11 @@ def test_what_was_not_taken_is_sent_again_in_order(push, steps, answer):
         assert [p.query["from"] for p in server.tried[:3]] == [server.tried[0].query["from"]] * 3
         check_continuity(server.of())
         check_truth(server.of(), done.truth.sites)
-    assert done.status == 0 and done.stderr.count(b"accepts no profiles now") == 1 and str(answer[0]).encode() in done.stderr
+    assert (
+        done.status == 0
+        and done.stderr.count(b"accepts no profiles now") == 1
+        and str(answer[0]).encode() in done.stderr
+    )
 
 
 def test_what_is_refused_is_dropped_and_told_once(push, steps):
@@ -229,12 +311,19 @@ def test_a_server_that_is_not_there_costs_a_message(push, steps):
         done = seep.finish()
     assert done.status == 9 and done.truth.sites["red"]["allocs"] == 10
     ours = [line for line in done.stderr.decode().splitlines() if url in line]
-    assert len(ours) == 2 and "cannot push" in ours[0] and "not delivered" in ours[1] and all(line.startswith("seep: ") for line in ours)
+    assert (
+        len(ours) == 2
+        and "cannot push" in ours[0]
+        and "not delivered" in ours[1]
+        and all(line.startswith("seep: ") for line in ours)
+    )
 
 
 def test_a_server_that_comes_later_gets_everything(push, steps):
     port = free_port()
-    with push(f"http://127.0.0.1:{port}", steps, "+red:10:10", "ready", "wait", "+green:1:1") as seep:
+    with push(
+        f"http://127.0.0.1:{port}", steps, "+red:10:10", "ready", "wait", "+green:1:1"
+    ) as seep:
         seep.said(b"ready")
         wait_until(lambda: b"cannot push" in seep.stderr(), "the first try failed")
         with Server(port=port) as server:
@@ -247,7 +336,9 @@ def test_a_server_that_comes_later_gets_everything(push, steps):
 
 
 def test_a_server_that_never_answers_holds_nobody_up(push, steps):
-    with Server(hang=True) as server, push(server, steps, "+red:10:10", "ready", "wait", "exit:2") as seep:
+    with Server(hang=True) as server, push(
+        server, steps, "+red:10:10", "ready", "wait", "exit:2"
+    ) as seep:
         seep.said(b"ready")
         wait_until(lambda: server.tried, "a profile is on its way")
         seep.say()
@@ -260,8 +351,13 @@ def test_a_server_that_never_answers_holds_nobody_up(push, steps):
 
 def test_the_library_alone_pushes_too_and_writes_no_recording(steps, tmp_path):
     with Server() as server:
-        env = {"SEEP_OPTIONS": f"--push {server.url} --every 1s --sample=0", "no_proxy": "127.0.0.1"}
-        with Started(tmp_path, steps, "+red:10:10", "ready", "wait", "+green:3:7", env=env) as program:
+        env = {
+            "SEEP_OPTIONS": f"--push {server.url} --every 1s --sample=0",
+            "no_proxy": "127.0.0.1",
+        }
+        with Started(
+            tmp_path, steps, "+red:10:10", "ready", "wait", "+green:3:7", env=env
+        ) as program:
             program.said(b"ready")
             pushed(server, 1)
             program.say()
@@ -273,24 +369,37 @@ def test_the_library_alone_pushes_too_and_writes_no_recording(steps, tmp_path):
 
 
 def test_a_wrong_url_in_the_environment_is_told_and_the_program_runs(steps, tmp_path):
-    with Started(tmp_path, steps, "+red:1:1", "exit:3", env={"SEEP_OPTIONS": "--push ftp://x"}) as program:
+    with Started(
+        tmp_path, steps, "+red:1:1", "exit:3", env={"SEEP_OPTIONS": "--push ftp://x"}
+    ) as program:
         done = program.finish()
     assert done.status == 3
-    assert done.stderr == b"seep: 'ftp://x' is not a URL to push to: http://HOST:PORT or https://HOST:PORT is expected\nseep: nothing is recorded\n"
+    assert (done.stderr == b"seep: 'ftp://x' is not a URL to push to: http://HOST:PORT or "
+                           b"https://HOST:PORT is expected\nseep: nothing is recorded\n")
 
 
 def test_what_cannot_work_is_told_before_the_program_starts(recorder, steps, compiler, tmp_path):
     empty = tmp_path / "nothing.c"
     empty.write_text("int nothing;")
-    subprocess.run(["gcc", "-shared", "-o", tmp_path / "libcurl.so.4", empty], check=True, timeout=DEADLINE)
+    subprocess.run(
+        ["gcc", "-shared", "-o", tmp_path / "libcurl.so.4", empty], check=True, timeout=DEADLINE
+    )
     for options, env, status, word in (
             (["--push", "ftp://x"], None, 2, b"ftp://x"),
             (["--push", "nowhere"], None, 2, b"nowhere"),
             (["--push", "http://x", "--every", "10ms"], None, 2, b"10ms"),
             (["--push", "http://x", "--label", "wrong"], None, 2, b"'wrong'"),
             (["--push", "http://x"], {"LD_LIBRARY_PATH": str(tmp_path)}, 3, b"libcurl")):
-        done = run([SEEP, "record", *options, "--", steps, "+red:1:1"], env=env, cwd=tmp_path, folder=recorder.folder())
-        assert done.status == status and word in done.stderr and done.truth.text == "", (options, done.stderr)
+        done = run(
+            [SEEP, "record", *options, "--", steps, "+red:1:1"],
+            env=env,
+            cwd=tmp_path,
+            folder=recorder.folder(),
+        )
+        assert done.status == status and word in done.stderr and done.truth.text == "", (
+            options,
+            done.stderr,
+        )
         assert done.stderr.startswith(b"seep: ")
 
 
@@ -305,7 +414,11 @@ def test_who_sends_ends_with_the_observer(push, steps):
     with Server() as server, push(server, steps, "ready", "wait") as seep:
         seep.said(b"ready")
         sender = sender_of(seep)
-        program = next(pid for pid in children_of(seep.pid) if os.readlink(f"/proc/{pid}/exe") != str(SEEP.resolve()))
+        program = next(
+            pid
+            for pid in children_of(seep.pid)
+            if os.readlink(f"/proc/{pid}/exe") != str(SEEP.resolve())
+        )
         try:
             end_process(seep.process, signal.SIGKILL)
             wait_until(lambda: is_gone(sender), "who sends has ended")
@@ -322,7 +435,10 @@ def test_who_sends_and_cannot_is_told_of_and_not_waited_for(push, steps, sent):
         seep.say()
         done = seep.finish()
     assert done.status == 6 and done.stderr.count(b"not all profiles were pushed") == 1
-    assert is_gone(sender) and Profile(seep.folder / "out.seep").by_function()["red"]["allocations"] == 4
+    assert (
+        is_gone(sender)
+        and Profile(seep.folder / "out.seep").by_function()["red"]["allocations"] == 4
+    )
 
 
 def test_interrupting_the_program_loses_no_interval(push, steps):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""README.md: its examples that are commands with their output (`$ ...`, below "Moments") work as printed, and what it names is there."""
+"""README.md: its examples that are commands with their output (`$ ...`, below "Moments") work as
+printed, and what it names is there."""
 import os
 import re
 import subprocess
@@ -29,19 +30,30 @@ def shape(line):
 
 
 def patient(command):
-    """The program that is to be stopped may fail; who types is slower than a program starts, a script must wait for it."""
+    """The program that is to be stopped may fail; who types is slower than a program starts, a
+    script must wait for it."""
     if "--limit-heap" in command:
         return command + " || :"
     if command.startswith("seep snapshot"):
-        return f"for i in $(seq 600); do said=$({command}) && break; sleep 0.1; done 2>/dev/null; echo \"$said\""
+        return (f"for i in $(seq 600); do said=$({command}) && break; sleep 0.1; done 2>/dev/null; "
+                f"echo \"$said\"")
     return command
 
 
 def run_in_order(tree, commands):
     """What each of them says, in a shell that stops at the first that fails."""
-    script = "set -e; exec 2>&1\n" + "".join(f"echo '@{i}'\n{patient(c)}\n" for i, c in enumerate(commands))
-    done = subprocess.run(["bash", "-c", script], cwd=tree, env=harness.clean_environment({"HOME": str(tree)}), capture_output=True,
-                          text=True, stdin=subprocess.DEVNULL, timeout=harness.DEADLINE)
+    script = "set -e; exec 2>&1\n" + "".join(
+        f"echo '@{i}'\n{patient(c)}\n" for i, c in enumerate(commands)
+    )
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tree,
+        env=harness.clean_environment({"HOME": str(tree)}),
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=harness.DEADLINE,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return [part.split("\n")[1:] for part in re.split(r"^@(?=\d+$)", done.stdout, flags=re.M)[1:]]
 
@@ -56,7 +68,8 @@ def test_the_examples_work_as_printed(tmp_path, need):
     said = run_in_order(tmp_path, [command for command, _ in shown])
     assert len(shown) == len(said) > 10
     for (command, wanted), rows in zip(shown, said):
-        ours = [row for row in map(shape, wanted) if "service" in row]  # not what the C library of another machine does
+        # not what the C library of another machine does
+        ours = [row for row in map(shape, wanted) if "service" in row]
         missing = [row for row in ours if row not in set(map(shape, rows))]
         assert not missing, f"{command}: {missing} not in {rows}"
 
@@ -64,12 +77,16 @@ def test_the_examples_work_as_printed(tmp_path, need):
 def option_table():
     """{command: its options}"""
     known = {}
-    for row in subprocess.run([harness.SEEP, "help", "--table"], capture_output=True, text=True, check=True).stdout.splitlines():
+    for row in subprocess.run(
+        [harness.SEEP, "help", "--table"], capture_output=True, text=True, check=True
+    ).stdout.splitlines():
         kind, *fields = row.split("\t")
         if kind == "command":
             options = known.setdefault(fields[0], set())
         elif kind == "option":
-            options.update(f"{dash}{name}" for dash, name in (("-", fields[0]), ("--", fields[1])) if name)
+            options.update(
+                f"{dash}{name}" for dash, name in (("-", fields[0]), ("--", fields[1])) if name
+            )
     return known
 
 
@@ -80,9 +97,19 @@ def test_commands_and_options_that_are_named_exist():
         for command in re.findall(r"(?:^|[|(;&] ?|next: +)seep ([^|;&#]+)", line):
             words = command.split()
             verb = words[0] if words[0] in known else "record"
-            mine = words[:next((i for i, w in enumerate(words) if verb == "record" and w.startswith("./")), len(words))]
-            asked += [(verb, option) for option in re.findall(r"(?<= )--?[a-z][\w-]*", " " + " ".join(mine))]
-    assert {verb for verb, _ in asked} >= {"record", "report", "html", "top", "export", "leaks", "events"}
+            mine = words[
+                : next(
+                    (i for i, w in enumerate(words) if verb == "record" and w.startswith("./")),
+                    len(words),
+                )
+            ]
+            asked += [
+                (verb, option)
+                for option in re.findall(r"(?<= )--?[a-z][\w-]*", " " + " ".join(mine))
+            ]
+    assert {verb for verb, _ in asked} >= {
+        "record", "report", "html", "top", "export", "leaks", "events",
+    }
     assert [(verb, option) for verb, option in asked if option not in known[verb]] == []
 
 

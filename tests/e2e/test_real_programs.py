@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, GIT_ALONE, PROGRAMS, SEEP, Profile, clean_environment, end_process, free_port, wait_until
+from harness import (
+    DEADLINE, GIT_ALONE, PROGRAMS, SEEP, Profile, clean_environment, end_process, free_port,
+    wait_until,
+)
 
 
 def check_same(recorder, *argv, normal=lambda text: text, **how):
@@ -25,11 +28,13 @@ def check_same(recorder, *argv, normal=lambda text: text, **how):
 
 def test_sqlite(recorder, need):
     need("sqlite3")
-    script = b"""CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, value REAL); CREATE INDEX i ON t(name);
+    script = b"""CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, value REAL);
+    CREATE INDEX i ON t(name);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
 INSERT INTO t SELECT i, printf('%05d', i * 7919 % 20011), i * 0.5 FROM n;
 SELECT count(*), sum(value) FROM t; SELECT * FROM t ORDER BY name LIMIT 10;
-DELETE FROM t WHERE id % 3 = 0; SELECT substr(name, 1, 2) AS p, count(*) FROM t GROUP BY p ORDER BY 2 DESC, 1 LIMIT 5;
+DELETE FROM t WHERE id % 3 = 0;
+SELECT substr(name, 1, 2) AS p, count(*) FROM t GROUP BY p ORDER BY 2 DESC, 1 LIMIT 5;
 SELECT json_group_array(name) FROM (SELECT name FROM t ORDER BY id LIMIT 20); .schema
 SELECT nonsense;
 """
@@ -50,7 +55,9 @@ def python_suites(request, tmp_path_factory):
             continue
         folder = tmp_path_factory.mktemp(module)
         argv = ["/usr/bin/python3", "-m", "test", "--tempdir", str(folder), module]
-        found = subprocess.run([argv[0], "-c", f"import test.{module}"], capture_output=True, env=clean_environment())
+        found = subprocess.run(
+            [argv[0], "-c", f"import test.{module}"], capture_output=True, env=clean_environment()
+        )
         if found.returncode == 0:
             started[module] = (start_recorded(folder, *argv), folder, argv)
     yield started
@@ -61,12 +68,18 @@ def python_suites(request, tmp_path_factory):
 def test_perl(recorder, need):
     need("perl")
     script = ('use strict; my %h; for my $i (1..30000) { push @{$h{$i % 101}}, "v$i"; } my $t = 0; '
-              'for my $k (sort { $a <=> $b } keys %h) { $t += length join ",", @{$h{$k}}; } print "$t\\n"; '
-              'my @w = map { scalar reverse $_ } sort map { $_ * 7919 % 10007 } 1..3000; print "@w[0..9]\\n"; exit 3')
+              'for my $k (sort { $a <=> $b } keys %h) { $t += length join ",", @{$h{$k}}; } print '
+              '"$t\\n"; my @w = map { scalar reverse $_ } sort map { $_ * 7919 % 10007 } 1..3000; '
+              'print "@w[0..9]\\n"; exit 3')
     assert check_same(recorder, "perl", "-e", script).status == 3
 
 
-GIT_COMMANDS = [["log", "--stat", "-p"], ["log", "--graph", "--oneline"], ["gc", "-q"], ["blame", "main", "--", "file3.txt"]]
+GIT_COMMANDS = [
+    ["log", "--stat", "-p"],
+    ["log", "--graph", "--oneline"],
+    ["gc", "-q"],
+    ["blame", "main", "--", "file3.txt"],
+]
 
 
 @pytest.mark.parametrize("what", GIT_COMMANDS, ids=lambda w: w[0] + w[1])
@@ -74,7 +87,9 @@ def test_git(recorder, repository, what):
     check_same(recorder, "git", "--no-pager", "-C", repository, *what, env=GIT_ALONE)
 
 
-@pytest.mark.parametrize("cc,source", [("gcc", "stacks.c"), ("g++", "stress.cpp"), ("clang", "random_trace.c")])
+@pytest.mark.parametrize(
+    "cc,source", [("gcc", "stacks.c"), ("g++", "stress.cpp"), ("clang", "random_trace.c")]
+)
 def test_compilers_make_the_same_object(recorder, need, tmp_path, cc, source):
     need(cc)
     made = []
@@ -102,8 +117,14 @@ def test_compilers_complain_the_same(recorder, tmp_path):
 def start_recorded(folder, *argv, options=()):
     """A server under the tool, its output in a file; the caller ends it."""
     log = open(folder / "log", "wb")
-    return subprocess.Popen([SEEP, "record", "-q", *options, "-o", folder / "out.seep", "--", *map(str, argv)], env=clean_environment(),
-                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder)
+    return subprocess.Popen(
+        [SEEP, "record", "-q", *options, "-o", folder / "out.seep", "--", *map(str, argv)],
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        cwd=folder,
+    )
 
 
 def answers(path, question, wanted):
@@ -123,23 +144,42 @@ def test_redis_serves_its_benchmark(recorder, need):
     need("redis-server", "redis-benchmark", "redis-cli")
     folder = recorder.folder()
     path = folder / "redis.sock"
-    server = start_recorded(folder, "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
-                            "--dir", folder)
+    server = start_recorded(
+        folder, "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly",
+        "no", "--dir", folder,
+    )
     try:
         wait_until(answers(path, b"PING\r\n", b"PONG"), "redis answers", process=server)
         load = ["-n", "5000", "-c", "20", "-q", "-t", "set,get,lpush,lrange_100,mset"]
-        done = subprocess.run(["redis-benchmark", "-s", str(path), *load], capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0 and "requests per second" in done.stdout, done.stdout + done.stderr
-        said = subprocess.run(["redis-cli", "-s", str(path)], input="SET k v\nGET k\nDBSIZE\n", capture_output=True,
-                              text=True, timeout=DEADLINE)
+        done = subprocess.run(
+            ["redis-benchmark", "-s", str(path), *load], capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0 and "requests per second" in done.stdout, (
+            done.stdout + done.stderr
+        )
+        said = subprocess.run(
+            ["redis-cli", "-s", str(path)],
+            input="SET k v\nGET k\nDBSIZE\n",
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+        )
         assert said.stdout.startswith("OK\nv\n")
-        subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=DEADLINE)
+        subprocess.run(
+            ["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"],
+            capture_output=True,
+            timeout=DEADLINE,
+        )
         assert server.wait(DEADLINE) == 0
     finally:
         end_process(server)
     profile = Profile(folder / "out.seep")
     assert profile.totals["allocations"] > 10000
-    assert (profile.totals["unknown_frees"], profile.totals["double_frees"], profile.totals["mismatched"]) == (0, 0, 0)
+    assert (
+        profile.totals["unknown_frees"],
+        profile.totals["double_frees"],
+        profile.totals["mismatched"],
+    ) == (0, 0, 0)
 
 
 def test_redis_answers_after_reports_on_demand(recorder, need):
@@ -147,27 +187,45 @@ def test_redis_answers_after_reports_on_demand(recorder, need):
     need("redis-server", "redis-cli")
     folder = recorder.folder()
     path = folder / "redis.sock"
-    server = start_recorded(folder, "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
-                            "--dir", folder, options=["--signal=USR1"])
+    server = start_recorded(
+        folder, "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly",
+        "no", "--dir", folder,
+        options=["--signal=USR1"],
+    )
     try:
         wait_until(answers(path, b"PING\r\n", b"PONG"), "redis answers", process=server)
-        pid = int((Path("/proc") / str(server.pid) / "task" / str(server.pid) / "children").read_text().split()[0])
+        pid = int(
+            (Path("/proc") / str(server.pid) / "task" / str(server.pid) / "children")
+            .read_text()
+            .split()[0]
+        )
         for seq in (1, 2):
             os.kill(pid, signal.SIGUSR1)
-            wait_until(lambda: list(folder.glob(f"redis-*-{pid}-{seq}.memlog")), f"report {seq}", process=server)
+            wait_until(
+                lambda: list(folder.glob(f"redis-*-{pid}-{seq}.memlog")),
+                f"report {seq}",
+                process=server,
+            )
             assert answers(path, b"PING\r\n", b"PONG")()
-        subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=DEADLINE)
+        subprocess.run(
+            ["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"],
+            capture_output=True,
+            timeout=DEADLINE,
+        )
         assert server.wait(DEADLINE) == 0
     finally:
         end_process(server)
     assert [s["seq"] for s in Profile(folder / "out.seep").json["snapshots"]][:2] == [1, 2]
 
 
-NGINX = """{user} daemon off; master_process on; worker_processes 2; pid {folder}/nginx.pid; error_log {folder}/error.log;
+NGINX = """{user} daemon off; master_process on; worker_processes 2; pid {folder}/nginx.pid;
+error_log {folder}/error.log;
 events {{ worker_connections 128; }}
-http {{ access_log {log}; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
+http {{ access_log {log}; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p;
+fastcgi_temp_path {folder}/f;
   uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-  server {{ listen 127.0.0.1:{port} reuseport; root {folder}/www; gzip on; gzip_min_length 1; gzip_types text/plain; }} }}
+  server {{ listen 127.0.0.1:{port} reuseport; root {folder}/www; gzip on; gzip_min_length 1;
+  gzip_types text/plain; }} }}
 """
 
 
@@ -202,7 +260,9 @@ def test_nginx_reopens_its_logs_at_the_signal_that_is_also_ours(recorder, need):
         log.rename(old)
         os.kill(master, signal.SIGUSR1)
         wait_until(log.exists, "a new log", process=server)
-        assert wait_until(lambda: fetches(port)() and log.read_text(), "a line in the new log", process=server)
+        assert wait_until(
+            lambda: fetches(port)() and log.read_text(), "a line in the new log", process=server
+        )
         os.kill(master, signal.SIGQUIT)
         assert server.wait(DEADLINE) == 0
     finally:
@@ -216,9 +276,18 @@ def test_nginx_serves_its_benchmark(recorder, need):
     server = start_nginx(folder, port, "off")
     try:
         wait_until(fetches(port), "nginx answers", process=server)
-        done = subprocess.run(["ab", "-q", "-n", "2000", "-c", "20", "-H", "Accept-Encoding: gzip",
-                               f"http://127.0.0.1:{port}/page.txt"], capture_output=True, text=True, timeout=120)
-        assert re.search(r"Complete requests:\s+2000\nFailed requests:\s+0\n", done.stdout), done.stdout + done.stderr
+        done = subprocess.run(
+            [
+                "ab", "-q", "-n", "2000", "-c", "20", "-H", "Accept-Encoding: gzip",
+                f"http://127.0.0.1:{port}/page.txt",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert re.search(r"Complete requests:\s+2000\nFailed requests:\s+0\n", done.stdout), (
+            done.stdout + done.stderr
+        )
         master = int((folder / "nginx.pid").read_text())
         os.kill(master, signal.SIGQUIT)  # finish what was begun
         assert server.wait(DEADLINE) == 0
@@ -235,7 +304,13 @@ def test_python_passes_its_own_tests(python_suites, module):
     status = process.wait(240)
     text = (folder / "log").read_text(errors="replace")
     if status:
-        bare = subprocess.run(argv, env=clean_environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=240)
+        bare = subprocess.run(
+            argv,
+            env=clean_environment(),
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=240,
+        )
         assert status == bare.returncode, text[-6000:]
         pytest.skip(f"{module} fails here without the tool too, with status {status}")
     assert "Tests result: SUCCESS" in text
@@ -246,14 +321,16 @@ def test_python_passes_its_own_tests(python_suites, module):
 
 @pytest.mark.parametrize("follow", ["exec", "all"])
 def test_python_processes_work_together(recorder, follow):
-    """The three of a pool wait for each other: one that the others leave no work is killed at the end, maybe before it ever ran."""
+    """The three of a pool wait for each other: one that the others leave no work is killed at
+    the end, maybe before it ever ran."""
     script = ("import multiprocessing as m\n"
               "def begin(all): all.wait()\n"
               "def f(x): return sum(bytearray(x * 1000)) + x\n"
               "if __name__ == '__main__':\n"
               "    for how in ('fork', 'spawn'):\n"
               "        c = m.get_context(how)\n"
-              "        with c.Pool(3, begin, (c.Barrier(3),)) as p: print(how, sum(p.map(f, range(40))))\n")
+              "        with c.Pool(3, begin, (c.Barrier(3),)) as p: print(how, sum(p.map(f, "
+              "range(40))))\n")
     program = recorder.folder() / "pool.py"
     program.write_text(script)
     seen = recorder.record("/usr/bin/python3", program, options=["-q", f"--follow={follow}"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`seep serve` and `seep connect`: the same numbers as recorded here, whatever carries them; hosts that come and go."""
+"""`seep serve` and `seep connect`: the same numbers as recorded here, whatever carries them;
+hosts that come and go."""
 import contextlib
 import json
 import os
@@ -9,11 +10,16 @@ import subprocess
 
 import pytest
 
-from harness import DEADLINE, SEEP, Profile, caught, check_clean, check_sites, clean_environment, wait_until
+from harness import (
+    DEADLINE, SEEP, Profile, caught, check_clean, check_sites, clean_environment, wait_until,
+)
 from plain import Started, seep
 from remote import Light, Target, connect, connected, fetch, fetched, sites_of
 
-SCRIPT = ("+red:50:100", "+green:20:333", "-red:30", "+blue:7:1000", "-blue:3", "tag:middle", "+red:10:64")
+SCRIPT = (
+    "+red:50:100", "+green:20:333", "-red:30", "+blue:7:1000", "-blue:3", "tag:middle",
+    "+red:10:64",
+)
 
 
 @pytest.mark.parametrize("listen", [None, "127.0.0.1:0", "[::1]:0"])
@@ -32,7 +38,9 @@ def test_the_report_is_that_of_a_local_recording(steps, recorder, listen):
     check_sites(done.truth, far)
     assert sites_of(far) == sites_of(local.profile)
     assert far.json["leaks"]["definite"] == local.profile.json["leaks"]["definite"]
-    assert [s["label"] for s in far.json["snapshots"]] == [s["label"] for s in local.profile.json["snapshots"]]
+    assert [s["label"] for s in far.json["snapshots"]] == [
+        s["label"] for s in local.profile.json["snapshots"]
+    ]
     assert target.left() == [], "what was fetched is not kept"
     assert not (folder / "s").exists()
 
@@ -40,26 +48,48 @@ def test_the_report_is_that_of_a_local_recording(steps, recorder, listen):
 def test_commands_are_about_the_process_as_it_is_now(steps, recorder, monkeypatch):
     folder = recorder.folder()
     monkeypatch.chdir(folder)
-    with Target(folder, steps, "+red:5:100", "ready", "wait", "-red:5", "+green:3:10", "ready", "wait") as target:
+    with Target(
+        folder, steps, "+red:5:100", "ready", "wait", "-red:5", "+green:3:10", "ready", "wait"
+    ) as target:
         target.said(b"ready\n")
         pid = target.program()
         report = json.loads(connect(target, "report", "--json").stdout)
         assert (report["pid"], report["totals"]["live_bytes"]) == (pid, 500)
-        assert connect(target, "export", "--to", "collapsed").stdout.decode().strip().endswith("red 500")
-        assert connect(target, "sql", "select sum(live_bytes) from site").stdout.split()[-1] == b"500"
+        assert (
+            connect(target, "export", "--to", "collapsed")
+            .stdout.decode()
+            .strip()
+            .endswith("red 500")
+        )
+        assert (
+            connect(target, "sql", "select sum(live_bytes) from site").stdout.split()[-1] == b"500"
+        )
         assert b"500" in connect(target, "top", "--batch", "1").stdout
         assert json.loads(connect(target, "info", "--json").stdout)["pid"] == pid
         leaks = json.loads(connect(target, "leaks", "--json").stdout)
         assert leaks["leaks"]["scanned"] is True
-        block = next(line.split()[0] for line in connect(target, "report", "--blocks").stdout.decode().splitlines() if line.strip().startswith("0x"))
+        block = next(
+            line.split()[0]
+            for line in connect(target, "report", "--blocks").stdout.decode().splitlines()
+            if line.strip().startswith("0x")
+        )
         assert block in connect(target, "why", block).stdout.decode()
         assert json.loads(connect(target, "control", "--json", "stop").stdout)["on"] is False
         assert json.loads(connect(target, "control", "--json", "start").stdout)["on"] is True
         assert connect(target, "check", "--max-live", "499").returncode == 1
-        assert connect(target, "check", "--max-live", "500", "--max-leaked", "1G", "--max-leaks", "100").returncode == 0
+        assert (
+            connect(
+                target, "check", "--max-live", "500", "--max-leaked", "1G", "--max-leaks", "100"
+            ).returncode
+            == 0
+        )
         said = connect(target, "snapshot", "half")
-        assert said.returncode == 0 and (folder / f"steps-{pid}-1.memlog").read_text().startswith("+500\n"), said
-        before = seep("connect", target.where, "-p", pid, "export", "--to", "json", "-o", folder / "x.json")
+        assert said.returncode == 0 and (folder / f"steps-{pid}-1.memlog").read_text().startswith(
+            "+500\n"
+        ), said
+        before = seep(
+            "connect", target.where, "-p", pid, "export", "--to", "json", "-o", folder / "x.json"
+        )
         assert before.returncode == 0
         target.say()
         target.said(b"ready\n", 2)
@@ -99,10 +129,15 @@ def test_only_commands_about_one_process_are_run(steps, recorder):
 
 def test_the_program_goes_on_when_a_host_leaves_and_it_may_come_back(steps, recorder):
     folder = recorder.folder()
-    with Target(folder, steps, "+red:5:100", "ready", "wait", "+green:2:50", "ready", "wait") as target:
+    with Target(
+        folder, steps, "+red:5:100", "ready", "wait", "+green:2:50", "ready", "wait"
+    ) as target:
         target.said(b"ready\n")
         first = fetch(target, folder / "first.seep")
-        wait_until(lambda: connected(target) == 1 and caught(first.pid) >> signal.SIGINT - 1 & 1, "it is connected, and waits")
+        wait_until(
+            lambda: connected(target) == 1 and caught(first.pid) >> signal.SIGINT - 1 & 1,
+            "it is connected, and waits",
+        )
         first.send_signal(signal.SIGINT)
         fetched(first)
         killed = fetch(target, folder / "killed.seep")
@@ -148,7 +183,9 @@ def test_what_nobody_fetches_stays_and_is_told(steps, recorder):
 
 def test_a_recording_with_a_name_stays_on_the_target_too(steps, recorder):
     folder = recorder.folder()
-    with Target(folder, steps, "+red:5:100", "ready", "wait", options=("-o", folder / "here.seep")) as target:
+    with Target(
+        folder, steps, "+red:5:100", "ready", "wait", options=("-o", folder / "here.seep")
+    ) as target:
         target.said(b"ready\n")
         host = fetch(target, folder / "there.seep")
         target.say()
@@ -160,7 +197,9 @@ def test_a_recording_with_a_name_stays_on_the_target_too(steps, recorder):
 def test_the_program_may_wait_for_a_host(steps, recorder):
     folder = recorder.folder()
     with Target(folder, steps, "+red:5:100", "ready", options=("--wait",)) as target:
-        assert json.loads(connect(target, "ps", "--json").stdout)["processes"] == [] or target.stdout()
+        assert (
+            json.loads(connect(target, "ps", "--json").stdout)["processes"] == [] or target.stdout()
+        )
         fetched(fetch(target, folder / "far.seep"))
         assert target.finish().stdout == b"ready\n"
     assert Profile(folder / "far.seep").totals["live_bytes"] == 500
@@ -168,7 +207,9 @@ def test_the_program_may_wait_for_a_host(steps, recorder):
 
 def test_forked_and_executed_processes_are_of_the_same_session(steps, recorder):
     folder = recorder.folder()
-    script = "read x; exec 4<&0; $0 +red:5:100 ready wait <&4 & $0 +green:7:10 ready wait <&4 & wait"
+    script = (
+        "read x; exec 4<&0; $0 +red:5:100 ready wait <&4 & $0 +green:7:10 ready wait <&4 & wait"
+    )
     with Target(folder, "/bin/sh", "-c", script, steps, options=("--follow=all",)) as target:
         assert target.program()
         host = fetch(target, folder / "%e.%p.seep")
@@ -184,18 +225,25 @@ def test_forked_and_executed_processes_are_of_the_same_session(steps, recorder):
         fetched(host)
         target.process.wait(DEADLINE)
     files = sorted(folder.glob("*.seep"))
-    assert sorted(Profile(f).totals["live_bytes"] for f in files if f.name.startswith("steps.")) == [70, 500]
+    assert sorted(
+        Profile(f).totals["live_bytes"] for f in files if f.name.startswith("steps.")
+    ) == [70, 500]
 
 
 def test_a_process_that_runs_already_is_served(steps, recorder):
     folder, other = recorder.folder(), recorder.folder()
-    with Started(other, steps, "ready", "wait", "+red:5:100", "ready", "wait", library=None) as program:
+    with Started(
+        other, steps, "ready", "wait", "+red:5:100", "ready", "wait", library=None
+    ) as program:
         program.said(b"ready\n")
         with Target(folder, options=("-p", program.pid)) as target:
             assert target.program() == program.pid
             program.say()
             program.said(b"ready\n", 2)
-            assert json.loads(connect(target, "report", "--json").stdout)["totals"]["live_bytes"] == 500
+            assert (
+                json.loads(connect(target, "report", "--json").stdout)["totals"]["live_bytes"]
+                == 500
+            )
             host = fetch(target, folder / "far.seep")
             program.say()
             fetched(host)
@@ -208,18 +256,38 @@ def test_several_processes_that_run_already_are_of_one_session(steps, recorder):
     """Each is asked by its number, as it is now; each becomes a recording, when it ends."""
     folder, blocks = recorder.folder(), {5: 100, 7: 10, 9: 1}
     with contextlib.ExitStack() as stack:
-        programs = [stack.enter_context(Started(recorder.folder(), steps, "ready", "wait", f"+red:{n}:{size}", "ready", "wait", library=None))
-                    for n, size in blocks.items()]
+        programs = [
+            stack.enter_context(
+                Started(
+                    recorder.folder(), steps, "ready", "wait", f"+red:{n}:{size}", "ready", "wait",
+                    library=None,
+                )
+            )
+            for n, size in blocks.items()
+        ]
         for program in programs:
             program.said(b"ready\n")
         sizes = dict(zip((p.pid for p in programs), (n * size for n, size in blocks.items())))
-        target = stack.enter_context(Target(folder, options=[word for pid in sizes for word in ("-p", pid)]))
-        wait_until(lambda: {p["pid"] for p in json.loads(connect(target, "ps", "--json").stdout)["processes"]} == set(sizes), "all are recorded")
+        target = stack.enter_context(
+            Target(folder, options=[word for pid in sizes for word in ("-p", pid)])
+        )
+        wait_until(
+            lambda: {
+                p["pid"] for p in json.loads(connect(target, "ps", "--json").stdout)["processes"]
+            }
+            == set(sizes),
+            "all are recorded",
+        )
         for program in programs:
             program.say()
             program.said(b"ready\n", 2)
         for pid, size in sizes.items():
-            assert json.loads(connect(target, "-p", str(pid), "report", "--json").stdout)["totals"]["live_bytes"] == size
+            assert (
+                json.loads(connect(target, "-p", str(pid), "report", "--json").stdout)["totals"][
+                    "live_bytes"
+                ]
+                == size
+            )
         host = fetch(target, folder / "far.%p.seep")
         for program in programs:
             program.say()
@@ -227,13 +295,17 @@ def test_several_processes_that_run_already_are_of_one_session(steps, recorder):
         fetched(host)
         assert target.process.wait(DEADLINE) == 0
         assert target.left() == []
-    assert {int(p.name.split(".")[1]): Profile(p).totals["live_bytes"] for p in folder.glob("far.*.seep")} == sizes
+    assert {
+        int(p.name.split(".")[1]): Profile(p).totals["live_bytes"]
+        for p in folder.glob("far.*.seep")
+    } == sizes
 
 
 # ---- names ----
 
 def test_names_are_found_on_the_host(compiler, recorder):
-    """The program that runs has no symbols; the one below --sysroot, and the debug file in --debug-path, do."""
+    """The program that runs has no symbols; the one below --sysroot, and the debug file in
+    --debug-path, do."""
     full = compiler.build("steps.c", name="remote-steps")
     folder = recorder.folder()
     bare = folder / "remote-steps"
@@ -246,14 +318,21 @@ def test_names_are_found_on_the_host(compiler, recorder):
 
         def functions(*words):
             """With a cache of names of its own: it goes by build id."""
-            done = subprocess.run([SEEP, "connect", target.where, *words, "report", "--json"], capture_output=True, timeout=DEADLINE,
-                                  env=clean_environment({"XDG_CACHE_HOME": str(recorder.folder())}))
+            done = subprocess.run(
+                [SEEP, "connect", target.where, *words, "report", "--json"],
+                capture_output=True,
+                timeout=DEADLINE,
+                env=clean_environment({"XDG_CACHE_HOME": str(recorder.folder())}),
+            )
             return {f["function"] for f in json.loads(done.stdout)["frames"]}
         assert "red" not in functions()
         assert "red" in functions("--sysroot", root)
         assert "red" in functions("--debug-path", full.parent)
-        host = subprocess.Popen([SEEP, "connect", target.where, "--sysroot", root, "-o", folder / "far.seep"],
-                                env=clean_environment({"XDG_CACHE_HOME": str(recorder.folder())}), stderr=subprocess.PIPE)
+        host = subprocess.Popen(
+            [SEEP, "connect", target.where, "--sysroot", root, "-o", folder / "far.seep"],
+            env=clean_environment({"XDG_CACHE_HOME": str(recorder.folder())}),
+            stderr=subprocess.PIPE,
+        )
         target.say()
         assert "red steps.c" in host.communicate(timeout=DEADLINE)[1].decode()
         target.finish()
@@ -262,13 +341,17 @@ def test_names_are_found_on_the_host(compiler, recorder):
 def test_real_programs(recorder, need):
     need("python3", "sqlite3")
     folder = recorder.folder()
-    for name, argv in (("python", [shutil.which("python3"), "-c", "x = [str(i) for i in range(20000)]; input()"]),
-                       ("sqlite", [shutil.which("sqlite3"), ":memory:"])):
+    for name, argv in (
+        ("python", [shutil.which("python3"), "-c", "x = [str(i) for i in range(20000)]; input()"]),
+        ("sqlite", [shutil.which("sqlite3"), ":memory:"]),
+    ):
         with Target(folder, *argv) as target:
             target.program()
             assert connect(target, "report", "--flat", "-n", "3").returncode == 0
             host = fetch(target, folder / f"{name}.seep")
-            target.say(b"create table t(a); insert into t values(1);\n" if name == "sqlite" else b"\n")
+            target.say(
+                b"create table t(a); insert into t values(1);\n" if name == "sqlite" else b"\n"
+            )
             target.process.stdin.close()
             fetched(host)
             assert target.process.wait(DEADLINE) == 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Connections that come and go under load, targets that are killed, links that are down: nothing is lost that the mode promises, and both
-ends say what happened."""
+"""Connections that come and go under load, targets that are killed, links that are down: nothing
+is lost that the mode promises, and both ends say what happened."""
 import contextlib
 import os
 import signal
@@ -30,13 +30,23 @@ def test_when_the_target_is_killed_the_host_says_so(steps, recorder):
 
 
 def start(kind, machines, folder, token, steps):
-    """A target on one of two machines, and a host on the other that stays; what the host says is in the second."""
+    """A target on one of two machines, and a host on the other that stays; what the host says is
+    in the second."""
     where = {"command": (*machines.there, TARGET)} if kind is Light else {"within": machines.there}
-    target = kind(folder, steps, *WORK, listen="10.77.0.1:0", options=("--token-file", token), **where)
+    target = kind(
+        folder, steps, *WORK, listen="10.77.0.1:0", options=("--token-file", token), **where
+    )
     target.said(b"ready\n")
     with open(folder / "host", "wb") as out:
-        host = subprocess.Popen([*machines.here, SEEP, "connect", target.where, "--token-file", token, "-o", folder / "far.seep"],
-                                env=clean_environment(), stderr=out)
+        host = subprocess.Popen(
+            [
+                *machines.here,
+                SEEP, "connect", target.where, "--token-file", token, "-o",
+                folder / "far.seep",
+            ],
+            env=clean_environment(),
+            stderr=out,
+        )
     said = folder / "host"
     wait_until(lambda: "connected to" in said.read_text(), "it is connected", process=host)
     return target, host, said
@@ -58,7 +68,8 @@ def check(target, host, said, folder):
 @pytest.mark.parametrize("dark", ["link is down", "link says nothing"])
 @pytest.mark.parametrize("kind", [Target, Light])
 def test_a_link_that_was_down_loses_nothing(steps, recorder, token, two_machines, kind, dark):
-    """The host notices, both go on, and the host comes back by itself.  A light target leaves the host before the program's patience ends."""
+    """The host notices, both go on, and the host comes back by itself.  A light target leaves
+    the host before the program's patience ends."""
     folder = recorder.folder()
     target, host, said = start(kind, two_machines, folder, token, steps)
     with target:
@@ -73,7 +84,11 @@ def test_a_link_that_was_down_loses_nothing(steps, recorder, token, two_machines
             two_machines.link("up")
         else:
             two_machines.mute(False)
-        wait_until(lambda: "connected" in said.read_text().split("trying again")[1], "it is back", process=host)
+        wait_until(
+            lambda: "connected" in said.read_text().split("trying again")[1],
+            "it is back",
+            process=host,
+        )
         done = check(target, host, said, folder)
     assert kind is Target or b"the host is lost" in done.stderr
 
@@ -117,9 +132,16 @@ def test_an_empty_folder_of_a_killed_target_is_removed_by_the_next(steps, record
         first.said(b"ready\n")
         (used,) = folders()
         assert used != left
-        with Target(folder, steps, "ready", "wait", listen=folder / "s2", options=["--hold=0"]) as second:
+        with Target(
+            folder, steps, "ready", "wait", listen=folder / "s2", options=["--hold=0"]
+        ) as second:
             second.said(b"ready\n")
-            assert len(folders()) == 2 and used in folders() and (kept / "prog.1.seep").exists() and strange.exists()
+            assert (
+                len(folders()) == 2
+                and used in folders()
+                and (kept / "prog.1.seep").exists()
+                and strange.exists()
+            )
             second.say()
             second.finish()
         first.say()

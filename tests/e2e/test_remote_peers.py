@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Peers of `seep serve` and `seep connect` that are wrong, silent, hostile or gone at any message."""
+"""Peers of `seep serve` and `seep connect` that are wrong, silent, hostile or gone at any
+message."""
 import json
 import os
 import socket
@@ -9,15 +10,19 @@ import pytest
 
 from harness import wait_until
 from plain import seep
-from remote import (ANSWER, CHUNK, FAULT, GREETING, HELLO, LIST, PROCESS, REQUEST, WELCOME, Light, Server, Target, connect, connected, dial,
-                    fetch, fetched, frame, greeting, hello, request, text, welcomed)
+from remote import (
+    ANSWER, CHUNK, FAULT, GREETING, HELLO, LIST, PROCESS, REQUEST, WELCOME, Light, Server, Target,
+    connect, connected, dial, fetch, fetched, frame, greeting, hello, request, text, welcomed,
+)
 
 
 @pytest.mark.parametrize("kind", [Target, Light])
 def test_other_versions_are_told_by_both_sides(steps, recorder, kind):
     server = Server(lambda wire: (wire.sock.sendall(greeting(version=9)), wire.ended()))
     done = seep("connect", server.where, "ps")
-    assert done.returncode == 3 and b"speaks version 9" in done.stderr and b"version 1" in done.stderr
+    assert (
+        done.returncode == 3 and b"speaks version 9" in done.stderr and b"version 1" in done.stderr
+    )
     server.close()
     with kind(recorder.folder(), steps, "ready", "wait", options=("--hold", "0")) as target:
         wire = dial(target.where)
@@ -26,15 +31,31 @@ def test_other_versions_are_told_by_both_sides(steps, recorder, kind):
         code, why = wire.fault()
         assert code == 3 and "version 9" in why and "version 1" in why
         assert wire.ended()
-        wait_until(lambda: b"version 9" in target.stderr() and b"version 1" in target.stderr(), "the target says so, too")
+        wait_until(
+            lambda: b"version 9" in target.stderr() and b"version 1" in target.stderr(),
+            "the target says so, too",
+        )
         target.say()
         target.finish()
 
 
 def test_bytes_of_others_are_refused_and_disturb_nobody(steps, recorder):
-    wrong = [b"GET / HTTP/1.1\r\n\r\n", b"\0" * 64, b"\xff" * 64, frame(REQUEST, b""), hello()[:-1] + b"", frame(HELLO, b"SEEPWIRE"),
-             struct.pack("<IHH", 65537, HELLO, 0) + bytes(1000)]
-    after = [frame(99, b"x"), frame(CHUNK, b"x"), frame(REQUEST, b"short"), greeting(), struct.pack("<IHH", 1 << 31, REQUEST, 0)]
+    wrong = [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\0" * 64,
+        b"\xff" * 64,
+        frame(REQUEST, b""),
+        hello()[:-1] + b"",
+        frame(HELLO, b"SEEPWIRE"),
+        struct.pack("<IHH", 65537, HELLO, 0) + bytes(1000),
+    ]
+    after = [
+        frame(99, b"x"),
+        frame(CHUNK, b"x"),
+        frame(REQUEST, b"short"),
+        greeting(),
+        struct.pack("<IHH", 1 << 31, REQUEST, 0),
+    ]
     with Target(recorder.folder(), steps, "+red:5:100", "ready", "wait") as target:
         target.said(b"ready\n")
         for bytes_ in wrong:
@@ -60,16 +81,28 @@ def test_bytes_of_others_are_refused_and_disturb_nobody(steps, recorder):
 
 
 def test_memory_is_read_of_recorded_processes_only(steps, recorder):
-    with Target(recorder.folder(), steps, "+red:1:64", "ready", "wait", options=("--hold", "0")) as target:
+    with Target(
+        recorder.folder(), steps, "+red:1:64", "ready", "wait", options=("--hold", "0")
+    ) as target:
         target.said(b"ready\n")
         pid = target.program()
-        address = int(connect(target, "sql", "select printf('0x%x', address) from block limit 1").stdout.split()[-1], 16)
+        address = int(
+            connect(
+                target, "sql", "select printf('0x%x', address) from block limit 1"
+            ).stdout.split()[-1],
+            16,
+        )
         wire = welcomed(target)
         wire.sock.sendall(request(18, pid, number=64, address=address))
         kind, body = wire.receive()
         assert kind == ANSWER and struct.unpack_from("<IIQQQ", body)[0] == 0
         assert wire.receive() == (CHUNK, b"\1" * 64)
-        for who, where, count in ((os.getpid(), address, 64), (pid, address, 0), (pid, address, 1 << 21), (pid, 16, 64)):
+        for who, where, count in (
+            (os.getpid(), address, 64),
+            (pid, address, 0),
+            (pid, address, 1 << 21),
+            (pid, 16, 64),
+        ):
             wire.sock.sendall(request(18, who, number=count, address=where))
             kind, body = wire.receive()
             assert kind == ANSWER and struct.unpack_from("<I", body)[0] == 3
@@ -124,9 +157,12 @@ def test_a_connection_that_is_cut_at_any_message_is_told(steps, recorder):
 
 
 def test_a_target_promises_no_more_than_it_sends(steps, recorder):
-    """Lies about the number of bytes or processes are refused, and nothing is allocated for them."""
+    """Lies about the number of bytes or processes are refused, and nothing is allocated for
+    them."""
     begin = greeting(), frame(WELCOME, bytes(32) + struct.pack("<II", 1, 0) + text(b"vm"))
-    process = frame(PROCESS, struct.pack("<IIIIQQ", 0, 77, 2, 0, 0, 0) + text(b"preload") + text(b"x"))
+    process = frame(
+        PROCESS, struct.pack("<IIIIQQ", 0, 77, 2, 0, 0, 0) + text(b"preload") + text(b"x")
+    )
 
     def lies(size, chunk):
         def answer(wire):
@@ -137,7 +173,10 @@ def test_a_target_promises_no_more_than_it_sends(steps, recorder):
             if kind == 16:
                 wire.sock.sendall(frame(LIST, struct.pack("<IIII", 1, 1, 1, 0)) + process)
             else:
-                wire.sock.sendall(frame(ANSWER, struct.pack("<IIQQQ", 0, 0, 0, 0, size) + text(b"")) + frame(CHUNK, chunk))
+                wire.sock.sendall(
+                    frame(ANSWER, struct.pack("<IIQQQ", 0, 0, 0, 0, size) + text(b""))
+                    + frame(CHUNK, chunk)
+                )
             wire.ended()
         return answer
     for size, chunk in ((1 << 62, b"x"), (4, b"12345"), (4, b""), (5, b"12345")):

@@ -22,8 +22,14 @@ PEAK = 2101000
 
 
 def report(file, *argv, env=None):
-    done = subprocess.run([SEEP, "report", *map(str, argv), str(file)], capture_output=True, text=True,
-                          env=clean_environment(env), stdin=subprocess.DEVNULL, timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "report", *map(str, argv), str(file)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(env),
+        stdin=subprocess.DEVNULL,
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -35,8 +41,12 @@ def functions_in(text):
 @pytest.fixture(scope="module")
 def recording(compiler, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    done = subprocess.run([SEEP, "record", "-q", "-o", folder / "known.seep", compiler.build("known.c")], capture_output=True,
-                          env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "record", "-q", "-o", folder / "known.seep", compiler.build("known.c")],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0, done.stderr
     return folder / "known.seep"
 
@@ -44,18 +54,44 @@ def recording(compiler, tmp_path_factory):
 def test_json_has_every_number_of_every_function(recording):
     found = Profile(recording).by_function()
     for name, (allocs, total, blocks, live, peak, temporary) in FUNCTIONS.items():
-        assert found[name] == {"allocations": allocs, "frees": allocs - blocks, "bytes_allocated": total,
-                               "live_blocks": blocks, "live_bytes": live, "peak_bytes": peak, "temporary": temporary}
+        assert found[name] == {
+            "allocations": allocs,
+            "frees": allocs - blocks,
+            "bytes_allocated": total,
+            "live_blocks": blocks,
+            "live_bytes": live,
+            "peak_bytes": peak,
+            "temporary": temporary,
+        }
     assert Profile(recording).totals["peak_bytes"] == PEAK
 
 
-TYPES = {"seep": int, "program": str, "args": list, "pid": int, "duration_ms": int, "complete": bool, "warnings": list,
-         "exit": dict, "totals": dict, "leaks": dict, "sites": list, "frames": list, "threads": list, "snapshots": list,
-         "errors": list}
-TOTALS = ["allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "peak_blocks", "peak_ms",
-          "peak_error_bytes", "temporary", "unknown_frees", "double_frees", "mismatched", "mmap_live_bytes", "rss_peak_bytes"]
-SITE = ["id", "allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "temporary",
-        "leaked_blocks", "leaked_bytes", "leak", "kind", "stack"]
+TYPES = {
+    "seep": int,
+    "program": str,
+    "args": list,
+    "pid": int,
+    "duration_ms": int,
+    "complete": bool,
+    "warnings": list,
+    "exit": dict,
+    "totals": dict,
+    "leaks": dict,
+    "sites": list,
+    "frames": list,
+    "threads": list,
+    "snapshots": list,
+    "errors": list,
+}
+TOTALS = [
+    "allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes",
+    "peak_blocks", "peak_ms", "peak_error_bytes", "temporary", "unknown_frees", "double_frees",
+    "mismatched", "mmap_live_bytes", "rss_peak_bytes",
+]
+SITE = [
+    "id", "allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes",
+    "temporary", "leaked_blocks", "leaked_bytes", "leak", "kind", "stack",
+]
 FRAME = ["function", "file", "line", "module", "address", "inlined"]
 THREAD = ["tid", "name", "allocations", "bytes_allocated", "live_bytes"]
 
@@ -143,7 +179,10 @@ def test_threads_are_named(recording):
     (["--module", "known"], set(FUNCTIONS)),
 ], ids=lambda v: " ".join(v) if isinstance(v, list) else "")
 def test_filters_choose_stacks(recording, options, wanted):
-    assert functions_in(report(recording, "--flat", "--cost=total", "--threshold=0", *options)) == wanted
+    assert (
+        functions_in(report(recording, "--flat", "--cost=total", "--threshold=0", *options))
+        == wanted
+    )
 
 
 def test_filters_apply_to_json_too(recording):
@@ -156,7 +195,9 @@ def test_limit_keeps_the_largest(recording):
 
 
 def test_no_colour_and_no_pager_in_a_pipe(recording):
-    assert "\x1b" not in report(recording, env={"TERM": "xterm-256color", "SEEP_PAGER": "false", "PAGER": "false"})
+    assert "\x1b" not in report(
+        recording, env={"TERM": "xterm-256color", "SEEP_PAGER": "false", "PAGER": "false"}
+    )
 
 
 def on_terminal(folder, argv, env):
@@ -197,7 +238,8 @@ int main()
         auto *kept = new std::map<std::string, std::vector<std::string>>;
 
         for (int i = 0; i < 10; i++)
-                (*kept)[std::to_string(i)].push_back("a text that is too long to be stored in the string");
+                (*kept)[std::to_string(i)].push_back(
+                    "a text that is too long to be stored in the string");
         return 0;
 }
 """
@@ -206,11 +248,22 @@ int main()
 def test_names_fit_a_terminal_and_are_whole_elsewhere(compiler, tmp_path):
     (tmp_path / "names.cpp").write_text(NAMES)
     file = tmp_path / "names.seep"
-    subprocess.run([SEEP, "record", "-q", "-o", file, compiler.build(str(tmp_path / "names.cpp"))], check=True,
-                   env=clean_environment(), timeout=DEADLINE)
-    views = [["report", "-q", *view, "--all-frames", "--no-pager", "names.seep"] for view in
-             (["--cost=live"], ["--cost=live", "--inverted"], ["--flat", "--cost=live"], ["--blocks"],
-              ["--group-by=function", "--cost=live"])]
+    subprocess.run(
+        [SEEP, "record", "-q", "-o", file, compiler.build(str(tmp_path / "names.cpp"))],
+        check=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
+    views = [
+        ["report", "-q", *view, "--all-frames", "--no-pager", "names.seep"]
+        for view in (
+            ["--cost=live"],
+            ["--cost=live", "--inverted"],
+            ["--flat", "--cost=live"],
+            ["--blocks"],
+            ["--group-by=function", "--cost=live"],
+        )
+    ]
     for view in [*views, ["diff", "-q", "--all-frames", "--no-pager", "names.seep@start", "@end"]]:
         status, text = on_terminal(tmp_path, [str(SEEP), *view], {"TERM": "dumb"})
         assert status == 0, text
@@ -218,8 +271,15 @@ def test_names_fit_a_terminal_and_are_whole_elsewhere(compiler, tmp_path):
         assert max(map(len, lines)) <= 80, view
         named = "::allocate(" if "--group-by=function" in view else "::operator[]("
         assert any("std::" in line and "<" in line and named in line for line in lines), view
-        whole = subprocess.run([SEEP, *view], cwd=tmp_path, capture_output=True, text=True, check=True,
-                               env=clean_environment(), timeout=DEADLINE)
+        whole = subprocess.run(
+            [SEEP, *view],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
         assert max(map(len, whole.stdout.splitlines())) > 120, view
 
 
@@ -227,46 +287,68 @@ def test_a_pager_on_a_terminal(recording, tmp_path):
     pager = tmp_path / "pager"
     pager.write_text(f"#!/bin/sh\ncat > {tmp_path}/paged\n")
     pager.chmod(0o755)
-    status, _ = on_terminal(tmp_path, [str(SEEP), "report", str(recording)], {"SEEP_PAGER": str(pager), "TERM": "xterm"})
+    status, _ = on_terminal(
+        tmp_path, [str(SEEP), "report", str(recording)], {"SEEP_PAGER": str(pager), "TERM": "xterm"}
+    )
     assert status == 0 and "peak_holder" in (tmp_path / "paged").read_text()
 
 
 @pytest.fixture(scope="module")
 def phases(compiler, tmp_path_factory):
     folder = tmp_path_factory.mktemp("phases")
-    done = subprocess.run([SEEP, "record", "-q", "-o", folder / "phases.seep", compiler.build("known.c"), "600"],
-                          capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "record", "-q", "-o", folder / "phases.seep", compiler.build("known.c"), "600"],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0, done.stderr
     return folder / "phases.seep"
 
 
 def times_of(file):
     """When 3 MB and when 1 MB are held: times as words."""
-    rows = subprocess.run([SEEP, "sql", "--json", file, "SELECT t.ms FROM mark JOIN timeline t USING (slice) WHERE label = 'held' ORDER BY slice"],
+    rows = subprocess.run([SEEP, "sql", "--json", file,
+                           "SELECT t.ms FROM mark JOIN timeline t USING (slice) WHERE label = "
+                           "'held' ORDER BY slice"],
                           capture_output=True, env=clean_environment(), timeout=DEADLINE)
     return [f"{row['ms']}ms" for row in json.loads(rows.stdout)]
 
 
-@pytest.mark.parametrize("at,held", [("first", 3000000), ("second", 1000000), ("peak", 3000000), ("end", 0)])
+@pytest.mark.parametrize(
+    "at,held", [("first", 3000000), ("second", 1000000), ("peak", 3000000), ("end", 0)]
+)
 def test_any_moment_can_be_looked_at(phases, at, held):
     at = dict(zip(("first", "second"), times_of(phases))).get(at, at)
     text = report(phases, "--flat", "--cost=live", f"--at={at}", "--threshold=0")
     assert ("hold [" in text) == (held > 0)
     data = json.loads(report(phases, "--json", f"--at={at}"))
     profile = Profile(phases)
-    live = [s["live_bytes"] for s in data["sites"] if "hold" in [data["frames"][i]["function"] for i in s["stack"][:1]]]
+    live = [
+        s["live_bytes"]
+        for s in data["sites"]
+        if "hold" in [data["frames"][i]["function"] for i in s["stack"][:1]]
+    ]
     assert sorted(live)[-1] == held
     assert profile.by_function()["hold"]["live_bytes"] == 0
 
 
 def test_a_range_shows_what_was_allocated_in_it(phases):
-    text = report(phases, "--flat", "--cost=live", "--range=" + "..".join(times_of(phases)), "--threshold=0")
+    text = report(
+        phases, "--flat", "--cost=live", "--range=" + "..".join(times_of(phases)), "--threshold=0"
+    )
     assert "hold [" in text and "parse_big" not in text
 
 
 def answer(file, *argv):
-    return subprocess.run([SEEP, "report", *argv, str(file)], capture_output=True, text=True, env=clean_environment(),
-                          stdin=subprocess.DEVNULL, timeout=DEADLINE)
+    return subprocess.run(
+        [SEEP, "report", *argv, str(file)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        timeout=DEADLINE,
+    )
 
 
 def test_a_range_shows_also_a_stack_that_only_freed(phases):
@@ -276,22 +358,33 @@ def test_a_range_shows_also_a_stack_that_only_freed(phases):
 
 def test_a_moment_has_its_own_words(phases):
     text = report(phases, "--flat", "--at=" + times_of(phases)[0])
-    assert re.search(r"live at [\d.]+ m?s\b", text) and "not freed" not in text and "peak" not in text
+    assert (
+        re.search(r"live at [\d.]+ m?s\b", text) and "not freed" not in text and "peak" not in text
+    )
 
 
-@pytest.mark.parametrize("views", ["--json --flat", "--flat --tree", "--blocks --at=1ms", "--threads --range=1ms..2ms",
-                                   "--summary --at=peak", "--group-by=function --json", "--inverted --flat",
-                                   "--at=1ms --range=1ms..2ms", "--at=300ms --sort=age"])
+@pytest.mark.parametrize(
+    "views",
+    [
+        "--json --flat", "--flat --tree", "--blocks --at=1ms", "--threads --range=1ms..2ms",
+        "--summary --at=peak", "--group-by=function --json", "--inverted --flat",
+        "--at=1ms --range=1ms..2ms", "--at=300ms --sort=age",
+    ],
+)
 def test_options_that_contradict_are_refused(phases, views):
     done = answer(phases, *views.split())
-    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("seep: "), done.stderr
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith(
+        "seep: "
+    ), done.stderr
 
 
 def test_an_empty_result_is_explained(phases):
     done = answer(phases, "-i", "no_such_function")
     assert done.returncode == 0 and done.stderr == "seep: no stack matches -i 'no_such_function'\n"
     done = answer(phases, "--at=1h")
-    assert done.returncode == 0 and re.fullmatch(r"seep: the recording ends at [^\n]+; showing the end\n", done.stderr)
+    assert done.returncode == 0 and re.fullmatch(
+        r"seep: the recording ends at [^\n]+; showing the end\n", done.stderr
+    )
 
 
 def test_a_view_that_the_truncated_file_does_not_hold_is_told(recording, tmp_path):
@@ -300,7 +393,10 @@ def test_a_view_that_the_truncated_file_does_not_hold_is_told(recording, tmp_pat
         cut.write_bytes(whole[:size])
         done = answer(cut, "--tree")
         seen.add(done.returncode)
-        assert done.returncode in (0, 4) and (done.returncode == 0) == ("main" in done.stdout), (size, done.stderr)
+        assert done.returncode in (0, 4) and (done.returncode == 0) == ("main" in done.stdout), (
+            size,
+            done.stderr,
+        )
     assert seen == {0, 4}
 
 
@@ -308,7 +404,7 @@ def test_each_line_of_a_function_is_a_line_of_the_tree(compiler, tmp_path):
     source = tmp_path / "lines.c"
     source.write_text("""#include <stdlib.h>
         static void *volatile kept[3];
-        __attribute__((noinline)) static void *inner(size_t n) { void *p = malloc(n); kept[2] = p; return p; }
+        __attribute__((noinline)) static void *inner(size_t n) { return kept[2] = malloc(n); }
         __attribute__((noinline)) static void work(void)
         {
                 kept[0] = malloc(1000);
@@ -317,37 +413,67 @@ def test_each_line_of_a_function_is_a_line_of_the_tree(compiler, tmp_path):
         int main(void) { work(); return 0; }
         """)
     subprocess.run(["gcc", "-g", "-O0", source, "-o", tmp_path / "lines"], check=True)
-    subprocess.run([SEEP, "record", "-q", "-o", tmp_path / "l.seep", tmp_path / "lines"], check=True,
-                   env=clean_environment(), timeout=DEADLINE)
-    tree = [re.sub(r"[ |]*-> |\[.*/", "", line) for line in report(tmp_path / "l.seep", "--cost=live").splitlines()[1:]]
+    subprocess.run(
+        [SEEP, "record", "-q", "-o", tmp_path / "l.seep", tmp_path / "lines"],
+        check=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
+    tree = [
+        re.sub(r"[ |]*-> |\[.*/", "", line)
+        for line in report(tmp_path / "l.seep", "--cost=live").splitlines()[1:]
+    ]
     assert [line for line in tree if "x): " in line] == [
         "100.00% (4,000B, 2x): main lines.c:9]", "75.00% (3,000B, 1x): work lines.c:7]",
         "75.00% (3,000B, 1x): inner lines.c:3]", "25.00% (1,000B, 1x): work lines.c:6]"]
 
 
-@pytest.mark.parametrize("words", ["help", "help help", "help report", "help info", "help peak", "help rss",
-                                   "help symbols", "help classes", "help roots", "help suppressions", "help ci", "help leaks", "help formats", "help filters"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "help", "help help", "help report", "help info", "help peak", "help rss", "help symbols",
+        "help classes", "help roots", "help suppressions", "help ci", "help leaks", "help formats",
+        "help filters",
+    ],
+)
 def test_help_fits_a_terminal(words):
-    text = subprocess.run([SEEP, *words.split()], capture_output=True, text=True, check=True, timeout=DEADLINE).stdout
+    text = subprocess.run(
+        [SEEP, *words.split()], capture_output=True, text=True, check=True, timeout=DEADLINE
+    ).stdout
     assert text and max(map(len, text.splitlines())) <= 80
 
 
 def test_tables_fit_a_terminal(recording):
     lines = report(recording, "--threads").splitlines()
-    lines += [line for line in report(recording, "--flat").splitlines() if " freed" in line or line.startswith("heap:")]
+    lines += [
+        line
+        for line in report(recording, "--flat").splitlines()
+        if " freed" in line or line.startswith("heap:")
+    ]
     assert len(lines) > 4 and max(map(len, lines)) <= 80
 
 
 def test_merging_depth_joins_stacks(recording, compiler, tmp_path):
-    done = subprocess.run([SEEP, "record", "-q", "-o", tmp_path / "d.seep", compiler.build("depth8.c"), "4096"],
-                          env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "record", "-q", "-o", tmp_path / "d.seep", compiler.build("depth8.c"), "4096"],
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0
-    merged = report(tmp_path / "d.seep", "--flat", "--cost=live", "--threshold=0", "--depth-merge=1")
+    merged = report(
+        tmp_path / "d.seep", "--flat", "--cost=live", "--threshold=0", "--depth-merge=1"
+    )
     assert len(re.findall(r"\bleaf\b", merged)) == 1
 
 
 def test_info_tells_what_the_file_holds(recording):
-    done = subprocess.run([SEEP, "info", recording], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "info", recording],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "known" in done.stdout
 
@@ -357,7 +483,10 @@ def test_a_line_of_the_summary_has_all_stacks_that_it_names(compiler, recorder):
     text = report(seen.folder / "out.seep", "--summary")
     assert re.search(r"60 % of it: leaf descent.c:\d+ <- down descent.c:\d+", text), text
     lines = [line for line in text.splitlines() if re.match(r" +\d\. ", line)]
-    assert [re.split(r"  +", line.strip())[1:3] for line in lines] == [["58.6 KiB", "10 blocks"], ["39.1 KiB", "1 block"]], text
+    assert [re.split(r"  +", line.strip())[1:3] for line in lines] == [
+        ["58.6 KiB", "10 blocks"],
+        ["39.1 KiB", "1 block"],
+    ], text
 
 
 def test_stacks_that_look_the_same_are_one_entry(compiler, recorder):
@@ -373,7 +502,13 @@ def test_what_leads_to_the_programs_own_code_is_not_shown(compiler, recorder):
     file = recorder.record(compiler.build("hired.cpp")).folder / "out.seep"
     entries = [e for e in re.split(r"\n\n", report(file, "--flat").strip()) if "Worker::run" in e]
     stacks = sorted(re.findall(r"^ {8}([^[]*) \[", entry, re.M) for entry in entries)
-    assert len(stacks) == 2 and stacks[0] == ["Worker::run()"] and stacks[1][0] == "Worker::run()" and "lambda" in stacks[1][1] and len(stacks[1]) == 2, stacks
+    assert (
+        len(stacks) == 2
+        and stacks[0] == ["Worker::run()"]
+        and stacks[1][0] == "Worker::run()"
+        and "lambda" in stacks[1][1]
+        and len(stacks[1]) == 2
+    ), stacks
     tree = report(file, "--cost=live", "--threshold=0")
     assert "_M_run" not in tree and "__invoke" not in tree, tree
     assert "_M_run" in report(file, "--cost=live", "--threshold=0", "--all-frames")

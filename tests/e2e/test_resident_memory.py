@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the allocator has resident: blocks, headers, free memory; the truth is malloc_info()'s and the kernel's."""
+"""What the allocator has resident: blocks, headers, free memory; the truth is malloc_info()'s
+and the kernel's."""
 import json
 import shutil
 import subprocess
@@ -35,14 +36,20 @@ def near(value, truth, part=0.03, least=256 << 10):
 @pytest.mark.parametrize("how", ["pinned", "scattered"])
 @pytest.mark.parametrize("threads,each,kind", [(8, 8, "malloc arenas of threads"),
                                                (0, 48, "malloc heap (main arena)")])
-def test_free_memory_in_arenas_is_what_malloc_info_tells(arenas, recorder, how, threads, each, kind):
+def test_free_memory_in_arenas_is_what_malloc_info_tells(
+    arenas, recorder, how, threads, each, kind
+):
     seen = recorder.record(arenas, str(threads), str(each), how)
     whole, kinds = resident(seen)
     assert near(whole["free_bytes"], seen.truth.facts["free"])
     assert near(kinds[kind]["free_bytes"], seen.truth.facts["free"])
-    assert kinds[kind]["rss_bytes"] == sum(kinds[kind][k] for k in ("live_bytes", "overhead_bytes", "free_bytes"))
+    assert kinds[kind]["rss_bytes"] == sum(
+        kinds[kind][k] for k in ("live_bytes", "overhead_bytes", "free_bytes")
+    )
     assert sum(part["live_bytes"] for part in kinds.values()) == seen.profile.totals["live_bytes"]
-    assert "malloc_trim(0)" in whole["advice"] and ("MALLOC_ARENA_MAX" in whole["advice"]) == (threads > 0)
+    assert "malloc_trim(0)" in whole["advice"] and ("MALLOC_ARENA_MAX" in whole["advice"]) == (
+        threads > 0
+    )
     assert b"malloc_trim(0)" in seen.stderr
 
 
@@ -74,7 +81,9 @@ def test_blocks_with_mappings_of_their_own_are_no_waste(arenas, recorder):
                                              ("mimalloc", "mimalloc", "MIMALLOC_PURGE_DELAY")])
 def test_free_memory_of_other_allocators_is_theirs(compiler, recorder, name, kind, words):
     """What became resident while the program held it, and is there still."""
-    program = compiler.build("arenas.c", flags=FLAGS, libs=["-Wl,--no-as-needed", str(library(name))])
+    program = compiler.build(
+        "arenas.c", flags=FLAGS, libs=["-Wl,--no-as-needed", str(library(name))]
+    )
     seen = recorder.record(program, "8", "8", "pinned")
     whole, kinds = resident(seen)
     grown = seen.truth.facts["after"] - seen.truth.facts["before"]
@@ -110,11 +119,16 @@ def test_page_and_tables_have_the_numbers_of_the_report(arenas, recorder):
     for kind, part in kinds.items():
         mine = [row for row in rows if row["kind"] == kind]
         assert len(mine) == part["mappings"]
-        for column in ("rss_bytes", "live_blocks", "live_bytes", "overhead_bytes", "free_bytes", "whole_page_bytes"):
+        for column in (
+            "rss_bytes", "live_blocks", "live_bytes", "overhead_bytes", "free_bytes",
+            "whole_page_bytes",
+        ):
             assert sum(row[column] for row in mine) == part[column]
     one = pages.page_of(seen.profile.path).one
     free = rss_of(one, "allocator free")
-    assert free["free in malloc arenas of threads"] == kinds["malloc arenas of threads"]["free_bytes"]
+    assert (
+        free["free in malloc arenas of threads"] == kinds["malloc arenas of threads"]["free_bytes"]
+    )
     assert sum(rss_of(one, "other").values()) < whole["rss_bytes"] / 20, "of unknown origin"
     assert one.data["mappings"]["advice"] == whole["advice"]
 
@@ -136,8 +150,10 @@ def test_mappings_of_the_program_where_blocks_were_are_its_own(recorder, compile
     """A large block is freed, and the kernel gives its place to the program's own mapping."""
     source = tmp_path / "reused.c"
     source.write_text("#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
-                      "int main(void)\n{\n    char *p = malloc(32 << 20), *q;\n    memset(p, 1, 32 << 20);\n    free(p);\n"
-                      "    q = mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n"
+                      "int main(void)\n{\n    char *p = malloc(32 << 20), *q;\n    memset(p, 1, 32 "
+                      "<< 20);\n    free(p);\n"
+                      "    q = mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | "
+                      "MAP_ANONYMOUS, -1, 0);\n"
                       "    memset(q, 1, 32 << 20);\n    return 0;\n}\n")
     seen = recorder.record(compiler.build(str(source), flags=FLAGS))
     assert resident(seen)[0]["free_bytes"] < MIB
@@ -146,8 +162,12 @@ def test_mappings_of_the_program_where_blocks_were_are_its_own(recorder, compile
 
 @pytest.mark.parametrize("options", [["--no-leak-scan"], ["--sample=64K"]])
 def test_what_was_freed_since_the_last_look_was_not_free(arenas, recorder, options):
-    """Without a look at the end: whatever the moment of the last one is, live and free are of it."""
+    """Without a look at the end: whatever the moment of the last one is, live and free are of
+    it."""
     found, kinds = resident(recorder.record(arenas, "0", "48", "pinned", options=options))
     assert found["estimate"]
     assert all(part["whole_page_bytes"] is None for part in kinds.values())
-    assert sum(part["live_bytes"] + part["free_bytes"] for part in kinds.values()) <= found["rss_bytes"]
+    assert (
+        sum(part["live_bytes"] + part["free_bytes"] for part in kinds.values())
+        <= found["rss_bytes"]
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""record --sample: estimates from a few blocks, right on average; what needs every block says so."""
+"""record --sample: estimates from a few blocks, right on average; what needs every block says
+so."""
 import csv
 import json
 import math
@@ -24,7 +25,12 @@ def seen(sampled, recorder):
 
 def truth_of(seen):
     rows = [line.split() for line in seen.stdout.decode().splitlines()]
-    return {name: dict(zip(("allocations", "bytes_allocated", "live_blocks", "live_bytes"), map(int, numbers))) for name, *numbers in rows}
+    return {
+        name: dict(
+            zip(("allocations", "bytes_allocated", "live_blocks", "live_bytes"), map(int, numbers))
+        )
+        for name, *numbers in rows
+    }
 
 
 def tolerance(size_sum):
@@ -41,7 +47,11 @@ def test_estimates_are_near_the_truth(seen):
     got = seen.profile.by_function()
     for name, truth in truth_of(seen).items():
         for field, wanted in truth.items():
-            check_near(got[name][field], wanted, truth["live_bytes" if field.startswith("live") else "bytes_allocated"])
+            check_near(
+                got[name][field],
+                wanted,
+                truth["live_bytes" if field.startswith("live") else "bytes_allocated"],
+            )
 
 
 def test_books_balance(seen):
@@ -70,16 +80,29 @@ def test_lists_of_blocks_and_sizes_tell_the_same_sums(seen):
     live = seen.profile.json["totals"]
     file = seen.folder / "out.seep"
     said = seep("report", "--blocks", file).stdout.decode().splitlines()[0]
-    assert said.startswith(f"{live['live_blocks']:,} blocks not freed, {live['live_bytes']:,} B: estimates from ")
-    rows = list(csv.DictReader(seep("report", "--blocks", "--csv", file).stdout.decode().splitlines()))
+    assert said.startswith(
+        f"{live['live_blocks']:,} blocks not freed, {live['live_bytes']:,} B: estimates from "
+    )
+    rows = list(
+        csv.DictReader(seep("report", "--blocks", "--csv", file).stdout.decode().splitlines())
+    )
     assert sum(int(r["times"]) for r in rows if r["kind"] != "mmap") == live["live_blocks"]
-    assert sum(int(r["times"]) * int(r["size"]) for r in rows if r["kind"] != "mmap") == live["live_bytes"]
-    assert f" {live['live_blocks']:,} of ".encode() in seep("report", "--sizes", "--cost=live", file).stdout
+    assert (
+        sum(int(r["times"]) * int(r["size"]) for r in rows if r["kind"] != "mmap")
+        == live["live_bytes"]
+    )
+    assert (
+        f" {live['live_blocks']:,} of ".encode()
+        in seep("report", "--sizes", "--cost=live", file).stdout
+    )
 
 
 def test_that_no_release_went_wrong_is_not_claimed(seen):
     file = seen.folder / "out.seep"
-    assert seep("report", "--errors", file).stdout == b"invalid frees are not known: it was recorded with --sample\n"
+    assert (
+        seep("report", "--errors", file).stdout
+        == b"invalid frees are not known: it was recorded with --sample\n"
+    )
     done = seep("check", "--max-bad-frees=0", file)
     assert done.returncode == 1 and b"invalid frees are not known" in done.stdout
 
@@ -104,7 +127,8 @@ def test_releases_of_blocks_that_were_not_taken_are_no_fault(seen):
 
 @pytest.mark.parametrize("size", ["1", "1G"])
 def test_any_distance_is_possible(sampled, recorder, size):
-    """With a byte every block is taken, and nothing is estimated; with a gigabyte next to nothing is."""
+    """With a byte every block is taken, and nothing is estimated; with a gigabyte next to
+    nothing is."""
     seen = recorder.record(sampled, options=[f"--sample={size}"])
     got = seen.profile.by_function()
     if size == "1":
@@ -117,14 +141,20 @@ def test_any_distance_is_possible(sampled, recorder, size):
 def test_sample_0_records_every_block(sampled, recorder):
     seen = recorder.record(sampled, options=["--sample=0"])
     got = seen.profile.by_function()
-    assert all(got[name][k] == v for name, truth in truth_of(seen).items() for k, v in truth.items())
+    assert all(
+        got[name][k] == v for name, truth in truth_of(seen).items() for k, v in truth.items()
+    )
     assert seen.profile.json["leaks"]["scanned"] is True
 
 
 @pytest.mark.parametrize("other", [["--events"], ["--limit-heap=1M"], ["--snapshot-at-heap=1M"]])
 def test_what_needs_every_block_is_refused(recorder, other):
     done = run([SEEP, "record", "--sample", *other, "--", "true"], folder=recorder.folder())
-    assert done.status == 2 and other[0].split("=")[0].encode() in done.stderr and b"--sample" in done.stderr
+    assert (
+        done.status == 2
+        and other[0].split("=")[0].encode() in done.stderr
+        and b"--sample" in done.stderr
+    )
 
 
 @pytest.mark.parametrize("size", ["x", "-1", "17G"])

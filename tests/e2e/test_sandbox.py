@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Filters of system calls (seccomp): a program under one does what it does without seep, whichever call it forbids and however, and
-is recorded as far as it goes."""
+"""Filters of system calls (seccomp): a program under one does what it does without seep,
+whichever call it forbids and however, and is recorded as far as it goes."""
 import os
 import re
 import subprocess
@@ -9,16 +9,24 @@ import pytest
 from harness import DEADLINE, PLAIN, ROOT, SEEP, clean_environment, wait_until
 
 # What src/agent calls.
-CALLS = """brk clock_gettime close connect faccessat fcntl ftruncate futex getpid getppid getsockopt gettid madvise memfd_create mincore
-           mmap mprotect munmap nanosleep openat ppoll prctl pread64 prlimit64 process_vm_readv pwrite64 read readlinkat rt_sigaction
-           rt_sigpending rt_sigprocmask rt_tgsigqueueinfo sched_yield sendmsg sendto sigaltstack socket tgkill""".split()
+CALLS = """brk clock_gettime close connect faccessat fcntl ftruncate futex getpid getppid
+    getsockopt gettid madvise memfd_create mincore
+           mmap mprotect munmap nanosleep openat ppoll prctl pread64 prlimit64 process_vm_readv
+           pwrite64 read readlinkat rt_sigaction
+           rt_sigpending rt_sigprocmask rt_tgsigqueueinfo sched_yield sendmsg sendto sigaltstack
+               socket tgkill""".split()
 FEW = "madvise memfd_create getpid gettid mmap mprotect prctl openat".split()
 WORK = 4066  # allocations after the filter is there
 
 
 def numbers(names):
-    text = subprocess.run(["gcc", "-E", "-dM", "-include", "sys/syscall.h", "-xc", "/dev/null"], capture_output=True, text=True,
-                          check=True, timeout=60).stdout
+    text = subprocess.run(
+        ["gcc", "-E", "-dM", "-include", "sys/syscall.h", "-xc", "/dev/null"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
     known = dict(re.findall(r"#define __NR_(\w+) (\d+)", text))
     return [known[name] for name in names]
 
@@ -29,14 +37,26 @@ def program(compiler):
 
 
 def bare(*words, **how):
-    return subprocess.run([str(w) for w in words], capture_output=True, env=clean_environment(), timeout=DEADLINE, check=False, **how)
+    return subprocess.run(
+        [str(w) for w in words],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+        check=False,
+        **how,
+    )
 
 
 def compare(recorder, *words, options=(), **variables):
-    """Runs WORDS without and with seep: what they print and how they end is the same.  Gives both."""
+    """Runs WORDS without and with seep: what they print and how they end is the same.  Gives
+    both."""
     without = recorder.bare(*words, env=variables)
     done = recorder.record(*words, options=["-q", *options], env=variables)
-    assert (done.stdout, done.status) == (without.stdout, without.status), (words, options, done.stderr)
+    assert (done.stdout, done.status) == (without.stdout, without.status), (
+        words,
+        options,
+        done.stderr,
+    )
     assert not [line for line in done.stderr.splitlines() if not line.startswith(b"seep:")]
     return done, without
 
@@ -55,7 +75,9 @@ def test_every_call_forbidden_in_turn(recorder, program):
 def test_every_call_forbidden_before_the_program_begins(recorder, program):
     unheard = []
     for call, number in zip(CALLS, numbers(CALLS)):
-        done, without = compare(recorder, program, "exec", "kill", number, program, "bare", "kill", "0")
+        done, without = compare(
+            recorder, program, "exec", "kill", number, program, "bare", "kill", "0"
+        )
         if without.status == 0 and allocations(done) < WORK:
             unheard.append(call)
             assert b"not recorded" in done.stderr and b"seccomp" in done.stderr
@@ -80,7 +102,11 @@ def test_without_memory_from_the_kernel(recorder, program):
     """What the ledger needs was got on the way in."""
     forbidden = ",".join(numbers(["mmap", "mprotect", "munmap", "madvise", "gettid", "openat"]))
     done, _ = compare(recorder, program, "now", "kill", forbidden)
-    assert allocations(done) >= WORK and done.profile.json["complete"] and not done.profile.json["unseen"]
+    assert (
+        allocations(done) >= WORK
+        and done.profile.json["complete"]
+        and not done.profile.json["unseen"]
+    )
 
 
 def test_strict_mode(recorder, program):
@@ -89,7 +115,8 @@ def test_strict_mode(recorder, program):
 
 
 def test_filter_that_nobody_sees_loaded(recorder, program):
-    """The observer notices it; what needs a call after that is not recorded, and the recording says why."""
+    """The observer notices it; what needs a call after that is not recorded, and the recording
+    says why."""
     forbidden = ",".join(numbers(["mmap", "mprotect", "getpid", "gettid", "madvise"]))
     done, _ = compare(recorder, program, "raw", "kill", forbidden)
     assert allocations(done) >= 4000 and not done.profile.json["complete"]
@@ -118,9 +145,13 @@ def test_seep_itself_under_a_filter(program, tmp_path):
 
 @pytest.mark.parametrize("call", ["memfd_create", "socketpair"])
 def test_plain_preload(program, tmp_path, call):
-    """A filter that its parent has too is that of a container: the tool tries it.  Another one lets nothing be recorded."""
+    """A filter that its parent has too is that of a container: the tool tries it.  Another one
+    lets nothing be recorded."""
     library = SEEP.parent / "agent" / "libseep.so"
-    for inner in ([program, "bare", "kill", "0"], ["/bin/sh", "-c", f"{program} bare kill 0; echo $?"]):
+    for inner in (
+        [program, "bare", "kill", "0"],
+        ["/bin/sh", "-c", f"{program} bare kill 0; echo $?"],
+    ):
         words = [program, "exec", "kill", *numbers([call]), "/usr/bin/env"]
         without = bare(*words, *inner)
         if call == "socketpair" and inner[0] == "/bin/sh":
@@ -128,6 +159,9 @@ def test_plain_preload(program, tmp_path, call):
         done = bare(*words, f"LD_PRELOAD={library}", *inner, cwd=tmp_path)
         assert (done.stdout, done.returncode) == (without.stdout, without.returncode)
         if inner[0] == "/bin/sh":
-            wait_until(lambda: os.listdir(tmp_path), "the report, which is written when the program has ended")
+            wait_until(
+                lambda: os.listdir(tmp_path),
+                "the report, which is written when the program has ended",
+            )
         else:
             assert not os.listdir(tmp_path)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`seep shell`: every command by -c and at a prompt; hostile lines; and a program that never notices."""
+"""`seep shell`: every command by -c and at a prompt; hostile lines; and a program that never
+notices."""
 import os
 import pty
 import re
@@ -58,7 +59,8 @@ def program(binary, recorder):
 
 @pytest.fixture(scope="module")
 def recording(binary, tmp_path_factory):
-    """A recording with two named moments: 3 kept blocks of 1000 bytes, 2 of 10 and 3 lost ones of 100."""
+    """A recording with two named moments: 3 kept blocks of 1000 bytes, 2 of 10 and 3 lost ones
+    of 100."""
     made = Program(tmp_path_factory.mktemp("recording"), binary, options=("--events",))
     with made.it:
         made.do("keep 3 1000")
@@ -75,8 +77,15 @@ def environment(folder=None, **more):
 
 
 def shell(*argv, text=b"", cwd=None, **how):
-    return subprocess.run([SEEP, "shell", *map(str, argv)], input=text, capture_output=True, timeout=DEADLINE, env=environment(), cwd=cwd,
-                          **how)
+    return subprocess.run(
+        [SEEP, "shell", *map(str, argv)],
+        input=text,
+        capture_output=True,
+        timeout=DEADLINE,
+        env=environment(),
+        cwd=cwd,
+        **how,
+    )
 
 
 class Prompt:
@@ -139,7 +148,8 @@ class Prompt:
         self.terminal = None
 
 
-# What each command must print.  {pid} is the process, {file} the recording.  The status of -c is 0 unless a third is there.
+# What each command must print.  {pid} is the process, {file} the recording.  The status of -c is 0
+# unless a third is there.
 ON_PROCESS = [
     ("dump", r"kept.*mislaid|mislaid.*kept"),
     ("dump allocations", r"not freed 2\.9 KiB in 3 blocks"),
@@ -157,16 +167,21 @@ ON_PROCESS = [
     ("help leaks", r"usage: seep leaks"),
     ("proclist", r"\*{pid} \+ .*shelled"),
     ("reset", r"process {pid}: on, depth all, 0 B in 0 blocks"),
-    ("scan", r"process {pid} scanning 6 allocations\s+process {pid}\s+leaks reported: 3\s+new leaks found: 3\s+leaked bytes: 300"),
-    ("scan; scan new", r"scanning 0 allocations\s+process {pid}\s+leaks reported: 0\s+new leaks found: 0"),
-    ("scan all {pid}; scan {pid} leak", r"scanning 3 allocations\s+process {pid}\s+leaks reported: 3\s+new leaks found: 0\s+leaked bytes: 300"),
+    ("scan", r"process {pid} scanning 6 allocations\s+process {pid}\s+leaks reported: 3\s+new "
+             r"leaks found: 3\s+leaked bytes: 300"),
+    ("scan; scan new", r"scanning 0 allocations\s+process {pid}\s+leaks reported: 0\s+new leaks "
+                       r"found: 0"),
+    ("scan all {pid}; scan {pid} leak",
+     r"scanning 3 allocations\s+process {pid}\s+leaks reported: 3\s+new leaks found: 0\s+leaked "
+     r"bytes: 300"),
     ("set depth 2; show info", r"stack depth: 2"),
     ("set process {pid}; status", r"process {pid} "),
     ("set searchpath /usr:/tmp; show searchpath; set searchpath ''", r"searchpath: /usr:/tmp"),
     ("show info", r"follow fork: no\s+follow exec: yes\s+do trace: yes\s+stack depth: all"),
     ("stop; status; start", r"status: stopped.*: on,"),
     ("stop {pid}; start {pid}; status {pid}", r"status: running"),
-    ("status", r"bytes used: 3300\s+number of open allocations: 6\s+total number of allocations: 7\s+average allocation: 550"),
+    ("status", r"bytes used: 3300\s+number of open allocations: 6\s+total number of allocations: "
+               r"7\s+average allocation: 550"),
     ("report --cost live", r"kept"),
     ("leaks --no-pager", r"definitely lost +300 B in 3 blocks", 1),
     ("why #1", r"kept"),
@@ -190,8 +205,8 @@ ON_RECORDING = [
     ("dump usage", r"2\.9 KiB +not freed"),
     ("dump leaks", r"mislaid"),
     ("proclist", r"out\.seep x"),
-    ("status", r"bytes used: 3320\s+number of open allocations: 8\s+total number of allocations: 8\s.*number of leaks: 3\s+number of leaked "
-               r"bytes: 300\s+status: recording"),
+    ("status", r"bytes used: 3320\s+number of open allocations: 8\s+total number of allocations: "
+               r"8\s.*number of leaks: 3\s+number of leaked bytes: 300\s+status: recording"),
     ("scan", r"scanning 8 allocations\s+.*leaks reported: 3"),
     ("show info", r"do trace: no\s+stack depth: all"),
     ("report --flat", r"kept"),
@@ -216,7 +231,9 @@ ALONE = {"detach", "quit"}
 def words_of(case, **names):
     line, pattern, status = (*case, 0)[:3]
     for name, value in names.items():
-        line, pattern = line.replace("{%s}" % name, str(value)), pattern.replace("{%s}" % name, str(value))
+        line, pattern = line.replace("{%s}" % name, str(value)), pattern.replace(
+            "{%s}" % name, str(value)
+        )
     return line, re.compile(pattern, re.S), status
 
 
@@ -239,7 +256,11 @@ def test_a_command_about_a_recording_by_option(recording, case, tmp_path):
 def test_every_command_has_its_line(recording):
     """The tables above are what the other tests go by, each line of them by -c and at a prompt."""
     listed = set(re.findall(r"^  ([a-z]+)\b", shell(recording, "-c", "help").stdout.decode(), re.M))
-    tested = {re.match(r"[a-z]+", part.strip())[0] for line, *_ in ON_PROCESS + ON_RECORDING for part in line.split(";")}
+    tested = {
+        re.match(r"[a-z]+", part.strip())[0]
+        for line, *_ in ON_PROCESS + ON_RECORDING
+        for part in line.split(";")
+    }
     assert {"dump", "proclist", "scan"} < listed <= tested | ALONE
 
 
@@ -253,17 +274,26 @@ def test_detach_ends_the_recording_and_the_program_goes_on(program, tmp_path, pr
             prompt.type("quit\n")
             assert prompt.ends() == 0
     else:
-        seen = shell(program.pid, "-c", f"detach {program.pid}; status; dump; quit; nonsense").stdout.decode()
+        seen = shell(
+            program.pid, "-c", f"detach {program.pid}; status; dump; quit; nonsense"
+        ).stdout.decode()
     assert "bytes used: 3300" in seen and "status: detached" in seen and "mislaid" in seen
     program.do("keep 1 8")
-    assert wait_until(lambda: b"number of leaks: 3" in shell(program.recording, "-c", "status").stdout, "the recording")
+    assert wait_until(
+        lambda: b"number of leaks: 3" in shell(program.recording, "-c", "status").stdout,
+        "the recording",
+    )
     assert shell(program.pid, "-c", "status").returncode == 3
 
 
 def test_views_that_stay_are_left_for_the_prompt(program, tmp_path):
     with Prompt(program.pid, folder=tmp_path) as prompt:
         prompt.shows(PROMPT)
-        for line, shown, key in (("top", "kept", b"q"), ("top", "kept", b"\x03"), ("html --serve", "http://", b"\x03")):
+        for line, shown, key in (
+            ("top", "kept", b"q"),
+            ("top", "kept", b"\x03"),
+            ("html --serve", "http://", b"\x03"),
+        ):
             prompt.type(line + "\n")
             prompt.shows(shown)
             prompt.type(key)
@@ -281,7 +311,9 @@ def test_every_command_about_a_process_at_the_prompt(binary, recorder, tmp_path)
         with Prompt(made.pid, folder=tmp_path, cwd=folder) as prompt:
             prompt.shows(PROMPT)
             # Numbers of snapshots and what a search found before depend on what was asked first.
-            for case in (c for c in ON_PROCESS if not re.match(r"reset|scan|snapshot|set depth", c[0])):
+            for case in (
+                c for c in ON_PROCESS if not re.match(r"reset|scan|snapshot|set depth", c[0])
+            ):
                 line, pattern, _ = words_of(case, pid=made.pid)
                 seen = prompt.ask(line).replace("\r\n", "\n")
                 assert pattern.search(seen), (line, seen)
@@ -325,7 +357,9 @@ def test_dump_of_invalid_frees_has_those_stacks_alone(compiler, recorder, tmp_pa
                 told = prompt.ask(f"dump {key}")
         else:
             told = shell(seen.profile.path, "-c", f"dump {key}").stdout.decode()
-        entries = re.findall(r"^ +\d+\. +(\d+) +\w+ frees, by .*?^        (\w+)", told.replace("\r", ""), re.M | re.S)
+        entries = re.findall(
+            r"^ +\d+\. +(\d+) +\w+ frees, by .*?^        (\w+)", told.replace("\r", ""), re.M | re.S
+        )
         sums = {}
         for count, name in entries:
             sums[name] = sums.get(name, 0) + int(count)
@@ -333,8 +367,14 @@ def test_dump_of_invalid_frees_has_those_stacks_alone(compiler, recorder, tmp_pa
 
 
 def test_commands_come_from_standard_input(program):
-    done = shell(program.pid, text=b"# a comment\n\n status ; show searchpath\nproclist\nnonsense\nquit\nstatus\n")
-    assert done.returncode == 2 and done.stderr == b"seep: 'nonsense' is not a command; 'help' lists them\n"
+    done = shell(
+        program.pid,
+        text=b"# a comment\n\n status ; show searchpath\nproclist\nnonsense\nquit\nstatus\n",
+    )
+    assert (
+        done.returncode == 2
+        and done.stderr == b"seep: 'nonsense' is not a command; 'help' lists them\n"
+    )
     assert done.stdout.count(b"bytes used: 3300") == 1 and b"searchpath: \n" in done.stdout
     program.goes_on()
 
@@ -345,7 +385,13 @@ def test_a_script_in_a_file_is_read_once(program, tmp_path):
     script.write_text("status\nshow searchpath\n" * 3 + f"source {tmp_path / 'more'}\n")
     (tmp_path / "more").write_text("proclist")
     with open(script) as stdin:
-        done = subprocess.run([SEEP, "shell", str(program.pid)], stdin=stdin, capture_output=True, timeout=DEADLINE, env=environment())
+        done = subprocess.run(
+            [SEEP, "shell", str(program.pid)],
+            stdin=stdin,
+            capture_output=True,
+            timeout=DEADLINE,
+            env=environment(),
+        )
     assert done.returncode == 0, done
     assert done.stdout.count(b"bytes used") == 3 and done.stdout.count(b"available") == 1
 
@@ -357,8 +403,12 @@ def test_results_go_to_files_and_commands(recording, tmp_path):
     assert "kept" in first
     done = shell(recording, "-c", f"status >{out}")
     assert done.returncode == 2 and b"exists" in done.stderr and out.read_text() == first
-    assert shell(recording, "-c", f"status >>'{out}'").returncode == 0 and out.read_text().startswith(first)
-    assert shell(recording, "-c", f"status >! {out}").returncode == 0 and out.read_text().startswith("recording ")
+    assert shell(
+        recording, "-c", f"status >>'{out}'"
+    ).returncode == 0 and out.read_text().startswith(first)
+    assert shell(
+        recording, "-c", f"status >! {out}"
+    ).returncode == 0 and out.read_text().startswith("recording ")
     done = shell(recording, "-c", "dump | grep -c 'by malloc'; status | sed 's/;/x/' | head -1")
     assert done.returncode == 0 and re.fullmatch(rb"\d+\nrecording .*\n", done.stdout), done
     assert shell(recording, "-c", "report --flat | true").returncode == 0
@@ -420,8 +470,14 @@ HOSTILE = {
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: repr(line[:24]))
 def test_hostile_lines_are_refused_and_the_next_one_is_done(recording, line, tmp_path):
     done = shell(recording, text=line + b"\nshow searchpath\n", cwd=tmp_path)
-    assert done.returncode == (3 if line in (b"set depth 5", b"status 4194304", b"start") else 2), done
-    assert HOSTILE[line] in done.stderr and done.stderr.startswith(b"seep: ") and b"\x1b" not in done.stderr
+    assert done.returncode == (
+        3 if line in (b"set depth 5", b"status 4194304", b"start") else 2
+    ), done
+    assert (
+        HOSTILE[line] in done.stderr
+        and done.stderr.startswith(b"seep: ")
+        and b"\x1b" not in done.stderr
+    )
     assert done.stdout == b"searchpath: \n"
 
 
@@ -449,7 +505,10 @@ def test_the_shell_stays_when_the_program_has_ended(program, tmp_path):
         assert "status: running" in prompt.ask("status")
         program.end()
         seen = prompt.ask("status")
-        assert f"process {program.pid} (shelled) has ended; its recording is {program.recording}" in seen.replace("\r\n", "")
+        assert (
+            f"process {program.pid} (shelled) has ended; its recording is {program.recording}"
+            in seen.replace("\r\n", "")
+        )
         assert "status: exited" in seen and "number of leaks: 3" in seen
         assert "kept" in prompt.ask("report --cost live") and "mislaid" in prompt.ask("leaks")
         assert "there is no process to change" in prompt.ask("stop")
@@ -470,7 +529,11 @@ def test_a_process_of_plain_preloading_has_its_last_look(binary, tmp_path):
             program.process.stdin.close()
             program.process.wait(DEADLINE)
             seen = prompt.ask("status")
-            assert "from the last look at it" in seen and "open allocations: 5" in seen and "status: exited" in seen
+            assert (
+                "from the last look at it" in seen
+                and "open allocations: 5" in seen
+                and "status: exited" in seen
+            )
             assert "kept" in prompt.ask("dump")
             prompt.type(b"\x04")
             assert prompt.ends() == 0
@@ -516,7 +579,9 @@ def test_several_processes(binary, recorder):
         both[0].do("keep 1 11")
         both[1].do("keep 1 22")
         first, second = both[0].pid, both[1].pid
-        done = shell(first, second, "-c", f"proclist; status; status {second}; set process {second}; status")
+        done = shell(
+            first, second, "-c", f"proclist; status; status {second}; set process {second}; status"
+        )
         assert done.returncode == 0, done
         assert re.findall(rb"bytes used: (\d+)", done.stdout) == [b"11", b"22", b"22"]
         assert f"*{first} + ".encode() in done.stdout and f" {second} + ".encode() in done.stdout
@@ -550,8 +615,15 @@ def test_a_program_is_started_and_goes_on_behind_the_shell(binary, tmp_path):
     assert b"bytes used: 3020" in shell(pid, "-c", "status").stdout
     os.write(lines, b"end 5\n")
     file = tmp_path / f"shelled.{pid}.seep"
-    wait_until(lambda: file.exists() and b"whole" in subprocess.run([SEEP, "info", file], capture_output=True, timeout=DEADLINE,
-                                                                    env=environment()).stdout and not os.path.exists(f"/proc/{pid}"), "its end")
+    wait_until(
+        lambda: file.exists()
+        and b"whole"
+        in subprocess.run(
+            [SEEP, "info", file], capture_output=True, timeout=DEADLINE, env=environment()
+        ).stdout
+        and not os.path.exists(f"/proc/{pid}"),
+        "its end",
+    )
     assert b"number of leaks: 2" in shell(file, "-c", "status").stdout
     os.close(lines)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`seep shell` with libedit: lines are completed, remembered and edited; results go through the pager."""
+"""`seep shell` with libedit: lines are completed, remembered and edited; results go through the
+pager."""
 import stat
 
 import pytest
@@ -26,11 +27,26 @@ def edited(recording, tmp_path_factory):
 
 # What is typed, and what the line is when TAB was pressed behind it.
 COMPLETED = [
-    ("procl", "proclist "), ("du", "dump "), ("dump by", "dump bytes-leaked "), ("dump mis", "dump mismatched "), ("scan le", "scan leak "),
-    ("set sea", "set searchpath "), ("show in", "show info "), ("help procl", "help proclist "), ("report --call", "report --callers "),
-    ("report --callers misl", "report --callers mislaid "), ("leaks -i kep", "leaks -i kept "), ("report --cost tempo", "report --cost temporary "),
-    ("why misl", "why mislaid "), ("export speed", "export speedscope "), ("source note", "source notes.txt "), ("status >note", "status >notes.txt "),
-    ("status > sub", "status > sub/"), ("status; procl", "status; proclist "), ("source sp", "source sp\\ ace "), ("status | sort note", "status | sort notes.txt "),
+    ("procl", "proclist "),
+    ("du", "dump "),
+    ("dump by", "dump bytes-leaked "),
+    ("dump mis", "dump mismatched "),
+    ("scan le", "scan leak "),
+    ("set sea", "set searchpath "),
+    ("show in", "show info "),
+    ("help procl", "help proclist "),
+    ("report --call", "report --callers "),
+    ("report --callers misl", "report --callers mislaid "),
+    ("leaks -i kep", "leaks -i kept "),
+    ("report --cost tempo", "report --cost temporary "),
+    ("why misl", "why mislaid "),
+    ("export speed", "export speedscope "),
+    ("source note", "source notes.txt "),
+    ("status >note", "status >notes.txt "),
+    ("status > sub", "status > sub/"),
+    ("status; procl", "status; proclist "),
+    ("source sp", "source sp\\ ace "),
+    ("status | sort note", "status | sort notes.txt "),
 ]
 
 
@@ -75,8 +91,15 @@ def test_history_has_what_worked_once_and_is_the_user_s_own(edited, recording, t
     history = tmp_path / "seep" / "history"
     with Prompt(recording, folder=tmp_path) as prompt:
         prompt.shows(PROMPT)
-        for line, answer in (("status", "status: recording"), ("nonsense", "not a command"), ("show info", "searchpath: "),
-                             ("proclist  ", "available"), ("status", "status: recording"), ("leaks", "definitely lost"), ("start", "no process")):
+        for line, answer in (
+            ("status", "status: recording"),
+            ("nonsense", "not a command"),
+            ("show info", "searchpath: "),
+            ("proclist  ", "available"),
+            ("status", "status: recording"),
+            ("leaks", "definitely lost"),
+            ("start", "no process"),
+        ):
             prompt.type(line + "\n")
             prompt.shows(answer)
             prompt.shows(PROMPT)
@@ -92,7 +115,11 @@ def test_history_has_what_worked_once_and_is_the_user_s_own(edited, recording, t
         prompt.shows(PROMPT)
         prompt.type(b"\x12avail\x03")
         prompt.type(b"\x04")
-    assert wait_until(lambda: history.read_text() == "show info\nproclist\nstatus\nleaks\nquit\nstatus\n".replace("status\n", "", 1), "the file")
+    assert wait_until(
+        lambda: history.read_text()
+        == "show info\nproclist\nstatus\nleaks\nquit\nstatus\n".replace("status\n", "", 1),
+        "the file",
+    )
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
     assert {p.name for p in tmp_path.iterdir()} == {"seep"}
 

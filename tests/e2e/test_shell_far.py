@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`seep shell ADDR`: every command about the processes of a target, with and without a ledger there, by -c and at a prompt; a target that
-never notices."""
+"""`seep shell ADDR`: every command about the processes of a target, with and without a ledger
+there, by -c and at a prompt; a target that never notices."""
 import os
 import re
 import signal
@@ -33,7 +33,9 @@ class Far:
         for line in ("keep 4 1000", "lose 3 100", "free 1"):
             self.do(line)
         self.where = self.it.where
-        self.pid = int(re.search(rb"\*(\d+) \+ .*shelled", shell(self.where, "-c", "proclist").stdout)[1])
+        self.pid = int(
+            re.search(rb"\*(\d+) \+ .*shelled", shell(self.where, "-c", "proclist").stdout)[1]
+        )
 
     def end(self):
         self.it.process.stdin.close()
@@ -41,7 +43,10 @@ class Far:
     def goes_on(self):
         """It answers, and the next host is told so."""
         self.do("keep 1 8")
-        wait_until(lambda: b"status: running" in shell(self.where, "-c", "status").stdout, "it runs, and the next one is let in")
+        wait_until(
+            lambda: b"status: running" in shell(self.where, "-c", "status").stdout,
+            "it runs, and the next one is let in",
+        )
 
 
 @pytest.fixture(scope="module")
@@ -60,28 +65,54 @@ def far(request, binary, recorder):
 
 
 def cases(far):
-    """Those of a local process, but for what depends on what was asked before, or is not known of a target."""
+    """Those of a local process, but for what depends on what was asked before, or is not known
+    of a target."""
     for case in ON_PROCESS:
-        if re.match(r"reset|scan|snapshot|set depth", case[0]) or (far.kind == "light" and case[0] == "show info"):
+        if re.match(r"reset|scan|snapshot|set depth", case[0]) or (
+            far.kind == "light" and case[0] == "show info"
+        ):
             continue
         yield words_of(case, pid=far.pid)
 
 
 def test_every_command_by_option(far):
-    done = shell(far.where, far.pid, "-c", f"scan; scan new; scan {far.pid} leak; scan leak {far.pid}", cwd=far.folder)
-    assert re.findall(r"scanning (\d+) .*?reported: (\d+)\n new leaks found: (\d+)\n leaked bytes: (\d+)", done.stdout.decode(), re.S) == \
-        [("6", "3", "3", "300"), ("0", "0", "0", "0"), ("3", "3", "0", "300"), ("3", "3", "0", "300")], done
+    done = shell(
+        far.where, far.pid, "-c", f"scan; scan new; scan {far.pid} leak; scan leak {far.pid}",
+        cwd=far.folder,
+    )
+    assert re.findall(
+        r"scanning (\d+) .*?reported: (\d+)\n new leaks found: (\d+)\n leaked bytes: (\d+)",
+        done.stdout.decode(),
+        re.S,
+    ) == [
+        ("6", "3", "3", "300"),
+        ("0", "0", "0", "0"),
+        ("3", "3", "0", "300"),
+        ("3", "3", "0", "300"),
+    ], done
     # All in one shell, with something between that no other command prints.
     all_cases = [case for case in cases(far) if case[0] != "help"]
-    done = shell(far.where, "-c", "; help quit; ".join(line for line, _, _ in all_cases), cwd=far.folder)
+    done = shell(
+        far.where, "-c", "; help quit; ".join(line for line, _, _ in all_cases), cwd=far.folder
+    )
     assert (done.returncode, done.stderr) == (max(status for _, _, status in all_cases), b""), done
-    parts = done.stdout.decode().split("  quit\n        leave; programs and their recordings go on\n")
+    parts = done.stdout.decode().split(
+        "  quit\n        leave; programs and their recordings go on\n"
+    )
     assert len(parts) == len(all_cases)
     for (line, pattern, _), seen in zip(all_cases, parts):
         assert pattern.search(seen), (line, seen)
-    done = shell(far.where, "-c", f"snapshot one; set depth 2; show info; reset; status {far.pid}; save now.seep; detach", cwd=far.folder)
-    assert done.returncode == 3 and b"ends that" in done.stderr and done.stderr.count(b"\n") == 1, done
-    assert re.search(rf"snapshot \d+ 'one' of PID {far.pid}.*stack depth: 2.*: on, depth 2, 0 B in 0 blocks.*bytes used: 0\n", done.stdout.decode(), re.S), done
+    done = shell(
+        far.where,
+        "-c",
+        f"snapshot one; set depth 2; show info; reset; status {far.pid}; save now.seep; detach",
+        cwd=far.folder,
+    )
+    assert (
+        done.returncode == 3 and b"ends that" in done.stderr and done.stderr.count(b"\n") == 1
+    ), done
+    assert re.search(rf"snapshot \d+ 'one' of PID {far.pid}.*stack depth: 2.*: on, depth 2, 0 B in "
+                     rf"0 blocks.*bytes used: 0\n", done.stdout.decode(), re.S), done
     assert Profile(far.folder / "now.seep").json["pid"] == far.pid
     far.goes_on()
 
@@ -94,7 +125,9 @@ def test_the_shell_stays_when_the_program_has_ended(far, tmp_path):
             assert pattern.search(seen), (line, seen)
         far.end()
         wait_until(lambda: "status: exited" in prompt.ask("status"), "its end is seen")
-        assert "number of leaks: 3" in prompt.ask("status") and "kept" in prompt.ask("report --cost live")
+        assert "number of leaks: 3" in prompt.ask("status") and "kept" in prompt.ask(
+            "report --cost live"
+        )
         assert "mislaid" in prompt.ask("leaks") and f"{far.pid} x " in prompt.ask("proclist")
         assert "there is no process to change" in prompt.ask("stop")
         prompt.ask("save end.seep")
@@ -109,7 +142,9 @@ def test_the_shell_stays_when_the_program_has_ended(far, tmp_path):
 def test_what_ends_while_nobody_types_is_fetched(far, tmp_path):
     """The target keeps it for a while only; here it is killed."""
     def fetched():
-        return [p for p in Path(f"/proc/{prompt.pid}/fd").iterdir() if "seep-remote" in os.readlink(p)]
+        return [
+            p for p in Path(f"/proc/{prompt.pid}/fd").iterdir() if "seep-remote" in os.readlink(p)
+        ]
     with Prompt(far.where, folder=tmp_path) as prompt:
         prompt.shows(PROMPT)
         assert not fetched()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Captured stacks are the real ones, compared with names the program knows and with an independent unwind."""
+"""Captured stacks are the real ones, compared with names the program knows and with an
+independent unwind."""
 import subprocess
 
 import pytest
@@ -27,11 +28,22 @@ def chains(compiler, tmp_path):
 
     def build(cc, flags):
         bare = tmp_path / "nocfi.o"
-        no_cfi = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-omit-frame-pointer", "-fcf-protection=none"]
-        subprocess.run([cc, "-O2", "-g", *no_cfi, "-c", str(PROGRAMS / "stacks_nocfi.c"), "-o", str(bare)],
-                       check=True, timeout=DEADLINE)
-        return compiler.build("stacks.c", cc=cc, flags=flags, more=["stacks_asm.S"],
-                              libs=[str(bare), str(library), f"-Wl,-rpath,{library.parent}", "-Wl,-z,lazy"])
+        no_cfi = [
+            "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-omit-frame-pointer",
+            "-fcf-protection=none",
+        ]
+        subprocess.run(
+            [cc, "-O2", "-g", *no_cfi, "-c", str(PROGRAMS / "stacks_nocfi.c"), "-o", str(bare)],
+            check=True,
+            timeout=DEADLINE,
+        )
+        return compiler.build(
+            "stacks.c",
+            cc=cc,
+            flags=flags,
+            more=["stacks_asm.S"],
+            libs=[str(bare), str(library), f"-Wl,-rpath,{library.parent}", "-Wl,-z,lazy"],
+        )
     return build
 
 
@@ -61,8 +73,12 @@ def test_a_stack_that_is_cut_short_is_marked(chains, recorder):
     seen = recorder.record(chains(*VARIANTS["gcc-O0"]))
     assert seen.profile.totals["truncated_stacks"] == 1
     assert [site.get("truncated", False) for site in seen.profile.json["sites"]].count(True) == 1
-    flat = subprocess.run([SEEP, "report", "--flat", "--cost=total", "-n", "1000", "--no-pager", seen.files()[0]],
-                          capture_output=True, text=True, check=True).stdout
+    flat = subprocess.run(
+        [SEEP, "report", "--flat", "--cost=total", "-n", "1000", "--no-pager", seen.files()[0]],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     assert flat.count("cut off here") == 1
 
 
@@ -73,8 +89,14 @@ def test_inlined_frames_are_named_and_jumps_leave_none(compiler, recorder, cc):
     sites = {s["bytes_allocated"]: s for s in profile.heap_sites()}
     assert len(seen.truth.stacks) == 2
     for size, wanted in seen.truth.stacks:
-        found = [(f"({profile.frame(i)['function']})" if profile.frame(i)["inlined"] else profile.frame(i)["function"])
-                 for i in sites[size]["stack"]]
+        found = [
+            (
+                f"({profile.frame(i)['function']})"
+                if profile.frame(i)["inlined"]
+                else profile.frame(i)["function"]
+            )
+            for i in sites[size]["stack"]
+        ]
         assert found[:len(wanted)] == wanted
 
 
@@ -83,8 +105,14 @@ def test_inlined_functions_are_named_with_what_they_stand_in(compiler, recorder)
     seen = recorder.record(compiler.build("within.cpp", flags=("-O2", "-g")))
     named = {}
     for site in seen.profile.heap_sites():
-        inlined = [seen.profile.frame(i)["function"] for i in site["stack"] if seen.profile.frame(i)["inlined"]]
-        named[site["bytes_allocated"] // site["allocations"]] = next((name for name in inlined if name != "keep"), None)
+        inlined = [
+            seen.profile.frame(i)["function"]
+            for i in site["stack"]
+            if seen.profile.frame(i)["inlined"]
+        ]
+        named[site["bytes_allocated"] // site["allocations"]] = next(
+            (name for name in inlined if name != "keep"), None
+        )
     assert len(seen.truth.within) == 6
     assert {size: named[size] for size in seen.truth.within} == seen.truth.within
 
@@ -117,16 +145,23 @@ def verify(recorder, *argv, captures, **how):
         totals = profile.totals
         checked += totals.get("verify_captures", 0)
         backtraces += totals.get("verify_backtraces", 0)
-        differing += totals.get("verify_differences", 0) + totals.get("verify_backtrace_differences", 0)
+        differing += totals.get("verify_differences", 0) + totals.get(
+            "verify_backtrace_differences", 0
+        )
     assert differing == 0
     assert checked >= captures
     assert backtraces > 0
     return seen
 
 
-@pytest.mark.parametrize("cc,flags", [("g++", PLAIN), ("g++", ("-O2", "-g")), ("clang++", ("-O2", "-g"))],
-                         ids=["gcc-O0", "gcc-O2", "clang-O2"])
-def test_every_stack_of_the_stress_program_equals_a_full_unwind(compiler, recorder, plugs, cc, flags):
+@pytest.mark.parametrize(
+    "cc,flags",
+    [("g++", PLAIN), ("g++", ("-O2", "-g")), ("clang++", ("-O2", "-g"))],
+    ids=["gcc-O0", "gcc-O2", "clang-O2"],
+)
+def test_every_stack_of_the_stress_program_equals_a_full_unwind(
+    compiler, recorder, plugs, cc, flags
+):
     program = compiler.build("stress.cpp", cc=cc, flags=flags)
     seen = verify(recorder, program, 60000, 4, *plugs, captures=200000, timeout=120)
     assert (seen.stdout, seen.status) == (b"done\n", 0)
@@ -145,8 +180,10 @@ def test_every_stack_of_coroutines_equals_a_full_unwind(compiler, recorder):
 
 
 SQL = b"""CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO t SELECT i, 'row ' || i FROM n;
-SELECT count(*), sum(length(b)) FROM t WHERE b LIKE '%7%'; UPDATE t SET b = b || b; SELECT max(b) FROM t;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+INSERT INTO t SELECT i, 'row ' || i FROM n;
+SELECT count(*), sum(length(b)) FROM t WHERE b LIKE '%7%'; UPDATE t SET b = b || b;
+SELECT max(b) FROM t;
 """
 
 
@@ -158,7 +195,9 @@ def test_every_stack_of_sqlite_equals_a_full_unwind(recorder, need):
 
 def test_every_stack_of_python_equals_a_full_unwind(recorder):
     script = "import json, re; print(len(json.dumps([{str(i): [i] * 3} for i in range(3000)])))"
-    seen = verify(recorder, "/usr/bin/python3", "-c", script, env={"PYTHONMALLOC": "malloc"}, captures=50000)
+    seen = verify(
+        recorder, "/usr/bin/python3", "-c", script, env={"PYTHONMALLOC": "malloc"}, captures=50000
+    )
     assert seen.status == 0
 
 
@@ -170,13 +209,19 @@ def test_every_stack_of_perl_equals_a_full_unwind(recorder, need):
 
 def test_every_stack_of_git_equals_a_full_unwind(recorder, need, tmp_path):
     need("git")
-    assert verify(recorder, "git", "init", "-q", str(tmp_path / "repository"), captures=100).status == 0
+    assert (
+        verify(recorder, "git", "init", "-q", str(tmp_path / "repository"), captures=100).status
+        == 0
+    )
 
 
 def test_every_stack_of_the_compiler_equals_a_full_unwind(recorder, tmp_path):
     out = tmp_path / "sample.o"
-    seen = verify(recorder, "g++", "-std=c++17", "-O1", "-c", str(PROGRAMS / "sample.cpp"), "-o", str(out),
-                  captures=100000, timeout=180)
+    seen = verify(
+        recorder, "g++", "-std=c++17", "-O1", "-c", str(PROGRAMS / "sample.cpp"), "-o", str(out),
+        captures=100000,
+        timeout=180,
+    )
     assert seen.status == 0 and out.stat().st_size > 0
 
 

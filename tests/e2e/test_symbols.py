@@ -15,8 +15,11 @@ def bench(tmp_path):
 
 
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
-@pytest.mark.parametrize("flags", [("-gdwarf-4",), ("-gdwarf-5",), ("-gz",), ("-gdwarf-4", "-gz"), ("-no-pie",)],
-                         ids=" ".join)
+@pytest.mark.parametrize(
+    "flags",
+    [("-gdwarf-4",), ("-gdwarf-5",), ("-gz",), ("-gdwarf-4", "-gz"), ("-no-pie",)],
+    ids=" ".join,
+)
 def test_lines_from_what_compilers_write(bench, need, cc, flags):
     need(cc)
     program = bench.compile(*OPTIMISED, *flags, cc=cc)
@@ -36,13 +39,20 @@ def test_lines_from_packed_sections(bench, need, cc, packing):
 
 def split(bench, cc, version, cwd=None):
     """Compiled and linked in two steps, as -gsplit-dwarf is used: lines.o, lines.dwo, lines."""
-    bench.run(cc, "-w", "-O2", "-g", *version.split(), "-gsplit-dwarf", "-c", PROGRAMS / "lines.c", "-o", "lines.o", cwd=cwd)
+    bench.run(
+        cc, "-w", "-O2", "-g",
+        *version.split(),
+        "-gsplit-dwarf", "-c", PROGRAMS / "lines.c", "-o", "lines.o",
+        cwd=cwd,
+    )
     bench.run(cc, "lines.o", "-Wl,--build-id=sha1", "-o", "lines", "-pthread", cwd=cwd)
     return (cwd or bench.folder) / "lines"
 
 
 FORMS = [("gcc", "-gdwarf-5"), ("gcc", "-gdwarf-4"), ("clang", "-gdwarf-5"), ("clang", "-gdwarf-4")]
-SPLIT = pytest.mark.parametrize("cc, version", [*FORMS, ("gcc", "-gdwarf-4 -gz"), ("clang", "-gdwarf-5 -gz")])
+SPLIT = pytest.mark.parametrize(
+    "cc, version", [*FORMS, ("gcc", "-gdwarf-4 -gz"), ("clang", "-gdwarf-5 -gz")]
+)
 
 
 @SPLIT
@@ -74,7 +84,10 @@ def test_split_debug_information_in_a_package(bench, need, cc, version):
     need(cc, "dwp", "llvm-dwp")
     program = split(bench, cc, version)
     # The dwp of binutils 2.40 crashes on DWARF 5 of gcc 12.
-    bench.run("dwp" if (cc, version) == ("gcc", "-gdwarf-4") else "llvm-dwp", "-e", "lines", "-o", "lines.dwp")
+    bench.run(
+        "dwp" if (cc, version) == ("gcc", "-gdwarf-4") else "llvm-dwp",
+        "-e", "lines", "-o", "lines.dwp",
+    )
     (bench.folder / "lines.dwo").unlink()
     facts = bench.record(program)
     assert bench.stack(6001)[:4] == near(facts)
@@ -110,7 +123,8 @@ def test_names_of_rust(bench, need):
     need("rustc")
     (bench.folder / "r.rs").write_text(
         # std::hint::black_box is newer than Debian 12's rustc
-        "fn opaque<T>(x: T) -> T { let y = unsafe { std::ptr::read_volatile(&x) }; std::mem::forget(x); y }\n"
+        "fn opaque<T>(x: T) -> T { let y = unsafe { std::ptr::read_volatile(&x) }; "
+        "std::mem::forget(x); y }\n"
         "mod pool {\n"
         "    #[inline(never)]\n"
         "    pub fn fill(n: usize) -> Vec<u8> {\n"

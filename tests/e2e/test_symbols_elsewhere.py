@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Names when programs and debug files are not where they were: other directories, other machines, servers, the file itself."""
+"""Names when programs and debug files are not where they were: other directories, other
+machines, servers, the file itself."""
 import os
 import pty
 import re
@@ -86,7 +87,9 @@ def test_a_file_of_another_build_is_not_used_and_told_once(bench, recorded):
     other.parent.mkdir()
     shutil.move(bench.folder / "rebuilt", other)
     done = bench.seep("report", "--flat", "--debug-path", other.parent, "out.seep")
-    assert done.stderr.count(f"{other} has a different build id than the recorded file: not used") == 1
+    assert (
+        done.stderr.count(f"{other} has a different build id than the recorded file: not used") == 1
+    )
     assert "near_" not in done.stdout
     put(bench, "symbols", "right")
     done = bench.seep("report", "--flat", "--debug-path", other.parent, "out.seep")
@@ -100,7 +103,8 @@ def test_a_program_without_a_build_id_that_was_changed_later_is_told(bench):
     assert bench.seep("report", "--flat", "out.seep").stderr == ""
     bench.compile(*flags, "-DANOTHER")
     done = bench.seep("report", "--flat", "out.seep")
-    assert done.stderr.count("lines was changed after the recording, and the recorded file has no build id: names may be wrong") == 1
+    assert (done.stderr.count("lines was changed after the recording, and the recorded file has no "
+                              "build id: names may be wrong") == 1)
 
 
 
@@ -112,8 +116,14 @@ def test_sysroot_in_front_of_the_whole_path(bench, recorded):
 
 @pytest.mark.parametrize("option", ["--debug-path", "--sysroot"])
 def test_a_mistyped_directory_is_told(bench, recorded, option):
-    assert "no names from nowhere: No such file" in bench.seep("report", option, "nowhere", "out.seep").stderr
-    assert "no names from kept: it is not a directory" in bench.seep("report", option, "kept", "out.seep").stderr
+    assert (
+        "no names from nowhere: No such file"
+        in bench.seep("report", option, "nowhere", "out.seep").stderr
+    )
+    assert (
+        "no names from kept: it is not a directory"
+        in bench.seep("report", option, "kept", "out.seep").stderr
+    )
 
 
 def test_missing_names_are_told_with_what_to_do(bench, recorded):
@@ -121,7 +131,9 @@ def test_missing_names_are_told_with_what_to_do(bench, recorded):
     hints = [line for line in done.stderr.splitlines() if "have no name" in line]
     assert len(hints) == 1 and "--debug-path" in hints[0] and "lines (build id " in hints[0]
     assert bench.seep("report", "-q", "--flat", "out.seep").stderr == ""
-    done = bench.seep("report", "--flat", "--debug-path", put(bench, "symbols", "lines").parent, "out.seep")
+    done = bench.seep(
+        "report", "--flat", "--debug-path", put(bench, "symbols", "lines").parent, "out.seep"
+    )
     assert done.stderr == ""
 
 
@@ -154,7 +166,9 @@ def test_the_cache_does_not_hide_a_debug_file_that_a_link_names(bench, place):
     assert bench.stack(6001)[:4] == near(facts)
 
 
-@pytest.mark.parametrize("variable,made", [("HOME", [".cache", ".cache/seep"]), ("XDG_CACHE_HOME", ["seep"])])
+@pytest.mark.parametrize(
+    "variable,made", [("HOME", [".cache", ".cache/seep"]), ("XDG_CACHE_HOME", ["seep"])]
+)
 def test_the_cache_is_made_below_a_home_that_is_there_only(bench, variable, made):
     program = bench.compile("-g")
     place = bench.folder / "users" / "home"
@@ -189,8 +203,15 @@ def test_every_command_reads_stored_names_and_the_event_log_stays(bench):
     program = bench.compile(*OPTIMISED)
     bench.record(program, "--events")
     shutil.copy(bench.folder / "out.seep", bench.folder / "copy.seep")
-    commands = [("report", "--flat"), ("report", "--tree"), ("report", "--memlog"), ("report", "--blocks"),
-                ("report", "--summary"), ("events",), ("events", "--csv")]
+    commands = [
+        ("report", "--flat"),
+        ("report", "--tree"),
+        ("report", "--memlog"),
+        ("report", "--blocks"),
+        ("report", "--summary"),
+        ("events",),
+        ("events", "--csv"),
+    ]
     before = [bench.seep(*command, "out.seep").stdout for command in commands]
     difference = bench.seep("diff", "out.seep", "copy.seep").stdout
     assert "near_inner" in before[0] and "near_inner" in before[5]
@@ -244,7 +265,8 @@ def test_symbolize_overwrites_only_what_it_may(bench, recorded):
 
 
 def test_a_recording_from_a_machine_with_stripped_files(bench, tmp_path_factory):
-    """Program and library are stripped where they run; the whole ones lie in a tree on the machine that reads."""
+    """Program and library are stripped where they run; the whole ones lie in a tree on the
+    machine that reads."""
     tree = bench.folder / "tree" / "app"
     tree.mkdir(parents=True)
     bench.compile(*OPTIMISED, "-shared", "-fPIC", source="lines_far.c", out="libfar.so")
@@ -277,21 +299,30 @@ def stacks_in(text):
     return [re.findall(r"^ {8}(\w+) \[", block, re.M) for block in blocks]
 
 
-@pytest.mark.parametrize("options", [(), ("--cost", "total", "--range", "0s..10h"), ("--at", "end")],
-                         ids=["whole", "range", "moment"])
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--cost", "total", "--range", "0s..10h"), ("--at", "end")],
+    ids=["whole", "range", "moment"],
+)
 @pytest.mark.parametrize("stored", [False, True], ids=["found", "stored"])
 def test_libraries_that_follow_each_other_at_one_address(bench, compiler, plugs, options, stored):
     program = compiler.build("dl_swap.c")
-    done = bench.run("/bin/sh", "-c", 'exec "$@" 3>truth', "sh", SEEP, "record", "-q", "-o", "out.seep", "--", program,
-                     *plugs, "20")
+    done = bench.run(
+        "/bin/sh", "-c", 'exec "$@" 3>truth', "sh", SEEP, "record", "-q", "-o", "out.seep", "--",
+        program, *plugs, "20",
+    )
     assert done.stderr == ""
-    assert "fact same=20\n" in (bench.folder / "truth").read_text(), "the loader did not reuse the address"
+    assert (
+        "fact same=20\n" in (bench.folder / "truth").read_text()
+    ), "the loader did not reuse the address"
     if stored:
         bench.seep("symbolize", "out.seep")
         bench.forget()
     text = bench.seep("report", "--flat", *options, "-i", "^inner_", "out.seep").stdout
     found = stacks_in(text)
-    assert {tuple(stack[:4]) for stack in found} == {(f"inner_{x}", f"outer_{x}", "use", "main") for x in "ab"}
+    assert {tuple(stack[:4]) for stack in found} == {
+        (f"inner_{x}", f"outer_{x}", "use", "main") for x in "ab"
+    }
 
 
 # ---- debuginfod ----
@@ -307,8 +338,12 @@ except urllib.error.HTTPError as error:
 
 def asked(world, url):
     """The status of a request from inside that network; "" while nobody listens."""
-    return subprocess.run([*world, sys.executable, "-c", STATUS, url], capture_output=True, text=True,
-                          timeout=DEADLINE).stdout.strip()
+    return subprocess.run(
+        [*world, sys.executable, "-c", STATUS, url],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    ).stdout.strip()
 
 
 @pytest.fixture
@@ -327,9 +362,16 @@ def server(bench, stripped, need):
     need("debuginfod")
     url = "http://127.0.0.1:8002"
     alone, inside = ([], []) if os.geteuid() == 0 else (["-r"], ["-U", "--preserve-credentials"])
-    process = subprocess.Popen(["unshare", *alone, "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh",
-                                "debuginfod", "-F", "-p", "8002", "-d", str(bench.folder / "index"), "served"],
-                               cwd=bench.folder, env=bench.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [
+            "unshare", *alone, "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh",
+            "debuginfod", "-F", "-p", "8002", "-d", str(bench.folder / "index"), "served",
+        ],
+        cwd=bench.folder,
+        env=bench.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     world = ["nsenter", *inside, "-t", str(process.pid), "-n"]
     try:
         wait_until(lambda: asked(world, f"{url}/buildid/{stripped[0]}/debuginfo") == "200",
@@ -342,7 +384,11 @@ def server(bench, stripped, need):
 
 
 def ask(bench, url, **more):
-    return {"DEBUGINFOD_URLS": url, "DEBUGINFOD_CACHE_PATH": str(bench.folder / "downloads"), **more}
+    return {
+        "DEBUGINFOD_URLS": url,
+        "DEBUGINFOD_CACHE_PATH": str(bench.folder / "downloads"),
+        **more,
+    }
 
 
 def test_debug_files_from_a_server(bench, stripped, server):
@@ -352,7 +398,9 @@ def test_debug_files_from_a_server(bench, stripped, server):
     assert bench.stack(6001, env=ask(bench, server))[:4] == near(stripped[1])
     (bench.folder / "lines").unlink()
     bench.forget()
-    assert bench.stack(6001, env=ask(bench, server))[:4] == near(stripped[1]), "without the program itself"
+    assert bench.stack(6001, env=ask(bench, server))[:4] == near(
+        stripped[1]
+    ), "without the program itself"
 
 
 def test_a_server_is_not_asked_while_recording(bench, stripped):
@@ -379,7 +427,9 @@ def test_a_silent_server_is_not_waited_for_again_and_again(bench, stripped):
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        done = bench.seep("report", "--flat", "out.seep", env=ask(bench, url, DEBUGINFOD_TIMEOUT="2"))
+        done = bench.seep(
+            "report", "--flat", "out.seep", env=ask(bench, url, DEBUGINFOD_TIMEOUT="2")
+        )
     assert done.stderr.count("debuginfod servers") == 1
     assert "continuing without them" in done.stderr
     assert "lines+f_" in done.stdout
@@ -392,8 +442,13 @@ def test_ctrl_c_ends_the_download_and_not_the_report(bench, stripped):
         listener.listen()
         listener.settimeout(DEADLINE)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        process = subprocess.Popen([SEEP, "report", "--flat", "out.seep"], cwd=bench.folder, stderr=slave,
-                                   env={**bench.env, **ask(bench, url)}, stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [SEEP, "report", "--flat", "out.seep"],
+            cwd=bench.folder,
+            stderr=slave,
+            env={**bench.env, **ask(bench, url)},
+            stdout=subprocess.PIPE,
+        )
         os.close(slave)
         connection, _ = listener.accept()
         shown = b""

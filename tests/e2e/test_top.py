@@ -31,7 +31,12 @@ def watched(recorder, steps, *script):
 
 def live_of(path, *options):
     """Bytes and blocks not freed by function, as the report tells them."""
-    done = subprocess.run([SEEP, "report", "--json", *options, str(path)], capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    done = subprocess.run(
+        [SEEP, "report", "--json", *options, str(path)],
+        capture_output=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     sums = {}
@@ -51,30 +56,46 @@ def held(screen):
 # ---- screens for scripts ----
 
 def test_a_running_program_holds_what_it_says(steps, recorder):
-    with watched(recorder, steps, "+red:10:100", "+green:3:5", "-red:4", "ready", "wait", "+blue:7:9", "ready", "wait") as program:
+    with watched(
+        recorder, steps, "+red:10:100", "+green:3:5", "-red:4", "ready", "wait", "+blue:7:9",
+        "ready", "wait",
+    ) as program:
         first = screens("--batch", 1, "--interval", "100ms", program.target)[0]
         program.say()
         program.said(b"ready\n", 2)
-        second = screens("--batch", 1, "--interval", "100ms", "--group-by", "function", program.target)[0]
+        second = screens(
+            "--batch", 1, "--interval", "100ms", "--group-by", "function", program.target
+        )[0]
         program.say()
         program.finish()
     assert held(first) == {"red": (600, 6), "green": (15, 3)}
     assert held(second) == {"red": (600, 6), "green": (15, 3), "blue": (63, 7)}
-    assert f"steps ({program.target})" in first.splitlines()[0] and "heap 615 " in first and "9 blocks" in first
+    assert (
+        f"steps ({program.target})" in first.splitlines()[0]
+        and "heap 615 " in first
+        and "9 blocks" in first
+    )
     assert "heap 678 " in second
 
 
 def test_the_number_of_the_tool_will_do(steps, recorder):
     with watched(recorder, steps, "+red:10:100", "ready", "wait") as program:
-        assert held(screens("--batch", 1, "--interval", "100ms", program.pid)[0]) == {"red": (1000, 10)}
+        assert held(screens("--batch", 1, "--interval", "100ms", program.pid)[0]) == {
+            "red": (1000, 10)
+        }
         program.say()
 
 
 def test_as_many_screens_as_asked_for_or_until_the_end(steps, recorder):
     with watched(recorder, steps, "+red:10:100", "ready", "wait") as program:
         assert len(screens("--batch", 3, "--interval", "100ms", program.target)) == 3
-        endless = subprocess.Popen([SEEP, "top", "--batch", "100000", "--interval", "100ms", str(program.target)], env=clean_environment(),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        endless = subprocess.Popen(
+            [SEEP, "top", "--batch", "100000", "--interval", "100ms", str(program.target)],
+            env=clean_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+        )
         endless.stdout.readline()
         program.say()
         out, err = endless.communicate(timeout=DEADLINE)
@@ -82,10 +103,15 @@ def test_as_many_screens_as_asked_for_or_until_the_end(steps, recorder):
 
 
 def test_a_recording_is_the_report(steps, recorder):
-    done = recorder.record(steps, "+red:10:100", "+green:20:7", "-red:2", "snapshot:middle", "+blue:5:3", "-green:0", "moment:end")
+    done = recorder.record(
+        steps, "+red:10:100", "+green:20:7", "-red:2", "snapshot:middle", "+blue:5:3", "-green:0",
+        "moment:end",
+    )
     path = done.folder / "out.seep"
     assert held(screens("--batch", 1, "--group-by", "function", path)[0]) == live_of(path)
-    assert held(screens("--batch", 1, "--group-by", "function", "--at", "middle", path)[0]) == live_of(path, "--at", "middle")
+    assert held(
+        screens("--batch", 1, "--group-by", "function", "--at", "middle", path)[0]
+    ) == live_of(path, "--at", "middle")
     assert live_of(path, "--at", "middle")["green"] == (140, 20)
     several = screens("--batch", 4, "--group-by", "function", path)
     assert len(several) == 4 and held(several[3]) == live_of(path)
@@ -106,28 +132,61 @@ def test_order_limit_and_filters(steps, recorder):
     assert names("--exclude-module", "steps") == []
     assert names("--thread", "steps") == ["red", "green", "blue"]
     assert names("--thread", "no such") == []
-    assert list(rows(screens("--batch", 1, "--group-by", "file", path)[0])) == [r for r in names("--group-by", "file") if "steps.c" in r]
+    assert list(rows(screens("--batch", 1, "--group-by", "file", path)[0])) == [
+        r for r in names("--group-by", "file") if "steps.c" in r
+    ]
 
 
 def test_stacks_that_look_the_same_are_one_row_with_its_number(recorder, compiler):
     """Each entry is two blocks, allocated below one line by two functions of the C++ library."""
     file = recorder.record(compiler.build("wordy.cpp"), "100").folder / "out.seep"
-    found = [row for row in map(Row, filter(None, map(ROW.match, screens("--batch", 1, file)[0].splitlines()))) if row.name == "add_entry"]
+    found = [
+        row
+        for row in map(
+            Row, filter(None, map(ROW.match, screens("--batch", 1, file)[0].splitlines()))
+        )
+        if row.name == "add_entry"
+    ]
     assert [row.blocks for row in found] == [200]
-    whole = [row for row in map(Row, filter(None, map(ROW.match, screens("--batch", 1, "--all-frames", file)[0].splitlines()))) if row.blocks == 100]
+    whole = [
+        row
+        for row in map(
+            Row,
+            filter(
+                None, map(ROW.match, screens("--batch", 1, "--all-frames", file)[0].splitlines())
+            ),
+        )
+        if row.blocks == 100
+    ]
     assert len(whole) == 2 and all(row.name != "add_entry" for row in whole)
     for row in (*found, *whole):
-        told = subprocess.run([SEEP, "why", str(file), f"#{row.number}"], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
-        assert told.returncode == 0 and f"(site #{row.number})" in told.stdout and "add_entry" in told.stdout, told.stderr
+        told = subprocess.run(
+            [SEEP, "why", str(file), f"#{row.number}"],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
+        assert (
+            told.returncode == 0
+            and f"(site #{row.number})" in told.stdout
+            and "add_entry" in told.stdout
+        ), told.stderr
 
 
 def test_groups_of_threads_and_sizes(steps, recorder):
     with watched(recorder, steps, "+red:10:100", "+green:20:7", "ready", "wait") as program:
-        threads = screens("--batch", 1, "--interval", "100ms", "--group-by", "thread", program.target)[0]
-        sizes = screens("--batch", 1, "--interval", "100ms", "--group-by", "size", program.target)[0]
+        threads = screens(
+            "--batch", 1, "--interval", "100ms", "--group-by", "thread", program.target
+        )[0]
+        sizes = screens("--batch", 1, "--interval", "100ms", "--group-by", "size", program.target)[
+            0
+        ]
         program.say()
     assert held(threads) == {"steps": (size("1.1K"), 30)}
-    assert re.search(r"\n +1000 +\S+ +10 +- +\S+  up to 128 B\n", sizes) and re.search(r"\n +140 +\S+ +20 +- +\S+  up to 8 B", sizes)
+    assert re.search(r"\n +1000 +\S+ +10 +- +\S+  up to 128 B\n", sizes) and re.search(
+        r"\n +140 +\S+ +20 +- +\S+  up to 8 B", sizes
+    )
 
 
 def test_lines_are_as_wide_as_asked_and_plain(steps, recorder):
@@ -138,10 +197,18 @@ def test_lines_are_as_wide_as_asked_and_plain(steps, recorder):
         assert max(map(len, text.splitlines())) <= columns
         assert re.fullmatch(r"[ -~\n]*", text)
     whole = top("--batch", 1, path, columns=132).stdout.splitlines()[0]
-    for columns in range(whole.index("  heap") + 40, len(whole)):  # what has no room is left out, not cut into another number
-        assert top("--batch", 1, path, columns=columns).stdout.splitlines()[0].split()[-1] in ("block", "blocks", whole.split("RSS ")[1].split()[0])
+    # what has no room is left out, not cut into another number
+    for columns in range(whole.index("  heap") + 40, len(whole)):
+        assert top("--batch", 1, path, columns=columns).stdout.splitlines()[0].split()[-1] in (
+            "block",
+            "blocks",
+            whole.split("RSS ")[1].split()[0],
+        )
     assert max(map(len, top("--batch", 1, path, columns="wide").stdout.splitlines())) <= 80
-    assert "▼LIVE" in top("--batch", 1, path).stdout and "*LIVE" in top("--batch", 1, path, LC_ALL="C").stdout
+    assert (
+        "▼LIVE" in top("--batch", 1, path).stdout
+        and "*LIVE" in top("--batch", 1, path, LC_ALL="C").stdout
+    )
 
 
 # ---- refusals ----
@@ -153,7 +220,11 @@ def test_what_cannot_be_shown_is_told(steps, recorder, tmp_path):
     finally:
         stranger.stdin.close()
         end_process(stranger)
-    assert done.returncode == 3 and f"process {stranger.pid} is not being recorded" in done.stderr and done.stdout == ""
+    assert (
+        done.returncode == 3
+        and f"process {stranger.pid} is not being recorded" in done.stderr
+        and done.stdout == ""
+    )
     gone = top(stranger.pid)
     assert gone.returncode == 3 and "there is no process" in gone.stderr
     (tmp_path / "text").write_text("no recording\n")
@@ -161,10 +232,18 @@ def test_what_cannot_be_shown_is_told(steps, recorder, tmp_path):
     assert top("--batch", 1, tmp_path / "missing.seep").returncode in (2, 4)
 
 
-@pytest.mark.parametrize("words, told", [
-    (("--batch", "0"), "a number from 1 on"), (("--batch", "many"), "a number from 1 on"), (("--interval", "1ms"), "at least 100 ms"),
-    (("-i", "a[b"), "not a regular expression"), (("--sort", "colour"), "live-bytes"), (("a", "b"), "one process or recording"),
-    (("--at", "end", "1"), "--at is for a recording")])
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (("--batch", "0"), "a number from 1 on"),
+        (("--batch", "many"), "a number from 1 on"),
+        (("--interval", "1ms"), "at least 100 ms"),
+        (("-i", "a[b"), "not a regular expression"),
+        (("--sort", "colour"), "live-bytes"),
+        (("a", "b"), "one process or recording"),
+        (("--at", "end", "1"), "--at is for a recording"),
+    ],
+)
 def test_wrong_words_are_told(words, told):
     done = top(*words)
     assert done.returncode == 2 and told in done.stderr and done.stdout == ""
@@ -225,11 +304,17 @@ def test_a_key_shows_what_mmap_gave(recorder, compiler, terminal):
 
 
 def test_keys_of_a_running_program(steps, recorder, terminal):
-    script = ("+red:10:100", "+green:30:7", "ready", "wait", "+blue:5:20", "ready", "wait", "-red:5", "ready", "wait")
+    script = (
+        "+red:10:100", "+green:30:7", "ready", "wait", "+blue:5:20", "ready", "wait", "-red:5",
+        "ready", "wait",
+    )
     with watched(recorder, steps, *script) as program:
         t = terminal()
         t.run(SEEP, "top", program.target)
-        screen = t.shows(lambda s: "▼LIVE" in s and "q quit" in s.splitlines()[-1], "the first screen, to its last line")
+        screen = t.shows(
+            lambda s: "▼LIVE" in s and "q quit" in s.splitlines()[-1],
+            "the first screen, to its last line",
+        )
         assert held(screen) == {"red": (1000, 10), "green": (210, 30)}
         t.press("s", "s")
         t.shows("▼BLOCKS")
@@ -295,15 +380,24 @@ def test_texts_in_place_of_the_table(steps, recorder, terminal):
         t.shows("▼LIVE")
         t.press("Enter")
         screen = t.shows("call stack")
-        assert "1000 B live in 10 blocks, 100 B on average" in screen and "red [" in screen and "main [" in screen
+        assert (
+            "1000 B live in 10 blocks, 100 B on average" in screen
+            and "red [" in screen
+            and "main [" in screen
+        )
         source = (Path(__file__).parents[1] / "programs" / "steps.c").read_text().splitlines()
         line = next(i for i, text in enumerate(source) if text.startswith("MAKER(red)"))
-        assert re.search(rf"> +{line + 1}  MAKER\(red\)", screen) and f"{line + 2}  MAKER(green)" in screen
+        assert (
+            re.search(rf"> +{line + 1}  MAKER\(red\)", screen)
+            and f"{line + 2}  MAKER(green)" in screen
+        )
         t.press("q")
         t.shows("▼LIVE")
         t.press("l")
         screen = t.shows("still reachable")
-        assert re.search(r"definitely lost +0 B in 0 blocks", screen) and re.search(r"still reachable +1\.2 KiB in 40 blocks", screen)
+        assert re.search(r"definitely lost +0 B in 0 blocks", screen) and re.search(
+            r"still reachable +1\.2 KiB in 40 blocks", screen
+        )
         t.press("q", "w")
         screen = t.shows("what keeps a typical block")
         assert "static shelves" in screen and ".block[" in screen
@@ -314,7 +408,10 @@ def test_texts_in_place_of_the_table(steps, recorder, terminal):
         t.press("n")
         t.shows("snapshot 1: 1.2 KiB live")
         assert (program.folder / f"steps-{program.target}-1.memlog").exists()
-        t.shows(lambda s: (t.press("d"), "compared with snapshot 1 (top)" in t.show())[1], "the snapshot as what is compared with")
+        t.shows(
+            lambda s: (t.press("d"), "compared with snapshot 1 (top)" in t.show())[1],
+            "the snapshot as what is compared with",
+        )
         t.shows("±snap 1")
         t.press("q")
         t.shows("status=0")
@@ -322,22 +419,49 @@ def test_texts_in_place_of_the_table(steps, recorder, terminal):
 
 
 def test_every_size_of_the_terminal(steps, recorder, terminal):
-    with watched(recorder, steps, *(f"+{c}:{n}:{n}" for c in ("red", "green", "blue") for n in (1, 2, 3)), "ready", "wait") as program:
+    with watched(
+        recorder,
+        steps,
+        *(f"+{c}:{n}:{n}" for c in ("red", "green", "blue") for n in (1, 2, 3)),
+        "ready",
+        "wait",
+    ) as program:
         t = terminal()
         t.run(SEEP, "top", "--interval", "100ms", program.target)
         t.shows("▼LIVE")
-        for columns, lines in ((200, 60), (60, 15), (40, 10), (20, 6), (10, 4), (3, 3), (2, 2), (1, 1), (80, 2), (2, 24), (140, 40)):
+        for columns, lines in (
+            (200, 60),
+            (60, 15),
+            (40, 10),
+            (20, 6),
+            (10, 4),
+            (3, 3),
+            (2, 2),
+            (1, 1),
+            (80, 2),
+            (2, 24),
+            (140, 40),
+        ):
             t.resize(columns, lines)
-            t.shows(lambda s: len(s.splitlines()) <= lines and max(map(len, s.splitlines() or [""])) <= columns, "the new size")
+            t.shows(
+                lambda s: len(s.splitlines()) <= lines
+                and max(map(len, s.splitlines() or [""])) <= columns,
+                "the new size",
+            )
             t.press("Down", "Up", "End", "Home", "PageDown")
-        t.shows(lambda s: "▼LIVE" in s and "q quit" in s.splitlines()[-1] and len(s.splitlines()) == 40, "all again")
+        t.shows(
+            lambda s: "▼LIVE" in s and "q quit" in s.splitlines()[-1] and len(s.splitlines()) == 40,
+            "all again",
+        )
         t.press("q")
         t.shows("status=0")
         program.say()
 
 
 def test_stopped_and_continued_by_the_shell(steps, recorder, terminal):
-    with watched(recorder, steps, "+red:10:100", "ready", "wait", "+blue:5:20", "ready", "wait") as program:
+    with watched(
+        recorder, steps, "+red:10:100", "ready", "wait", "+blue:5:20", "ready", "wait"
+    ) as program:
         t = terminal()
         t.type("echo the shell is here")
         t.press("Enter")
@@ -351,7 +475,11 @@ def test_stopped_and_continued_by_the_shell(steps, recorder, terminal):
         t.resize(100, 30)
         t.type("fg; echo again=$?")
         t.press("Enter")
-        t.shows(lambda s: held(s) == {"red": (1000, 10), "blue": (100, 5)} and len(s.splitlines()) == 30, "both colours, in the new size")
+        t.shows(
+            lambda s: held(s) == {"red": (1000, 10), "blue": (100, 5)}
+            and len(s.splitlines()) == 30,
+            "both colours, in the new size",
+        )
         t.press("q")
         assert "the shell is here" in t.shows("again=0")
         program.say()
@@ -416,13 +544,21 @@ def test_keys_work_while_whoever_records_is_silent(steps, recorder, terminal):
 
 
 def test_time_of_a_recording(steps, recorder, terminal):
-    done = recorder.record(steps, "+red:10:100", "spin:400", "snapshot:one", "spin:400", "+green:3:7", "snapshot:two", "spin:400", "-red:0")
+    done = recorder.record(
+        steps, "+red:10:100", "spin:400", "snapshot:one", "spin:400", "+green:3:7", "snapshot:two",
+        "spin:400", "-red:0",
+    )
     path = done.folder / "out.seep"
     t = terminal()
     t.run(SEEP, "top", path)
     t.shows(lambda s: held(s) == {"green": (21, 3)}, "the end")
     t.press("[")
-    t.shows(lambda s: "snapshot 2 two" in s and rows(s)["red"].live == 1000 and rows(s)["green"].live == 21, "the second snapshot")
+    t.shows(
+        lambda s: "snapshot 2 two" in s
+        and rows(s)["red"].live == 1000
+        and rows(s)["green"].live == 21,
+        "the second snapshot",
+    )
     t.press("[")
     t.shows(lambda s: "snapshot 1 one" in s and "green" not in rows(s), "the first snapshot")
     t.press("[")
@@ -431,13 +567,17 @@ def test_time_of_a_recording(steps, recorder, terminal):
     t.shows("snapshot 2 two")
     t.press("Right")
     position = re.compile(r"heap, at (.*?) of ")
-    after = position.search(t.shows(lambda s: "snapshot" not in s and "green" in rows(s), "a moment later")).group(1)
+    after = position.search(
+        t.shows(lambda s: "snapshot" not in s and "green" in rows(s), "a moment later")
+    ).group(1)
     # Two moments of a run that was held up may be the same in tenths of a second.
     t.shows(lambda s: position.search(s).group(1) != after or t.press("Left"), "a moment before")
     t.press("b")
     t.shows(lambda s: "green" not in rows(s), "the beginning")
     t.press("Space")
-    t.shows(lambda s: held(s) == {"green": (21, 3)} and "  x1" not in s, "the end, reached by itself")
+    t.shows(
+        lambda s: held(s) == {"green": (21, 3)} and "  x1" not in s, "the end, reached by itself"
+    )
     t.press("w")
     t.shows("what keeps a typical block")
     t.press("q", "q")
@@ -480,9 +620,15 @@ class Line:
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.before = termios.tcgetattr(self.slave)
         self.written = b""
-        self.process = subprocess.Popen([SEEP, "top", *map(str, argv)], stdin=self.slave, stdout=self.slave, stderr=self.slave,
-                                        env=clean_environment({"TERM": "xterm-256color", **env}), start_new_session=True,
-                                        preexec_fn=usual_signals)
+        self.process = subprocess.Popen(
+            [SEEP, "top", *map(str, argv)],
+            stdin=self.slave,
+            stdout=self.slave,
+            stderr=self.slave,
+            env=clean_environment({"TERM": "xterm-256color", **env}),
+            start_new_session=True,
+            preexec_fn=usual_signals,
+        )
         os.set_blocking(self.master, False)
 
     def __enter__(self):
@@ -506,7 +652,10 @@ class Line:
         wait_until(lambda: text in self.read(), f"{text} on the terminal")
 
     def end(self):
-        status = wait_until(lambda: (self.read(), self.process.poll())[1] is not None, "it ends") and self.process.returncode
+        status = (
+            wait_until(lambda: (self.read(), self.process.poll())[1] is not None, "it ends")
+            and self.process.returncode
+        )
         self.read()
         return status, termios.tcgetattr(self.slave) == self.before
 
@@ -533,8 +682,14 @@ def test_ctrl_c_leaves_as_q_does(steps, recorder):
 def test_a_terminal_that_goes_away_ends_it(steps, recorder):
     with watched(recorder, steps, "+red:10:100", "ready", "wait") as program:
         master, slave = pty.openpty()
-        process = subprocess.Popen([SEEP, "top", str(program.target)], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-                                   env=clean_environment({"TERM": "xterm"}))
+        process = subprocess.Popen(
+            [SEEP, "top", str(program.target)],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            env=clean_environment({"TERM": "xterm"}),
+        )
         os.close(slave)
         try:
             written = b""
@@ -552,7 +707,11 @@ def test_a_terminal_that_goes_away_ends_it(steps, recorder):
 def test_no_colours_where_they_are_not_wanted(steps, recorder):
     path = recorder.record(steps, "+red:10:100", "moment:end").folder / "out.seep"
     colour = re.compile(rb"\x1b\[[0-9;]*3[0-7]")
-    for env, options, coloured in (({}, (), True), ({"NO_COLOR": "1"}, (), False), ({}, ("--color", "never"), False)):
+    for env, options, coloured in (
+        ({}, (), True),
+        ({"NO_COLOR": "1"}, (), False),
+        ({}, ("--color", "never"), False),
+    ):
         with Line(*options, path, **env) as line:
             line.gets(b"q qui")
             os.write(line.master, b"q")

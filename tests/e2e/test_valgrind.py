@@ -4,7 +4,10 @@ import re
 
 import pytest
 
-VALGRIND = ["valgrind", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--leak-check=no", "--fair-sched=yes"]
+VALGRIND = [
+    "valgrind", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--leak-check=no",
+    "--fair-sched=yes",
+]
 
 
 def valgrind_totals(text):
@@ -59,7 +62,8 @@ def test_temporaries_and_threads_agree(compiler, recorder):
 
 def test_sqlite_agrees(recorder, need):
     need("sqlite3")
-    sql = b"CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 'x'), (2, 'y'); SELECT sum(a), group_concat(b) FROM t;\n"
+    sql = (b"CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 'x'), (2, 'y'); SELECT sum(a), "
+           b"group_concat(b) FROM t;\n")
     check_agreement(recorder, "sqlite3", ":memory:", stdin=sql)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""For whom a recording waits when the program has ended (record --wait), and what is said about it."""
+"""For whom a recording waits when the program has ended (record --wait), and what is said about
+it."""
 import os
 import re
 import subprocess
@@ -18,9 +19,17 @@ class Left:
         self.folder, self.fifo, self.said = folder, folder / "fifo", folder / "said"
         os.mkfifo(self.fifo)
         with open(self.said, "w", encoding="utf-8") as said:
-            self.tool = subprocess.Popen([SEEP, "record", "-v", *options, "-o", "%e.%p.seep", "--", "sh", "-c", LEAVE_ONE, self.fifo],
-                                         cwd=folder, env=clean_environment(), stdin=subprocess.DEVNULL,
-                                         stdout=subprocess.DEVNULL, stderr=said)
+            self.tool = subprocess.Popen(
+                [
+                    SEEP, "record", "-v", *options, "-o", "%e.%p.seep", "--", "sh", "-c",
+                    LEAVE_ONE, self.fifo,
+                ],
+                cwd=folder,
+                env=clean_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+            )
 
     def let_go(self):
         """Nobody may be there any more, or not yet."""
@@ -45,8 +54,12 @@ def left(tmp_path):
 
 def test_all_are_waited_for_and_named(left):
     one = left("--follow=all")
-    wait_until(lambda: "waiting for what it started: " in one.words(), "it is told", process=one.tool)
-    who = re.search(r"sh has ended; waiting for what it started: (cat|dash|sh) \(pid (\d+)\)", one.words())
+    wait_until(
+        lambda: "waiting for what it started: " in one.words(), "it is told", process=one.tool
+    )
+    who = re.search(
+        r"sh has ended; waiting for what it started: (cat|dash|sh) \(pid (\d+)\)", one.words()
+    )
     assert who, one.words()
     # The child may have been waiting for a writer from the start, or be on its way there.
     wait_until(lambda: one.let_go() or one.tool.poll() is not None, "it ends with the child")
@@ -55,8 +68,15 @@ def test_all_are_waited_for_and_named(left):
     assert made and all(p.json["complete"] for p in made)
 
 
-@pytest.mark.parametrize("options", [("--follow=all", "--wait=program"), ("--follow=exec",), ("--follow=all", "--wait=200ms"),
-                                     ("--follow=exec", "--wait=200ms")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--follow=all", "--wait=program"),
+        ("--follow=exec",),
+        ("--follow=all", "--wait=200ms"),
+        ("--follow=exec", "--wait=200ms"),
+    ],
+)
 def test_nobody_is_waited_for_longer_than_asked(left, options):
     one = left(*options)
     assert one.tool.wait(DEADLINE) == 0
@@ -65,7 +85,9 @@ def test_nobody_is_waited_for_longer_than_asked(left, options):
 
 def test_with_exec_all_can_be_waited_for(left):
     one = left("--follow=exec", "--wait=all")
-    wait_until(lambda: "waiting for what it started: " in one.words(), "it is told", process=one.tool)
+    wait_until(
+        lambda: "waiting for what it started: " in one.words(), "it is told", process=one.tool
+    )
     wait_until(lambda: one.let_go() or one.tool.poll() is not None, "it ends with the child")
     assert [Profile(f).json["complete"] for f in one.folder.glob("cat.*.seep")] == [True]
 
@@ -80,6 +102,12 @@ def test_children_that_were_killed_at_once_are_not_waited_for(compiler, recorder
 @pytest.mark.parametrize("options, word", [(("--wait=soon",), "program, all or a time like 10s"),
                                            (("--follow=none", "--wait=all"), "--follow=none")])
 def test_senseless_wishes_are_refused(options, word):
-    done = subprocess.run([SEEP, "record", *options, "true"], capture_output=True, text=True, timeout=DEADLINE, check=False)
+    done = subprocess.run(
+        [SEEP, "record", *options, "true"],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
     assert done.returncode == 2
     assert word in done.stderr

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`seep why` names the path that the program itself says is the right one; `report --retained` adds up to what it built."""
+"""`seep why` names the path that the program itself says is the right one; `report --retained`
+adds up to what it built."""
 import itertools
 import json
 import os
@@ -22,7 +23,12 @@ def built(compiler, cc="gcc", level="-O0", debug="-g", pie="-pie"):
     flags = (level, "-fno-builtin", debug)
     library = compiler.library("holders_library.c", cc=cc, flags=flags, name="libholders.so")
     pic = "-fPIE" if pie == "-pie" else "-fno-PIE"
-    return compiler.build("holders.c", cc=cc, flags=(*flags, pic, pie), libs=(str(library), f"-Wl,-rpath,{library.parent}"))
+    return compiler.build(
+        "holders.c",
+        cc=cc,
+        flags=(*flags, pic, pie),
+        libs=(str(library), f"-Wl,-rpath,{library.parent}"),
+    )
 
 
 def built_cpp(compiler, cc="g++", level="-O0", debug="-g", pie="-pie"):
@@ -31,7 +37,14 @@ def built_cpp(compiler, cc="g++", level="-O0", debug="-g", pie="-pie"):
 
 
 def seep(*words, cwd=None):
-    done = subprocess.run([SEEP, *map(str, words)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE, cwd=cwd)
+    done = subprocess.run(
+        [SEEP, *map(str, words)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE,
+        cwd=cwd,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -58,7 +71,9 @@ def check_root(root, wanted, source, debug):
         variable = root["variable"]
         assert same_variable(variable["name"], wanted["variable"])
         if debug:
-            assert (os.path.basename(variable["file"]), variable["line"]) in [(s, wanted["line"]) for s in source]
+            assert (os.path.basename(variable["file"]), variable["line"]) in [
+                (s, wanted["line"]) for s in source
+            ]
             assert variable["function"] == wanted["function"]
 
 
@@ -72,7 +87,9 @@ def check_path(answer, wanted, debug):
         return
     assert [a for a, _ in path] == [a for a, _ in steps]
     if debug:
-        assert [m if w != "?" else "?" for (_, m), (_, w) in zip(path, steps)] == [w for _, w in steps]
+        assert [m if w != "?" else "?" for (_, m), (_, w) in zip(path, steps)] == [
+            w for _, w in steps
+        ]
 
 
 def check_lost(status, answer, wanted):
@@ -99,7 +116,9 @@ def test_the_path_to_every_block_is_the_one_that_the_program_built(build, compil
 
 
 @pytest.mark.parametrize("build", BUILDS, ids=NAMES)
-def test_objects_in_containers_are_held_by_the_variable_and_have_their_class(build, compiler, recorder):
+def test_objects_in_containers_are_held_by_the_variable_and_have_their_class(
+    build, compiler, recorder
+):
     cc = {"gcc": "g++", "clang": "clang++"}[build[0]]
     done = recorder.record(built_cpp(compiler, cc, *build[1:]))
     assert done.status == 0, done.stderr
@@ -144,20 +163,26 @@ def test_an_address_inside_a_block_stands_for_the_block(run):
     inside = last(run, "list") + 5
     status, answer = why(run.profile.path, hex(inside))
     assert status == 0
-    assert (int(answer["block"]["address"], 16), answer["block"]["offset"]) == (last(run, "list"), 5)
+    assert (int(answer["block"]["address"], 16), answer["block"]["offset"]) == (
+        last(run, "list"),
+        5,
+    )
     assert "is 0x5 bytes into " in seep("why", run.profile.path, hex(inside))[1]
 
 
 def test_what_goes_away_with_a_block_is_what_it_alone_holds(run):
     _, node = why(run.profile.path, hex(run.truth.paths["list"]["steps"][1][0]))
-    assert node["retained"] == {"blocks": 4, "bytes": 2 * (24 + 20)}  # itself, the next one, their names
+    # itself, the next one, their names
+    assert node["retained"] == {"blocks": 4, "bytes": 2 * (24 + 20)}
     _, ring = why(run.profile.path, hex(run.truth.paths["ring"]["steps"][0][0]))
     assert ring["retained"] == {"blocks": 6, "bytes": 3 * (24 + 20)}
 
 
 def test_all_lists_every_variable_that_leads_to_a_block(run):
     _, answer = why("--all", run.profile.path, hex(last(run, "members")))
-    assert [(r["kind"], r["variable"]["name"], r["pointers"]) for r in answer["roots"]] == [("data", "members", 2)]
+    assert [(r["kind"], r["variable"]["name"], r["pointers"]) for r in answer["roots"]] == [
+        ("data", "members", 2)
+    ]
     status, text, _ = seep("why", "--all", "-n", 1, run.profile.path, hex(last(run, "members")))
     assert status == 0
     assert "static members [" in text.split("steps  in\n")[1]
@@ -168,8 +193,14 @@ def test_a_site_is_explained_by_its_typical_block(run):
     status, answer = why(run.profile.path, f"#{site}")
     assert status == 0
     assert answer["root"]["variable"]["name"] == "chain"
-    assert (answer["site"]["live_blocks"], answer["site"]["alike"]) == (10000, answer["site"]["looked_at"])
-    assert answer["site_retained"] == {"blocks": run.truth.facts["chain_blocks"], "bytes": run.truth.facts["chain_bytes"]}
+    assert (answer["site"]["live_blocks"], answer["site"]["alike"]) == (
+        10000,
+        answer["site"]["looked_at"],
+    )
+    assert answer["site_retained"] == {
+        "blocks": run.truth.facts["chain_blocks"],
+        "bytes": run.truth.facts["chain_bytes"],
+    }
     assert why("--site", site, run.profile.path)[1]["block"] == answer["block"]
 
 
@@ -194,7 +225,10 @@ def test_a_recording_without_a_search_says_so_and_what_to_do(compiler, recorder)
     assert status == 3
 
 
-@pytest.mark.parametrize("words", [(), ("#",), ("0x",), ("0x1g",), ("a", "b", "0x1"), ("--site", "x"), ("--site", "1", "a", "b")])
+@pytest.mark.parametrize(
+    "words",
+    [(), ("#",), ("0x",), ("0x1g",), ("a", "b", "0x1"), ("--site", "x"), ("--site", "1", "a", "b")],
+)
 def test_wrong_words_are_refused(words, tmp_path):
     status, out, err = seep("why", *words, cwd=tmp_path)
     assert (status, out) == (2, "")
@@ -224,14 +258,24 @@ def test_a_running_process_is_asked(compiler, recorder):
 @pytest.fixture
 def kept(compiler, recorder):
     library = compiler.library("keeper.c", flags=("-O0", "-g", "-DLIBRARY"), name="libkeeper.so")
-    return recorder.record(compiler.build("keeper.c", flags=("-O0", "-g"), libs=(str(library), f"-Wl,-rpath,{library.parent}"))), library
+    return (
+        recorder.record(
+            compiler.build(
+                "keeper.c", flags=("-O0", "-g"), libs=(str(library), f"-Wl,-rpath,{library.parent}")
+            )
+        ),
+        library,
+    )
 
 
 def test_variables_of_a_library_that_was_on_no_stack_have_names(kept):
     run, library = kept
     status, answer = why(run.profile.path, hex(run.truth.facts["block"]))
     assert status == 0
-    assert (answer["root"]["variable"]["name"], answer["root"]["module"]) == ("library_kept", str(library))
+    assert (answer["root"]["variable"]["name"], answer["root"]["module"]) == (
+        "library_kept",
+        str(library),
+    )
 
 
 def test_rows_of_a_matrix_are_counted_as_c_does(kept):
@@ -249,12 +293,24 @@ def retained(path, *words):
 
 def test_owners_add_up_to_the_heap_and_have_what_the_program_gave_them(run):
     report = retained(run.profile.path, "--retained")
-    parts = [o["retained"] for o in report["owners"]] + [report[k] for k in ("shared", "ignored", "lost")]
+    parts = [o["retained"] for o in report["owners"]] + [
+        report[k] for k in ("shared", "ignored", "lost")
+    ]
     for key in ("blocks", "bytes"):
-        assert sum(p[key] for p in parts) == report["total"][key] == run.profile.totals[f"live_{key}"]
+        assert (
+            sum(p[key] for p in parts) == report["total"][key] == run.profile.totals[f"live_{key}"]
+        )
     by_name = {o["variable"]["name"]: o["retained"] for o in report["owners"] if "variable" in o}
-    assert by_name["chain"] == {"blocks": run.truth.facts["chain_blocks"], "bytes": run.truth.facts["chain_bytes"]}
-    assert by_name["list"] == by_name["ring"] == by_name["thread_list"] == {"blocks": 6, "bytes": 3 * (24 + 20)}
+    assert by_name["chain"] == {
+        "blocks": run.truth.facts["chain_blocks"],
+        "bytes": run.truth.facts["chain_bytes"],
+    }
+    assert (
+        by_name["list"]
+        == by_name["ring"]
+        == by_name["thread_list"]
+        == {"blocks": 6, "bytes": 3 * (24 + 20)}
+    )
     assert by_name["tree"] == {"blocks": 31, "bytes": 31 * 24}
     assert by_name["table"] == {"blocks": 1 + 200 * 3, "bytes": 512 + 200 * (24 + 24 + 20)}
     assert by_name["vectors"] == {"blocks": 3 * 21, "bytes": 3 * (80 + 10 * 44)}
@@ -285,7 +341,13 @@ def lines_on_terminal(*words):
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (50, 80))
     out = b""
-    with subprocess.Popen([SEEP, *map(str, words)], stdin=slave, stdout=slave, stderr=subprocess.DEVNULL, env=clean_environment()) as it:
+    with subprocess.Popen(
+        [SEEP, *map(str, words)],
+        stdin=slave,
+        stdout=slave,
+        stderr=subprocess.DEVNULL,
+        env=clean_environment(),
+    ) as it:
         os.close(slave)
         try:
             while piece := os.read(master, 65536):
@@ -299,7 +361,10 @@ def lines_on_terminal(*words):
 
 def test_lines_fit_the_terminal(compiler, recorder):
     done = recorder.record(built_cpp(compiler))
-    answers = [lines_on_terminal("why", "--no-pager", done.profile.path, hex(wanted["steps"][-1][0])) for wanted in done.truth.paths.values()]
+    answers = [
+        lines_on_terminal("why", "--no-pager", done.profile.path, hex(wanted["steps"][-1][0]))
+        for wanted in done.truth.paths.values()
+    ]
     answers.append(lines_on_terminal("report", "--no-pager", "--retained=sites", done.profile.path))
     assert all(len(answer) > 4 for answer in answers)
     assert [line for answer in answers for line in answer if len(line) > 80] == []
@@ -307,12 +372,30 @@ def test_lines_fit_the_terminal(compiler, recorder):
 
 def test_a_container_keeps_its_nodes_and_what_they_point_to(compiler, recorder):
     done = recorder.record(built_cpp(compiler))
-    by_name = {o["variable"]["name"]: o["retained"] for o in retained(done.profile.path, "--retained")["owners"] if "variable" in o}
+    by_name = {
+        o["variable"]["name"]: o["retained"]
+        for o in retained(done.profile.path, "--retained")["owners"]
+        if "variable" in o
+    }
     assert by_name["registry"] == {"blocks": 150, "bytes": done.truth.facts["registry_bytes"]}
 
 
-@pytest.mark.parametrize("words", [("-i", "x"), ("--at", "peak"), ("--range", "1s..2s"), ("--thread", "x"), ("--cost", "peak"), ("-s", "age"),
-                                   ("--inverted",), ("--csv",), ("--group-by", "file"), ("--depth-merge", "2"), ("--tree",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-i", "x"),
+        ("--at", "peak"),
+        ("--range", "1s..2s"),
+        ("--thread", "x"),
+        ("--cost", "peak"),
+        ("-s", "age"),
+        ("--inverted",),
+        ("--csv",),
+        ("--group-by", "file"),
+        ("--depth-merge", "2"),
+        ("--tree",),
+    ],
+)
 def test_options_that_make_no_sense_with_retained_are_refused(words, tmp_path):
     status, out, err = seep("report", "--retained", *words, tmp_path / "x.seep")
     assert (status, out) == (2, "")

@@ -2,7 +2,8 @@
 /*
  * corpus.c -- makes the files that fuzzing starts from.
  *
- * usage: corpus DIRECTORY     writes NAME.seep and, for other readers to compare with, NAME.json (dump.h) into it;
+ * usage: corpus DIRECTORY     writes NAME.seep and, for other readers to compare with, NAME.json
+ *        (dump.h) into it;
  *                             the same bytes every time
  */
 #include <stdio.h>
@@ -27,7 +28,8 @@ static int put(const char *directory, const char *name, const void *bytes, size_
         return 0;
 }
 
-static int put_both(const char *directory, const char *name, const struct profile *p, enum image_packing packing)
+static int put_both(const char *directory, const char *name, const struct profile *p,
+                    enum image_packing packing)
 {
         struct str file = { 0 }, json = { 0 }, file_name = { 0 }, json_name = { 0 };
         struct err e = { 0 };
@@ -36,7 +38,8 @@ static int put_both(const char *directory, const char *name, const struct profil
         str_format(&file_name, "%s.seep", name);
         str_format(&json_name, "%s.json", name);
         dump_profile(p, &json);
-        status = !image_write(p, packing, &file, &e) || put(directory, file_name.data, file.data, file.length) ||
+        status = !image_write(p, packing, &file, &e) ||
+                 put(directory, file_name.data, file.data, file.length) ||
                  put(directory, json_name.data, json.data, json.length);
         str_free(&file);
         str_free(&json);
@@ -45,7 +48,8 @@ static int put_both(const char *directory, const char *name, const struct profil
         return status;
 }
 
-static int put_sample(const char *directory, const char *name, uint64_t seed, uint32_t size, enum image_packing packing)
+static int put_sample(const char *directory, const char *name, uint64_t seed, uint32_t size,
+                      enum image_packing packing)
 {
         struct profile p;
         int status;
@@ -59,7 +63,8 @@ static int put_sample(const char *directory, const char *name, uint64_t seed, ui
 static int put_leaky(const char *directory)
 {
         struct profile p;
-        char **texts[] = { &p.meta.exe, &p.meta.cwd, &p.meta.host, &p.meta.engine, &p.meta.version };
+        char **texts[] = { &p.meta.exe, &p.meta.cwd, &p.meta.host, &p.meta.engine,
+                           &p.meta.version };
         int status;
 
         forge_leaky(&p);
@@ -79,7 +84,8 @@ int main(int argc, char **argv)
                 fputs("usage: corpus DIRECTORY\n", stderr);
                 return 2;
         }
-        return put_sample(directory, "least", 0, 1, IMAGE_PLAIN) || put_sample(directory, "tiny", 1, 3, IMAGE_PLAIN) ||
+        return put_sample(directory, "least", 0, 1, IMAGE_PLAIN) ||
+               put_sample(directory, "tiny", 1, 3, IMAGE_PLAIN) ||
                put_sample(directory, "small", 2, 8, IMAGE_PLAIN) ||
                put_sample(directory, "plain", 5, 30, IMAGE_PLAIN) ||
                put_sample(directory, "packed", 5, 30, IMAGE_PACKED) ||

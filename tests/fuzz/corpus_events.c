@@ -2,7 +2,8 @@
 /*
  * corpus_events.c -- makes the event logs that fuzzing starts from.
  *
- * usage: corpus_events DIRECTORY     writes few.events (batches so small that nothing is packed) and many.events; the same bytes
+ * usage: corpus_events DIRECTORY     writes few.events (batches so small that nothing is packed)
+ *        and many.events; the same bytes
  *                                    every time
  */
 #include <stdio.h>

@@ -2,7 +2,8 @@
 /*
  * corpus_journal.c -- makes the journals that fuzzing starts from.
  *
- * usage: corpus_journal DIRECTORY     writes few.journal (one packet) and some.journal (three); the same bytes every time
+ * usage: corpus_journal DIRECTORY     writes few.journal (one packet) and some.journal (three); the
+ *        same bytes every time
  */
 #include <stdio.h>
 
@@ -38,9 +39,11 @@ int main(int argc, char **argv)
         packets_end(&some, 1);
         packets_work(&some);
         packets_end(&some, 0);
-        packets_record(&some, 0xc4, 6, PACKETS_U(0), PACKETS_U(1), PACKETS_U(3), PACKETS_U(1), PACKETS_U(2 * 0x20000), PACKETS_U(48));
-        packets_record(&some, 0xd7, 14, PACKETS_U(0), PACKETS_U(1), PACKETS_U(3), PACKETS_U(1), PACKETS_U(4), PACKETS_U(0x10000),
-                       PACKETS_U(1), PACKETS_U(1), PACKETS_U(1), PACKETS_U(100), PACKETS_U(0), PACKETS_U(0), PACKETS_U(0), PACKETS_U(0));
+        packets_record(&some, 0xc4, 6, PACKETS_U(0), PACKETS_U(1), PACKETS_U(3), PACKETS_U(1),
+                       PACKETS_U(2 * 0x20000), PACKETS_U(48));
+        packets_record(&some, 0xd7, 14, PACKETS_U(0), PACKETS_U(1), PACKETS_U(3), PACKETS_U(1),
+                       PACKETS_U(4), PACKETS_U(0x10000), PACKETS_U(1), PACKETS_U(1), PACKETS_U(1),
+                       PACKETS_U(100), PACKETS_U(0), PACKETS_U(0), PACKETS_U(0), PACKETS_U(0));
         packets_rest(&some);
         packets_end(&some, 0);
         return put(argv[1], "few.journal", &few) | put(argv[1], "some.journal", &some);

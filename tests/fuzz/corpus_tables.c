@@ -2,7 +2,8 @@
 /*
  * corpus_tables.c -- makes what the readers of unwind tables and maps are fuzzed with.
  *
- * usage: corpus_tables DIRECTORY READER     writes what READER starts from, as NAME.READER; the same bytes every time
+ * usage: corpus_tables DIRECTORY READER     writes what READER starts from, as NAME.READER; the
+ *        same bytes every time
  */
 #include <elf.h>
 #include <stdio.h>
@@ -19,8 +20,11 @@ static const char maps[] = "55d0c0a00000-55d0c0a02000 r--p 00000000 fe:01 1311 /
                            "7f0000002000-7f0000003000 rwxp 00000000 00:00 0 \n";
 
 /* A read of each kind that an expression has. */
-static const uint8_t expression[] = { 0x77, 0x88, 0x01, 0x06, 0x76, 0x70, 0x94, 4, 0x22, 0x23, 0x81, 0x02, 0x12, 0x30, 0x29, 0x28, 1, 0, 0x31,
-                                      0x13, 0x0e, 1, 2, 3, 4, 5, 6, 7, 8, 0x0a, 1, 2, 0x10, 0xff, 0x01, 0x1b, 0x1c, 0x2f, 0, 0, 0x1f, 0x20 };
+static const uint8_t expression[] = { 0x77, 0x88, 0x01, 0x06, 0x76, 0x70, 0x94, 4,    0x22,
+                                      0x23, 0x81, 0x02, 0x12, 0x30, 0x29, 0x28, 1,    0,
+                                      0x31, 0x13, 0x0e, 1,    2,    3,    4,    5,    6,
+                                      7,    8,    0x0a, 1,    2,    0x10, 0xff, 0x01, 0x1b,
+                                      0x1c, 0x2f, 0,    0,    0x1f, 0x20 };
 
 static bool put(const char *directory, const char *name, const void *bytes, size_t count)
 {
@@ -38,12 +42,18 @@ static bool put(const char *directory, const char *name, const void *bytes, size
 static void odd(struct tables *t)
 {
         static const uint8_t cie[] = { 7, 0x9b, 1, 2, 3, 4, 0x1b, 0x1b, 0x0c, 7, 8, 0x90, 1 };
-        static const uint8_t program[] = { 0x0a, 0x02, 1, 0x03, 1, 0, 0x04, 1, 0, 0, 0, 0x05, 6, 2, 0x06, 6, 0x07, 3, 0x08, 12, 0x09, 13, 14,
-                                           0x0c, 7, 16, 0x0d, 6, 0x0e, 32, 0x11, 6, 0x7e, 0x12, 7, 0x7c, 0x13, 0x7c, 0x14, 3, 1, 0x15, 12, 1,
-                                           0x16, 13, 2, 0x76, 0, 0x10, 6, 2, 0x76, 0x70, 0x2e, 16, 0x0b, 0xc6, 0x86, 2, 0x0f, 3, 0x76, 0x78, 6 };
+        static const uint8_t program[] = {
+                0x0a, 0x02, 1,    0x03, 1,    0,    0x04, 1,    0,    0,    0,    0x05, 6,
+                2,    0x06, 6,    0x07, 3,    0x08, 12,   0x09, 13,   14,   0x0c, 7,    16,
+                0x0d, 6,    0x0e, 32,   0x11, 6,    0x7e, 0x12, 7,    0x7c, 0x13, 0x7c, 0x14,
+                3,    1,    0x15, 12,   1,    0x16, 13,   2,    0x76, 0,    0x10, 6,    2,
+                0x76, 0x70, 0x2e, 16,   0x0b, 0xc6, 0x86, 2,    0x0f, 3,    0x76, 0x78, 6
+        };
 
         tables_begin(t, 2);
-        tables_cie(t, &(struct tables_cie){ .augmentation = "zPLR", .program = cie, .program_bytes = sizeof cie });
+        tables_cie(t, &(struct tables_cie){ .augmentation = "zPLR",
+                                            .program = cie,
+                                            .program_bytes = sizeof cie });
         tables_fde(t, 0, 0x80, program, sizeof program);
         tables_cie(t, &(struct tables_cie){ .version = 3, .augmentation = NULL });
         tables_fde(t, 0x80, 0x80, program, 20);
@@ -66,14 +76,17 @@ static bool put_file(const char *directory, const struct tables *t)
         file.e.e_shstrndx = 1;
         memcpy(file.names, "\0.eh_frame", 11);
         file.sections[1].sh_offset = sizeof file.e + sizeof file.sections;
-        file.sections[2] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_size = t->size - t->frames,
+        file.sections[2] = (Elf64_Shdr){ .sh_name = 1,
+                                         .sh_type = SHT_PROGBITS,
+                                         .sh_flags = SHF_ALLOC,
+                                         .sh_size = t->size - t->frames,
                                          .sh_addr = sizeof file - sizeof file.tables + t->frames };
         memcpy(file.tables, t->data, t->size);
         return put(directory, "file.ehindex", &file, sizeof file - sizeof file.tables + t->size);
 }
 
-/* Four bytes that say what is asked, then the table: an entry in the word, entries of each kind behind the pairs, and code without.
- * Words have their lowest byte first. */
+/* Four bytes that say what is asked, then the table: an entry in the word, entries of each kind
+ * behind the pairs, and code without. Words have their lowest byte first. */
 static const uint8_t ehabi[] = {
         32, 0, 5, 3,
         0, 0, 0, 0x20, 0xb0, 0xa8, 0x01, 0x80,          /* +4 += 8; pop {r4, lr} */
@@ -86,7 +99,8 @@ static const uint8_t ehabi[] = {
 };
 
 /* In front of the tables, what is asked for. */
-static bool put_tables(const char *directory, const char *name, const struct tables *t, const char *asked)
+static bool put_tables(const char *directory, const char *name, const struct tables *t,
+                       const char *asked)
 {
         uint8_t all[2 + sizeof t->data];
 
@@ -107,9 +121,11 @@ int main(int argc, char **argv)
         tables_sample(&usual);
         odd(&unusual);
         if (!strcmp(reader, "cfi"))
-                return !(put_tables(to, "usual.cfi", &usual, "\x10\x40") && put_tables(to, "odd.cfi", &unusual, "\x7f\x20"));
+                return !(put_tables(to, "usual.cfi", &usual, "\x10\x40") &&
+                         put_tables(to, "odd.cfi", &unusual, "\x7f\x20"));
         if (!strcmp(reader, "rule"))
-                return !(put_tables(to, "usual.rule", &usual, "\x10\x00") && put_tables(to, "linkage.rule", &usual, "\x60\x00") &&
+                return !(put_tables(to, "usual.rule", &usual, "\x10\x00") &&
+                         put_tables(to, "linkage.rule", &usual, "\x60\x00") &&
                          put_tables(to, "odd.rule", &unusual, "\x7f\x00"));
         if (!strcmp(reader, "expression"))
                 return !put(to, "all.expression", expression, sizeof expression);

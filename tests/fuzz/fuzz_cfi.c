@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_cfi.c -- any bytes as .eh_frame_hdr and .eh_frame: rows are made of what is there, and expressions lie inside.
+ * fuzz_cfi.c -- any bytes as .eh_frame_hdr and .eh_frame: rows are made of what is there, and
+ * expressions lie inside.
  *
  * The first two bytes say which code is asked about, the rest is the memory.
  */
@@ -12,21 +13,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define LARGEST 65536
 
-static void use(const struct cfi_rule *r, const struct cfi_frame *frame, const uint8_t *memory, size_t size)
+static void use(const struct cfi_rule *r, const struct cfi_frame *frame, const uint8_t *memory,
+                size_t size)
 {
         uint64_t value;
 
         if (r->how != CFI_EXPRESSION && r->how != CFI_VALUE)
                 return;
-        if (r->expression < memory || r->expression_bytes > size || (size_t)(r->expression - memory) > size - r->expression_bytes)
+        if (r->expression < memory || r->expression_bytes > size ||
+            (size_t)(r->expression - memory) > size - r->expression_bytes)
                 abort();
         cfi_evaluate(r, frame, &value);
 }
 
 static void ask(uint64_t pc, const uint8_t *memory, size_t size)
 {
-        const uint64_t registers[ARCH_REGS] = { [6] = 0x1800, [7] = 0x1700, [16] = pc }, cfa = 0x1900;
-        const struct cfi_frame frame = { .registers = registers, .first = &cfa, .thread = &tables_thread };
+        const uint64_t registers[ARCH_REGS] = { [6] = 0x1800, [7] = 0x1700, [16] = pc },
+                       cfa = 0x1900;
+        const struct cfi_frame frame = { .registers = registers,
+                                         .first = &cfa,
+                                         .thread = &tables_thread };
         const struct cfi_row *row = &tables_thread.work->row;
 
         if (!cfi_find(&tables_object, pc, tables_thread.work))

@@ -2,7 +2,8 @@
 /*
  * fuzz_ehabi.c -- any bytes as .ARM.exidx and .ARM.extab: instructions lie inside, and end.
  *
- * The first two bytes say how long .ARM.exidx is, the next two which code is asked about; the rest is the memory.
+ * The first two bytes say how long .ARM.exidx is, the next two which code is asked about; the rest
+ * is the memory.
  */
 #include <stdlib.h>
 
@@ -23,14 +24,18 @@ static bool read_word(void *context, uint64_t at, uint64_t *word)
 
 static void ask(uint64_t pc, const uint8_t *memory, size_t size)
 {
-        uint64_t registers[16] = { [4] = STACK + 64, [7] = STACK + 128, [13] = STACK, [14] = 0x1234 };
+        uint64_t registers[16] = {
+                [4] = STACK + 64, [7] = STACK + 128, [13] = STACK, [14] = 0x1234
+        };
         struct ehabi_code code;
         uint32_t reads = 0;
         bool saved = false;
 
         if (ehabi_find(&tables_object, pc, &code) != EHABI_FOUND)
                 return;
-        if (code.count > 3 || (code.rest.p && (code.rest.p < memory || code.rest.end > memory + size || code.rest.p > code.rest.end)))
+        if (code.count > 3 ||
+            (code.rest.p && (code.rest.p < memory || code.rest.end > memory + size ||
+                             code.rest.p > code.rest.end)))
                 abort();
         ehabi_leave(code, registers, &saved, read_word, &reads);
         if (reads > 16 * (code.count + (size_t)(code.rest.end - code.rest.p)))

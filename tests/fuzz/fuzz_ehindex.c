@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_ehindex.c -- any bytes as an executable file that is its own memory: entries are sorted and lie inside.
+ * fuzz_ehindex.c -- any bytes as an executable file that is its own memory: entries are sorted and
+ * lie inside.
  */
 #include <stdlib.h>
 

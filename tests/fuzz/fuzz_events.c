@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_events.c -- any bytes as a file with an event log: read it to its end, add it up, write it again, read it again.
+ * fuzz_events.c -- any bytes as a file with an event log: read it to its end, add it up, write it
+ * again, read it again.
  *
  * Built twice, as fuzz_file.c is.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_expression.c -- any bytes as a DWARF expression; its registers lead to the memory that it lies in.
+ * fuzz_expression.c -- any bytes as a DWARF expression; its registers lead to the memory that it
+ * lies in.
  */
 #include <stdlib.h>
 
@@ -20,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rule.expression_bytes = (uint16_t)size;
         for (int i = 0; i < ARCH_REGS; i++)
                 registers[i] = (uint64_t)rule.expression + 8 * (uint64_t)i;
-        if (cfi_evaluate(&rule, &frame, &value) && (!cfi_evaluate(&rule, &frame, &again) || again != value))
+        if (cfi_evaluate(&rule, &frame, &value) &&
+            (!cfi_evaluate(&rule, &frame, &again) || again != value))
                 abort();
         frame.first = registers;
         cfi_evaluate(&rule, &frame, &value);

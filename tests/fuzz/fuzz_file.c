@@ -2,8 +2,8 @@
 /*
  * fuzz_file.c -- any bytes as a `.seep` file: read, walk over everything, write again, read again.
  *
- * Built twice: with clang -fsanitize=fuzzer to search (see README.md), and with replay.c to run the corpus as a test.
- * FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION makes all checksums right.
+ * Built twice: with clang -fsanitize=fuzzer to search (see README.md), and with replay.c to run the
+ * corpus as a test. FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION makes all checksums right.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static void check_round_trip(const struct profile *p)
         struct str file = { 0 };
         struct err e = { 0 };
 
-        if (!image_write(p, IMAGE_PLAIN, &file, &e) || !image_read(&again, file.data, file.length, "again", &e))
+        if (!image_write(p, IMAGE_PLAIN, &file, &e) ||
+            !image_read(&again, file.data, file.length, "again", &e))
                 abort();
         if (again.truncated || sample_difference(p, &again))
                 abort();

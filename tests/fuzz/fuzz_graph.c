@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_graph.c -- any bytes as a `.seep` file, and all questions to the graph in it: paths, holders, retained sizes.
+ * fuzz_graph.c -- any bytes as a `.seep` file, and all questions to the graph in it: paths,
+ * holders, retained sizes.
  *
  * Built as fuzz_file.c is.  Paths must be whole, and the sums must add up to all blocks.
  */
@@ -24,13 +25,15 @@ static void must(bool good)
 static bool has_pointer(const struct profile *p, uint32_t from, uint32_t to, uint64_t at)
 {
         for (uint64_t i = 0; i < p->pointer_count; i++)
-                if (p->pointers[i].from == from && p->pointers[i].to == to && p->pointers[i].at == at)
+                if (p->pointers[i].from == from && p->pointers[i].to == to &&
+                    p->pointers[i].at == at)
                         return true;
         return false;
 }
 
 /* Each step's pointer is in the block before and leads to the block of the step. */
-static void check_path(struct graph *g, const struct profile *p, struct graph_path *path, uint32_t block)
+static void check_path(struct graph *g, const struct profile *p, struct graph_path *path,
+                       uint32_t block)
 {
         graph_name(g, path);
         for (uint32_t i = 1; i < path->count; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_held.c -- any bytes as what a target tells of a process that it holds (HOLD, docs/PROTOCOL.md): what was taken is in its tables.
+ * fuzz_held.c -- any bytes as what a target tells of a process that it holds (HOLD,
+ * docs/PROTOCOL.md): what was taken is in its tables.
  */
 #include <stdint.h>
 #include <stdlib.h>

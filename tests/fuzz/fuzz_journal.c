@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_journal.c -- any bytes as a journal: read it to its end, and what comes out can be written as a recording.
+ * fuzz_journal.c -- any bytes as a journal: read it to its end, and what comes out can be written
+ * as a recording.
  *
  * Built with the sums of packets switched off, so that changed bytes reach the decoders.
  */

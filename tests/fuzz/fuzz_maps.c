@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_maps.c -- any bytes as /proc/self/maps: as many lines as there are, paths that end inside of the buffer.
+ * fuzz_maps.c -- any bytes as /proc/self/maps: as many lines as there are, paths that end inside of
+ * the buffer.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_pointers.c -- any bytes as ranges (the first says how many) and as memory with nothing but the words that lead there (POINTERS,
- * docs/PROTOCOL.md): what is taken is within its room, and what is packed comes back.
+ * fuzz_pointers.c -- any bytes as ranges (the first says how many) and as memory with nothing but
+ * the words that lead there (POINTERS, docs/PROTOCOL.md): what is taken is within its room, and
+ * what is packed comes back.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static void pack(const uint8_t *data, size_t size)
         must(length <= size + POINTERS_HEAD);
         must(pointers_unpack(&p, packed, length, &form, back, size, &got) && got == size);
         for (size_t i = 0; i + 8 <= size; i += 8)
-                must(memcmp(back + i, data + i, 8) == 0 || memcmp(back + i, "\0\0\0\0\0\0\0", 8) == 0);
+                must(memcmp(back + i, data + i, 8) == 0 ||
+                     memcmp(back + i, "\0\0\0\0\0\0\0", 8) == 0);
         free(packed);
         free(back);
 }

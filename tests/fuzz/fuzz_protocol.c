@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_protocol.c -- any bytes as messages of docs/PROTOCOL.md: what is read can be written again and is the same then.
+ * fuzz_protocol.c -- any bytes as messages of docs/PROTOCOL.md: what is read can be written again
+ * and is the same then.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,12 +25,15 @@ static void write_again(const struct protocol_message *m, const uint8_t *body, u
         uint32_t count, type;
 
         protocol_write(m, &out);
-        must(protocol_read_head((const uint8_t *)out.data, &count, &type) && type == (uint32_t)m->type);
+        must(protocol_read_head((const uint8_t *)out.data, &count, &type) &&
+             type == (uint32_t)m->type);
         must(count == out.length - PROTOCOL_HEAD_BYTES && count <= length);
         must(memcmp(out.data + PROTOCOL_HEAD_BYTES, body, count) == 0);
         must(protocol_read(&back, type, (const uint8_t *)out.data + PROTOCOL_HEAD_BYTES, count));
         must(memcmp(&back, m, sizeof back) == 0);
-        must(count == 0 || !protocol_read(&back, type, (const uint8_t *)out.data + PROTOCOL_HEAD_BYTES, count - 1));
+        must(count == 0 ||
+             !protocol_read(&back, type, (const uint8_t *)out.data + PROTOCOL_HEAD_BYTES,
+                            count - 1));
         str_free(&out);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_request.c -- any bytes as an HTTP request: texts lie inside what was sent, a part is never more than its whole.
+ * fuzz_request.c -- any bytes as an HTTP request: texts lie inside what was sent, a part is never
+ * more than its whole.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ static void must(bool good)
 
 static void must_be_inside(const struct request_text *t, const char *data, size_t size)
 {
-        must(!t->at || (t->at >= data && t->length <= size && (size_t)(t->at - data) <= size - t->length));
+        must(!t->at ||
+             (t->at >= data && t->length <= size && (size_t)(t->at - data) <= size - t->length));
 }
 
 static void ask_query(struct request_text rest)
@@ -27,7 +29,8 @@ static void ask_query(struct request_text rest)
         struct err e = { 0 };
 
         while (request_parameter(&rest, &name, &value, &e))
-                must(strlen(str_get(&name)) == name.length && strlen(str_get(&value)) == value.length);
+                must(strlen(str_get(&name)) == name.length &&
+                     strlen(str_get(&value)) == value.length);
         str_free(&name);
         str_free(&value);
 }
@@ -43,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must_be_inside(&r.host, text, size);
         must_be_inside(&r.if_none_match, text, size);
         if (state == REQUEST_WHOLE) {
-                must(r.bytes <= size && r.bytes <= REQUEST_BYTES_MAX && r.path.length > 0 && r.path.at[0] == '/');
+                must(r.bytes <= size && r.bytes <= REQUEST_BYTES_MAX && r.path.length > 0 &&
+                     r.path.at[0] == '/');
                 must(request_parse(&part, text, r.bytes) == REQUEST_WHOLE && part.bytes == r.bytes);
                 must(request_parse(&part, text, r.bytes - 1) == REQUEST_PART);
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay.c -- runs a fuzz target over files, and over many small changes of each of them, without a fuzzer.
+ * replay.c -- runs a fuzz target over files, and over many small changes of each of them, without a
+ * fuzzer.
  *
  * usage: replay [--changes=N] FILE...     TAP on stdout; one test per file
  */
@@ -81,8 +82,8 @@ int main(int argc, char **argv)
                 int good = run_file(argv[i]);
 
                 failed += !good;
-                printf("%sok %d - %s survives as it is and changed %d times\n", good ? "" : "not ", i,
-                       name ? name + 1 : argv[i], changes);
+                printf("%sok %d - %s survives as it is and changed %d times\n", good ? "" : "not ",
+                       i, name ? name + 1 : argv[i], changes);
                 fflush(stdout);
         }
         return failed != 0;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Rooms that include each other in a circle can only be read together: no circle is larger than a few.
+"""Rooms that include each other in a circle can only be read together: no circle is larger than a
+few.
 
-A room is a header and the source of its name.  A room that declares what all use must not be the one that starts them all:
-put the types into a header of their own.
+A room is a header and the source of its name.  A room that declares what all use must not be the
+one that starts them all: put the types into a header of their own.
 """
 import re
 
@@ -48,6 +49,8 @@ tap = Tap()
 found = circles(rooms())
 tap.claim(f"no more than {MOST} rooms include each other in a circle",
           [f"{len(circle)}: {' '.join(circle)}" for circle in found if len(circle) > MOST])
-tap.claim("circles stay inside of their layers",
-          [" ".join(circle) for circle in found if len({room.split("/")[0] for room in circle}) > 1])
+tap.claim(
+    "circles stay inside of their layers",
+    [" ".join(circle) for circle in found if len({room.split("/")[0] for room in circle}) > 1],
+)
 tap.done()

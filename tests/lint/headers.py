@@ -5,15 +5,21 @@ import sys
 
 from lint import SRC, Tap, c_files, relative
 
-FLAGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", '-DSEEP_VERSION="0"', "-fsyntax-only", "-xc", "-"]
+FLAGS = [
+    "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", '-DSEEP_VERSION="0"',
+    "-fsyntax-only", "-xc", "-",
+]
 
-FOREIGN = ("aarch64", "arm", "i386", "powerpc", "riscv64", "s390x")  # by ports.py, for their own processors
+# by ports.py, for their own processors
+FOREIGN = ("aarch64", "arm", "i386", "powerpc", "riscv64", "s390x")
 
 
 def faults(compiler, header):
     name = header.relative_to(SRC)
     source = f'#include "{name}"\n#include "{name}"\nextern int not_empty;\n'
-    done = subprocess.run([*compiler, f"-I{SRC}", *FLAGS], input=source, capture_output=True, text=True)
+    done = subprocess.run(
+        [*compiler, f"-I{SRC}", *FLAGS], input=source, capture_output=True, text=True
+    )
     return done.stderr.splitlines()[:10] if done.returncode else []
 
 

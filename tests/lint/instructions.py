@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""A malloc+free pair takes the agent no more instructions than bench/instructions.expected says, by up to 5 %.
+"""A malloc+free pair takes the agent no more instructions than bench/instructions.expected says, by
+up to 5 %.
 
-usage: instructions.py SEEP COMPILER [write]      COMPILER as meson names it, with version and processor: gcc-12-x86_64
+usage: instructions.py SEEP COMPILER [write]      COMPILER as meson names it, with version and
+processor: gcc-12-x86_64
 
-Short runs of loops and programs under callgrind and seep at once (bench/harness/callgrind.py): the load of the machine
-does not show in them.  Numbers belong to a compiler; one that the file does not have is skipped.  `write` writes those of
-COMPILER anew: whoever makes an event dearer on purpose, or cheaper, does so and says why (bench/README.md).
+Short runs of loops and programs under callgrind and seep at once (bench/harness/callgrind.py): the
+load of the machine
+does not show in them.  Numbers belong to a compiler; one that the file does not have is skipped.
+`write` writes those of COMPILER anew: whoever makes an event dearer on purpose, or cheaper, does so
+and says why (bench/README.md).
 """
 import os
 import shutil
@@ -58,7 +62,9 @@ LOOP_PAIRS = (5000, 25000)  # what the start takes is in both
 
 def measured(seep, argv):
     with tempfile.TemporaryDirectory() as directory:
-        costs, pairs = callgrind.measure(seep, shutil.which("valgrind"), argv, Path(directory), SETTINGS)
+        costs, pairs = callgrind.measure(
+            seep, shutil.which("valgrind"), argv, Path(directory), SETTINGS
+        )
     return sum(costs.values()), pairs
 
 
@@ -78,8 +84,13 @@ def numbers(seep):
     """(name, instructions per pair); None: the program is not here."""
     with tempfile.TemporaryDirectory() as directory:
         loop = f"{directory}/loop"
-        subprocess.run(["cc", "-O2", "-g", "-fno-optimize-sibling-calls", ROOT / "bench/programs/loop.c", "-o", loop],
-                       check=True)
+        subprocess.run(
+            [
+                "cc", "-O2", "-g", "-fno-optimize-sibling-calls", ROOT / "bench/programs/loop.c",
+                "-o", loop,
+            ],
+            check=True,
+        )
         yield "loop-d10-s1", of_loop(seep, loop, "10", "1")
         yield "loop-d60-s2", of_loop(seep, loop, "60", "2")
     yield "sqlite3", of_program(seep, ["sqlite3", "-batch", ":memory:", SQL])
@@ -116,7 +127,12 @@ def check(seep, compiler):
             tap.skip(claim, "there is no number" if number else "the program is not here")
             continue
         print(f"# {name}: {number:.1f}, expected {limit:.1f}")
-        tap.claim(claim, [f"{name}: {number:.1f}, and {EXPECTED.name} has {limit:.1f}"] if number > limit * TOLERANCE else [])
+        tap.claim(
+            claim,
+            [f"{name}: {number:.1f}, and {EXPECTED.name} has {limit:.1f}"]
+            if number > limit * TOLERANCE
+            else [],
+        )
     tap.done()
 
 

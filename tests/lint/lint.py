@@ -36,7 +36,9 @@ def without_comments(text):
     """C text with comments and strings blanked out, line numbers kept."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match.group(0))
-    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
+    return re.sub(
+        r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S
+    )
 
 
 class Tap:
@@ -46,14 +48,16 @@ class Tap:
         self.count = self.failed = 0
 
     def claim(self, name, faults):
-        """One claim; FAULTS is what speaks against it (a list of lines, or a bool that says it is wrong)."""
+        """One claim; FAULTS is what speaks against it (a list of lines, or a bool that says it
+        is wrong)."""
         self.count += 1
         if faults:
             self.failed += 1
         print(f"{'not ok' if faults else 'ok'} {self.count} - {name}")
         if isinstance(faults, (list, tuple)):
             for fault in faults:
-                print("#", fault, file=sys.stderr)  # meson shows stderr of a failed test, not its TAP
+                # meson shows stderr of a failed test, not its TAP
+                print("#", fault, file=sys.stderr)
 
     def skip(self, name, reason):
         self.count += 1

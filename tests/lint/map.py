@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""src/README.md is the map: each file of src/ has its line there, made from the first lines of its header (or source).
+"""src/README.md is the map: each file of src/ has its line there, made from the first lines of its
+header (or source).
 
-A folder is a heading (## `base/`) with a sentence of its own; below it `map.py write` writes one line per room.  The
-order of the rooms is that of the page: who adds one runs that and may then move its line.
+A folder is a heading (## `base/`) with a sentence of its own; below it `map.py write` writes one
+line per room.  The order of the rooms is that of the page: who adds one runs that and may then move
+its line.
 """
 import re
 import sys
@@ -13,11 +15,17 @@ MAP = SRC / "README.md"
 
 
 def title(path):
-    """What stands behind "NAME -- " at the top of the file, up to the next paragraph, as one line without its full stop.
+    """What stands behind "NAME -- " at the top of the file, up to the next paragraph, as one line
+    without its full stop.
 
     Without a title the line is empty but for the names, and cards.py says so."""
-    found = re.search(r"^[ /]*[*#] " + re.escape(path.name) + r" -- (.*?)(?=\n\s*(?:\*|#)?\s*(?:\*/)?\n|\n[ *#]*Room:|\*/)",
-                      "\n".join(text_of(path).splitlines()[:20]) + "\n\n", re.M | re.S)
+    found = re.search(
+        r"^[ /]*[*#] "
+        + re.escape(path.name)
+        + r" -- (.*?)(?=\n\s*(?:\*|#)?\s*(?:\*/)?\n|\n[ *#]*Room:|\*/)",
+        "\n".join(text_of(path).splitlines()[:20]) + "\n\n",
+        re.M | re.S,
+    )
     words = re.sub(r"\n[ *#]*", " ", found.group(1)).strip() if found else ""
     return words[:-1] if words.endswith(".") and not words.endswith("...") else words
 
@@ -86,9 +94,15 @@ if sys.argv[1:] == ["write"]:
     sys.exit(0)
 tap = Tap()
 folders = [folder_of(line) for line in now.splitlines() if folder_of(line) is not None]
-tap.claim("every folder is on the map, once", sorted(set(rooms()) ^ set(folders)) + [f for f in folders if folders.count(f) > 1])
+tap.claim(
+    "every folder is on the map, once",
+    sorted(set(rooms()) ^ set(folders)) + [f for f in folders if folders.count(f) > 1],
+)
 want = written(now).splitlines()
-tap.claim("the map is what `map.py write` makes of it",
-          [f"missing: {line}" for line in want if line not in now.splitlines()]
-          + [f"wrong:   {line}" for line in now.splitlines() if line not in want] or want != now.splitlines())
+tap.claim(
+    "the map is what `map.py write` makes of it",
+    [f"missing: {line}" for line in want if line not in now.splitlines()]
+    + [f"wrong:   {line}" for line in now.splitlines() if line not in want]
+    or want != now.splitlines(),
+)
 tap.done()

@@ -11,7 +11,8 @@ from pathlib import Path
 from lint import ROOT, Tap, c_files, project_files, relative, text_of
 
 FUNCTION_LINES, FILE_LINES, LINE_COLUMNS = 60, 700, 100
-C_SOURCES, C_FOLDERS = (".c", ".h"), ("src", "include")
+CODE = (".c", ".h", ".cpp", ".S", ".def", ".map", ".py", ".mjs", ".js")
+FOLDERS = ("src", "include", "tests", "bench")
 
 
 def exceptions():
@@ -24,7 +25,8 @@ def exceptions():
 
 
 def functions(text):
-    """(name, lines of the body with its braces) of each function: a brace alone in the first column, to the next one."""
+    """(name, lines of the body with its braces) of each function: a brace alone in the first
+    column, to the next one."""
     lines, start = text.splitlines(), None
     for number, line in enumerate(lines):
         if line == "{":
@@ -51,13 +53,16 @@ for path in c_files():
             if (name, function) not in allowed:
                 long_functions.append(f"{name}: {function}: {length} lines")
 wide = [f"{relative(path)}:{number}: {len(line)} columns" for path in project_files()
-        if path.suffix in C_SOURCES and path.relative_to(ROOT).parts[0] in C_FOLDERS
+        if path.suffix in CODE and path.relative_to(ROOT).parts[0] in FOLDERS
         for number, line in enumerate(text_of(path).splitlines(), 1) if len(line) > LINE_COLUMNS]
 tap = Tap()
 tap.claim("functions were found", not seen)
 tap.claim(f"no function has more than {FUNCTION_LINES} lines without a reason", long_functions)
 tap.claim(f"no file has more than {FILE_LINES} lines without a reason", long_files)
-tap.claim(f"no line of C has more than {LINE_COLUMNS} columns", wide)
+tap.claim(f"no line of code has more than {LINE_COLUMNS} columns", wide)
 tap.claim("every exception is still needed", [" ".join(key) for key in sorted(set(allowed) - used)])
-tap.claim("every exception has a reason", [" ".join(key) for key, reason in sorted(allowed.items()) if not reason])
+tap.claim(
+    "every exception has a reason",
+    [" ".join(key) for key, reason in sorted(allowed.items()) if not reason],
+)
 tap.done()

@@ -14,9 +14,18 @@ def exists(file, name):
 
 
 named = re.findall(r"`([\w.]+)::(\w+)`", TEXT)
-rows = [line for line in TEXT.splitlines() if line.startswith("|") and not re.match(r"\|(-|\s*what)", line)]
+rows = [
+    line
+    for line in TEXT.splitlines()
+    if line.startswith("|") and not re.match(r"\|(-|\s*what)", line)
+]
 tap = Tap()
 tap.claim("there are claims", not rows or not named)
-tap.claim("every claim names a test", [line[:100] for line in rows if "::" not in line.rsplit("|", 2)[1]])
-tap.claim("every test that is named exists", [f"{file}::{name}" for file, name in named if not exists(file, name)])
+tap.claim(
+    "every claim names a test", [line[:100] for line in rows if "::" not in line.rsplit("|", 2)[1]]
+)
+tap.claim(
+    "every test that is named exists",
+    [f"{file}::{name}" for file, name in named if not exists(file, name)],
+)
 tap.done()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * afar.c -- argv[1] nodes of 64 bytes in one list that is held, argv[2] texts of 4,000 bytes that are held, and argv[3] lost blocks of 100
+ * afar.c -- argv[1] nodes of 64 bytes in one list that is held, argv[2] texts of 4,000 bytes that
+ * are held, and argv[3] lost blocks of 100
  * bytes.  Texts are bytes by chance.  Then it says "ready" and waits for a line.
  *
  * Room:   tests and measurements only.

@@ -2,7 +2,8 @@
 /*
  * apart.c -- libraries in namespaces of their own (dlmopen), of which some cannot be loaded.
  *
- * Room:   tests only.  argv: libraries, each to be tried; "close" gives back the last one; "_exit" ends here.
+ * Room:   tests only.  argv: libraries, each to be tried; "close" gives back the last one; "_exit"
+ *         ends here.
  */
 #include "truth.h"
 

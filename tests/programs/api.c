@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api.c -- every macro of seep.h once; C99 and C++11, with -DLIBRARY as a library, with -DMAIN the program that uses it.
+ * api.c -- every macro of seep.h once; C99 and C++11, with -DLIBRARY as a library, with -DMAIN the
+ * program that uses it.
  *
  * Room:   tests only.  With both or neither name it is a program of one file.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * attached_cxx.cpp -- operators new and delete in a process that is recorded while it runs: for each
- * line of input N blocks of each kind, and one that there is no memory for.
+ * attached_cxx.cpp -- operators new and delete in a process that is recorded while it runs: for
+ * each line of input N blocks of each kind, and one that there is no memory for.
  *
  * Room:   tests only.  Answers each line with what it did; allocates nothing else.
  */

@@ -3,9 +3,9 @@
  * attached_handler.c -- a signal handler that interrupts a function of the allocator at a chosen
  * instruction, and lasts: attached_handler [alternate].
  *
- * Room:   tests only; x86-64 and i386.  Commands on the input: "NAME N" calls malloc, free, calloc or
- *         realloc and stops behind its N-th instruction, in a handler: the answer is "in" (or "over":
- *         the call was shorter), and the handler ends at the next line; then "done".
+ * Room:   tests only; x86-64 and i386.  Commands on the input: "NAME N" calls malloc, free, calloc
+ *         or realloc and stops behind its N-th instruction, in a handler: the answer is "in" (or
+ *         "over": the call was shorter), and the handler ends at the next line; then "done".
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bad_head.c FIELD VALUE -- writes over a word of what seep shares with the program, as a stray pointer
- * would, allocates and ends. */
+/* bad_head.c FIELD VALUE -- writes over a word of what seep shares with the program, as a stray
+ * pointer would, allocates and ends. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
@@ -16,9 +16,10 @@ static const struct {
         const char *name;
         size_t offset;
 } fields[] = {
-        FIELD(mark_count),  FIELD(scan_asked),    FIELD(scan_reason),      FIELD(scan_holder),  FIELD(scan_sp),
-        FIELD(tick_ms),     FIELD(observer),      FIELD(served),           FIELD(scan_done),    FIELD(working),
-        FIELD(journal_read), FIELD(journal_wake), FIELD(journal_reserved), FIELD(journal_waiting), FIELD(journal_closed),
+        FIELD(mark_count),       FIELD(scan_asked),      FIELD(scan_reason),    FIELD(scan_holder),
+        FIELD(scan_sp),          FIELD(tick_ms),         FIELD(observer),       FIELD(served),
+        FIELD(scan_done),        FIELD(working),         FIELD(journal_read),   FIELD(journal_wake),
+        FIELD(journal_reserved), FIELD(journal_waiting), FIELD(journal_closed),
 };
 
 /* The ledger begins with its file. */
@@ -29,7 +30,8 @@ static char *find_ledger(void)
         unsigned long start, offset;
 
         while (!found && fgets(line, sizeof line, f))
-                if (strstr(line, "/memfd:seep") && sscanf(line, "%lx-%*x rw%*s %lx", &start, &offset) == 2 && offset == 0)
+                if (strstr(line, "/memfd:seep") &&
+                    sscanf(line, "%lx-%*x rw%*s %lx", &start, &offset) == 2 && offset == 0)
                         found = (char *)start;
         fclose(f);
         return found;

@@ -15,7 +15,8 @@ int main(void)
 
         first = malloc(EACH);
         for (int i = 0; i < MAPPINGS; i++)
-                mapped[i] = mmap(NULL, EACH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                mapped[i] = mmap(NULL, EACH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                                 -1, 0);
         last = malloc(EACH);
         memset(first, 1, EACH);
         memset(last, 1, EACH);

@@ -6,13 +6,15 @@
  *
  *   lose:COUNT:SIZE    COUNT lost blocks of lose_block
  *   other:COUNT:SIZE   the same of lose_other
- *   deep:LEVELS        one lost block of 8 bytes of lose_block, called by climb, which calls itself so often
+ *   deep:LEVELS        one lost block of 8 bytes of lose_block, called by climb, which calls itself
+ *                      so often
  *   group              a lost block of 64 bytes with two of 32 bytes hanging on it, by lose_group
  *   keep:SIZE          one block that a global points to, by keep_block
  *   peak:SIZE          one block that is freed at once, by peak_block
  *   render:COUNT       so many calls of malloc and free by mix, below audio_render
  *   say:TEXT           a line on stdout
- *   run                a child runs this program (or $BUDGETS_CHILD) with the steps that follow; ends as it does
+ *   run                a child runs this program (or $BUDGETS_CHILD) with the steps that follow;
+ *                      ends as it does
  *   exit:N  abort  kill
  *
  * Lines:  leak CLASS FUNCTION BYTES BLOCKS, then fact allocs=.. live=.. peak=..
@@ -147,7 +149,8 @@ static int last_step(const char *word, long a)
 LEAK_ALONE static int step(const char *word)
 {
         const char *first = strchr(word, ':'), *second = first ? strchr(first + 1, ':') : NULL;
-        long a = first ? strtol(first + 1, NULL, 10) : 0, b = second ? strtol(second + 1, NULL, 10) : 0;
+        long a = first ? strtol(first + 1, NULL, 10) : 0,
+             b = second ? strtol(second + 1, NULL, 10) : 0;
 
         if (is(word, "lose"))
                 lose(lose_block, a, (size_t)b);

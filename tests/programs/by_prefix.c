@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* by_prefix.c -- what an allocator lacks whose functions a program calls by names of their own (-Dmalloc=je_malloc). */
+/* by_prefix.c -- what an allocator lacks whose functions a program calls by names of their own
+ * (-Dmalloc=je_malloc). */
 #include <malloc.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chain.c -- a library between two frames of the program: calls back, and allocates while the loader binds a symbol.
+ * chain.c -- a library between two frames of the program: calls back, and allocates while the
+ * loader binds a symbol.
  *
  * Room:   tests only; linked to stacks.c, bound lazily.
  */

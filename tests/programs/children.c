@@ -2,8 +2,9 @@
 /*
  * children.c -- processes that come from processes; argv[1] names the way.
  *
- * Room:   tests only.  No stdio before a fork.  "child N" makes this program the exec'ed child: it allocates N blocks of 11
- *         bytes and tells its truth on descriptor 3 behind the word "child".
+ * Room:   tests only.  No stdio before a fork.  "child N" makes this program the exec'ed child: it
+ *         allocates N blocks of 11 bytes and tells its truth on descriptor 3 behind the word
+ *         "child".
  */
 #include "truth.h"
 
@@ -120,7 +121,8 @@ static void by_popen(void)
         after_child(100);
 }
 
-/* The child frees what it inherited and allocates its own; its exit must not disturb the parent's numbers. */
+/* The child frees what it inherited and allocates its own; its exit must not disturb the parent's
+ * numbers. */
 static void by_fork(void)
 {
         void *inherited[10];
@@ -133,7 +135,8 @@ static void by_fork(void)
                         drop(inherited[i]);
                 for (int i = 0; i < 3; i++)
                         in_child(70);
-                truth_say("child pid=%d allocs=13 frees=4 live_blocks=9 live_bytes=510\n", (int)getpid());
+                truth_say("child pid=%d allocs=13 frees=4 live_blocks=9 live_bytes=510\n",
+                          (int)getpid());
                 _exit(3);
         }
         wait_for(pid);
@@ -201,7 +204,8 @@ static void by_raw_clone(void)
                 drop(inherited);
                 in_child(70);
                 in_child(70);
-                truth_say("child pid=%d allocs=3 frees=1 live_blocks=2 live_bytes=140\n", (int)getpid());
+                truth_say("child pid=%d allocs=3 frees=1 live_blocks=2 live_bytes=140\n",
+                          (int)getpid());
                 _exit(4);
         }
         wait_for(pid);
@@ -230,9 +234,16 @@ static const struct {
         const char *name;
         void (*run)(void);
 } ways[] = {
-        {"vfork", by_vfork},       {"spawn", by_posix_spawn}, {"fork-exec", by_fork_exec},       {"system", by_system},
-        {"popen", by_popen},       {"fork", by_fork},         {"threaded-fork", by_threaded_fork}, {"exec", by_exec_in_place},
-        {"daemon", by_daemonising}, {"raw-clone", by_raw_clone},
+        { "vfork", by_vfork },
+        { "spawn", by_posix_spawn },
+        { "fork-exec", by_fork_exec },
+        { "system", by_system },
+        { "popen", by_popen },
+        { "fork", by_fork },
+        { "threaded-fork", by_threaded_fork },
+        { "exec", by_exec_in_place },
+        { "daemon", by_daemonising },
+        { "raw-clone", by_raw_clone },
 };
 
 int main(int argc, char **argv)

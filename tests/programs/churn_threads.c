@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* churn_threads.c -- COUNT threads that allocate, grow and release until a line of input comes; then all is released. */
+/* churn_threads.c -- COUNT threads that allocate, grow and release until a line of input comes;
+ * then all is released. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coroutines.c -- ucontext coroutines that allocate; their stacks are unmapped and others mapped at the same place.
+ * coroutines.c -- ucontext coroutines that allocate; their stacks are unmapped and others mapped at
+ * the same place.
  *
  * Room:   tests only.
  */
@@ -54,7 +55,8 @@ static void start(int number, char *stack)
         makecontext(&coroutine[number], (void (*)(void))co_body, 1, number);
 }
 
-/* Each round runs on stacks of its own at the same addresses: the last round's are gone when the next begins. */
+/* Each round runs on stacks of its own at the same addresses: the last round's are gone when the
+ * next begins. */
 static void round_of_all(char *place)
 {
         char *stacks = mmap(place, HELD * STACK_BYTES, PROT_READ | PROT_WRITE,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * courses.cpp -- stacks whose live memory takes a known course over time, some of them behind wrappers.
+ * courses.cpp -- stacks whose live memory takes a known course over time, some of them behind
+ * wrappers.
  *
  * Room:   tests only.
  *
@@ -10,8 +11,9 @@
  *   table     a vector<int> of 5,000 elements (and the 24 bytes of the vector itself), kept
  *   walk      recursion of three, 64 bytes at its end, kept
  *
- * Between two rounds it sleeps for 4 ms, so that the observer sees the course.  Tags "ready" and "over", a snapshot "half".
- * It prints how many milliseconds the longest round took, and all of them: where others had the processor for a large part of the run, the course is another one.
+ * Between two rounds it sleeps for 4 ms, so that the observer sees the course.  Tags "ready" and
+ * "over", a snapshot "half". It prints how many milliseconds the longest round took, and all of
+ * them: where others had the processor for a large part of the run, the course is another one.
  */
 #include <cstdio>
 #include <cstdlib>

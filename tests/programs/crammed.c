@@ -4,7 +4,8 @@
  *
  *     crammed BLOCKS SIZE
  *
- * Makes BLOCKS blocks of SIZE bytes in a list that a variable holds, and loses one more, of 1000 bytes.
+ * Makes BLOCKS blocks of SIZE bytes in a list that a variable holds, and loses one more, of 1000
+ * bytes.
  */
 #include <stdio.h>
 #include <stdlib.h>

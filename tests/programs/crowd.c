@@ -2,7 +2,8 @@
 /*
  * crowd.c -- threads that ask for snapshots and set tags at the same time: crowd THREADS ROUNDS.
  *
- * Room:   tests only.  Each round keeps a block of 10 bytes.  One thread out of two asks from a signal handler.
+ * Room:   tests only.  Each round keeps a block of 10 bytes.  One thread out of two asks from a
+ *         signal handler.
  */
 #include "truth.h"
 

@@ -2,12 +2,12 @@
 /*
  * cycles.c -- a process that is attached to and left again and again: cycles FILE MODE...
  *
- * Room:   tests/stress only.  FILE has what each worker has done so far (struct account), and in its
- *         last entry what must not happen: calls that failed with EINTR or were wrong otherwise.
- *         "batch N" on the input: N rounds of each worker, answered when all are done.  MODE: what
- *         happens besides, all the time: threads, forks, signals, loads (what comes and goes),
- *         vfork, sleeps (uninterruptible), waits (calls that a stop may end early), headless (the
- *         first thread ends), walled (a filter of system calls).
+ * Room:   tests/stress only.  FILE has what each worker has done so far (struct account), and in
+ *         its last entry what must not happen: calls that failed with EINTR or were wrong
+ *         otherwise. "batch N" on the input: N rounds of each worker, answered when all are done.
+ *         MODE: what happens besides, all the time: threads, forks, signals, loads (what comes and
+ *         goes), vfork, sleeps (uninterruptible), waits (calls that a stop may end early), headless
+ *         (the first thread ends), walled (a filter of system calls).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -418,7 +418,8 @@ int main(int argc, char **argv)
                         fd, 0);
         signal(SIGTRAP, SIG_IGN);
         sigaction(SIGUSR1, &handler, NULL);
-        sigemptyset(&set); /* the waiting threads get none of the signals that are meant for others */
+        /* the waiting threads get none of the signals that are meant for others */
+        sigemptyset(&set);
         sigaddset(&set, SIGUSR1);
         sigaddset(&set, SIGUSR2);
         pthread_sigmask(SIG_BLOCK, &set, NULL);

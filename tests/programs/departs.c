@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * departs.c -- a program that has left while what it left is still searched; argv[1] names what it does.
+ * departs.c -- a program that has left while what it left is still searched; argv[1] names what it
+ * does.
  *
- * Room:   tests only.
- *         "parent" starts "heap" again and again until, after it has been waited for, a process of the same program
- *         is still there that is no child of anybody here: its copy.  Prints how often waiting was wrong, and whether a
- *         copy was seen.
- *         "heap" has many blocks, ten of which are lost.  "hidden" has a block whose only pointer is in memory that it
- *         keeps from children.  "unused" has a large block that it never wrote to.  They end with status 7.
+ * Room:   tests only. "parent" starts "heap" again and again until, after it has been waited for, a
+ *         process of the same program is still there that is no child of anybody here: its copy.
+ *         Prints how often waiting was wrong, and whether a copy was seen. "heap" has many blocks,
+ *         ten of which are lost.  "hidden" has a block whose only pointer is in memory that it
+ *         keeps from children.  "unused" has a large block that it never wrote to.  They end with
+ *         status 7.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -93,7 +94,8 @@ static int parent(void)
                         execl(self, self, "heap", (char *)NULL);
                         _exit(1);
                 }
-                wrong += waitpid(-1, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 7;
+                wrong += waitpid(-1, &status, 0) != pid || !WIFEXITED(status) ||
+                         WEXITSTATUS(status) != 7;
                 wrong += waitpid(-1, &status, __WALL) != -1 || errno != ECHILD;
                 seen = is_seen(self);
         }
@@ -113,5 +115,7 @@ int main(int argc, char **argv)
 
         if (strcmp(what, "unused") == 0)
                 return unused();
-        return strcmp(what, "heap") == 0 ? heap() : strcmp(what, "hidden") == 0 ? hidden() : parent();
+        return strcmp(what, "heap") == 0     ? heap()
+               : strcmp(what, "hidden") == 0 ? hidden()
+                                             : parent();
 }

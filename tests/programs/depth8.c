@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * depth8.c -- 4-byte blocks allocated at the end of random paths of eight calls, every second one lost.
+ * depth8.c -- 4-byte blocks allocated at the end of random paths of eight calls, every second one
+ * lost.
  *
  * Room:   tests only.  depth8 COUNT; lost bytes = COUNT / 2 * 4, peak = lost + 4.
  */

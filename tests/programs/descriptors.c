@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptors.c -- counts its descriptors, lists their targets, closes every one but 0-2, and goes on allocating.
+ * descriptors.c -- counts its descriptors, lists their targets, closes every one but 0-2, and goes
+ * on allocating.
  *
  * Room:   tests only.  The truth is known beforehand and told before descriptor 3 is closed.
  */

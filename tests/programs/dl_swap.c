@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dl_swap.c -- two libraries take turns at one address; each allocates, every allocation must name its own library.
+ * dl_swap.c -- two libraries take turns at one address; each allocates, every allocation must name
+ * its own library.
  *
- * Room:   tests only.  argv[1], argv[2]: libraries made from plug.c with PLUG=a and PLUG=b; argv[3]: rounds.
+ * Room:   tests only.  argv[1], argv[2]: libraries made from plug.c with PLUG=a and PLUG=b;
+ *         argv[3]: rounds.
  */
 #include "truth.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * earlier_calls.c -- a program that was built for memtraq and memtrail: their calls, declared as their headers do.
+ * earlier_calls.c -- a program that was built for memtraq and memtrail: their calls, declared as
+ * their headers do.
  *
- * Room:   tests only.  memtraq's functions are weak; memtrail's is looked up at run time.  Functions seen_* allocate while recording
- *         is on, unseen_* while it is off.  With the argument "off" the program expects to be started with recording off.
+ * Room:   tests only.  memtraq's functions are weak; memtrail's is looked up at run time.
+ *         Functions seen_* allocate while recording is on, unseen_* while it is off.  With the
+ *         argument "off" the program expects to be started with recording off.
  */
 #include "truth.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry_points.c -- every allocation function of C, each called from a function of its own, some blocks kept.
+ * entry_points.c -- every allocation function of C, each called from a function of its own, some
+ * blocks kept.
  *
  * Room:   tests only.  No stdio, so that with glibc nobody but this file allocates.
  */
@@ -122,7 +123,8 @@ static void *(*volatile lookup)(void *, const char *) = dlsym;
 static void use_rare_releases(void)
 {
         void (*cfree_function)(void *) = (void (*)(void *))lookup(RTLD_DEFAULT, "cfree");
-        void (*free_sized)(void *, size_t) = (void (*)(void *, size_t))lookup(RTLD_DEFAULT, "free_sized");
+        void (*free_sized)(void *, size_t) = (void (*)(void *, size_t))lookup(RTLD_DEFAULT,
+                                                                              "free_sized");
         void (*free_aligned_sized)(void *, size_t, size_t) =
                 (void (*)(void *, size_t, size_t))lookup(RTLD_DEFAULT, "free_aligned_sized");
         void *p = malloc(71), *q = malloc(72), *r = aligned_alloc(64, 128), *kept = malloc(73);

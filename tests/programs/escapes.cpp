@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * escapes.cpp -- leaving an allocation by longjmp or by an exception; whatever is allocated afterwards must still be counted,
- * with its whole stack.
+ * escapes.cpp -- leaving an allocation by longjmp or by an exception; whatever is allocated
+ * afterwards must still be counted, with its whole stack.
  *
  * Room:   tests only.
  */

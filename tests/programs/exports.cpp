@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exports.cpp -- allocations with stacks that are hard to write down: recursion, inlined functions, long names, threads.
+ * exports.cpp -- allocations with stacks that are hard to write down: recursion, inlined functions,
+ * long names, threads.
  *
- * Room:   tests only.  Tells what each function made ("site NAME allocs= bytes= live= lost=", in bytes); what blocks there are it does not note
- *         down, because that would hold them.
+ * Room:   tests only.  Tells what each function made ("site NAME allocs= bytes= live= lost=", in
+ *         bytes); what blocks there are it does not note down, because that would hold them.
  */
 #include "truth.h"
 
@@ -169,6 +170,7 @@ int main(void)
         passing();
         lose();
         for (struct tally *t = tallies; t->name; t++)
-                truth_say("site %s allocs=%lu bytes=%lu live=%lu lost=%lu\n", t->name, t->allocs, t->bytes, t->live, t->lost);
+                truth_say("site %s allocs=%lu bytes=%lu live=%lu lost=%lu\n", t->name, t->allocs,
+                          t->bytes, t->live, t->lost);
         return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fatal.c -- signals that end a program: what it sees of their dispositions, and how it and its children end.
+ * fatal.c -- signals that end a program: what it sees of their dispositions, and how it and its
+ * children end.
  *
  * Room:   tests only.
  * Usage:  fatal STEP...   Each step says what it saw; nothing of it may depend on who watches.
@@ -21,8 +22,10 @@
 
 extern char **environ;
 
-static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGALRM, SIGTERM, SIGUSR2};
-#define LIBC_FLAG 0x4000000u /* SA_RESTORER: libc's own business, there after system() even at the default */
+static const int numbers[] = { SIGHUP, SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,
+                               SIGFPE, SIGSEGV, SIGPIPE, SIGALRM, SIGTERM, SIGUSR2 };
+/* SA_RESTORER: libc's own business, there after system() even at the default */
+#define LIBC_FLAG 0x4000000u
 #define COUNT (sizeof numbers / sizeof *numbers)
 
 static char stack[1 << 17];
@@ -47,7 +50,13 @@ static void deep_handler(int number)
 
 static const char *word(void (*h)(int))
 {
-        return h == SIG_DFL ? "default" : h == SIG_IGN ? "ignored" : h == handler ? "handled" : h == deep_handler ? "handled deeply" : h == SIG_ERR ? "error" : h == SIG_HOLD ? "held" : "other";
+        return h == SIG_DFL        ? "default"
+               : h == SIG_IGN      ? "ignored"
+               : h == handler      ? "handled"
+               : h == deep_handler ? "handled deeply"
+               : h == SIG_ERR      ? "error"
+               : h == SIG_HOLD     ? "held"
+                                   : "other";
 }
 
 static void query(void)
@@ -57,7 +66,9 @@ static void query(void)
                 memset(&a, 0xff, sizeof a);
                 if (sigaction(numbers[i], NULL, &a))
                         perror("sigaction");
-                printf("%d %s %x %d%d\n", numbers[i], word(a.sa_handler), (unsigned)a.sa_flags & ~LIBC_FLAG, sigismember(&a.sa_mask, SIGUSR1), sigismember(&a.sa_mask, SIGTERM));
+                printf("%d %s %x %d%d\n", numbers[i], word(a.sa_handler),
+                       (unsigned)a.sa_flags & ~LIBC_FLAG, sigismember(&a.sa_mask, SIGUSR1),
+                       sigismember(&a.sa_mask, SIGTERM));
         }
 }
 
@@ -65,14 +76,23 @@ static void query_stack(void)
 {
         stack_t s = {.ss_flags = -1};
         int result = sigaltstack(NULL, &s);
-        printf("stack %d: %s, flags %d, %zu bytes\n", result, s.ss_sp == stack ? "own" : s.ss_sp ? "another" : "none", s.ss_flags, s.ss_size);
+        printf("stack %d: %s, flags %d, %zu bytes\n", result,
+               s.ss_sp == stack ? "own"
+               : s.ss_sp        ? "another"
+                                : "none",
+               s.ss_flags, s.ss_size);
 }
 
 static void set_stack(int flags, const char *how)
 {
-        stack_t s = {.ss_sp = stack, .ss_size = sizeof stack, .ss_flags = flags}, old = {.ss_flags = -1};
+        stack_t s = { .ss_sp = stack, .ss_size = sizeof stack, .ss_flags = flags },
+                old = { .ss_flags = -1 };
         int result = sigaltstack(&s, &old);
-        printf("%s %d, before: %s, flags %d, %zu bytes\n", how, result, old.ss_sp == stack ? "own" : old.ss_sp ? "another" : "none", old.ss_flags, old.ss_size);
+        printf("%s %d, before: %s, flags %d, %zu bytes\n", how, result,
+               old.ss_sp == stack ? "own"
+               : old.ss_sp        ? "another"
+                                  : "none",
+               old.ss_flags, old.ss_size);
 }
 
 /* Set every signal to H with FLAGS. */
@@ -84,7 +104,8 @@ static void set_all(void (*h)(int), int flags)
                 sigaddset(&a.sa_mask, SIGUSR1);
                 memset(&old, 0xff, sizeof old);
                 printf("%d %d, before: ", numbers[i], sigaction(numbers[i], &a, &old));
-                printf("%s %x %d\n", word(old.sa_handler), (unsigned)old.sa_flags & ~LIBC_FLAG, sigismember(&old.sa_mask, SIGUSR1));
+                printf("%s %x %d\n", word(old.sa_handler), (unsigned)old.sa_flags & ~LIBC_FLAG,
+                       sigismember(&old.sa_mask, SIGUSR1));
         }
 }
 
@@ -93,7 +114,8 @@ static void raise_all(void)
         for (size_t i = 0; i < COUNT; i++) {
                 on_stack = handled = 0;
                 raise(numbers[i]);
-                printf("%d: %d times%s\n", numbers[i], handled, on_stack ? ", on the stack for signals" : "");
+                printf("%d: %d times%s\n", numbers[i], handled,
+                       on_stack ? ", on the stack for signals" : "");
         }
 }
 
@@ -105,7 +127,8 @@ static void once(void)
         for (int again = 0; again < 2; again++)
                 for (size_t i = 0; i < COUNT; i++) {
                         raise(numbers[i]);
-                        printf("%d: %d frames, then %s\n", numbers[i], (int)depth, word(sysv_signal(numbers[i], deep_handler)));
+                        printf("%d: %d frames, then %s\n", numbers[i], (int)depth,
+                               word(sysv_signal(numbers[i], deep_handler)));
                         printf("%s\n", word(sysv_signal(numbers[i], deep_handler)));
                 }
         query();
@@ -120,7 +143,8 @@ static void by_function(void (*h)(int))
 
 static void say_end(const char *who, int status)
 {
-        printf("%s: %s %d\n", who, WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        printf("%s: %s %d\n", who, WIFSIGNALED(status) ? "signal" : "status",
+               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 static void end_child(const char *who, pid_t child)

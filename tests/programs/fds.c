@@ -2,8 +2,8 @@
 /*
  * fds.c -- opens descriptors in every way, closes some: fds all|none|vfork|fork|failed.
  *
- * Room:   tests only.  Line: "held fd FUNCTION NUMBER 1" for each that stays open.  Each way is a function of its own; a way opens two and
- *         keeps the first.
+ * Room:   tests only.  Line: "held fd FUNCTION NUMBER 1" for each that stays open.  Each way is a
+ *         function of its own; a way opens two and keeps the first.
  */
 #include "truth.h"
 
@@ -138,7 +138,8 @@ static int client(void)
 
 static void by_accept(void)
 {
-        int a = client(), b = client(), kept = accept(listening, NULL, NULL), other = accept(listening, NULL, NULL);
+        int a = client(), b = client(), kept = accept(listening, NULL, NULL),
+            other = accept(listening, NULL, NULL);
         keep("by_accept", kept);
         close(other);
         close(a);
@@ -176,7 +177,8 @@ static void by_fopen(void)
 /* Opened by open, closed by fclose. */
 static void by_fdopen(void)
 {
-        FILE *kept = fdopen(open("/dev/null", O_RDONLY), "r"), *other = fdopen(open("/dev/null", O_RDONLY), "r");
+        FILE *kept = fdopen(open("/dev/null", O_RDONLY), "r"),
+             *other = fdopen(open("/dev/null", O_RDONLY), "r");
         if (!told("by_fdopen", fileno(kept)))
                 fclose(kept);
         fclose(other);
@@ -200,7 +202,8 @@ static void by_opendir(void)
 
 static void by_fdopendir(void)
 {
-        DIR *kept = fdopendir(open("/", O_RDONLY | O_DIRECTORY)), *other = fdopendir(open("/", O_RDONLY | O_DIRECTORY));
+        DIR *kept = fdopendir(open("/", O_RDONLY | O_DIRECTORY)),
+            *other = fdopendir(open("/", O_RDONLY | O_DIRECTORY));
         if (!told("by_fdopendir", dirfd(kept)))
                 closedir(kept);
         closedir(other);
@@ -232,10 +235,13 @@ static void by_ranges(void)
 }
 
 static void (*const ways[])(void) = {
-        by_open,     by_open_create, by_open64,   by_openat,       by_creat,        by_socket,       by_dup,           by_fcntl,    by_fcntl_cloexec,
-        by_eventfd,  by_timerfd,     by_epoll_create, by_epoll_create1, by_inotify_init, by_inotify_init1, by_memfd_create, by_mkstemp, by_mkostemp,
-        by_signalfd, by_socketpair,  by_pipe,     by_pipe2,        by_accept,       by_accept4,      by_dup2,          by_dup3,     by_fopen,
-        by_fdopen,   by_tmpfile,     by_opendir,  by_fdopendir,    by_popen,        by_ranges,
+        by_open,         by_open_create,  by_open64,        by_openat,        by_creat,
+        by_socket,       by_dup,          by_fcntl,         by_fcntl_cloexec, by_eventfd,
+        by_timerfd,      by_epoll_create, by_epoll_create1, by_inotify_init,  by_inotify_init1,
+        by_memfd_create, by_mkstemp,      by_mkostemp,      by_signalfd,      by_socketpair,
+        by_pipe,         by_pipe2,        by_accept,        by_accept4,       by_dup2,
+        by_dup3,         by_fopen,        by_fdopen,        by_tmpfile,       by_opendir,
+        by_fdopendir,    by_popen,        by_ranges,
 };
 
 static void every_way(void)
@@ -270,8 +276,9 @@ static void failing(void)
 {
         int fd = must(open("/dev/null", O_RDONLY)), pair[2];
         truth_say("held fd failing %d 1\n", fd);
-        if (open("/no/such/file", O_RDONLY) >= 0 || dup(777) >= 0 || dup2(777, fd) >= 0 || close(777) == 0 || close(-1) == 0 ||
-            fopen("/no/such/file", "r") || opendir("/no/such/dir") || fcntl(777, F_DUPFD, 0) >= 0 || pipe2(pair, -1) == 0 ||
+        if (open("/no/such/file", O_RDONLY) >= 0 || dup(777) >= 0 || dup2(777, fd) >= 0 ||
+            close(777) == 0 || close(-1) == 0 || fopen("/no/such/file", "r") ||
+            opendir("/no/such/dir") || fcntl(777, F_DUPFD, 0) >= 0 || pipe2(pair, -1) == 0 ||
             accept(fd, NULL, NULL) >= 0 || socket(-1, 0, 0) >= 0)
                 truth_die("fds: that should have failed\n");
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * freeze_torture.c -- threads in every kind of waiting call, which check that nothing but what they wait for ever happens.
+ * freeze_torture.c -- threads in every kind of waiting call, which check that nothing but what they
+ * wait for ever happens.
  *
- * Told on descriptor 3: "ready", and when descriptor 0 ends: "waits NAME N" per kind, "fault ..." for what must not be,
- * "well" when there was none.
+ * Told on descriptor 3: "ready", and when descriptor 0 ends: "waits NAME N" per kind, "fault ..."
+ * for what must not be, "well" when there was none.
  */
 #include <linux/aio_abi.h>
 #include <netinet/in.h>
@@ -169,7 +170,8 @@ static void make_socket(struct part *p)
 {
         struct timeval t = { LONG_S, 0 };
 
-        if (socketpair(AF_UNIX, SOCK_STREAM, 0, p->fd) || setsockopt(p->fd[0], SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t))
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, p->fd) ||
+            setsockopt(p->fd[0], SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t))
                 truth_die("no socket\n");
 }
 
@@ -306,7 +308,10 @@ static void make_aio(struct part *p)
 
 static int wait_aio(struct part *p)
 {
-        struct iocb poll_it = { .aio_lio_opcode = IOCB_CMD_POLL, .aio_fildes = (unsigned)p->fd[0], .aio_buf = POLLIN }, *list = &poll_it;
+        struct iocb poll_it = { .aio_lio_opcode = IOCB_CMD_POLL,
+                                .aio_fildes = (unsigned)p->fd[0],
+                                .aio_buf = POLLIN },
+                    *list = &poll_it;
         struct io_event event;
         uint64_t count;
 
@@ -435,7 +440,8 @@ static int reap(pid_t child)
 {
         int status = 0;
 
-        return waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != CHILD_STATUS;
+        return waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+               WEXITSTATUS(status) != CHILD_STATUS;
 }
 
 static int wait_fork(struct part *p)
@@ -603,7 +609,8 @@ static void *waker_main(void *unused)
 
 static void block_signals(void)
 {
-        struct sigaction restart = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, interrupt = { .sa_handler = on_signal };
+        struct sigaction restart = { .sa_handler = on_signal, .sa_flags = SA_RESTART },
+                         interrupt = { .sa_handler = on_signal };
         sigset_t set;
 
         sigaction(SIGUSR1, &restart, NULL);
@@ -651,7 +658,8 @@ static void *exec_again(void *arguments)
         return NULL;
 }
 
-/* `freeze_torture N`: N times the same program again, called by one of several threads, with and without the first. */
+/* `freeze_torture N`: N times the same program again, called by one of several threads, with and
+ * without the first. */
 static int exec_some_times(char **argv)
 {
         pthread_t t;

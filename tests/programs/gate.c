@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gate.c -- a library for seep itself: before it looks for the blocks in a ledger for the last time, it waits until the program has gone
- * on, if the program can.
+ * gate.c -- a library for seep itself: before it looks for the blocks in a ledger for the last
+ * time, it waits until the program has gone on, if the program can.
  *
- * Room:   tests only.  GATE_FILE has the events of the program as its first word, GATE_MS says from when on seep waits; it waits for
- * GATE_EVENTS more of them, and for half a second in all: a program that stands still is waited for in vain.
+ * Room:   tests only.  GATE_FILE has the events of the program as its first word, GATE_MS says from
+ * when on seep waits; it waits for GATE_EVENTS more of them, and for half a second in all: a
+ * program that stands still is waited for in vain.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,8 +35,11 @@ static int64_t now_ms(void)
 __attribute__((constructor)) static void begin(void)
 {
         const char *file = getenv("GATE_FILE"), *after = getenv("GATE_MS");
-        int fd = file && after && strcmp(program_invocation_short_name, "seep") == 0 ? open(file, O_RDONLY | O_CLOEXEC) : -1;
-        void *words = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *events, PROT_READ, MAP_SHARED, fd, 0);
+        int fd = file && after && strcmp(program_invocation_short_name, "seep") == 0
+                         ? open(file, O_RDONLY | O_CLOEXEC)
+                         : -1;
+        void *words = fd < 0 ? MAP_FAILED
+                             : mmap(NULL, sizeof *events, PROT_READ, MAP_SHARED, fd, 0);
 
         if (fd >= 0)
                 close(fd);

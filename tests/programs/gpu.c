@@ -2,8 +2,9 @@
 /*
  * gpu.c -- gets and releases memory of a device by every function of CUDA, HIP and the driver.
  *
- * Room:   tests only.  Each function that gives memory is called twice, with sizes of its own, and one of both is released.
- *         Says what is left (fact NAME=BYTES of device, host and handles), and whether the names can be found (fact found=N).
+ * Room:   tests only.  Each function that gives memory is called twice, with sizes of its own, and
+ *         one of both is released. Says what is left (fact NAME=BYTES of device, host and handles),
+ *         and whether the names can be found (fact found=N).
  */
 #include "gpu.h"
 #include "truth.h"
@@ -78,7 +79,8 @@ static void __attribute__((noinline)) planes(void)
             cuMemAllocPitch_v2(&at, &pitch, 1000, 7, 4))
                 truth_die("gpu: no plane\n");
         left_device += 3 * pitch * 7;
-        if (cudaMalloc3D(&cube, (struct extent){ 1000, 3, 5 }) || hipMalloc3D(&cube, (struct extent){ 1000, 3, 5 }))
+        if (cudaMalloc3D(&cube, (struct extent){ 1000, 3, 5 }) ||
+            hipMalloc3D(&cube, (struct extent){ 1000, 3, 5 }))
                 truth_die("gpu: no cube\n");
         left_device += 2 * cube.pitch * 3 * 5;
         calls += 5;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpu_runtime.c -- stand-ins for libcudart, libcuda and libamdhip64: memory of a device that is not there.
+ * gpu_runtime.c -- stand-ins for libcudart, libcuda and libamdhip64: memory of a device that is not
+ * there.
  *
- * Room:   tests only.  -DDRIVER: libcuda; else the runtimes, whose cudaMalloc and hipMalloc call cuMemAlloc_v2 through their PLT.
- *         Addresses count up from 0x700000000; a size of 0 fails.
+ * Room:   tests only.  -DDRIVER: libcuda; else the runtimes, whose cudaMalloc and hipMalloc call
+ *         cuMemAlloc_v2 through their PLT. Addresses count up from 0x700000000; a size of 0 fails.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -76,7 +77,13 @@ int cuMemAllocPitch_v2(uint64_t *, size_t *, size_t, size_t, unsigned);
 #define TAKE(NAME, ...) int NAME(__VA_ARGS__) { return cuMemFree_v2(handle); }
 #define PITCH(NAME) int NAME(uint64_t *to, size_t *pitch, size_t width, size_t height) \
         { return cuMemAllocPitch_v2(to, pitch, width, height, 4); }
-#define CUBE(NAME) int NAME(struct pitched *to, struct extent e) \
-        { to->width = e.width; to->height = e.height; return cuMemAllocPitch_v2(&to->pointer, &to->pitch, e.width, e.height * e.depth, 4); }
+#define CUBE(NAME)                                                                               \
+        int NAME(struct pitched *to, struct extent e)                                            \
+        {                                                                                        \
+                to->width = e.width;                                                             \
+                to->height = e.height;                                                           \
+                return cuMemAllocPitch_v2(&to->pointer, &to->pitch, e.width, e.height * e.depth, \
+                                          4);                                                    \
+        }
 GPU_RUNTIME(GIVE, TAKE, PITCH, CUBE)
 #endif

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpu_static.c -- as a program with a runtime that is linked statically: functions of the driver are asked for by name.
+ * gpu_static.c -- as a program with a runtime that is linked statically: functions of the driver
+ * are asked for by name.
  *
- * Room:   tests only.  usage: gpu_static dlsym|cuGetProcAddress [late].  Prints "ready" when it has them, and goes on when its
- *         input has ended; late: it loads the driver only then, as runtimes do at their first call.  Says what is left (fact NAME=BYTES) and how often it got memory (fact calls=N).
+ * Room:   tests only.  usage: gpu_static dlsym|cuGetProcAddress [late].  Prints "ready" when it has
+ *         them, and goes on when its input has ended; late: it loads the driver only then, as
+ *         runtimes do at their first call.  Says what is left (fact NAME=BYTES) and how often it
+ *         got memory (fact calls=N).
  */
 #include "truth.h"
 
@@ -18,10 +21,14 @@ static struct {
         const char *name, *versioned;
         void *at;
 } functions[] = {
-        { "cuMemAlloc", "cuMemAlloc_v2", NULL },         { "cuMemFree", "cuMemFree_v2", NULL },
-        { "cuMemAllocAsync", "cuMemAllocAsync", NULL },  { "cuMemFreeAsync", "cuMemFreeAsync", NULL },
-        { "cuMemHostAlloc", "cuMemHostAlloc", NULL },    { "cuMemFreeHost", "cuMemFreeHost", NULL },
-        { "cuMemCreate", "cuMemCreate", NULL },          { "cuMemRelease", "cuMemRelease", NULL },
+        { "cuMemAlloc", "cuMemAlloc_v2", NULL },
+        { "cuMemFree", "cuMemFree_v2", NULL },
+        { "cuMemAllocAsync", "cuMemAllocAsync", NULL },
+        { "cuMemFreeAsync", "cuMemFreeAsync", NULL },
+        { "cuMemHostAlloc", "cuMemHostAlloc", NULL },
+        { "cuMemFreeHost", "cuMemFreeHost", NULL },
+        { "cuMemCreate", "cuMemCreate", NULL },
+        { "cuMemRelease", "cuMemRelease", NULL },
 };
 
 static void find_all(int by_name)

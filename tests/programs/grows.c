@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grows.c -- a heap that grows by one function, then, after SEEP_TAG("half"), by another, in step with the clock.
+ * grows.c -- a heap that grows by one function, then, after SEEP_TAG("half"), by another, in step
+ * with the clock.
  *
  * Room:   tests only.
- * Usage:  grows keep|free MS    both phases take so long; the blocks are kept at the end, or all are freed
- *         grows lose MS         one phase, of blocks that are lost at once, each with another one that only it leads to
+ * Usage:  grows keep|free MS    both phases take so long; the blocks are kept at the end, or all
+ *                               are freed
+ *         grows lose MS         one phase, of blocks that are lost at once, each with another one
+ *                               that only it leads to
  * Lines:  fact blocks=.. bytes=.., of what the functions allocated;
  */
 #include <stdlib.h>

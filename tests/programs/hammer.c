@@ -2,8 +2,8 @@
 /*
  * hammer.c -- threads that allocate and free without pause until told to stop: hammer THREADS.
  *
- * Room:   tests only.  Says "ready" when all are at work and ends at the end of its input.  What stays is known per thread; the rest
- *         is freed, a part of it by another thread.
+ * Room:   tests only.  Says "ready" when all are at work and ends at the end of its input.  What
+ *         stays is known per thread; the rest is freed, a part of it by another thread.
  */
 #include "truth.h"
 
@@ -35,7 +35,8 @@ static void *hammer(void *arg)
         while (!stop) {
                 void *old;
                 seed = seed * 1103515245u + 12345u;
-                old = __atomic_exchange_n(&slot[seed >> 16 & (SLOTS - 1)], strike(1 + (seed >> 20 & 1023)), __ATOMIC_ACQ_REL);
+                old = __atomic_exchange_n(&slot[seed >> 16 & (SLOTS - 1)],
+                                          strike(1 + (seed >> 20 & 1023)), __ATOMIC_ACQ_REL);
                 free(old);
                 if (++made[me] % 1000 == 0 && kept[me] < 5000) {
                         if (!keeper(me + 1))
@@ -70,7 +71,8 @@ int main(int argc, char **argv)
         }
         for (int i = 0; i < SLOTS; i++)
                 free(slot[i]);
-        truth_say("fact made=%llu kept=%llu kept_bytes=%llu\n", (unsigned long long)all, (unsigned long long)all_kept, (unsigned long long)all_bytes);
+        truth_say("fact made=%llu kept=%llu kept_bytes=%llu\n", (unsigned long long)all,
+                  (unsigned long long)all_kept, (unsigned long long)all_bytes);
         tell("done\n");
         return 17;
 }

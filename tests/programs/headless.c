@@ -2,8 +2,8 @@
 /*
  * headless.c -- a process that goes on when its first thread has ended: headless.
  *
- * Room:   tests only.  Says "ready" when the kernel has nothing of the first thread any more but its
- *         number, waits for a byte, loads a library, makes ten blocks and loses three of them;
+ * Room:   tests only.  Says "ready" when the kernel has nothing of the first thread any more but
+ *         its number, waits for a byte, loads a library, makes ten blocks and loses three of them;
  *         again for each byte, until there is none.
  */
 #include <dlfcn.h>

@@ -53,7 +53,8 @@ static void fill(void *block, size_t bytes)
         memset(block, 0x5a, bytes < 64 ? bytes : 64);
 }
 
-/* Freed in every order: tcache, fast bins, unsorted, small and large bins, joined with neighbours. */
+/* Freed in every order: tcache, fast bins, unsorted, small and large bins, joined with
+ * neighbours. */
 static void plain(int rounds, size_t most)
 {
         for (int i = 0; i < rounds; i++) {
@@ -137,7 +138,8 @@ static void mapped(void)
                 void *block = malloc(200000 + next(3000000));
 
                 keep(block);
-                mmap(NULL, 4096 * (1 + next(3)), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                mmap(NULL, 4096 * (1 + next(3)), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
                 if (i % 4 == 0)
                         drop(count - 1);
         }
@@ -216,8 +218,10 @@ static void __attribute__((noinline)) wipe_stack(void)
 static void wipe_registers(void)
 {
 #ifdef __x86_64__
-        __asm__ volatile("xor %%r8d, %%r8d\n\txor %%r9d, %%r9d\n\txor %%r10d, %%r10d\n\txor %%r11d, %%r11d\n\t"
-                         "pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1\n\tpxor %%xmm2, %%xmm2\n\tpxor %%xmm3, %%xmm3" ::
+        __asm__ volatile("xor %%r8d, %%r8d\n\txor %%r9d, %%r9d\n\txor %%r10d, %%r10d\n\txor "
+                         "%%r11d, %%r11d\n\t"
+                         "pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1\n\tpxor %%xmm2, "
+                         "%%xmm2\n\tpxor %%xmm3, %%xmm3" ::
                                  : "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3");
 #endif
 }
@@ -249,7 +253,8 @@ int main(int argc, char **argv)
         for (int i = 1; i < argc; i++)
                 do_it(argv[i]);
         for (int i = 0; i < count; i++) {
-                int length = snprintf(line, sizeof line, "%lx %zu\n", (unsigned long)blocks[i], malloc_usable_size(blocks[i]));
+                int length = snprintf(line, sizeof line, "%lx %zu\n", (unsigned long)blocks[i],
+                                      malloc_usable_size(blocks[i]));
 
                 if (write(3, line, (size_t)length) != length)
                         return 1;

@@ -34,8 +34,10 @@ static void __attribute__((noinline)) wipe_stack()
 static void wipe_registers()
 {
 #ifdef __x86_64__
-        __asm__ volatile("xor %%r8d, %%r8d\n\txor %%r9d, %%r9d\n\txor %%r10d, %%r10d\n\txor %%r11d, %%r11d\n\t"
-                         "pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1\n\tpxor %%xmm2, %%xmm2\n\tpxor %%xmm3, %%xmm3" ::
+        __asm__ volatile("xor %%r8d, %%r8d\n\txor %%r9d, %%r9d\n\txor %%r10d, %%r10d\n\txor "
+                         "%%r11d, %%r11d\n\t"
+                         "pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1\n\tpxor %%xmm2, "
+                         "%%xmm2\n\tpxor %%xmm3, %%xmm3" ::
                                  : "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3");
 #endif
 }

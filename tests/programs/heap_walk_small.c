@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_walk_small.c -- one block, "ready" on descriptor 3, then waits for the end of its input; for any C library. */
+/* heap_walk_small.c -- one block, "ready" on descriptor 3, then waits for the end of its input; for
+ * any C library. */
 #include <stdlib.h>
 #include <unistd.h>
 

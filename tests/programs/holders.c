@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holders.c -- one data structure of each kind, held from one kind of root each; tells the right path to a block in it.
+ * holders.c -- one data structure of each kind, held from one kind of root each; tells the right
+ * path to a block in it.
  *
  * usage: holders [wait]      wait: with everything in place, until standard input ends
  *
- * What variables hold is built by main.  What a stack or a register holds alone, and what is lost, is built by a thread that wipes its
- * stack before it ends, and handed over disguised, so that no copy of the address lies around elsewhere.
+ * What variables hold is built by main.  What a stack or a register holds alone, and what is lost,
+ * is built by a thread that wipes its stack before it ends, and handed over disguised, so that no
+ * copy of the address lies around elsewhere.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -83,7 +85,8 @@ static struct node *node_new(struct node *next)
 
 /* ---- held by variables ---- */
 
-static void list_tell(const char *name, const char *kind, const char *variable, int line, struct node *at)
+static void list_tell(const char *name, const char *kind, const char *variable, int line,
+                      struct node *at)
 {
         PATH(name, kind, variable, line, "-");
         STEP(at, "-");
@@ -223,7 +226,8 @@ static void **given;
 
 static void given_fill(void)
 {
-        given = (void **)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        given = (void **)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         SEEP_ROOT(given, 4096);
         given[10] = node_new(node_new(NULL));
 }
@@ -308,7 +312,8 @@ __attribute__((noinline)) static uintptr_t next_of(uintptr_t disguised)
         return next;
 }
 
-static void hidden_tell(const char *name, const char *kind, const char *variable, const char *function, uintptr_t disguised)
+static void hidden_tell(const char *name, const char *kind, const char *variable,
+                        const char *function, uintptr_t disguised)
 {
         PATH(name, kind, variable, 0, function);
         hidden_step(disguised, strcmp(kind, "stack") ? "?" : "[1]");

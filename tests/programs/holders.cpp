@@ -60,7 +60,8 @@ std::shared_ptr<Link> links;
 enum { EMBLEM_LINE = __LINE__ + 1 };
 Named *emblem;
 
-static void told(const char *name, const char *variable, int line, const void *block, const char *type)
+static void told(const char *name, const char *variable, int line, const void *block,
+                 const char *type)
 {
         PATH(name, "data", variable, line, "-");
         STEP(block, "...");
@@ -73,7 +74,8 @@ static void fill()
         for (int i = 0; i < 50; i++) {
                 registry[i] = new Square;
                 shapes.push_back(std::make_unique<Square>());
-                names[std::to_string(i) + " with a name that is too long to be kept inside"] = new Square;
+                names[std::to_string(i) + " with a name that is too long to be kept inside"] =
+                        new Square;
                 queues.emplace_back(10, new Square);
                 auto link = std::make_shared<Link>();
                 link->next = app::links;
@@ -87,12 +89,16 @@ int main()
 {
         fill();
         told("map", "registry", REGISTRY_LINE, registry[33], "Square");
-        told("map_member", "registry", REGISTRY_LINE, static_cast<Square *>(registry[20])->label, "-");
+        told("map_member", "registry", REGISTRY_LINE, static_cast<Square *>(registry[20])->label,
+             "-");
         told("vector", "shapes", SHAPES_LINE, shapes[7].get(), "Square");
         told("unordered_map", "names", NAMES_LINE, names.begin()->second, "Square");
         told("list_of_deques", "queues", QUEUE_LINE, queues.back().back(), "Square");
         told("shared_pointers", "app::links", LINKS_LINE, app::links->next->next->text, "-");
-        told("multiple_inheritance", "emblem", EMBLEM_LINE, dynamic_cast<Emblem *>(emblem), "Emblem");
-        truth_say("fact registry_bytes=%zu\n", 50 * (sizeof(Square) + 40 + sizeof(std::_Rb_tree_node<std::pair<const int, Shape *>>)));
+        told("multiple_inheritance", "emblem", EMBLEM_LINE, dynamic_cast<Emblem *>(emblem),
+             "Emblem");
+        truth_say("fact registry_bytes=%zu\n",
+                  50 * (sizeof(Square) + 40 +
+                        sizeof(std::_Rb_tree_node<std::pair<const int, Shape *>>)));
         _exit(0); /* searched before it goes, with nothing destroyed */
 }

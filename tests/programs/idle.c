@@ -2,9 +2,10 @@
 /*
  * idle.c -- waits in a system call of choice, and tells what the call gave: idle CALL [THREADS].
  *
- * Room:   tests only.  Says "ready" before the call.  A call without a time limit is ended by a forked child once it reads a line of
- *         input; the others end by themselves after WAIT_MS; those with an alarm by that, long before.  Says "CALL: result errno", and on
- *         descriptor 3 how long it took.
+ * Room:   tests only.  Says "ready" before the call.  A call without a time limit is ended by a
+ *         forked child once it reads a line of input; the others end by themselves after WAIT_MS;
+ *         those with an alarm by that, long before.  Says "CALL: result errno", and on descriptor 3
+ *         how long it took.
  */
 #include "truth.h"
 
@@ -85,10 +86,22 @@ static long wait_epoll(int i, int ms, const sigset_t *mask)
 
 static long do_epoll_wait(int i) { return wait_epoll(i, (int)wait_ms, NULL); }
 static long do_epoll_wait_for_ever(int i) { return wait_epoll(i, -1, NULL); }
-static long do_epoll_pwait(int i) { sigset_t none = only(0); return wait_epoll(i, (int)wait_ms, &none); }
+static long do_epoll_pwait(int i)
+{
+        sigset_t none = only(0);
+        return wait_epoll(i, (int)wait_ms, &none);
+}
 
-static long do_poll(int i) { struct pollfd p = {pipes[i][0], POLLIN, 0}; return poll(&p, 1, (int)wait_ms); }
-static long do_poll_for_ever(int i) { struct pollfd p = {pipes[i][0], POLLIN, 0}; return poll(&p, 1, -1); }
+static long do_poll(int i)
+{
+        struct pollfd p = { pipes[i][0], POLLIN, 0 };
+        return poll(&p, 1, (int)wait_ms);
+}
+static long do_poll_for_ever(int i)
+{
+        struct pollfd p = { pipes[i][0], POLLIN, 0 };
+        return poll(&p, 1, -1);
+}
 
 static long do_ppoll(int i)
 {
@@ -119,11 +132,29 @@ static long do_select(int i) { return wait_select(i, 1, NULL); }
 static long do_select_for_ever(int i) { return wait_select(i, 0, NULL); }
 static long do_pselect(int i) { sigset_t none = only(0); return wait_select(i, 1, &none); }
 
-static long do_semop(int i) { struct sembuf take = {(unsigned short)i, -1, 0}; return semop(semaphores, &take, 1); }
-static long do_semtimedop(int i) { struct sembuf take = {(unsigned short)i, -1, 0}; return semtimedop(semaphores, &take, 1, &span); }
+static long do_semop(int i)
+{
+        struct sembuf take = { (unsigned short)i, -1, 0 };
+        return semop(semaphores, &take, 1);
+}
+static long do_semtimedop(int i)
+{
+        struct sembuf take = { (unsigned short)i, -1, 0 };
+        return semtimedop(semaphores, &take, 1, &span);
+}
 
-static long do_sigwaitinfo(int i) { sigset_t set = only(SIGUSR2); (void)i; return sigwaitinfo(&set, NULL); }
-static long do_sigtimedwait(int i) { sigset_t set = only(SIGUSR2); (void)i; return sigtimedwait(&set, NULL, &span); }
+static long do_sigwaitinfo(int i)
+{
+        sigset_t set = only(SIGUSR2);
+        (void)i;
+        return sigwaitinfo(&set, NULL);
+}
+static long do_sigtimedwait(int i)
+{
+        sigset_t set = only(SIGUSR2);
+        (void)i;
+        return sigtimedwait(&set, NULL, &span);
+}
 
 static long do_recv(int i) { char byte; return recv(pairs[i][0], &byte, 1, 0); }
 
@@ -165,7 +196,11 @@ static long do_nanosleep(int i)
         return nanosleep(&span, &rest) * 100 - (rest.tv_sec != -7);
 }
 
-static long do_clock_nanosleep(int i) { (void)i; return clock_nanosleep(CLOCK_MONOTONIC, 0, &span, NULL); }
+static long do_clock_nanosleep(int i)
+{
+        (void)i;
+        return clock_nanosleep(CLOCK_MONOTONIC, 0, &span, NULL);
+}
 
 static long do_clock_nanosleep_until(int i)
 {
@@ -178,7 +213,15 @@ static long do_usleep(int i) { (void)i; return usleep((useconds_t)wait_ms * 1000
 static long do_sleep(int i) { (void)i; return sleep(1); }
 static long do_pause(int i) { (void)i; return pause(); }
 static long do_sigsuspend(int i) { sigset_t none = only(0); (void)i; return sigsuspend(&none); }
-static long do_msgrcv(int i) { struct { long type; char text[8]; } m; (void)i; return msgrcv(queue, &m, sizeof m.text, 0, 0); }
+static long do_msgrcv(int i)
+{
+        struct {
+                long type;
+                char text[8];
+        } m;
+        (void)i;
+        return msgrcv(queue, &m, sizeof m.text, 0, 0);
+}
 static long do_sem_wait(int i) { return sem_wait(&shared->semaphore[i]); }
 
 static long do_sem_timedwait(int i)
@@ -221,8 +264,9 @@ static long do_mq_timedreceive(int i)
 static long do_waitpid(int i) { (void)i; return waitpid(child, NULL, 0) == child; }
 static long do_flock(int i) { (void)i; return flock(open("lock", O_RDWR), LOCK_EX); }
 
-/* A signal of the program's own ends the call, as ever: its handler is not one that lets calls go on.  It comes again until it has: one that
- * arrives in the very moment in which a call begins, or begins anew, ends nothing, with or without a tool. */
+/* A signal of the program's own ends the call, as ever: its handler is not one that lets calls go
+ * on.  It comes again until it has: one that arrives in the very moment in which a call begins, or
+ * begins anew, ends nothing, with or without a tool. */
 static void alarm_soon(void)
 {
         struct sigaction act = {.sa_handler = nothing};
@@ -254,7 +298,11 @@ WITH_ALARM(sem_wait)
 
 static void wake_pipe(int i) { if (write(pipes[i][1], "x", 1) != 1) _exit(1); }
 static void wake_pair(int i) { if (write(pairs[i][1], "x", 1) != 1) _exit(1); }
-static void wake_semop(int i) { struct sembuf give = {(unsigned short)i, 1, 0}; semop(semaphores, &give, 1); }
+static void wake_semop(int i)
+{
+        struct sembuf give = { (unsigned short)i, 1, 0 };
+        semop(semaphores, &give, 1);
+}
 static void wake_signal(int i) { (void)i; kill(parent, SIGUSR2); }
 static void wake_semaphore(int i) { sem_post(&shared->semaphore[i]); }
 static void wake_nothing(int i) { (void)i; }
@@ -350,7 +398,8 @@ static void prepare_shared(void)
 {
         pthread_mutexattr_t mutex;
         pthread_condattr_t condition;
-        shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                      0);
         pthread_mutexattr_init(&mutex);
         pthread_mutexattr_setpshared(&mutex, PTHREAD_PROCESS_SHARED);
         pthread_mutex_init(&shared->mutex, &mutex);
@@ -381,7 +430,8 @@ static void prepare(void)
                 posix_queue = mq_open(name, O_CREAT | O_RDWR, 0600, &attributes);
                 mq_unlink(name);
         }
-        locked = open("lock", O_CREAT | O_RDWR, 0600); /* held together with the child, until it lets go */
+        /* held together with the child, until it lets go */
+        locked = open("lock", O_CREAT | O_RDWR, 0600);
         flock(locked, LOCK_EX);
         if (chosen->wake == wake_signal)
                 signal(SIGUSR2, nothing);
@@ -422,7 +472,8 @@ static void *waits(void *arg)
         clock_gettime(CLOCK_MONOTONIC, &after);
         tell("%s: %ld %s\n", chosen->name, result, error ? strerror(error) : "fine");
         truth_say("fact took_ms%d=%ld\n", i,
-                  (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000);
+                  (after.tv_sec - before.tv_sec) * 1000 +
+                          (after.tv_nsec - before.tv_nsec) / 1000000);
         return NULL;
 }
 

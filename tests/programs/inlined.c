@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inlined.c -- optimised code: functions that vanish into their callers, and calls that became jumps.
+ * inlined.c -- optimised code: functions that vanish into their callers, and calls that became
+ * jumps.
  *
  * Room:   tests only; compiled with -O2.  In "stack" lines (name) is an inlined frame.
  */
@@ -57,7 +58,8 @@ FRAME void caller_of_jumper(void)
 
 int main(void)
 {
-        truth_say("stack 8001 (innermost) (middle) host main\nstack 8002 target caller_of_jumper main\n");
+        truth_say("stack 8001 (innermost) (middle) host main\nstack 8002 target caller_of_jumper "
+                  "main\n");
         host();
         caller_of_jumper();
         return 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * invalid.cpp -- every kind of invalid release, one after another, and the leaks behind them; argv[1] names the case.
+ * invalid.cpp -- every kind of invalid release, one after another, and the leaks behind them;
+ * argv[1] names the case.
  *
- * Room:   tests only.  Where the allocator would end the program, only a tool that keeps it going sees what follows.
+ * Room:   tests only.  Where the allocator would end the program, only a tool that keeps it going
+ *         sees what follows.
  */
 #include "truth.h"
 
@@ -32,7 +34,10 @@ BIN to_sized(void *p, size_t size) { ::operator delete(p, size); }
 BIN to_array_sized(void *p, size_t size) { ::operator delete[](p, size); }
 BIN to_aligned(void *p, size_t by) { ::operator delete(p, std::align_val_t(by)); }
 BIN to_array_aligned(void *p, size_t by) { ::operator delete[](p, std::align_val_t(by)); }
-BIN to_sized_aligned(void *p, size_t size, size_t by) { ::operator delete(p, size, std::align_val_t(by)); }
+BIN to_sized_aligned(void *p, size_t size, size_t by)
+{
+        ::operator delete(p, size, std::align_val_t(by));
+}
 BIN to_realloc(void *p) { tell("realloc %s\n", realloc(p, 100) ? "gave a block" : "failed"); }
 BIN first(void *p) { free(p); }
 BIN second(void *p) { free(p); }
@@ -80,7 +85,8 @@ static void emptied()
 /* The old pointer of a realloc that moved. */
 static void stale()
 {
-        char *p = (char *)by_malloc(40), *wall = (char *)by_malloc(40), *q = (char *)realloc(p, 4000);
+        char *p = (char *)by_malloc(40), *wall = (char *)by_malloc(40),
+             *q = (char *)realloc(p, 4000);
         strcpy(q, "moved");
         void *again = by_malloc(40);
         second(p);
@@ -160,7 +166,8 @@ static void alignments()
         }
 }
 
-/* Freed memory still has the pointers of its last owner, and so has the block that is made of it. */
+/* Freed memory still has the pointers of its last owner, and so has the block that is made of
+ * it. */
 static void hidden()
 {
         void *volatile *table = (void *volatile *)by_malloc(256);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * invalid_operators.cpp -- a plug-in with operators of its own, which keep a word in front of each block; for invalid.cpp.
+ * invalid_operators.cpp -- a plug-in with operators of its own, which keep a word in front of each
+ * block; for invalid.cpp.
  *
  * Room:   tests only.
  */

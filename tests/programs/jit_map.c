@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jit_map.c -- code made at run time calls malloc; its names are in the map that such compilers write for perf.
+ * jit_map.c -- code made at run time calls malloc; its names are in the map that such compilers
+ * write for perf.
  *
- * Room:   tests only; x86-64.  The map is left behind (fact map=PID), as compilers do.  -DNO_MAP: none is written.
- *         argv[1] "wait": ends when standard input does.
- *         -DMEMFD: the code lies in a file without a name, as some compilers have it.
+ * Room:   tests only; x86-64.  The map is left behind (fact map=PID), as compilers do.  -DNO_MAP:
+ *         none is written. argv[1] "wait": ends when standard input does. -DMEMFD: the code lies in
+ *         a file without a name, as some compilers have it.
  */
 #include "truth.h"
 
@@ -39,7 +40,8 @@ static void write_map(const unsigned char *code)
         if (!map)
                 truth_die("jit_map: no map\n");
         fprintf(map, "%lx %x dropped_and_overwritten\n", at, 4 * THUNK_BYTES);
-        fprintf(map, "not a line\n\n%lx\nffffffffffffffff ffffffffffffffff wraps\n0 0 nothing\n", at);
+        fprintf(map, "not a line\n\n%lx\nffffffffffffffff ffffffffffffffff wraps\n0 0 nothing\n",
+                at);
         fprintf(map, "%lx %x made_caller in script.js:7\n", at, THUNK_BYTES);
         fprintf(map, "%lx %x made_\033allocator\n", at + THUNK_BYTES, THUNK_BYTES);
         fprintf(map, "%lx %x cut off in the mid", at, 4 * THUNK_BYTES);

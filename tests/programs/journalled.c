@@ -2,8 +2,9 @@
 /*
  * journalled.c -- known work, and then a way to end.
  *
- * Room:   tests only.  journalled WAY [EVENTS]: kill, exit, _exit, segv, fork (a child that has blocks of its parent, frees some
- *         and makes more), exec (another program in its place), spawn (one beside it), pause (until somebody kills it).
+ * Room:   tests only.  journalled WAY [EVENTS]: kill, exit, _exit, segv, fork (a child that has
+ *         blocks of its parent, frees some and makes more), exec (another program in its place),
+ *         spawn (one beside it), pause (until somebody kills it).
  */
 #include "truth.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.c -- a library (-DLIBRARY) that keeps what it is given and never allocates, so that none of its code is on a recorded stack;
- * and a program that gives it a block, and has rows of a matrix.
+ * keeper.c -- a library (-DLIBRARY) that keeps what it is given and never allocates, so that none
+ * of its code is on a recorded stack; and a program that gives it a block, and has rows of a
+ * matrix.
  *
  * Room:   tests only.
  */

@@ -2,8 +2,8 @@
 /*
  * known.c -- a program whose numbers are known beforehand, for the views and filters of the report.
  *
- * Room:   tests only.  known [PHASE_MS]: with an argument it holds 3 MB for that long, frees it, and holds 1 MB as long;
- *         each with a tag "held".
+ * Room:   tests only.  known [PHASE_MS]: with an argument it holds 3 MB for that long, frees it,
+ *         and holds 1 MB as long; each with a tag "held".
  *
  *   load   -> parse_big     10 blocks of 10,000 bytes, kept
  *   load   -> parse_small  100 blocks of 10 bytes, kept

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * late.cpp -- a library whose destructor runs after all of the program's; with -DPROGRAM the program that uses it.
+ * late.cpp -- a library whose destructor runs after all of the program's; with -DPROGRAM the
+ * program that uses it.
  *
- * Room:   tests only.  The destructor frees what the constructor made, keeps another block and tells the truth.
+ * Room:   tests only.  The destructor frees what the constructor made, keeps another block and
+ *         tells the truth.
  */
 #ifdef PROGRAM
 

@@ -3,11 +3,12 @@
  * leak.h -- programs that lose memory on purpose and tell which blocks are lost, and how.
  *
  * Room:   tests only; included by the leak_* programs.
- * Keeps:  the verdict must not depend on luck: a block's address is nowhere but where its case puts it.  Makers are functions of
- *         their own, never inlined or cloned; after each case leak_wipe() clears the dead part of the stack and the registers.
+ * Keeps:  the verdict must not depend on luck: a block's address is nowhere but where its case puts
+ *         it.  Makers are functions of their own, never inlined or cloned; after each case
+ *         leak_wipe() clears the dead part of the stack and the registers.
  *
- * Usage:  PROGRAM CASE... [wait]   several cases in one process; with "wait" it says "ready" when the blocks are in place
- *         and goes on at the end of its input.
+ * Usage:  PROGRAM CASE... [wait]   several cases in one process; with "wait" it says "ready" when
+ *         the blocks are in place and goes on at the end of its input.
  * Lines:  leak CLASS FUNCTION BYTES BLOCKS   (descriptor 3)
  */
 #ifndef SEEP_TESTS_LEAK_H

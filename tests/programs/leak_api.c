@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_api.c -- what seep.h offers for leaks: blocks that may be lost, memory that holds, and the question how many are lost now.
+ * leak_api.c -- what seep.h offers for leaks: blocks that may be lost, memory that holds, and the
+ * question how many are lost now.
  *
  * Room:   tests only.  See leak.h.
  * Lines:  fact KEY=VALUE: what SEEP_LEAK_CHECK() returned.
@@ -55,7 +56,8 @@ LEAK_ALONE static void find_again(uintptr_t hidden)
         held[1] = leak_shown(hidden);
 }
 
-/* 0, 3, 3 again, 5 (an indirect one does not count), 6, 5 when one is found again, 6 when it is lost again. */
+/* 0, 3, 3 again, 5 (an indirect one does not count), 6, 5 when one is found again, 6 when it is
+ * lost again. */
 static void checks(void)
 {
         volatile uintptr_t hidden;
@@ -109,10 +111,12 @@ MAKER(below_kept_pool)
 MAKER(below_lost_pool)
 MAKER(in_rest_of_arena)
 
-/* SEEP_ALLOC: blocks in blocks.  What is carved from an arena is held by pointers to it, not by the arena. */
+/* SEEP_ALLOC: blocks in blocks.  What is carved from an arena is held by pointers to it, not by the
+ *             arena. */
 static void pool_in(char *arena)
 {
-        void **lost = carve(arena, 1024, DEFINITE, 104), **kept = carve(arena, 2048, REACHABLE, 208);
+        void **lost = carve(arena, 1024, DEFINITE, 104),
+             **kept = carve(arena, 2048, REACHABLE, 208);
         held[3] = kept;
         lost[2] = below_lost_pool(INDIRECT, 6043);
         kept[3] = below_kept_pool(REACHABLE, 6045);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_classes.c -- blocks of every class, in every shape: lists, cycles, trees, groups, interior pointers, what only looks held.
+ * leak_classes.c -- blocks of every class, in every shape: lists, cycles, trees, groups, interior
+ * pointers, what only looks held.
  *
  * Room:   tests only.  See leak.h.
  */
@@ -76,7 +77,8 @@ MAKER(cycle_block)
 
 static void cycle(void)
 {
-        struct node *a = cycle_block(DEFINITE, 1130), *b = cycle_block(INDIRECT, 1130), *c = cycle_block(INDIRECT, 1130);
+        struct node *a = cycle_block(DEFINITE, 1130), *b = cycle_block(INDIRECT, 1130),
+                    *c = cycle_block(INDIRECT, 1130);
         a->next = b;
         b->next = c;
         c->next = a;
@@ -128,7 +130,8 @@ MAKER(group_shared)
 
 static void group(void)
 {
-        struct node *a = group_head(DEFINITE, 1181), *b = group_head(DEFINITE, 1182), *common = group_shared(INDIRECT, 1183);
+        struct node *a = group_head(DEFINITE, 1181), *b = group_head(DEFINITE, 1182),
+                    *common = group_shared(INDIRECT, 1183);
         a->next = common;
         b->next = common;
         common->next = group_shared(INDIRECT, 1184);
@@ -181,7 +184,8 @@ MAKER(behind_interior)
 
 static void interior_link(void)
 {
-        struct node *first = before_interior(REACHABLE, 1321), *second = behind_interior(POSSIBLE, 1322);
+        struct node *first = before_interior(REACHABLE, 1321),
+                    *second = behind_interior(POSSIBLE, 1322);
         first->next = (struct node *)inside(second, 100);
         second->next = behind_interior(POSSIBLE, 1323);
         hold(first);
@@ -272,7 +276,8 @@ MAKER(in_freed_block)
 /* The free lists write over the first words of a freed block only. */
 static void freed_owner(void)
 {
-        size_t size = sizeof(void *) == 8 ? 1000 : 500; /* no other case wants a chunk of that size: nobody gets it again */
+        /* no other case wants a chunk of that size: nobody gets it again */
+        size_t size = sizeof(void *) == 8 ? 1000 : 500;
         void **owner = malloc(size);
         hold(leak_blank(owner, size));
         owner[60] = in_freed_block(DEFINITE, 1391);
@@ -305,8 +310,8 @@ static void huge(void)
 
 MAKER(top_neighbour)
 
-/* 24, 40, ...: the last word of such a block is where the header of the next chunk begins.  malloc's own notes point there: to what is
- * left at the top of the heap, ... */
+/* 24, 40, ...: the last word of such a block is where the header of the next chunk begins.
+ * malloc's own notes point there: to what is left at the top of the heap, ... */
 static void top(void)
 {
         for (size_t i = 0; i < 40; i++)

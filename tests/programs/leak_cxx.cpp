@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_cxx.cpp -- blocks of C++ programs: operators, arrays with a cookie, several bases, strings, containers, exceptions.
+ * leak_cxx.cpp -- blocks of C++ programs: operators, arrays with a cookie, several bases, strings,
+ * containers, exceptions.
  *
  * Room:   tests only.  See leak.h.  -D_GLIBCXX_USE_CXX11_ABI=0 for strings that share their text.
  */
@@ -125,7 +126,8 @@ LEAK_ALONE static void *length_before_text()
 /* Length, capacity, count of owners, text: the string of old. */
 LEAK_ALONE static void *shared_text()
 {
-        size_t *p = static_cast<size_t *>(leak_blank(malloc(3 * sizeof(size_t) + 4109 + 1), 3 * sizeof(size_t) + 4109 + 1));
+        size_t *p = static_cast<size_t *>(
+                leak_blank(malloc(3 * sizeof(size_t) + 4109 + 1), 3 * sizeof(size_t) + 4109 + 1));
         p[0] = 4000;
         p[1] = 4109;
         leak_note(REACHABLE, __func__, 3 * sizeof(size_t) + 4109 + 1);
@@ -140,7 +142,8 @@ static void idioms()
         hold(shared_text());
 }
 
-/* ---- arrays of no elements: their number is all there is, and what the program has is the end of it ---- */
+/* ---- arrays of no elements: their number is all there is, and what the program has is the end of
+ * it ---- */
 
 struct alignas(16) Pair {
         long a, b;

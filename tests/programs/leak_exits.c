@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_exits.c -- every way to end, with a block that is lost and one that is not; argv[1] names it.
+ * leak_exits.c -- every way to end, with a block that is lost and one that is not; argv[1] names
+ * it.
  *
- * Room:   tests only.  See leak.h.  "exec PROGRAM ARG..." and "thread_exec PROGRAM ARG..." go on as another
- *         program.  "WAY 'at once'" has nothing that only exit() would free.
+ * Room:   tests only.  See leak.h.  "exec PROGRAM ARG..." and "thread_exec PROGRAM ARG..." go on as
+ *         another program.  "WAY 'at once'" has nothing that only exit() would free.
  */
 #include "leak.h"
 
@@ -131,7 +132,8 @@ static void by_quit(void)
 static void by_bus(void)
 {
         FILE *file = tmpfile();
-        volatile char *page = file ? mmap(NULL, 4096, PROT_READ, MAP_SHARED, fileno(file), 0) : MAP_FAILED;
+        volatile char *page = file ? mmap(NULL, 4096, PROT_READ, MAP_SHARED, fileno(file), 0)
+                                   : MAP_FAILED;
         if (page != MAP_FAILED)
                 (void)*page; /* behind the end of the file */
 }
@@ -365,7 +367,8 @@ static void by_spawn(void)
         char *const argv[] = {"true", NULL};
         int status = 1;
         pid_t child;
-        if (posix_spawn(&child, "/bin/true", NULL, NULL, argv, environ) || waitpid(child, &status, 0) != child || status || system("true"))
+        if (posix_spawn(&child, "/bin/true", NULL, NULL, argv, environ) ||
+            waitpid(child, &status, 0) != child || status || system("true"))
                 truth_die("leak_exits: no child\n");
         exit(5);
 }
@@ -391,7 +394,8 @@ static void by_exec(char **argv)
         truth_die("leak_exits: not executed\n");
 }
 
-/* The child loses what the parent keeps, and something of its own.  What is true of each is the test's to know. */
+/* The child loses what the parent keeps, and something of its own.  What is true of each is the
+ * test's to know. */
 static void by_fork(void)
 {
         int status;
@@ -450,7 +454,8 @@ int main(int argc, char **argv)
         main_thread = pthread_self();
         kept = kept_at_exit(REACHABLE, 5031);
         lost_at_exit(DEFINITE, 5033);
-        if (strcmp(way, "_exit") && strcmp(way, "quick_exit") && !strstr(way, "exec") && (argc < 3 || strcmp(argv[2], "at once")))
+        if (strcmp(way, "_exit") && strcmp(way, "quick_exit") && !strstr(way, "exec") &&
+            (argc < 3 || strcmp(argv[2], "at once")))
                 freeing();
         if (!strcmp(way, "losing")) {
                 losing();

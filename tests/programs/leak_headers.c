@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_headers.c -- libraries that keep a header in front of what they hand out, programs that lose some of it, and what only looks
- * like that.
+ * leak_headers.c -- libraries that keep a header in front of what they hand out, programs that lose
+ * some of it, and what only looks like that.
  *
  * Room:   tests only.  See leak.h.
  */
@@ -57,7 +57,11 @@ static void counted(void)
 
 LEAK_ALONE static char *text_new(const char *kind, size_t length)
 {
-        unsigned type = length < 32 ? 0 : length < 256 ? 1 : length < 65536 ? 2 : 3, field = 1u << (type ? type - 1 : 0);
+        unsigned type = length < 32      ? 0
+                        : length < 256   ? 1
+                        : length < 65536 ? 2
+                                         : 3,
+                 field = 1u << (type ? type - 1 : 0);
         size_t header = type ? 2 * field + 1 : 1;
         char *p = blank(header + length + 1);
 
@@ -103,7 +107,8 @@ struct chunk {
 
 LEAK_ALONE static void *context_new(void *parent, size_t size)
 {
-        struct chunk *c = blank(sizeof *c + size), *above = parent ? (struct chunk *)parent - 1 : NULL;
+        struct chunk *c = blank(sizeof *c + size),
+                     *above = parent ? (struct chunk *)parent - 1 : NULL;
 
         c->parent = above;
         c->next = above ? above->child : NULL;
@@ -277,8 +282,9 @@ static void others(void)
 }
 
 static const struct leak_case cases[] = {
-        { "counted", counted }, { "texts", texts }, { "single_texts", single_texts }, { "contexts", contexts }, { "links", links },
-        { "members", members }, { "others", others }, { NULL, NULL },
+        { "counted", counted },   { "texts", texts }, { "single_texts", single_texts },
+        { "contexts", contexts }, { "links", links }, { "members", members },
+        { "others", others },     { NULL, NULL },
 };
 
 int main(int argc, char **argv)

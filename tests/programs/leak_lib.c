@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_lib.c -- a library with places where a pointer can be: linked with leak_roots.c, and loaded by it under other names.
+ * leak_lib.c -- a library with places where a pointer can be: linked with leak_roots.c, and loaded
+ * by it under other names.
  *
  * Room:   tests only.
  */
@@ -14,7 +15,8 @@ static void *in_static;
 static __thread void *in_tls, *in_tls_filled = &in_static;
 static __thread void *in_tls_aligned[100] __attribute__((aligned(256)));
 #ifdef LEAK_INITIAL
-/* One such variable, and all of the library's are laid out when it is loaded; else when a thread first asks for them. */
+/* One such variable, and all of the library's are laid out when it is loaded; else when a thread
+ * first asks for them. */
 static __thread void *in_tls_initial __attribute__((tls_model("initial-exec")));
 #endif
 

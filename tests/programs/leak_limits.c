@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_limits.c -- calls with a time limit that the kernel ends with EINTR when the process is stopped.  Each must end by its limit, however
- * often that happens.
+ * leak_limits.c -- calls with a time limit that the kernel ends with EINTR when the process is
+ * stopped.  Each must end by its limit, however often that happens.
  */
 #include <errno.h>
 #include <signal.h>
@@ -60,12 +60,16 @@ int main(void)
         static const struct {
                 const char *name;
                 int (*wait)(void);
-        } waits[] = { { "epoll", wait_epoll }, { "signal", wait_signal }, { "semaphore", wait_semaphore }, { "socket", wait_socket } };
+        } waits[] = { { "epoll", wait_epoll },
+                      { "signal", wait_signal },
+                      { "semaphore", wait_semaphore },
+                      { "socket", wait_socket } };
 
         for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
                 int error = waits[i].wait();
 
-                printf("%s %s\n", waits[i].name, error == ETIMEDOUT ? "ended by its limit" : "failed");
+                printf("%s %s\n", waits[i].name,
+                       error == ETIMEDOUT ? "ended by its limit" : "failed");
                 fflush(stdout);
         }
         return 0;

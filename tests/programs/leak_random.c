@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_random.c -- a heap of random shape, told on descriptor 3 as a graph: what is lost follows from that.
+ * leak_random.c -- a heap of random shape, told on descriptor 3 as a graph: what is lost follows
+ * from that.
  *
  * Room:   tests only.  See leak.h.
  * Usage:  leak_random SEED BLOCKS [wait]
- * Lines:  graph block NUMBER ADDRESS FUNCTION SIZE, graph link FROM OFFSET TO OFFSET (a later one may replace it), graph hold TO OFFSET,
- *         graph freed NUMBER
+ * Lines:  graph block NUMBER ADDRESS FUNCTION SIZE, graph link FROM OFFSET TO OFFSET (a later one
+ *         may replace it), graph hold TO OFFSET, graph freed NUMBER
  */
 #include "leak.h"
 
@@ -29,7 +30,8 @@ MAKER(maker_1)
 MAKER(maker_2)
 MAKER(maker_3)
 
-static void *(*const makers[])(const char *kind, size_t size) = {maker_0, maker_1, maker_2, maker_3};
+static void *(*const makers[])(const char *kind, size_t size) = { maker_0, maker_1, maker_2,
+                                                                  maker_3 };
 
 struct block {
         char *start;
@@ -46,7 +48,8 @@ static size_t some_offset(const struct block *b)
 static void link_blocks(struct block *blocks, size_t count)
 {
         for (size_t n = count + below(count); n; n--) {
-                size_t from = below(count), to = below(count), at = below(blocks[from].size / 8) * 8, offset = some_offset(&blocks[to]);
+                size_t from = below(count), to = below(count),
+                       at = below(blocks[from].size / 8) * 8, offset = some_offset(&blocks[to]);
                 *(char **)(blocks[from].start + at) = blocks[to].start + offset;
                 truth_say("graph link %zu %zu %zu %zu\n", from, at, to, offset);
         }
@@ -73,11 +76,13 @@ static void free_some(struct block *blocks, size_t count)
 LEAK_ALONE static void build(size_t count)
 {
         size_t bytes = (count * sizeof(struct block) + 4095) / 4096 * 4096;
-        struct block *blocks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        struct block *blocks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         for (size_t i = 0; i < count; i++) {
                 size_t which = below(4), size = 32 + below(400);
                 blocks[i] = (struct block){.start = makers[which](REACHABLE, size), .size = size};
-                truth_say("graph block %zu %zu maker_%zu %zu\n", i, (size_t)blocks[i].start, which, size);
+                truth_say("graph block %zu %zu maker_%zu %zu\n", i, (size_t)blocks[i].start, which,
+                          size);
         }
         link_blocks(blocks, count);
         hold_some(blocks, count);

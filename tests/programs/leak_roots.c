@@ -2,8 +2,8 @@
 /*
  * leak_roots.c -- blocks that are held from every kind of place, and from places that do not count.
  *
- * Room:   tests only.  See leak.h.  Linked with leak_lib.c; LEAK_FOLDER in the environment has it as libleak_plugin.so,
- *         libleak_initial.so and libleak_passing.so too.
+ * Room:   tests only.  See leak.h.  Linked with leak_lib.c; LEAK_FOLDER in the environment has it
+ *         as libleak_plugin.so, libleak_initial.so and libleak_passing.so too.
  */
 #include "leak.h"
 
@@ -189,10 +189,13 @@ static void mappings(void)
         p = map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1);
         p[8] = in_unmapped(DEFINITE, 2113);
         munmap((void *)p, 4096);
-        p = (place *)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        p = (place *)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         p[8] = in_raw_mapping(REACHABLE, 2115);
-        p = (place *)syscall(SYS_mmap, NULL, 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        p += 4096 / sizeof *p; /* as the stack of a thread lies above its guard page, but it is none */
+        p = (place *)syscall(SYS_mmap, NULL, 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                             0);
+        /* as the stack of a thread lies above its guard page, but it is none */
+        p += 4096 / sizeof *p;
         if (mprotect((void *)p, 4096, PROT_READ | PROT_WRITE))
                 truth_die("leak_roots: not opened\n");
         p[8] = above_guard(REACHABLE, 2119);
@@ -215,7 +218,8 @@ MAKER(in_wipeonfork)
 /* A copy of the process would not have these. */
 static void not_for_children(void)
 {
-        place *p = map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1), *q = map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+        place *p = map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1),
+              *q = map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1);
         if (madvise((void *)p, 4096, MADV_DONTFORK) || madvise((void *)q, 4096, MADV_WIPEONFORK))
                 truth_die("leak_roots: no advice\n");
         p[5] = in_dontfork(REACHABLE, 2121);
@@ -280,7 +284,8 @@ static void kernel(void)
         int ends[2], set = epoll_create1(0);
         void *p = in_pipe(DEFINITE, 2211);
         struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = in_epoll(DEFINITE, 2213)}};
-        if (pipe(ends) || write(ends[1], &p, sizeof p) != sizeof p || set < 0 || epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event))
+        if (pipe(ends) || write(ends[1], &p, sizeof p) != sizeof p || set < 0 ||
+            epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event))
                 truth_die("leak_roots: no pipe\n");
 }
 

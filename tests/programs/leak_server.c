@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_server.c -- a server with eight workers and sessions in a hash table, and a client that keeps it busy.
+ * leak_server.c -- a server with eight workers and sessions in a hash table, and a client that
+ * keeps it busy.
  *
  * Room:   tests only.
- * Keeps:  everything it has is reachable at every moment, but for what "leak" loses.  No call of it may ever fail,
- *         EINTR included; no signal, no child may come.
+ * Keeps:  everything it has is reachable at every moment, but for what "leak" loses.  No call of it
+ *         may ever fail, EINTR included; no signal, no child may come.
  *
- * Usage:  leak_server serve          tells its port on stdout, serves until the end of its input, then tells what went wrong
- *         leak_server load PORT N    N connections at work until the end of its input, then the number of answers
- *         Requests, a line each: set KEY VALUE, get KEY, del KEY, turn TEXT, leak BYTES.
+ * Usage:  leak_server serve          tells its port on stdout, serves until the end of its input,
+ *         then tells what went wrong leak_server load PORT N    N connections at work until the end
+ *         of its input, then the number of answers Requests, a line each: set KEY VALUE, get KEY,
+ *         del KEY, turn TEXT, leak BYTES.
  */
 #include "leak.h"
 
@@ -124,7 +126,8 @@ LEAK_ALONE static char *turned(const char *text)
 /* The answer is a block of its own. */
 static char *answer(char *line)
 {
-        char *rest, *word = strtok_r(line, " ", &rest), *key = strtok_r(NULL, " ", &rest), *result = NULL;
+        char *rest, *word = strtok_r(line, " ", &rest), *key = strtok_r(NULL, " ", &rest),
+                    *result = NULL;
         struct bucket *b = key ? bucket_of(key) : NULL;
         if (!word || !b)
                 return strdup("error");
@@ -264,7 +267,8 @@ static void *waits(void *arg)
         sigset_t none;
         (void)arg;
         sigemptyset(&none);
-        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) || setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit))
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) ||
+            setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit))
                 truth_die("leak_server: no pair of sockets\n");
         for (;;) {
                 if (waitpid(-1, NULL, WNOHANG | __WALL) != -1 || errno != ECHILD)
@@ -290,7 +294,8 @@ static int listener(int *port)
         struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
         socklen_t n = sizeof a;
         int fd = socket(AF_INET, SOCK_STREAM, 0);
-        if (fd < 0 || bind(fd, (struct sockaddr *)&a, n) || listen(fd, 64) || getsockname(fd, (struct sockaddr *)&a, &n))
+        if (fd < 0 || bind(fd, (struct sockaddr *)&a, n) || listen(fd, 64) ||
+            getsockname(fd, (struct sockaddr *)&a, &n))
                 truth_die("leak_server: no socket\n");
         *port = ntohs(a.sin_port);
         return fd;
@@ -343,7 +348,9 @@ static int load_port;
 
 static int connected(int port)
 {
-        struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+        struct sockaddr_in a = { .sin_family = AF_INET,
+                                 .sin_port = htons((uint16_t)port),
+                                 .sin_addr = { htonl(INADDR_LOOPBACK) } };
         int one = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
         if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a))
                 truth_die("leak_server: not connected\n");
@@ -375,7 +382,8 @@ static void *asks(void *arg)
         for (unsigned i = 0; !done; i++) {
                 int fd = connected(load_port);
                 for (unsigned k = 0; k < 50 && !done; k++) {
-                        snprintf(wanted, sizeof wanted, "value-%u-%0*u\n", i, (int)(k * 7 % 300), k);
+                        snprintf(wanted, sizeof wanted, "value-%u-%0*u\n", i, (int)(k * 7 % 300),
+                                 k);
                         snprintf(line, sizeof line, "set %ld-%u %.400s", self, k, wanted);
                         ask(fd, line, "ok\n");
                         snprintf(line, sizeof line, "get %ld-%u\n", self, k);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_threads.c -- blocks that only a thread holds: on its stack, in a register, in its own variables; and what is left of threads that
- * are gone.
+ * leak_threads.c -- blocks that only a thread holds: on its stack, in a register, in its own
+ * variables; and what is left of threads that are gone.
  *
  * Room:   tests only.  See leak.h.
  */
@@ -230,13 +230,15 @@ static void own_stack(void)
         int before = ready;
         given_stack = stack_block(REACHABLE, 262144 + 16);
         pthread_attr_init(&how);
-        if (pthread_attr_setstack(&how, (void *)given_stack, 262144) || pthread_create(&t, &how, waits_on_given_stack, NULL))
+        if (pthread_attr_setstack(&how, (void *)given_stack, 262144) ||
+            pthread_create(&t, &how, waits_on_given_stack, NULL))
                 truth_die("leak_threads: no thread on a given stack\n");
         while (ready == before)
                 sched_yield();
 }
 
-/* ---- a thread that libc does not know; it has no variables of its own, so it calls nothing ---- */
+/* ---- a thread that libc does not know; it has no variables of its own, so it calls nothing
+ * ---- */
 
 MAKER(on_raw_stack)
 
@@ -252,7 +254,8 @@ static int raw_body(void *arg)
 
 static void raw_thread(void)
 {
-        int before = ready, flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+        int before = ready, flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+                                    CLONE_THREAD | CLONE_SYSVSEM;
         char *stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         uintptr_t hidden = leak_hidden(on_raw_stack(REACHABLE, 3421));
         if (stack == MAP_FAILED || clone(raw_body, stack + 65536, flags, (void *)hidden) < 0)
@@ -331,7 +334,8 @@ static void *fills_arena(void *arg)
         arena_lost(DEFINITE, 3501);
         arena_pointers[0] = arena_kept(REACHABLE, 3503);
         for (size_t i = 0; i < 4; i++) {
-                arena_neighbour(DEFINITE, 3528); /* ... and the header of the next chunk shares its last word */
+                /* ... and the header of the next chunk shares its last word */
+                arena_neighbour(DEFINITE, 3528);
                 arena_pointers[1] = malloc(5000);
                 arena_neighbour(DEFINITE, 3528);
                 free((void *)arena_pointers[1]);

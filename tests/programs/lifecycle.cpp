@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * lifecycle.cpp -- allocations before main, after it, and at the end of threads: constructors, destructors, atexit,
- * thread-specific destructors.
+ * lifecycle.cpp -- allocations before main, after it, and at the end of threads: constructors,
+ * destructors, atexit, thread-specific destructors.
  *
  * Room:   tests only.  The truth is printed by the last function that runs.
  */

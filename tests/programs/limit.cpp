@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * limit.cpp -- takes memory until it gets no more, in a way of choice, and says how that looked: limit WAY [MIB].
+ * limit.cpp -- takes memory until it gets no more, in a way of choice, and says how that looked:
+ * limit WAY [MIB].
  *
  * Room:   tests only.  Without a limit it stops after MIB (default 32) blocks of 1 MiB.
  */
@@ -28,7 +29,9 @@ static void fill()
         errno = 0;
         while (count < most && (block[count] = take(MIB)))
                 count++;
-        tell("filled: %s\n", count == most ? "no limit" : errno == ENOMEM ? "ENOMEM" : strerror(errno));
+        tell("filled: %s\n", count == most     ? "no limit"
+                             : errno == ENOMEM ? "ENOMEM"
+                                               : strerror(errno));
         truth_say("fact filled=%d\n", count);
 }
 
@@ -83,7 +86,11 @@ static void failed_realloc()
         char *old = static_cast<char *>(block[0]), *grown;
         memset(old, 'x', MIB);
         grown = static_cast<char *>(realloc(old, 3 * MIB));
-        tell("realloc: %s, old %s\n", grown ? "memory" : errno == ENOMEM ? "ENOMEM" : strerror(errno), old[MIB - 1] == 'x' ? "kept" : "lost");
+        tell("realloc: %s, old %s\n",
+             grown             ? "memory"
+             : errno == ENOMEM ? "ENOMEM"
+                               : strerror(errno),
+             old[MIB - 1] == 'x' ? "kept" : "lost");
         grown = static_cast<char *>(realloc(old, MIB / 2));
         tell("shrink: %s\n", grown && grown[0] == 'x' ? "fine" : "failed");
         truth_gone(old);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* limited RESOURCE: what a limit (data or space) is, how much memory there is under it, and whether it can be set again. */
+/* limited RESOURCE: what a limit (data or space) is, how much memory there is under it, and whether
+ * it can be set again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,11 @@ int main(int argc, char **argv)
         free(malloc(100));
         if (getrlimit(resource, &limit))
                 return 2;
-        while (mmap(NULL, STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+        while (mmap(NULL, STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+               MAP_FAILED)
                 got += STEP;
         result = setrlimit(resource, &limit);
-        printf("%lld %lld %d %zu\n", (long long)limit.rlim_cur, (long long)limit.rlim_max, result, got);
+        printf("%lld %lld %d %zu\n", (long long)limit.rlim_cur, (long long)limit.rlim_max, result,
+               got);
         return 0;
 }

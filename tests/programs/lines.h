@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h -- three functions of which two vanish into the third, and the lines of their calls (facts NAME=LINE).
+ * lines.h -- three functions of which two vanish into the third, and the lines of their calls
+ * (facts NAME=LINE).
  *
- * Room:   tests only; compiled with -O2 -g in every form that debug information has.  PREFIX tells its users apart.
+ * Room:   tests only; compiled with -O2 -g in every form that debug information has.  PREFIX tells
+ *         its users apart.
  */
 #include "truth.h"
 

@@ -2,7 +2,8 @@
 /*
  * locks.c -- locks its memory, as a program that may not lock as much as it likes.
  *
- * usage: locks MIB FLAGS...     MIB: what may be locked; FLAGS: of mlockall(), one call after another
+ * usage: locks MIB FLAGS...     MIB: what may be locked; FLAGS: of mlockall(), one call after
+ *        another
  *
  * Prints the result of each call, and whether its own memory, old and new, is locked.
  */
@@ -49,7 +50,8 @@ static int is_locked(const void *at)
 
 int main(int argc, char **argv)
 {
-        struct rlimit limit = { strtoul(argv[1], NULL, 10) << 20, strtoul(argv[1], NULL, 10) << 20 };
+        struct rlimit limit = { strtoul(argv[1], NULL, 10) << 20, strtoul(argv[1], NULL, 10)
+                                                                          << 20 };
         char *old = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         void *block = malloc(1000);
 
@@ -63,8 +65,9 @@ int main(int argc, char **argv)
                 result = mlockall(atoi(argv[i]));
                 error = errno;
                 fresh = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-                printf("mlockall(%s): %d %s, heap %d, old %d, code %d, new %d\n", argv[i], result, error ? strerror(error) : "-",
-                       is_locked(block), is_locked(old), is_locked((void *)is_locked), is_locked(fresh));
+                printf("mlockall(%s): %d %s, heap %d, old %d, code %d, new %d\n", argv[i], result,
+                       error ? strerror(error) : "-", is_locked(block), is_locked(old),
+                       is_locked((void *)is_locked), is_locked(fresh));
                 munmap(fresh, 1 << 20);
                 munlockall();
         }

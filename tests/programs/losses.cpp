@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * losses.cpp -- a little shop that loses memory in every way that a report has to tell, and tells what it lost.
+ * losses.cpp -- a little shop that loses memory in every way that a report has to tell, and tells
+ * what it lost.
  *
  * Room:   tests only.  See leak.h.
  * Keeps:  functions are not static: only such have one name for all tools.
  *
- * Usage:  losses CASE...   baskets receipts shelf stock worker mismatch deep; "obey": then, for each line of its input, what it says:
- *         "lose N" loses N bytes in lose_more, "end" ends; each is answered by "done".
+ * Usage:  losses CASE...   baskets receipts shelf stock worker mismatch deep; "obey": then, for
+ *         each line of its input, what it says: "lose N" loses N bytes in lose_more, "end" ends;
+ *         each is answered by "done".
  */
 #include "leak.h"
 
@@ -179,9 +181,11 @@ static void obey()
 
 int main(int, char **argv)
 {
-        static const struct leak_case cases[] = { { "baskets", baskets }, { "receipts", receipts }, { "shelf", put_on_shelf },
-                                                  { "stock", fill_stock }, { "worker", worker },     { "mismatch", mismatch },
-                                                  { "deep", deep },       { "obey", obey },          { nullptr, nullptr } };
+        static const struct leak_case cases[] = {
+                { "baskets", baskets },  { "receipts", receipts }, { "shelf", put_on_shelf },
+                { "stock", fill_stock }, { "worker", worker },     { "mismatch", mismatch },
+                { "deep", deep },        { "obey", obey },         { nullptr, nullptr }
+        };
 
         return leak_main(argv, cases);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mapping_maze.c -- thousands of mappings made, moved, cut and overwritten at random; argv[1] names the case, argv[2] how many steps, argv[3] the seed.
+ * mapping_maze.c -- thousands of mappings made, moved, cut and overwritten at random; argv[1] names
+ * the case, argv[2] how many steps, argv[3] the seed.
  *
- * Room:   tests only.  Every page knows whose it is: "mapped START END" is one piece of one mapping that is left, "fact NAME=BYTES" what
- *         is left of those that a function made.
+ * Room:   tests only.  Every page knows whose it is: "mapped START END" is one piece of one mapping
+ *         that is left, "fact NAME=BYTES" what is left of those that a function made.
  */
 #include "truth.h"
 
@@ -59,21 +60,24 @@ static void owns(struct area *a, uint32_t first, uint32_t pages, enum maker make
 
 __attribute__((noinline)) static void reserve(struct area *a, uint32_t pages)
 {
-        a->base = good(mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        a->base = good(mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
         a->pages = pages;
         owns(a, 0, pages, RESERVE);
 }
 
 __attribute__((noinline)) static void place(struct area *a, uint32_t first, uint32_t pages)
 {
-        good(mmap(a->base + first * PAGE, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+        good(mmap(a->base + first * PAGE, pages * PAGE, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
         owns(a, first, pages, PLACE);
 }
 
 /* The kernel may choose a hole of the area. */
 __attribute__((noinline)) static void anywhere(struct area *a, uint32_t slot, uint32_t pages)
 {
-        char *p = good(mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        char *p = good(mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                            -1, 0));
 
         if (p >= a->base && p < a->base + a->pages * PAGE) {
                 owns(a, (uint32_t)((size_t)(p - a->base) / PAGE), pages, ANYWHERE);
@@ -84,7 +88,8 @@ __attribute__((noinline)) static void anywhere(struct area *a, uint32_t slot, ui
 }
 
 /* What is left of one mapping from FIRST on becomes PAGES pages at TO. */
-__attribute__((noinline)) static void move_to(struct area *a, uint32_t first, uint32_t to, uint32_t pages)
+__attribute__((noinline)) static void move_to(struct area *a, uint32_t first, uint32_t to,
+                                              uint32_t pages)
 {
         uint32_t end = first;
 
@@ -92,7 +97,8 @@ __attribute__((noinline)) static void move_to(struct area *a, uint32_t first, ui
                 end++;
         if (!a->owner[first] || (to < end && first < to + pages))
                 return;
-        good(mremap(a->base + first * PAGE, (end - first) * PAGE, pages * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, a->base + to * PAGE));
+        good(mremap(a->base + first * PAGE, (end - first) * PAGE, pages * PAGE,
+                    MREMAP_MAYMOVE | MREMAP_FIXED, a->base + to * PAGE));
         owns(a, first, end - first, NOBODY);
         owns(a, to, pages, REMAP);
 }
@@ -117,7 +123,8 @@ static void outside_step(struct area *a)
 /* HOLES: others may not map meanwhile, or they would get into them. */
 static void step(struct area *a, int holes)
 {
-        uint32_t what = any(a, 100), long_one = any(a, 500) == 0, pages = 1 + any(a, long_one ? 3000 : 12), first = any(a, a->pages - pages);
+        uint32_t what = any(a, 100), long_one = any(a, 500) == 0,
+                 pages = 1 + any(a, long_one ? 3000 : 12), first = any(a, a->pages - pages);
 
         if (what < 50) {
                 place(a, first, pages);
@@ -148,7 +155,8 @@ static void tell_piece(char *start, uint64_t pages, uint32_t maker, int all)
 {
         left[maker] += pages * PAGE;
         if (all)
-                truth_say("mapped %lu %lu\n", (unsigned long)start, (unsigned long)(start + pages * PAGE));
+                truth_say("mapped %lu %lu\n", (unsigned long)start,
+                          (unsigned long)(start + pages * PAGE));
 }
 
 static uint64_t tell_area(struct area *a, int all)
@@ -173,7 +181,8 @@ static uint64_t tell_area(struct area *a, int all)
 
 static void tell_makers(void)
 {
-        truth_say("fact reserve=%lu place=%lu anywhere=%lu move_to=%lu\n", (unsigned long)left[RESERVE], (unsigned long)left[PLACE],
+        truth_say("fact reserve=%lu place=%lu anywhere=%lu move_to=%lu\n",
+                  (unsigned long)left[RESERVE], (unsigned long)left[PLACE],
                   (unsigned long)left[ANYWHERE], (unsigned long)left[REMAP]);
 }
 
@@ -227,7 +236,8 @@ static void forked(long steps)
                 alone(steps);
                 pieces = tell_area(&areas[0], 0);
                 truth_say("fact child_pieces=%lu child_bytes=%lu\n", (unsigned long)pieces,
-                          (unsigned long)(left[RESERVE] + left[PLACE] + left[ANYWHERE] + left[REMAP]));
+                          (unsigned long)(left[RESERVE] + left[PLACE] + left[ANYWHERE] +
+                                          left[REMAP]));
                 _exit(0);
         }
         waitpid(child, NULL, 0);
@@ -246,7 +256,8 @@ static void busy_threads(uint64_t seed)
         __atomic_store_n(&go, UINT32_MAX, __ATOMIC_RELEASE);
 }
 
-/* The same while threads are busy elsewhere.  The child tells of area 0, in which there are no holes for others. */
+/* The same while threads are busy elsewhere.  The child tells of area 0, in which there are no
+ * holes for others. */
 static void forked_amid(long steps, uint64_t seed)
 {
         pid_t child;
@@ -268,7 +279,8 @@ static void forked_amid(long steps, uint64_t seed)
         _exit(0);
 }
 
-/* All of area 0 stays as it is told; threads are busy in others and in its holes when the end comes. */
+/* All of area 0 stays as it is told; threads are busy in others and in its holes when the end
+ * comes. */
 static void killed(long steps, uint64_t seed)
 {
         alone(steps);

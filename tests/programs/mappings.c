@@ -39,7 +39,8 @@ static char *range(size_t pages)
 
 static char *map_at(char *at, size_t pages)
 {
-        if (mmap(at, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at)
+        if (mmap(at, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                 -1, 0) != at)
                 truth_die("mappings: fixed\n");
         left += (long)(pages * PAGE);
         return at;
@@ -61,7 +62,8 @@ static void tail(void)
         unmap(map(10 * PAGE) + 8 * PAGE, 2 * PAGE, 2 * PAGE);
 }
 
-/* Three mappings with gaps; one call takes the end of the first, the second, and the start of the third. */
+/* Three mappings with gaps; one call takes the end of the first, the second, and the start of the
+ * third. */
 static void across(void)
 {
         char *r = range(20);
@@ -103,7 +105,8 @@ static void remapped_fixed(void)
 static void remapped_middle(void)
 {
         char *p = map(9 * PAGE), *target = range(3);
-        if (mremap(p + 3 * PAGE, 3 * PAGE, 3 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, target) != target)
+        if (mremap(p + 3 * PAGE, 3 * PAGE, 3 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, target) !=
+            target)
                 truth_die("mappings: move\n");
 }
 

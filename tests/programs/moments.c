@@ -3,7 +3,8 @@
  * moments.c -- tells at each of its tags what it has allocated, freed and holds.
  *
  * Room:   tests only.
- * Lines:  fact NAME_allocs=.. NAME_frees=.. NAME_bytes=.. NAME_live=.. NAME_blocks=.., for the tags a and b and for the end
+ * Lines:  fact NAME_allocs=.. NAME_frees=.. NAME_bytes=.. NAME_live=.. NAME_blocks=.., for the tags
+ *         a and b and for the end
  */
 #include <stdlib.h>
 
@@ -46,8 +47,8 @@ static void drop(int first, int count)
 
 static void tell_moment(const char *name)
 {
-        truth_say("fact %s_allocs=%zu %s_frees=%zu %s_bytes=%zu %s_live=%zu %s_blocks=%zu\n", name, allocs, name, frees, name, bytes, name,
-                  live, name, allocs - frees);
+        truth_say("fact %s_allocs=%zu %s_frees=%zu %s_bytes=%zu %s_live=%zu %s_blocks=%zu\n", name,
+                  allocs, name, frees, name, bytes, name, live, name, allocs - frees);
 }
 
 int main(void)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * moved_aarch64.c -- functions that begin with each instruction that depends on its place, called as they are, by way of their
- * trampoline, and patched: the results are the same.
+ * moved_aarch64.c -- functions that begin with each instruction that depends on its place, called
+ * as they are, by way of their trampoline, and patched: the results are the same.
  *
- * Room:   tests only; linked with src/attach/arch/patch_aarch64.c and moved_aarch64.c, run by qemu.  Prints what differs, and how many were tried.
+ * Room:   tests only; linked with src/attach/arch/patch_aarch64.c and moved_aarch64.c, run by
+ *         qemu.  Prints what differs, and how many were tried.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 
 #include "attach/patch.h"
 
-#define FUNCTION(name, code) ".globl " #name "\n.balign 64\n" #name ":\n" code ".size " #name ", . - " #name "\n"
+#define FUNCTION(name, code)                                                              \
+        ".globl " #name "\n.balign 64\n" #name ":\n" code ".size " #name ", . - " #name "\n"
 #define ONE_OR_TWO "mov x0, #1\n ret\n 1: mov x0, #2\n ret\n"
 
 /* x9: where to return to, for those that lose x30; x10: helper. */
@@ -24,8 +26,10 @@ __asm__(".text\n"
         FUNCTION(f_ldr_w, "ldr w0, 1f\n ret\n 1: .word 0x99887766\n")
         FUNCTION(f_ldrsw, "ldrsw x0, 1f\n ret\n 1: .word -5\n")
         FUNCTION(f_ldr_s, "ldr s0, 1f\n fmov w0, s0\n ret\n 1: .word 0x12345678\n")
-        FUNCTION(f_ldr_d, "ldr d0, 1f\n fmov x0, d0\n ret\n .balign 8\n 1: .quad 0x1234567890abcdef\n")
-        FUNCTION(f_ldr_q, "ldr q0, 1f\n fmov x0, v0.d[1]\n ret\n .balign 16\n 1: .quad 1, 0x5555666677778888\n")
+        FUNCTION(f_ldr_d, "ldr d0, 1f\n fmov x0, d0\n ret\n .balign 8\n "
+                          "1: .quad 0x1234567890abcdef\n")
+        FUNCTION(f_ldr_q, "ldr q0, 1f\n fmov x0, v0.d[1]\n ret\n .balign 16\n "
+                          "1: .quad 1, 0x5555666677778888\n")
         FUNCTION(f_prfm, "prfm pldl1keep, f_plain\n add x0, x0, #3\n ret\n")
         FUNCTION(f_cbz, "cbz x0, 1f\n" ONE_OR_TWO)
         FUNCTION(f_cbnz, "cbnz w0, 1f\n" ONE_OR_TWO)
@@ -37,7 +41,8 @@ __asm__(".text\n"
         FUNCTION(f_bl, "bl helper\n br x9\n")
         FUNCTION(f_blr, "blr x10\n br x9\n")
         FUNCTION(f_ret, "ret\n")
-        FUNCTION(f_pac, "paciasp\n stp x29, x30, [sp, #-16]!\n add x0, x0, #5\n ldp x29, x30, [sp], #16\n autiasp\n ret\n")
+        FUNCTION(f_pac, "paciasp\n stp x29, x30, [sp, #-16]!\n add x0, x0, #5\n "
+                        "ldp x29, x30, [sp], #16\n autiasp\n ret\n")
         FUNCTION(f_pac_adr, "paciasp\n adr x0, f_plain\n autiasp\n ret\n")
         FUNCTION(f_bti, "bti c\n cbz x0, 1f\n" ONE_OR_TWO)
         FUNCTION(f_bti_pac, "bti c\n paciasp\n add x0, x0, #6\n autiasp\n ret\n")
@@ -45,15 +50,19 @@ __asm__(".text\n"
         FUNCTION(f_loop, "subs x0, x0, #1\n b.gt f_loop\n ret\n")
         FUNCTION(f_brk, "brk #0\n ret\n")
         /* call(function, x): flags as of comparing x with 5 */
-        FUNCTION(call, "stp x29, x30, [sp, #-16]!\n mov x2, x0\n mov x0, x1\n adrp x10, helper\n add x10, x10, :lo12:helper\n"
+        FUNCTION(call, "stp x29, x30, [sp, #-16]!\n mov x2, x0\n mov x0, x1\n adrp x10, helper\n "
+                       "add x10, x10, :lo12:helper\n"
                        " adr x9, 1f\n cmp x0, #5\n blr x2\n 1: ldp x29, x30, [sp], #16\n ret\n")
         /* hook: what is at `way` is called with everything as it was */
-        FUNCTION(hook, "adrp x17, hooked\n add x17, x17, :lo12:hooked\n ldr x16, [x17]\n add x16, x16, #1\n str x16, [x17]\n"
+        FUNCTION(hook, "adrp x17, hooked\n add x17, x17, :lo12:hooked\n ldr x16, [x17]\n "
+                       "add x16, x16, #1\n str x16, [x17]\n"
                        " adrp x17, way\n ldr x17, [x17, :lo12:way]\n br x17\n"));
 
-#define FUNCTIONS(X)                                                                                                             \
-        X(f_plain) X(f_adr) X(f_adrp) X(f_ldr) X(f_ldr_w) X(f_ldrsw) X(f_ldr_s) X(f_ldr_d) X(f_ldr_q) X(f_prfm) X(f_cbz)         \
-        X(f_cbnz) X(f_tbz) X(f_tbnz) X(f_eq) X(f_gt) X(f_back) X(f_bl) X(f_blr) X(f_ret) X(f_pac) X(f_pac_adr) X(f_bti) X(f_bti_pac)
+#define FUNCTIONS(X)                                                                      \
+        X(f_plain) X(f_adr) X(f_adrp) X(f_ldr) X(f_ldr_w) X(f_ldrsw) X(f_ldr_s)           \
+        X(f_ldr_d) X(f_ldr_q) X(f_prfm) X(f_cbz) X(f_cbnz) X(f_tbz) X(f_tbnz) X(f_eq)     \
+        X(f_gt) X(f_back) X(f_bl) X(f_blr) X(f_ret) X(f_pac) X(f_pac_adr) X(f_bti)        \
+        X(f_bti_pac)
 #define DECLARE(name) extern char name[];
 FUNCTIONS(DECLARE)
 extern char f_loop[], f_brk[], hook[];
@@ -84,7 +93,9 @@ static bool plan(struct patch *p, char *function, char *trampoline, void *to)
         struct err e = { 0 };
         struct patch_code code = { (const uint8_t *)function, 64, 0, 0 };
 
-        *p = (struct patch){ .entry = (uintptr_t)function, .hook = (uintptr_t)to, .trampoline = (uintptr_t)trampoline };
+        *p = (struct patch){ .entry = (uintptr_t)function,
+                             .hook = (uintptr_t)to,
+                             .trampoline = (uintptr_t)trampoline };
         return patch_plan(p, &code, &e);
 }
 

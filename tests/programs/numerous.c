@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * numerous.c -- argv[1] blocks of 48 bytes in lists: every tenth list is lost, every tenth held by its inside.  With argv[2] every tenth
- * is freed again in the end.
+ * numerous.c -- argv[1] blocks of 48 bytes in lists: every tenth list is lost, every tenth held by
+ * its inside.  With argv[2] every tenth is freed again in the end.
  *
  * Room:   tests only.
  */
@@ -33,7 +33,9 @@ static void make_lists(size_t count)
 
                 for (int k = 0; k < LENGTH; k++)
                         first = make_item(first);
-                lists[i] = i % 10 == 0 ? NULL : i % 10 == 1 ? (struct item *)(void *)(first->rest + 8) : first;
+                lists[i] = i % 10 == 0   ? NULL
+                           : i % 10 == 1 ? (struct item *)(void *)(first->rest + 8)
+                                         : first;
         }
 }
 

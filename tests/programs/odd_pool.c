@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * odd_pool.c -- an allocator of the program's own that hands out blocks at any byte, one directly behind the other: odd_pool [drop]
+ * odd_pool.c -- an allocator of the program's own that hands out blocks at any byte, one directly
+ * behind the other: odd_pool [drop]
  *
- * Room:   tests only.  See leak.h.  Standard output has a line "ADDRESS BYTES" for each block that is live at the end.
+ * Room:   tests only.  See leak.h.  Standard output has a line "ADDRESS BYTES" for each block that
+ *         is live at the end.
  */
 #include "leak.h"
 

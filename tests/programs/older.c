@@ -4,9 +4,9 @@
  *
  * usage: older COUNT
  *
- * "ready" (descriptor 1) when COUNT blocks and what holds them are there; a line of input, and COUNT
- * more come; then each block is a line "AGE CLASS ADDRESS SIZE" on descriptor 3, and "ready" once
- * more.  It ends at the end of its input.  AGE: old, new.
+ * "ready" (descriptor 1) when COUNT blocks and what holds them are there; a line of input, and
+ * COUNT more come; then each block is a line "AGE CLASS ADDRESS SIZE" on descriptor 3, and "ready"
+ * once more.  It ends at the end of its input.  AGE: old, new.
  *
  * Blocks are held by tables, which are blocks too.  Of each four blocks of an age one is lost (its
  * address is nowhere), one is held by the old table, one by the new table, and one by the block

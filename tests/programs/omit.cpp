@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * omit.cpp -- a program and a library that allocate, release and resize each other's blocks; the account of both.
+ * omit.cpp -- a program and a library that allocate, release and resize each other's blocks; the
+ * account of both.
  *
  * Room:   tests only.  argv[1]: omit_library.c; argv[2]: what to do.
- * Tells:  the program's sites, and facts: library_allocs, library_bytes, library_maps, library_map_bytes, maps, map_bytes.
+ * Tells:  the program's sites, and facts: library_allocs, library_bytes, library_maps,
+ *         library_map_bytes, maps, map_bytes.
  */
 #include "truth.h"
 
@@ -25,7 +27,8 @@ static void *(*library_map)(void *, size_t);
 static void *(*library_remap)(void *, size_t, size_t);
 static void (*library_unmap)(void *, size_t);
 
-static unsigned long library_allocs, library_bytes, library_maps, library_map_bytes, maps, map_bytes;
+static unsigned long library_allocs, library_bytes, library_maps, library_map_bytes, maps,
+        map_bytes;
 
 static void load(const char *path)
 {
@@ -73,7 +76,12 @@ static void *their_map(void *at, size_t pages)
 /* ---- the program's ---- */
 
 ALONE static void *by_malloc(size_t size) { void *p = malloc(size); TRUTH_GOT(p, size); return p; }
-ALONE static void *by_new(size_t size) { void *p = ::operator new(size); TRUTH_GOT(p, size); return p; }
+ALONE static void *by_new(size_t size)
+{
+        void *p = ::operator new(size);
+        TRUTH_GOT(p, size);
+        return p;
+}
 ALONE static char *by_array(size_t size) { char *p = new char[size]; TRUTH_GOT(p, size); return p; }
 
 ALONE static void *by_realloc(void *old, size_t size)
@@ -91,7 +99,8 @@ static void drop(void *p)
 
 ALONE static void *by_mmap(size_t pages)
 {
-        void *p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                       0);
         maps++;
         map_bytes += pages * PAGE;
         return p;
@@ -99,7 +108,8 @@ ALONE static void *by_mmap(size_t pages)
 
 static void tell_all(void)
 {
-        truth_say("fact library_allocs=%lu library_bytes=%lu library_maps=%lu library_map_bytes=%lu maps=%lu map_bytes=%lu\n",
+        truth_say("fact library_allocs=%lu library_bytes=%lu library_maps=%lu "
+                  "library_map_bytes=%lu maps=%lu map_bytes=%lu\n",
                   library_allocs, library_bytes, library_maps, library_map_bytes, maps, map_bytes);
         truth_print();
 }
@@ -111,7 +121,8 @@ static void *kept[64];
 static void blocks_of_both(int rounds)
 {
         for (int i = 0; i < rounds; i++) {
-                void *mine = by_malloc(100 + (size_t)i), *their = theirs(3000 + (size_t)i), *other = by_new(50);
+                void *mine = by_malloc(100 + (size_t)i), *their = theirs(3000 + (size_t)i),
+                     *other = by_new(50);
                 char *array = by_array(60);
 
                 free(their); /* released by the other side: no error */
@@ -153,7 +164,8 @@ static void resizes_across(void)
 
 static void mappings_of_both(void)
 {
-        char *mine = (char *)by_mmap(10), *gone = (char *)by_mmap(5), *their = (char *)their_map(NULL, 7), *moved = (char *)by_mmap(3);
+        char *mine = (char *)by_mmap(10), *gone = (char *)by_mmap(5),
+             *their = (char *)their_map(NULL, 7), *moved = (char *)by_mmap(3);
 
         library_unmap(gone, 5 * PAGE);
         munmap(their, 7 * PAGE);
@@ -217,12 +229,14 @@ ALONE static void *their_block(size_t size)
 
 ALONE static void make_leaks(void)
 {
-        void **holder = (void **)their_block(500), **lost_holder = (void **)their_block(600), **gone = (void **)lost();
+        void **holder = (void **)their_block(500), **lost_holder = (void **)their_block(600),
+             **gone = (void **)lost();
         void **map = (void **)library_map(NULL, PAGE);
 
         holder[3] = held();
         anchor = holder;
-        lost_holder[3] = doubtful(); /* nobody holds the library's block, of which nothing is known */
+        /* nobody holds the library's block, of which nothing is known */
+        lost_holder[3] = doubtful();
         map[3] = held();
         gone[3] = lost_with_it();
         their_block(700);
@@ -257,9 +271,10 @@ static void much(void)
 
 int main(int argc, char **argv)
 {
-        static const struct { const char *name; void (*run)(void); } all[] = {
-                { "numbers", numbers }, { "threads", threads }, { "forks", forks }, { "leaks", leaks }, { "limited", limited },
-                { "much", much },
+        static const struct { const char *name; void (*run)(void);
+        } all[] = {
+                { "numbers", numbers }, { "threads", threads }, { "forks", forks },
+                { "leaks", leaks },     { "limited", limited }, { "much", much },
         };
         if (argc < 3)
                 truth_die("omit: LIBRARY WHAT\n");

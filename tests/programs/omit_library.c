@@ -15,7 +15,8 @@ void *library_map(void *at, size_t size);
 void *library_remap(void *p, size_t old, size_t size);
 void library_unmap(void *p, size_t size);
 
-/* Each result is kept in a variable: a call in the last place would be a jump, and its caller the program. */
+/* Each result is kept in a variable: a call in the last place would be a jump, and its caller the
+ * program. */
 void *library_make(size_t size)
 {
         void *volatile p = malloc(size);
@@ -35,7 +36,8 @@ void library_drop(void *p)
 
 void *library_map(void *at, size_t size)
 {
-        void *volatile p = mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
+        void *volatile p = mmap(at, size, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
         return p;
 }
 

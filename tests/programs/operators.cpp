@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * operators.cpp -- every form of operator new and delete, each from a function of its own; one block of each is kept.
+ * operators.cpp -- every form of operator new and delete, each from a function of its own; one
+ * block of each is kept.
  *
  * Room:   tests only.  -std=c++17.
  */
@@ -43,15 +44,18 @@ FORM(new_plain, "new", ::operator new(100), ::operator delete(p), 16, "new")
 FORM(new_nothrow, "new nothrow", N(nothrow), D(nothrow), 16, "new")
 FORM(new_sized, "new sized", ::operator new(100), D(size_t(100)), 16, "new")
 FORM(new_aligned, "new aligned", N(align_val_t(64)), D(align_val_t(64)), 64, "new")
-FORM(new_aligned_nothrow, "new aligned nothrow", N(align_val_t(128), nothrow), D(align_val_t(128), nothrow), 128, "new")
-FORM(new_sized_aligned, "new sized aligned", N(align_val_t(256)), D(size_t(100), align_val_t(256)), 256, "new")
+FORM(new_aligned_nothrow, "new aligned nothrow", N(align_val_t(128), nothrow),
+     D(align_val_t(128), nothrow), 128, "new")
+FORM(new_sized_aligned, "new sized aligned", N(align_val_t(256)), D(size_t(100), align_val_t(256)),
+     256, "new")
 FORM(array_plain, "new[]", ::operator new[](100), ::operator delete[](p), 16, "new[]")
 FORM(array_nothrow, "new[] nothrow", A(nothrow), DA(nothrow), 16, "new[]")
 FORM(array_sized, "new[] sized", ::operator new[](100), DA(size_t(100)), 16, "new[]")
 FORM(array_aligned, "new[] aligned", A(align_val_t(64)), DA(align_val_t(64)), 64, "new[]")
-FORM(array_aligned_nothrow, "new[] aligned nothrow", A(align_val_t(128), nothrow), DA(align_val_t(128), nothrow), 128,
-     "new[]")
-FORM(array_sized_aligned, "new[] sized aligned", A(align_val_t(256)), DA(size_t(100), align_val_t(256)), 256, "new[]")
+FORM(array_aligned_nothrow, "new[] aligned nothrow", A(align_val_t(128), nothrow),
+     DA(align_val_t(128), nothrow), 128, "new[]")
+FORM(array_sized_aligned, "new[] sized aligned", A(align_val_t(256)),
+     DA(size_t(100), align_val_t(256)), 256, "new[]")
 
 struct wide {
         alignas(128) char bytes[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* own_address.c -- takes addresses of functions of libc without PIC: the program's own stub becomes the
- * address for everybody, and the loader must be content with where it leads. */
+/* own_address.c -- takes addresses of functions of libc without PIC: the program's own stub becomes
+ * the address for everybody, and the loader must be content with where it leads. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -17,6 +17,7 @@ int main(void)
         struct sigaction old;
 
         drop(make(10));
-        printf("%d %u %d\n", act(SIGUSR2, NULL, &old), rest(0), make == dlsym(RTLD_DEFAULT, "malloc"));
+        printf("%d %u %d\n", act(SIGUSR2, NULL, &old), rest(0),
+               make == dlsym(RTLD_DEFAULT, "malloc"));
         return 12;
 }

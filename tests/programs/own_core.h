@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_core.h -- a program writes its own core file, as the kernel of its processor would: for programs that an emulator runs, whose
- * kernel would write one of the emulator.
+ * own_core.h -- a program writes its own core file, as the kernel of its processor would: for
+ * programs that an emulator runs, whose kernel would write one of the emulator.
  *
- * Nothing is allocated.  Threads that are to be in it call core_enter() and stay; the caller of core_write() is the first.  SP is
- * __builtin_frame_address(0) of the caller: what lies below are frames of these functions, with old words in them.
+ * Nothing is allocated.  Threads that are to be in it call core_enter() and stay; the caller of
+ * core_write() is the first.  SP is __builtin_frame_address(0) of the caller: what lies below are
+ * frames of these functions, with old words in them.
  */
 #ifndef SEEP_TESTS_PROGRAMS_OWN_CORE_H
 #define SEEP_TESTS_PROGRAMS_OWN_CORE_H
@@ -51,7 +52,8 @@ static void *core_thread_pointer(void)
 static void core_enter(void *sp)
 {
         core_threads[__atomic_fetch_add(&core_thread_count, 1, __ATOMIC_SEQ_CST)] =
-                (struct core_thread){ (int)syscall(SYS_gettid), (uintptr_t)sp, (uintptr_t)core_thread_pointer() };
+                (struct core_thread){ (int)syscall(SYS_gettid), (uintptr_t)sp,
+                                      (uintptr_t)core_thread_pointer() };
 }
 
 static void core_take_map(char *line)
@@ -64,7 +66,9 @@ static void core_take_map(char *line)
         core_maps[core_map_count].end = strtoull(at + 1, &at, 16);
         memcpy(rights, at + 1, 4);
         core_maps[core_map_count].offset = strtoull(at + 6, &at, 16);
-        core_maps[core_map_count].flags = (rights[0] == 'r' ? PF_R : 0) | (rights[1] == 'w' ? PF_W : 0) | (rights[2] == 'x' ? PF_X : 0);
+        core_maps[core_map_count].flags = (rights[0] == 'r' ? PF_R : 0) |
+                                          (rights[1] == 'w' ? PF_W : 0) |
+                                          (rights[2] == 'x' ? PF_X : 0);
         at = strchr(at, '/');
         strncpy(core_maps[core_map_count++].path, at ? at : "", sizeof core_maps->path - 1);
 }
@@ -176,20 +180,26 @@ static void core_make_notes(const char *program)
         core_note_files();
 }
 
-/* Code is in its file, and the core has its first page at most.  What a loader wrote and then protected (RELRO) looks like constants. */
+/* Code is in its file, and the core has its first page at most.  What a loader wrote and then
+ * protected (RELRO) looks like constants. */
 static uint64_t core_stored(int i)
 {
         uint64_t bytes = core_maps[i].end - core_maps[i].start;
 
         if (!(core_maps[i].flags & PF_R))
                 return 0;
-        return core_maps[i].path[0] && (core_maps[i].flags & PF_X) ? (core_maps[i].offset ? 0 : 4096) : bytes;
+        return core_maps[i].path[0] && (core_maps[i].flags & PF_X)
+                       ? (core_maps[i].offset ? 0 : 4096)
+                       : bytes;
 }
 
 static void core_write(const char *path, const char *program, void *sp)
 {
         static ElfW(Phdr) h[CORE_MAPS + 1];
-        ElfW(Ehdr) head = { .e_type = ET_CORE, .e_version = 1, .e_phoff = sizeof head, .e_ehsize = sizeof head,
+        ElfW(Ehdr) head = { .e_type = ET_CORE,
+                            .e_version = 1,
+                            .e_phoff = sizeof head,
+                            .e_ehsize = sizeof head,
                             .e_phentsize = sizeof *h };
         uint64_t at = 1 << 20;
         int fd;
@@ -199,7 +209,8 @@ static void core_write(const char *path, const char *program, void *sp)
         core_make_notes(program);
         memcpy(head.e_ident, ELFMAG, SELFMAG);
         head.e_ident[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
-        head.e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+        head.e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
+                                                                          : ELFDATA2MSB;
         head.e_ident[EI_VERSION] = 1;
 #if defined(__aarch64__)
         head.e_machine = EM_AARCH64;
@@ -215,21 +226,28 @@ static void core_write(const char *path, const char *program, void *sp)
         head.e_machine = EM_X86_64;
 #endif
         head.e_phnum = (uint16_t)(core_map_count + 1);
-        h[0] = (ElfW(Phdr)){ .p_type = PT_NOTE, .p_offset = 512 << 10, .p_filesz = core_note_bytes };
+        h[0] = (ElfW(
+                Phdr)){ .p_type = PT_NOTE, .p_offset = 512 << 10, .p_filesz = core_note_bytes };
         fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
         for (int i = 0; i < core_map_count; i++) {
-                h[i + 1] = (ElfW(Phdr)){ .p_type = PT_LOAD, .p_flags = core_maps[i].flags, .p_offset = (ElfW(Off))at,
+                h[i + 1] = (ElfW(Phdr)){ .p_type = PT_LOAD,
+                                         .p_flags = core_maps[i].flags,
+                                         .p_offset = (ElfW(Off))at,
                                          .p_vaddr = (ElfW(Addr))core_maps[i].start,
                                          .p_filesz = (ElfW(Addr))core_stored(i),
-                                         .p_memsz = (ElfW(Addr))(core_maps[i].end - core_maps[i].start) };
+                                         .p_memsz = (ElfW(Addr))(core_maps[i].end -
+                                                                 core_maps[i].start) };
                 /* What cannot be read (a gap of the emulator's) stays a hole. */
                 for (uint64_t k = 0; k < h[i + 1].p_filesz; k += 4096)
-                        if (pwrite(fd, (void *)(uintptr_t)(core_maps[i].start + k), 4096, (off_t)(at + k)) != 4096)
+                        if (pwrite(fd, (void *)(uintptr_t)(core_maps[i].start + k), 4096,
+                                   (off_t)(at + k)) != 4096)
                                 continue;
                 at += h[i + 1].p_filesz;
         }
-        if (ftruncate(fd, (off_t)at) || pwrite(fd, core_notes, core_note_bytes, 512 << 10) != (ssize_t)core_note_bytes ||
-            pwrite(fd, h, (size_t)(core_map_count + 1) * sizeof *h, sizeof head) < 0 || pwrite(fd, &head, sizeof head, 0) < 0)
+        if (ftruncate(fd, (off_t)at) ||
+            pwrite(fd, core_notes, core_note_bytes, 512 << 10) != (ssize_t)core_note_bytes ||
+            pwrite(fd, h, (size_t)(core_map_count + 1) * sizeof *h, sizeof head) < 0 ||
+            pwrite(fd, &head, sizeof head, 0) < 0)
                 abort();
         close(fd);
 }

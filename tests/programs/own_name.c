@@ -58,7 +58,8 @@ static long raw_call(long number, const long *a)
 __attribute__((constructor)) static unsigned *shared(void)
 {
         if (!counts)
-                counts = (unsigned *)raw_call(SYS_mmap, (const long[6]){ 0, 1 << 16, 3, 0x21, -1, 0 });
+                counts = (unsigned *)raw_call(SYS_mmap,
+                                              (const long[6]){ 0, 1 << 16, 3, 0x21, -1, 0 });
         return counts;
 }
 
@@ -104,6 +105,8 @@ void own_tell(void)
         for (int i = 0; i < OWN_COUNT; i++) {
                 char line[100];
 
-                raw_call(SYS_write, (const long[6]){ 1, (long)line, snprintf(line, sizeof line, "own %s %u\n", names[i], seen[i]) });
+                raw_call(SYS_write, (const long[6]){ 1, (long)line,
+                                                     snprintf(line, sizeof line, "own %s %u\n",
+                                                              names[i], seen[i]) });
         }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_operators.cpp -- a correct program with operators new and delete of its own, the plain ones only: all other forms are the
- * library's, and call these.
+ * own_operators.cpp -- a correct program with operators new and delete of its own, the plain ones
+ * only: all other forms are the library's, and call these.
  *
- * Room:   tests only.  argv[1]: so many bytes are in front of each block.  With -DLIBRARY only the operators, with -DPROGRAM only
- *         the rest.
+ * Room:   tests only.  argv[1]: so many bytes are in front of each block.  With -DLIBRARY only the
+ *         operators, with -DPROGRAM only the rest.
  */
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* own_pools.c -- allocators of the program's own: an arena in static memory, a pool in blocks of malloc, and
- * functions that have more arguments than registers. */
+/* own_pools.c -- allocators of the program's own: an arena in static memory, a pool in blocks of
+ * malloc, and functions that have more arguments than registers. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,8 @@ struct pair {
 
 KEEP struct pair long_call(int a, int b, int c, int d, int e, size_t size, int g, int h, long i)
 {
-	return (struct pair){ malloc(size), (size_t)(a + b + c + d + e) + size + (size_t)(g + h) + (size_t)i };
+        return (struct pair){ malloc(size),
+                              (size_t)(a + b + c + d + e) + size + (size_t)(g + h) + (size_t)i };
 }
 
 /* Nothing but a return: there is no room for a jump, and another function follows. */

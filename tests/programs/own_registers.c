@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_registers.c -- a program with an allocator of which its compiler knows that it changes hardly any
- * register: what main() computes lies in the others meanwhile.
+ * own_registers.c -- a program with an allocator of which its compiler knows that it changes hardly
+ * any register: what main() computes lies in the others meanwhile.
  *
  * Room:   tests only.  Built with -O2 and -rdynamic.
  */
@@ -40,7 +40,8 @@ void *realloc(void *p, size_t size)
 
 int main(int argc, char **argv)
 {
-        unsigned long a = (unsigned long)argc, b = a * 3, c = a * 5, d = a * 7, e = a * 11, f = a * 13, g = a * 17;
+        unsigned long a = (unsigned long)argc, b = a * 3, c = a * 5, d = a * 7, e = a * 11,
+                      f = a * 13, g = a * 17;
         unsigned long h = a * 19, i = a * 23, j = a * 29;
 
         (void)argv;

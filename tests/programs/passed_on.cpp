@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * passed_on.cpp -- one thread gets blocks, another one releases them: by free and by delete in turn,
- * at one and the same address.
+ * passed_on.cpp -- one thread gets blocks, another one releases them: by free and by delete in
+ * turn, at one and the same address.
  *
  * Room:   tests only.  On descriptor 3: what was done.
  */

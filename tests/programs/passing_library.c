@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * passing_library.c -- libraries that are loaded and never call anybody: one that goes again, one that stays.
+ * passing_library.c -- libraries that are loaded and never call anybody: one that goes again, one
+ * that stays.
  *
  * Room:   tests only.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patient.c -- allocates, says "ready", waits for a byte on its input, allocates again and ends with status 9.
+ * patient.c -- allocates, says "ready", waits for a byte on its input, allocates again and ends
+ * with status 9.
  *
  * Room:   tests only.  What a test does to the tool or to the terminal happens while it waits.
  */

@@ -4,8 +4,8 @@
  *
  * Room:   tests only.  See leak.h.
  *
- * Usage:  places N   each of 12 functions (place_0 ...) loses N blocks, each block by another stack; what each block
- *         points to is lost with it (hangs).
+ * Usage:  places N   each of 12 functions (place_0 ...) loses N blocks, each block by another
+ *         stack; what each block points to is lost with it (hangs).
  */
 #include "leak.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plenty.c -- more of something than there is room for: argv[1] is types (of resources), switches or tags; mapped: a pool whose mapping goes.
+ * plenty.c -- more of something than there is room for: argv[1] is types (of resources), switches
+ * or tags; mapped: a pool whose mapping goes.
  *
  * Room:   tests only.
  */
@@ -37,7 +38,8 @@ static void many_tags(void)
 
 static void mapped_pool(void)
 {
-        char *pool = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *pool = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                          0);
 
         SEEP_ALLOC(pool, 100);
         SEEP_ALLOC(pool + 4096, 300);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plug.c -- a library to be loaded and dropped; compiled once per letter with -DPLUG=a, -DPLUG=b, so that both have the same
- * shape, load at the same address, and differ only in names.
+ * plug.c -- a library to be loaded and dropped; compiled once per letter with -DPLUG=a, -DPLUG=b,
+ * so that both have the same shape, load at the same address, and differ only in names.
  *
  * Room:   tests only.
  */

@@ -2,8 +2,9 @@
 /*
  * pools.c -- a custom allocator that tells seep: pools heap|static|mapped|dropped|again|threads.
  *
- * Room:   tests only.  The pool's first block lies at the arena's own address.  The facts are: live bytes and blocks handed out,
- *         how many there ever were, and the size of the arena when that came from malloc.
+ * Room:   tests only.  The pool's first block lies at the arena's own address.  The facts are: live
+ *         bytes and blocks handed out, how many there ever were, and the size of the arena when
+ *         that came from malloc.
  */
 #include "truth.h"
 
@@ -62,7 +63,8 @@ static void pool_use(struct pool *p)
 static void facts(const struct pool *p, int pools, int arena)
 {
         int live = (p->handed - p->freed) * pools;
-        truth_say("fact pool_blocks=%d pool_bytes=%d pool_allocs=%d arena=%d\n", live, live * 100, p->handed * pools, arena);
+        truth_say("fact pool_blocks=%d pool_bytes=%d pool_allocs=%d arena=%d\n", live, live * 100,
+                  p->handed * pools, arena);
 }
 
 static void *thread_pool(void *pool)
@@ -97,7 +99,8 @@ int main(int argc, char **argv)
         if (!strcmp(mode, "static"))
                 pool.arena = fixed;
         else if (!strcmp(mode, "mapped"))
-                pool.arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                pool.arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                                  -1, 0);
         else
                 pool.arena = arena_new(ARENA);
         pool_use(&pool);

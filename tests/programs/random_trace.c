@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_trace.c -- a seeded random sequence of allocations, reallocations and releases by sixteen functions, in argv[2]
- * threads that release each other's blocks; keeps its own model of every function's share of the peak.
+ * random_trace.c -- a seeded random sequence of allocations, reallocations and releases by sixteen
+ * functions, in argv[2] threads that release each other's blocks; keeps its own model of every
+ * function's share of the peak.
  *
  * Room:   tests only.  random_trace SEED THREADS EVENTS
  */

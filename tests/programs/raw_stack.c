@@ -14,7 +14,10 @@ static long raw(long number, const void *a, void *b)
 {
         long result;
 
-        __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b) : "rcx", "r11", "memory");
+        __asm__ volatile("syscall"
+                         : "=a"(result)
+                         : "a"(number), "D"(a), "S"(b)
+                         : "rcx", "r11", "memory");
         return result;
 }
 

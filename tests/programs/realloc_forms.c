@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * realloc_forms.c -- realloc and reallocarray in every form: from null, in place, shrunk, moved, to zero, failed, overflowing.
+ * realloc_forms.c -- realloc and reallocarray in every form: from null, in place, shrunk, moved, to
+ * zero, failed, overflowing.
  *
  * Room:   tests only.
  */
@@ -121,7 +122,8 @@ static void overflowing(void)
         TRUTH_GOT(p, 330);
         fill(p, 330);
         errno = 0;
-        void *q = real_reallocarray(p, (size_t)2 << 4 * sizeof(size_t), (size_t)2 << 4 * sizeof(size_t));
+        void *q = real_reallocarray(p, (size_t)2 << 4 * sizeof(size_t),
+                                    (size_t)2 << 4 * sizeof(size_t));
         tell("overflow: null %d errno %d kept %d\n", q == NULL, errno, holds(p, 330));
         errno = 0;
         q = real_reallocarray(NULL, ~(size_t)0, 2);
@@ -140,7 +142,8 @@ static void array_moved(void)
         tell("array moved: same %d kept %d\n", p == q, holds(q, 200));
 }
 
-/* After all of these another block may get any old address: a phantom would show as a live block too many. */
+/* After all of these another block may get any old address: a phantom would show as a live block
+ * too many. */
 static void reuse(void)
 {
         for (int i = 0; i < 50; i++) {

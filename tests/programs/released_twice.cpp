@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A block is freed, another thread gets the same address and frees it, too; then the first one releases it once more, by a function that does not lead to the first. */
+/* A block is freed, another thread gets the same address and frees it, too; then the first one
+ * releases it once more, by a function that does not lead to the first. */
 #include <cstdlib>
 #include <malloc.h>
 #include <pthread.h>

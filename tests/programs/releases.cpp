@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * releases.cpp -- releases that are wrong, and the right ones that look like them; argv[1] names the case.
+ * releases.cpp -- releases that are wrong, and the right ones that look like them; argv[1] names
+ * the case.
  *
  * Room:   tests only.  Each wrong release happens in a function of its own, each allocation too.
  */
@@ -36,8 +37,10 @@ static void mismatched()
                 to_delete_array(by_calloc());
                 to_realloc(by_new());
         }
-        truth_say("mismatch by_new to_free 3\nmismatch by_array to_free 3\nmismatch by_malloc to_delete 3\n"
-                  "mismatch by_array to_delete 3\nmismatch by_new to_delete_array 3\nmismatch by_calloc to_delete_array 3\n"
+        truth_say("mismatch by_new to_free 3\nmismatch by_array to_free 3\nmismatch by_malloc "
+                  "to_delete 3\n"
+                  "mismatch by_array to_delete 3\nmismatch by_new to_delete_array 3\nmismatch "
+                  "by_calloc to_delete_array 3\n"
                   "mismatch by_new to_realloc 3\n");
 }
 
@@ -56,7 +59,8 @@ static void matching()
         }
 }
 
-/* glibc may end the program; the first line of the output and the ledger must be there all the same. */
+/* glibc may end the program; the first line of the output and the ledger must be there all the
+ * same. */
 static void twice()
 {
         void *p = by_malloc(), *wall = by_malloc();

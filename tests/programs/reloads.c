@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reloads.c -- libraries that are loaded again and again, each time losing a block of 101 bytes: how often, and at how many addresses.
+ * reloads.c -- libraries that are loaded again and again, each time losing a block of 101 bytes:
+ * how often, and at how many addresses.
  *
  * Room:   tests only.  argv: how, rounds, libraries made from plug.c (with their letter).
  *   same      the loader puts it where it was
@@ -38,7 +39,8 @@ static void see(uintptr_t address)
 
 static void *load(const char *path, int apart)
 {
-        void *library = apart ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW) : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        void *library = apart ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW)
+                              : dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!library)
                 truth_die("reloads: cannot load\n");
         return library;
@@ -59,11 +61,12 @@ static uintptr_t use(void *library, size_t size)
         return (uintptr_t)allocate;
 }
 
-/* Make sure that nothing is loaded there again.  By the system call itself, and side by side: one mapping in the end, of which nobody else
- * knows. */
+/* Make sure that nothing is loaded there again.  By the system call itself, and side by side: one
+ * mapping in the end, of which nobody else knows. */
 static void take(uintptr_t base, uintptr_t end)
 {
-        long at = syscall(SYS_mmap, base, end - base, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        long at = syscall(SYS_mmap, base, end - base, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         if (at != (long)base)
                 truth_die("reloads: cannot take an address\n");
 }
@@ -71,7 +74,8 @@ static void take(uintptr_t base, uintptr_t end)
 /* Neighbours that differ stay mappings of their own. */
 static void crowd(void)
 {
-        char *at = mmap(NULL, 3000 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char *at = mmap(NULL, 3000 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                        -1, 0);
         for (int i = 0; at != MAP_FAILED && i < 3000; i += 2)
                 if (mprotect(at + (size_t)i * PAGE, PAGE, PROT_NONE) != 0)
                         truth_die("reloads: cannot crowd\n");
@@ -85,7 +89,9 @@ static int measure(struct dl_phdr_info *info, size_t size, void *wanted)
                 return 0;
         for (int i = 0; i < info->dlpi_phnum; i++)
                 if (info->dlpi_phdr[i].p_type == PT_LOAD)
-                        range[1] = (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz + PAGE - 1) & ~(PAGE - 1);
+                        range[1] = (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr +
+                                    info->dlpi_phdr[i].p_memsz + PAGE - 1) &
+                                   ~(PAGE - 1);
         return 1;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reserve.c -- reserves much address space without access, as run-time systems do, and uses other mappings and some heap.
+ * reserve.c -- reserves much address space without access, as run-time systems do, and uses other
+ * mappings and some heap.
  *
- * Room:   tests only.  Says what each has mapped (fact NAME=BYTES) and the most that was resident (fact resident=BYTES).
+ * Room:   tests only.  Says what each has mapped (fact NAME=BYTES) and the most that was resident
+ *         (fact resident=BYTES).
  */
 #include "truth.h"
 
@@ -16,7 +18,8 @@
 
 static void *map(size_t bytes, int protection)
 {
-        void *at = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *at = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                        0);
 
         if (at == MAP_FAILED)
                 truth_die("reserve: no address space\n");

@@ -41,10 +41,12 @@ static void plain(void)
                 if (i % 5)
                         SEEP_RESOURCE_RELEASE("texture", i);
                 else
-                        truth_say("held texture texture %llu %llu\n", (unsigned long long)i, (unsigned long long)i * 1000);
+                        truth_say("held texture texture %llu %llu\n", (unsigned long long)i,
+                                  (unsigned long long)i * 1000);
         for (uint64_t i = 21; i <= 25; i++)
                 if (i == 23)
-                        truth_say("held texture other_texture %llu %u\n", (unsigned long long)i, 1u << 20);
+                        truth_say("held texture other_texture %llu %u\n", (unsigned long long)i,
+                                  1u << 20);
                 else
                         SEEP_RESOURCE_RELEASE("texture", i);
         for (int i = 0; i < 9; i++)
@@ -83,7 +85,8 @@ static void *thread(void *arg)
                 if (i % 100)
                         SEEP_RESOURCE_RELEASE("texture", me * ROUNDS + i);
                 else
-                        truth_say("held texture texture %llu 3\n", (unsigned long long)(me * ROUNDS + i));
+                        truth_say("held texture texture %llu 3\n",
+                                  (unsigned long long)(me * ROUNDS + i));
         return NULL;
 }
 

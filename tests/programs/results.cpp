@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * results.cpp -- everything a caller can see of the allocation functions, printed; the output must not change under the tool.
+ * results.cpp -- everything a caller can see of the allocation functions, printed; the output must
+ * not change under the tool.
  *
  * Room:   tests only.
  */
@@ -23,15 +24,16 @@ static void *(*volatile do_pvalloc)(size_t) = pvalloc;
 static int (*volatile do_posix_memalign)(void **, size_t, size_t) = posix_memalign;
 static void (*volatile do_free)(void *) = free;
 
-#define SEE(what)                                                              \
-        do {                                                                   \
-                errno = 77;                                                    \
-                void *seen = (void *)(what);                                   \
-                int e = errno;                                                 \
-                tell("%-60s null=%d errno=%d align16=%zu\n", #what, seen == nullptr, e, (size_t)seen % 16);  \
-                errno = 77;                                                    \
-                do_free(seen);                                                 \
-                tell("  free: errno=%d\n", errno);                             \
+#define SEE(what)                                                                       \
+        do {                                                                            \
+                errno = 77;                                                             \
+                void *seen = (void *)(what);                                            \
+                int e = errno;                                                          \
+                tell("%-60s null=%d errno=%d align16=%zu\n", #what, seen == nullptr, e, \
+                     (size_t)seen % 16);                                                \
+                errno = 77;                                                             \
+                do_free(seen);                                                          \
+                tell("  free: errno=%d\n", errno);                                      \
         } while (0)
 
 static const size_t huge = (size_t)1 << 60;
@@ -72,7 +74,8 @@ static void memalign_results()
                 void *p = (void *)5;
                 errno = 77;
                 int r = do_posix_memalign(&p, align, 10);
-                tell("posix_memalign %zu: %d errno=%d untouched=%d\n", align, r, errno, p == (void *)5);
+                tell("posix_memalign %zu: %d errno=%d untouched=%d\n", align, r, errno,
+                     p == (void *)5);
                 if (!r)
                         do_free(p);
         }
@@ -161,7 +164,8 @@ static void throwing()
         }
         tell("nothrow: %d\n", ::operator new(too_much, std::nothrow) != nullptr);
         tell("nothrow[]: %d\n", ::operator new[](too_much, std::nothrow) != nullptr);
-        tell("aligned nothrow: %d\n", ::operator new(too_much, std::align_val_t(64), std::nothrow) != nullptr);
+        tell("aligned nothrow: %d\n",
+             ::operator new(too_much, std::align_val_t(64), std::nothrow) != nullptr);
 }
 
 static void handlers()

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Goes into the directory that it is given as its root, says so, and works there until its input ends. */
+/* Goes into the directory that it is given as its root, says so, and works there until its input
+ * ends. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * sample.cpp -- every allocation function once released and once lost, by functions of their own, C, C++98, C++14 and C++17,
- * also the libc's own callers of malloc (strdup, asprintf), from a global object and from a library's constructor.
+ * sample.cpp -- every allocation function once released and once lost, by functions of their own,
+ * C, C++98, C++14 and C++17, also the libc's own callers of malloc (strdup, asprintf), from a
+ * global object and from a library's constructor.
  *
  * Room:   tests only.  Every odd call's block is lost.
  */
@@ -60,7 +61,8 @@ __attribute__((noinline)) static void test_posix_memalign()
         free(p);
 }
 
-/* What the libc allocates on the program's behalf: the direct caller of malloc is strdup or vasprintf. */
+/* What the libc allocates on the program's behalf: the direct caller of malloc is strdup or
+ * vasprintf. */
 __attribute__((noinline)) static void test_strings()
 {
         char *p = strdup("1234567"), *q = nullptr;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampled.c -- allocations of known sums by known functions in two threads, for estimates to be compared with: SEEP_TAG("half") between
- * two equal halves.  Prints NAME ALLOCATIONS BYTES LIVE_BLOCKS LIVE_BYTES per function.
+ * sampled.c -- allocations of known sums by known functions in two threads, for estimates to be
+ * compared with: SEEP_TAG("half") between two equal halves.  Prints NAME ALLOCATIONS BYTES
+ * LIVE_BLOCKS LIVE_BYTES per function.
  *
  * Room:   tests only.
  */
@@ -76,7 +77,8 @@ int main(void)
                 p = grow(p, (size_t)i * 1000);
         free(p);
         printf("small %d %d %d %d\n", 2 * SMALLS, 2 * SMALLS * SMALL, SMALLS, SMALLS * SMALL);
-        printf("middle %d %d %d %d\n", 2 * MIDDLES, 2 * MIDDLES * MIDDLE, MIDDLES, MIDDLES * MIDDLE);
+        printf("middle %d %d %d %d\n", 2 * MIDDLES, 2 * MIDDLES * MIDDLE, MIDDLES,
+               MIDDLES * MIDDLE);
         printf("large %d %d %d %d\n", 2 * LARGES, 2 * LARGES * LARGE, LARGES, LARGES * LARGE);
         printf("grow 1000 %d 0 0\n", 1000 * 1001 / 2 * 1000);
         return 0;

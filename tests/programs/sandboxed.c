@@ -6,17 +6,22 @@
  *
  * WHEN    now        the filter is loaded by prctl() at the start, then work is done
  *         syscall    the same by the system call seccomp, through syscall()
- *         raw        the same by an instruction of our own, behind the C library's back; under seep it waits until that has been noticed
+ *         raw        the same by an instruction of our own, behind the C library's back; under seep
+ *                    it waits until that has been noticed
  *         thread     in a second thread, for that alone
  *         fork       the same as now, and a forked child works as well
  *         strict     the strict mode: four calls are left
  *         exec       the filter is loaded, then PROGRAM is started in our place
  *         bare       nothing is loaded
- *         asks       nothing either, but it asks whether it could, and loads one that the kernel does not take
- * ACTION  kill, trap (with a handler that counts), trap0 (without one), errno, errno0 (a success that is none)
- * CALLS   numbers of system calls that the filter objects to, with commas between; or "all-but" and those that it does not
+ *         asks       nothing either, but it asks whether it could, and loads one that the kernel
+ *                    does not take
+ * ACTION  kill, trap (with a handler that counts), trap0 (without one), errno, errno0 (a success
+ * that is none)
+ * CALLS   numbers of system calls that the filter objects to, with commas between; or "all-but" and
+ * those that it does not
  *
- * The work: blocks from many places, some kept, 6 MB of large ones; with THREADS in the environment also in a thread.
+ * The work: blocks from many places, some kept, 6 MB of large ones; with THREADS in the environment
+ * also in a thread.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -94,7 +99,10 @@ static long raw_call(long number, long a, long b, long c)
 {
         long result;
 
-        __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+        __asm__ volatile("syscall"
+                         : "=a"(result)
+                         : "a"(number), "D"(a), "S"(b), "d"(c)
+                         : "rcx", "r11", "memory");
         return result;
 }
 
@@ -126,7 +134,8 @@ __attribute__((noinline)) static void *deep(unsigned levels, size_t size)
         return p;
 }
 
-/* The small blocks of work() need no other chunk of the shadow than the one that is there; the large ones do. */
+/* The small blocks of work() need no other chunk of the shadow than the one that is there; the
+ * large ones do. */
 static void place_heap(void)
 {
         void *volatile block;
@@ -202,7 +211,8 @@ static volatile struct ledger_head *find_ledger(void)
         void *found = NULL;
 
         while (!found && fgets(line, sizeof line, f))
-                if (strstr(line, "/memfd:seep") && sscanf(line, "%lx-%*x rw%*s %lx", &start, &offset) == 2 && offset == 0)
+                if (strstr(line, "/memfd:seep") &&
+                    sscanf(line, "%lx-%*x rw%*s %lx", &start, &offset) == 2 && offset == 0)
                         found = (void *)start;
         fclose(f);
         return found;
@@ -218,11 +228,13 @@ static void ask(void)
                 say("prctl\n");
         if (syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL) == 0 || errno != EINVAL)
                 say("strict\n");
-        if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL) == 0 || errno != EFAULT)
+        if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL) == 0 ||
+            errno != EFAULT)
                 say("filter\n");
         if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &none) == 0 || errno != EINVAL)
                 say("empty\n");
-        page = (char *)syscall(SYS_mmap, NULL, 4096L, (long)PROT_READ, (long)MAP_PRIVATE, (long)open("/proc/self/exe", O_RDONLY), 4096L);
+        page = (char *)syscall(SYS_mmap, NULL, 4096L, (long)PROT_READ, (long)MAP_PRIVATE,
+                               (long)open("/proc/self/exe", O_RDONLY), 4096L);
         if (page == MAP_FAILED || !memcmp(page, "\177ELF", 4))
                 say("mmap\n");
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scale.c -- a great many mappings, or a very large heap; argv[1] names the case, the numbers that follow how many and how large.
+ * scale.c -- a great many mappings, or a very large heap; argv[1] names the case, the numbers that
+ * follow how many and how large.
  *
- * Room:   tests only.  On stdout: microseconds of processor time per pair of munmap and mmap, in order, at random, and many at random before they
- *         are mapped again.
+ * Room:   tests only.  On stdout: microseconds of processor time per pair of munmap and mmap, in
+ *         order, at random, and many at random before they are mapped again.
  */
 #include "truth.h"
 
@@ -38,7 +39,8 @@ static double used_us(void)
 /* APART: no two neighbours become one for the kernel. */
 static char *map_page(uint64_t number, int apart)
 {
-        char *p = mmap(NULL, PAGE, apart && number % 2 ? PROT_READ : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *p = mmap(NULL, PAGE, apart && number % 2 ? PROT_READ : PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (p == MAP_FAILED)
                 truth_die("scale: mmap\n");
@@ -131,7 +133,8 @@ static void heap(uint64_t count, uint64_t size)
                         first = p;
                 }
         }
-        truth_say("fact blocks=%lu bytes=%lu lost=%lu\n", (unsigned long)count, (unsigned long)(count * size), (unsigned long)lost);
+        truth_say("fact blocks=%lu bytes=%lu lost=%lu\n", (unsigned long)count,
+                  (unsigned long)(count * size), (unsigned long)lost);
 }
 
 /* What is left on the stack of a call that is over must not hold the last one. */
@@ -145,7 +148,8 @@ static void wipe_stack(void)
 
 int main(int argc, char **argv)
 {
-        uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000, size = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
+        uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000,
+                 size = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
 
         if (argc > 1 && !strcmp(argv[1], "mappings"))
                 mappings(count, 0);

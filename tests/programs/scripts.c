@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scripts.c -- an interpreter as Python 3.12 is one: a trampoline for each function, and a map with their names.
+ * scripts.c -- an interpreter as Python 3.12 is one: a trampoline for each function, and a map with
+ * their names.
  *
- * Room:   tests only; x86-64.  The trampolines are those of Python, without a frame pointer.  The map is left behind
- *         (fact map=PID).  argv[1] is a library (built of this file with -DEXTENSION) that loses a block; argv[2] "none":
- *         no map is written.
+ * Room:   tests only; x86-64.  The trampolines are those of Python, without a frame pointer.  The
+ *         map is left behind (fact map=PID).  argv[1] is a library (built of this file with
+ *         -DEXTENSION) that loses a block; argv[2] "none": no map is written.
  */
 #ifdef EXTENSION
 #include <stdlib.h>
@@ -26,7 +27,8 @@ enum { TRAMPOLINE_BYTES = 16, FUNCTIONS = 4 };
 typedef void evaluator(long function, long unused, long none);
 typedef void trampoline(long function, long unused, long none, evaluator *evaluate);
 
-static const char *const names[FUNCTIONS] = { "py::<module>:/srv/me/p.py", "py::work:/srv/me/p.py", "py::leak:/srv/me/p.py",
+static const char *const names[FUNCTIONS] = { "py::<module>:/srv/me/p.py", "py::work:/srv/me/p.py",
+                                              "py::leak:/srv/me/p.py",
                                               "py::dumps:/usr/lib/python3.12/json/__init__.py" };
 static unsigned char *code;
 static void *volatile kept[2];
@@ -76,10 +78,12 @@ static void write_map(void)
 int main(int argc, char **argv)
 {
         /* sub $8,%rsp; call *%rcx; add $8,%rsp; ret */
-        static const unsigned char bytes[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3 };
+        static const unsigned char bytes[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd1,
+                                               0x48, 0x83, 0xc4, 8, 0xc3 };
         void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
 
-        code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                    0);
         if (!library || code == MAP_FAILED)
                 truth_die("scripts: no library or no memory\n");
         extension = (void (*)(void))dlsym(library, "extension_lose");

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shapes.cpp -- blocks behind every shape that a stack can have: recursion, inlined functions, callbacks through libraries, wrappers.
+ * shapes.cpp -- blocks behind every shape that a stack can have: recursion, inlined functions,
+ * callbacks through libraries, wrappers.
  *
  * Room:   tests only; compiled with and without optimisation.
- * Keeps:  each place has a size of its own; nothing is freed, and what is kept is forgotten at the end.
+ * Keeps:  each place has a size of its own; nothing is freed, and what is kept is forgotten at the
+ *         end.
  *
- * Functions with C names are those that the test expects by name, in the order in which they call each other.
+ * Functions with C names are those that the test expects by name, in the order in which they call
+ * each other.
  */
 #include <algorithm>
 #include <csignal>

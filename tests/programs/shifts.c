@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shifts.c -- threads one after the other, each with a name of its own: given before its first allocation, or (argv[1]: late) after it.
+ * shifts.c -- threads one after the other, each with a name of its own: given before its first
+ * allocation, or (argv[1]: late) after it.
  *
  * Room:   tests only.
  */

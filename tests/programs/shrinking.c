@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shrinking.c -- a heap of some 85 MiB shrinks to nothing and grows again; a few blocks live all the time.
+ * shrinking.c -- a heap of some 85 MiB shrinks to nothing and grows again; a few blocks live all
+ * the time.
  *
- * Room:   tests only.  usage: shrinking [MIB]: one block of so many MiB lives all the time, too.  When it is small it says so,
- * and goes on when a byte comes.
+ * Room:   tests only.  usage: shrinking [MIB]: one block of so many MiB lives all the time, too.
+ * When it is small it says so, and goes on when a byte comes.
  */
 #include <malloc.h>
 #include <stdio.h>

@@ -15,7 +15,8 @@
  *   suspend                            block it, say "ready", take one in sigsuspend
  *   ready wait keep                    say "ready"; wait for a line; allocate 1000 bytes
  *   fork                               the child does the rest, the parent says how it ended
- *   spawn:FILE                         run FILE with an empty environment by posix_spawn, say how it ended
+ *   spawn:FILE                         run FILE with an empty environment by posix_spawn, say how
+ *                                      it ended
  */
 #include "truth.h"
 
@@ -45,8 +46,12 @@ static void count_with_info(int sig, siginfo_t *info, void *context)
 static const char *handler_name(const struct sigaction *a)
 {
         if (a->sa_flags & SA_SIGINFO)
-                return a->sa_sigaction == count_with_info ? "mine with info" : "somebody's with info";
-        return a->sa_handler == SIG_DFL ? "default" : a->sa_handler == SIG_IGN ? "ignored" : a->sa_handler == count ? "mine" : "somebody's";
+                return a->sa_sigaction == count_with_info ? "mine with info"
+                                                          : "somebody's with info";
+        return a->sa_handler == SIG_DFL   ? "default"
+               : a->sa_handler == SIG_IGN ? "ignored"
+               : a->sa_handler == count   ? "mine"
+                                          : "somebody's";
 }
 
 static sigset_t usr1(void)
@@ -65,7 +70,8 @@ static void query(void)
         sigprocmask(SIG_BLOCK, NULL, &mask);
         if (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN)
                 now.sa_flags = 0; /* without a handler they mean nothing */
-        tell("%s, flags %x, %s\n", handler_name(&now), (unsigned)now.sa_flags & ~0x04000000u, sigismember(&mask, SIGUSR1) ? "blocked" : "open");
+        tell("%s, flags %x, %s\n", handler_name(&now), (unsigned)now.sa_flags & ~0x04000000u,
+             sigismember(&mask, SIGUSR1) ? "blocked" : "open");
 }
 
 static void install(const char *how)
@@ -80,9 +86,11 @@ static void install(const char *how)
         if (!strcmp(how, "signal"))
                 tell("before: %s\n", signal(SIGUSR1, count) == SIG_DFL ? "default" : "not default");
         else if (!strcmp(how, "sysv"))
-                tell("before: %s\n", sysv_signal(SIGUSR1, count) == SIG_DFL ? "default" : "not default");
+                tell("before: %s\n",
+                     sysv_signal(SIGUSR1, count) == SIG_DFL ? "default" : "not default");
         else if (!strcmp(how, "bsd"))
-                tell("before: %s\n", ssignal(SIGUSR1, count) == SIG_DFL ? "default" : "not default");
+                tell("before: %s\n",
+                     ssignal(SIGUSR1, count) == SIG_DFL ? "default" : "not default");
         else if (sigaction(SIGUSR1, &act, &old) == 0)
                 tell("before: %s\n", handler_name(&old));
 }
@@ -161,7 +169,8 @@ static void ended(pid_t child)
 {
         int status;
         waitpid(child, &status, 0);
-        tell("child: %s %d\n", WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        tell("child: %s %d\n", WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 static void fork_rest(void)
@@ -198,7 +207,8 @@ static void pending(void)
 static int is(const char *word, const char *list)
 {
         const char *at = strstr(list, word);
-        return at && (at == list || at[-1] == ' ') && (at[strlen(word)] == ' ' || !at[strlen(word)]);
+        return at && (at == list || at[-1] == ' ') &&
+               (at[strlen(word)] == ' ' || !at[strlen(word)]);
 }
 
 static void step(char *s)
@@ -216,7 +226,8 @@ static void step(char *s)
         else if (!strncmp(s, "until:", 6))
                 until(atoi(s + 6));
         else if (!strcmp(s, "ask:signal"))
-                tell("signal: %s\n", signal(SIGUSR1, SIG_DFL) == SIG_DFL ? "default" : "not default");
+                tell("signal: %s\n",
+                     signal(SIGUSR1, SIG_DFL) == SIG_DFL ? "default" : "not default");
         else if (!strncmp(s, "spawn:", 6))
                 spawn(s + 6);
         else if (!strcmp(s, "query"))

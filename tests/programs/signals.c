@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.c -- allocation inside signal handlers: raised, on an alternate stack, and by a timer that strikes anywhere.
+ * signals.c -- allocation inside signal handlers: raised, on an alternate stack, and by a timer
+ * that strikes anywhere.
  *
- * Room:   tests only.  The timer's handler maps memory only (malloc is not safe there); raised handlers use malloc.
+ * Room:   tests only.  The timer's handler maps memory only (malloc is not safe there); raised
+ *         handlers use malloc.
  */
 #include "truth.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * small_blocks.c -- threads that allocate blocks of 1 to 16 bytes as fast as they can and release each other's.
+ * small_blocks.c -- threads that allocate blocks of 1 to 16 bytes as fast as they can and release
+ * each other's.
  *
- * Room:   tests only.  small_blocks THREADS ROUNDS.  No lock between them, each counts for itself: neighbours in memory belong to
- *         different threads at the same moment.
+ * Room:   tests only.  small_blocks THREADS ROUNDS.  No lock between them, each counts for itself:
+ *         neighbours in memory belong to different threads at the same moment.
  */
 #include "truth.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks.c -- call chains that are known by name: each allocates a block of a size of its own and tells who called whom.
+ * stacks.c -- call chains that are known by name: each allocates a block of a size of its own and
+ * tells who called whom.
  *
- * Room:   tests only.  "stack SIZE inner .. outer"; * stands for any number of frames that are not ours to name,
- *         ! at the end for a stack whose outer end cannot be found.  Correct at -O0 and -O2, gcc and clang.
+ * Room:   tests only.  "stack SIZE inner .. outer"; * stands for any number of frames that are not
+ *         ours to name, ! at the end for a stack whose outer end cannot be found.  Correct at -O0
+ *         and -O2, gcc and clang.
  */
 #include "chain.h"
 #include "truth.h"
@@ -314,13 +316,15 @@ static void tell_expected(void)
                   "stack 9014 take from_asm_with_other_rbp asm_with_other_rbp asm_other_rbp main\n"
                   "stack 9015 take from_asm_with_rbp_only asm_with_rbp_only asm_rbp_only main\n"
                   "stack 9016 take from_asm_with_nothing asm_with_nothing !\n"
-                  "stack 9017 take from_nocfi nocfi_inner nocfi_outer nocfi_outer nocfi_outer nocfi_outer without_cfi main\n"
+                  "stack 9017 take from_nocfi nocfi_inner nocfi_outer nocfi_outer nocfi_outer "
+                  "nocfi_outer without_cfi main\n"
                   "stack 9018 take variadic main\n"
                   "stack 9019 take never_returns last_call jumping main\n"
                   "stack 9020 take ping pong ping pong ping main\n"
                   "stack 9021 take large_frame main\n");
 #ifdef __OPTIMIZE__
-        truth_say("stack 9013 take asm_with_cfi asm_cfi main\n"); /* `return take()` became a jump */
+        /* `return take()` became a jump */
+        truth_say("stack 9013 take asm_with_cfi asm_cfi main\n");
 #else
         truth_say("stack 9013 take from_asm_with_cfi asm_with_cfi asm_cfi main\n");
 #endif

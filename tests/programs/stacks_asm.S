@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks_asm.S -- hand-written frames for stacks.c: with CFI but without rbp, with rbp but without CFI, with neither.
+ * stacks_asm.S -- hand-written frames for stacks.c: with CFI but without rbp, with rbp but without
+ * CFI, with neither.
  *
  * Room:   tests only, x86-64.  Each calls the function in %rdi and hands its result through.
  */

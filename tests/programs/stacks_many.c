@@ -4,7 +4,8 @@
  *
  *     stacks_many DEPTH
  *
- * Blocks of first() come before, and are freed after, 2^DEPTH stacks that each allocate a block once.
+ * Blocks of first() come before, and are freed after, 2^DEPTH stacks that each allocate a block
+ * once.
  */
 #include <stdio.h>
 #include <stdlib.h>

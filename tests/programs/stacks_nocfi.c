@@ -2,7 +2,8 @@
 /*
  * stacks_nocfi.c -- a frame-pointer chain in code compiled without unwind tables.
  *
- * Room:   tests only; compiled with -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-omit-frame-pointer, also in -O2 runs.
+ * Room:   tests only; compiled with -fno-asynchronous-unwind-tables -fno-unwind-tables
+ *         -fno-omit-frame-pointer, also in -O2 runs.
  */
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* starter.c -- starts argv[2]... in the way argv[1]: spawn, spawnp, vfork, fork, become, thread (which becomes it), or
- * fail (whose exec does not work, and which goes on). */
+/* starter.c -- starts argv[2]... in the way argv[1]: spawn, spawnp, vfork, fork, become, thread
+ * (which becomes it), or fail (whose exec does not work, and which goes on). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

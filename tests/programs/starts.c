@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * starts.c -- blocks from every way in which the C library calls a program: main, a thread, a constructor, the exit, a comparison.
+ * starts.c -- blocks from every way in which the C library calls a program: main, a thread, a
+ * constructor, the exit, a comparison.
  *
  * Room:   tests only.
- * Keeps:  each place has a size of its own; nothing is freed, and what is kept is forgotten at the end.
+ * Keeps:  each place has a size of its own; nothing is freed, and what is kept is forgotten at the
+ *         end.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,18 +2,24 @@
 /*
  * steps.c -- does what its arguments say, one after another, and tells what that did.
  *
- * Room:   tests only.  A step is a word, or word:value.  Blocks are made by the functions red, green and blue, oldest freed first.
+ * Room:   tests only.  A step is a word, or word:value.  Blocks are made by the functions red,
+ *         green and blue, oldest freed first.
  *
  *   +red:COUNT:SIZE  -red:COUNT       allocate; free the oldest (COUNT 0: all)
  *   tag:NAME  snapshot:NAME  on  off  the macros of seep.h
  *   moment:NAME                       tell the state: "moment NAME", then the lines of truth_print
- *   since:NAME                        tell what was allocated after tag:NAME and is alive: "since NAME NOW SITE blocks=.. bytes=.."
- *   loop:N:SITE                       N times: tag:t0, t1, ...; one block of 10 bytes; every third time the oldest is freed
+ *   since:NAME                        tell what was allocated after tag:NAME and is alive: "since
+ *                                     NAME NOW SITE blocks=.. bytes=.."
+ *   loop:N:SITE                       N times: tag:t0, t1, ...; one block of 10 bytes; every third
+ *                                     time the oldest is freed
  *   ready  wait                       say "ready"; wait for a line of input
- *   there:SEQ                         say whether the report of that number is there, in the directory of the start
+ *   there:SEQ                         say whether the report of that number is there, in the
+ *                                     directory of the start
  *   usr1  raise:N                     signals
- *   chdir:DIR  fork  exec:FILE        the forked child does the rest of the steps, its parent waits and ends with its status
- *   orphan                            the same, but its parent ends at once; the child says "orphan PID" when it has another one
+ *   chdir:DIR  fork  exec:FILE        the forked child does the rest of the steps, its parent waits
+ *                                     and ends with its status
+ *   orphan                            the same, but its parent ends at once; the child says "orphan
+ *                                     PID" when it has another one
  *   spin:MS  churn:N                  allocate and free for so long, or so often (blue)
  *   alone                             say what wait() and the list of children tell
  *   exit:N  _exit:N  quick_exit:N  group_exit:N  abort  segv  kill
@@ -51,7 +57,9 @@ MAKER(red)
 MAKER(green)
 MAKER(blue)
 
-static struct shelf shelves[] = {{.name = "red", .make = red}, {.name = "green", .make = green}, {.name = "blue", .make = blue}};
+static struct shelf shelves[] = { { .name = "red", .make = red },
+                                  { .name = "green", .make = green },
+                                  { .name = "blue", .make = blue } };
 #define SHELVES 3
 
 static const char *tags[16];
@@ -128,7 +136,8 @@ static void since(const char *name)
                                 bytes += s->size[b];
                                 blocks++;
                         }
-                truth_say("since %s %s %s blocks=%zu bytes=%zu\n", name, tags[tag_count - 1], s->name, blocks, bytes);
+                truth_say("since %s %s %s blocks=%zu bytes=%zu\n", name, tags[tag_count - 1],
+                          s->name, blocks, bytes);
         }
 }
 
@@ -199,7 +208,8 @@ static void spin(const char *ms)
         do {
                 pass();
                 clock_gettime(CLOCK_MONOTONIC, &now);
-        } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+        } while (now.tv_sec < end.tv_sec ||
+                 (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
 }
 
 static void alone(const char *unused)
@@ -225,7 +235,8 @@ static void fork_rest(const char *unused)
         truth_say("fact child=%d\n", (int)child);
         if (waitpid(child, &status, 0) != child)
                 truth_die("steps: lost my child\n");
-        tell("child: %s %d\n", WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        tell("child: %s %d\n", WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         moment("end");
         exit(WIFSIGNALED(status) ? 0 : WEXITSTATUS(status));
 }
@@ -306,10 +317,13 @@ static const struct {
         const char *word;
         void (*act)(const char *value);
 } words[] = {
-        {"tag", tag},       {"snapshot", snapshot}, {"on", on},     {"off", off},        {"moment", moment}, {"since", since},
-        {"loop", loop},     {"ready", ready},       {"wait", wait_line}, {"there", there}, {"usr1", usr1},     {"raise", raise_it},
-        {"chdir", go},      {"fork", fork_rest},    {"exec", replace}, {"spin", spin},   {"churn", churn},
-        {"alone", alone},   {"orphan", orphan},
+        { "tag", tag },       { "snapshot", snapshot }, { "on", on },
+        { "off", off },       { "moment", moment },     { "since", since },
+        { "loop", loop },     { "ready", ready },       { "wait", wait_line },
+        { "there", there },   { "usr1", usr1 },         { "raise", raise_it },
+        { "chdir", go },      { "fork", fork_rest },    { "exec", replace },
+        { "spin", spin },     { "churn", churn },       { "alone", alone },
+        { "orphan", orphan },
 };
 
 static void step(const char *s)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * stress.cpp -- every way to make a stack change under a cache of it: recursion, alloca, realigned frames, longjmp,
- * exceptions, signals on both stacks, coroutines, libraries that come and go; in several threads at once.
+ * stress.cpp -- every way to make a stack change under a cache of it: recursion, alloca, realigned
+ * frames, longjmp, exceptions, signals on both stacks, coroutines, libraries that come and go; in
+ * several threads at once.
  *
- * Room:   tests only.  stress ROUNDS THREADS PLUG_A PLUG_B; for the mode that compares each captured stack with a full unwind.
+ * Room:   tests only.  stress ROUNDS THREADS PLUG_A PLUG_B; for the mode that compares each
+ *         captured stack with a full unwind.
  */
 #include "truth.h"
 
@@ -154,7 +156,8 @@ __attribute__((noinline)) static void coroutine(int depth)
                 plain(depth);
                 return;
         }
-        void *stack = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *stack = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                           0);
         if (stack == MAP_FAILED)
                 truth_die("stress: no stack\n");
         self->away_open = true;
@@ -176,7 +179,9 @@ __attribute__((noinline)) static void plugged(int depth)
 {
         int which = (int)dice(2);
         void *library = dlopen(plug_path[which], RTLD_NOW | RTLD_LOCAL);
-        void *(*allocate)(size_t) = library ? (void *(*)(size_t))dlsym(library, which ? "outer_b" : "outer_a") : nullptr;
+        void *(*allocate)(size_t) = library ? (void *(*)(size_t))dlsym(library, which ? "outer_b"
+                                                                                      : "outer_a")
+                                            : nullptr;
         if (!allocate)
                 truth_die("stress: no plug\n");
         void *p = allocate(dice(200));
@@ -204,12 +209,19 @@ __attribute__((noinline)) static void sorting(int depth)
 
 static void wander(int depth)
 {
-        static void (*const ways[])(int) = {plain,    plain,   with_alloca, realigned, realigned_with_alloca, realigned_by_attribute,
-                                            catching, landing,
+        static void (*const ways[])(int) = { plain,
+                                             plain,
+                                             with_alloca,
+                                             realigned,
+                                             realigned_with_alloca,
+                                             realigned_by_attribute,
+                                             catching,
+                                             landing,
 #ifndef WITHOUT_SIGNALS
-                                            signalled,
+                                             signalled,
 #endif
-                                            coroutine, sorting};
+                                             coroutine,
+                                             sorting };
         if (self->left <= 0 || depth <= 0)
                 return;
         if (self->jump_armed && dice(30) == 0)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * surroundings.c -- what a program sees of its environment, and starts others with; argv[1] names the way.
+ * surroundings.c -- what a program sees of its environment, and starts others with; argv[1] names
+ * the way.
  *
- * Room:   tests only.  "show" tells all views of the environment on stdout; any other word starts this program again with
- *         "show".  What differs with and without the tool goes to descriptor 3.
+ * Room:   tests only.  "show" tells all views of the environment on stdout; any other word starts
+ *         this program again with "show".  What differs with and without the tool goes to
+ *         descriptor 3.
  */
 #include "truth.h"
 
@@ -46,7 +48,8 @@ static void show_auxiliary(char **env)
                 env++;
         for (a = (const void *)(env + 1); a->a_type != AT_NULL; a++)
                 if (a->a_type != AT_IGNORE)
-                        printf("auxiliary %lu %d\n", (unsigned long)a->a_type, getauxval(a->a_type) == a->a_un.a_val);
+                        printf("auxiliary %lu %d\n", (unsigned long)a->a_type,
+                               getauxval(a->a_type) == a->a_un.a_val);
 }
 
 static int mentions(const char *path, const char *word)
@@ -56,7 +59,8 @@ static int mentions(const char *path, const char *word)
         size_t used = 0;
         ssize_t got;
 
-        while (fd >= 0 && used < sizeof text && (got = read(fd, text + used, sizeof text - used)) > 0)
+        while (fd >= 0 && used < sizeof text &&
+               (got = read(fd, text + used, sizeof text - used)) > 0)
                 used += (size_t)got;
         close(fd);
         return memmem(text, used, word, strlen(word)) != NULL;
@@ -73,7 +77,8 @@ static int show(char **argv, char **env)
         show_array("environ", environ);
         show_array("behind the arguments", argv + count + 1);
         show_auxiliary(argv + count + 1);
-        printf("getenv %s %s\n", getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "-", getenv("SEEP_SESSION") ? "?" : "-");
+        printf("getenv %s %s\n", getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "-",
+               getenv("SEEP_SESSION") ? "?" : "-");
         fflush(stdout);
         truth_say("fact agent=%d\n", mentions("/proc/self/maps", "libseep.so"));
         truth_say("fact variables=%d\n", mentions("/proc/self/environ", "SEEP_SESSION"));
@@ -220,7 +225,8 @@ static void by_system_when_cleared(char **argv)
         show_array("behind system", environ);
 }
 
-/* Another thread changes the environment while system() waits for its child, which waits for that. */
+/* Another thread changes the environment while system() waits for its child, which waits for
+ * that. */
 static void *change(void *unused)
 {
         char word;
@@ -291,13 +297,29 @@ static const struct {
         const char *name;
         void (*run)(char **argv);
 } ways[] = {
-        {"execve", by_execve},     {"execv", by_execv},         {"execvp", by_execvp},   {"execvpe", by_execvpe},
-        {"execl", by_execl},       {"execlp", by_execlp},       {"execle", by_execle},   {"fexecve", by_fexecve},
-        {"other", with_other},     {"nothing", with_nothing},   {"many", with_many},     {"changes", with_changes},
-        {"cleared", when_cleared}, {"call", by_system_call},    {"spawn", by_spawn},     {"spawnp", by_spawnp},
-        {"vfork", by_vfork},       {"fork", by_fork},           {"system", by_system},   {"popen", by_popen},
-        {"wordexp", by_wordexp},   {"cleared-system", by_system_when_cleared},
-        {"changed-system", by_system_with_changes},
+        { "execve", by_execve },
+        { "execv", by_execv },
+        { "execvp", by_execvp },
+        { "execvpe", by_execvpe },
+        { "execl", by_execl },
+        { "execlp", by_execlp },
+        { "execle", by_execle },
+        { "fexecve", by_fexecve },
+        { "other", with_other },
+        { "nothing", with_nothing },
+        { "many", with_many },
+        { "changes", with_changes },
+        { "cleared", when_cleared },
+        { "call", by_system_call },
+        { "spawn", by_spawn },
+        { "spawnp", by_spawnp },
+        { "vfork", by_vfork },
+        { "fork", by_fork },
+        { "system", by_system },
+        { "popen", by_popen },
+        { "wordexp", by_wordexp },
+        { "cleared-system", by_system_when_cleared },
+        { "changed-system", by_system_with_changes },
 };
 
 #ifdef AS_GO

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * swells.c -- two threads that allocate and free nothing, some blocks at a time, until standard input ends: the first word of the file
- * argv[1] says how many blocks there are.
+ * swells.c -- two threads that allocate and free nothing, some blocks at a time, until standard
+ * input ends: the first word of the file argv[1] says how many blocks there are.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -2,8 +2,9 @@
 /*
  * switches.c -- recording off and on, counted, and from several threads.
  *
- * Room:   tests only.  Functions seen_* allocate while recording is on, unseen_* while it is off; each says what it keeps.  With the argument
- *         "off" the program expects to be started with recording off.
+ * Room:   tests only.  Functions seen_* allocate while recording is on, unseen_* while it is off;
+ *         each says what it keeps.  With the argument "off" the program expects to be started with
+ *         recording off.
  */
 #include "truth.h"
 
@@ -14,7 +15,14 @@
 
 static void *seen_kept(void) { void *p = malloc(101); TRUTH_GOT(p, 101); return p; }
 static void *seen_freed(void) { void *p = malloc(102); TRUTH_GOT(p, 102); return p; }
-static void *seen_again(void *old) { void *p; truth_gone(old); p = realloc(old, 5000); TRUTH_GOT(p, 5000); return p; }
+static void *seen_again(void *old)
+{
+        void *p;
+        truth_gone(old);
+        p = realloc(old, 5000);
+        TRUTH_GOT(p, 5000);
+        return p;
+}
 static void *unseen_kept(void) { return malloc(103); }
 static void *unseen_freed(void) { return malloc(104); }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tables.c -- threads, each with a table of the loader for thread-local variables, which grows when libraries come that have some.
+ * tables.c -- threads, each with a table of the loader for thread-local variables, which grows when
+ * libraries come that have some.
  *
- * Room:   tests only.  Arguments: copies of variables_library.c, each one a library of its own.  The first thread uses none of
- *         them.
+ * Room:   tests only.  Arguments: copies of variables_library.c, each one a library of its own.
+ *         The first thread uses none of them.
  */
 #include <dlfcn.h>
 #include <pthread.h>

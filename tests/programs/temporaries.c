@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * temporaries.c -- blocks that are and are not "temporary": the thread's last allocation, released as its next event.
+ * temporaries.c -- blocks that are and are not "temporary": the thread's last allocation, released
+ * as its next event.
  *
  * Room:   tests only.
  */

@@ -2,12 +2,15 @@
 /*
  * thinned.c -- a heap that outgrows what its recording may take (record --limit-ledger).
  *
- *     thinned small [THREADS]   first blocks that stay, then blocks of three sizes, of which every other one is freed or grown; then half of
+ *     thinned small [THREADS]   first blocks that stay, then blocks of three sizes, of which every
+ *                               other one is freed or grown; then half of
  *                               the first ones is freed
  *     thinned large             large blocks that are never touched, more and more of them
- *     thinned crowd             64 threads at once, in the first moment, with a few small blocks each
+ *     thinned crowd             64 threads at once, in the first moment, with a few small blocks
+ *                               each
  *
- * Tells on standard output, for each function that allocates: allocations, bytes allocated, live blocks, live bytes.
+ * Tells on standard output, for each function that allocates: allocations, bytes allocated, live
+ * blocks, live bytes.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -101,7 +104,8 @@ static void *work(void *argument)
 
 static void tell(const char *name, const struct sums *s)
 {
-        printf("%s %lu %lu %lu %lu\n", name, s->allocations, s->bytes, s->live_blocks, s->live_bytes);
+        printf("%s %lu %lu %lu %lu\n", name, s->allocations, s->bytes, s->live_blocks,
+               s->live_bytes);
 }
 
 static void small(void)

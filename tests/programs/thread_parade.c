@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_parade.c -- argv[1] threads, one after the other, each with a name of its own: n1, n2, ...  Each keeps 50 bytes and frees 100.
+ * thread_parade.c -- argv[1] threads, one after the other, each with a name of its own: n1, n2,
+ * ...  Each keeps 50 bytes and frees 100.
  *
  * Room:   tests only.
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_stacks.c -- threads of every kind: alive at the end, joined, detached, one after another, on memory of the program's own; argv[1] names
- * the case.
+ * thread_stacks.c -- threads of every kind: alive at the end, joined, detached, one after another,
+ * on memory of the program's own; argv[1] names the case.
  *
- * Room:   tests only.  Each thread asks the C library where its stack is.  "mapped START END" for each that is there at the end, "fact made=N" how
- *         many threads got one from the C library, "fact own=BYTES" what the program mapped itself.
+ * Room:   tests only.  Each thread asks the C library where its stack is.  "mapped START END" for
+ *         each that is there at the end, "fact made=N" how many threads got one from the C library,
+ *         "fact own=BYTES" what the program mapped itself.
  */
 #include "truth.h"
 
@@ -47,7 +48,8 @@ static void *body(void *waits)
         size_t bytes;
         void *start;
 
-        if (pthread_getattr_np(pthread_self(), &how) || pthread_attr_getstack(&how, &start, &bytes) || pthread_attr_destroy(&how))
+        if (pthread_getattr_np(pthread_self(), &how) ||
+            pthread_attr_getstack(&how, &start, &bytes) || pthread_attr_destroy(&how))
                 truth_die("thread_stacks: where\n");
         pthread_mutex_lock(&lock);
         note((uintptr_t)start, (uintptr_t)start + bytes);
@@ -142,7 +144,8 @@ static void joined(void)
         end_all();
         for (int i = 0; i < 3; i++)
                 pthread_join(t[i], NULL);
-        if (thrd_create(&one, body_c11, NULL) != thrd_success || thrd_join(one, NULL) != thrd_success)
+        if (thrd_create(&one, body_c11, NULL) != thrd_success ||
+            thrd_join(one, NULL) != thrd_success)
                 truth_die("thread_stacks: thrd\n");
 }
 
@@ -223,9 +226,11 @@ static void own_stack(void)
         pthread_t t;
 
         pthread_attr_init(&how);
-        if (pthread_attr_setstack(&how, map(1 << 20), 1 << 20) || pthread_create(&t, &how, body_on_own, NULL) || pthread_join(t, NULL))
+        if (pthread_attr_setstack(&how, map(1 << 20), 1 << 20) ||
+            pthread_create(&t, &how, body_on_own, NULL) || pthread_join(t, NULL))
                 truth_die("thread_stacks: own\n");
-        if (pthread_attr_setstack(&how, data, sizeof data) || pthread_create(&t, &how, body_on_own, NULL) || pthread_join(t, NULL))
+        if (pthread_attr_setstack(&how, data, sizeof data) ||
+            pthread_create(&t, &how, body_on_own, NULL) || pthread_join(t, NULL))
                 truth_die("thread_stacks: own data\n");
 }
 
@@ -245,13 +250,20 @@ static const struct {
         const char *name;
         void (*run)(void);
 } cases[] = {
-        { "alive", alive },       { "joined", joined },           { "one_after_another", one_after_another },
-        { "many", many },         { "detached", detached },       { "detached_short", detached_short },
-        { "mapped_over", mapped_over }, { "allocated_over", allocated_over }, { "own_stack", own_stack },
+        { "alive", alive },
+        { "joined", joined },
+        { "one_after_another", one_after_another },
+        { "many", many },
+        { "detached", detached },
+        { "detached_short", detached_short },
+        { "mapped_over", mapped_over },
+        { "allocated_over", allocated_over },
+        { "own_stack", own_stack },
         { "refused", refused },
 };
 
-/* Whether the kernel has memory that begins right there, behind a guard.  What others mapped where a stack was does not. */
+/* Whether the kernel has memory that begins right there, behind a guard.  What others mapped where
+ * a stack was does not. */
 static int is_mapped(uintptr_t start)
 {
         unsigned long from, to, before = 0;
@@ -263,7 +275,8 @@ static int is_mapped(uintptr_t start)
         if (running)
                 return 1; /* its thread is alive */
         maps = fopen("/proc/self/maps", "r");
-        while (maps && getline(&line, &room, maps) > 0 && sscanf(line, "%lx-%lx %7s", &from, &to, rights) == 3) {
+        while (maps && getline(&line, &room, maps) > 0 &&
+               sscanf(line, "%lx-%lx %7s", &from, &to, rights) == 3) {
                 found |= from == start && before == start && guarded && rights[0] == 'r';
                 before = to;
                 guarded = rights[0] == '-';
@@ -282,7 +295,8 @@ int main(int argc, char **argv)
         pthread_mutex_lock(&lock);
         for (int i = 0; i < stack_count; i++)
                 if (is_mapped(stacks[i].start))
-                        truth_say("mapped %lu %lu\n", (unsigned long)stacks[i].start, (unsigned long)stacks[i].end);
+                        truth_say("mapped %lu %lu\n", (unsigned long)stacks[i].start,
+                                  (unsigned long)stacks[i].end);
         truth_say("fact made=%d own=%ld\n", made, own);
         return 0;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tide.c -- threads that rise together to known heights and fall again: tide THREADS BYTES ROUNDS; BYTES is what each holds at its highest.
+ * tide.c -- threads that rise together to known heights and fall again: tide THREADS BYTES ROUNDS;
+ * BYTES is what each holds at its highest.
  *
- * Room:   tests only.  All wait for each other when they have risen, so that the height of each round is known to the byte but for what
- *         they do all the time besides: blocks of at most NOISE bytes, one at a time for each thread.
- * Facts:  height (what all hold in the highest round, which is in the middle; the others are up to 3 % lower), even and odd (what even
- *         and odd threads have of it), noise (how much more it can have been), bytes (all that was allocated).
+ * Room:   tests only.  All wait for each other when they have risen, so that the height of each
+ *         round is known to the byte but for what they do all the time besides: blocks of at most
+ *         NOISE bytes, one at a time for each thread.
+ * Facts:  height (what all hold in the highest round, which is in the middle; the others are up to
+ *         3 % lower), even and odd (what even and odd threads have of it), noise (how much more it
+ *         can have been), bytes (all that was allocated).
  */
 #include "truth.h"
 
@@ -115,7 +118,8 @@ int main(int argc, char **argv)
         threads = argc > 1 ? atoi(argv[1]) : 8;
         most = argc > 2 ? strtoull(argv[2], NULL, 10) : 1u << 20;
         rounds = argc > 3 ? atoi(argv[3]) : 7;
-        if (threads < 1 || threads > THREADS_MAX || pthread_barrier_init(&all, NULL, (unsigned)threads))
+        if (threads < 1 || threads > THREADS_MAX ||
+            pthread_barrier_init(&all, NULL, (unsigned)threads))
                 return 1;
         for (int i = 0; i < threads; i++) {
                 tiders[i].number = (unsigned)i;
@@ -127,8 +131,10 @@ int main(int argc, char **argv)
                 pthread_join(tiders[i].thread, NULL);
                 bytes += tiders[i].bytes;
         }
-        truth_say("fact height=%llu even=%llu odd=%llu noise=%llu bytes=%llu\n", (unsigned long long)(most * (unsigned)threads),
-                  (unsigned long long)(most * (unsigned)((threads + 1) / 2)), (unsigned long long)(most * (unsigned)(threads / 2)),
+        truth_say("fact height=%llu even=%llu odd=%llu noise=%llu bytes=%llu\n",
+                  (unsigned long long)(most * (unsigned)threads),
+                  (unsigned long long)(most * (unsigned)((threads + 1) / 2)),
+                  (unsigned long long)(most * (unsigned)(threads / 2)),
                   (unsigned long long)(NOISE * (unsigned)threads), (unsigned long long)bytes);
         return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tides.c -- a server whose heap grows and shrinks for as long as it is told: four threads that allocate and free all the time.
+ * tides.c -- a server whose heap grows and shrinks for as long as it is told: four threads that
+ * allocate and free all the time.
  *
  * Room:   tests only.  usage: tides SECONDS PERIOD_SECONDS MOST_MIB FILE
  * The live bytes are at any time the first word of FILE.
@@ -46,7 +47,9 @@ static uint32_t any_size(uint32_t *dice)
 {
         uint32_t class = throw_dice(dice) % 100;
 
-        return class < 90 ? 16 + throw_dice(dice) % 240 : class < 99 ? 256 + throw_dice(dice) % 4000 : 8192 + throw_dice(dice) % 60000;
+        return class < 90   ? 16 + throw_dice(dice) % 240
+               : class < 99 ? 256 + throw_dice(dice) % 4000
+                            : 8192 + throw_dice(dice) % 60000;
 }
 
 static void exchange(struct place *p, uint32_t size)
@@ -57,7 +60,8 @@ static void exchange(struct place *p, uint32_t size)
         p->size = size;
 }
 
-/* So that the heap follows the tide: more blocks while there are too few bytes, fewer while there are too many. */
+/* So that the heap follows the tide: more blocks while there are too few bytes, fewer while there
+ * are too many. */
 static void *serve(void *argument)
 {
         struct place *places = calloc(PLACES, sizeof *places);

@@ -2,16 +2,19 @@
 /*
  * truth.h -- a target program's own account of what it allocated, told on descriptor 3.
  *
- * Room:   tests only; included by target programs.  Allocates nothing: tables are static, output is formatted on the stack.
- * Keeps:  TRUTH_GOT after a successful allocation, truth_gone before the release: the same order as the ledger's, so that
- *         per-address history agrees between threads.  The function named is the one that calls the allocator.
+ * Room:   tests only; included by target programs.  Allocates nothing: tables are static, output is
+ *         formatted on the stack.
+ * Keeps:  TRUTH_GOT after a successful allocation, truth_gone before the release: the same order as
+ *         the ledger's, so that per-address history agrees between threads.  The function named is
+ *         the one that calls the allocator.
  *
- * Lines:  total allocs=.. frees=.. bytes=.. live_blocks=.. live_bytes=.. peak=.. peak_blocks=.. temporary=.. peak_high=..
- *         site NAME allocs=.. frees=.. bytes=.. live_blocks=.. live_bytes=.. peak=.. temporary=..
- *         and whatever truth_say prints: "kind NAME malloc", "stack SIZE inner .. outer", "fact KEY=VALUE".
+ * Lines:  total allocs=.. frees=.. bytes=.. live_blocks=.. live_bytes=.. peak=.. peak_blocks=..
+ *         temporary=.. peak_high=.. site NAME allocs=.. frees=.. bytes=.. live_blocks=..
+ *         live_bytes=.. peak=.. temporary=.. and whatever truth_say prints: "kind NAME malloc",
+ *         "stack SIZE inner .. outer", "fact KEY=VALUE".
  *
- * Peak, several threads: `peak` counts a block from after its allocation to before its release, `peak_high` from before
- * TRUTH_WANT to after TRUTH_DONE; the real one lies between.
+ * Peak, several threads: `peak` counts a block from after its allocation to before its release,
+ * `peak_high` from before TRUTH_WANT to after TRUTH_DONE; the real one lies between.
  */
 #ifndef SEEP_TESTS_TRUTH_H
 #define SEEP_TESTS_TRUTH_H
@@ -210,17 +213,21 @@ __attribute__((unused)) static void truth_done(size_t size)
 __attribute__((unused)) static void truth_print(void)
 {
         struct truth_site *t = &truth_total;
-        truth_say("total allocs=%llu frees=%llu bytes=%llu live_blocks=%lld live_bytes=%lld peak=%lld peak_blocks=%llu "
+        truth_say("total allocs=%llu frees=%llu bytes=%llu live_blocks=%lld live_bytes=%lld "
+                  "peak=%lld peak_blocks=%llu "
                   "temporary=%llu peak_high=%lld\n",
-                  (unsigned long long)t->allocs, (unsigned long long)t->frees, (unsigned long long)t->bytes,
-                  (long long)t->live_blocks, (long long)t->live_bytes, (long long)t->peak_bytes,
-                  (unsigned long long)truth_peak_blocks, (unsigned long long)t->temporary, (long long)truth_high_peak);
+                  (unsigned long long)t->allocs, (unsigned long long)t->frees,
+                  (unsigned long long)t->bytes, (long long)t->live_blocks, (long long)t->live_bytes,
+                  (long long)t->peak_bytes, (unsigned long long)truth_peak_blocks,
+                  (unsigned long long)t->temporary, (long long)truth_high_peak);
         for (struct truth_site *s = truth_sites; s < truth_sites + TRUTH_SITES && s->name; s++)
-                truth_say("site %s allocs=%llu frees=%llu bytes=%llu live_blocks=%lld live_bytes=%lld peak=%lld "
+                truth_say("site %s allocs=%llu frees=%llu bytes=%llu live_blocks=%lld "
+                          "live_bytes=%lld peak=%lld "
                           "temporary=%llu\n",
                           s->name, (unsigned long long)s->allocs, (unsigned long long)s->frees,
-                          (unsigned long long)s->bytes, (long long)s->live_blocks, (long long)s->live_bytes,
-                          (long long)s->peak_bytes, (unsigned long long)s->temporary);
+                          (unsigned long long)s->bytes, (long long)s->live_blocks,
+                          (long long)s->live_bytes, (long long)s->peak_bytes,
+                          (unsigned long long)s->temporary);
 }
 
 /* A line of the program's own output, compared between a bare run and a recorded one. */

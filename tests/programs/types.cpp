@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Allocates objects of known types in the ways that C++ programs do, and tells bytes and blocks of
-// each type that are live at the end: "TYPE BYTES BLOCKS WAY", tabs between.  WAY is how it can be known.
+// each type that are live at the end: "TYPE BYTES BLOCKS WAY", tabs between.  WAY is how it can be
+// known.
 #include <cstdio>
 #include <cstdlib>
 #include <list>
@@ -85,7 +86,8 @@ int main()
         tell("app::Circle", 51 * sizeof(Circle), 51, "vtable");
         tell("app::Square", 50 * sizeof(Square), 50, "vtable");
         tell("app::Point", 50 * 3 * sizeof(Point), 50, "source");
-        tell("std::pair<int const, app::Session> (tree node)", 50 * (32 + sizeof(std::pair<int const, Session>)), 50, "template");
+        tell("std::pair<int const, app::Session> (tree node)",
+             50 * (32 + sizeof(std::pair<int const, Session>)), 50, "template");
         tell("app::Point (list node)", 20 * (16 + sizeof(Point)), 20, "template");
         tell("long", 1000 * sizeof(long), 1, "template");
         tell("app::Session", 5 * sizeof(Session), 1, "source");

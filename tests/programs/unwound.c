@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwound.c -- allocates at the end of every kind of frame: recursion, variable arrays, realigned frames, threads, signal handlers
- * (also on their own stack), coroutines.
+ * unwound.c -- allocates at the end of every kind of frame: recursion, variable arrays, realigned
+ * frames, threads, signal handlers (also on their own stack), coroutines.
  *
- * Room:   tests only.  test_tables.py damages its unwind tables; what it prints must not depend on them.
+ * Room:   tests only.  test_tables.py damages its unwind tables; what it prints must not depend on
+ *         them.
  */
 #include <alloca.h>
 #include <pthread.h>

@@ -15,7 +15,11 @@ static unsigned sum;
 struct holder {
         std::unique_ptr<int> value;
         explicit holder(int n) : value(new int(n)) {}
-        ~holder() { sum = sum * 31 + static_cast<unsigned>(*value) + static_cast<unsigned>(std::string(40, 'x').size()); }
+        ~holder()
+        {
+                sum = sum * 31 + static_cast<unsigned>(*value) +
+                      static_cast<unsigned>(std::string(40, 'x').size());
+        }
 };
 
 __attribute__((noinline)) static int descend(int depth)

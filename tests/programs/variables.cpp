@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* variables.cpp -- variables of C++: namespaces, classes, the library's containers; objects with virtual functions. */
+/* variables.cpp -- variables of C++: namespaces, classes, the library's containers; objects with
+ * virtual functions. */
 #include "variables.h"
 
 #include <forward_list>
@@ -92,11 +93,16 @@ using namespace store;
 
 static void tell_data()
 {
-        TELL_DATA(&first_item, "8", "name=store::first_item;static=0;size=8;type=store::Item *;path=->.next");
-        TELL_DATA(&file_item, "", "name=store::file_item;static=1;size=8;type=store::Item *;target=store::Item");
+        TELL_DATA(&first_item, "8",
+                  "name=store::first_item;static=0;size=8;type=store::Item *;path=->.next");
+        TELL_DATA(&file_item, "",
+                  "name=store::file_item;static=1;size=8;type=store::Item *;target=store::Item");
         TELL_DATA(&inline_item, "", "name=store::inline_item;static=0");
-        TELL_DATA(&anonymous_item, "", "name=store::(anonymous namespace)::anonymous_item;static=1;target=store::Item");
-        TELL_DATA(&Registry::instance, "", "name=store::Registry::instance;static=0;type=store::Registry *;target_size=%zu", sizeof(Registry));
+        TELL_DATA(&anonymous_item, "",
+                  "name=store::(anonymous namespace)::anonymous_item;static=1;target=store::Item");
+        TELL_DATA(&Registry::instance, "",
+                  "name=store::Registry::instance;static=0;type=store::Registry *;target_size=%zu",
+                  sizeof(Registry));
         TELL_DATA(&Registry::instance, "20", "path=->.entries[1].next;member=store::Item *");
         TELL_DATA(&Registry::instance, "28", "path=->.entries[1].label;member=char *");
         TELL_DATA(&Registry::instance, "48 8", "path=->.owned->.next;member=store::Item *");
@@ -113,9 +119,12 @@ static void tell_library()
         TELL_DATA(&items, "8", "path=._M_impl._M_start->.next");
         TELL_DATA(&owners, "0 8", "path=._M_impl._M_start->->.next");
         TELL_DATA(&text, "", "name=store::text;type=std::string");
-        TELL_DATA((char *)&sorted + 16, "10 18 28", "path=._M_t._M_impl._M_header._M_parent->._M_left->._M_right->._M_storage.second");
+        TELL_DATA(
+                (char *)&sorted + 16, "10 18 28",
+                "path=._M_t._M_impl._M_header._M_parent->._M_left->._M_right->._M_storage.second");
         TELL_DATA(&chained, "0 8", "path=._M_impl._M_node._M_next->._M_next->._M_prev");
-        TELL_DATA(&chained, "8 10 8", "path=._M_impl._M_node._M_next->._M_prev->._M_storage->.next");
+        TELL_DATA(&chained, "8 10 8",
+                  "path=._M_impl._M_node._M_next->._M_prev->._M_storage->.next");
         TELL_DATA(&stacked, "0 8 8", "path=._M_impl._M_head._M_next->._M_next->._M_storage->.next");
         TELL_DATA((char *)&hashed + 16, "0", "path=._M_h._M_before_begin._M_nxt->._M_nxt");
         TELL_DATA(&hashed, "18 0 18", "path=._M_h._M_buckets->->._M_nxt->._M_storage.second.next");
@@ -130,10 +139,13 @@ static void tell_classes()
         Both both;
 
         TELL_CLASS(&plain, "class=store::Base;type=store::Base;type_size=%zu", sizeof plain);
-        TELL_CLASS(&keeper, "class=store::Keeper<int>;type=store::Keeper<int>;type_size=%zu", sizeof keeper);
-        TELL_CLASS(&complex, "class=store::Keeper<std::vector<std::string> >;type_size=%zu", sizeof complex);
+        TELL_CLASS(&keeper, "class=store::Keeper<int>;type=store::Keeper<int>;type_size=%zu",
+                   sizeof keeper);
+        TELL_CLASS(&complex, "class=store::Keeper<std::vector<std::string> >;type_size=%zu",
+                   sizeof complex);
         TELL_CLASS(&local, "class=store::(anonymous namespace)::Local;type_size=%zu", sizeof local);
-        TELL_CLASS(static_cast<Second *>(&both), "class=store::Both;type=store::Both;type_size=%zu", sizeof both);
+        TELL_CLASS(static_cast<Second *>(&both), "class=store::Both;type=store::Both;type_size=%zu",
+                   sizeof both);
 }
 
 int main()

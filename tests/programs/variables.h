@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* variables.h -- a program that tells where its variables are and what they are called; see test_variables.py. */
+/* variables.h -- a program that tells where its variables are and what they are called; see
+ * test_variables.py. */
 #ifndef VARIABLES_H
 #define VARIABLES_H
 
@@ -52,7 +53,8 @@ static int told_visit(struct dl_phdr_info *info, size_t size, void *data)
 /* Which of the modules ADDRESS is in. */
 static int told_in(const void *address)
 {
-        return (unsigned long)address - told_modules[1].start < told_modules[1].end - told_modules[1].start;
+        return (unsigned long)address - told_modules[1].start <
+               told_modules[1].end - told_modules[1].start;
 }
 
 static inline unsigned long told_first_word(const void *object)
@@ -64,10 +66,14 @@ static inline unsigned long told_first_word(const void *object)
 }
 
 /* The expected answer is FORMAT: name=NAME;key=value;... */
-#define TELL_DATA(address, way, ...)                                           \
-        (printf("data %x %lx %s | ", told_in(address), (unsigned long)(address), way), printf(__VA_ARGS__), puts(""))
-#define TELL_THREAD(module, address, ...)                                      \
-        (printf("thread %x %lx | ", module, (unsigned long)((char *)(address) - told_modules[module].thread)), printf(__VA_ARGS__), puts(""))
-#define TELL_CLASS(object, ...) (printf("class %lx | ", told_first_word(object)), printf(__VA_ARGS__), puts(""))
+#define TELL_DATA(address, way, ...)                                                   \
+        (printf("data %x %lx %s | ", told_in(address), (unsigned long)(address), way), \
+         printf(__VA_ARGS__), puts(""))
+#define TELL_THREAD(module, address, ...)                                        \
+        (printf("thread %x %lx | ", module,                                      \
+                (unsigned long)((char *)(address)-told_modules[module].thread)), \
+         printf(__VA_ARGS__), puts(""))
+#define TELL_CLASS(object, ...) \
+        (printf("class %lx | ", told_first_word(object)), printf(__VA_ARGS__), puts(""))
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * viewed.c -- something for every page of the viewer: two phases, a tag between them, threads, leaks, temporaries, recursion.
+ * viewed.c -- something for every page of the viewer: two phases, a tag between them, threads,
+ * leaks, temporaries, recursion.
  *
  * usage: viewed [FACTOR [WORD]]      FACTOR: how many times as much the second phase holds (1);
  *                                    WORD: also a function that only this run has

@@ -3,8 +3,8 @@
  * walled.c -- a process in which all system calls but a few are its end (seccomp): walled.
  *
  * Room:   tests only.  Says "ready", and for each byte of its input makes 200 blocks, keeps ten and
- *         says "done".  Its heap was made large before: neither it nor its C library needs any other
- *         call than read, write and exit.  Ends with 0 when all blocks are as they were left.
+ *         says "done".  Its heap was made large before: neither it nor its C library needs any
+ *         other call than read, write and exit.  Ends with 0 when all blocks are as they were left.
  */
 #define _GNU_SOURCE
 #include <linux/filter.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Words of 64 bits that threads and their signal handlers change at the same time, across 0 and across 2^32: each change is one step,
- * and no reader sees a half.
+ * Words of 64 bits that threads and their signal handlers change at the same time, across 0 and
+ * across 2^32: each change is one step, and no reader sees a half.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -43,7 +43,8 @@ static void raise_to(uint64_t *place, uint64_t value)
 {
         uint64_t old = __atomic_load_n(place, __ATOMIC_SEQ_CST);
 
-        while (old < value && !__atomic_compare_exchange_n(place, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        while (old < value && !__atomic_compare_exchange_n(place, &old, value, false,
+                                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
                 ;
 }
 
@@ -56,8 +57,11 @@ static void *body(void *arg)
 
                 __atomic_fetch_add(&around, i % 2 ? -7 : 7, __ATOMIC_SEQ_CST);
                 raise_to(&highest, __atomic_add_fetch(&total, STEP, __ATOMIC_SEQ_CST));
-                __atomic_fetch_add(&differences, now - __atomic_exchange_n(&last, now, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
-                if ((__atomic_or_fetch(&bits, own, __ATOMIC_SEQ_CST) & own) != own || (__atomic_and_fetch(&bits, ~own, __ATOMIC_SEQ_CST) & own))
+                __atomic_fetch_add(&differences,
+                                   now - __atomic_exchange_n(&last, now, __ATOMIC_SEQ_CST),
+                                   __ATOMIC_SEQ_CST);
+                if ((__atomic_or_fetch(&bits, own, __ATOMIC_SEQ_CST) & own) != own ||
+                    (__atomic_and_fetch(&bits, ~own, __ATOMIC_SEQ_CST) & own))
                         __atomic_store_n(&wrong, 1, __ATOMIC_SEQ_CST);
         }
         __atomic_fetch_add(&done, 1, __ATOMIC_SEQ_CST);
@@ -73,7 +77,8 @@ static void *reader(void *arg)
         while (__atomic_load_n(&done, __ATOMIC_SEQ_CST) < THREADS) {
                 near = __atomic_load_n(&around, __ATOMIC_SEQ_CST);
                 now = __atomic_load_n(&total, __ATOMIC_SEQ_CST);
-                if (near > 14 * (THREADS + 2) || near < -14 * (THREADS + 2) || now < before || now % STEP)
+                if (near > 14 * (THREADS + 2) || near < -14 * (THREADS + 2) || now < before ||
+                    now % STEP)
                         __atomic_store_n(&wrong, 2, __ATOMIC_SEQ_CST);
                 before = now;
         }
@@ -95,7 +100,7 @@ int main(void)
                 pthread_join(t[i], NULL);
         pthread_join(r, NULL);
         setitimer(ITIMER_REAL, &never, NULL);
-        printf("%d %d %d %d %d %d %u\n", around == 0, total == all, highest == all, differences == last, bits == 0,
-               handled_sum == handled * STEP, wrong);
+        printf("%d %d %d %d %d %d %u\n", around == 0, total == all, highest == all,
+               differences == last, bits == 0, handled_sum == handled * STEP, wrong);
         return 0;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * within.cpp -- functions that are inlined and stand in what gives them no name for the linker: an anonymous namespace, a class in a
- * function, a lambda.
+ * within.cpp -- functions that are inlined and stand in what gives them no name for the linker: an
+ * anonymous namespace, a class in a function, a lambda.
  *
- * Room:   tests only.  Each allocates blocks of a size of its own.  A line "within SIZE NAME" tells in what the function stands.
+ * Room:   tests only.  Each allocates blocks of a size of its own.  A line "within SIZE NAME" tells
+ *         in what the function stands.
  */
 #include "truth.h"
 
@@ -59,7 +60,8 @@ static void plain()
         lambda(LAMBDA);
         truth_say("within %d plain::Local::work\n", LOCAL);
         truth_say("within %d plain::{lambda}::operator()\n", LAMBDA);
-        truth_say("within %d plain::{lambda}::operator()::{lambda}::operator()\n", LAMBDA_IN_LAMBDA);
+        truth_say("within %d plain::{lambda}::operator()::{lambda}::operator()\n",
+                  LAMBDA_IN_LAMBDA);
 }
 
 int main()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""seep comes and goes a thousand times (CYCLES=) while a process works: nothing is lost or counted twice, and the process never notices."""
+"""seep comes and goes a thousand times (CYCLES=) while a process works: nothing is lost or
+counted twice, and the process never notices."""
 import os
 import re
 import signal
@@ -24,9 +25,16 @@ class Target:
     def __init__(self, program, folder, modes):
         self.file, self.errors = folder / "accounts", folder / "said"
         with open(self.errors, "wb") as errors:
-            self.process = subprocess.Popen([program, str(self.file), *modes], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            stderr=errors, env=clean_environment())
-        self.pid, self.churns = self.process.pid, {"forks", "vfork", "threads", "loads"} & set(modes)
+            self.process = subprocess.Popen(
+                [program, str(self.file), *modes],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=clean_environment(),
+            )
+        self.pid, self.churns = self.process.pid, {"forks", "vfork", "threads", "loads"} & set(
+            modes
+        )
         assert self.process.stdout.readline() == b"done\n"
         self.batch()
         wait_until(lambda: "waits" not in modes or self.row(WORKERS)[0] == 4, "waiting threads")
@@ -36,7 +44,9 @@ class Target:
         self.process.stdin.write(b"batch %d\n" % ROUNDS)
         self.process.stdin.flush()
         if self.process.stdout.readline() != b"done\n":
-            raise AssertionError(f"the process ended with {self.process.wait(DEADLINE)}: {self.errors.read_text()}")
+            raise AssertionError(
+                f"the process ended with {self.process.wait(DEADLINE)}: {self.errors.read_text()}"
+            )
 
     def row(self, number):
         return ACCOUNT.unpack_from(self.file.read_bytes(), number * ACCOUNT.size)
@@ -47,11 +57,22 @@ class Target:
     def state(self):
         """Descriptors, children, what it does about signals: of a thread that is alive."""
         task = Path(f"/proc/{self.pid}/task")
-        tid = next(t for t in sorted(os.listdir(task), key=int) if "Z (" not in (task / t / "status").read_text())
-        status = dict(line.split(":\t", 1) for line in (task / tid / "status").read_text().splitlines() if ":\t" in line)
+        tid = next(
+            t
+            for t in sorted(os.listdir(task), key=int)
+            if "Z (" not in (task / t / "status").read_text()
+        )
+        status = dict(
+            line.split(":\t", 1)
+            for line in (task / tid / "status").read_text().splitlines()
+            if ":\t" in line
+        )
         children = [] if self.churns else (task / tid / "children").read_text().split()
-        return {key: status[key] for key in ("SigIgn", "SigCgt", "SigBlk", "TracerPid")}, children, \
-            None if "loads" in self.churns else len(os.listdir(task / tid / "fd"))
+        return (
+            {key: status[key] for key in ("SigIgn", "SigCgt", "SigBlk", "TracerPid")},
+            children,
+            None if "loads" in self.churns else len(os.listdir(task / tid / "fd")),
+        )
 
     def end(self):
         assert self.state() == self.before, (self.state(), self.before)
@@ -64,9 +85,17 @@ class Attachment:
     def __init__(self, target, folder):
         self.path, self.errors = folder / "out.seep", folder / "errors"
         with open(self.errors, "wb") as errors:
-            self.process = subprocess.Popen([SEEP, "attach", "-v", "-f", "--no-leak-scan", "--no-summary", "-o", str(self.path),
-                                             str(target.pid)], stderr=errors, env=clean_environment())
-        wait_until(lambda: " by inject, to " in self.said() or self.process.poll() is not None, "attach")
+            self.process = subprocess.Popen(
+                [
+                    SEEP, "attach", "-v", "-f", "--no-leak-scan", "--no-summary", "-o",
+                    str(self.path), str(target.pid),
+                ],
+                stderr=errors,
+                env=clean_environment(),
+            )
+        wait_until(
+            lambda: " by inject, to " in self.said() or self.process.poll() is not None, "attach"
+        )
         assert self.process.poll() is None, self.said()
 
     def said(self):
@@ -102,7 +131,9 @@ def cycle(target, folder, first, then):
     truth = [after - before for after, before in zip(target.account(), start)]
     profile = attachment.leave()
     seen = seen_of_workers(profile, not target.churns)
-    assert [t for t, s in zip(truth, seen) if s is not None] == [s for s in seen if s is not None], (truth, seen)
+    assert [t for t, s in zip(truth, seen) if s is not None] == [
+        s for s in seen if s is not None
+    ], (truth, seen)
     return [float(ms) for ms in PAUSE.findall(attachment.said())]
 
 
@@ -123,8 +154,9 @@ def run(stage, modes=(), first=nothing, then=nothing, **how):
             target.process.kill()
         target.process.wait(DEADLINE)
     pauses.sort()
-    stage.say(f"{CYCLES} cycles, {2 * CYCLES} pauses: median {statistics.median(pauses):.2f} ms, 99 % {pauses[len(pauses) * 99 // 100]:.2f} "
-              f"ms, most {pauses[-1]:.2f} ms; {CYCLES * WORKERS * ROUNDS} allocations, each seen once")
+    stage.say(f"{CYCLES} cycles, {2 * CYCLES} pauses: median {statistics.median(pauses):.2f} ms, "
+              f"99 % {pauses[len(pauses) * 99 // 100]:.2f} ms, most {pauses[-1]:.2f} ms; "
+              f"{CYCLES * WORKERS * ROUNDS} allocations, each seen once")
 
 
 def check_cycles_glibc(stage):
@@ -140,14 +172,24 @@ def check_cycles_static(stage):
 
 
 def check_cycles_static_pie(stage):
-    run(stage, ["waits"], name="cycles-static-pie", flags=("-O1", "-g", "-fno-builtin", "-static-pie"))
+    run(
+        stage,
+        ["waits"],
+        name="cycles-static-pie",
+        flags=("-O1", "-g", "-fno-builtin", "-static-pie"),
+    )
 
 
 def check_cycles_jemalloc_linked_in(stage):
     library = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.a")
     if not library.exists():
         raise Skip("libjemalloc.a is not installed")
-    run(stage, ["waits"], name="cycles-jemalloc", libs=(str(library), "-lm", "-lpthread", "-ldl", "-lstdc++"))
+    run(
+        stage,
+        ["waits"],
+        name="cycles-jemalloc",
+        libs=(str(library), "-lm", "-lpthread", "-ldl", "-lstdc++"),
+    )
 
 
 def check_cycles_threads(stage):
@@ -195,7 +237,11 @@ def check_cycles_stopped(stage):
         os.waitid(os.P_PID, target.pid, os.WSTOPPED)
 
     def go_on(target):
-        wait_until(lambda: Path(f"/proc/{target.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T", "still stopped")
+        wait_until(
+            lambda: Path(f"/proc/{target.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            == "T",
+            "still stopped",
+        )
         os.kill(target.pid, signal.SIGCONT)
 
     run(stage, ["waits"], first=stop, then=go_on)
@@ -206,13 +252,23 @@ def check_cycles_under_a_debugger(stage):
     folder = stage.recorder.folder()
     program = stage.compiler.build("cycles.c", libs=("-lpthread", "-ldl"))
     target = Target(program, folder, [])  # strace itself makes waits end early
-    tracer = subprocess.Popen(["strace", "-f", "-qq", "-e", "trace=none", "-o", "/dev/null", "-p", str(target.pid)])
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-e", "trace=none", "-o", "/dev/null", "-p", str(target.pid)]
+    )
     try:
         wait_until(lambda: target.state()[0]["TracerPid"] == str(tracer.pid), "strace")
         for _ in range(CYCLES):
-            done = subprocess.run([SEEP, "attach", str(target.pid)], capture_output=True, text=True, env=clean_environment(),
-                                  cwd=folder, timeout=DEADLINE)
-            assert done.returncode == 3 and f"already traced by strace ({tracer.pid})" in done.stderr, done
+            done = subprocess.run(
+                [SEEP, "attach", str(target.pid)],
+                capture_output=True,
+                text=True,
+                env=clean_environment(),
+                cwd=folder,
+                timeout=DEADLINE,
+            )
+            assert (
+                done.returncode == 3 and f"already traced by strace ({tracer.pid})" in done.stderr
+            ), done
         target.batch()
         tracer.send_signal(signal.SIGINT)
         tracer.wait(DEADLINE)

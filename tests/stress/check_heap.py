@@ -8,7 +8,10 @@ def compare(stage, size):
     seen = stage.recorder.record(program, "heap", GIGABYTES // size, size, timeout=3600)
     assert seen.status == 0, seen.stderr
     profile, facts = seen.profile, seen.truth.facts
-    assert (profile.totals["live_blocks"], profile.totals["live_bytes"]) == (facts["blocks"], facts["bytes"])
+    assert (profile.totals["live_blocks"], profile.totals["live_bytes"]) == (
+        facts["blocks"],
+        facts["bytes"],
+    )
     assert profile.totals["peak_bytes"] == facts["bytes"] and profile.totals["lost_events"] == 0
     definite = profile.json["leaks"]["definite"]
     assert (definite["blocks"], definite["bytes"]) == (facts["lost"], facts["lost"] * size)

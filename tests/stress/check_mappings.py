@@ -16,7 +16,9 @@ def kernel_allows(count):
     before = LIMIT.read_text()
     if int(before) < count:
         if os.geteuid():
-            raise Skip(f"vm.max_map_count is {before.strip()}, and only root can raise it to {count}")
+            raise Skip(
+                f"vm.max_map_count is {before.strip()}, and only root can raise it to {count}"
+            )
         LIMIT.write_text(str(count))
     try:
         yield
@@ -30,7 +32,8 @@ def pair_costs(done):
 
 
 def compare(stage, case, count):
-    """Record it, and compare with what the program says.  Answers what a pair cost more than without us, in order, at random and many at random at a time."""
+    """Record it, and compare with what the program says.  Answers what a pair cost more than
+    without us, in order, at random and many at random at a time."""
     program = stage.compiler.build("scale.c")
     bare = [pair_costs(stage.recorder.bare(program, case, count, timeout=3600)) for _ in range(3)]
     runs = [stage.recorder.record(program, case, count, timeout=3600) for _ in range(3)]
@@ -39,11 +42,16 @@ def compare(stage, case, count):
         profile = seen.profile
         regions = format_reader.read(seen.folder / "out.seep").arrays["regions"]
         facts = seen.truth.facts
-        assert (len(regions), profile.totals["mmap_live_bytes"]) == (facts["pieces"], facts["bytes"])
+        assert (len(regions), profile.totals["mmap_live_bytes"]) == (
+            facts["pieces"],
+            facts["bytes"],
+        )
         assert profile.totals["lost_events"] == 0 and profile.json["complete"]
-    more = [min(costs) - min(plain) for costs, plain in zip(zip(*map(pair_costs, runs)), zip(*bare))]
-    stage.say(f"{count} mappings ({case}): munmap and mmap cost {more[0]:.2f} us more in order, {more[1]:.2f} us at random, "
-              f"{more[2]:.2f} us many at a time")
+    more = [
+        min(costs) - min(plain) for costs, plain in zip(zip(*map(pair_costs, runs)), zip(*bare))
+    ]
+    stage.say(f"{count} mappings ({case}): munmap and mmap cost {more[0]:.2f} us more in order, "
+              f"{more[1]:.2f} us at random, {more[2]:.2f} us many at a time")
     return more
 
 

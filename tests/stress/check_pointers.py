@@ -32,14 +32,26 @@ def compare(stage, kind):
     stage.need_memory(8192)
     with tempfile.TemporaryDirectory(prefix="seep-pointers-") as folder:
         program, file = f"{folder}/many_pointers", f"{folder}/many.seep"
-        subprocess.run(["cc", "-O2", "-g", "-o", program, ROOT / "bench/programs/many_pointers.c"], check=True)
-        subprocess.run([SEEP, "record", "-q", "--keep-graph", "-o", file, "--", program, str(BLOCKS), kind], check=True, timeout=3600)
-        owners = json.loads(subprocess.run([SEEP, "report", "--retained", "--json", file], check=True, capture_output=True).stdout)["owners"]
+        subprocess.run(
+            ["cc", "-O2", "-g", "-o", program, ROOT / "bench/programs/many_pointers.c"], check=True
+        )
+        subprocess.run(
+            [SEEP, "record", "-q", "--keep-graph", "-o", file, "--", program, str(BLOCKS), kind],
+            check=True,
+            timeout=3600,
+        )
+        owners = json.loads(
+            subprocess.run(
+                [SEEP, "report", "--retained", "--json", file], check=True, capture_output=True
+            ).stdout
+        )["owners"]
         assert owners[0]["retained"]["blocks"] >= BLOCKS, owners[0]
         took = {}
         for name, words in COMMANDS.items():
             output = [] if words[0] == "why" else ["-f", "-o", f"{folder}/out"]
-            seconds, took[name] = used([SEEP, *(file if word == "FILE" else word for word in words), *output])
+            seconds, took[name] = used(
+                [SEEP, *(file if word == "FILE" else word for word in words), *output]
+            )
             stage.say(f"{name:<24} {seconds:6.1f} s of CPU, {took[name]} MiB")
         assert max(took.values()) < MOST_MIB, took
 

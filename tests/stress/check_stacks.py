@@ -64,14 +64,24 @@ def check_a_million_call_stacks(stage):
     folder = tempfile.mkdtemp(prefix="seep-stacks-")
     program, file = f"{folder}/many_stacks", f"{folder}/many.seep"
     try:
-        subprocess.run(["cc", "-O2", "-g", "-o", program, ROOT / "bench/programs/many_stacks.c"], check=True)
-        subprocess.run([SEEP, "record", "-q", "-o", file, "--", program, str(STACKS)], check=True, timeout=3600)
-        asked = subprocess.run([SEEP, "sql", "--json", file, "SELECT (SELECT count(*) FROM site) AS sites, count(*) AS moments, sum(stacks) AS looks, "
-                                "max(ms) AS ms, (SELECT sum(live_blocks) FROM site) AS live FROM timeline"], check=True, capture_output=True, text=True)
+        subprocess.run(
+            ["cc", "-O2", "-g", "-o", program, ROOT / "bench/programs/many_stacks.c"], check=True
+        )
+        subprocess.run(
+            [SEEP, "record", "-q", "-o", file, "--", program, str(STACKS)], check=True, timeout=3600
+        )
+        asked = subprocess.run([SEEP, "sql", "--json", file,
+                                "SELECT (SELECT count(*) FROM site) AS sites, count(*) AS moments, "
+                                "sum(stacks) AS looks, "
+                                "max(ms) AS ms, (SELECT sum(live_blocks) FROM site) AS live FROM "
+                                "timeline"], check=True, capture_output=True, text=True)
         found = json.loads(asked.stdout)[0]
-        stage.say(f"{found['moments']} moments, {found['looks']} of them with call stacks, in {found['ms']} ms")
+        stage.say(f"{found['moments']} moments, {found['looks']} of them with call stacks, in "
+                  f"{found['ms']} ms")
         assert found["sites"] == STACKS
-        assert found["live"] == sum(n % 4 != 3 for n in range(STACKS)) + sum(n % 4 != 3 for r in (1, 2, 3) for n in range(r, STACKS, 8))
+        assert found["live"] == sum(n % 4 != 3 for n in range(STACKS)) + sum(
+            n % 4 != 3 for r in (1, 2, 3) for n in range(r, STACKS, 8)
+        )
         assert found["ms"] < 4000 or found["moments"] >= 200
         for name, command in COMMANDS.items():
             seconds, mib = used([SEEP, *command, file])

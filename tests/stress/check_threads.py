@@ -10,4 +10,6 @@ def check_two_hundred_thousand_short_threads(stage):
     check_sites(seen.truth, seen.profile, peak=False, temporary=False)
     check_total(seen.truth, seen.profile.own(program), peak=False, temporary=False)
     assert seen.profile.totals["lost_events"] == 0
-    assert not [s for s in seen.profile.json["sites"] if s["kind"] == "mmap" and s["live_bytes"] > 100 << 20], "stacks that are gone"
+    assert not [
+        s for s in seen.profile.json["sites"] if s["kind"] == "mmap" and s["live_bytes"] > 100 << 20
+    ], "stacks that are gone"

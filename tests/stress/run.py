@@ -4,8 +4,8 @@
 
 usage: tests/stress/run.py [NAME ...]      (default: all of them; NAME is a part of a check's name)
 
-A check is a function check_... in a file check_*.py of this folder: it gets a Stage, and knows the truth from the program that it records.
-The last line is N passed, N failed, N skipped.
+A check is a function check_... in a file check_*.py of this folder: it gets a Stage, and knows the
+truth from the program that it records. The last line is N passed, N failed, N skipped.
 """
 import importlib
 import os
@@ -27,10 +27,13 @@ class Skip(Exception):
 
 
 class Stage:
-    """What a check works with: compiler and recorder of the end-to-end tests, and a folder that is gone afterwards."""
+    """What a check works with: compiler and recorder of the end-to-end tests, and a folder that
+    is gone afterwards."""
 
     def __init__(self, folder):
-        self.compiler = harness.Compiler(os.environ.get("SEEP_TEST_BUILD") or Path(folder) / "programs")
+        self.compiler = harness.Compiler(
+            os.environ.get("SEEP_TEST_BUILD") or Path(folder) / "programs"
+        )
         self.recorder = harness.Recorder(folder)
 
     def say(self, text):
@@ -38,7 +41,11 @@ class Stage:
         print(f"    {text}", flush=True)
 
     def need_memory(self, mib):
-        have = next(int(line.split()[1]) // 1024 for line in open("/proc/meminfo") if line.startswith("MemAvailable"))
+        have = next(
+            int(line.split()[1]) // 1024
+            for line in open("/proc/meminfo")
+            if line.startswith("MemAvailable")
+        )
         if have < mib:
             raise Skip(f"{mib} MiB of memory are needed, {have} are free")
 

@@ -4,12 +4,14 @@
 
 usage: tests/transparent/run.py [--report FILE] [--mode MODE]... [--results FILE] [NAME ...]
 
-Default: all entries; a NAME is a part of an entry's name, or a list's.  What came out is kept in FILE (transparent.json in the build folder), so that the table of
---report also has the entries that ran earlier.
+Default: all entries; a NAME is a part of an entry's name, or a list's.  What came out is kept in
+FILE (transparent.json in the build folder), so that the table of --report also has the entries that
+ran earlier.
 
-An entry of a *.list file is a name in brackets and a shell script in which `r` stands before each program that is recorded.  It runs twice bare
-and once in each mode, always in an empty folder with the same path, which is also HOME and the current directory.  What it prints, its exit
-status and the files that it leaves are compared.  Lines of an entry that are no script:
+An entry of a *.list file is a name in brackets and a shell script in which `r` stands before each
+program that is recorded.  It runs twice bare and once in each mode, always in an empty folder with
+the same path, which is also HOME and the current directory.  What it prints, its exit status and
+the files that it leaves are compared.  Lines of an entry that are no script:
 
     needs: WORD...     programs and files that must be there (default: the word after the first `r`)
     drop: REGEX        text that differs by nature is cut out of stdout, stderr and files
@@ -19,9 +21,11 @@ status and the files that it leaves are compared.  Lines of an entry that are no
     seconds: N         for one run (180)
     why: TEXT          why a difference is known, for the table; it counts as failed all the same
 
-Entries of suites.list run only with SUITES=1, once bare because they are long; in plain LD_PRELOAD their reports go elsewhere (-o in
-SEEP_OPTIONS), because suites count files that appear in the current directory as faults.  Those of redis, git and perl need SOURCES=FOLDER with what `apt-get source redis git perl` unpacks there, git built (make NO_GETTEXT=1).  An entry whose two bare runs differ is unfit: it is told, and counts as failed.
-The last line is N passed, N failed, N skipped.
+Entries of suites.list run only with SUITES=1, once bare because they are long; in plain LD_PRELOAD
+their reports go elsewhere (-o in SEEP_OPTIONS), because suites count files that appear in the
+current directory as faults.  Those of redis, git and perl need SOURCES=FOLDER with what `apt-get
+source redis git perl` unpacks there, git built (make NO_GETTEXT=1).  An entry whose two bare runs
+differ is unfit: it is told, and counts as failed. The last line is N passed, N failed, N skipped.
 """
 import argparse
 import difflib
@@ -48,10 +52,16 @@ RECORD = f'exec {SEEP} record -q -o "$RECORDINGS/%e.%p.seep"'
 MODES = {
     "record": f'{RECORD} -- "$@"',
     "follow": f'{RECORD} --follow=all --wait=5s -- "$@"',
-    "preload": f'SEEP_OPTIONS="-q${{REPORTS:+ -o $REPORTS/%e.%p.seep}}" LD_PRELOAD={AGENT} exec "$@"',
+    "preload": f'SEEP_OPTIONS="-q${{REPORTS:+ -o $REPORTS/%e.%p.seep}}" LD_PRELOAD={AGENT} exec '
+               f'"$@"',
     "events": f'{RECORD} --events -- "$@"',
 }
-TITLES = {"record": "`record`", "follow": "`record --follow=all`", "preload": "plain `LD_PRELOAD`", "events": "`record --events`"}
+TITLES = {
+    "record": "`record`",
+    "follow": "`record --follow=all`",
+    "preload": "plain `LD_PRELOAD`",
+    "events": "`record --events`",
+}
 MEMLOG = re.compile(r"(^|/)[^/]+-\d+-\d+\.memlog$")  # what plain LD_PRELOAD is there for
 OPTION = re.compile(r"(needs|drop|ignore|env|user|seconds|why): (.*)")
 
@@ -59,7 +69,9 @@ OPTION = re.compile(r"(needs|drop|ignore|env|user|seconds|why): (.*)")
 class Entry:
     def __init__(self, name, group):
         self.name, self.group, self.script = name, group, []
-        self.options = {key: [] for key in ("needs", "drop", "ignore", "env", "user", "seconds", "why")}
+        self.options = {
+            key: [] for key in ("needs", "drop", "ignore", "env", "user", "seconds", "why")
+        }
 
     def add(self, line):
         option = OPTION.fullmatch(line)
@@ -74,7 +86,12 @@ class Entry:
 
     def missing(self):
         path = os.environ["PATH"]
-        return [w for w in self.needs() if not w.startswith("./") and not (glob.glob(w) if w[0] == "/" else shutil.which(w, path=path))]
+        return [
+            w
+            for w in self.needs()
+            if not w.startswith("./")
+            and not (glob.glob(w) if w[0] == "/" else shutil.which(w, path=path))
+        ]
 
     def drop(self, text):
         for regex in self.options["drop"]:
@@ -82,7 +99,9 @@ class Entry:
         return text
 
     def ignores(self, name):
-        return bool(MEMLOG.search(name)) or any(re.search(regex, name) for regex in self.options["ignore"])
+        return bool(MEMLOG.search(name)) or any(
+            re.search(regex, name) for regex in self.options["ignore"]
+        )
 
     def account(self):
         """Whom it runs as, if not as we do."""
@@ -119,12 +138,15 @@ def working_folder(process):
 
 
 class Stage:
-    """The folders of one entry: work (its own), bin (with `r`), recordings, cache (seep keeps names there, and programs what they like)."""
+    """The folders of one entry: work (its own), bin (with `r`), recordings, cache (seep keeps
+    names there, and programs what they like)."""
 
     def __init__(self, top, account):
         self.top = Path(top)
         self.top.chmod(0o755)
-        self.work, self.bin, self.recordings, self.cache = (self.top / name for name in ("work", "bin", "recordings", "cache"))
+        self.work, self.bin, self.recordings, self.cache = (
+            self.top / name for name in ("work", "bin", "recordings", "cache")
+        )
         self.bin.mkdir()
         self.cache.mkdir()
         if account:
@@ -145,18 +167,25 @@ class Stage:
         tool.chmod(0o755)
 
     def wait_until_left(self):
-        """Nobody is in the work folder any more: what watched a program that was killed may still write a report."""
+        """Nobody is in the work folder any more: what watched a program that was killed may
+        still write a report."""
         end = time.monotonic() + 20
         while time.monotonic() < end:
-            if not any(str(where).startswith(str(self.work)) for where in map(working_folder, Path("/proc").glob("[0-9]*"))):
+            if not any(
+                str(where).startswith(str(self.work))
+                for where in map(working_folder, Path("/proc").glob("[0-9]*"))
+            ):
                 return
             time.sleep(0.1)
 
     def written(self, mode):
-        """How many recordings and reports there are.  With plain LD_PRELOAD and a program that was killed, a report is there a little later."""
+        """How many recordings and reports there are.  With plain LD_PRELOAD and a program that
+        was killed, a report is there a little later."""
         end = time.monotonic() + (10 if mode == "preload" else 0)
         while True:
-            count = len(list(self.recordings.rglob("*.seep"))) + sum(1 for _ in self.work.rglob("*.memlog"))
+            count = len(list(self.recordings.rglob("*.seep"))) + sum(
+                1 for _ in self.work.rglob("*.memlog")
+            )
             if count or time.monotonic() >= end:
                 return count
             time.sleep(0.1)
@@ -166,11 +195,27 @@ class Stage:
         more = dict(pair.split("=", 1) for pair in entry.options["env"])
         if entry.group == "suites":
             keep["REPORTS"] = str(self.recordings)
-        return {**keep, "PATH": f"{self.bin}:{os.environ['PATH']}", "HOME": str(self.work), "TERM": "dumb", "LC_ALL": "C.UTF-8",
-                "TZ": "UTC", "XDG_CACHE_HOME": str(self.cache), "RECORDINGS": str(self.recordings), "SOURCE_DATE_EPOCH": "1000000000", "PYTHONHASHSEED": "0",
-                "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_DATE": "1000000000 +0000", "GIT_COMMITTER_DATE": "1000000000 +0000",
-                "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "A",
-                "GIT_COMMITTER_EMAIL": "a@example.org", "CCACHE_DISABLE": "1", **more}
+        return {
+            **keep,
+            "PATH": f"{self.bin}:{os.environ['PATH']}",
+            "HOME": str(self.work),
+            "TERM": "dumb",
+            "LC_ALL": "C.UTF-8",
+            "TZ": "UTC",
+            "XDG_CACHE_HOME": str(self.cache),
+            "RECORDINGS": str(self.recordings),
+            "SOURCE_DATE_EPOCH": "1000000000",
+            "PYTHONHASHSEED": "0",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_DATE": "1000000000 +0000",
+            "GIT_COMMITTER_DATE": "1000000000 +0000",
+            "GIT_AUTHOR_NAME": "A",
+            "GIT_AUTHOR_EMAIL": "a@example.org",
+            "GIT_COMMITTER_NAME": "A",
+            "GIT_COMMITTER_EMAIL": "a@example.org",
+            "CCACHE_DISABLE": "1",
+            **more,
+        }
 
 
 def digest(entry, path):
@@ -209,12 +254,24 @@ class Result:
     def __init__(self, entry, mode, stage):
         account = entry.account()
         stage.set_up(mode, account)
-        rights = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
-        out, err = (stage.top / f"{name}-{mode}-{time.monotonic_ns()}" for name in ("stdout", "stderr"))
+        rights = (
+            {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
+        )
+        out, err = (
+            stage.top / f"{name}-{mode}-{time.monotonic_ns()}" for name in ("stdout", "stderr")
+        )
         start = time.monotonic()
         with open(out, "wb") as stdout, open(err, "wb") as stderr:
-            process = subprocess.Popen(["/bin/sh", "-c", "\n".join(entry.script)], cwd=stage.work, env=stage.environment(entry),
-                                       stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True, **rights)
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", "\n".join(entry.script)],
+                cwd=stage.work,
+                env=stage.environment(entry),
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+                **rights,
+            )
             try:
                 self.status = process.wait(int((entry.options["seconds"] or ["180"])[0]))
             except subprocess.TimeoutExpired:
@@ -226,7 +283,9 @@ class Result:
         self.stdout = entry.drop(out.read_bytes())
         lines = err.read_bytes().splitlines(keepends=True)
         self.stderr = entry.drop(b"".join(line for line in lines if not line.startswith(b"seep:")))
-        self.said = [line.decode(errors="replace").strip() for line in lines if line.startswith(b"seep:")]
+        self.said = [
+            line.decode(errors="replace").strip() for line in lines if line.startswith(b"seep:")
+        ]
         self.files = files(entry, stage.work)
         self.recordings = stage.written(mode)
 
@@ -239,16 +298,29 @@ class Result:
             mine, bare = getattr(self, name), getattr(other, name)
             if mine != bare:
                 why.append(f"{name}: {changed(bare, mine)}")
-        names = [n for n in {**self.files, **other.files} if self.files.get(n) != other.files.get(n)]
+        names = [
+            n for n in {**self.files, **other.files} if self.files.get(n) != other.files.get(n)
+        ]
         if names:
-            why.append("files: " + ", ".join(f"{n} ({self.files.get(n, 'not there')}, bare {other.files.get(n, 'not there')})" for n in names[:5]))
+            why.append(
+                "files: "
+                + ", ".join(
+                    f"{n} ({self.files.get(n, 'not there')}, bare "
+                    f"{other.files.get(n, 'not there')})"
+                    for n in names[:5]
+                )
+            )
         return "; ".join(why)
 
 
 def changed(bare, mine):
     """The first lines that differ."""
     before, after = (text.decode(errors="replace").splitlines() for text in (bare, mine))
-    lines = [line[:200] for line in difflib.unified_diff(before, after, lineterm="", n=0) if not line.startswith(("---", "+++", "@@"))]
+    lines = [
+        line[:200]
+        for line in difflib.unified_diff(before, after, lineterm="", n=0)
+        if not line.startswith(("---", "+++", "@@"))
+    ]
     return " / ".join(lines[:6]) + (f" / ... {len(lines) - 6} more" if len(lines) > 6 else "")
 
 
@@ -277,13 +349,20 @@ def show(entry):
     """Lines for somebody who wants to know whether an entry does what it is there for."""
     if entry.missing():
         return [f"not installed: {' '.join(entry.missing())}"]
-    with tempfile.TemporaryDirectory(prefix="seep-transparent-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="seep-transparent-", ignore_cleanup_errors=True
+    ) as folder:
         bare = Result(entry, "bare", Stage(folder, entry.account()))
-    return [f"exit status {bare.status}", *(bare.stdout + bare.stderr).decode(errors="replace").splitlines()[:12], f"files: {' '.join(list(bare.files)[:12])}"]
+    return [
+        f"exit status {bare.status}",
+        *(bare.stdout + bare.stderr).decode(errors="replace").splitlines()[:12],
+        f"files: {' '.join(list(bare.files)[:12])}",
+    ]
 
 
 def kept(path):
-    """{name: (group, outcome, notes)}, in the order of the lists; a mode that was not tried is not there."""
+    """{name: (group, outcome, notes)}, in the order of the lists; a mode that was not tried is
+    not there."""
     try:
         stored = json.loads(Path(path).read_text())
     except FileNotFoundError:
@@ -296,8 +375,11 @@ def keep(path, results):
     stored = kept(path)
     for name, (group, outcome, notes) in results.items():
         _, before, noted = stored.get(name, (group, None, []))
-        if outcome and before and "bare" not in outcome and "bare" not in before:  # other modes of an earlier run stay
-            notes = [note for note in noted if note.split(":")[0] in set(MODES) - set(outcome)] + notes
+        # other modes of an earlier run stay
+        if outcome and before and "bare" not in outcome and "bare" not in before:
+            notes = [
+                note for note in noted if note.split(":")[0] in set(MODES) - set(outcome)
+            ] + notes
             outcome = {**before, **outcome}
         stored[name] = (group, outcome, notes)
     half = Path(f"{path}.half")
@@ -314,27 +396,57 @@ def write_report(path, results):
     modes = list(MODES)
     ran = {name: outcome for name, (_, outcome, _) in results.items() if outcome is not None}
     lines = ["# Programs that do not notice", "",
-             "Made by `make transparent REPORT=docs/TRANSPARENT.md`: real programs run twice bare and once in each mode; output, exit status and files that",
-             "they leave are compared (tests/transparent/run.py says how; tests/transparent/*.list has what they do). Suites run bare once. Not compared are lines that",
-             "begin with `seep:` (a note below), and what the lists take out because it differs by nature. Known and on purpose: `--follow=all` waits for daemons, so",
-             "it runs with `--wait=5s`; statically linked programs and those with AddressSanitizer are refused, so a shell starts them; a debugger sees that plain",
-             "`LD_PRELOAD` starts the tool. Its reports lie beside the program; those of suites lie elsewhere, because suites count them as faults.", "",
-             f"{time.strftime('%Y-%m-%d')}, Linux {platform.release()}, {platform.machine()}, {os.cpu_count()} processors. "
-             f"{len(ran)} entries ran, {len(results) - len(ran)} skipped.", "", "| mode | same as bare | different |", "|---|---|---|"]
+             "Made by `make transparent REPORT=docs/TRANSPARENT.md`: real programs run twice bare "
+             "and once in each mode; output, exit status and files that",
+             "they leave are compared (tests/transparent/run.py says how; tests/transparent/*.list "
+             "has what they do). Suites run bare once. Not compared are lines that",
+             "begin with `seep:` (a note below), and what the lists take out because it differs by "
+             "nature. Known and on purpose: `--follow=all` waits for daemons, so",
+             "it runs with `--wait=5s`; statically linked programs and those with AddressSanitizer "
+             "are refused, so a shell starts them; a debugger sees that plain",
+             "`LD_PRELOAD` starts the tool. Its reports lie beside the program; those of suites "
+             "lie elsewhere, because suites count them as faults.",
+             "",
+             f"{time.strftime('%Y-%m-%d')}, Linux {platform.release()}, {platform.machine()}, "
+             f"{os.cpu_count()} processors. "
+             f"{len(ran)} entries ran, {len(results) - len(ran)} skipped.", "",
+             "| mode | same as bare | different |",
+             "|---|---|---|"]
     for mode in modes:
         tried = [outcome[mode] for outcome in ran.values() if mode in outcome]
         lines.append(f"| {TITLES[mode]} | {tried.count('')} | {len(tried) - tried.count('')} |")
     unfit = sum("bare" in outcome for outcome in ran.values())
-    lines += ["", f"{unfit} entries are unfit: their bare runs differ from each other." if unfit else "No entry is unfit: where there were two bare runs, they were the same."]
-    bad = [(name, mode, why) for name, outcome in ran.items() for mode, why in outcome.items() if why]
+    lines += [
+        "",
+        f"{unfit} entries are unfit: their bare runs differ from each other."
+        if unfit
+        else "No entry is unfit: where there were two bare runs, they were the same.",
+    ]
+    bad = [
+        (name, mode, why) for name, outcome in ran.items() for mode, why in outcome.items() if why
+    ]
     if bad:
         known = {entry.name: " ".join(entry.options["why"]) for entry in entries([], suites=True)}
-        lines += ["", "## Differences", "", "| entry | mode | difference | reason |", "|---|---|---|---|"]
-        lines += [f"| {name} | {mode} | {cell(why)[:600]} | {known[name]} |" for name, mode, why in bad]
-    lines += ["", "## All entries", "", "`+` same, `-` different, blank not tried, `?` unfit, `.` skipped; in the order of the modes above.", "",
+        lines += [
+            "", "## Differences", "", "| entry | mode | difference | reason |",
+            "|---|---|---|---|",
+        ]
+        lines += [
+            f"| {name} | {mode} | {cell(why)[:600]} | {known[name]} |" for name, mode, why in bad
+        ]
+    lines += ["", "## All entries", "",
+              "`+` same, `-` different, blank not tried, `?` unfit, `.` skipped; in the order of "
+              "the modes above.",
+              "",
               "| group | entry | result | note |", "|---|---|---|---|"]
     for name, (group, outcome, notes) in results.items():
-        marks = "." if outcome is None else "?" if "bare" in outcome else "".join({None: " ", "": "+"}.get(outcome.get(m), "-") for m in modes)
+        marks = (
+            "."
+            if outcome is None
+            else "?"
+            if "bare" in outcome
+            else "".join({None: " ", "": "+"}.get(outcome.get(m), "-") for m in modes)
+        )
         lines.append(f"| {group} | {name} | `{marks}` | {cell('; '.join(notes))[:300]} |")
     Path(path).write_text("\n".join(lines) + "\n")
 
@@ -348,7 +460,8 @@ def main():
     parser.add_argument("--show", action="store_true", help="what the entries print without seep")
     parser.add_argument("names", nargs="*")
     wanted = parser.parse_args()
-    os.environ["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games"  # the distribution's programs
+    # the distribution's programs
+    os.environ["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games"
     if wanted.list or wanted.show:
         for entry in entries(wanted.names):
             print(entry.name, *(show(entry) if wanted.show else ()), sep="\n    ", flush=True)
@@ -357,12 +470,19 @@ def main():
     counts = dict.fromkeys(("passed", "failed", "skipped"), 0)
     for entry in entries(wanted.names):
         start = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="seep-transparent-", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="seep-transparent-", ignore_cleanup_errors=True
+        ) as folder:
             outcome, notes = run_entry(entry, modes, Stage(folder, entry.account()))
         results[entry.name] = (entry.group, outcome, notes)
         verdict = "skipped" if outcome is None else "failed" if any(outcome.values()) else "passed"
         counts[verdict] += 1
-        print(f"{verdict} {entry.name} ({time.monotonic() - start:.0f} s)", *notes, sep="\n    ", flush=True)
+        print(
+            f"{verdict} {entry.name} ({time.monotonic() - start:.0f} s)",
+            *notes,
+            sep="\n    ",
+            flush=True,
+        )
         for mode, why in (outcome or {}).items():
             if why:
                 print(f"    {mode}: {why}", flush=True)

@@ -36,7 +36,8 @@ void alone_begin(void)
 
         if (memory)
                 munmap(memory, size);
-        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         memset(&agent, 0, sizeof agent);
         memset(alone_threads, 0, sizeof alone_threads);
         memset(alone_marks, 0, sizeof alone_marks);
@@ -45,7 +46,8 @@ void alone_begin(void)
         agent.gate = &gate;
         agent.head = (struct ledger_head *)(void *)memory;
         for (uint32_t part = 0; part < LEDGER_PARTS; part++) {
-                agent.head->part[part] = (struct ledger_extent){ HEAD_BYTES + part * PART_BYTES, PART_BYTES, PART_BYTES };
+                agent.head->part[part] = (struct ledger_extent){ HEAD_BYTES + part * PART_BYTES,
+                                                                 PART_BYTES, PART_BYTES };
                 alone_room[part] = PART_BYTES;
         }
         memset(&agent_book, 0, sizeof agent_book);
@@ -57,7 +59,9 @@ void alone_begin(void)
 void alone_join(uint32_t count)
 {
         for (uint32_t i = agent.head->slot_count; i < count; i++) {
-                alone_threads[i] = (struct thread){ .writer = { .slot = book_slot(&agent_book, i), .index = i, .record = i } };
+                alone_threads[i] = (struct thread){
+                        .writer = { .slot = book_slot(&agent_book, i), .index = i, .record = i }
+                };
                 alone_threads[i].writer.slot->tid = 100 + i;
         }
         agent.head->slot_count = count;

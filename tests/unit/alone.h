@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alone.h -- a room of the agent's on its own, in a test: a ledger in plain memory, threads that are only played, and stand-ins for the
+ * alone.h -- a room of the agent's on its own, in a test: a ledger in plain memory, threads that
+ * are only played, and stand-ins for the
  *            other rooms.  A stand-in gives way to the real room where a test has that, too.
  */
 #ifndef SEEP_TESTS_UNIT_ALONE_H

@@ -41,10 +41,10 @@ static inline uint16_t forge_module(struct profile *p, const char *path)
         return (uint16_t)p->module_count++;
 }
 
-/* A name for the code at PC - 1 of the last module; deeper frames of one address by calling it again.  Addresses must
- * not fall, over all modules. */
-static inline void forge_name(struct profile *p, uint64_t pc, uint32_t depth, const char *function, const char *file,
-                              uint32_t line)
+/* A name for the code at PC - 1 of the last module; deeper frames of one address by calling it
+ * again.  Addresses must not fall, over all modules. */
+static inline void forge_name(struct profile *p, uint64_t pc, uint32_t depth, const char *function,
+                              const char *file, uint32_t line)
 {
         p->symbols = heap_grow(p->symbols, p->symbol_count + 1, sizeof *p->symbols);
         p->symbols[p->symbol_count++] =
@@ -59,8 +59,8 @@ static inline uint32_t forge_node(struct profile *p, uint32_t parent, uint64_t p
         return p->node_count++;
 }
 
-static inline struct profile_site *forge_site(struct profile *p, uint32_t node, uint32_t kind, uint64_t live_bytes,
-                                              uint64_t live_blocks)
+static inline struct profile_site *forge_site(struct profile *p, uint32_t node, uint32_t kind,
+                                              uint64_t live_bytes, uint64_t live_blocks)
 {
         struct profile_site *site;
 
@@ -78,28 +78,32 @@ static inline struct profile_site *forge_site(struct profile *p, uint32_t node, 
 static inline void forge_thread(struct profile *p, uint32_t tid, const char *name)
 {
         p->threads = heap_grow(p->threads, p->thread_count + 1, sizeof *p->threads);
-        p->threads[p->thread_count++] = (struct profile_thread){ .tid = tid, .name = heap_text(name) };
+        p->threads[p->thread_count++] = (struct profile_thread){ .tid = tid,
+                                                                 .name = heap_text(name) };
 }
 
-static inline void forge_block(struct profile *p, uint64_t address, uint64_t size, uint32_t site, uint32_t thread,
-                               uint64_t birth_ms)
+static inline void forge_block(struct profile *p, uint64_t address, uint64_t size, uint32_t site,
+                               uint32_t thread, uint64_t birth_ms)
 {
         p->blocks = heap_grow(p->blocks, p->block_count + 1, sizeof *p->blocks);
-        p->blocks[p->block_count++] = (struct profile_block){ address, size, site, thread, birth_ms };
+        p->blocks[p->block_count++] = (struct profile_block){ address, size, site, thread,
+                                                              birth_ms };
 }
 
 /* A moment; forge_change adds to the last one, forge_mark names it. */
 static inline void forge_slice(struct profile *p, uint64_t ms)
 {
         p->slices = heap_grow(p->slices, p->slice_count + 1, sizeof *p->slices);
-        p->slices[p->slice_count++] = (struct profile_slice){ .ms = ms, .change_first = p->change_count };
+        p->slices[p->slice_count++] = (struct profile_slice){ .ms = ms,
+                                                              .change_first = p->change_count };
 }
 
-static inline void forge_change(struct profile *p, uint32_t site, uint64_t live_bytes, uint64_t live_blocks, uint64_t allocs,
-                                uint64_t alloc_bytes)
+static inline void forge_change(struct profile *p, uint32_t site, uint64_t live_bytes,
+                                uint64_t live_blocks, uint64_t allocs, uint64_t alloc_bytes)
 {
         p->changes = heap_grow(p->changes, p->change_count + 1, sizeof *p->changes);
-        p->changes[p->change_count++] = (struct profile_change){ site, 0, live_bytes, live_blocks, allocs, alloc_bytes };
+        p->changes[p->change_count++] = (struct profile_change){ site,        0,      live_bytes,
+                                                                 live_blocks, allocs, alloc_bytes };
         p->slices[p->slice_count - 1].change_count++;
 }
 
@@ -115,10 +119,13 @@ static inline void forge_mark(struct profile *p, uint32_t type, uint32_t seq, co
         p->mark_count++;
 }
 
-static inline void forge_death(struct profile *p, uint32_t site, uint32_t birth, uint32_t death, uint64_t blocks, uint64_t bytes)
+static inline void forge_death(struct profile *p, uint32_t site, uint32_t birth, uint32_t death,
+                               uint64_t blocks, uint64_t bytes)
 {
         p->deaths = heap_grow(p->deaths, p->death_count + 1, sizeof *p->deaths);
-        p->deaths[p->death_count++] = (struct profile_death){ site, birth, death, 0, blocks, bytes };
+        p->deaths[p->death_count++] = (struct profile_death){
+                site, birth, death, 0, blocks, bytes
+        };
 }
 
 /* TEXT of a list without the numbers of its sites. */

@@ -4,8 +4,8 @@
  *
  * usage: forge_big FILE [SITES [DEPTH]]      100,000 stacks of 20 frames unless told otherwise
  *
- * Names are stored in the file.  Stacks share their outer frames as those of real programs do; each has a
- * course over 100 slices and some live blocks.
+ * Names are stored in the file.  Stacks share their outer frames as those of real programs do; each
+ * has a course over 100 slices and some live blocks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,13 @@
 #include "profile/file.h"
 #include "sample.h"
 
-enum { BIG_FUNCTIONS = 20000, BIG_SLICES = 100, BIG_CHANGES_PER_SLICE = 5000, BIG_BLOCKS_PER_SITE = 5, BIG_SPREAD = 4 };
+enum {
+        BIG_FUNCTIONS = 20000,
+        BIG_SLICES = 100,
+        BIG_CHANGES_PER_SLICE = 5000,
+        BIG_BLOCKS_PER_SITE = 5,
+        BIG_SPREAD = 4
+};
 
 static void big_names(struct profile *p)
 {
@@ -22,7 +28,8 @@ static void big_names(struct profile *p)
 
         p->symbols = heap_zero(BIG_FUNCTIONS, sizeof *p->symbols);
         for (uint32_t i = 0; i < BIG_FUNCTIONS; i++) {
-                snprintf(function, sizeof function, "space::type_%u<int>::function_%u(int)", i / 50, i);
+                snprintf(function, sizeof function, "space::type_%u<int>::function_%u(int)", i / 50,
+                         i);
                 snprintf(file, sizeof file, "/src/part_%u/file_%u.cpp", i / 1000, i / 50);
                 p->symbols[i] = (struct profile_symbol){ .address = 0x1000 + 16 * (uint64_t)i - 1,
                                                          .function = heap_text(function),
@@ -47,19 +54,29 @@ static void big_stacks(struct profile *p, uint32_t sites, uint32_t depth, uint64
                 for (uint32_t i = wanted; i-- > 0;) {
                         uint32_t parent = level ? row[i % made] : 0;
 
-                        p->nodes[p->node_count] =
-                                (struct profile_node){ 0x1000 + 16 * (sample_random(state) % BIG_FUNCTIONS), parent, 0, 0 };
-                        row[i] = p->node_count++; /* downwards: parents are still needed below, not above */
+                        p->nodes[p->node_count] = (struct profile_node){
+                                0x1000 + 16 * (sample_random(state) % BIG_FUNCTIONS), parent, 0, 0
+                        };
+                        /* downwards: parents are still needed below, not above */
+                        row[i] = p->node_count++;
                 }
                 made = wanted;
         }
         for (uint32_t i = 0; i < sites; i++) {
-                uint64_t blocks = sample_random(state) % 40, calls = blocks + sample_random(state) % 1000;
+                uint64_t blocks = sample_random(state) % 40,
+                         calls = blocks + sample_random(state) % 1000;
 
                 p->sites[p->site_count++] = (struct profile_site){
-                        .node = row[i], .kind = LEDGER_KIND_MALLOC, .allocs = calls, .frees = calls - blocks,
-                        .alloc_bytes = calls * 48, .live_blocks = blocks, .live_bytes = blocks * 48,
-                        .peak_blocks = blocks / 2, .peak_bytes = blocks / 2 * 48, .temporary = calls / 3,
+                        .node = row[i],
+                        .kind = LEDGER_KIND_MALLOC,
+                        .allocs = calls,
+                        .frees = calls - blocks,
+                        .alloc_bytes = calls * 48,
+                        .live_blocks = blocks,
+                        .live_bytes = blocks * 48,
+                        .peak_blocks = blocks / 2,
+                        .peak_bytes = blocks / 2 * 48,
+                        .temporary = calls / 3,
                         .lifetime_ms = calls * 7,
                 };
         }
@@ -70,8 +87,10 @@ static void big_blocks(struct profile *p, uint32_t sites, uint64_t *state)
 {
         p->blocks = heap_zero((size_t)sites * BIG_BLOCKS_PER_SITE, sizeof *p->blocks);
         for (uint64_t i = 0; i < (uint64_t)sites * BIG_BLOCKS_PER_SITE; i++)
-                p->blocks[p->block_count++] = (struct profile_block){ 0x100000 + 64 * i, 48, 1 + (uint32_t)(i % sites), 1,
-                                                                      sample_random(state) % 60000 };
+                p->blocks[p->block_count++] = (struct profile_block){ 0x100000 + 64 * i, 48,
+                                                                      1 + (uint32_t)(i % sites), 1,
+                                                                      sample_random(state) %
+                                                                              60000 };
 }
 
 static void big_slices(struct profile *p, uint32_t sites, uint64_t *state)
@@ -79,14 +98,17 @@ static void big_slices(struct profile *p, uint32_t sites, uint64_t *state)
         p->slices = heap_zero(BIG_SLICES, sizeof *p->slices);
         p->changes = heap_zero((size_t)BIG_SLICES * BIG_CHANGES_PER_SLICE, sizeof *p->changes);
         for (uint32_t i = 0; i < BIG_SLICES; i++) {
-                p->slices[i] = (struct profile_slice){ .ms = 600 * (uint64_t)i, .live_bytes = 100000 + 5000 * (uint64_t)i,
+                p->slices[i] = (struct profile_slice){ .ms = 600 * (uint64_t)i,
+                                                       .live_bytes = 100000 + 5000 * (uint64_t)i,
                                                        .rss_bytes = 300000 + 6000 * (uint64_t)i,
                                                        .change_first = p->change_count };
                 for (uint32_t k = 0; k < BIG_CHANGES_PER_SLICE; k++) {
                         uint32_t site = 1 + (uint32_t)((uint64_t)k * sites / BIG_CHANGES_PER_SLICE);
                         uint64_t live = 100 * (uint64_t)i + sample_random(state) % 50;
 
-                        p->changes[p->change_count++] = (struct profile_change){ site, 0, live * 48, live, live + i, live * 50 };
+                        p->changes[p->change_count++] = (struct profile_change){
+                                site, 0, live * 48, live, live + i, live * 50
+                        };
                 }
                 p->slices[i].change_count = p->change_count - p->slices[i].change_first;
         }
@@ -112,7 +134,8 @@ static void big_sums(struct profile *p)
 
 int main(int argc, char **argv)
 {
-        uint32_t sites = argc > 2 ? (uint32_t)atoi(argv[2]) : 100000, depth = argc > 3 ? (uint32_t)atoi(argv[3]) : 20;
+        uint32_t sites = argc > 2 ? (uint32_t)atoi(argv[2]) : 100000,
+                 depth = argc > 3 ? (uint32_t)atoi(argv[3]) : 20;
         uint64_t state = 42;
         struct profile p;
         struct err e = { 0 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forge_graph.c -- a recording with a large graph of blocks, to see how large its file is and how long reports of it take.
+ * forge_graph.c -- a recording with a large graph of blocks, to see how large its file is and how
+ * long reports of it take.
  *
  * usage: forge_graph FILE [BLOCKS]      1,000,000 blocks with 3 pointers each unless told otherwise
  *
- * A third of the pointers lead to a neighbour, as in lists and trees that were built in one go, a third are tables (blocks of 1,000
- * pointers to blocks of rising age), a third lead anywhere.  Prints the bytes of each array and the time of writing and reading.
+ * A third of the pointers lead to a neighbour, as in lists and trees that were built in one go, a
+ * third are tables (blocks of 1,000 pointers to blocks of rising age), a third lead anywhere.
+ * Prints the bytes of each array and the time of writing and reading.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +35,16 @@ static void graph_blocks(struct profile *p, uint32_t blocks, uint64_t *state)
         p->blocks = heap_zero(blocks, sizeof *p->blocks);
         p->verdicts = heap_zero(blocks, sizeof *p->verdicts);
         for (uint32_t i = 0; i < blocks; i++) {
-                uint64_t size = i % (GRAPH_TABLE * 4) ? sizes[sample_random(state) % 7] : 8 * GRAPH_TABLE;
+                uint64_t size = i % (GRAPH_TABLE * 4) ? sizes[sample_random(state) % 7]
+                                                      : 8 * GRAPH_TABLE;
                 bool lost = sample_random(state) % 100 == 0;
 
-                p->blocks[i] = (struct profile_block){ address, size, 1 + (uint32_t)(sample_random(state) % (p->site_count - 1)), 0, i / 1000 };
-                p->verdicts[i] = (struct profile_verdict){ .leak = lost ? PROFILE_LEAK_DEFINITE : PROFILE_LEAK_REACHABLE };
+                p->blocks[i] = (struct profile_block){
+                        address, size, 1 + (uint32_t)(sample_random(state) % (p->site_count - 1)),
+                        0, i / 1000
+                };
+                p->verdicts[i] = (struct profile_verdict){ .leak = lost ? PROFILE_LEAK_DEFINITE
+                                                                        : PROFILE_LEAK_REACHABLE };
                 if (sample_random(state) % 10 == 0)
                         p->verdicts[i].vtable = 0x555555558010 + sample_random(state) % 40 * 64;
                 address += (size + 23) & ~15ull;
@@ -45,7 +52,8 @@ static void graph_blocks(struct profile *p, uint32_t blocks, uint64_t *state)
         p->block_count = p->verdict_count = blocks;
 }
 
-/* Tables hold blocks of rising index; others hold a neighbour and any block, at the offsets of a few types. */
+/* Tables hold blocks of rising index; others hold a neighbour and any block, at the offsets of a
+ * few types. */
 static void graph_pointers(struct profile *p, uint32_t blocks, uint64_t *state)
 {
         p->pointers = heap_zero(blocks * 3ull + GRAPH_TABLE, sizeof *p->pointers);
@@ -58,7 +66,9 @@ static void graph_pointers(struct profile *p, uint32_t blocks, uint64_t *state)
 
                         if (count == GRAPH_TABLE)
                                 to = i + k * 4ull, at = k * 8ull;
-                        p->pointers[p->pointer_count++] = (struct profile_pointer){ .at = at, .from = i, .to = (uint32_t)(to % blocks) };
+                        p->pointers[p->pointer_count++] = (struct profile_pointer){
+                                .at = at, .from = i, .to = (uint32_t)(to % blocks)
+                        };
                 }
         }
 }
@@ -66,9 +76,13 @@ static void graph_pointers(struct profile *p, uint32_t blocks, uint64_t *state)
 static void graph_holds(struct profile *p, uint32_t blocks, uint64_t *state)
 {
         for (uint32_t i = 0; i < GRAPH_ROOTS; i++)
-                forge_root(p, PROFILE_ROOT_DATA, 0, 0x7f0000000000 + i * 0x10000ull, 0x7f0000001000 + i * 0x10000ull)->module = 0;
+                forge_root(p, PROFILE_ROOT_DATA, 0, 0x7f0000000000 + i * 0x10000ull,
+                           0x7f0000001000 + i * 0x10000ull)
+                        ->module = 0;
         for (uint32_t i = 0; i < GRAPH_ROOTS * GRAPH_HOLDS; i++)
-                forge_hold(p, i / GRAPH_HOLDS, p->roots[i / GRAPH_HOLDS].start + i % GRAPH_HOLDS * 24, (uint32_t)(sample_random(state) % blocks));
+                forge_hold(p, i / GRAPH_HOLDS,
+                           p->roots[i / GRAPH_HOLDS].start + i % GRAPH_HOLDS * 24,
+                           (uint32_t)(sample_random(state) % blocks));
 }
 
 static int tell(const struct profile *p, const char *path)
@@ -87,11 +101,14 @@ static int tell(const struct profile *p, const char *path)
         for (uint32_t i = 0, next; i < l.count; i = next) {
                 uint64_t stored = 0, raw = 0;
 
-                for (next = i; next < l.count && l.sections[next].type == l.sections[i].type; next++)
+                for (next = i; next < l.count && l.sections[next].type == l.sections[i].type;
+                     next++)
                         stored += l.sections[next].stored_bytes, raw += l.sections[next].raw_bytes;
-                printf("%-10s %10llu bytes, %10llu unpacked\n", l.sections[i].name, (unsigned long long)stored, (unsigned long long)raw);
+                printf("%-10s %10llu bytes, %10llu unpacked\n", l.sections[i].name,
+                       (unsigned long long)stored, (unsigned long long)raw);
         }
-        printf("written in %.0f ms, read in %.0f ms, %llu bytes\n", (written - start) * 1e3, (read - written) * 1e3, (unsigned long long)l.bytes);
+        printf("written in %.0f ms, read in %.0f ms, %llu bytes\n", (written - start) * 1e3,
+               (read - written) * 1e3, (unsigned long long)l.bytes);
         file_sections_free(&l);
         profile_free(&q);
         return 0;

@@ -2,7 +2,8 @@
 /*
  * forge_hostile.c -- a recording whose names were chosen to break the forms of other tools.
  *
- * usage: forge_hostile FILE      prints the name of each function, in hexadecimal, with its live bytes; main calls them all
+ * usage: forge_hostile FILE      prints the name of each function, in hexadecimal, with its live
+ *        bytes; main calls them all
  *
  * Not a test, but the half of some: tests/e2e/test_export_hostile.py asks it.
  */
@@ -79,13 +80,16 @@ static void forge(struct profile *p)
 
                 site->peak_bytes = site->live_bytes;
                 site->peak_blocks = 1;
-                forge_name(p, 0x2000 + 16 * i, 0, name_of(i), i % 2 ? "/src/x.c" : name_of(i), 1 + i);
+                forge_name(p, 0x2000 + 16 * i, 0, name_of(i), i % 2 ? "/src/x.c" : name_of(i),
+                           1 + i);
                 forge_block(p, 0x10000 + 0x1000 * i, 100 + i, 1 + i, 1, 0);
                 p->totals.live_bytes += 100 + i;
         }
         p->shares = heap_zero(NAMES + 1, sizeof *p->shares);
         for (uint32_t i = 0; i <= NAMES; i++)
-                p->shares[p->share_count++] = (struct profile_share){ .site = 1 + i, .thread = 1, .allocs = 1, .alloc_bytes = 100 + i };
+                p->shares[p->share_count++] = (struct profile_share){
+                        .site = 1 + i, .thread = 1, .allocs = 1, .alloc_bytes = 100 + i
+                };
         p->totals.allocations = p->totals.live_blocks = p->totals.peak_blocks = NAMES + 1;
         p->totals.bytes_allocated = p->totals.peak_bytes = p->totals.live_bytes;
         forge_slice(p, 0);

@@ -80,47 +80,58 @@ static inline void packets_free(struct packets *p)
 
 #define PACKETS_HEAP 0x10000u
 
-/* Who it is, and the stacks main -> f (malloc, site 1), main -> g (mmap, site 2), f (a resource, site 3). */
+/* Who it is, and the stacks main -> f (malloc, site 1), main -> g (mmap, site 2), f (a resource,
+ * site 3). */
 static inline void packets_begin(struct packets *p)
 {
-        packets_record(p, 0xd0, 8, PACKETS_U(7), PACKETS_U(4711), PACKETS_U(1), PACKETS_U(0), PACKETS_U(8), PACKETS_U(62),
-                       PACKETS_U(4096), PACKETS_U(1000000000));
+        packets_record(p, 0xd0, 8, PACKETS_U(7), PACKETS_U(4711), PACKETS_U(1), PACKETS_U(0),
+                       PACKETS_U(8), PACKETS_U(62), PACKETS_U(4096), PACKETS_U(1000000000));
         packets_record(p, 0xd1, 2, PACKETS_U(0), PACKETS_U(0));
         packets_text(p, "/bin/target");
-        packets_record(p, 0xd2, 4, PACKETS_U(2 * 2), PACKETS_U(2), PACKETS_U(2), PACKETS_U(2 * 0x1000));
+        packets_record(p, 0xd2, 4, PACKETS_U(2 * 2), PACKETS_U(2), PACKETS_U(2),
+                       PACKETS_U(2 * 0x1000));
         packets_record(p, 0xd2, 4, PACKETS_U(2), PACKETS_U(1), PACKETS_U(2), PACKETS_U(2 * 0x100));
         packets_record(p, 0xd2, 4, PACKETS_U(2), PACKETS_U(2), PACKETS_U(2), PACKETS_U(2 * 0x100));
         packets_record(p, 0xd3, 3, PACKETS_U(1), PACKETS_U(3), PACKETS_U(1));
         packets_record(p, 0xd3, 3, PACKETS_U(2), PACKETS_U(4), PACKETS_U(12));
         packets_record(p, 0xd3, 3, PACKETS_U(3), PACKETS_U(3), PACKETS_U(32));
-        packets_record(p, 0xd4, 13, PACKETS_U(0), PACKETS_U(0x400000), PACKETS_U(0x10000), PACKETS_U(0x400000), PACKETS_U(0),
-                       PACKETS_U(0), PACKETS_U(8), PACKETS_U(0), PACKETS_U(0), PACKETS_U(0x400000), PACKETS_U(0x10000), PACKETS_U(0),
+        packets_record(p, 0xd4, 13, PACKETS_U(0), PACKETS_U(0x400000), PACKETS_U(0x10000),
+                       PACKETS_U(0x400000), PACKETS_U(0), PACKETS_U(0), PACKETS_U(8), PACKETS_U(0),
+                       PACKETS_U(0), PACKETS_U(0x400000), PACKETS_U(0x10000), PACKETS_U(0),
                        PACKETS_U(0));
         packets_text(p, "/bin/target");
         packets_record(p, 0xd5, 1, PACKETS_U(0));
         packets_text(p, "texture");
         packets_record(p, 0xc0, 2, PACKETS_U(1), PACKETS_U(2 * 5));
-        packets_record(p, 0xc3, 5, PACKETS_U(13), PACKETS_U(0), PACKETS_U(0), PACKETS_U(2 * 4711), PACKETS_U(0));
+        packets_record(p, 0xc3, 5, PACKETS_U(13), PACKETS_U(0), PACKETS_U(0), PACKETS_U(2 * 4711),
+                       PACKETS_U(0));
 }
 
-/* 3 blocks at site 1: 100, 100 and 200 bytes; the second goes and its address is used again; the last grows in its place. */
+/* 3 blocks at site 1: 100, 100 and 200 bytes; the second goes and its address is used again; the
+ * last grows in its place. */
 static inline void packets_work(struct packets *p)
 {
-        packets_record(p, 0x16, 3, PACKETS_U(1), PACKETS_U(100), PACKETS_U(2 * 2 * PACKETS_HEAP / 16));
-        packets_record(p, 0x0c, 1, PACKETS_U(1));                  /* at the cursor, the same size */
+        packets_record(p, 0x16, 3, PACKETS_U(1), PACKETS_U(100),
+                       PACKETS_U(2 * 2 * PACKETS_HEAP / 16));
+        /* at the cursor, the same size */
+        packets_record(p, 0x0c, 1, PACKETS_U(1));
         packets_record(p, 0x80, 1, PACKETS_U(2 * 2 * (PACKETS_HEAP + 112) / 16)); /* by address */
         packets_record(p, 0x00, 0);                                /* where the last one was */
         packets_record(p, 0x0a, 1, PACKETS_U(200));                /* at the cursor, another size */
         packets_record(p, 0x90, 1, PACKETS_U(2 * 2 * 112 / 16));   /* a realloc takes it ... */
-        packets_record(p, 0x03, 1, PACKETS_U(300));                /* ... and it stays where it is */
+        /* ... and it stays where it is */
+        packets_record(p, 0x03, 1, PACKETS_U(300));
 }
 
 /* A mapping of four pages of which one goes; a resource; a mark; the end. */
 static inline void packets_rest(struct packets *p)
 {
-        packets_record(p, 0xc3, 5, PACKETS_U(6), PACKETS_U(12), PACKETS_U(2), PACKETS_U(2 * (0x7f0000 - 4711)), PACKETS_U(0x4000));
-        packets_record(p, 0xc3, 5, PACKETS_U(7), PACKETS_U(0), PACKETS_U(0), PACKETS_U(2 * 0x1000), PACKETS_U(0x1000));
-        packets_record(p, 0xc3, 5, PACKETS_U(10), PACKETS_U(32), PACKETS_U(3), PACKETS_U(2 * 5), PACKETS_U(640));
+        packets_record(p, 0xc3, 5, PACKETS_U(6), PACKETS_U(12), PACKETS_U(2),
+                       PACKETS_U(2 * (0x7f0000 - 4711)), PACKETS_U(0x4000));
+        packets_record(p, 0xc3, 5, PACKETS_U(7), PACKETS_U(0), PACKETS_U(0), PACKETS_U(2 * 0x1000),
+                       PACKETS_U(0x1000));
+        packets_record(p, 0xc3, 5, PACKETS_U(10), PACKETS_U(32), PACKETS_U(3), PACKETS_U(2 * 5),
+                       PACKETS_U(640));
         packets_record(p, 0xd6, 4, PACKETS_U(0), PACKETS_U(1), PACKETS_U(9), PACKETS_U(1));
         packets_text(p, "loaded");
         packets_record(p, 0xc1, 1, PACKETS_U(2 * 10));

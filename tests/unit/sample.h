@@ -13,14 +13,15 @@
 /* A generator that gives the same numbers everywhere (xorshift64*); state must not be 0. */
 uint64_t sample_random(uint64_t *state);
 
-/* Fill P (release with profile_free): up to SIZE records in each array, from SEED.  Every field is set. */
+/* Fill P (release with profile_free): up to SIZE records in each array, from SEED.  Every field is
+ * set. */
 void sample_profile(struct profile *p, uint64_t seed, uint32_t size);
 
 /* Where A and B differ, as static text; NULL when they are equal in every field. */
 const char *sample_difference(const struct profile *a, const struct profile *b);
 
-/* Walk over everything that an index points to, as a report would; the result is of no use, but reading it under
- * AddressSanitizer shows an index that leads outside. */
+/* Walk over everything that an index points to, as a report would; the result is of no use, but
+ * reading it under AddressSanitizer shows an index that leads outside. */
 uint64_t sample_touch(const struct profile *p);
 
 /* The part of each that is about leaks (sample_leaks.c). */
@@ -29,7 +30,8 @@ const char *sample_leaks_difference(const struct profile *a, const struct profil
 uint64_t sample_leaks_touch(const struct profile *p);
 
 /* Records without padding or pointers are compared as bytes. */
-#define SAMPLE_DIFFERS(array, counter)     \
-        (a->counter != b->counter || (a->counter && memcmp(a->array, b->array, a->counter * sizeof *a->array)))
+#define SAMPLE_DIFFERS(array, counter) \
+        (a->counter != b->counter ||   \
+         (a->counter && memcmp(a->array, b->array, a->counter * sizeof *a->array)))
 
 #endif

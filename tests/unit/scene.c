@@ -14,7 +14,9 @@
 
 struct scene scene_begin(void)
 {
-        struct scene s = { .heap = heap_zero(SCENE_BYTES, 1), .root = heap_zero(SCENE_ROOT_BYTES, 1), .code = heap_zero(SCENE_CODE_BYTES, 1) };
+        struct scene s = { .heap = heap_zero(SCENE_BYTES, 1),
+                           .root = heap_zero(SCENE_ROOT_BYTES, 1),
+                           .code = heap_zero(SCENE_CODE_BYTES, 1) };
 
         s.ranges[0] = (struct search_range){ SCENE_CODE, SCENE_CODE + SCENE_CODE_BYTES };
         scene_root(&s, SCENE_ROOT, SCENE_ROOT + SCENE_ROOT_BYTES, 0);
@@ -38,12 +40,16 @@ uint32_t scene_block(struct scene *s, uint64_t address, uint64_t size)
 
 void scene_root(struct scene *s, uint64_t start, uint64_t end, uint32_t flags)
 {
-        s->roots[s->root_count++] = (struct search_root){ .start = start, .end = end, .flags = flags };
+        s->roots[s->root_count++] = (struct search_root){ .start = start,
+                                                          .end = end,
+                                                          .flags = flags };
 }
 
 void scene_registers(struct scene *s, uint32_t number, const uint64_t *words, uint32_t count)
 {
-        s->roots[s->root_count++] = (struct search_root){ .start = 8 * number, .end = 8 * (number + count), .words = words };
+        s->roots[s->root_count++] = (struct search_root){ .start = 8 * number,
+                                                          .end = 8 * (number + count),
+                                                          .words = words };
 }
 
 void scene_roots_clear(struct scene *s)
@@ -57,7 +63,9 @@ static uint8_t *scene_at(const struct scene *s, uint64_t address, uint64_t *left
         const struct {
                 uint64_t start, bytes;
                 uint8_t *data;
-        } areas[] = { { SCENE_ROOT, SCENE_ROOT_BYTES, s->root }, { SCENE_CODE, SCENE_CODE_BYTES, s->code }, { SCENE_HEAP, SCENE_BYTES, s->heap } };
+        } areas[] = { { SCENE_ROOT, SCENE_ROOT_BYTES, s->root },
+                      { SCENE_CODE, SCENE_CODE_BYTES, s->code },
+                      { SCENE_HEAP, SCENE_BYTES, s->heap } };
 
         for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
                 if (address < areas[i].start || address >= areas[i].start + areas[i].bytes)
@@ -220,7 +228,8 @@ struct dice {
         uint64_t large; /* one block in so many; 0 none */
         bool nested;
         bool crowded; /* many pointers, to blocks with room for a header */
-        uint64_t headers[SCENE_PLACES]; /* what most pointers to blocks of a place are behind; 0 nothing */
+        /* what most pointers to blocks of a place are behind; 0 nothing */
+        uint64_t headers[SCENE_PLACES];
 };
 
 static uint64_t dice_below(struct dice *d, uint64_t count)
@@ -234,17 +243,21 @@ static uint64_t dice_size(struct dice *d)
 
         if (d->large && !dice_below(d, d->large))
                 return 60000 + dice_below(d, 1300000);
-        return sizes[d->crowded ? 7 + dice_below(d, 8) : dice_below(d, sizeof sizes / sizeof *sizes)];
+        return sizes[d->crowded ? 7 + dice_below(d, 8)
+                                : dice_below(d, sizeof sizes / sizeof *sizes)];
 }
 
 /* Blocks carved from [START, END). */
-static void scene_carve(struct scene *s, struct dice *d, uint64_t start, uint64_t end, unsigned depth)
+static void scene_carve(struct scene *s, struct dice *d, uint64_t start, uint64_t end,
+                        unsigned depth)
 {
         uint32_t flags = dice_below(d, 3) ? 0 : 3;
 
         while (s->block_count < SCENE_MOST - 1) {
-                uint64_t size = dice_size(d), gap = dice_below(d, 8) ? dice_below(d, 3) * 16 : dice_below(d, 20000);
-                uint64_t address = (start + (depth ? gap % 33 : gap) + d->align - 1) / d->align * d->align;
+                uint64_t size = dice_size(d),
+                         gap = dice_below(d, 8) ? dice_below(d, 3) * 16 : dice_below(d, 20000);
+                uint64_t address = (start + (depth ? gap % 33 : gap) + d->align - 1) / d->align *
+                                   d->align;
                 uint32_t block;
 
                 if (address + size + (size == 0) > end)
@@ -259,19 +272,25 @@ static void scene_carve(struct scene *s, struct dice *d, uint64_t start, uint64_
         }
 }
 
-/* Places 1 to 4 have blocks, 5 to 7 are wider ones.  Some keep headers; some blocks are arrays of no elements. */
+/* Places 1 to 4 have blocks, 5 to 7 are wider ones.  Some keep headers; some blocks are arrays of
+ * no elements. */
 static void scene_place(struct scene *s, struct dice *d)
 {
         static const uint64_t headers[] = { 1, 3, 8, 16, 40, 8, 16 };
         uint64_t used = 1 + dice_below(d, d->crowded ? 2 : 4);
 
         for (uint32_t i = 1; i < SCENE_PLACES; i++) {
-                s->wider[i] = i < 5 && dice_below(d, 2) ? 5 : i < 7 && dice_below(d, 2) ? i < 5 ? 6 : i + 1 : 0;
-                d->headers[i] = dice_below(d, d->crowded ? 5 : 2) ? headers[dice_below(d, sizeof headers / sizeof *headers)] : 0;
+                s->wider[i] = i < 5 && dice_below(d, 2)   ? 5
+                              : i < 7 && dice_below(d, 2) ? i < 5 ? 6 : i + 1
+                                                          : 0;
+                d->headers[i] = dice_below(d, d->crowded ? 5 : 2)
+                                        ? headers[dice_below(d, sizeof headers / sizeof *headers)]
+                                        : 0;
         }
         for (uint32_t i = 0; i < s->block_count; i++) {
                 struct search_block *b = &s->blocks[i];
-                bool alone = i + 1 == s->block_count || s->blocks[i + 1].address > b->address + b->size;
+                bool alone = i + 1 == s->block_count ||
+                             s->blocks[i + 1].address > b->address + b->size;
 
                 s->places[i] = dice_below(d, 10) ? 1 + (uint32_t)dice_below(d, used) : 0;
                 if (b->size == 8 && alone && !d->nested && !dice_below(d, 3))
@@ -280,10 +299,12 @@ static void scene_place(struct scene *s, struct dice *d)
 }
 
 /* A word that means something in this scene. */
-static uint64_t scene_meaning(const struct scene *s, struct dice *d, const struct search_block *home)
+static uint64_t scene_meaning(const struct scene *s, struct dice *d,
+                              const struct search_block *home)
 {
         static const uint64_t offsets[] = { 0, 0, 0, 0, 8, 8, 16, 24, 1, 40 };
-        const struct search_block *b = s->block_count ? &s->blocks[dice_below(d, s->block_count)] : home;
+        const struct search_block *b = s->block_count ? &s->blocks[dice_below(d, s->block_count)]
+                                                      : home;
 
         switch (dice_below(d, 9) + (d->crowded ? 4 : 0)) {
         case 0:
@@ -303,15 +324,22 @@ static uint64_t scene_meaning(const struct scene *s, struct dice *d, const struc
         }
 }
 
-static void scene_fill(struct scene *s, struct dice *d, const struct search_block *home, bool shifted)
+static void scene_fill(struct scene *s, struct dice *d, const struct search_block *home,
+                       bool shifted)
 {
         uint64_t words = home->size / 8 < 24 ? home->size / 8 : 24;
 
         for (uint64_t i = 0; i < words; i++) {
-                uint64_t at = home->address + (home->size > 400 ? dice_below(d, home->size - 8) & ~UINT64_C(7) : 8 * i);
+                uint64_t at = home->address +
+                              (home->size > 400 ? dice_below(d, home->size - 8) & ~UINT64_C(7)
+                                                : 8 * i);
 
                 if (dice_below(d, 3))
-                        scene_word(s, at + (shifted && at + 16 < home->address + home->size ? dice_below(d, 8) : 0), scene_meaning(s, d, home));
+                        scene_word(s,
+                                   at + (shifted && at + 16 < home->address + home->size
+                                                 ? dice_below(d, 8)
+                                                 : 0),
+                                   scene_meaning(s, d, home));
         }
 }
 
@@ -329,7 +357,8 @@ static void scene_random_roots(struct scene *s, struct dice *d)
         for (unsigned i = 0; i < 8; i++)
                 s->registers[i] = dice_below(d, 4) ? 0 : scene_meaning(s, d, &area);
         scene_registers(s, (uint32_t)dice_below(d, 20), s->registers, 8);
-        s->roots[s->root_count - 1].words = NULL; /* set when the scene lies still: it may be moved */
+        /* set when the scene lies still: it may be moved */
+        s->roots[s->root_count - 1].words = NULL;
 }
 
 void scene_random(struct scene *s, uint64_t seed)
@@ -350,7 +379,9 @@ void scene_random(struct scene *s, uint64_t seed)
                 scene_fill(s, &d, &s->blocks[i], s->unaligned);
         for (uint64_t at = 0; at < 256; at += 8)
                 if (dice_below(&d, 3))
-                        scene_word(s, SCENE_CODE + at, dice_below(&d, 5) ? SCENE_CODE + dice_below(&d, 4096) : dice_below(&d, 3));
+                        scene_word(s, SCENE_CODE + at,
+                                   dice_below(&d, 5) ? SCENE_CODE + dice_below(&d, 4096)
+                                                     : dice_below(&d, 3));
         scene_random_roots(s, &d);
         s->roots[s->root_count - 1].words = s->registers;
         if (!dice_below(&d, 4))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scene.h -- a small memory with blocks, roots and code, made by hand or by chance, to be searched for pointers.
+ * scene.h -- a small memory with blocks, roots and code, made by hand or by chance, to be searched
+ * for pointers.
  *
- *     struct scene s = scene_begin();
- *     scene_block(&s, SCENE_HEAP, 32);              blocks in the order of addresses, the larger first
- *     scene_word(&s, SCENE_ROOT, SCENE_HEAP);       a pointer to it
- *     scene_search(&s);                             s.g has the result; may be repeated after changes
- *     scene_end(&s);
+ *     struct scene s = scene_begin(); scene_block(&s, SCENE_HEAP, 32);              blocks in the
+ *     order of addresses, the larger first scene_word(&s, SCENE_ROOT, SCENE_HEAP);       a pointer
+ *     to it scene_search(&s);                             s.g has the result; may be repeated after
+ *     changes scene_end(&s);
  */
 #ifndef SEEP_TESTS_UNIT_SCENE_H
 #define SEEP_TESTS_UNIT_SCENE_H
@@ -27,7 +27,8 @@ struct scene {
         uint8_t *heap, *root, *code;
         struct search_block blocks[SCENE_MOST];
         uint32_t block_count;
-        uint32_t places[SCENE_MOST], wider[SCENE_PLACES]; /* as in struct search_input; of blocks made by hand 0 */
+        /* as in struct search_input; of blocks made by hand 0 */
+        uint32_t places[SCENE_MOST], wider[SCENE_PLACES];
         struct search_root roots[SCENE_MOST];
         uint32_t root_count;
         struct search_range ranges[1];
@@ -59,7 +60,8 @@ uint64_t scene_load(const struct scene *s, uint64_t address);
 /* Memory of which no byte can be read. */
 struct search_memory scene_nothing(void);
 
-/* Blocks, roots and words by chance: nested ones, odd sizes and addresses, pointers of all kinds. */
+/* Blocks, roots and words by chance: nested ones, odd sizes and addresses, pointers of all
+ * kinds. */
 void scene_random(struct scene *s, uint64_t seed);
 
 #endif

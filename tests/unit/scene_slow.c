@@ -10,13 +10,15 @@
 
 #define NOBODY UINT32_MAX
 
-/* The last block around ADDRESS in the order of blocks is the innermost.  With AS_TARGET, blocks of no bytes have one. */
+/* The last block around ADDRESS in the order of blocks is the innermost.  With AS_TARGET, blocks of
+ * no bytes have one. */
 static uint32_t slow_block_at(const struct scene *s, uint64_t address, bool as_target)
 {
         for (uint32_t i = s->block_count; i-- > 0;) {
                 const struct search_block *b = &s->blocks[i];
 
-                if (address >= b->address && address < b->address + (b->size || !as_target ? b->size : 1))
+                if (address >= b->address &&
+                    address < b->address + (b->size || !as_target ? b->size : 1))
                         return i;
         }
         return NOBODY;
@@ -45,14 +47,18 @@ static uint32_t slow_target(const struct scene *s, uint64_t word)
         uint32_t to = slow_block_at(s, word, true);
 
         for (uint32_t i = 0; to == NOBODY && i < s->block_count; i++)
-                if (s->blocks[i].flags & SEARCH_BLOCK_NO_ELEMENTS && word == s->blocks[i].address + s->blocks[i].size)
-                        return i | (s->blocks[i].flags & SEARCH_BLOCK_PASSAGE ? 0 : SEARCH_LINK_IDIOM);
-        if (to == NOBODY || word == s->blocks[to].address || (s->blocks[to].flags & SEARCH_BLOCK_PASSAGE))
+                if (s->blocks[i].flags & SEARCH_BLOCK_NO_ELEMENTS &&
+                    word == s->blocks[i].address + s->blocks[i].size)
+                        return i |
+                               (s->blocks[i].flags & SEARCH_BLOCK_PASSAGE ? 0 : SEARCH_LINK_IDIOM);
+        if (to == NOBODY || word == s->blocks[to].address ||
+            (s->blocks[to].flags & SEARCH_BLOCK_PASSAGE))
                 return to;
         return to | SEARCH_LINK_INTERIOR;
 }
 
-static void slow_hold(struct slow *w, const struct scene *s, uint32_t root, uint64_t at, uint64_t word)
+static void slow_hold(struct slow *w, const struct scene *s, uint32_t root, uint64_t at,
+                      uint64_t word)
 {
         uint32_t to = slow_target(s, word);
 
@@ -71,7 +77,8 @@ static void slow_roots(struct slow *w, const struct scene *s)
 
                 for (uint64_t at = (r->start + 7) / 8 * 8; r->words && at + 8 <= r->end; at += 8)
                         slow_hold(w, s, i, at, r->words[(at - r->start) / 8]);
-                for (uint64_t at = s->unaligned ? r->start : (r->start + 7) / 8 * 8; !r->words && at + 8 <= r->end; at += s->unaligned ? 1 : 8)
+                for (uint64_t at = s->unaligned ? r->start : (r->start + 7) / 8 * 8;
+                     !r->words && at + 8 <= r->end; at += s->unaligned ? 1 : 8)
                         if (slow_owns(s, at, NOBODY))
                                 slow_hold(w, s, i, at, scene_load(s, at));
         }
@@ -95,16 +102,19 @@ static void slow_blocks(struct slow *w, const struct scene *s)
                 uint32_t arena = NOBODY;
 
                 w->first[i] = w->link_count;
-                if (slow_owns(s, b->address, i) && first >= SCENE_CODE && first < SCENE_CODE + SCENE_CODE_BYTES)
+                if (slow_owns(s, b->address, i) && first >= SCENE_CODE &&
+                    first < SCENE_CODE + SCENE_CODE_BYTES)
                         w->vtables[i] = first;
-                for (uint64_t at = (b->address + step - 1) / step * step; at + 8 <= b->address + b->size; at += step) {
+                for (uint64_t at = (b->address + step - 1) / step * step;
+                     at + 8 <= b->address + b->size; at += step) {
                         uint32_t to = slow_target(s, scene_load(s, at));
 
                         if (to != NOBODY && slow_owns(s, at, i))
                                 slow_link(w, i, to, (at - b->address) / unit);
                 }
                 for (uint32_t k = 0; k < i; k++)
-                        if (s->blocks[k].address + (s->blocks[k].size ? s->blocks[k].size : 1) > b->address)
+                        if (s->blocks[k].address + (s->blocks[k].size ? s->blocks[k].size : 1) >
+                            b->address)
                                 arena = k;
                 if (arena != NOBODY)
                         slow_link(w, i, arena, SEARCH_AT_ARENA);
@@ -129,7 +139,8 @@ static void slow_mark(struct slow *w, const struct scene *s)
         bool changed = true;
 
         for (uint32_t i = 0; i < s->block_count; i++)
-                w->leak[i] = s->blocks[i].flags & SEARCH_BLOCK_IGNORED ? PROFILE_LEAK_REACHABLE : PROFILE_LEAK_UNKNOWN;
+                w->leak[i] = s->blocks[i].flags & SEARCH_BLOCK_IGNORED ? PROFILE_LEAK_REACHABLE
+                                                                       : PROFILE_LEAK_UNKNOWN;
         for (uint64_t i = 0; i < w->hold_count; i++)
                 slow_raise(w, w->holds[i].to, PROFILE_LEAK_REACHABLE);
         while (changed) {
@@ -163,13 +174,16 @@ static bool slow_is_table(const struct scene *s, uint64_t word)
 
 static bool slow_is_idiom(const struct scene *s, const struct search_block *b, uint64_t pointer)
 {
-        uint64_t first = scene_load(s, b->address), second = scene_load(s, b->address + 8), offset = pointer - b->address;
+        uint64_t first = scene_load(s, b->address), second = scene_load(s, b->address + 8),
+                 offset = pointer - b->address;
 
         if (b->address % 8 || offset % 8 || offset >= b->size)
                 return false;
-        return (offset == 24 && first <= second && 24 + second + 1 == b->size) || (offset == 8 && first + 8 == b->size) ||
+        return (offset == 24 && first <= second && 24 + second + 1 == b->size) ||
+               (offset == 8 && first + 8 == b->size) ||
                (offset == 8 && first && (b->size - 8) % first == 0) ||
-               (offset + 8 <= b->size && slow_is_table(s, first) && slow_is_table(s, scene_load(s, pointer)));
+               (offset + 8 <= b->size && slow_is_table(s, first) &&
+                slow_is_table(s, scene_load(s, pointer)));
 }
 
 /* A block is marked when all pointers from reachable ones are idioms. */
@@ -181,7 +195,8 @@ static void slow_idiom_only(struct slow *w, const struct scene *s)
                 for (uint64_t i = 0; i < w->hold_count; i++)
                         start |= w->holds[i].to == t;
                 for (uint32_t b = 0; b < s->block_count; b++)
-                        for (uint64_t k = w->first[b]; w->leak[b] == PROFILE_LEAK_REACHABLE && k < w->first[b + 1]; k++)
+                        for (uint64_t k = w->first[b];
+                             w->leak[b] == PROFILE_LEAK_REACHABLE && k < w->first[b + 1]; k++)
                                 start |= w->links[k].to == t;
                 w->idiom[t] = w->leak[t] == PROFILE_LEAK_REACHABLE && !start;
         }
@@ -202,15 +217,18 @@ static void slow_idioms(struct slow *w, const struct scene *s)
                 uint64_t word = slow_held_word(w, s, i);
                 uint32_t to = SEARCH_TO(w->holds[i].to);
 
-                if (w->holds[i].to != to && w->leak[to] != PROFILE_LEAK_REACHABLE && slow_is_idiom(s, &s->blocks[to], word))
+                if (w->holds[i].to != to && w->leak[to] != PROFILE_LEAK_REACHABLE &&
+                    slow_is_idiom(s, &s->blocks[to], word))
                         w->holds[i].to = to | SEARCH_LINK_IDIOM;
         }
         for (uint32_t b = 0; b < s->block_count; b++) {
                 for (uint64_t k = w->first[b]; k < w->first[b + 1]; k++) {
                         uint32_t to = SEARCH_TO(w->links[k].to);
-                        uint64_t word = scene_load(s, s->blocks[b].address + (uint64_t)w->links[k].at * unit);
+                        uint64_t word = scene_load(s, s->blocks[b].address +
+                                                              (uint64_t)w->links[k].at * unit);
 
-                        if (w->links[k].to != to && w->leak[to] != PROFILE_LEAK_REACHABLE && slow_is_idiom(s, &s->blocks[to], word))
+                        if (w->links[k].to != to && w->leak[to] != PROFILE_LEAK_REACHABLE &&
+                            slow_is_idiom(s, &s->blocks[to], word))
                                 w->links[k].to = to | SEARCH_LINK_IDIOM;
                 }
         }
@@ -228,7 +246,8 @@ static bool slow_is_in(const struct scene *s, uint32_t block, uint32_t place)
         return at != 0;
 }
 
-/* The least offset at which something that is held holds the block, with what looks like a header in front; 0 none. */
+/* The least offset at which something that is held holds the block, with what looks like a header
+ * in front; 0 none. */
 struct slow_headers {
         const struct scene *s;
         const struct slow *w;
@@ -240,7 +259,8 @@ static uint64_t slow_header(const struct slow_headers *h, uint32_t to, uint64_t 
         const struct search_block *b = &h->s->blocks[SEARCH_TO(to)];
         uint64_t offset = word - b->address, byte = scene_load(h->s, word - 1) & 0xff;
 
-        if (to == SEARCH_TO(to) || h->w->leak[SEARCH_TO(to)] == PROFILE_LEAK_REACHABLE || !h->s->places[SEARCH_TO(to)])
+        if (to == SEARCH_TO(to) || h->w->leak[SEARCH_TO(to)] == PROFILE_LEAK_REACHABLE ||
+            !h->s->places[SEARCH_TO(to)])
                 return 0;
         if (!offset || offset > 128 || offset >= b->size)
                 return 0;
@@ -262,7 +282,8 @@ static uint64_t slow_count(const struct slow_headers *h, uint32_t place, uint64_
         uint64_t count = 0;
 
         for (uint32_t i = 0; i < h->s->block_count; i++)
-                count += h->w->leak[i] && slow_is_in(h->s, i, place) && (!offset || h->least[i] == offset);
+                count += h->w->leak[i] && slow_is_in(h->s, i, place) &&
+                         (!offset || h->least[i] == offset);
         return count;
 }
 
@@ -287,7 +308,8 @@ static bool slow_is_header(const struct slow_headers *h, uint32_t to, uint64_t w
 {
         uint64_t offset = slow_header(h, to, word);
 
-        for (uint32_t place = h->s->places[SEARCH_TO(to)]; offset && place; place = h->s->wider[place]) {
+        for (uint32_t place = h->s->places[SEARCH_TO(to)]; offset && place;
+             place = h->s->wider[place]) {
                 if (slow_count(h, place, 0) < 8)
                         continue;
                 if (!slow_place_has(h, place, true))
@@ -307,13 +329,17 @@ static void slow_find_headers(struct slow *w, const struct scene *s)
                 slow_vote(&h, w->holds[i].to, slow_held_word(w, s, i));
         for (uint32_t b = 0; b < s->block_count; b++)
                 for (uint64_t k = w->first[b]; w->leak[b] && k < w->first[b + 1]; k++)
-                        slow_vote(&h, w->links[k].to, scene_load(s, s->blocks[b].address + (uint64_t)w->links[k].at * unit));
+                        slow_vote(&h, w->links[k].to,
+                                  scene_load(s, s->blocks[b].address +
+                                                        (uint64_t)w->links[k].at * unit));
         for (uint64_t i = 0; i < w->hold_count; i++)
                 if (slow_is_header(&h, w->holds[i].to, slow_held_word(w, s, i)))
                         w->holds[i].to = SEARCH_TO(w->holds[i].to) | SEARCH_LINK_IDIOM;
         for (uint32_t b = 0; b < s->block_count; b++)
                 for (uint64_t k = w->first[b]; k < w->first[b + 1]; k++)
-                        if (slow_is_header(&h, w->links[k].to, scene_load(s, s->blocks[b].address + (uint64_t)w->links[k].at * unit)))
+                        if (slow_is_header(&h, w->links[k].to,
+                                           scene_load(s, s->blocks[b].address +
+                                                                 (uint64_t)w->links[k].at * unit)))
                                 w->links[k].to = SEARCH_TO(w->links[k].to) | SEARCH_LINK_IDIOM;
 }
 
@@ -330,18 +356,21 @@ static void slow_passages(struct slow *w, const struct scene *s, bool *passed)
         while (changed) {
                 changed = false;
                 for (uint32_t i = 0; i < s->block_count; i++)
-                        for (uint64_t k = w->first[i]; w->leak[i] == PROFILE_LEAK_POSSIBLE && k < w->first[i + 1]; k++)
+                        for (uint64_t k = w->first[i];
+                             w->leak[i] == PROFILE_LEAK_POSSIBLE && k < w->first[i + 1]; k++)
                                 changed |= slow_raise(w, w->links[k].to, PROFILE_LEAK_POSSIBLE);
         }
 }
 
-/* BLOCK, and all lost ones that hang on it, are of the group HEAD; groups of heads that are met are, too. */
+/* BLOCK, and all lost ones that hang on it, are of the group HEAD; groups of heads that are met
+ * are, too. */
 static void slow_gather(struct slow *w, const struct scene *s, uint32_t block, uint32_t head)
 {
         for (uint64_t k = w->first[block]; k < w->first[block + 1]; k++) {
                 uint32_t to = SEARCH_TO(w->links[k].to);
 
-                if (to == head || (w->leak[to] != PROFILE_LEAK_UNKNOWN && w->leak[to] != PROFILE_LEAK_DEFINITE))
+                if (to == head ||
+                    (w->leak[to] != PROFILE_LEAK_UNKNOWN && w->leak[to] != PROFILE_LEAK_DEFINITE))
                         continue;
                 for (uint32_t i = 0; i < s->block_count; i++)
                         if (w->head[i] == to + 1)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scene_slow.h -- the search for pointers by its rules alone: every word against every block, again and again until nothing changes.
+ * scene_slow.h -- the search for pointers by its rules alone: every word against every block, again
+ * and again until nothing changes.
  */
 #ifndef SEEP_TESTS_UNIT_SCENE_SLOW_H
 #define SEEP_TESTS_UNIT_SCENE_SLOW_H

@@ -94,7 +94,8 @@ uint32_t specimen_node(struct specimen *f, uint32_t parent, uint64_t pc)
         struct ledger_node *n = specimen_part(f, LEDGER_NODES);
         uint64_t no_module = 0x7fffull << 48;
 
-        n[f->head->node_count] = (struct ledger_node){ .pc_module = pc | no_module, .parent = parent };
+        n[f->head->node_count] = (struct ledger_node){ .pc_module = pc | no_module,
+                                                       .parent = parent };
         return f->head->node_count++;
 }
 
@@ -122,7 +123,8 @@ uint32_t specimen_slot(struct specimen *f, uint32_t thread)
 
 uint32_t specimen_thread(struct specimen *f, uint32_t tid, uint32_t slot, const char *name)
 {
-        struct ledger_thread *t = (struct ledger_thread *)specimen_part(f, LEDGER_THREADS) + f->head->thread_count;
+        struct ledger_thread *t = (struct ledger_thread *)specimen_part(f, LEDGER_THREADS) +
+                                  f->head->thread_count;
 
         t->tid = tid;
         t->slot = slot;
@@ -145,10 +147,12 @@ struct ledger_counter *specimen_counter(struct specimen *f, uint32_t slot, uint3
 
         if (!*chunk)
                 *chunk = ++f->head->counter_chunk_count;
-        return all + (*chunk - 1) * (uint64_t)LEDGER_COUNTERS_PER_CHUNK + site % LEDGER_COUNTERS_PER_CHUNK;
+        return all + (*chunk - 1) * (uint64_t)LEDGER_COUNTERS_PER_CHUNK +
+               site % LEDGER_COUNTERS_PER_CHUNK;
 }
 
-void specimen_block(struct specimen *f, uint32_t chunk, uint32_t entry, uint32_t site, uint64_t size, uint32_t thread)
+void specimen_block(struct specimen *f, uint32_t chunk, uint32_t entry, uint32_t site,
+                    uint64_t size, uint32_t thread)
 {
         struct ledger_block *b = specimen_part(f, LEDGER_SHADOW);
         uint64_t live = 1ull << 53;
@@ -158,7 +162,8 @@ void specimen_block(struct specimen *f, uint32_t chunk, uint32_t entry, uint32_t
         b->b = live | (uint64_t)thread << 32 | (size >> 32) << 56;
 }
 
-void specimen_events(struct specimen *f, uint32_t slot, uint32_t site, uint64_t count, uint64_t frees, uint64_t size)
+void specimen_events(struct specimen *f, uint32_t slot, uint32_t site, uint64_t count,
+                     uint64_t frees, uint64_t size)
 {
         struct ledger_counter *c = specimen_counter(f, slot, site);
         struct ledger_slot *s = specimen_slot_at(f, slot);
@@ -184,9 +189,12 @@ uint32_t specimen_string(struct specimen *f, const char *text)
 
 uint32_t specimen_mark(struct specimen *f, uint32_t type, uint32_t ms, const char *label)
 {
-        struct ledger_mark *m = (struct ledger_mark *)specimen_part(f, LEDGER_MARKS) + f->head->mark_count;
+        struct ledger_mark *m = (struct ledger_mark *)specimen_part(f, LEDGER_MARKS) +
+                                f->head->mark_count;
 
-        *m = (struct ledger_mark){ .type = type, .ready = 1, .ms = ms, .label = specimen_string(f, label) };
+        *m = (struct ledger_mark){
+                .type = type, .ready = 1, .ms = ms, .label = specimen_string(f, label)
+        };
         return f->head->mark_count++;
 }
 
@@ -198,14 +206,19 @@ uint32_t specimen_type(struct specimen *f, const char *name)
 
 void specimen_handle(struct specimen *f, uint64_t handle, uint64_t amount, uint32_t site)
 {
-        struct ledger_handle *h = (struct ledger_handle *)specimen_part(f, LEDGER_HANDLES) + f->head->handle_count++;
+        struct ledger_handle *h = (struct ledger_handle *)specimen_part(f, LEDGER_HANDLES) +
+                                  f->head->handle_count++;
 
-        *h = (struct ledger_handle){ .handle = handle, .amount = amount, .site = site, .birth_ms = 7 };
+        *h = (struct ledger_handle){
+                .handle = handle, .amount = amount, .site = site, .birth_ms = 7
+        };
 }
 
 void specimen_death(struct specimen *f, uint32_t at, uint64_t key, uint64_t blocks, uint64_t bytes)
 {
-        ((struct ledger_death *)specimen_part(f, LEDGER_DEATHS))[at] = (struct ledger_death){ key, blocks, bytes };
+        ((struct ledger_death *)specimen_part(f, LEDGER_DEATHS))[at] = (struct ledger_death){
+                key, blocks, bytes
+        };
 }
 
 struct view specimen_view(const struct specimen *f)

@@ -36,13 +36,15 @@ struct ledger_slot *specimen_slot_at(const struct specimen *f, uint32_t slot);
 struct ledger_counter *specimen_counter(struct specimen *f, uint32_t slot, uint32_t site);
 
 /* Entry ENTRY of shadow chunk CHUNK becomes a block. */
-void specimen_block(struct specimen *f, uint32_t chunk, uint32_t entry, uint32_t site, uint64_t size, uint32_t thread);
+void specimen_block(struct specimen *f, uint32_t chunk, uint32_t entry, uint32_t site,
+                    uint64_t size, uint32_t thread);
 
 /* COUNT allocations of SIZE bytes and FREES frees at SITE, in the counter and the slot's totals. */
-void specimen_events(struct specimen *f, uint32_t slot, uint32_t site, uint64_t count, uint64_t frees, uint64_t size);
+void specimen_events(struct specimen *f, uint32_t slot, uint32_t site, uint64_t count,
+                     uint64_t frees, uint64_t size);
 
-/* Opened, with NODES nodes of few addresses, so that many are equal, and a site with one allocation for each: its number is
- * the size, to find it again. */
+/* Opened, with NODES nodes of few addresses, so that many are equal, and a site with one allocation
+ * for each: its number is the size, to find it again. */
 void specimen_tree(struct specimen *f, uint32_t nodes);
 
 /* A text in STRINGS; its offset. */

@@ -32,7 +32,8 @@ struct stage {
 };
 
 static struct stage *stage;
-static volatile long own_turns; /* each process has its own; grows along with stage->turns, ahead by one at most */
+/* each process has its own; grows along with stage->turns, ahead by one at most */
+static volatile long own_turns;
 
 static inline void nap(void)
 {
@@ -52,7 +53,8 @@ static inline pid_t start(void (*run)(void))
         pid_t pid;
 
         if (!stage)
-                stage = mmap(NULL, sizeof *stage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+                stage = mmap(NULL, sizeof *stage, PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         *stage = (struct stage){ 0 };
         pid = fork();
         if (pid == 0) {
@@ -103,7 +105,8 @@ static inline long turns_of(const struct freeze *f)
 {
         long turns = 0;
 
-        is_equal(freeze_read(f, (uint64_t)(uintptr_t)&own_turns, &turns, sizeof turns), sizeof turns);
+        is_equal(freeze_read(f, (uint64_t)(uintptr_t)&own_turns, &turns, sizeof turns),
+                 sizeof turns);
         return turns;
 }
 

@@ -87,7 +87,8 @@ void tables_cie(struct tables *t, const struct tables_cie *c)
                 tables_uleb(t, 1);
                 tables_byte(t, c->encoding ? c->encoding : 0x1b);
         }
-        tables_bytes(t, c->program ? c->program : usual, c->program ? c->program_bytes : sizeof usual);
+        tables_bytes(t, c->program ? c->program : usual,
+                     c->program ? c->program_bytes : sizeof usual);
         end_entry(t, t->cie);
 }
 
@@ -121,8 +122,10 @@ void tables_sample(struct tables *t)
 {
         /* push %rbp at 0, mov %rsp,%rbp at 1 */
         static const uint8_t based[] = { 0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6 };
-        /* as in a procedure linkage table: breg7 8, breg16 0, lit15, and, lit11, ge, lit3, shl, plus */
-        static const uint8_t linkage[] = { 0x0e, 16, 0x46, 0x0e, 24, 0x4a, 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22 };
+        /* as in a procedure linkage table: breg7 8, breg16 0, lit15, and, lit11, ge, lit3, shl,
+         * plus */
+        static const uint8_t linkage[] = { 0x0e, 16, 0x46, 0x0e, 24,   0x4a, 0x0f, 11,   0x77, 8,
+                                           0x80, 0,  0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22 };
 
         tables_begin(t, 2);
         tables_cie(t, &(struct tables_cie){ .version = 1 });
@@ -134,7 +137,8 @@ void tables_sample(struct tables *t)
 uint8_t *tables_place(const void *bytes, size_t count)
 {
         if (!place) {
-                place = mmap(NULL, PLACE_BYTES + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                place = mmap(NULL, PLACE_BYTES + PAGE, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
                 if (place == MAP_FAILED || mprotect(place + PLACE_BYTES, PAGE, PROT_NONE))
                         abort();
         }
@@ -148,8 +152,12 @@ void tables_open(const uint8_t *memory, size_t count, size_t header)
 {
         uint64_t at = (uint64_t)memory;
 
-        tables_object = (struct object){ .start = at, .code = at + TABLES_CODE, .end = at + TABLES_CODE + 0x10000, .ready = 1,
-                                         .hidden = true, .areas = { { at, at + count } } };
+        tables_object = (struct object){ .start = at,
+                                         .code = at + TABLES_CODE,
+                                         .end = at + TABLES_CODE + 0x10000,
+                                         .ready = 1,
+                                         .hidden = true,
+                                         .areas = { { at, at + count } } };
         if (header < count)
                 tables_object.eh_hdr = memory + header;
 }
@@ -160,7 +168,8 @@ int tables_file(const void *bytes, size_t count)
 
         if (fd < 0)
                 fd = memfd_create("tables", 0);
-        if (fd < 0 || ftruncate(fd, 0) || pwrite(fd, bytes, count, 0) != (ssize_t)count || lseek(fd, 0, SEEK_SET))
+        if (fd < 0 || ftruncate(fd, 0) || pwrite(fd, bytes, count, 0) != (ssize_t)count ||
+            lseek(fd, 0, SEEK_SET))
                 abort();
         return fd;
 }

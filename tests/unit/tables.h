@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tables.h -- writes unwind tables, and stands in for the rest of the agent around the code that reads them.
+ * tables.h -- writes unwind tables, and stands in for the rest of the agent around the code that
+ * reads them.
  *
- * The memory of a table ends at a page that cannot be read: who reads behind it is seen without a sanitizer too.
+ * The memory of a table ends at a page that cannot be read: who reads behind it is seen without a
+ * sanitizer too.
  */
 #ifndef SEEP_TESTS_UNIT_TABLES_H
 #define SEEP_TESTS_UNIT_TABLES_H
@@ -46,17 +48,21 @@ void tables_cie(struct tables *t, const struct tables_cie *c);
 void tables_fde(struct tables *t, uint32_t start, uint32_t size, const void *program, size_t bytes);
 void tables_finish(struct tables *t);
 
-/* Two functions: one that pushes its frame pointer and makes it the base, one whose CFA is an expression. */
+/* Two functions: one that pushes its frame pointer and makes it the base, one whose CFA is an
+ * expression. */
 void tables_sample(struct tables *t);
 
-/* A copy of COUNT bytes in memory that ends where nothing can be read.  It stays until the next one. */
+/* A copy of COUNT bytes in memory that ends where nothing can be read.  It stays until the next
+ * one. */
 uint8_t *tables_place(const void *bytes, size_t count);
 
-/* That memory as an object: all of it readable, its header at the start (OFFSET 0) or none (SIZE_MAX).  rule.c finds it as number 0. */
+/* That memory as an object: all of it readable, its header at the start (OFFSET 0) or none
+ * (SIZE_MAX).  rule.c finds it as number 0. */
 extern struct object tables_object;
 void tables_open(const uint8_t *memory, size_t count, size_t header);
 
-/* A thread for rule.c and expression.c; it can read what tables_place placed and [0x1000, 0x2000), where each word is its address. */
+/* A thread for rule.c and expression.c; it can read what tables_place placed and [0x1000, 0x2000),
+ * where each word is its address. */
 extern struct thread tables_thread;
 
 /* All memory that the agent's code took. */

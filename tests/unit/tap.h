@@ -25,10 +25,12 @@ static inline int tap_check(int good, const char *file, int line, const char *te
         return good;
 }
 
-static inline int tap_check_equal(long long a, long long b, const char *file, int line, const char *text)
+static inline int tap_check_equal(long long a, long long b, const char *file, int line,
+                                  const char *text)
 {
         if (a != b)
-                printf("# %s:%d: %s: %lld, expected %lld\n", file, line, text, a, b), tap_failures++;
+                printf("# %s:%d: %s: %lld, expected %lld\n", file, line, text, a, b),
+                        tap_failures++;
         return a == b;
 }
 
@@ -37,7 +39,8 @@ static inline int tap_check_text(const char *a, const char *b, const char *file,
         int good = a && b ? !strcmp(a, b) : a == b;
 
         if (!good)
-                printf("# %s:%d: \"%s\", expected \"%s\"\n", file, line, a ? a : "(null)", b ? b : "(null)");
+                printf("# %s:%d: \"%s\", expected \"%s\"\n", file, line, a ? a : "(null)",
+                       b ? b : "(null)");
         tap_failures += !good;
         return good;
 }
@@ -60,8 +63,8 @@ static inline void tap_run(void (*test)(void), int number, const char *name, siz
         tap_skipped = NULL;
         test();
         tap_failed_tests += tap_failures != before;
-        printf("%sok %d - %.*s%s%s\n", tap_failures != before ? "not " : "", number, (int)length, name, tap_skipped ? " # SKIP " : "",
-               tap_skipped ? tap_skipped : "");
+        printf("%sok %d - %.*s%s%s\n", tap_failures != before ? "not " : "", number, (int)length,
+               name, tap_skipped ? " # SKIP " : "", tap_skipped ? tap_skipped : "");
         fflush(stdout);
 }
 

@@ -5,10 +5,9 @@
  * usage: tell_variables [DEBUG-PATH...] < QUESTIONS        an answer per line, JSON
  *
  *   module PATH BIAS START END            modules are numbered from 0 on; no answer
- *   data MODULE ADDRESS [OFFSET...]       each OFFSET: from there on, through the pointer, to the offset in what it points to
- *   thread MODULE OFFSET
- *   frame MODULE PC CFA ADDRESS
- *   class VTABLE
+ *   data MODULE ADDRESS [OFFSET...]       each OFFSET: from there on, through the pointer, to the
+ *                                         offset in what it points to thread MODULE OFFSET frame
+ *                                         MODULE PC CFA ADDRESS class VTABLE
  *
  * Numbers are hexadecimal.
  */
@@ -47,7 +46,8 @@ static void tell_text(struct str *out, const char *key, const char *text)
 
 static void tell_number(struct str *out, const char *key, uint64_t value)
 {
-        str_format(out, "%s\"%s\":%llu", out->length > 1 ? "," : "", key, (unsigned long long)value);
+        str_format(out, "%s\"%s\":%llu", out->length > 1 ? "," : "", key,
+                   (unsigned long long)value);
 }
 
 static void tell_type(struct str *out, const char *key, struct variable_type type)
@@ -80,11 +80,13 @@ static void tell_way(struct str *out, const struct variable *v, uint64_t offset,
         tell_number(out, "left", offset);
         tell_type(out, "member", member);
         tell_type(out, "target", variable_target(resolver, member));
-        tell_number(out, "target_size", variable_type_size(resolver, variable_target(resolver, member)));
+        tell_number(out, "target_size",
+                    variable_type_size(resolver, variable_target(resolver, member)));
         str_free(&way);
 }
 
-static void tell_variable(struct str *out, bool known, const struct variable *v, uint64_t address, char **rest)
+static void tell_variable(struct str *out, bool known, const struct variable *v, uint64_t address,
+                          char **rest)
 {
         if (!known)
                 return;
@@ -123,13 +125,18 @@ static void answer(const char *word, char **rest)
         if (strcmp(word, "class") == 0) {
                 tell_class(&out, n[0]);
         } else if (strcmp(word, "data") == 0) {
-                tell_variable(&out, variable_at(resolver, (uint32_t)n[0], n[1], &v), &v, n[1], rest);
+                tell_variable(&out, variable_at(resolver, (uint32_t)n[0], n[1], &v), &v, n[1],
+                              rest);
         } else if (strcmp(word, "thread") == 0) {
-                tell_variable(&out, variable_tls(resolver, (uint32_t)n[0], n[1], &v), &v, n[1], rest);
+                tell_variable(&out, variable_tls(resolver, (uint32_t)n[0], n[1], &v), &v, n[1],
+                              rest);
         } else if (strcmp(word, "frame") == 0) {
                 n[2] = number(rest, &there);
                 n[3] = number(rest, &there);
-                tell_variable(&out, variable_in_frame(resolver, (uint32_t)n[0], n[1], false, n[2], n[3], &v), &v, n[3], rest);
+                tell_variable(&out,
+                              variable_in_frame(resolver, (uint32_t)n[0], n[1], false, n[2], n[3],
+                                                &v),
+                              &v, n[3], rest);
         }
         puts(str_get(&out)[1] ? (str_char(&out, '}'), str_get(&out)) : "null");
         str_free(&out);

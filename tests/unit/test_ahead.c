@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_ahead.c -- memory of a ledger in huge pages, made before the program comes to it.  What the kernel made is asked of the kernel:
- * pages that are there (mincore), and how a mapping of the program's is backed (smaps).
+ * test_ahead.c -- memory of a ledger in huge pages, made before the program comes to it.  What the
+ * kernel made is asked of the kernel: pages that are there (mincore), and how a mapping of the
+ * program's is backed (smaps).
  */
 #include "collect/ahead.h"
 
@@ -31,10 +32,13 @@ static void begin(void)
         uint8_t *at;
         struct err e;
 
-        is_true(fd >= 0 && ftruncate(fd, (off_t)size) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
-        at = mmap(NULL, size + BOOK_HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        is_true(fd >= 0 && ftruncate(fd, (off_t)size) == 0 &&
+                fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+        at = mmap(NULL, size + BOOK_HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                  -1, 0);
         at += (BOOK_HUGE - (uintptr_t)at % BOOK_HUGE) % BOOK_HUGE;
-        head = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
+        head = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd,
+                    0);
         is_true(head != MAP_FAILED);
         book_layout(head, 0);
         book_begin(&book, head);
@@ -198,7 +202,9 @@ TEST(tables_get_one_part_when_the_last_is_nearly_full)
         book.head->counter_chunk_count = 10;
         book.head->node_count = 1000;
         ahead_tick(&ahead, &view, pid);
-        is_equal(present(book.counters, 8 * BOOK_HUGE) + present((uint8_t *)book.nodes, 8 * BOOK_HUGE), 0);
+        is_equal(present(book.counters, 8 * BOOK_HUGE) +
+                         present((uint8_t *)book.nodes, 8 * BOOK_HUGE),
+                 0);
         book.head->counter_chunk_count = 30;
         ahead_tick(&ahead, &view, pid);
         ahead_tick(&ahead, &view, pid);
@@ -224,6 +230,7 @@ TEST(a_head_that_lies_gets_nothing)
 }
 
 TAP_MAIN(a_shadow_that_fills_up_finds_its_next_chunk_there, the_program_has_it_as_one_page,
-         faster_growth_goes_further_ahead_up_to_one_in_eight, a_shadow_with_few_pages_in_use_is_left_alone,
-         a_ledger_with_a_limit_or_of_a_sample_is_left_alone, tables_get_one_part_when_the_last_is_nearly_full,
-         a_head_that_lies_gets_nothing)
+         faster_growth_goes_further_ahead_up_to_one_in_eight,
+         a_shadow_with_few_pages_in_use_is_left_alone,
+         a_ledger_with_a_limit_or_of_a_sample_is_left_alone,
+         tables_get_one_part_when_the_last_is_nearly_full, a_head_that_lies_gets_nothing)

@@ -18,7 +18,9 @@ static int by_key(const void *a, const void *b)
 {
         const struct thing *x = a, *y = b;
 
-        return x->key != y->key ? (x->key < y->key ? -1 : 1) : x->number < y->number ? -1 : x->number > y->number;
+        return x->key != y->key        ? (x->key < y->key ? -1 : 1)
+               : x->number < y->number ? -1
+                                       : x->number > y->number;
 }
 
 static uint64_t next_random(uint64_t *state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_ask.c -- finding and asking whoever records a process: sessions, doors, and answers that are none.
+ * test_ask.c -- finding and asking whoever records a process: sessions, doors, and answers that are
+ * none.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 
 TEST(the_path_is_the_rest_of_a_session)
 {
-        is_text(ask_session_path("6:exec:0:a:0:0:7b:0:0:0:0:/run/seep-x/hello"), "/run/seep-x/hello");
+        is_text(ask_session_path("6:exec:0:a:0:0:7b:0:0:0:0:/run/seep-x/hello"),
+                "/run/seep-x/hello");
         is_text(ask_session_path("6:exec:0:a:0:0:7b:0:0:0:0:/with:colon"), "/with:colon");
         is_text(ask_session_path("6:exec:80000:a:0:0:7b:0:0:0:0:b:lib/a:|^/b$:/run/x"), "/run/x");
         is_text(ask_session_path("6:exec:80000:a:0:0:7b:0:0:0:0:3::/::/run/x"), "/run/x");
@@ -53,7 +55,8 @@ static bool ask(struct porter *p, const char *label, struct wire_reply *out, str
         bool good;
 
         p->endpoint = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-        is_true(bind(p->endpoint, (struct sockaddr *)&name, length) == 0 && listen(p->endpoint, 1) == 0);
+        is_true(bind(p->endpoint, (struct sockaddr *)&name, length) == 0 &&
+                listen(p->endpoint, 1) == 0);
         is_equal(pthread_create(&thread, NULL, answer_once, p), 0);
         good = ask_snapshot((uint32_t)getpid(), label, out, e);
         pthread_join(thread, NULL);
@@ -63,7 +66,8 @@ static bool ask(struct porter *p, const char *label, struct wire_reply *out, str
 
 TEST(a_request_has_the_process_and_the_label)
 {
-        struct porter p = { .reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 4, .text = "file" }, .reply_bytes = sizeof p.reply };
+        struct porter p = { .reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 4, .text = "file" },
+                            .reply_bytes = sizeof p.reply };
         struct wire_reply reply;
         struct err e = { 0 };
 
@@ -78,7 +82,8 @@ TEST(a_request_has_the_process_and_the_label)
 
 TEST(a_long_label_is_cut_between_characters)
 {
-        struct porter p = { .reply = { .magic = WIRE_REQUEST_MAGIC }, .reply_bytes = sizeof p.reply };
+        struct porter p = { .reply = { .magic = WIRE_REQUEST_MAGIC },
+                            .reply_bytes = sizeof p.reply };
         struct wire_reply reply;
         struct err e = { 0 };
         char label[200] = "";
@@ -91,7 +96,8 @@ TEST(a_long_label_is_cut_between_characters)
 
 TEST(an_answer_of_another_kind_is_none)
 {
-        struct porter p = { .reply = { .magic = WIRE_REQUEST_MAGIC + 1 }, .reply_bytes = sizeof p.reply };
+        struct porter p = { .reply = { .magic = WIRE_REQUEST_MAGIC + 1 },
+                            .reply_bytes = sizeof p.reply };
         struct wire_reply reply;
         struct err e = { 0 };
 
@@ -146,6 +152,7 @@ TEST(open_doors_are_listed_once)
         close(other);
 }
 
-TAP_MAIN(the_path_is_the_rest_of_a_session, a_request_has_the_process_and_the_label, a_long_label_is_cut_between_characters,
-         an_answer_of_another_kind_is_none, who_is_not_recorded_is_told_from_who_is_not_there, a_door_has_one_owner,
+TAP_MAIN(the_path_is_the_rest_of_a_session, a_request_has_the_process_and_the_label,
+         a_long_label_is_cut_between_characters, an_answer_of_another_kind_is_none,
+         who_is_not_recorded_is_told_from_who_is_not_there, a_door_has_one_owner,
          open_doors_are_listed_once)

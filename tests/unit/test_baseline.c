@@ -130,7 +130,10 @@ TEST(comments_and_line_ends_of_other_systems_are_fine)
         struct baseline b = { 0 };
         struct err e = { 0 };
 
-        is_true(baseline_parse(&b, "x", "# why\r\n\r\nleak 00000000000000aa f < main \r\n\n# end\ndouble-free 00000000000000bb g", &e));
+        is_true(baseline_parse(&b, "x",
+                               "# why\r\n\r\nleak 00000000000000aa f < main \r\n\n# "
+                               "end\ndouble-free 00000000000000bb g",
+                               &e));
         is_equal(b.count, 2);
         is_true(baseline_knows(&b, FINDING_DOUBLE_FREE, 0xbb));
         baseline_free(&b);
@@ -138,7 +141,8 @@ TEST(comments_and_line_ends_of_other_systems_are_fine)
 
 TEST(what_an_editor_did_to_the_first_line_does_not_matter)
 {
-        static const char *const heads[] = { "# seep baseline 1\n", "# seep baseline 1\r\n", "\xef\xbb\xbf# seep baseline 1\n" };
+        static const char *const heads[] = { "# seep baseline 1\n", "# seep baseline 1\r\n",
+                                             "\xef\xbb\xbf# seep baseline 1\n" };
         struct err e = { 0 };
 
         for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
@@ -160,15 +164,24 @@ TEST(a_later_version_is_refused)
         struct baseline b = { 0 };
         struct err e = { 0 };
 
-        is_true(!baseline_parse(&b, "known.txt", "# seep baseline 3\r\nleak 00000000000000aa f\n", &e));
+        is_true(!baseline_parse(&b, "known.txt", "# seep baseline 3\r\nleak 00000000000000aa f\n",
+                                &e));
         is_equal(e.exit_code, ERR_EXIT_BAD_FILE);
         has_text(e.text, "known.txt was written by a newer seep: '# seep baseline 3', ");
 }
 
 TEST(what_is_no_baseline_is_refused_with_its_line)
 {
-        static const char *const wrong[] = { "leak", "leak ", "leak 12", "leak 00000000000000aaf", "leak 00000000000000AA f", "lost 00000000000000aa f",
-                                             " leak 00000000000000aa f", "possible-leak 00000000000000aa f", "\x7f\x45LF", "leak\t00000000000000aa" };
+        static const char *const wrong[] = { "leak",
+                                             "leak ",
+                                             "leak 12",
+                                             "leak 00000000000000aaf",
+                                             "leak 00000000000000AA f",
+                                             "lost 00000000000000aa f",
+                                             " leak 00000000000000aa f",
+                                             "possible-leak 00000000000000aa f",
+                                             "\x7f\x45LF",
+                                             "leak\t00000000000000aa" };
 
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
                 struct baseline b = { 0 };
@@ -184,7 +197,9 @@ TEST(what_is_no_baseline_is_refused_with_its_line)
         }
 }
 
-TAP_MAIN(one_sorted_line_for_each_place, what_was_written_is_read_again, what_is_known_does_not_count,
-         a_new_place_counts_and_one_that_is_gone_is_named, a_leak_and_a_release_at_one_place_are_two_things,
+TAP_MAIN(one_sorted_line_for_each_place, what_was_written_is_read_again,
+         what_is_known_does_not_count, a_new_place_counts_and_one_that_is_gone_is_named,
+         a_leak_and_a_release_at_one_place_are_two_things,
          comments_and_line_ends_of_other_systems_are_fine,
-         what_an_editor_did_to_the_first_line_does_not_matter, a_later_version_is_refused, what_is_no_baseline_is_refused_with_its_line)
+         what_an_editor_did_to_the_first_line_does_not_matter, a_later_version_is_refused,
+         what_is_no_baseline_is_refused_with_its_line)

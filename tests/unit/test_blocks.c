@@ -109,9 +109,10 @@ TEST(threads_are_a_table_with_the_busiest_first)
         threads_write(&p, &(struct threads_options){ 0 }, &out);
         is_text(str_get(&out),
                 " thread name             allocations      bytes  not freed      bytes      since\n"
-                      "     42 worker                12,345    2.0 KiB          0        0 B       0 ms\n"
-                      "     41 main                       5      100 B          0        0 B       0 ms\n"
-                      "      - other threads              7       70 B          0        0 B       0 ms\n");
+                "     42 worker                12,345    2.0 KiB          0        0 B       0 ms\n"
+                "     41 main                       5      100 B          0        0 B       0 ms\n"
+                "      - other threads              7       70 B          0        0 B       0 "
+                "ms\n");
         str_free(&out);
         profile_free(&p);
 }
@@ -130,7 +131,8 @@ TEST(very_many_blocks_come_in_order)
         p.blocks = heap_zero(MANY, sizeof *p.blocks);
         for (uint64_t i = 0; i < MANY; i++) {
                 state = state * 6364136223846793005ull + 1442695040888963407ull;
-                p.blocks[i] = (struct profile_block){ 0x1000 + i * 16, state >> 40, FORGE_SITE_TINY, 1, 0 };
+                p.blocks[i] = (struct profile_block){ 0x1000 + i * 16, state >> 40, FORGE_SITE_TINY,
+                                                      1, 0 };
         }
         p.block_count = MANY;
         p.blocks[MANY - 1].thread = 77; /* of which nothing is known */
@@ -138,7 +140,8 @@ TEST(very_many_blocks_come_in_order)
         for (at = strchr(text, '\n') + 1; *at; at = strchr(at, '\n') + 1, shown++) {
                 uint64_t here = strtoull(at, &at, 16), size = strtoull(at + 1, &at, 10);
 
-                wrong += size > before || (size == before && here <= address) || p.blocks[(here - 0x1000) / 16].size != size;
+                wrong += size > before || (size == before && here <= address) ||
+                         p.blocks[(here - 0x1000) / 16].size != size;
                 before = size;
                 address = here;
         }
@@ -153,5 +156,6 @@ TEST(very_many_blocks_come_in_order)
         profile_free(&p);
 }
 
-TAP_MAIN(very_many_blocks_come_in_order, blocks_have_address_size_time_thread_and_stack, the_oldest_can_come_first_and_the_rest_is_counted,
+TAP_MAIN(very_many_blocks_come_in_order, blocks_have_address_size_time_thread_and_stack,
+         the_oldest_can_come_first_and_the_rest_is_counted,
          filters_choose_blocks_by_stack_and_thread, threads_are_a_table_with_the_busiest_first)

@@ -22,7 +22,8 @@
 #define BLOCKS 3000u
 #define EVENTS 100000u
 
-static struct book books[2], *book; /* one for each test: their private tables are for the life of a process */
+/* one for each test: their private tables are for the life of a process */
+static struct book books[2], *book;
 static struct book_writer writer;
 static uint32_t sites[SITES];
 static int fd;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_branch.c -- a tree that grows has each child of a parent once, whether it has few children or many.
+ * test_branch.c -- a tree that grows has each child of a parent once, whether it has few children
+ * or many.
  */
 #include "query/branch.h"
 
@@ -22,7 +23,8 @@ TEST(a_child_is_found_again_by_its_parent_and_key)
         branches_start(&b, 3, 0);
         for (int round = 0; round < 60000; round++) {
                 uint64_t dice = sample_random(&state);
-                uint32_t parent = (uint32_t)(dice % PARENTS), key = (uint32_t)(dice >> 32) % (parent % 2 ? KEYS : 9);
+                uint32_t parent = (uint32_t)(dice % PARENTS),
+                         key = (uint32_t)(dice >> 32) % (parent % 2 ? KEYS : 9);
                 uint32_t *node = &known[parent * KEYS + key], got;
 
                 if (parent >= b.count)

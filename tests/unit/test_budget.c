@@ -49,22 +49,28 @@ TEST(a_limit_may_be_reached_and_not_passed)
         struct profile p;
 
         leaky(&p);
-        is_text(judged(&p, &at, NULL), "kept --max-peak 3000: 2.9 KiB at the peak; most by load [l.c:7] (2.0 KiB)");
-        is_text(judged(&p, &below, NULL), "broken --max-peak 2999: 2.9 KiB at the peak; most by load [l.c:7] (2.0 KiB)");
+        is_text(judged(&p, &at, NULL),
+                "kept --max-peak 3000: 2.9 KiB at the peak; most by load [l.c:7] (2.0 KiB)");
+        is_text(judged(&p, &below, NULL),
+                "broken --max-peak 2999: 2.9 KiB at the peak; most by load [l.c:7] (2.0 KiB)");
         profile_free(&p);
 }
 
 TEST(each_budget_measures_its_own_number)
 {
-        struct budgets live = one(BUDGET_LIVE, 999, "999"), allocs = one(BUDGET_ALLOCS, 15, "15"), leaked = one(BUDGET_LEAKED, 599, "599"),
-                       leaks = one(BUDGET_LEAKS, 5, "5");
+        struct budgets live = one(BUDGET_LIVE, 999, "999"), allocs = one(BUDGET_ALLOCS, 15, "15"),
+                       leaked = one(BUDGET_LEAKED, 599, "599"), leaks = one(BUDGET_LEAKS, 5, "5");
         struct profile p;
 
         leaky(&p);
-        is_text(judged(&p, &live, NULL), "broken --max-live 999: 1000 B at the end; most by parse [a.c:10] (600 B)");
-        is_text(judged(&p, &allocs, NULL), "broken --max-allocs 15: 16 allocations; most by parse [a.c:10] (6 allocations)");
-        is_text(judged(&p, &leaked, NULL), "broken --max-leaked 599: 600 B lost; most by parse [a.c:10] (300 B)");
-        is_text(judged(&p, &leaks, NULL), "broken --max-leaks 5: 6 blocks lost (600 B); most by parse [a.c:10] (3 blocks, 300 B)");
+        is_text(judged(&p, &live, NULL),
+                "broken --max-live 999: 1000 B at the end; most by parse [a.c:10] (600 B)");
+        is_text(judged(&p, &allocs, NULL),
+                "broken --max-allocs 15: 16 allocations; most by parse [a.c:10] (6 allocations)");
+        is_text(judged(&p, &leaked, NULL),
+                "broken --max-leaked 599: 600 B lost; most by parse [a.c:10] (300 B)");
+        is_text(judged(&p, &leaks, NULL), "broken --max-leaks 5: 6 blocks lost (600 B); most by "
+                                          "parse [a.c:10] (3 blocks, 300 B)");
         leaked.limits[BUDGET_LEAKED].most = 600;
         leaks.limits[BUDGET_LEAKS].most = 6;
         has_text(judged(&p, &leaked, NULL), "kept --max-leaked 599: 600 B lost");
@@ -74,7 +80,8 @@ TEST(each_budget_measures_its_own_number)
 
 TEST(what_was_not_searched_is_not_free_of_leaks)
 {
-        struct budgets leaks = one(BUDGET_LEAKS, 1000000, "1000000"), peak = one(BUDGET_PEAK, 3000, "3000");
+        struct budgets leaks = one(BUDGET_LEAKS, 1000000, "1000000"),
+                       peak = one(BUDGET_PEAK, 3000, "3000");
         struct profile p;
 
         leaky(&p);
@@ -88,7 +95,8 @@ TEST(what_was_not_searched_is_not_free_of_leaks)
         p.scan_count = 1;
         has_text(judged(&p, &leaks, NULL), "kept --max-leaks");
         p.scans[0].when = PROFILE_SCAN_API; /* the program asked once, and crashed later */
-        has_text(judged(&p, &leaks, NULL), "broken --max-leaks 1000000: not searched for leaks when it ended, only by SEEP_LEAK_CHECK()");
+        has_text(judged(&p, &leaks, NULL), "broken --max-leaks 1000000: not searched for leaks "
+                                           "when it ended, only by SEEP_LEAK_CHECK()");
         p.meta.end = PROFILE_END_UNKNOWN;
         has_text(judged(&p, &leaks, NULL), "kept --max-leaks");
         profile_free(&p);
@@ -116,7 +124,8 @@ TEST(wrong_releases_are_counted_each_time)
         leaky(&p);
         forge_error(&p, LEDGER_ERROR_DOUBLE_FREE, 3);
         forge_error(&p, LEDGER_ERROR_UNKNOWN_FREE, 2);
-        is_text(judged(&p, &b, NULL), "broken --max-bad-frees 4: 5 invalid frees; most by small [s.c:5] (3 invalid frees)");
+        is_text(judged(&p, &b, NULL), "broken --max-bad-frees 4: 5 invalid frees; most by small "
+                                      "[s.c:5] (3 invalid frees)");
         b.limits[BUDGET_BAD_FREES].most = 5;
         has_text(judged(&p, &b, NULL), "kept --max-bad-frees");
         profile_free(&p);
@@ -136,15 +145,20 @@ TEST(wrong_releases_beyond_the_list_count_too)
 
 TEST(forbidden_functions_are_found_anywhere_in_a_stack)
 {
-        const char *load[] = { "^load$" }, *inner[] = { "^inner$" }, *none[] = { "^no_such$" }, *wrong[] = { "(" };
-        struct budgets b = { .expressions = load, .expression_count = 1, .limits = { [BUDGET_NO_ALLOC] = { .set = true } } };
+        const char *load[] = { "^load$" }, *inner[] = { "^inner$" }, *none[] = { "^no_such$" },
+                   *wrong[] = { "(" };
+        struct budgets b = { .expressions = load,
+                             .expression_count = 1,
+                             .limits = { [BUDGET_NO_ALLOC] = { .set = true } } };
         struct profile p;
 
         leaky(&p);
         /* 600 and 100 by parse, 200 by load itself, 4096 by its mmap */
-        is_text(judged(&p, &b, NULL), "broken --no-alloc-in '^load$': 10 allocations; most by parse [a.c:10] (6 allocations)");
+        is_text(judged(&p, &b, NULL), "broken --no-alloc-in '^load$': 10 allocations; most by "
+                                      "parse [a.c:10] (6 allocations)");
         b.expressions = inner;
-        is_text(judged(&p, &b, NULL), "broken --no-alloc-in '^inner$': 3 allocations; by inner [w.c:61]");
+        is_text(judged(&p, &b, NULL),
+                "broken --no-alloc-in '^inner$': 3 allocations; by inner [w.c:61]");
         b.expressions = none;
         is_text(judged(&p, &b, NULL), "kept --no-alloc-in '^no_such$': 0 allocations");
         b.expressions = wrong;
@@ -155,7 +169,9 @@ TEST(forbidden_functions_are_found_anywhere_in_a_stack)
 TEST(without_stacks_nothing_is_known_to_be_elsewhere)
 {
         const char *load[] = { "^load$" };
-        struct budgets b = { .expressions = load, .expression_count = 1, .limits = { [BUDGET_NO_ALLOC] = { .set = true } } };
+        struct budgets b = { .expressions = load,
+                             .expression_count = 1,
+                             .limits = { [BUDGET_NO_ALLOC] = { .set = true } } };
         struct findings f = { 0 };
         struct profile p;
 
@@ -164,7 +180,8 @@ TEST(without_stacks_nothing_is_known_to_be_elsewhere)
         forge_check(&f, &p, &b, NULL);
         is_equal(f.verdicts[0].unseen, 1);
         p.meta.flags |= WIRE_F_NO_STACKS;
-        is_text(judged(&p, &b, NULL), "broken --no-alloc-in '^load$': it was recorded without stacks (--depth 0)");
+        is_text(judged(&p, &b, NULL),
+                "broken --no-alloc-in '^load$': it was recorded without stacks (--depth 0)");
         findings_free(&f);
         profile_free(&p);
 }
@@ -191,6 +208,8 @@ TEST(each_process_is_judged_by_itself)
         profile_free(&clean);
 }
 
-TAP_MAIN(a_limit_may_be_reached_and_not_passed, each_budget_measures_its_own_number, what_was_not_searched_is_not_free_of_leaks,
-         a_recording_that_is_not_whole_keeps_no_budget, wrong_releases_are_counted_each_time, wrong_releases_beyond_the_list_count_too,
-         forbidden_functions_are_found_anywhere_in_a_stack, without_stacks_nothing_is_known_to_be_elsewhere, each_process_is_judged_by_itself)
+TAP_MAIN(a_limit_may_be_reached_and_not_passed, each_budget_measures_its_own_number,
+         what_was_not_searched_is_not_free_of_leaks, a_recording_that_is_not_whole_keeps_no_budget,
+         wrong_releases_are_counted_each_time, wrong_releases_beyond_the_list_count_too,
+         forbidden_functions_are_found_anywhere_in_a_stack,
+         without_stacks_nothing_is_known_to_be_elsewhere, each_process_is_judged_by_itself)

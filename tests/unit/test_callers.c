@@ -118,5 +118,6 @@ TEST(an_unknown_function_is_an_error)
         profile_free(&p);
 }
 
-TAP_MAIN(callers_have_what_is_allocated_through_the_function, inlined_functions_have_callers_too, a_name_comes_before_an_expression,
-         recursion_counts_once_and_is_no_caller, an_unknown_function_is_an_error)
+TAP_MAIN(callers_have_what_is_allocated_through_the_function, inlined_functions_have_callers_too,
+         a_name_comes_before_an_expression, recursion_counts_once_and_is_no_caller,
+         an_unknown_function_is_an_error)

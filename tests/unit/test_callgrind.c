@@ -4,7 +4,8 @@
 #include "forge.h"
 #include "tap.h"
 
-/* A stack of the functions named by letters, outermost first, each on line 1; all sites have 10 bytes. */
+/* A stack of the functions named by letters, outermost first, each on line 1; all sites have 10
+ * bytes. */
 static void forge_letters(struct profile *p, const char *letters)
 {
         uint32_t node = 0;
@@ -27,9 +28,14 @@ static const char *folded(const char *letters, struct str *out)
                 forge_name(&p, 0x1000 + (uint64_t)c * 16, 0, (char[]){ c, 0 }, "/src/x.c", 1);
         forge_letters(&p, letters);
         symbols = forge_symbols(&p);
-        is_true(select_make(&sel, &p, symbols, &(struct select_request){ .cost = SELECT_LIVE }, &e));
+        is_true(select_make(&sel, &p, symbols, &(struct select_request){ .cost = SELECT_LIVE },
+                            &e));
         str_clear(out);
-        is_true(export_callgrind(&(struct export_input){ .profile = &p, .symbols = symbols, .sel = &sel, .cost_set = true, .cost = COST_LIVE_BYTES },
+        is_true(export_callgrind(&(struct export_input){ .profile = &p,
+                                                         .symbols = symbols,
+                                                         .sel = &sel,
+                                                         .cost_set = true,
+                                                         .cost = COST_LIVE_BYTES },
                                  out, &e));
         select_free(&sel);
         symbols_free(symbols);
@@ -41,10 +47,12 @@ TEST(a_function_that_calls_itself_is_one)
 {
         struct str out = { 0 };
 
-        is_text(folded("mfffg", &out), "summary: 10\n"
-                                       "\nob=(1) /bin/prog\nfl=(1) /src/x.c\nfn=(1) m\ncob=(1)\ncfi=(1)\ncfn=(2) f\ncalls=1 0\n1 10\n"
-                                       "\nob=(1)\nfl=(1)\nfn=(2)\ncob=(1)\ncfi=(1)\ncfn=(3) g\ncalls=1 0\n1 10\n"
-                                       "\nob=(1)\nfl=(1)\nfn=(3)\n1 10\n");
+        is_text(folded("mfffg", &out),
+                "summary: 10\n"
+                "\nob=(1) /bin/prog\nfl=(1) /src/x.c\nfn=(1) m\ncob=(1)\ncfi=(1)\ncfn=(2) "
+                "f\ncalls=1 0\n1 10\n"
+                "\nob=(1)\nfl=(1)\nfn=(2)\ncob=(1)\ncfi=(1)\ncfn=(3) g\ncalls=1 0\n1 10\n"
+                "\nob=(1)\nfl=(1)\nfn=(3)\n1 10\n");
         str_free(&out);
 }
 
@@ -52,12 +60,14 @@ TEST(functions_that_call_each_other_have_a_second_name)
 {
         struct str out = { 0 };
 
-        is_text(folded("mfgfgfh", &out), "summary: 10\n"
-                                         "\nob=(1) /bin/prog\nfl=(1) /src/x.c\nfn=(1) m\ncob=(1)\ncfi=(1)\ncfn=(2) f\ncalls=1 0\n1 10\n"
-                                         "\nob=(1)\nfl=(1)\nfn=(2)\ncob=(1)\ncfi=(1)\ncfn=(3) g\ncalls=1 0\n1 10\n"
-                                         "\nob=(1)\nfl=(1)\nfn=(4) f'2\ncob=(1)\ncfi=(1)\ncfn=(5) h\ncalls=1 0\n1 10\n"
-                                         "\nob=(1)\nfl=(1)\nfn=(3)\ncob=(1)\ncfi=(1)\ncfn=(4)\ncalls=1 0\n1 10\n"
-                                         "\nob=(1)\nfl=(1)\nfn=(5)\n1 10\n");
+        is_text(folded("mfgfgfh", &out),
+                "summary: 10\n"
+                "\nob=(1) /bin/prog\nfl=(1) /src/x.c\nfn=(1) m\ncob=(1)\ncfi=(1)\ncfn=(2) "
+                "f\ncalls=1 0\n1 10\n"
+                "\nob=(1)\nfl=(1)\nfn=(2)\ncob=(1)\ncfi=(1)\ncfn=(3) g\ncalls=1 0\n1 10\n"
+                "\nob=(1)\nfl=(1)\nfn=(4) f'2\ncob=(1)\ncfi=(1)\ncfn=(5) h\ncalls=1 0\n1 10\n"
+                "\nob=(1)\nfl=(1)\nfn=(3)\ncob=(1)\ncfi=(1)\ncfn=(4)\ncalls=1 0\n1 10\n"
+                "\nob=(1)\nfl=(1)\nfn=(5)\n1 10\n");
         str_free(&out);
 }
 

@@ -12,7 +12,8 @@ static bool find_in(const struct tables *t, size_t bytes, uint32_t offset)
 {
         memory = tables_place(t->data, bytes);
         tables_open(memory, bytes, 0);
-        return cfi_find(&tables_object, (uint64_t)memory + TABLES_CODE + offset, tables_thread.work);
+        return cfi_find(&tables_object, (uint64_t)memory + TABLES_CODE + offset,
+                        tables_thread.work);
 }
 
 static bool find(const struct tables *t, uint32_t offset)
@@ -37,7 +38,9 @@ static bool find_program(const void *program, size_t bytes, uint32_t offset)
         return find(&t, offset);
 }
 
-#define PROGRAM(offset, ...) find_program((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), offset)
+#define PROGRAM(offset, ...)                                                                     \
+        find_program((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), \
+                     offset)
 
 TEST(rows_change_where_the_program_says)
 {
@@ -79,7 +82,8 @@ TEST(an_entry_of_other_code_is_not_taken)
         struct tables t;
 
         tables_sample(&t);
-        tables_set_u32(&t, 16, (uint32_t)t.fdes[1].at); /* the header leads from the first to the second */
+        /* the header leads from the first to the second */
+        tables_set_u32(&t, 16, (uint32_t)t.fdes[1].at);
         is_true(!find(&t, 0x10));
         is_true(find(&t, 0x50));
         tables_set_u32(&t, 16, (uint32_t)t.cie); /* to what is no FDE */
@@ -169,8 +173,10 @@ TEST(a_length_of_64_bits_is_understood)
 TEST(numbers_without_end_are_none)
 {
         is_true(!PROGRAM(5, 0x0e, 0xff, 0xff)); /* so long that no nop follows */
-        is_true(!PROGRAM(5, 0x0c, 7, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80));
-        is_true(PROGRAM(5, 0x0e, 0x90, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00));
+        is_true(!PROGRAM(5, 0x0c, 7, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+                         0x80, 0x80, 0x80));
+        is_true(PROGRAM(5, 0x0e, 0x90, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+                        0x00));
         is_equal(row()->cfa.offset, 16);
         is_true(PROGRAM(5, 0x0e, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01));
         is_equal(row()->cfa.offset, -1);
@@ -178,7 +184,8 @@ TEST(numbers_without_end_are_none)
 
 TEST(signed_numbers_and_factors_do_not_overflow)
 {
-        is_true(PROGRAM(5, 0x13, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f)); /* the smallest number, times -8 */
+        /* the smallest number, times -8 */
+        is_true(PROGRAM(5, 0x13, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f));
         is_equal(row()->cfa.offset, 0);
         is_true(PROGRAM(5, 0x11, 6, 0x7e)); /* -2 times -8 */
         is_equal(row()->registers[6].offset, 16);
@@ -187,7 +194,8 @@ TEST(signed_numbers_and_factors_do_not_overflow)
 
 TEST(registers_that_do_not_exist_are_not_touched)
 {
-        is_true(PROGRAM(5, 0x05, 200, 1, 2, 0x08, 17, 0x07, 0xff, 0xff, 0x03, 0x06, 99, 0x09, 200, 1, 3));
+        is_true(PROGRAM(5, 0x05, 200, 1, 2, 0x08, 17, 0x07, 0xff, 0xff, 0x03, 0x06, 99, 0x09, 200,
+                        1, 3));
         is_true(PROGRAM(5, 0xbf, 5, 0xff)); /* registers 63 */
         is_true(PROGRAM(5, 0x0c, 0xff, 0xff, 0xff, 0xff, 0x7f, 8)); /* the CFA in one of them */
         is_equal(row()->cfa_register, ARCH_REGS);
@@ -201,7 +209,8 @@ TEST(expressions_end_with_their_entry)
         is_equal(row()->cfa.expression_bytes, 2);
         is_true(!PROGRAM(5, 0x0f, 100, 0x77, 8));
         is_true(!PROGRAM(5, 0x0f, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x77, 8));
-        is_true(!PROGRAM(5, 0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x77, 8));
+        is_true(!PROGRAM(5, 0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x77,
+                         8));
 }
 
 TEST(states_are_remembered_and_restored_in_pairs)
@@ -226,7 +235,9 @@ TEST(unknown_operations_versions_and_augmentations_give_no_row)
                 is_equal(find(&t, 5), version <= 1 || version == 3 || version == 4);
         }
         tables_begin(&t, 1);
-        tables_cie(&t, &(struct tables_cie){ .augmentation = "eh", .program = usual, .program_bytes = sizeof usual });
+        tables_cie(&t, &(struct tables_cie){ .augmentation = "eh",
+                                             .program = usual,
+                                             .program_bytes = sizeof usual });
         tables_fde(&t, 0, 64, NULL, 0);
         tables_finish(&t);
         is_true(!find(&t, 5));
@@ -235,22 +246,31 @@ TEST(unknown_operations_versions_and_augmentations_give_no_row)
 TEST(a_personality_of_any_encoding_is_passed_over)
 {
         static const uint8_t direct[] = { 6, 0x9b, 1, 2, 3, 4, 0x1b, 0x0c, 7, 8, 0x90, 1 };
-        static const uint8_t aligned[] = { 18, 0x50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1b, 0x0c, 7, 8, 0x90, 1 };
+        static const uint8_t aligned[] = { 18, 0x50, 0, 0, 0, 0, 0,    0,    0, 0, 0,    0,
+                                           0,  0,    0, 0, 0, 0, 0x1b, 0x0c, 7, 8, 0x90, 1 };
         static const uint8_t none[] = { 2, 0xff, 0x1b, 0x0c, 7, 8, 0x90, 1 };
         static const uint8_t too_long[] = { 0x7f, 0x9b, 1, 2, 3, 4, 0x1b, 0x0c, 7, 8, 0x90, 1 };
-        static const struct { const uint8_t *program; size_t bytes; bool good; } cases[] = {
-                { direct, sizeof direct, true }, { none, sizeof none, true }, { too_long, sizeof too_long, false } };
+        static const struct { const uint8_t *program; size_t bytes; bool good;
+        } cases[] = { { direct, sizeof direct, true },
+                      { none, sizeof none, true },
+                      { too_long, sizeof too_long, false } };
         struct tables t;
 
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
                 tables_begin(&t, 1);
-                tables_cie(&t, &(struct tables_cie){ .augmentation = "zPR", .program = cases[i].program, .program_bytes = cases[i].bytes });
+                tables_cie(&t, &(struct tables_cie){ .augmentation = "zPR",
+                                                     .program = cases[i].program,
+                                                     .program_bytes = cases[i].bytes });
                 tables_fde(&t, 0, 64, NULL, 0);
                 tables_finish(&t);
                 is_equal(find(&t, 5), cases[i].good);
         }
-        tables_begin(&t, 1); /* where an aligned pointer ends depends on where it is: only that nothing is read behind the end */
-        tables_cie(&t, &(struct tables_cie){ .augmentation = "zPR", .program = aligned, .program_bytes = sizeof aligned });
+        /* where an aligned pointer ends depends on where it is: only that nothing is read behind
+         * the end */
+        tables_begin(&t, 1);
+        tables_cie(&t, &(struct tables_cie){ .augmentation = "zPR",
+                                             .program = aligned,
+                                             .program_bytes = sizeof aligned });
         tables_fde(&t, 0, 64, NULL, 0);
         tables_finish(&t);
         find(&t, 5);
@@ -303,9 +323,12 @@ TEST(without_a_way_back_there_is_no_row)
         is_true(!PROGRAM(5, 0x08, 16));
 }
 
-TAP_MAIN(rows_change_where_the_program_says, code_that_no_entry_is_about_has_no_row, an_entry_of_other_code_is_not_taken,
-         no_header_that_lies_leads_out_of_the_memory, a_table_cut_off_anywhere_is_survived, lengths_are_bounded,
-         a_length_of_64_bits_is_understood, numbers_without_end_are_none, signed_numbers_and_factors_do_not_overflow,
-         registers_that_do_not_exist_are_not_touched, expressions_end_with_their_entry, states_are_remembered_and_restored_in_pairs,
-         unknown_operations_versions_and_augmentations_give_no_row, a_personality_of_any_encoding_is_passed_over,
-         addresses_of_code_in_every_encoding, a_program_without_end_is_given_up, without_a_way_back_there_is_no_row)
+TAP_MAIN(rows_change_where_the_program_says, code_that_no_entry_is_about_has_no_row,
+         an_entry_of_other_code_is_not_taken, no_header_that_lies_leads_out_of_the_memory,
+         a_table_cut_off_anywhere_is_survived, lengths_are_bounded,
+         a_length_of_64_bits_is_understood, numbers_without_end_are_none,
+         signed_numbers_and_factors_do_not_overflow, registers_that_do_not_exist_are_not_touched,
+         expressions_end_with_their_entry, states_are_remembered_and_restored_in_pairs,
+         unknown_operations_versions_and_augmentations_give_no_row,
+         a_personality_of_any_encoding_is_passed_over, addresses_of_code_in_every_encoding,
+         a_program_without_end_is_given_up, without_a_way_back_there_is_no_row)

@@ -5,10 +5,12 @@
 
 static uint64_t registers[ARCH_REGS] = { [7] = 0x1800, [6] = 0x1900 };
 
-/* The value of the expression in CODE, which ends where nothing can be read; false when it has none. */
+/* The value of the expression in CODE, which ends where nothing can be read; false when it has
+ * none. */
 static bool evaluate(const void *code, size_t bytes, uint64_t *value)
 {
-        struct cfi_rule rule = { .expression = tables_place(code, bytes), .expression_bytes = (uint16_t)bytes };
+        struct cfi_rule rule = { .expression = tables_place(code, bytes),
+                                 .expression_bytes = (uint16_t)bytes };
         struct cfi_frame frame = { .registers = registers, .thread = &tables_thread };
 
         return cfi_evaluate(&rule, &frame, value);
@@ -65,7 +67,8 @@ TEST(divisions_that_the_processor_refuses)
 
 TEST(operands_that_are_missing)
 {
-        static const uint8_t first[] = { 0x03, 0x08, 0x0a, 0x0c, 0x0e, 0x10, 0x11, 0x23, 0x28, 0x2f, 0x77, 0x94 };
+        static const uint8_t first[] = { 0x03, 0x08, 0x0a, 0x0c, 0x0e, 0x10,
+                                         0x11, 0x23, 0x28, 0x2f, 0x77, 0x94 };
 
         for (size_t i = 0; i < sizeof first; i++)
                 is_true(none(CODE(0x31, 0x31, first[i])));
@@ -76,14 +79,17 @@ TEST(operands_that_are_missing)
 
 TEST(memory_that_is_not_there)
 {
-        struct cfi_rule rule = { .expression = (const uint8_t[]){ 0x77, 0, 0x06 }, .expression_bytes = 3 };
+        struct cfi_rule rule = { .expression = (const uint8_t[]){ 0x77, 0, 0x06 },
+                                 .expression_bytes = 3 };
         struct cfi_frame frame = { .registers = registers };
         uint64_t value;
 
         is_true(!cfi_evaluate(&rule, &frame, &value)); /* where no memory may be read */
-        is_true(none(CODE(0x30, 0x06)) && none(CODE(0x09, 0xff, 0x06)) && none(CODE(0x09, 0xf9, 0x94, 4)));
+        is_true(none(CODE(0x30, 0x06)) && none(CODE(0x09, 0xff, 0x06)) &&
+                none(CODE(0x09, 0xf9, 0x94, 4)));
         is_true(none(CODE(0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x06)));
-        is_true(none(CODE(0x77, 0, 0x94, 9)) && none(CODE(0x77, 0, 0x94, 0)) && none(CODE(0x77, 0, 0x94, 0xff)));
+        is_true(none(CODE(0x77, 0, 0x94, 9)) && none(CODE(0x77, 0, 0x94, 0)) &&
+                none(CODE(0x77, 0, 0x94, 0xff)));
 }
 
 TEST(no_branch_leads_out_or_back)
@@ -116,9 +122,12 @@ TEST(every_operation_is_known_or_refused)
 
         for (unsigned op = 0; op < 256; op++)
                 for (unsigned operand = 0; operand < 256; operand++)
-                        evaluate(CODE(0x31, 0x32, (uint8_t)op, (uint8_t)operand, (uint8_t)operand), &value);
-        is_true(none(CODE(0x50)) && none(CODE(0x31, 0x97)) && none(CODE(0x81, 0)) && none(CODE(0xff)));
+                        evaluate(CODE(0x31, 0x32, (uint8_t)op, (uint8_t)operand, (uint8_t)operand),
+                                 &value);
+        is_true(none(CODE(0x50)) && none(CODE(0x31, 0x97)) && none(CODE(0x81, 0)) &&
+                none(CODE(0xff)));
 }
 
-TAP_MAIN(numbers_registers_and_memory, what_two_operands_give, divisions_that_the_processor_refuses, operands_that_are_missing,
-         memory_that_is_not_there, no_branch_leads_out_or_back, the_stack_of_the_machine_is_bounded, every_operation_is_known_or_refused)
+TAP_MAIN(numbers_registers_and_memory, what_two_operands_give, divisions_that_the_processor_refuses,
+         operands_that_are_missing, memory_that_is_not_there, no_branch_leads_out_or_back,
+         the_stack_of_the_machine_is_bounded, every_operation_is_known_or_refused)

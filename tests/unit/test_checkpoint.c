@@ -14,7 +14,8 @@
 struct run {
         uint64_t light_ns, whole_ns, ledger_bytes;
         uint32_t sharers;
-        uint64_t spent_ns, longest_ms, light, whole; /* found: the longest time without one after its first ten seconds */
+        /* found: the longest time without one after its first ten seconds */
+        uint64_t spent_ns, longest_ms, light, whole;
 };
 
 static void play(struct run *r)

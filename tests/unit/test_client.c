@@ -139,7 +139,8 @@ TEST(an_answer_goes_as_fast_as_the_client_takes_it)
                 ssize_t n = recv(far, part, sizeof part, 0);
                 size_t head = got ? 0 : (size_t)(strstr(part, "\r\n\r\n") + 4 - part);
 
-                if (!is_true(n > 0 && memcmp(part + head, b->text.data + got, (size_t)n - head) == 0))
+                if (!is_true(n > 0 &&
+                             memcmp(part + head, b->text.data + got, (size_t)n - head) == 0))
                         break;
                 got += (size_t)n - head;
                 if (c.state == CLIENT_WRITING)
@@ -231,6 +232,8 @@ TEST(who_goes_away_in_the_middle_is_gone)
         end();
 }
 
-TAP_MAIN(a_request_is_answered_and_the_next_one_waited_for, requests_that_come_together_are_answered_one_by_one,
-         who_wants_to_close_is_read_to_the_end, an_answer_goes_as_fast_as_the_client_takes_it, the_same_bytes_are_not_sent_again,
-         every_state_but_our_own_work_has_a_deadline, who_is_late_is_told_and_who_is_silent_is_not, who_goes_away_in_the_middle_is_gone)
+TAP_MAIN(a_request_is_answered_and_the_next_one_waited_for,
+         requests_that_come_together_are_answered_one_by_one, who_wants_to_close_is_read_to_the_end,
+         an_answer_goes_as_fast_as_the_client_takes_it, the_same_bytes_are_not_sent_again,
+         every_state_but_our_own_work_has_a_deadline, who_is_late_is_told_and_who_is_silent_is_not,
+         who_goes_away_in_the_middle_is_gone)

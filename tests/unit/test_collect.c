@@ -88,7 +88,8 @@ TEST(one_stack_with_two_kinds_is_two_sites)
         specimen_close(&f);
 }
 
-/* A number for the stack of a node: its pcs from the innermost outwards, and the root where it ends. */
+/* A number for the stack of a node: its pcs from the innermost outwards, and the root where it
+ * ends. */
 static uint64_t hash_stack(uint64_t hash, uint64_t pc)
 {
         return (hash ^ pc) * 0x100000001b3ull;
@@ -120,8 +121,10 @@ static void check_canonical(const struct profile *p)
         for (uint32_t i = 2; i < p->node_count; i++) {
                 wrong += p->nodes[i].parent >= i;
                 for (uint32_t k = 2; k < i; k++)
-                        wrong += p->nodes[i].pc == p->nodes[k].pc && p->nodes[i].parent == p->nodes[k].parent &&
-                                 p->nodes[i].exact == p->nodes[k].exact && p->nodes[i].module == p->nodes[k].module;
+                        wrong += p->nodes[i].pc == p->nodes[k].pc &&
+                                 p->nodes[i].parent == p->nodes[k].parent &&
+                                 p->nodes[i].exact == p->nodes[k].exact &&
+                                 p->nodes[i].module == p->nodes[k].module;
         }
         is_equal(wrong, 0);
 }
@@ -164,14 +167,16 @@ TEST(the_tree_of_one_thread_is_taken_as_it_is)
         specimen_open(&f);
         specimen_slot(&f, 0);
         for (uint32_t i = 0; i < 300; i++)
-                specimen_node(&f, (uint32_t)(specimen_random(&seed) % f.head->node_count), 0x1000 + i);
+                specimen_node(&f, (uint32_t)(specimen_random(&seed) % f.head->node_count),
+                              0x1000 + i);
         for (uint32_t i = 2; i < f.head->node_count; i += 2)
                 specimen_events(&f, 0, specimen_site(&f, i, LEDGER_KIND_MALLOC), 1, 0, i);
         collect_all(&f, &p);
         check_canonical(&p);
         is_equal(p.site_count, 151);
         for (uint32_t i = 1; i < p.site_count; i++)
-                wrong += raw_stack(&f, (uint32_t)p.sites[i].alloc_bytes, 0) != stored_stack(&p, p.sites[i].node);
+                wrong += raw_stack(&f, (uint32_t)p.sites[i].alloc_bytes, 0) !=
+                         stored_stack(&p, p.sites[i].node);
         is_equal(wrong, 0);
         profile_free(&p);
         specimen_close(&f);
@@ -239,7 +244,8 @@ TEST(mmap_is_counted_apart_from_the_heap)
 
         specimen_open(&f);
         specimen_slot(&f, 0);
-        c = specimen_counter(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MMAP));
+        c = specimen_counter(&f, 0,
+                             specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MMAP));
         c->allocs = 2;
         c->alloc_bytes = 0x5000;
         r = specimen_part(&f, LEDGER_REGIONS);
@@ -266,7 +272,8 @@ TEST(regions_in_no_order_and_amid_a_change_are_read_in_order)
 
         specimen_open(&f);
         specimen_slot(&f, 0);
-        specimen_counter(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MMAP))->allocs = 3;
+        specimen_counter(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MMAP))
+                ->allocs = 3;
         r = specimen_part(&f, LEDGER_REGIONS);
         r[0] = (struct ledger_region){ .start = 0x50000, .end = 0x51000, .site = 1, .ticket = 1 };
         r[1] = (struct ledger_region){ .start = 3, .site = 1, .ticket = 2 }; /* not in use */
@@ -300,7 +307,8 @@ static struct profile_totals peak_with(struct peak_case k)
 
         specimen_open(&f);
         specimen_slot(&f, 0);
-        specimen_events(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MALLOC), 3, 1, 100);
+        specimen_events(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MALLOC),
+                        3, 1, 100);
         c = specimen_counter(&f, 0, 1);
         c->epoch = k.counter_epoch;
         c->peak_bytes = (int64_t)k.saved;
@@ -320,11 +328,13 @@ static struct profile_totals peak_with(struct peak_case k)
         return totals;
 }
 
-/* The agent has not seen yet that the C library unmapped the second and the third: the one is gone, in the place of the other is code. */
+/* The agent has not seen yet that the C library unmapped the second and the third: the one is gone,
+ * in the place of the other is code. */
 TEST(stacks_of_threads_that_are_gone_are_no_regions_of_a_running_process)
 {
         const uint64_t page = 4096;
-        char *stack = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *stack = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                           0);
         uint64_t start = (uint64_t)stack, code = (uint64_t)&collect / page * page;
         struct specimen f;
         struct profile p;
@@ -333,13 +343,20 @@ TEST(stacks_of_threads_that_are_gone_are_no_regions_of_a_running_process)
 
         specimen_open(&f);
         specimen_slot(&f, 0);
-        c = specimen_counter(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MMAP));
+        c = specimen_counter(&f, 0,
+                             specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MMAP));
         c->allocs = 4;
         c->alloc_bytes = 8 * page;
         r = specimen_part(&f, LEDGER_REGIONS);
-        r[0] = (struct ledger_region){ .start = start, .end = start + 4 * page, .site = 1, .flags = LEDGER_REGION_STACK };
-        r[1] = (struct ledger_region){ .start = page, .end = 2 * page, .site = 1, .flags = LEDGER_REGION_STACK };
-        r[2] = (struct ledger_region){ .start = code, .end = code + page, .site = 1, .flags = LEDGER_REGION_STACK };
+        r[0] = (struct ledger_region){
+                .start = start, .end = start + 4 * page, .site = 1, .flags = LEDGER_REGION_STACK
+        };
+        r[1] = (struct ledger_region){
+                .start = page, .end = 2 * page, .site = 1, .flags = LEDGER_REGION_STACK
+        };
+        r[2] = (struct ledger_region){
+                .start = code, .end = code + page, .site = 1, .flags = LEDGER_REGION_STACK
+        };
         r[3] = (struct ledger_region){ .start = 2 * page, .end = 4 * page, .site = 1 };
         f.head->region_count = 4;
         collect_running(&f, (uint32_t)getpid(), &p);
@@ -362,19 +379,25 @@ TEST(stacks_of_threads_that_are_gone_are_no_regions_of_a_running_process)
 
 TEST(the_peak_is_what_sites_saved_or_what_they_still_are)
 {
-        is_equal(peak_with((struct peak_case){ 4, 4, 0, 0, 250, 250, 0 }).peak_bytes, 250); /* saved for this peak */
+        /* saved for this peak */
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 0, 250, 250, 0 }).peak_bytes, 250);
         is_equal(peak_with((struct peak_case){ 4, 4, 0, 0, 250, 250, 0 }).peak_blocks, 7);
-        is_equal(peak_with((struct peak_case){ 3, 4, 0, 0, 250, 200, 0 }).peak_bytes, 200); /* unchanged since this peak */
-        is_equal(peak_with((struct peak_case){ 4, 4, 1, 0, 250, 200, 0 }).peak_bytes, 200); /* the peak is now */
+        /* unchanged since this peak */
+        is_equal(peak_with((struct peak_case){ 3, 4, 0, 0, 250, 200, 0 }).peak_bytes, 200);
+        /* the peak is now */
+        is_equal(peak_with((struct peak_case){ 4, 4, 1, 0, 250, 200, 0 }).peak_bytes, 200);
         is_equal(peak_with((struct peak_case){ 4, 4, 0, 0, 250, 250, 0 }).peak_error_bytes, 0);
 }
 
 TEST(the_peak_of_several_threads_is_that_of_the_sites_with_the_bound_of_the_agents_maximum)
 {
         is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 250, 240, 30 }).peak_bytes, 250);
-        is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 250, 240, 30 }).peak_error_bytes, 30); /* never better than the agent's */
-        is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 250, 260, 30 }).peak_error_bytes, 40); /* 260 + 30 is the most */
-        is_equal(peak_with((struct peak_case){ 4, 4, 1, 1, 250, 250, 30 }).peak_bytes, 250); /* one that thought that it was alone */
+        /* never better than the agent's */
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 250, 240, 30 }).peak_error_bytes, 30);
+        /* 260 + 30 is the most */
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 250, 260, 30 }).peak_error_bytes, 40);
+        /* one that thought that it was alone */
+        is_equal(peak_with((struct peak_case){ 4, 4, 1, 1, 250, 250, 30 }).peak_bytes, 250);
 }
 
 TEST(a_heap_above_its_noted_peak_is_the_peak)
@@ -411,7 +434,9 @@ TEST(a_slot_that_served_two_threads_is_divided_between_them)
 TEST(a_name_seen_by_the_kernel_wins_over_the_ledgers)
 {
         struct specimen f;
-        struct collect_name names[4] = { { "", "" }, { "worker-15-chars", "prog" }, { "", "" }, { "prog", "prog" } };
+        struct collect_name names[4] = {
+                { "", "" }, { "worker-15-chars", "prog" }, { "", "" }, { "prog", "prog" }
+        };
         struct collect_input in = { .names = names, .name_count = 4 };
         struct profile p;
         struct view v;
@@ -493,7 +518,8 @@ TEST(reading_a_sparse_shadow_does_not_fill_it)
         specimen_close(&f);
 }
 
-/* LIVE blocks, one in each of the first chunks that were made; the later a chunk, the lower its addresses. */
+/* LIVE blocks, one in each of the first chunks that were made; the later a chunk, the lower its
+ * addresses. */
 static void specimen_large_shadow(struct specimen *f, uint32_t chunks, uint32_t live)
 {
         specimen_open(f);
@@ -502,7 +528,8 @@ static void specimen_large_shadow(struct specimen *f, uint32_t chunks, uint32_t 
         for (uint32_t i = 0; i < chunks; i++)
                 specimen_chunk(f, 0x7f0000000000 - i * LEDGER_SHADOW_SPAN, 0);
         for (uint64_t i = 0; i < chunks * (uint64_t)LEDGER_SHADOW_ENTRIES; i += 256)
-                ((struct ledger_block *)specimen_part(f, LEDGER_SHADOW))[i].a = 1; /* a tombstone in each page */
+                /* a tombstone in each page */
+                ((struct ledger_block *)specimen_part(f, LEDGER_SHADOW))[i].a = 1;
         for (uint32_t i = 0; i < live; i++)
                 specimen_block(f, i, 5 + i, 1, 100, 0);
         specimen_events(f, 0, 1, live, 0, 100);
@@ -580,8 +607,13 @@ TEST(errors_keep_their_stacks_and_are_counted_by_type)
         specimen_open(&f);
         specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_NEW);
         e = specimen_part(&f, LEDGER_ERRORS);
-        e[0] = (struct ledger_error){ .type = LEDGER_ERROR_DOUBLE_FREE, .node = specimen_node(&f, 0, 0x300), .alloc_site = 1, .count = 3 };
-        e[1] = (struct ledger_error){ .type = LEDGER_ERROR_MISMATCHED, .node = 2, .alloc_site = 1, .count = 2 };
+        e[0] = (struct ledger_error){ .type = LEDGER_ERROR_DOUBLE_FREE,
+                                      .node = specimen_node(&f, 0, 0x300),
+                                      .alloc_site = 1,
+                                      .count = 3 };
+        e[1] = (struct ledger_error){
+                .type = LEDGER_ERROR_MISMATCHED, .node = 2, .alloc_site = 1, .count = 2
+        };
         e[2] = (struct ledger_error){ .type = LEDGER_ERROR_UNKNOWN_FREE, .node = 2, .count = 1 };
         e[3] = (struct ledger_error){ .type = 77, .count = 1000 };
         f.head->error_count = 4;
@@ -606,7 +638,11 @@ TEST(modules_and_arguments_are_copied)
         strcpy((char *)specimen_part(&f, LEDGER_STRINGS) + 1, "/lib/libx.so");
         f.head->string_bytes = 14;
         m = specimen_part(&f, LEDGER_MODULES);
-        m[0] = (struct ledger_module){ .start = 0x1000, .end = 0x9000, .bias = 0x1000, .path = 1, .build_id_bytes = 2,
+        m[0] = (struct ledger_module){ .start = 0x1000,
+                                       .end = 0x9000,
+                                       .bias = 0x1000,
+                                       .path = 1,
+                                       .build_id_bytes = 2,
                                        .build_id = { 0xab, 0xcd } };
         m[1] = (struct ledger_module){ .path = 5000, .build_id_bytes = 4000 };
         f.head->module_count = 2;
@@ -659,15 +695,20 @@ TEST(what_the_agent_did_not_see_is_a_warning)
         specimen_close(&f);
 }
 
-TAP_MAIN(nodes_met_twice_become_one_and_so_do_their_sites, one_stack_with_two_kinds_is_two_sites, a_random_tree_keeps_every_stack,
-         the_tree_of_one_thread_is_taken_as_it_is, a_depth_keeps_the_innermost_frames,
-         stacks_without_an_outer_end_stay_marked, a_block_freed_by_another_thread_leaves_nothing,
-         mmap_is_counted_apart_from_the_heap, regions_in_no_order_and_amid_a_change_are_read_in_order, stacks_of_threads_that_are_gone_are_no_regions_of_a_running_process,
+TAP_MAIN(nodes_met_twice_become_one_and_so_do_their_sites, one_stack_with_two_kinds_is_two_sites,
+         a_random_tree_keeps_every_stack, the_tree_of_one_thread_is_taken_as_it_is,
+         a_depth_keeps_the_innermost_frames, stacks_without_an_outer_end_stay_marked,
+         a_block_freed_by_another_thread_leaves_nothing, mmap_is_counted_apart_from_the_heap,
+         regions_in_no_order_and_amid_a_change_are_read_in_order,
+         stacks_of_threads_that_are_gone_are_no_regions_of_a_running_process,
          the_peak_is_what_sites_saved_or_what_they_still_are,
          the_peak_of_several_threads_is_that_of_the_sites_with_the_bound_of_the_agents_maximum,
-         a_heap_above_its_noted_peak_is_the_peak, a_slot_that_served_two_threads_is_divided_between_them,
-         a_name_seen_by_the_kernel_wins_over_the_ledgers, live_blocks_come_sorted_from_all_chunks_and_planes,
+         a_heap_above_its_noted_peak_is_the_peak,
+         a_slot_that_served_two_threads_is_divided_between_them,
+         a_name_seen_by_the_kernel_wins_over_the_ledgers,
+         live_blocks_come_sorted_from_all_chunks_and_planes,
          reading_a_sparse_shadow_does_not_fill_it, blocks_far_behind_in_a_large_shadow_are_found,
-         blocks_that_no_counter_knows_are_told, an_allocators_own_block_is_left_out_without_a_word, books_that_disagree_are_told,
-         errors_keep_their_stacks_and_are_counted_by_type,
-         modules_and_arguments_are_copied, an_agent_that_stopped_makes_the_profile_incomplete, what_the_agent_did_not_see_is_a_warning)
+         blocks_that_no_counter_knows_are_told, an_allocators_own_block_is_left_out_without_a_word,
+         books_that_disagree_are_told, errors_keep_their_stacks_and_are_counted_by_type,
+         modules_and_arguments_are_copied, an_agent_that_stopped_makes_the_profile_incomplete,
+         what_the_agent_did_not_see_is_a_warning)

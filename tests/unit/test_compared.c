@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Moments, resources and differences of recordings with numbers no program would give: nothing may be read outside, nothing
- * may overflow.  Says most under the sanitizers. */
+/* Moments, resources and differences of recordings with numbers no program would give: nothing may
+ * be read outside, nothing may overflow.  Says most under the sanitizers. */
 #include "tap.h"
 
 #include <stdlib.h>
@@ -22,13 +22,16 @@ static struct moment moment_of(const struct profile *p, uint64_t *random)
 
         if (type == MOMENT_MARK && !p->mark_count)
                 type = MOMENT_START;
-        return (struct moment){ (enum moment_type)type, mark, type == MOMENT_END ? UINT64_MAX : sample_random(random) % 4000000 };
+        return (struct moment){ (enum moment_type)type, mark,
+                                type == MOMENT_END ? UINT64_MAX : sample_random(random) % 4000000 };
 }
 
 /* A selection of any moment, or of any range. */
-static bool choose(struct selection *sel, const struct profile *p, struct symbols *s, uint64_t *random, bool resources)
+static bool choose(struct selection *sel, const struct profile *p, struct symbols *s,
+                   uint64_t *random, bool resources)
 {
-        struct select_request request = { .cost = (enum select_cost)(sample_random(random) % SELECT_COST_COUNT),
+        struct select_request request = { .cost = (enum select_cost)(sample_random(random) %
+                                                                     SELECT_COST_COUNT),
                                           .depth_merge = (uint32_t)(sample_random(random) % 4),
                                           .resources = resources };
         struct err e = { 0 };
@@ -61,13 +64,20 @@ TEST(any_moment_of_any_recording_can_be_shown)
                 sample_profile(&p, seed, seed < 20 ? 5 : 60);
                 s = symbols_new(&p, &no_files);
                 for (uint32_t from = 0; from < p.slice_count + 2; from++)
-                        memlog_write(&p, s, &(struct memlog_range){ from ? from - 1 : MEMLOG_START, (uint32_t)(sample_random(&random) % 9) }, &out);
+                        memlog_write(&p, s,
+                                     &(struct memlog_range){
+                                             from ? from - 1 : MEMLOG_START,
+                                             (uint32_t)(sample_random(&random) % 9) },
+                                     &out);
                 for (int i = 0; i < 20; i++) {
                         if (!choose(&sel, &p, s, &random, false))
                                 continue;
                         shown++;
                         memlog_selection(&sel, s, &(struct memlog_options){ .limit = i }, &out);
-                        report_csv_write(&sel, s, &(struct flat_options){ .key = (enum sort_key)(i % SORT_KEY_COUNT) }, &out);
+                        report_csv_write(&sel, s,
+                                         &(struct flat_options){
+                                                 .key = (enum sort_key)(i % SORT_KEY_COUNT) },
+                                         &out);
                         if (choose(&resources, &p, s, &random, true)) {
                                 resources_write(&resources, s, i, &out);
                                 report_json_write(&sel, &resources, s, &out);
@@ -83,7 +93,8 @@ TEST(any_moment_of_any_recording_can_be_shown)
         is_true(shown > 300);
 }
 
-static void compare(const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES], struct str *out)
+static void compare(const struct selection *const sel[MATCH_SIDES],
+                    struct symbols *const s[MATCH_SIDES], struct str *out)
 {
         struct diff_options options = { .names = { "old", "new" } };
         struct diff d;
@@ -144,9 +155,12 @@ TEST(a_recording_compared_with_itself_did_not_change)
 
                 sample_profile(&p, seed, 60);
                 s = symbols_new(&p, &no_files);
-                is_true(select_make(&sel, &p, s, &(struct select_request){ .cost = SELECT_LIVE }, &e));
-                diff_make(&d, (const struct selection *[]){ &sel, &sel }, (struct symbols *[]){ s, s }, SORT_ALLOCS);
-                is_true(d.count <= sel.heap.count + sel.mapped.count); /* modules may be of one file */
+                is_true(select_make(&sel, &p, s, &(struct select_request){ .cost = SELECT_LIVE },
+                                    &e));
+                diff_make(&d, (const struct selection *[]){ &sel, &sel },
+                          (struct symbols *[]){ s, s }, SORT_ALLOCS);
+                /* modules may be of one file */
+                is_true(d.count <= sel.heap.count + sel.mapped.count);
                 is_true(d.count || !(sel.heap.count + sel.mapped.count));
                 for (uint32_t i = 0; i < d.count; i++)
                         is_true(d.rows[i].equal);

@@ -134,7 +134,8 @@ TEST(a_process_goes_on_when_its_holder_dies)
         end(pid);
 }
 
-/* Restartable sequences that never end by themselves; each is given up when the thread is disturbed, which is counted. */
+/* Restartable sequences that never end by themselves; each is given up when the thread is
+ * disturbed, which is counted. */
 static void spin_in_sequences(void)
 {
         struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
@@ -249,7 +250,8 @@ static void be_limited(void)
 {
         struct rlimit one = { 1, 1 };
 
-        if (setgroups(0, NULL) || setresuid(NOBODY, NOBODY, NOBODY) || setrlimit(RLIMIT_NPROC, &one)) {
+        if (setgroups(0, NULL) || setresuid(NOBODY, NOBODY, NOBODY) ||
+            setrlimit(RLIMIT_NPROC, &one)) {
                 stage->ready = -1;
                 return;
         }
@@ -308,7 +310,8 @@ TEST(a_filter_of_system_calls_does_not_see_the_copy)
         end(pid);
 }
 
-/* A filter that lets all pass, as a container has for everybody in it; nobody in there may suspend it. */
+/* A filter that lets all pass, as a container has for everybody in it; nobody in there may suspend
+ * it. */
 static void filter_mildly(void)
 {
         struct sock_filter filter = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -387,7 +390,8 @@ TEST(a_thread_that_cannot_stop_is_known_and_let_go)
         t = &f.threads[1];
         is_true(f.threads[0].stopped && !t->stopped);
         is_equal(t->tid, stage->tid);
-        is_true(t->pc != 0 && t->sp <= (uint64_t)(uintptr_t)stage->address && t->sp + 4096 > (uint64_t)(uintptr_t)stage->address);
+        is_true(t->pc != 0 && t->sp <= (uint64_t)(uintptr_t)stage->address &&
+                t->sp + 4096 > (uint64_t)(uintptr_t)stage->address);
         is_true(!freeze_copy(&f, &e));
         has_text(e.text, "could not be stopped in time");
         freeze_release(&f);
@@ -496,7 +500,8 @@ TEST(two_hundred_copies_go_unnoticed_by_any_waiting_call)
         torture(200, true);
 }
 
-/* One of its threads calls exec again and again, which ends the others whether we hold them or not. */
+/* One of its threads calls exec again and again, which ends the others whether we hold them or
+ * not. */
 TEST(a_process_that_calls_exec_meanwhile_goes_on_to_its_end)
 {
         const char *program = torture_program();
@@ -531,8 +536,11 @@ TEST(a_process_that_calls_exec_meanwhile_goes_on_to_its_end)
 TAP_MAIN(a_copy_keeps_the_memory_of_the_moment_and_is_nobodys_child, a_copy_holds_no_file_open,
          a_copy_ends_with_whoever_made_it, a_process_goes_on_when_its_holder_dies,
          a_restartable_sequence_is_given_up_by_a_stop, a_process_that_adopts_is_not_copied,
-         the_first_process_of_a_container_is_not_copied, a_process_that_may_start_no_other_is_not_copied,
+         the_first_process_of_a_container_is_not_copied,
+         a_process_that_may_start_no_other_is_not_copied,
          a_filter_of_system_calls_does_not_see_the_copy,
-         a_filter_that_we_share_allows_a_copy_and_one_more_does_not, a_thread_that_cannot_stop_is_known_and_let_go,
-         three_hundred_stops_go_unnoticed_by_any_waiting_call, two_hundred_copies_go_unnoticed_by_any_waiting_call,
+         a_filter_that_we_share_allows_a_copy_and_one_more_does_not,
+         a_thread_that_cannot_stop_is_known_and_let_go,
+         three_hundred_stops_go_unnoticed_by_any_waiting_call,
+         two_hundred_copies_go_unnoticed_by_any_waiting_call,
          a_process_that_calls_exec_meanwhile_goes_on_to_its_end)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_crc.c -- the checksum is the well-known CRC-32; expected values from its standard and from zlib.
+ * test_crc.c -- the checksum is the well-known CRC-32; expected values from its standard and from
+ * zlib.
  */
 #include <zlib.h>
 
@@ -23,7 +24,8 @@ TEST(every_length_and_alignment_agrees_with_zlib)
                 bytes[i] = (unsigned char)sample_random(&r);
         for (size_t start = 0; start < 16; start++)
                 for (size_t count = 0; count < 300; count++)
-                        is_equal(format_crc(bytes + start, count), crc32(0, bytes + start, (uInt)count));
+                        is_equal(format_crc(bytes + start, count),
+                                 crc32(0, bytes + start, (uInt)count));
 }
 
 TAP_MAIN(the_check_value_of_the_standard_comes_out, every_length_and_alignment_agrees_with_zlib)

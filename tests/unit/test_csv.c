@@ -18,11 +18,13 @@ TEST(fields_are_quoted_where_they_need_it)
         csv_signed(&out, -5);
         csv_number(&out, UINT64_MAX);
         csv_end(&out);
-        is_text(str_get(&out), "plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\",,-5,18446744073709551615\r\n");
+        is_text(str_get(&out),
+                "plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\",,-5,18446744073709551615\r\n");
         str_free(&out);
 }
 
-static const char *table(const struct profile *p, struct select_request request, uint32_t limit, struct str *out)
+static const char *table(const struct profile *p, struct select_request request, uint32_t limit,
+                         struct str *out)
 {
         struct symbols *s = forge_symbols(p);
         struct selection sel;
@@ -30,7 +32,8 @@ static const char *table(const struct profile *p, struct select_request request,
 
         str_clear(out);
         is_true(select_make(&sel, p, s, &request, &e));
-        report_csv_write(&sel, s, &(struct flat_options){ .key = SORT_LIVE_BYTES, .limit = limit }, out);
+        report_csv_write(&sel, s, &(struct flat_options){ .key = SORT_LIVE_BYTES, .limit = limit },
+                         out);
         select_free(&sel);
         symbols_free(s);
         return str_get(out);
@@ -44,9 +47,12 @@ TEST(one_line_per_stack_in_the_order_of_the_key_heap_first)
 
         forge_usual(&p);
         text = table(&p, (struct select_request){ .cost = SELECT_LIVE }, 0, &out);
-        has_text(text, "site,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,lifetime_ms,"
-                       "growth,growth_bytes_per_s,stack,moment\r\n1,malloc,600,6,0,0,600,6,0,0,0,,,\"parse [/src/a.c:10];load [/src/l.c:7];main [/src/m.c:1]\",end\r\n");
-        has_text(text, "\r\n5,malloc,3,3,0,0,3,3,0,0,0,,,\"small [/src/s.c:5];main [/src/m.c:3]\",end\r\n7,mmap,4096,1,");
+        has_text(text, "site,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,"
+                       "frees,temporary,lifetime_ms,"
+                       "growth,growth_bytes_per_s,stack,moment\r\n1,malloc,600,6,0,0,600,6,0,0,0,,,"
+                       "\"parse [/src/a.c:10];load [/src/l.c:7];main [/src/m.c:1]\",end\r\n");
+        has_text(text, "\r\n5,malloc,3,3,0,0,3,3,0,0,0,,,\"small [/src/s.c:5];main "
+                       "[/src/m.c:3]\",end\r\n7,mmap,4096,1,");
         text = table(&p, (struct select_request){ .cost = SELECT_LIVE }, 1, &out);
         is_true(!strstr(text, "\r\n3,"));
         has_text(text, "\r\n7,mmap,");
@@ -62,7 +68,9 @@ TEST(what_a_slice_does_not_tell_is_empty)
         forge_usual(&p);
         forge_slice(&p, 5);
         forge_change(&p, FORGE_SITE_PARSE, 50, 5, 10, 100);
-        has_text(table(&p, (struct select_request){ .cost = SELECT_LIVE, .at = { MOMENT_TIME, 0, 5 } }, 0, &out),
+        has_text(table(&p,
+                       (struct select_request){ .cost = SELECT_LIVE, .at = { MOMENT_TIME, 0, 5 } },
+                       0, &out),
                  "\r\n1,malloc,50,5,,,100,10,5,,,,,\"parse ");
         str_free(&out);
         profile_free(&p);
@@ -124,7 +132,9 @@ TEST(growth_is_told_and_orders_the_table_when_asked_for)
         }
         s = forge_symbols(&p);
         is_true(select_make(&sel, &p, s, &(struct select_request){ .cost = SELECT_LIVE }, &e));
-        report_csv_write(&sel, s, &(struct flat_options){ .key = SORT_LIVE_BYTES, .growing_first = true }, &out);
+        report_csv_write(&sel, s,
+                         &(struct flat_options){ .key = SORT_LIVE_BYTES, .growing_first = true },
+                         &out);
         grown = strstr(str_get(&out), ",grows,");
         parsed = strstr(str_get(&out), "parse [");
         is_true(grown && parsed && grown < parsed);
@@ -134,6 +144,8 @@ TEST(growth_is_told_and_orders_the_table_when_asked_for)
         profile_free(&p);
 }
 
-TAP_MAIN(fields_are_quoted_where_they_need_it, one_line_per_stack_in_the_order_of_the_key_heap_first,
-         what_a_slice_does_not_tell_is_empty, names_with_quotes_and_commas_stay_one_field_also_where_they_are_copied,
-         stacks_that_have_nothing_of_the_cost_are_there_too, growth_is_told_and_orders_the_table_when_asked_for)
+TAP_MAIN(fields_are_quoted_where_they_need_it,
+         one_line_per_stack_in_the_order_of_the_key_heap_first, what_a_slice_does_not_tell_is_empty,
+         names_with_quotes_and_commas_stay_one_field_also_where_they_are_copied,
+         stacks_that_have_nothing_of_the_cost_are_there_too,
+         growth_is_told_and_orders_the_table_when_asked_for)

@@ -80,5 +80,6 @@ TEST(a_text_longer_than_what_is_left_or_with_a_zero_inside_is_bad)
         is_true(c.bad);
 }
 
-TAP_MAIN(every_varint_that_is_written_is_read, a_varint_that_ends_early_is_bad, a_varint_above_64_bits_is_bad,
-         texts_are_none_empty_or_something, a_text_longer_than_what_is_left_or_with_a_zero_inside_is_bad)
+TAP_MAIN(every_varint_that_is_written_is_read, a_varint_that_ends_early_is_bad,
+         a_varint_above_64_bits_is_bad, texts_are_none_empty_or_something,
+         a_text_longer_than_what_is_left_or_with_a_zero_inside_is_bad)

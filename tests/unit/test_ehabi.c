@@ -96,9 +96,11 @@ TEST(other_registers_are_passed_over)
                 size_t count;
                 uint64_t moved;
         } all[] = {
-                { "\xb3\x12", 2, 28 }, { "\xb4", 1, 4 },       { "\xb5", 1, 0 },       { "\xb8", 1, 12 },      { "\xbf", 1, 68 },
-                { "\xc0", 1, 8 },      { "\xc5", 1, 48 },      { "\xc6\x13", 2, 32 }, { "\xc7\x0b", 2, 12 }, { "\xc8\x03", 2, 32 },
-                { "\xc9\x20", 2, 8 },  { "\xd0", 1, 8 },       { "\xd7", 1, 64 },      { "\x3f", 1, 256 },     { "\x7f", 1, (uint64_t)-256 },
+                { "\xb3\x12", 2, 28 }, { "\xb4", 1, 4 },      { "\xb5", 1, 0 },
+                { "\xb8", 1, 12 },     { "\xbf", 1, 68 },     { "\xc0", 1, 8 },
+                { "\xc5", 1, 48 },     { "\xc6\x13", 2, 32 }, { "\xc7\x0b", 2, 12 },
+                { "\xc8\x03", 2, 32 }, { "\xc9\x20", 2, 8 },  { "\xd0", 1, 8 },
+                { "\xd7", 1, 64 },     { "\x3f", 1, 256 },    { "\x7f", 1, (uint64_t)-256 },
         };
         uint64_t r[16];
         bool saved;
@@ -111,8 +113,9 @@ TEST(other_registers_are_passed_over)
 
 TEST(what_is_not_known_is_refused)
 {
-        static const char *const all[] = { "\x80\x00", "\x9d", "\x9f", "\xb1\x00", "\xb1\x10", "\xb6", "\xb7", "\xc7\x00", "\xc7\x10",
-                                           "\xca", "\xcf", "\xd8", "\xe0", "\xff" };
+        static const char *const all[] = { "\x80\x00", "\x9d", "\x9f",     "\xb1\x00", "\xb1\x10",
+                                           "\xb6",     "\xb7", "\xc7\x00", "\xc7\x10", "\xca",
+                                           "\xcf",     "\xd8", "\xe0",     "\xff" };
         static const size_t counts[] = { 2, 1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 1, 1, 1 };
         uint64_t r[16];
         bool saved;
@@ -139,5 +142,6 @@ TEST(code_that_nothing_leads_out_of_says_so)
         tables_object.exidx = NULL;
 }
 
-TAP_MAIN(registers_are_popped_from_the_lowest_on, the_stack_pointer_comes_from_where_it_is_said_to, other_registers_are_passed_over,
-         what_is_not_known_is_refused, code_that_nothing_leads_out_of_says_so)
+TAP_MAIN(registers_are_popped_from_the_lowest_on, the_stack_pointer_comes_from_where_it_is_said_to,
+         other_registers_are_passed_over, what_is_not_known_is_refused,
+         code_that_nothing_leads_out_of_says_so)

@@ -24,8 +24,11 @@ static void make(const struct tables *t)
         file.e.e_shstrndx = 1;
         memcpy(file.names, "\0.eh_frame_hdr\0.eh_frame", 25);
         file.sections[1].sh_offset = offsetof(__typeof__(file), names);
-        file.sections[2] = (Elf64_Shdr){ .sh_name = 15, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC,
-                                         .sh_addr = offsetof(__typeof__(file), tables) + t->frames, .sh_size = t->size - t->frames };
+        file.sections[2] = (Elf64_Shdr){ .sh_name = 15,
+                                         .sh_type = SHT_PROGBITS,
+                                         .sh_flags = SHF_ALLOC,
+                                         .sh_addr = offsetof(__typeof__(file), tables) + t->frames,
+                                         .sh_size = t->size - t->frames };
         memcpy(file.tables, t->data, t->size);
         size = offsetof(__typeof__(file), tables) + t->size;
 }
@@ -61,9 +64,11 @@ TEST(entries_are_found_in_the_order_of_their_code)
         is_true(x && x->count == 3);
         if (!x || x->count != 3)
                 return;
-        is_true(x->at[0].start == code(0) && x->at[1].start == code(0x40) && x->at[2].start == code(0x80));
+        is_true(x->at[0].start == code(0) && x->at[1].start == code(0x40) &&
+                x->at[2].start == code(0x80));
         is_true(!ehindex_find(x, code(0) - 1));
-        is_true(ehindex_find(x, code(0x3f)) == x->at[0].fde && ehindex_find(x, code(0x40)) == x->at[1].fde);
+        is_true(ehindex_find(x, code(0x3f)) == x->at[0].fde &&
+                ehindex_find(x, code(0x40)) == x->at[1].fde);
         tables_object.index = x;
         is_true(cfi_find(&tables_object, code(0x48), tables_thread.work));
         is_true(!cfi_find(&tables_object, code(0x58), tables_thread.work));
@@ -71,7 +76,8 @@ TEST(entries_are_found_in_the_order_of_their_code)
 
 TEST(a_section_outside_of_the_memory_is_not_read)
 {
-        static const uint64_t places[] = { 0, 0x7fffffffffff, UINT64_MAX - 3, UINT64_MAX, 1ull << 63 };
+        static const uint64_t places[] = { 0, 0x7fffffffffff, UINT64_MAX - 3, UINT64_MAX,
+                                           1ull << 63 };
         struct tables t;
 
         tables_sample(&t);
@@ -137,5 +143,5 @@ TEST(headers_that_lie_give_nothing)
         is_true(!ehindex_build(-1, &tables_object));
 }
 
-TAP_MAIN(entries_are_found_in_the_order_of_their_code, a_section_outside_of_the_memory_is_not_read, a_walk_ends_with_what_is_wrong,
-         headers_that_lie_give_nothing)
+TAP_MAIN(entries_are_found_in_the_order_of_their_code, a_section_outside_of_the_memory_is_not_read,
+         a_walk_ends_with_what_is_wrong, headers_that_lie_give_nothing)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_events.c -- events come back as they went in, in few bytes; damaged batches are noticed or harmless.
+ * test_events.c -- events come back as they went in, in few bytes; damaged batches are noticed or
+ * harmless.
  */
 #include "profile/events.h"
 
@@ -33,7 +34,9 @@ static struct ledger_event *add(struct trace *t, uint8_t type, uint16_t thread)
         }
         t->ms += sample_random(&t->random) % 1000 == 0;
         e = &t->event[t->count++];
-        *e = (struct ledger_event){ .stamp = (uint32_t)t->count, .type = type, .thread = thread, .ms = t->ms };
+        *e = (struct ledger_event){
+                .stamp = (uint32_t)t->count, .type = type, .thread = thread, .ms = t->ms
+        };
         return e;
 }
 
@@ -82,7 +85,8 @@ static void trace_free(struct trace *t, uint16_t thread, struct block b, uint64_
         give_address(t, b.size, b.address);
 }
 
-static struct block trace_realloc(struct trace *t, uint16_t thread, uint32_t site, struct block old, uint64_t size)
+static struct block trace_realloc(struct trace *t, uint16_t thread, uint32_t site, struct block old,
+                                  uint64_t size)
 {
         struct ledger_event *e = add(t, LEDGER_EVENT_TAKE, thread);
         struct block new = { old.address, size };
@@ -147,7 +151,8 @@ static size_t decode(const struct trace *t, const struct str *batches, size_t co
         for (size_t i = 0; i < count; i++) {
                 if (!is_true(events_take(d, (const uint8_t *)batches[i].data, batches[i].length)))
                         break;
-                while (events_next(d, &e) && same < t->count && !memcmp(&e, &t->event[same], sizeof e))
+                while (events_next(d, &e) && same < t->count &&
+                       !memcmp(&e, &t->event[same], sizeof e))
                         same++;
                 is_true(!events_damaged(d));
         }
@@ -220,7 +225,8 @@ TEST(random_work_takes_at_most_six_bytes)
                 if (used[k])
                         trace_free(&t, 1, b[k], 0x401000 + sample_random(&t.random) % 16 * 5);
                 else
-                        b[k] = trace_alloc(&t, 1, 1 + (uint32_t)(sample_random(&t.random) % 16), sample_random(&t.random) % 900);
+                        b[k] = trace_alloc(&t, 1, 1 + (uint32_t)(sample_random(&t.random) % 16),
+                                           sample_random(&t.random) % 900);
                 used[k] = !used[k];
         }
         is_true(round_trip(&t, EVENTS_BATCH) <= 600);
@@ -256,7 +262,8 @@ TEST(eight_threads_at_once_and_more_than_there_are_lanes)
 
         for (int i = 0; i < 200000; i++) {
                 unsigned k = (unsigned)(sample_random(&t.random) % 512);
-                uint16_t thread = (uint16_t)(i < 100000 ? 1 + (unsigned)i % 8 : sample_random(&t.random) % 65536);
+                uint16_t thread = (uint16_t)(i < 100000 ? 1 + (unsigned)i % 8
+                                                        : sample_random(&t.random) % 65536);
 
                 if (used[k] && i % 11 == 0)
                         b[k] = trace_realloc(&t, thread, 9, b[k], sample_random(&t.random) % 300);
@@ -315,11 +322,13 @@ TEST(a_pool_s_block_may_begin_where_its_arena_begins)
 
 /* By hand: what each site has, and a copy of it at the first moment with the most. */
 struct peak_model {
-        int64_t live[PEAK_SITES], blocks[PEAK_SITES], then[PEAK_SITES], blocks_then[PEAK_SITES], bytes, most;
+        int64_t live[PEAK_SITES], blocks[PEAK_SITES], then[PEAK_SITES], blocks_then[PEAK_SITES],
+                bytes, most;
         uint32_t ms;
 };
 
-static void model_change(struct peak_model *m, const struct trace *t, uint32_t site, int64_t bytes, int64_t blocks)
+static void model_change(struct peak_model *m, const struct trace *t, uint32_t site, int64_t bytes,
+                         int64_t blocks)
 {
         m->live[site] += bytes;
         m->blocks[site] += blocks;
@@ -332,14 +341,16 @@ static void model_change(struct peak_model *m, const struct trace *t, uint32_t s
         memcpy(m->blocks_then, m->blocks, sizeof m->blocks_then);
 }
 
-/* Random work by four threads: allocations, releases, reallocs that move, that fail, and parts that pools take. */
+/* Random work by four threads: allocations, releases, reallocs that move, that fail, and parts that
+ * pools take. */
 static void random_work(struct trace *t, struct peak_model *m, int steps)
 {
         struct block b[200] = { { 0, 0 } };
         uint32_t site[200] = { 0 };
 
         for (int i = 0; i < steps; i++) {
-                unsigned k = (unsigned)(sample_random(&t->random) % 200), what = (unsigned)(sample_random(&t->random) % 8);
+                unsigned k = (unsigned)(sample_random(&t->random) % 200),
+                         what = (unsigned)(sample_random(&t->random) % 8);
                 uint16_t thread = (uint16_t)(1 + sample_random(&t->random) % 4);
 
                 if (!b[k].address || what == 0) {
@@ -407,7 +418,8 @@ TEST(any_values_in_any_field_come_back)
         for (int i = 0; i < 100000; i++) {
                 uint64_t r = sample_random(&t.random);
                 unsigned shift = (unsigned)(r % 64);
-                struct ledger_event *e = add(&t, (uint8_t)(i % 5 ? r >> 8 & 7 : r >> 8), (uint16_t)(r >> 16));
+                struct ledger_event *e = add(&t, (uint8_t)(i % 5 ? r >> 8 & 7 : r >> 8),
+                                             (uint16_t)(r >> 16));
 
                 e->kind = (uint8_t)(r >> 32);
                 e->ms = (uint32_t)(r >> 20);
@@ -457,7 +469,8 @@ TEST(live_blocks_without_end_do_not_lose_their_names)
 
 /* ---- damage ---- */
 
-static void decode_damaged(const struct str *batches, size_t count, size_t which, const struct str *instead)
+static void decode_damaged(const struct str *batches, size_t count, size_t which,
+                           const struct str *instead)
 {
         struct events_decoder *d = events_decoder_new();
         struct ledger_event e;
@@ -485,7 +498,8 @@ TEST(damaged_batches_never_do_harm)
         size_t count;
 
         for (int i = 0; i < 3000; i++) {
-                b[i % 64] = trace_alloc(&t, (uint16_t)(i % 3), 1 + (uint32_t)i % 9, sample_random(&t.random) % 400);
+                b[i % 64] = trace_alloc(&t, (uint16_t)(i % 3), 1 + (uint32_t)i % 9,
+                                        sample_random(&t.random) % 400);
                 if (i % 3 == 0)
                         b[i % 64] = trace_realloc(&t, 1, 7, b[i % 64], 64);
                 if (i % 5)
@@ -493,7 +507,8 @@ TEST(damaged_batches_never_do_harm)
         }
         batches = encode(&t, 1000, &count);
         for (int i = 0; i < 4000; i++) {
-                size_t which = sample_random(&t.random) % count, at = sample_random(&t.random) % batches[which].length;
+                size_t which = sample_random(&t.random) % count,
+                       at = sample_random(&t.random) % batches[which].length;
 
                 str_clear(&damaged);
                 str_bytes(&damaged, batches[which].data, i % 7 ? batches[which].length : at);
@@ -535,9 +550,13 @@ TEST(each_end_has_its_words)
         is_text(events_end_text(EVENTS_END_FULL), "--max-file was reached");
 }
 
-TAP_MAIN(a_log_without_events_has_an_end, last_in_first_out_takes_almost_nothing, first_in_first_out_takes_almost_nothing,
-         random_work_takes_at_most_six_bytes, chains_of_realloc_in_place_and_elsewhere, eight_threads_at_once_and_more_than_there_are_lanes,
-         addresses_that_come_again_without_having_been_freed, a_pool_s_block_may_begin_where_its_arena_begins,
-         the_encoder_knows_the_peak_and_what_it_was_made_of,
-         any_values_in_any_field_come_back, batches_of_one_event_and_of_odd_numbers, live_blocks_without_end_do_not_lose_their_names,
-         damaged_batches_never_do_harm, a_batch_that_is_not_the_next_one_is_refused, each_end_has_its_words)
+TAP_MAIN(a_log_without_events_has_an_end, last_in_first_out_takes_almost_nothing,
+         first_in_first_out_takes_almost_nothing, random_work_takes_at_most_six_bytes,
+         chains_of_realloc_in_place_and_elsewhere,
+         eight_threads_at_once_and_more_than_there_are_lanes,
+         addresses_that_come_again_without_having_been_freed,
+         a_pool_s_block_may_begin_where_its_arena_begins,
+         the_encoder_knows_the_peak_and_what_it_was_made_of, any_values_in_any_field_come_back,
+         batches_of_one_event_and_of_odd_numbers, live_blocks_without_end_do_not_lose_their_names,
+         damaged_batches_never_do_harm, a_batch_that_is_not_the_next_one_is_refused,
+         each_end_has_its_words)

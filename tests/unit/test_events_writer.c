@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_journal.c -- events from a ring to a file, with the program's part played by threads of ours.
+ * test_journal.c -- events from a ring to a file, with the program's part played by threads of
+ * ours.
  */
 #include "base/place.h"
 #include "collect/events_writer.h"
@@ -58,7 +59,8 @@ static bool put(uint16_t thread, uint64_t value, bool finish)
 {
         struct ledger_head *h = ledger.head;
         uint64_t index = __atomic_fetch_add(&h->journal_reserved, 1, __ATOMIC_ACQ_REL);
-        struct ledger_event *e = (struct ledger_event *)specimen_part(&ledger, LEDGER_JOURNAL) + index % ring_room();
+        struct ledger_event *e = (struct ledger_event *)specimen_part(&ledger, LEDGER_JOURNAL) +
+                                 index % ring_room();
         struct timespec moment = { 0, 100000 };
 
         __atomic_add_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
@@ -216,7 +218,8 @@ TEST(a_log_that_may_not_grow_ends_and_the_program_is_told)
         clean(&p, log);
 }
 
-/* Values count up, so that the last event of the log must be the last that was put, and those before it follow each other. */
+/* Values count up, so that the last event of the log must be the last that was put, and those
+ * before it follow each other. */
 TEST(a_log_in_parts_has_the_last_of_them_and_knows_what_is_gone)
 {
         struct ledger_event e, last = { 0 };
@@ -243,7 +246,8 @@ TEST(a_log_in_parts_has_the_last_of_them_and_knows_what_is_gone)
         }
         is_equal(count + events_log_dropped(log), 200000);
         is_equal(last.address, 199999);
-        is_true(st.st_size > 65536 && st.st_blocks * 512 < st.st_size / 2 + 4096); /* what is gone takes no room */
+        /* what is gone takes no room */
+        is_true(st.st_size > 65536 && st.st_blocks * 512 < st.st_size / 2 + 4096);
         is_text(events_log_why(log), NULL);
         is_equal(p.meta.warning_count, 0);
         clean(&p, log);
@@ -302,9 +306,11 @@ TEST(a_ring_that_promises_too_much_does_no_harm)
         rmdir(place);
 }
 
-TAP_MAIN(more_events_than_the_ring_holds_arrive_in_order, eight_threads_lose_nothing_and_each_keeps_its_order,
+TAP_MAIN(more_events_than_the_ring_holds_arrive_in_order,
+         eight_threads_lose_nothing_and_each_keeps_its_order,
          entries_that_a_killed_thread_left_unfinished_are_passed_over_and_told,
-         an_entry_that_nobody_finishes_does_not_hold_up_the_others_for_ever, a_log_that_may_not_grow_ends_and_the_program_is_told,
+         an_entry_that_nobody_finishes_does_not_hold_up_the_others_for_ever,
+         a_log_that_may_not_grow_ends_and_the_program_is_told,
          a_log_in_parts_has_the_last_of_them_and_knows_what_is_gone,
-         a_place_that_cannot_be_written_ends_the_log_at_once, what_a_dead_observer_leaves_can_be_read,
-         a_ring_that_promises_too_much_does_no_harm)
+         a_place_that_cannot_be_written_ends_the_log_at_once,
+         what_a_dead_observer_leaves_can_be_read, a_ring_that_promises_too_much_does_no_harm)

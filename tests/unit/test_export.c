@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_export.c -- every form of any recording: nothing crashes, and what cannot be told is said to be so. */
+/* test_export.c -- every form of any recording: nothing crashes, and what cannot be told is said to
+ * be so. */
 #include "export/export.h"
 
 #include <string.h>
@@ -8,19 +9,26 @@
 #include "sample.h"
 #include "tap.h"
 
-static const struct symbol_options no_files = { .sysroot = "/nonexistent", .no_debuginfod = true, .no_cache = true };
+static const struct symbol_options no_files = { .sysroot = "/nonexistent",
+                                                .no_debuginfod = true,
+                                                .no_cache = true };
 
 /* Some moment or range that P has, and some cost. */
-static bool choose(struct selection *sel, const struct profile *p, struct symbols *s, uint64_t *random)
+static bool choose(struct selection *sel, const struct profile *p, struct symbols *s,
+                   uint64_t *random)
 {
-        struct select_request request = { .cost = (enum select_cost)(sample_random(random) % SELECT_COST_COUNT),
+        struct select_request request = { .cost = (enum select_cost)(sample_random(random) %
+                                                                     SELECT_COST_COUNT),
                                           .depth_merge = sample_random(random) % 3 ? 0 : 2 };
         struct err e = { 0 };
 
         if (sample_random(random) % 3 == 0)
                 request.at = (struct moment){ .type = MOMENT_PEAK };
         else if (sample_random(random) % 2 && p->slice_count)
-                request.at = (struct moment){ .type = MOMENT_TIME, .ms = p->slices[sample_random(random) % p->slice_count].ms };
+                request.at = (struct moment){
+                        .type = MOMENT_TIME,
+                        .ms = p->slices[sample_random(random) % p->slice_count].ms
+                };
         if (select_make(sel, p, s, &request, &e))
                 return true;
         is_equal(e.exit_code, ERR_EXIT_USAGE);
@@ -32,7 +40,7 @@ static uint32_t write_all(struct export_input *in, uint64_t *random)
 {
         uint32_t written = 0;
 
-        for (const struct export_form *form = export_forms; form->word; form++) {
+        for (const struct export_format *form = export_formats; form->word; form++) {
                 struct str out = { 0 };
                 struct err e = { 0 };
 
@@ -41,7 +49,8 @@ static uint32_t write_all(struct export_input *in, uint64_t *random)
                 if (form->write(in, &out, &e)) {
                         written++;
                         is_true(out.length > 0 || strcmp(form->word, "collapsed") == 0);
-                        is_true((form->flags & EXPORT_BINARY) || strlen(str_get(&out)) == out.length);
+                        is_true((form->flags & EXPORT_BINARY) ||
+                                strlen(str_get(&out)) == out.length);
                 } else {
                         is_true(e.exit_code && e.text[0]);
                 }
@@ -80,7 +89,7 @@ TEST(forms_and_costs_are_found_by_their_words)
 {
         enum cost_kind cost;
 
-        for (const struct export_form *form = export_forms; form->word; form++)
+        for (const struct export_format *form = export_formats; form->word; form++)
                 is_true(export_find(form->word) == form);
         is_true(!export_find("nothing"));
         for (int i = 0; i < COST_COUNT; i++) {

@@ -77,5 +77,6 @@ TEST(one_of_several_has_to_match_anywhere_or_where_it_is_anchored)
         expressions_free(&x);
 }
 
-TAP_MAIN(what_is_not_closed_is_pointed_at, what_is_out_of_place_is_pointed_at, columns_are_counted_not_bytes,
-         a_long_one_is_told_without_its_place, one_of_several_has_to_match_anywhere_or_where_it_is_anchored)
+TAP_MAIN(what_is_not_closed_is_pointed_at, what_is_out_of_place_is_pointed_at,
+         columns_are_counted_not_bytes, a_long_one_is_told_without_its_place,
+         one_of_several_has_to_match_anywhere_or_where_it_is_anchored)

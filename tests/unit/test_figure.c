@@ -99,5 +99,6 @@ TEST(times_are_short)
         is_text(clock_of(90061000), "1d 01:01:01");
 }
 
-TAP_MAIN(sizes_are_in_units_of_1024, no_size_needs_more_than_six_columns_without_its_sign, counts_are_written_out_where_they_fit,
-         rates_have_the_digits_that_tell_something, times_are_short)
+TAP_MAIN(sizes_are_in_units_of_1024, no_size_needs_more_than_six_columns_without_its_sign,
+         counts_are_written_out_where_they_fit, rates_have_the_digits_that_tell_something,
+         times_are_short)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_file.c -- what goes into a `.seep` file comes out again, and damage is seen, told and survived.
+ * test_file.c -- what goes into a `.seep` file comes out again, and damage is seen, told and
+ * survived.
  */
 #include <fcntl.h>
 #include <dirent.h>
@@ -64,7 +65,8 @@ TEST(every_field_survives_the_way_through_a_file)
                 struct err e = { 0 };
 
                 sample_profile(&p, seed, seed < 50 ? (uint32_t)seed : 3000);
-                if (!is_true(file_write(&p, path_of("a.seep"), &e)) || !is_true(file_read(&q, path_of("a.seep"), &e)))
+                if (!is_true(file_write(&p, path_of("a.seep"), &e)) ||
+                    !is_true(file_read(&q, path_of("a.seep"), &e)))
                         printf("# seed %llu: %s\n", (unsigned long long)seed, e.text);
                 is_text(sample_difference(&p, &q), NULL);
                 is_true(!q.truncated);
@@ -77,7 +79,8 @@ TEST(every_field_survives_the_way_through_a_file)
 
 static bool has_several_pieces(const struct profile *p)
 {
-        return p->node_count > FORMAT_PIECE && p->change_count > FORMAT_PIECE && p->thread_count > FORMAT_TEXT_PIECE;
+        return p->node_count > FORMAT_PIECE && p->change_count > FORMAT_PIECE &&
+               p->thread_count > FORMAT_TEXT_PIECE;
 }
 
 TEST(arrays_of_several_pieces_survive_too)
@@ -86,7 +89,8 @@ TEST(arrays_of_several_pieces_survive_too)
         struct err e = { 0 };
         uint64_t seed = 116; /* sizes are random: the first with enough of each */
 
-        for (sample_profile(&p, seed, 100000); !has_several_pieces(&p); sample_profile(&p, ++seed, 100000))
+        for (sample_profile(&p, seed, 100000); !has_several_pieces(&p);
+             sample_profile(&p, ++seed, 100000))
                 profile_free(&p);
         is_true(file_write(&p, path_of("a.seep"), &e) && file_read(&q, path_of("a.seep"), &e));
         is_text(sample_difference(&p, &q), NULL);
@@ -101,7 +105,8 @@ TEST(an_empty_profile_survives_too)
         struct err e = { 0 };
         struct str file = { 0 };
 
-        is_true(image_write(&p, IMAGE_PACKED, &file, &e) && image_read(&q, file.data, file.length, "f", &e));
+        is_true(image_write(&p, IMAGE_PACKED, &file, &e) &&
+                image_read(&q, file.data, file.length, "f", &e));
         is_true(!q.truncated && q.node_count == 0 && q.block_count == 0);
         is_text(q.meta.program, "");
         sample_touch(&q);
@@ -156,13 +161,15 @@ TEST(a_file_cut_at_any_byte_gives_what_is_whole_and_says_so)
                 struct err e = { 0 };
 
                 if (!read_copy(&q, &file, size, &e)) {
-                        is_true(e.exit_code == ERR_EXIT_BAD_FILE && e.text[0] && !q.nodes && !q.meta.program);
+                        is_true(e.exit_code == ERR_EXIT_BAD_FILE && e.text[0] && !q.nodes &&
+                                !q.meta.program);
                         is_equal(least, 0);
                         continue;
                 }
                 is_true(q.truncated && !q.meta.complete && q.meta.warning_count);
                 has_text(q.meta.warnings[q.meta.warning_count - 1], "was cut off after");
-                is_true(q.node_count + q.site_count + q.block_count >= least); /* more bytes never give less */
+                /* more bytes never give less */
+                is_true(q.node_count + q.site_count + q.block_count >= least);
                 least = q.node_count + q.site_count + q.block_count;
                 sample_touch(&q);
                 profile_free(&q);
@@ -233,7 +240,8 @@ static void set_header_crc(struct str *file)
         struct format_header *h = (struct format_header *)(void *)file->data;
 
         h->crc = format_crc(h, offsetof(struct format_header, crc));
-        h->back_crc = format_crc(h->back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
+        h->back_crc = format_crc(h->back_count,
+                                 offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
 }
 
 TEST(a_newer_format_is_refused_with_both_versions)
@@ -317,9 +325,14 @@ TEST(files_of_other_tools_are_named)
 {
         static const struct {
                 const char *bytes, *word;
-        } files[] = { { "\x1f\x8b\x08", "gzip" },       { "\x28\xb5\x2f\xfdxxx", "zstd" },
-                      { "\x7f" "ELF\x02\x01", "ELF" },  { "desc: --pages\ncmd: ./a\n", "massif" },
-                      { "v 10300 3\n", "heaptrack" },   { "hello, world\n", "not a seep recording" },
+        } files[] = { { "\x1f\x8b\x08", "gzip" },
+                      { "\x28\xb5\x2f\xfdxxx", "zstd" },
+                      { "\x7f"
+                        "ELF\x02\x01",
+                        "ELF" },
+                      { "desc: --pages\ncmd: ./a\n", "massif" },
+                      { "v 10300 3\n", "heaptrack" },
+                      { "hello, world\n", "not a seep recording" },
                       { "{\"dhatFileVersion\":2", "DHAT" } };
 
         for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -466,7 +479,8 @@ TEST(a_file_with_the_short_header_is_read)
         str_free(&old);
 }
 
-/* A number that is 0 takes a byte, so a piece of zeros at its end without these bytes is one of before there were such columns. */
+/* A number that is 0 takes a byte, so a piece of zeros at its end without these bytes is one of
+ * before there were such columns. */
 TEST(a_file_that_does_not_tell_its_machine_is_of_x86_64)
 {
         struct profile p, q = { 0 };
@@ -478,14 +492,18 @@ TEST(a_file_that_does_not_tell_its_machine_is_of_x86_64)
         p.meta.byte_order = ELFDATA2MSB;
         p.meta.page_bytes = 65536;
         meta_put(&p.meta, &body);
-        c = (struct cursor){ (const uint8_t *)body.data, (const uint8_t *)body.data + body.length, false };
-        is_true(meta_get(&q.meta, &c) && q.meta.machine == EM_S390 && q.meta.byte_order == ELFDATA2MSB && q.meta.page_bytes == 65536);
+        c = (struct cursor){ (const uint8_t *)body.data, (const uint8_t *)body.data + body.length,
+                             false };
+        is_true(meta_get(&q.meta, &c) && q.meta.machine == EM_S390 &&
+                q.meta.byte_order == ELFDATA2MSB && q.meta.page_bytes == 65536);
         profile_free(&q);
         q = (struct profile){ 0 };
-        c = (struct cursor){ (const uint8_t *)body.data, (const uint8_t *)body.data + body.length - 5, false };
+        c = (struct cursor){ (const uint8_t *)body.data,
+                             (const uint8_t *)body.data + body.length - 5, false };
         is_true(meta_get(&q.meta, &c) && !cursor_left(&c));
         settle_profile(&q, true);
-        is_true(q.meta.machine == EM_X86_64 && q.meta.byte_order == ELFDATA2LSB && q.meta.page_bytes == 4096);
+        is_true(q.meta.machine == EM_X86_64 && q.meta.byte_order == ELFDATA2LSB &&
+                q.meta.page_bytes == 4096);
         profile_free(&q);
         profile_free(&p);
         str_free(&body);
@@ -502,13 +520,20 @@ TEST(columns_that_came_later_are_zero_in_earlier_files)
         sample_profile(&p, 12, 30);
         is_true(p.module_count > 3 && late);
         for (uint32_t i = 0; i < p.module_count; i++)
-                p.modules[i].code_start = p.modules[i].code_end = p.modules[i].code_offset = p.modules[i].device = p.modules[i].inode = 0;
+                p.modules[i].code_start = p.modules[i].code_end = p.modules[i].code_offset =
+                        p.modules[i].device = p.modules[i].inode = 0;
         is_true(columns_put(&s, &p, FORMAT_MODULES, 0, p.module_count, &body, &e));
         for (uint32_t k = 0; k <= late; k++) {
-                struct cursor c = { (const uint8_t *)body.data, (const uint8_t *)body.data + body.length - (size_t)k * p.module_count, false };
+                struct cursor c = { (const uint8_t *)body.data,
+                                    (const uint8_t *)body.data + body.length -
+                                            (size_t)k * p.module_count,
+                                    false };
 
-                is_true(columns_get(&s, &q, FORMAT_MODULES, p.module_count, &c) && !cursor_left(&c));
-                is_equal(memcmp(q.modules[2].build_id, p.modules[2].build_id, sizeof q.modules[2].build_id), 0);
+                is_true(columns_get(&s, &q, FORMAT_MODULES, p.module_count, &c) &&
+                        !cursor_left(&c));
+                is_equal(memcmp(q.modules[2].build_id, p.modules[2].build_id,
+                                sizeof q.modules[2].build_id),
+                         0);
                 is_equal(q.modules[2].code_start + q.modules[2].code_end + q.modules[2].inode, 0);
                 profile_free(&q);
                 q = (struct profile){ 0 };
@@ -622,7 +647,8 @@ TEST(a_damaged_section_head_costs_only_its_section)
         make_image(&file, 11, 30, IMAGE_PLAIN);
         file.data[find_section(&file, FORMAT_SITES + FORMAT_FIRST_ARRAY) + 8] ^= 4; /* its length */
         is_true(read_copy(&q, &file, file.length, &e));
-        is_true(q.truncated && q.site_count == 1 && q.node_count == p.node_count && q.block_count == p.block_count);
+        is_true(q.truncated && q.site_count == 1 && q.node_count == p.node_count &&
+                q.block_count == p.block_count);
         profile_free(&p);
         profile_free(&q);
         str_free(&file);
@@ -688,17 +714,18 @@ TEST(nothing_is_left_behind)
 }
 
 TAP_MAIN(every_field_survives_the_way_through_a_file, a_file_with_the_short_header_is_read,
-         a_file_that_does_not_tell_its_machine_is_of_x86_64, columns_that_came_later_are_zero_in_earlier_files, arrays_of_several_pieces_survive_too,
+         a_file_that_does_not_tell_its_machine_is_of_x86_64,
+         columns_that_came_later_are_zero_in_earlier_files, arrays_of_several_pieces_survive_too,
          an_empty_profile_survives_too, the_same_profile_gives_the_same_bytes,
          a_file_cut_at_any_byte_gives_what_is_whole_and_says_so,
          a_wrong_byte_anywhere_is_noticed_and_costs_no_more_than_its_section,
-         a_lie_under_a_right_checksum_is_refused_or_harmless, a_newer_format_is_refused_with_both_versions,
+         a_lie_under_a_right_checksum_is_refused_or_harmless,
+         a_newer_format_is_refused_with_both_versions,
          a_promise_of_billions_of_records_allocates_nothing, sections_of_unknown_types_are_skipped,
          files_of_other_tools_are_named, what_is_no_file_gets_a_clear_message,
          a_new_file_has_the_mode_that_umask_gives, a_link_stays_a_link_and_a_device_a_device,
-         a_full_disk_leaves_the_old_file_and_no_other,
-         wherever_a_write_fails_nothing_changes, what_refers_to_lost_records_refers_to_the_unknown,
-         no_change_is_passed_in_two_slices, a_lost_list_of_modules_leaves_the_addresses, a_damaged_section_head_costs_only_its_section,
-         a_directory_that_is_not_there_is_told,
-         a_profile_that_contradicts_itself_is_not_written, the_layout_lists_every_section_and_adds_up,
-         nothing_is_left_behind)
+         a_full_disk_leaves_the_old_file_and_no_other, wherever_a_write_fails_nothing_changes,
+         what_refers_to_lost_records_refers_to_the_unknown, no_change_is_passed_in_two_slices,
+         a_lost_list_of_modules_leaves_the_addresses, a_damaged_section_head_costs_only_its_section,
+         a_directory_that_is_not_there_is_told, a_profile_that_contradicts_itself_is_not_written,
+         the_layout_lists_every_section_and_adds_up, nothing_is_left_behind)

@@ -35,8 +35,9 @@ static long long bytes_with(const struct wish *wishes, size_t count)
         return bytes;
 }
 
-#define BYTES_WITH(...)                                                                                                \
-        bytes_with((struct wish[]){ __VA_ARGS__ }, sizeof((struct wish[]){ __VA_ARGS__ }) / sizeof(struct wish))
+#define BYTES_WITH(...)                            \
+        bytes_with((struct wish[]){ __VA_ARGS__ }, \
+                   sizeof((struct wish[]){ __VA_ARGS__ }) / sizeof(struct wish))
 
 TEST(an_include_keeps_only_its_stacks)
 {
@@ -107,8 +108,12 @@ TEST(a_thread_is_seen_by_its_own_calls_and_blocks)
         forge_block(&p, 0x1000, 150, FORGE_SITE_LOAD, 1, 0);
         forge_block(&p, 0x2000, 50, FORGE_SITE_LOAD, 2, 0);
         p.shares = heap_zero(2, sizeof *p.shares);
-        p.shares[0] = (struct profile_share){ .site = FORGE_SITE_LOAD, .thread = 1, .allocs = 1, .alloc_bytes = 150 };
-        p.shares[1] = (struct profile_share){ .site = FORGE_SITE_LOAD, .thread = 2, .allocs = 9, .alloc_bytes = 450 };
+        p.shares[0] = (struct profile_share){
+                .site = FORGE_SITE_LOAD, .thread = 1, .allocs = 1, .alloc_bytes = 150
+        };
+        p.shares[1] = (struct profile_share){
+                .site = FORGE_SITE_LOAD, .thread = 2, .allocs = 9, .alloc_bytes = 450
+        };
         p.share_count = 2;
         s = forge_symbols(&p);
         filter_add(&f, FILTER_THREAD, "^work", &e);
@@ -163,7 +168,8 @@ TEST(a_moment_shows_what_was_live_then)
 
         forge_usual(&p);
         forge_slices(&p);
-        sel = select_when(&p, (struct select_request){ .cost = SELECT_LIVE, .at = { .type = MOMENT_TIME, .ms = 1500 } });
+        sel = select_when(&p, (struct select_request){ .cost = SELECT_LIVE,
+                                                       .at = { .type = MOMENT_TIME, .ms = 1500 } });
         is_equal(sel.heap.total_bytes, 700);
         is_equal(sel.heap.total_count, 7);
         is_equal(sel.heap.count, 2);
@@ -178,13 +184,15 @@ TEST(a_range_shows_what_was_added_and_what_went)
 
         forge_usual(&p);
         forge_slices(&p);
-        sel = select_when(
-                &p, (struct select_request){ .cost = SELECT_TOTAL, .from = { .type = MOMENT_TIME, .ms = 1000 }, .to = { .type = MOMENT_TIME, .ms = 9000 } });
+        sel = select_when(&p, (struct select_request){ .cost = SELECT_TOTAL,
+                                                       .from = { .type = MOMENT_TIME, .ms = 1000 },
+                                                       .to = { .type = MOMENT_TIME, .ms = 9000 } });
         is_equal(sel.heap.total_bytes, 400);
         is_equal(sel.heap.total_count, 4);
         select_free(&sel);
-        sel = select_when(
-                &p, (struct select_request){ .cost = SELECT_LIVE, .from = { .type = MOMENT_TIME, .ms = 1000 }, .to = { .type = MOMENT_TIME, .ms = 9000 } });
+        sel = select_when(&p, (struct select_request){ .cost = SELECT_LIVE,
+                                                       .from = { .type = MOMENT_TIME, .ms = 1000 },
+                                                       .to = { .type = MOMENT_TIME, .ms = 9000 } });
         is_equal(sel.heap.count, 2);
         is_equal(sel.heap.rows[0].bytes, 200);
         is_equal(sel.heap.rows[1].bytes, -100);
@@ -192,7 +200,8 @@ TEST(a_range_shows_what_was_added_and_what_went)
         profile_free(&p);
 }
 
-/* Two stacks below the C library's start code: main/parse in the program, main/qsort in the C library; 10 and 20 bytes. */
+/* Two stacks below the C library's start code: main/parse in the program, main/qsort in the C
+ * library; 10 and 20 bytes. */
 static long long bytes_of_modules(enum filter_kind kind, const char *expression)
 {
         struct select_request request = { .cost = SELECT_LIVE };
@@ -240,19 +249,23 @@ TEST(a_name_matches_with_its_parameters_or_without)
         struct expressions whole = { 0 }, bare = { 0 };
         struct err e = { 0 };
 
-        is_true(expressions_add(&whole, "^ns::f\\(int\\) const$", &e) && expressions_add(&bare, "^(ns::f|operator\\(\\)|C::g)$", &e));
-        is_true(filter_matches(&whole, "ns::f(int) const") && filter_matches(&bare, "ns::f(int) const"));
+        is_true(expressions_add(&whole, "^ns::f\\(int\\) const$", &e) &&
+                expressions_add(&bare, "^(ns::f|operator\\(\\)|C::g)$", &e));
+        is_true(filter_matches(&whole, "ns::f(int) const") &&
+                filter_matches(&bare, "ns::f(int) const"));
         is_true(!filter_matches(&whole, "ns::f") && filter_matches(&bare, "ns::f"));
         is_true(!filter_matches(&bare, "ns::f(int)::inner(int)"));
         is_true(filter_matches(&bare, "operator()") && filter_matches(&bare, "operator()(int)"));
-        is_true(filter_matches(&bare, "C::g(int) const &") && filter_matches(&bare, "C::g() volatile &&"));
+        is_true(filter_matches(&bare, "C::g(int) const &") &&
+                filter_matches(&bare, "C::g() volatile &&"));
         expressions_free(&whole);
         expressions_free(&bare);
 }
 
-TAP_MAIN(an_include_keeps_only_its_stacks, an_exclude_takes_its_stacks_away, the_innermost_matching_frame_decides,
-         where_both_match_one_frame_exclude_wins, several_includes_are_a_choice, inlined_functions_are_frames,
+TAP_MAIN(an_include_keeps_only_its_stacks, an_exclude_takes_its_stacks_away,
+         the_innermost_matching_frame_decides, where_both_match_one_frame_exclude_wins,
+         several_includes_are_a_choice, inlined_functions_are_frames,
          a_module_is_matched_by_its_path, what_is_no_expression_is_wrong_use,
          a_thread_is_seen_by_its_own_calls_and_blocks, a_moment_shows_what_was_live_then,
-         a_range_shows_what_was_added_and_what_went, modules_can_be_left_out, start_code_belongs_to_no_module,
-         a_name_matches_with_its_parameters_or_without)
+         a_range_shows_what_was_added_and_what_went, modules_can_be_left_out,
+         start_code_belongs_to_no_module, a_name_matches_with_its_parameters_or_without)

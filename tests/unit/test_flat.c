@@ -6,8 +6,8 @@
 #include "report/group.h"
 
 /* The flat list (or, with KIND, the table) of P, to be freed. */
-static char *list_for(const struct profile *p, struct select_request request, const struct flat_options *flat,
-                      enum group_kind kind)
+static char *list_for(const struct profile *p, struct select_request request,
+                      const struct flat_options *flat, enum group_kind kind)
 {
         struct symbols *s = forge_symbols(p);
         struct str out = { 0 };
@@ -26,8 +26,8 @@ static char *list_for(const struct profile *p, struct select_request request, co
         return out.data;
 }
 
-static char *list_of(const struct profile *p, enum select_cost cost, const struct flat_options *flat,
-                     enum group_kind kind)
+static char *list_of(const struct profile *p, enum select_cost cost,
+                     const struct flat_options *flat, enum group_kind kind)
 {
         return list_for(p, (struct select_request){ .cost = cost }, flat, kind);
 }
@@ -56,11 +56,14 @@ TEST(a_moment_is_named_and_only_what_is_known_of_it_is_shown)
 
         forge_usual(&p);
         forge_slices(&p);
-        text = list_for(&p, (struct select_request){ .cost = SELECT_LIVE, .at = { .type = MOMENT_TIME, .ms = 500 } }, &options,
-                        GROUP_STACK);
+        text = list_for(&p,
+                        (struct select_request){ .cost = SELECT_LIVE,
+                                                 .at = { .type = MOMENT_TIME, .ms = 500 } },
+                        &options, GROUP_STACK);
         has_text(text, "heap: 2 stacks, live at 500 ms 800 B, until then 1.2 KiB by 12 calls\n");
-        has_text(text, "   1. 600 B        live at 500 ms, by malloc\n"
-                       "      live at 500 ms 600 B in 6 blocks, until then 900 B by 9 calls, 3 freed\n");
+        has_text(text,
+                 "   1. 600 B        live at 500 ms, by malloc\n"
+                 "      live at 500 ms 600 B in 6 blocks, until then 900 B by 9 calls, 3 freed\n");
         is_true(!strstr(text, "peak") && !strstr(text, "not freed") && !strstr(text, "lived"));
         free(text);
         profile_free(&p);
@@ -68,7 +71,9 @@ TEST(a_moment_is_named_and_only_what_is_known_of_it_is_shown)
 
 TEST(a_range_shows_also_what_became_less)
 {
-        struct select_request range = { .cost = SELECT_TOTAL, .from = { .type = MOMENT_TIME, .ms = 100 }, .to = { .type = MOMENT_TIME, .ms = 500 } };
+        struct select_request range = { .cost = SELECT_TOTAL,
+                                        .from = { .type = MOMENT_TIME, .ms = 100 },
+                                        .to = { .type = MOMENT_TIME, .ms = 500 } };
         struct flat_options options = { .key = SORT_ALLOC_BYTES };
         struct profile p;
         char *text;
@@ -76,8 +81,8 @@ TEST(a_range_shows_also_what_became_less)
         forge_usual(&p);
         forge_slices(&p);
         text = list_for(&p, range, &options, GROUP_STACK);
-        has_text(text,
-                 "heap from 100 ms to 500 ms: 2 stacks, change -100 B, allocated 300 B by 3 calls\n");
+        has_text(text, "heap from 100 ms to 500 ms: 2 stacks, change -100 B, allocated 300 B by 3 "
+                       "calls\n");
         has_text(text, "   1. 300 B        allocated from 100 ms to 500 ms, by malloc\n"
                        "      change 200 B in 2 blocks, allocated 300 B by 3 calls, 1 freed\n");
         has_text(text, "      change -300 B in -3 blocks, allocated 0 B by 0 calls, 3 freed\n");
@@ -95,7 +100,8 @@ TEST(stacks_come_largest_first_with_all_costs)
         p.sites[FORGE_SITE_LOAD].frees = 5;
         p.sites[FORGE_SITE_LOAD].lifetime_ms = 10000;
         p.sites[FORGE_SITE_LOAD].temporary = 4;
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_LIVE_BYTES, .limit = 2 }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE,
+                       &(struct flat_options){ .key = SORT_LIVE_BYTES, .limit = 2 }, GROUP_STACK);
         is_text(text, "heap: 6 stacks, not freed 1000 B, in all 1000 B by 21 calls\n"
                       "\n"
                       "   1. 600 B        not freed, by malloc\n"
@@ -130,11 +136,13 @@ TEST(stacks_that_are_not_listed_are_counted)
         forge_usual(&p);
         p.sites[FORGE_SITE_LOAD].peak_bytes = 50;
         p.sites[FORGE_SITE_PARSE].peak_bytes = 60;
-        text = list_of(&p, SELECT_PEAK, &(struct flat_options){ .key = SORT_PEAK_BYTES, .limit = 1 }, GROUP_STACK);
+        text = list_of(&p, SELECT_PEAK,
+                       &(struct flat_options){ .key = SORT_PEAK_BYTES, .limit = 1 }, GROUP_STACK);
         has_text(text, "\n\n      1 more stack (-n 1)\n      4 more held nothing then\n");
         free(text);
         p.sites[FORGE_SITE_LOAD].live_bytes = p.sites[FORGE_SITE_LOAD].live_blocks = 0;
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_LIVE_BYTES }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_LIVE_BYTES },
+                       GROUP_STACK);
         has_text(text, "\n\n      1 more holds nothing\n");
         free(text);
         profile_free(&p);
@@ -146,7 +154,8 @@ TEST(colour_does_not_move_columns)
         char *text;
 
         forge_usual(&p);
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_LIVE_BYTES, .color = 1 }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE,
+                       &(struct flat_options){ .key = SORT_LIVE_BYTES, .color = 1 }, GROUP_STACK);
         has_text(text, "   1. \033[1m600 B\033[0m        not freed, by malloc\n");
         free(text);
         profile_free(&p);
@@ -164,8 +173,10 @@ TEST(sizes_of_the_blocks_not_freed_are_told)
         forge_block(&p, 0x3000, 190, FORGE_SITE_PARSE, 0, 0);
         forge_block(&p, 0x4000, 100, FORGE_SITE_LOAD, 0, 0);
         forge_block(&p, 0x5000, 100, FORGE_SITE_LOAD, 0, 0);
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_LIVE_BYTES }, GROUP_STACK);
-        has_text(text, "      blocks of 50 B to 190 B (average 100 B)\n        parse [/src/a.c:10]\n");
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_LIVE_BYTES },
+                       GROUP_STACK);
+        has_text(text,
+                 "      blocks of 50 B to 190 B (average 100 B)\n        parse [/src/a.c:10]\n");
         has_text(text, "0 freed,\n      blocks of 100 B\n        load [/src/l.c:7]\n");
         free(text);
         profile_free(&p);
@@ -180,7 +191,8 @@ TEST(equal_values_are_ordered_by_the_next_of_their_kind)
         p.sites[FORGE_SITE_TINY].allocs = p.sites[FORGE_SITE_SMALL].allocs = 50;
         p.sites[FORGE_SITE_TINY].alloc_bytes = 10;
         p.sites[FORGE_SITE_SMALL].alloc_bytes = 20;
-        text = list_of(&p, SELECT_ALLOCS, &(struct flat_options){ .key = SORT_ALLOCS, .limit = 2 }, GROUP_STACK);
+        text = list_of(&p, SELECT_ALLOCS, &(struct flat_options){ .key = SORT_ALLOCS, .limit = 2 },
+                       GROUP_STACK);
         is_true(strstr(text, "small [") && strstr(text, "small [") < strstr(text, "        tiny"));
         free(text);
         profile_free(&p);
@@ -199,14 +211,17 @@ TEST(keys_order_by_what_they_say)
         has_text(text, "   2. 1,000        ms: age of the oldest block, by malloc\n");
         is_true(!strstr(text, "   3. "));
         free(text);
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_AVERAGE, .limit = 1 }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_AVERAGE, .limit = 1 },
+                       GROUP_STACK);
         has_text(text, "   1. 100 B        average size of blocks not freed, by malloc\n");
         free(text);
         p.errors = heap_zero(1, sizeof *p.errors);
-        p.errors[0] =
-                (struct profile_error){ .type = LEDGER_ERROR_DOUBLE_FREE, .alloc_site = FORGE_SITE_INNER, .count = 3 };
+        p.errors[0] = (struct profile_error){ .type = LEDGER_ERROR_DOUBLE_FREE,
+                                              .alloc_site = FORGE_SITE_INNER,
+                                              .count = 3 };
         p.error_count = 1;
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_BAD_FREES }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_BAD_FREES },
+                       GROUP_STACK);
         has_text(text, "   1. 3            invalid frees, by new\n");
         has_text(text, "        inner [/src/w.c:61] (inlined)\n        work [/src/w.c:66]\n");
         free(text);
@@ -220,7 +235,8 @@ TEST(groups_sum_by_function_file_and_module)
 
         forge_usual(&p);
         text = list_of(&p, SELECT_LIVE, NULL, GROUP_FUNCTION);
-        has_text(text, "not freed, by function: 1,000B\n  70.00%  700B, 7x                   parse\n  20.00%  200B, 2x "
+        has_text(text, "not freed, by function: 1,000B\n  70.00%  700B, 7x                   "
+                       "parse\n  20.00%  200B, 2x "
                        "                  load\n");
         has_text(text, "   0.70%  7B, 4x                     (2 more)\n");
         free(text);
@@ -245,8 +261,8 @@ TEST(groups_of_threads_and_sizes_come_from_blocks)
         forge_block(&p, 0x2000, 17, FORGE_SITE_TINY, 2, 0);
         forge_block(&p, 0x3000, 31, FORGE_SITE_TINY, 0, 0);
         text = list_of(&p, SELECT_LIVE, NULL, GROUP_SIZE);
-        has_text(text,
-                 "  75.00%  48B, 2x                    up to 32 B\n  25.00%  16B, 1x                    up to 16 B\n");
+        has_text(text, "  75.00%  48B, 2x                    up to 32 B\n  25.00%  16B, 1x         "
+                       "           up to 16 B\n");
         free(text);
         text = list_of(&p, SELECT_LIVE, NULL, GROUP_THREAD);
         has_text(text, "  51.56%  33B, 2x                    pool\n");
@@ -282,8 +298,9 @@ TEST(leaks_order_by_what_is_lost_with_its_group)
         str_free(&out);
 }
 
-TAP_MAIN(leaks_order_by_what_is_lost_with_its_group, stacks_come_largest_first_with_all_costs, a_moment_is_named_and_only_what_is_known_of_it_is_shown,
+TAP_MAIN(leaks_order_by_what_is_lost_with_its_group, stacks_come_largest_first_with_all_costs,
+         a_moment_is_named_and_only_what_is_known_of_it_is_shown,
          a_range_shows_also_what_became_less, stacks_that_are_not_listed_are_counted,
          colour_does_not_move_columns, sizes_of_the_blocks_not_freed_are_told,
-         equal_values_are_ordered_by_the_next_of_their_kind, keys_order_by_what_they_say, groups_sum_by_function_file_and_module,
-         groups_of_threads_and_sizes_come_from_blocks)
+         equal_values_are_ordered_by_the_next_of_their_kind, keys_order_by_what_they_say,
+         groups_sum_by_function_file_and_module, groups_of_threads_and_sizes_come_from_blocks)

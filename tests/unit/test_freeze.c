@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_freeze.c -- processes held still: what is read of them is true, and they go on as if nothing had been.
+ * test_freeze.c -- processes held still: what is read of them is true, and they go on as if nothing
+ * had been.
  */
 #include <grp.h>
 #include <pthread.h>
@@ -39,7 +40,8 @@ TEST(a_stopped_process_stands_still_and_goes_on)
 static void *sit_in_registers(void *unused)
 {
         stage->tid = gettid();
-        __asm__ volatile("movq %0, %%rbx; movq %0, %%xmm11; movq %0, %%xmm3; pslldq $8, %%xmm3; 1: movl $1, %1; jmp 1b"
+        __asm__ volatile("movq %0, %%rbx; movq %0, %%xmm11; movq %0, %%xmm3; pslldq $8, %%xmm3; 1: "
+                         "movl $1, %1; jmp 1b"
                          :
                          : "r"(MAGIC), "m"(stage->ready)
                          : "rbx", "xmm3", "xmm11", "memory");
@@ -52,7 +54,10 @@ static void *sit_in_wide_register(void *unused)
         static const uint64_t words[4] = { 0, 0, 0, MAGIC };
 
         stage->tid = gettid();
-        __asm__ volatile("vmovdqu %0, %%ymm5; 1: movl $1, %1; jmp 1b" : : "m"(words), "m"(stage->ready) : "xmm5", "memory");
+        __asm__ volatile("vmovdqu %0, %%ymm5; 1: movl $1, %1; jmp 1b"
+                         :
+                         : "m"(words), "m"(stage->ready)
+                         : "xmm5", "memory");
         return unused;
 }
 
@@ -85,7 +90,8 @@ TEST(registers_and_stacks_of_all_threads_are_known)
         is_equal(sits->vectors[22], MAGIC);
         is_equal(sits->vectors[7], MAGIC);
         is_equal(f.threads[0].registers[7], f.threads[0].sp);
-        is_true(f.threads[0].sp <= (uint64_t)(uintptr_t)stage->address && f.threads[0].sp + 65536 > (uint64_t)(uintptr_t)stage->address);
+        is_true(f.threads[0].sp <= (uint64_t)(uintptr_t)stage->address &&
+                f.threads[0].sp + 65536 > (uint64_t)(uintptr_t)stage->address);
         is_true(f.threads[0].tp && sits->tp && f.threads[0].tp != sits->tp);
         has_text(f.maps, "[stack]");
         freeze_close(&f);
@@ -187,7 +193,8 @@ TEST(a_signal_that_comes_meanwhile_is_handled_and_interrupts)
                 kill(pid, SIGWINCH);
                 freeze_close(&f);
         }
-        wait_until(state_of(pid) == 'S'); /* else the signal may come before the call goes on, and interrupts nothing */
+        /* else the signal may come before the call goes on, and interrupts nothing */
+        wait_until(state_of(pid) == 'S');
         is_true(freeze_stop(&f, pid, &e));
         is_equal(stage->result, 0);
         kill(pid, SIGUSR1);
@@ -315,8 +322,10 @@ TEST(a_process_killed_while_it_is_held_ends)
 
 static void use_sparse_memory(void)
 {
-        char *private = mmap(NULL, SPARSE_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        char *shared = mmap(NULL, SPARSE_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char *private = mmap(NULL, SPARSE_PAGES * PAGE, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char *shared = mmap(NULL, SPARSE_PAGES * PAGE, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
         private[5000 * PAGE + 7] = 1;
         private[19999 * PAGE] = 2;
@@ -335,21 +344,27 @@ static size_t read_frozen(void *freeze, uint64_t address, void *to, size_t bytes
 
 static void check_sparse(struct freeze *f)
 {
-        uint64_t private = (uint64_t)(uintptr_t)stage->address, shared = (uint64_t)(uintptr_t)stage->second;
-        uint64_t end_of_private = private + SPARSE_PAGES * PAGE, end_of_shared = shared + SPARSE_PAGES * PAGE;
-        uint64_t addresses[] = { private + 5000 * PAGE, 8, shared + 6000 * PAGE + 8 }, words[3] = { 9, 9, 9 };
+        uint64_t private = (uint64_t)(uintptr_t)stage->address,
+                 shared = (uint64_t)(uintptr_t)stage->second;
+        uint64_t end_of_private = private + SPARSE_PAGES * PAGE,
+                 end_of_shared = shared + SPARSE_PAGES * PAGE;
+        uint64_t addresses[] = { private + 5000 * PAGE, 8, shared + 6000 * PAGE + 8 },
+                 words[3] = { 9, 9, 9 };
         char byte = 0;
 
         is_equal(freeze_next_used(f, private, end_of_private), private + 5000 * PAGE);
-        is_equal(freeze_next_used(f, private + 5000 * PAGE + 3, end_of_private), private + 5000 * PAGE + 3);
-        is_equal(freeze_next_used(f, private + 5001 * PAGE, end_of_private), private + 19999 * PAGE);
+        is_equal(freeze_next_used(f, private + 5000 * PAGE + 3, end_of_private),
+                 private + 5000 * PAGE + 3);
+        is_equal(freeze_next_used(f, private + 5001 * PAGE, end_of_private),
+                 private + 19999 * PAGE);
         is_equal(freeze_next_used(f, private, private + 5000 * PAGE), private + 5000 * PAGE);
         if (geteuid() == 0)
                 is_equal(freeze_next_used(f, shared, end_of_shared), shared + 6000 * PAGE);
         is_equal(freeze_next_used(f, shared + 6000 * PAGE, end_of_shared), shared + 6000 * PAGE);
         is_equal(freeze_read(f, private + 19999 * PAGE, &byte, 1), 1);
         is_equal(byte, 2);
-        gather_words(&(struct search_memory){ .context = f, .read = read_frozen }, addresses, words, 3);
+        gather_words(&(struct search_memory){ .context = f, .read = read_frozen }, addresses, words,
+                     3);
         is_equal(words[0], 1ull << 56);
         is_equal(words[1], 0);
         is_equal(words[2], 3ull << 8);
@@ -374,7 +389,8 @@ TEST(used_pages_of_sparse_memory_are_found)
 
 static void use_much_memory(void)
 {
-        stage->address = mmap(NULL, SHARED_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        stage->address = mmap(NULL, SHARED_PAGES * PAGE, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         memset(stage->address, 'x', SHARED_PAGES * PAGE);
         count_turns();
 }
@@ -389,7 +405,10 @@ static unsigned long private_pages(pid_t pid)
         snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
         from = fopen(path, "r");
         while (from && fgets(line, sizeof line, from))
-                sum += sscanf(line, "Private_Dirty: %lu", &kib) == 1 || sscanf(line, "Private_Clean: %lu", &kib) == 1 ? kib : 0;
+                sum += sscanf(line, "Private_Dirty: %lu", &kib) == 1 ||
+                                       sscanf(line, "Private_Clean: %lu", &kib) == 1
+                               ? kib
+                               : 0;
         if (from)
                 fclose(from);
         return sum * 1024 / PAGE;
@@ -417,7 +436,8 @@ TEST(a_copy_that_is_read_still_shares_its_pages)
 
 static void have_a_gap(void)
 {
-        char *memory = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *memory = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                            0);
 
         memset(memory, 'x', 3 * PAGE);
         munmap(memory + PAGE, PAGE);
@@ -440,7 +460,8 @@ TEST(a_read_ends_where_the_memory_ends)
         is_equal(freeze_read(&f, at + PAGE, bytes, 1), 0);
         for (size_t i = 0; i < 1500; i++)
                 addresses[i] = at + i % 3 * PAGE;
-        gather_words(&(struct search_memory){ .context = &f, .read = read_frozen }, addresses, words, 1500);
+        gather_words(&(struct search_memory){ .context = &f, .read = read_frozen }, addresses,
+                     words, 1500);
         for (size_t i = 0; i < 1500; i++)
                 is_equal(words[i], i % 3 == 1 ? 0 : 0x7878787878787878);
         freeze_close(&f);
@@ -496,7 +517,8 @@ static void ask_as_nobody(pid_t pid)
         struct err e = { 0 };
 
         if (other == 0) {
-                if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+                if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+                    setresuid(NOBODY, NOBODY, NOBODY))
                         _exit(1);
                 if (!freeze_stop(&f, pid, &e))
                         snprintf(stage->text, sizeof stage->text, "%s", e.text);
@@ -507,7 +529,8 @@ static void ask_as_nobody(pid_t pid)
 
 static void hide_as_nobody(void)
 {
-        if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY) || prctl(PR_SET_DUMPABLE, 0))
+        if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+            setresuid(NOBODY, NOBODY, NOBODY) || prctl(PR_SET_DUMPABLE, 0))
                 _exit(1);
         count_turns();
 }
@@ -602,8 +625,12 @@ TEST(missing_rights_are_told_one_from_another)
 
 TAP_MAIN(a_stopped_process_stands_still_and_goes_on, registers_and_stacks_of_all_threads_are_known,
          the_upper_parts_of_wide_registers_are_known_where_the_processor_has_them,
-         a_process_whose_first_thread_has_ended_is_read_and_copied, a_signal_that_comes_meanwhile_is_handled_and_interrupts,
-         a_signal_right_behind_the_stop_interrupts, a_stop_alone_interrupts_nothing, a_process_stopped_by_job_control_stays_stopped,
-         a_process_can_be_stopped_and_continued_while_it_is_held, a_process_killed_while_it_is_held_ends,
-         used_pages_of_sparse_memory_are_found, a_copy_that_is_read_still_shares_its_pages, a_read_ends_where_the_memory_ends, a_process_that_is_gone_is_named_so,
-         a_process_that_another_traces_is_left_to_it, a_thread_that_gets_no_processor_is_waited_for, missing_rights_are_told_one_from_another)
+         a_process_whose_first_thread_has_ended_is_read_and_copied,
+         a_signal_that_comes_meanwhile_is_handled_and_interrupts,
+         a_signal_right_behind_the_stop_interrupts, a_stop_alone_interrupts_nothing,
+         a_process_stopped_by_job_control_stays_stopped,
+         a_process_can_be_stopped_and_continued_while_it_is_held,
+         a_process_killed_while_it_is_held_ends, used_pages_of_sparse_memory_are_found,
+         a_copy_that_is_read_still_shares_its_pages, a_read_ends_where_the_memory_ends,
+         a_process_that_is_gone_is_named_so, a_process_that_another_traces_is_left_to_it,
+         a_thread_that_gets_no_processor_is_waited_for, missing_rights_are_told_one_from_another)

@@ -192,7 +192,8 @@ static void find(struct walk_blocks *b)
 
 #define LOW 0x3a0000ull /* words on its first page are masked with 0x3a0 */
 
-/* A heap that lies low, with a free chunk that leads to another one; the word for that is the address of a live block. */
+/* A heap that lies low, with a free chunk that leads to another one; the word for that is the
+ * address of a live block. */
 static void build_low(const struct form *f)
 {
         uint64_t main_arena = DATA + 512, cache, free_chunks[2], held;
@@ -329,7 +330,8 @@ TEST(whatever_is_overwritten_the_walk_ends_and_its_blocks_lie_in_memory)
         is_true(sane);
 }
 
-TAP_MAIN(every_version_is_walked_and_all_live_blocks_are_found, a_masked_word_that_is_like_an_address_leads_on_all_the_same,
+TAP_MAIN(every_version_is_walked_and_all_live_blocks_are_found,
+         a_masked_word_that_is_like_an_address_leads_on_all_the_same,
          a_heap_that_was_overwritten_is_told_with_how_far_it_goes,
          a_ring_of_free_chunks_is_walked_once,
          whatever_is_overwritten_the_walk_ends_and_its_blocks_lie_in_memory)

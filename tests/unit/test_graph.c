@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs drawn by hand, and many by chance: those are compared with the definitions (take something away, count again what can be
- * reached), computed here in the simplest way there is.
+ * Graphs drawn by hand, and many by chance: those are compared with the definitions (take something
+ * away, count again what can be reached), computed here in the simplest way there is.
  */
 #include "tap.h"
 
@@ -10,8 +10,9 @@
 #include "sample.h"
 
 /* Step I leads to block B by pointer Q. */
-#define IS_GRAPH_STEP(path, i, b, q) \
-        is_true((path).blocks[i] == (b) && (path).at[i] == p.pointers[q].at && (path).flags[i] == p.pointers[q].flags)
+#define IS_GRAPH_STEP(path, i, b, q)                                           \
+        is_true((path).blocks[i] == (b) && (path).at[i] == p.pointers[q].at && \
+                (path).flags[i] == p.pointers[q].flags)
 
 /* A path with its pointers. */
 static struct graph_path path_to(struct graph *g, uint32_t block)
@@ -37,13 +38,15 @@ static void make_blocks(struct profile *p, uint32_t count)
 {
         forge_start(p);
         for (uint32_t i = 0; i < count; i++)
-                forge_judged(p, 0x1000 + 0x100 * (uint64_t)i, UINT64_C(1) << (i % 60), 0, PROFILE_LEAK_UNKNOWN, 0);
+                forge_judged(p, 0x1000 + 0x100 * (uint64_t)i, UINT64_C(1) << (i % 60), 0,
+                             PROFILE_LEAK_UNKNOWN, 0);
         forge_scan(p, 0, PROFILE_SCAN_EXIT, PROFILE_SCAN_GRAPH);
 }
 
 static uint32_t add_root(struct profile *p, uint32_t kind)
 {
-        forge_root(p, kind, 0, 0x100000 + 0x1000 * (uint64_t)p->root_count, 0x101000 + 0x1000 * (uint64_t)p->root_count);
+        forge_root(p, kind, 0, 0x100000 + 0x1000 * (uint64_t)p->root_count,
+                   0x101000 + 0x1000 * (uint64_t)p->root_count);
         return p->root_count - 1;
 }
 
@@ -67,7 +70,8 @@ TEST(a_shorter_path_is_preferred_then_one_without_interior_pointers)
 
         make_blocks(&p, 5);
         root = add_root(&p, PROFILE_ROOT_DATA);
-        add_hold(&p, root, 0, PROFILE_POINTER_INTERIOR); /* 0: 0 -> 1 -> 3 and 2 -> 3 and 4 -> 3 are as long */
+        /* 0: 0 -> 1 -> 3 and 2 -> 3 and 4 -> 3 are as long */
+        add_hold(&p, root, 0, PROFILE_POINTER_INTERIOR);
         add_hold(&p, root, 2, 0);
         add_hold(&p, root, 4, 0);
         add_pointer(&p, 0, 1, 0);
@@ -81,14 +85,16 @@ TEST(a_shorter_path_is_preferred_then_one_without_interior_pointers)
         IS_GRAPH_STEP(path, 1, 3, 4);
         graph_path_free(&path);
         path = path_to(g, 1);
-        is_true(path.count == 2 && path.blocks[0] == 0 && path.hold == 0 && path.flags[0] == PROFILE_POINTER_INTERIOR);
+        is_true(path.count == 2 && path.blocks[0] == 0 && path.hold == 0 &&
+                path.flags[0] == PROFILE_POINTER_INTERIOR);
         IS_GRAPH_STEP(path, 1, 1, 0);
         graph_path_free(&path);
         graph_free(g);
         profile_free(&p);
 }
 
-/* The variable's list is longer and its pointer leads to the middle, but it is what keeps the block. */
+/* The variable's list is longer and its pointer leads to the middle, but it is what keeps the
+ * block. */
 TEST(a_variable_is_preferred_to_a_stack)
 {
         struct graph_path path;
@@ -241,7 +247,8 @@ TEST(a_list_of_a_million_blocks_is_walked)
         p.blocks = heap_zero(COUNT, sizeof *p.blocks);
         p.pointers = heap_zero(COUNT, sizeof *p.pointers);
         for (uint32_t i = 0; i < COUNT; i++) {
-                p.blocks[i] = (struct profile_block){ .address = 0x1000 + 32 * (uint64_t)i, .size = 16 };
+                p.blocks[i] = (struct profile_block){ .address = 0x1000 + 32 * (uint64_t)i,
+                                                      .size = 16 };
                 p.pointers[i] = (struct profile_pointer){ .from = i, .to = (i + 1) % COUNT };
         }
         p.block_count = p.pointer_count = COUNT;
@@ -262,7 +269,8 @@ TEST(a_list_of_a_million_blocks_is_walked)
 
 enum { LOTS = 400, MOST_BLOCKS = 24, MOST_OWNERS = 6, MOST_SETS = 4 };
 
-static const uint32_t kinds[] = { PROFILE_ROOT_DATA, PROFILE_ROOT_TLS, PROFILE_ROOT_STACK, PROFILE_ROOT_REGISTER, PROFILE_ROOT_OTHER };
+static const uint32_t kinds[] = { PROFILE_ROOT_DATA, PROFILE_ROOT_TLS, PROFILE_ROOT_STACK,
+                                  PROFILE_ROOT_REGISTER, PROFILE_ROOT_OTHER };
 
 struct chance {
         struct profile p;
@@ -290,7 +298,8 @@ static void make_chance(struct chance *c, uint64_t seed)
                 uint32_t root = add_root(&c->p, kinds[below(&state, 5)]);
 
                 for (uint32_t k = below(&state, 4); k > 0; k--)
-                        c->of_hold[add_hold(&c->p, root, below(&state, blocks), below(&state, 2))] = i;
+                        c->of_hold[add_hold(&c->p, root, below(&state, blocks), below(&state, 2))] =
+                                i;
         }
         for (uint32_t i = 0; i < blocks; i++) {
                 c->of_block[i] = c->p.blocks[i].site = below(&state, MOST_SETS);
@@ -301,7 +310,8 @@ static void make_chance(struct chance *c, uint64_t seed)
         }
 }
 
-/* What is taken away: an owner, a block, or all blocks of a set.  UINT32_MAX: nothing of that sort. */
+/* What is taken away: an owner, a block, or all blocks of a set.  UINT32_MAX: nothing of that
+ * sort. */
 struct without {
         uint32_t owner, block, set;
         bool ignored;
@@ -322,7 +332,8 @@ static void naive_reach(const struct chance *c, enum graph_rank rank, struct wit
 
         memset(held, 0, MOST_BLOCKS * sizeof *held);
         for (uint64_t i = 0; i < p->hold_count; i++)
-                if (graph_rank(p->roots[p->holds[i].from].kind) <= rank && c->of_hold[i] != w.owner && !gone(c, w, p->holds[i].to))
+                if (graph_rank(p->roots[p->holds[i].from].kind) <= rank &&
+                    c->of_hold[i] != w.owner && !gone(c, w, p->holds[i].to))
                         held[p->holds[i].to] = true;
         for (uint32_t i = 0; i < p->block_count; i++)
                 if (p->verdicts[i].flags & PROFILE_VERDICT_IGNORED && !w.ignored && !gone(c, w, i))
@@ -330,7 +341,8 @@ static void naive_reach(const struct chance *c, enum graph_rank rank, struct wit
         while (more) {
                 more = false;
                 for (uint64_t i = 0; i < p->pointer_count; i++)
-                        if (held[p->pointers[i].from] && !held[p->pointers[i].to] && !gone(c, w, p->pointers[i].to))
+                        if (held[p->pointers[i].from] && !held[p->pointers[i].to] &&
+                            !gone(c, w, p->pointers[i].to))
                                 held[p->pointers[i].to] = more = true;
         }
 }
@@ -376,8 +388,11 @@ static bool owners_of_blocks_are_right(struct chance *c, const struct graph_reta
                 sums[r->owner_of[i]].bytes += c->p.blocks[i].size;
         }
         for (uint32_t i = 0; i < c->owners; i++)
-                good = good && same(sums[i], naive_retained(c, (struct without){ i, UINT32_MAX, UINT32_MAX, false }));
-        return good && same(sums[c->owners + GRAPH_BY_IGNORE], r->ignored) && same(sums[c->owners + GRAPH_BY_SEVERAL], r->shared) &&
+                good = good &&
+                       same(sums[i], naive_retained(c, (struct without){ i, UINT32_MAX, UINT32_MAX,
+                                                                         false }));
+        return good && same(sums[c->owners + GRAPH_BY_IGNORE], r->ignored) &&
+               same(sums[c->owners + GRAPH_BY_SEVERAL], r->shared) &&
                same(sums[c->owners + GRAPH_BY_NOBODY], r->lost);
 }
 
@@ -390,16 +405,26 @@ static bool sums_are_right(struct chance *c, struct graph *g)
 
         for (uint32_t i = 0; i < MOST_BLOCKS; i++)
                 all[i] = i;
-        graph_retain(g, &owners, &(struct graph_wish){ all, (uint32_t)c->p.block_count, true, true }, &r);
+        graph_retain(g, &owners,
+                     &(struct graph_wish){ all, (uint32_t)c->p.block_count, true, true }, &r);
         for (uint32_t i = 0; i < c->owners; i++)
-                good = good && same(r.by_owner[i], naive_retained(c, (struct without){ i, UINT32_MAX, UINT32_MAX, false }));
+                good = good && same(r.by_owner[i],
+                                    naive_retained(c, (struct without){ i, UINT32_MAX, UINT32_MAX,
+                                                                        false }));
         for (uint32_t i = 0; i < c->p.block_count; i++)
                 if (naive_rank(c, nothing, i) != GRAPH_LOST)
-                        good = good && same(r.asked[i], naive_retained(c, (struct without){ UINT32_MAX, i, UINT32_MAX, false }));
-        good = good && same(r.ignored, naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX, UINT32_MAX, true }));
+                        good = good &&
+                               same(r.asked[i],
+                                    naive_retained(c, (struct without){ UINT32_MAX, i, UINT32_MAX,
+                                                                        false }));
+        good = good && same(r.ignored, naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX,
+                                                                           UINT32_MAX, true }));
         good = good && owners_of_blocks_are_right(c, &r);
         for (uint32_t i = 0; i < c->sets; i++)
-                good = good && r.by_site[i].bytes <= naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX, i, false }).bytes;
+                good = good && r.by_site[i].bytes <=
+                                       naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX,
+                                                                           i, false })
+                                               .bytes;
         graph_retained_free(&r);
         return good;
 }
@@ -456,7 +481,9 @@ TEST(sets_go_away_as_the_definition_says)
                 g = graph_new(&c.p);
                 for (uint32_t set = 0; set < c.sets; set++)
                         if (!is_true(same(graph_retained_by(g, set),
-                                          naive_retained(&c, (struct without){ UINT32_MAX, UINT32_MAX, set, false }))))
+                                          naive_retained(&c,
+                                                         (struct without){ UINT32_MAX, UINT32_MAX,
+                                                                           set, false }))))
                                 printf("# seed %d set %d\n", (int)seed, (int)set);
                 graph_free(g);
                 profile_free(&c.p);
@@ -491,10 +518,12 @@ static uint32_t naive_length(const struct chance *c, enum graph_rank rank, uint3
         return length[block];
 }
 
-static bool has_pointer(const struct profile *p, uint32_t from, uint32_t to, uint64_t at, uint32_t flags)
+static bool has_pointer(const struct profile *p, uint32_t from, uint32_t to, uint64_t at,
+                        uint32_t flags)
 {
         for (uint64_t i = 0; i < p->pointer_count; i++)
-                if (p->pointers[i].from == from && p->pointers[i].to == to && p->pointers[i].at == at && p->pointers[i].flags == flags)
+                if (p->pointers[i].from == from && p->pointers[i].to == to &&
+                    p->pointers[i].at == at && p->pointers[i].flags == flags)
                         return true;
         return false;
 }
@@ -504,7 +533,8 @@ static bool path_is_connected(const struct chance *c, const struct graph_path *p
         bool good = path->blocks[path->count - 1] == block;
 
         for (uint32_t i = 1; i < path->count; i++)
-                good = good && has_pointer(&c->p, path->blocks[i - 1], path->blocks[i], path->at[i], path->flags[i]);
+                good = good && has_pointer(&c->p, path->blocks[i - 1], path->blocks[i], path->at[i],
+                                           path->flags[i]);
         if (path->hold != GRAPH_NONE)
                 return good && c->p.holds[path->hold].to == path->blocks[0];
         return good && c->p.verdicts[path->blocks[0]].flags & PROFILE_VERDICT_IGNORED;
@@ -512,7 +542,8 @@ static bool path_is_connected(const struct chance *c, const struct graph_path *p
 
 static uint32_t rank_of_path(const struct chance *c, const struct graph_path *path)
 {
-        return path->hold == GRAPH_NONE ? GRAPH_FIRM : graph_rank(c->p.roots[c->p.holds[path->hold].from].kind);
+        return path->hold == GRAPH_NONE ? GRAPH_FIRM
+                                        : graph_rank(c->p.roots[c->p.holds[path->hold].from].kind);
 }
 
 TEST(paths_are_connected_and_none_is_shorter)
@@ -531,7 +562,8 @@ TEST(paths_are_connected_and_none_is_shorter)
                         if (rank == GRAPH_LOST)
                                 is_equal(path.count, 0);
                         else if (is_equal(path.count, naive_length(&c, (enum graph_rank)rank, i)))
-                                is_true(path_is_connected(&c, &path, i) && rank_of_path(&c, &path) == rank);
+                                is_true(path_is_connected(&c, &path, i) &&
+                                        rank_of_path(&c, &path) == rank);
                         graph_path_free(&path);
                 }
                 graph_free(g);
@@ -539,7 +571,9 @@ TEST(paths_are_connected_and_none_is_shorter)
         }
 }
 
-TAP_MAIN(a_shorter_path_is_preferred_then_one_without_interior_pointers, a_variable_is_preferred_to_a_stack,
-         all_holders_are_those_with_a_way_and_each_has_its_path, what_two_variables_hold_is_shared_and_a_stack_takes_no_part,
-         blocks_under_seep_ignore_hold_like_variables, a_list_of_a_million_blocks_is_walked, retained_sums_are_what_the_definition_says,
-         sets_go_away_as_the_definition_says, paths_are_connected_and_none_is_shorter)
+TAP_MAIN(a_shorter_path_is_preferred_then_one_without_interior_pointers,
+         a_variable_is_preferred_to_a_stack, all_holders_are_those_with_a_way_and_each_has_its_path,
+         what_two_variables_hold_is_shared_and_a_stack_takes_no_part,
+         blocks_under_seep_ignore_hold_like_variables, a_list_of_a_million_blocks_is_walked,
+         retained_sums_are_what_the_definition_says, sets_go_away_as_the_definition_says,
+         paths_are_connected_and_none_is_shorter)

@@ -86,12 +86,14 @@ static struct level begins_late(uint32_t i, uint32_t count)
 /* In the last three slices. */
 static struct level freed_at_the_end(uint32_t i, uint32_t count)
 {
-        return (struct level){ i + 3 >= count ? 100 * (uint64_t)(count - i) : 1000 * (uint64_t)i, 10 * (uint64_t)i };
+        return (struct level){ i + 3 >= count ? 100 * (uint64_t)(count - i) : 1000 * (uint64_t)i,
+                               10 * (uint64_t)i };
 }
 
 static struct level freed_over_long(uint32_t i, uint32_t count)
 {
-        return (struct level){ i > count / 2 ? 1000 * (uint64_t)(count - i) : 1000 * (uint64_t)i, 10 * (uint64_t)i };
+        return (struct level){ i > count / 2 ? 1000 * (uint64_t)(count - i) : 1000 * (uint64_t)i,
+                               10 * (uint64_t)i };
 }
 
 static struct level slow(uint32_t i, uint32_t count)
@@ -106,21 +108,25 @@ static struct level temporaries(uint32_t i, uint32_t count)
 }
 
 /* Each course is a site of P, in this order, seen by COUNT slices. */
-static void forge_courses(struct profile *p, const course *courses, uint32_t course_count, uint32_t count)
+static void forge_courses(struct profile *p, const course *courses, uint32_t course_count,
+                          uint32_t count)
 {
         p->slices = heap_zero(count, sizeof *p->slices);
         p->slice_count = count;
         p->changes = heap_zero((size_t)count * course_count, sizeof *p->changes);
         for (uint32_t i = 0; i < count; i++) {
-                p->slices[i] = (struct profile_slice){ .ms = (uint64_t)i * COURSE_MS, .change_first = p->change_count };
+                p->slices[i] = (struct profile_slice){ .ms = (uint64_t)i * COURSE_MS,
+                                                       .change_first = p->change_count };
                 for (uint32_t k = 0; k < course_count; k++) {
-                        struct level now = courses[k](i, count), before = i ? courses[k](i - 1, count) : (struct level){ 0 };
+                        struct level now = courses[k](i, count),
+                                     before = i ? courses[k](i - 1, count) : (struct level){ 0 };
 
                         p->slices[i].live_bytes += now.live;
                         if (now.live == before.live && now.allocs == before.allocs)
                                 continue;
-                        p->changes[p->change_count++] =
-                                (struct profile_change){ k + 1, 0, now.live, now.live / 10, now.allocs, now.live };
+                        p->changes[p->change_count++] = (struct profile_change){
+                                k + 1, 0, now.live, now.live / 10, now.allocs, now.live
+                        };
                         p->slices[i].change_count++;
                 }
         }
@@ -187,7 +193,8 @@ TEST(a_leak_that_nobody_looked_at_for_a_while_grows_at_its_rate)
         forge_start(&p);
         forge_site(&p, 0, LEDGER_KIND_MALLOC, 1, 1);
         forge_courses(&p, &of, 1, COURSE_SLICES);
-        memmove(p.slices + GAP_FROM, p.slices + GAP_TO, (COURSE_SLICES - GAP_TO) * sizeof *p.slices);
+        memmove(p.slices + GAP_FROM, p.slices + GAP_TO,
+                (COURSE_SLICES - GAP_TO) * sizeof *p.slices);
         p.slice_count -= GAP_TO - GAP_FROM;
         all = growth_judge(&p, NULL);
         is_equal(all[1].class, GROWTH_GROWS);
@@ -279,7 +286,8 @@ TEST(summed_stacks_are_judged_as_one)
         forge_courses(&p, both, 2, COURSE_SLICES);
         all = growth_judge(&p, leaders);
         is_equal(all[1].class, GROWTH_GROWS);
-        is_true(all[1].bytes_per_s > 14000 && all[1].bytes_per_s < 18000); /* 10000 and, until 70 %, 10000 more */
+        /* 10000 and, until 70 %, 10000 more */
+        is_true(all[1].bytes_per_s > 14000 && all[1].bytes_per_s < 18000);
         free(all);
         profile_free(&p);
 }
@@ -319,7 +327,8 @@ TEST(the_list_begins_with_what_grows)
         flat_write(&sel, s, &options, &out);
         forge_without_sites(out.data);
         has_text(out.data, "growth: 1 stack that grows 9.8 KiB/s in all; 1 bounded, 1 once\n\n"
-                           "   1. 9.8 KiB/s    grows, by calloc\n      not freed 100 B in 1 block, in all 100 B by 1 call, 0 freed\n"
+                           "   1. 9.8 KiB/s    grows, by calloc\n      not freed 100 B in 1 block, "
+                           "in all 100 B by 1 call, 0 freed\n"
                            "        parse [/src/a.c:20]\n");
         has_text(out.data, "   2. 600 B ");
         has_text(out.data, "once\n        parse [/src/a.c:10]\n");
@@ -357,8 +366,11 @@ TEST(what_grew_until_it_was_freed_at_the_end_is_listed)
 }
 
 TAP_MAIN(a_linear_leak_grows_at_its_rate, a_leak_that_was_seen_from_later_on_grows_at_its_rate,
-         a_leak_that_nobody_looked_at_for_a_while_grows_at_its_rate, a_leak_shows_through_a_working_set, a_leak_that_begins_in_the_second_half_grows,
-         a_few_small_blocks_over_the_run_grow, tidying_up_at_the_end_does_not_hide_growth, a_cache_that_falls_back_is_bounded,
-         noise_is_bounded, warm_up_is_bounded, what_has_stopped_to_rise_is_bounded, initialisation_and_one_step_are_once,
-         two_steps_are_not_growth, few_slices_tell_nothing, summed_stacks_are_judged_as_one, rates_are_told_in_a_unit_that_fits,
-         the_list_begins_with_what_grows, what_grew_until_it_was_freed_at_the_end_is_listed)
+         a_leak_that_nobody_looked_at_for_a_while_grows_at_its_rate,
+         a_leak_shows_through_a_working_set, a_leak_that_begins_in_the_second_half_grows,
+         a_few_small_blocks_over_the_run_grow, tidying_up_at_the_end_does_not_hide_growth,
+         a_cache_that_falls_back_is_bounded, noise_is_bounded, warm_up_is_bounded,
+         what_has_stopped_to_rise_is_bounded, initialisation_and_one_step_are_once,
+         two_steps_are_not_growth, few_slices_tell_nothing, summed_stacks_are_judged_as_one,
+         rates_are_told_in_a_unit_that_fits, the_list_begins_with_what_grows,
+         what_grew_until_it_was_freed_at_the_end_is_listed)

@@ -25,7 +25,8 @@ static bool comes_back(const char *bytes, size_t count, int level)
         z.avail_in = (uInt)packed.length - 6;
         z.next_out = (Bytef *)again;
         z.avail_out = (uInt)count + 1;
-        good = good && inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == count && !z.avail_in && memcmp(again, bytes, count) == 0;
+        good = good && inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == count &&
+               !z.avail_in && memcmp(again, bytes, count) == 0;
         inflateEnd(&z);
         str_free(&packed);
         free(again);

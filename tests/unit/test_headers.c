@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_headers.c -- places that keep a header in front of what they hand out: when nearly all of their blocks say so, and not before.
+ * test_headers.c -- places that keep a header in front of what they hand out: when nearly all of
+ * their blocks say so, and not before.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -149,10 +150,13 @@ TEST(offsets_that_are_large_are_no_headers)
         scene_end(&s);
 }
 
-/* The strings of redis: length, capacity and kind before the text, each as small as the text allows. */
+/* The strings of redis: length, capacity and kind before the text, each as small as the text
+ * allows. */
 static void add_sds(struct scene *s, uint32_t offset)
 {
-        static const uint64_t headers[] = { [1] = (SIZE / 2 - 2) << 3, [3] = 1 << 16 | 44 << 8 | 44, [5] = UINT64_C(2) << 32 | 42 << 16 | 42 };
+        static const uint64_t headers[] = { [1] = (SIZE / 2 - 2) << 3,
+                                            [3] = 1 << 16 | 44 << 8 | 44,
+                                            [5] = UINT64_C(2) << 32 | 42 << 16 | 42 };
         uint32_t number = add(s, 1, offset);
 
         s->blocks[number].size = offset == 1 ? SIZE / 2 : SIZE;
@@ -169,7 +173,8 @@ TEST(a_place_may_have_headers_of_several_sizes)
                 add_sds(&s, 5);
         }
         is_equal(count_of(&s, PROFILE_LEAK_REACHABLE), 24);
-        scene_word(&s, at(0), '/'); /* a string whose first letter was left out: seven others are too few */
+        /* a string whose first letter was left out: seven others are too few */
+        scene_word(&s, at(0), '/');
         is_equal(count_of(&s, PROFILE_LEAK_POSSIBLE), 24);
         scene_end(&s);
 }
@@ -307,10 +312,14 @@ TEST(random_heaps_have_headers_often_enough)
         is_true(changed > 50);
 }
 
-TAP_MAIN(eight_blocks_of_a_place_at_one_offset_are_held_and_seven_are_not, blocks_of_unknown_places_are_as_before,
-         lost_blocks_stay_lost_and_moved_pointers_possible, many_lost_blocks_do_not_make_the_others_doubtful,
-         one_block_in_ten_may_be_held_otherwise_and_two_may_not, text_and_fractions_in_front_are_no_headers,
-         offsets_that_are_large_are_no_headers, a_place_may_have_headers_of_several_sizes, six_sizes_are_chance,
-         a_wider_place_speaks_for_places_with_few_blocks, a_wider_place_does_not_overrule_one_that_has_no_headers,
-         a_size_that_is_rare_in_a_place_counts_when_a_wider_one_knows_it, what_is_held_through_such_pointers_only_is_held,
-         pointers_in_lost_blocks_tell_nothing, an_array_of_no_elements_is_held_by_its_end, random_heaps_have_headers_often_enough)
+TAP_MAIN(eight_blocks_of_a_place_at_one_offset_are_held_and_seven_are_not,
+         blocks_of_unknown_places_are_as_before, lost_blocks_stay_lost_and_moved_pointers_possible,
+         many_lost_blocks_do_not_make_the_others_doubtful,
+         one_block_in_ten_may_be_held_otherwise_and_two_may_not,
+         text_and_fractions_in_front_are_no_headers, offsets_that_are_large_are_no_headers,
+         a_place_may_have_headers_of_several_sizes, six_sizes_are_chance,
+         a_wider_place_speaks_for_places_with_few_blocks,
+         a_wider_place_does_not_overrule_one_that_has_no_headers,
+         a_size_that_is_rare_in_a_place_counts_when_a_wider_one_knows_it,
+         what_is_held_through_such_pointers_only_is_held, pointers_in_lost_blocks_tell_nothing,
+         an_array_of_no_elements_is_held_by_its_end, random_heaps_have_headers_often_enough)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_room.c -- limits on memory, read from directories that look like /proc and the mounts of cgroups.
+ * test_room.c -- limits on memory, read from directories that look like /proc and the mounts of
+ * cgroups.
  */
 #include "base/headroom.h"
 
@@ -65,11 +66,13 @@ static void begin(void)
         if (!made)
                 made = is_true(mkdtemp(root) != NULL);
         remove_all("/*");
-        put("/proc/meminfo", "MemTotal: 9000000 kB\nMemAvailable:    7340032 kB\nSwapFree:   1048576 kB\nCommitLimit: 2097152 kB\n"
+        put("/proc/meminfo", "MemTotal: 9000000 kB\nMemAvailable:    7340032 kB\nSwapFree:   "
+                             "1048576 kB\nCommitLimit: 2097152 kB\n"
                              "Committed_AS: 2000000 kB\n");
         put("/proc/sys/vm/overcommit_memory", "0\n");
         put("/proc/self/cgroup", "0::/\n");
-        put("/proc/self/mountinfo", "30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
+        put("/proc/self/mountinfo",
+            "30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
 }
 
 /* What is left of BYTES when others have had their share. */
@@ -139,7 +142,8 @@ TEST(swap_and_files_not_used_lately_are_room_too)
         put("/proc/self/cgroup", "0::/one\n");
         put("/sys/fs/cgroup/one/memory.max", "104857600\n");
         put("/sys/fs/cgroup/one/memory.current", "94371840\n"); /* 10 MiB left */
-        put("/sys/fs/cgroup/one/memory.stat", "anon 1\nfile 3\nactive_file 7\ninactive_file 4194304\n");
+        put("/sys/fs/cgroup/one/memory.stat",
+            "anon 1\nfile 3\nactive_file 7\ninactive_file 4194304\n");
         put("/sys/fs/cgroup/one/memory.swap.max", "20971520\n");
         put("/sys/fs/cgroup/one/memory.swap.current", "10485760\n");
         is_equal(found(0).bytes, share((10 + 4 + 10) * MIB));
@@ -161,7 +165,8 @@ TEST(a_group_that_is_full_leaves_nothing)
         is_equal(r.bytes, 0);
         is_true(headroom_allows(&r, 0, why));
         is_true(!headroom_allows(&r, 5 * MIB, why));
-        is_text(why, "about 6 MiB of memory, and the memory limit of the cgroup /one (100 MiB) leaves 0 MiB");
+        is_text(why, "about 6 MiB of memory, and the memory limit of the cgroup /one (100 MiB) "
+                     "leaves 0 MiB");
 }
 
 TEST(the_group_of_another_process_counts_too)
@@ -181,8 +186,9 @@ TEST(in_a_container_the_mount_is_the_top)
 {
         begin();
         put("/proc/self/cgroup", "0::/docker/abc/below\n");
-        put("/proc/self/mountinfo", "1 2 0:3 / /proc rw - proc proc rw\n"
-                                    "30 24 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n");
+        put("/proc/self/mountinfo",
+            "1 2 0:3 / /proc rw - proc proc rw\n"
+            "30 24 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n");
         put("/sys/fs/cgroup/memory.max", "104857600\n");
         put("/sys/fs/cgroup/memory.current", "4857600\n");
         put("/sys/fs/cgroup/memory.swap.max", "0\n");
@@ -199,15 +205,17 @@ TEST(version_1_is_understood)
 {
         begin();
         put("/proc/self/cgroup", "9:name=systemd:/\n5:cpu,cpuacct:/a\n4:memory:/a/b\n0::/\n");
-        put("/proc/self/mountinfo", "31 24 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
-                                    "32 24 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+        put("/proc/self/mountinfo",
+            "31 24 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+            "32 24 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
         put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
         put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "5000000000\n");
         put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "104857600\n");
         put("/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "62914560\n");
         put("/sys/fs/cgroup/memory/a/memory.memsw.limit_in_bytes", "104857600\n");
         put("/sys/fs/cgroup/memory/a/memory.memsw.usage_in_bytes", "62914560\n");
-        put("/sys/fs/cgroup/memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 1048576\n");
+        put("/sys/fs/cgroup/memory/a/memory.stat",
+            "inactive_file 1\ntotal_inactive_file 1048576\n");
         put("/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
         is_equal(found(0).bytes, share(41 * MIB));
         is_text(found(0).limit, "the memory limit of the cgroup /a (100 MiB)");
@@ -217,7 +225,8 @@ TEST(files_that_make_no_sense_are_no_limit)
 {
         begin();
         put("/proc/self/cgroup", "::::\n0:\n\n4:memory\n0::/x\n4:memory:\n");
-        put("/proc/self/mountinfo", "\n - cgroup2\n30 24 0:26 / /sys/fs/cgroup rw - cgroup2\n - \n30 24\n");
+        put("/proc/self/mountinfo",
+            "\n - cgroup2\n30 24 0:26 / /sys/fs/cgroup rw - cgroup2\n - \n30 24\n");
         put("/sys/fs/cgroup/x/memory.max", "lots\n");
         put("/proc/meminfo", "MemAvailable\n");
         is_true(found(0).bytes == UINT64_MAX);
@@ -244,7 +253,8 @@ TEST(beyond_the_bound_memory_is_refused_and_the_kernel_takes_us_first)
                 bool good;
 
                 headroom_offer(0);
-                good = io_read_file("/proc/self/oom_score_adj", &text) && strcmp(str_get(&text), "1000\n") == 0;
+                good = io_read_file("/proc/self/oom_score_adj", &text) &&
+                       strcmp(str_get(&text), "1000\n") == 0;
                 headroom_bound(&r);
                 heap_when_empty(say_so);
                 free(heap_zero(8 * MIB, 1));
@@ -272,7 +282,8 @@ TEST(our_own_limits_count)
                 limit.rlim_cur = 64 * MIB;
                 setrlimit(RLIMIT_DATA, &limit);
                 headroom_find(&r, "", 0);
-                _exit(r.bytes > 16 * MIB && r.bytes < 64 * MIB && strstr(r.limit, "ulimit -d") ? 42 : 1);
+                _exit(r.bytes > 16 * MIB && r.bytes < 64 * MIB && strstr(r.limit, "ulimit -d") ? 42
+                                                                                               : 1);
         }
         is_equal(waitpid(child, &status, 0), child);
         is_equal(WEXITSTATUS(status), 42);
@@ -285,8 +296,11 @@ TEST(the_directories_are_gone)
         is_true(access(root, F_OK) < 0);
 }
 
-TAP_MAIN(without_limits_there_is_what_the_machine_has, where_the_kernel_promises_no_more_than_it_has_that_counts,
-         the_tightest_of_all_groups_around_counts, swap_and_files_not_used_lately_are_room_too, a_group_that_is_full_leaves_nothing,
-         the_group_of_another_process_counts_too, in_a_container_the_mount_is_the_top, version_1_is_understood,
-         files_that_make_no_sense_are_no_limit, beyond_the_bound_memory_is_refused_and_the_kernel_takes_us_first, our_own_limits_count,
+TAP_MAIN(without_limits_there_is_what_the_machine_has,
+         where_the_kernel_promises_no_more_than_it_has_that_counts,
+         the_tightest_of_all_groups_around_counts, swap_and_files_not_used_lately_are_room_too,
+         a_group_that_is_full_leaves_nothing, the_group_of_another_process_counts_too,
+         in_a_container_the_mount_is_the_top, version_1_is_understood,
+         files_that_make_no_sense_are_no_limit,
+         beyond_the_bound_memory_is_refused_and_the_kernel_takes_us_first, our_own_limits_count,
          the_directories_are_gone)

@@ -81,5 +81,5 @@ TEST(a_size_that_overflows_ends_the_command_with_a_message)
         str_free(&said);
 }
 
-TAP_MAIN(fresh_memory_is_zero_and_none_is_some, growing_keeps_the_contents, a_copy_of_no_text_is_none,
-         a_size_that_overflows_ends_the_command_with_a_message)
+TAP_MAIN(fresh_memory_is_zero_and_none_is_some, growing_keeps_the_contents,
+         a_copy_of_no_text_is_none, a_size_that_overflows_ends_the_command_with_a_message)

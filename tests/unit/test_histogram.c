@@ -4,7 +4,8 @@
 #include "forge.h"
 #include "report/views.h"
 
-static char *drawn(const struct profile *p, struct select_request request, struct histogram_options options, bool sizes)
+static char *drawn(const struct profile *p, struct select_request request,
+                   struct histogram_options options, bool sizes)
 {
         struct symbols *s = forge_symbols(p);
         struct str out = { 0 };
@@ -27,12 +28,14 @@ TEST(the_whole_process_has_exact_classes)
         p.totals.sizes[0] = 5;
         p.totals.sizes[1] = 10; /* one byte */
         p.totals.sizes[7] = 85; /* 64 to 127 */
-        text = drawn(&p, (struct select_request){ .cost = SELECT_TOTAL }, (struct histogram_options){ .whole = true }, true);
+        text = drawn(&p, (struct select_request){ .cost = SELECT_TOTAL },
+                     (struct histogram_options){ .whole = true }, true);
         has_text(text, "sizes of all allocations: 100 (each call, whole process)\n");
         has_text(text, "         0 B              5   5.0 % ###\n");
         has_text(text, "         1 B             10    10 % #####\n");
         has_text(text, "        32 B              0     0 %\n");
-        has_text(text, "        64 B             85    85 % ############################################\n");
+        has_text(text, "        64 B             85    85 % "
+                       "############################################\n");
         is_true(!strstr(text, "128 B"));
         free(text);
         profile_free(&p);
@@ -75,8 +78,10 @@ TEST(a_part_of_the_stacks_is_shown_by_averages_and_says_so)
         p.sites[FORGE_SITE_PARSE].lifetime_ms = 400;
         filter_add(&f, FILTER_INCLUDE, "^parse$", &e);
         text = drawn(&p, request, (struct histogram_options){ .filter = &f }, true);
-        has_text(text, "sizes, allocated in total: 7 of 700 B in all (by the average size of each stack)\n");
-        has_text(text, "        64 B              7   100 %     700 B #"); /* both stacks: 100 bytes */
+        has_text(text, "sizes, allocated in total: 7 of 700 B in all (by the average size of each "
+                       "stack)\n");
+        /* both stacks: 100 bytes */
+        has_text(text, "        64 B              7   100 %     700 B #");
         free(text);
         text = drawn(&p, request, (struct histogram_options){ .filter = &f }, false);
         has_text(text, "lifetimes of freed blocks: 4 (by the average lifetime of each stack)\n");
@@ -95,8 +100,8 @@ TEST(lifetimes_of_the_process_are_exact_and_tell_what_is_left)
         forge_usual(&p);
         p.totals.lifetimes[0] = 3;
         p.totals.lifetimes[11] = 1; /* 1024 ms and more */
-        text = drawn(&p, (struct select_request){ .cost = SELECT_TOTAL }, (struct histogram_options){ .whole = true, .columns = 60 },
-                     false);
+        text = drawn(&p, (struct select_request){ .cost = SELECT_TOTAL },
+                     (struct histogram_options){ .whole = true, .columns = 60 }, false);
         has_text(text, "lifetimes of freed blocks: 4 (each block, whole process)\n");
         has_text(text, "        0 ms              3    75 % ########################\n");
         has_text(text, "       1.0 s              1    25 % ########\n");
@@ -111,12 +116,13 @@ TEST(nothing_to_draw_is_no_bars)
         char *text;
 
         forge_start(&p);
-        text = drawn(&p, (struct select_request){ .cost = SELECT_TOTAL }, (struct histogram_options){ .whole = true }, true);
+        text = drawn(&p, (struct select_request){ .cost = SELECT_TOTAL },
+                     (struct histogram_options){ .whole = true }, true);
         is_text(text, "sizes of all allocations: 0 (each call, whole process)\n");
         free(text);
         profile_free(&p);
 }
 
 TAP_MAIN(the_whole_process_has_exact_classes, blocks_not_freed_are_counted_one_by_one,
-         a_part_of_the_stacks_is_shown_by_averages_and_says_so, lifetimes_of_the_process_are_exact_and_tell_what_is_left,
-         nothing_to_draw_is_no_bars)
+         a_part_of_the_stacks_is_shown_by_averages_and_says_so,
+         lifetimes_of_the_process_are_exact_and_tell_what_is_left, nothing_to_draw_is_no_bars)

@@ -23,7 +23,8 @@ TEST(a_key_keeps_its_number)
         for (uint32_t i = 0; i < 5000; i++)
                 numbers[i] = history_number(&h, history_key(i, 7));
         for (uint32_t i = 0; i < 5000; i++)
-                good = good && history_number(&h, history_key(i, 7)) == numbers[i] && numbers[i] == i;
+                good = good && history_number(&h, history_key(i, 7)) == numbers[i] &&
+                       numbers[i] == i;
         is_true(good);
         history_free(&h);
 }
@@ -57,7 +58,9 @@ TEST(a_minute_ago_is_a_minute_ago_within_a_step)
 
                 add(&h, ms);
                 then = history_at(&h, ms > HISTORY_SPAN_MS ? ms - HISTORY_SPAN_MS : 0, false);
-                if (ms > HISTORY_SPAN_MS && !(is_true(ms - then->ms >= HISTORY_SPAN_MS) && is_true(ms - then->ms <= HISTORY_SPAN_MS + HISTORY_STEP_MS)))
+                if (ms > HISTORY_SPAN_MS &&
+                    !(is_true(ms - then->ms >= HISTORY_SPAN_MS) &&
+                      is_true(ms - then->ms <= HISTORY_SPAN_MS + HISTORY_STEP_MS)))
                         break;
                 if (ms <= HISTORY_SPAN_MS)
                         is_equal(then->ms, 0);
@@ -75,7 +78,8 @@ TEST(the_moment_before_is_always_there)
         is_true(history_previous(&h, false) == NULL);
         for (uint64_t ms = 100; ms < 20000; ms += 100) {
                 add(&h, ms);
-                good = good && history_newest(&h)->ms == ms && history_previous(&h, false)->ms == ms - 100;
+                good = good && history_newest(&h)->ms == ms &&
+                       history_previous(&h, false)->ms == ms - 100;
         }
         is_true(good);
         history_free(&h);
@@ -121,7 +125,8 @@ TEST(a_copy_stands_by_itself)
         history_moment_free(&copy);
 }
 
-TAP_MAIN(a_key_keeps_its_number, equal_texts_are_equal_keys_and_others_are_not, what_did_not_exist_yet_has_nothing,
-         a_minute_ago_is_a_minute_ago_within_a_step, the_moment_before_is_always_there,
+TAP_MAIN(a_key_keeps_its_number, equal_texts_are_equal_keys_and_others_are_not,
+         what_did_not_exist_yet_has_nothing, a_minute_ago_is_a_minute_ago_within_a_step,
+         the_moment_before_is_always_there,
          a_look_after_a_long_pause_is_compared_with_the_one_before_it,
          moments_with_blocks_are_compared_with_their_like, a_copy_stands_by_itself)

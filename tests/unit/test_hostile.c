@@ -14,7 +14,8 @@
 
 static bool is_kind(const struct profile *p, uint32_t kind)
 {
-        return kind < LEDGER_KIND_COUNT || (LEDGER_KIND_IS_RESOURCE(kind) && kind - LEDGER_KIND_TYPE_FIRST < p->type_count);
+        return kind < LEDGER_KIND_COUNT ||
+               (LEDGER_KIND_IS_RESOURCE(kind) && kind - LEDGER_KIND_TYPE_FIRST < p->type_count);
 }
 
 static uint64_t wrong_marks(const struct profile *p)
@@ -22,13 +23,16 @@ static uint64_t wrong_marks(const struct profile *p)
         uint64_t wrong = 0;
 
         for (uint32_t i = 0; i < p->mark_count; i++)
-                wrong += p->marks[i].slice >= p->slice_count || p->marks[i].thread >= p->thread_count || !p->marks[i].label ||
+                wrong += p->marks[i].slice >= p->slice_count ||
+                         p->marks[i].thread >= p->thread_count || !p->marks[i].label ||
                          p->marks[i].type > LEDGER_MARK_OUTSIDE;
         for (uint32_t i = 0; i < p->death_count; i++)
-                wrong += p->deaths[i].site >= p->site_count || !p->deaths[i].birth || p->deaths[i].birth > p->deaths[i].death ||
+                wrong += p->deaths[i].site >= p->site_count || !p->deaths[i].birth ||
+                         p->deaths[i].birth > p->deaths[i].death ||
                          (i && profile_compare_deaths(&p->deaths[i - 1], &p->deaths[i]) >= 0);
         for (uint32_t i = 0; i < p->handle_count; i++)
-                wrong += p->handles[i].site >= p->site_count || p->handles[i].thread >= p->thread_count ||
+                wrong += p->handles[i].site >= p->site_count ||
+                         p->handles[i].thread >= p->thread_count ||
                          !LEDGER_KIND_IS_RESOURCE(p->sites[p->handles[i].site].kind);
         for (uint32_t i = 0; i < p->type_count; i++)
                 wrong += !p->types[i];
@@ -40,22 +44,27 @@ static void check_ranges(const struct profile *p)
         uint64_t wrong = wrong_marks(p);
 
         for (uint32_t i = 2; i < p->node_count; i++)
-                wrong += p->nodes[i].parent >= i ||
-                         (p->nodes[i].module >= p->module_count && p->nodes[i].module != PROFILE_NO_MODULE);
+                wrong += p->nodes[i].parent >= i || (p->nodes[i].module >= p->module_count &&
+                                                     p->nodes[i].module != PROFILE_NO_MODULE);
         for (uint32_t i = 1; i < p->site_count; i++)
                 wrong += p->sites[i].node >= p->node_count || !is_kind(p, p->sites[i].kind);
         for (uint32_t i = 0; i < p->share_count; i++)
-                wrong += p->shares[i].site >= p->site_count || p->shares[i].thread >= p->thread_count;
+                wrong += p->shares[i].site >= p->site_count ||
+                         p->shares[i].thread >= p->thread_count;
         for (uint64_t i = 0; i < p->block_count; i++)
-                wrong += p->blocks[i].site >= p->site_count || p->blocks[i].thread >= p->thread_count ||
+                wrong += p->blocks[i].site >= p->site_count ||
+                         p->blocks[i].thread >= p->thread_count ||
                          (i && p->blocks[i].address < p->blocks[i - 1].address);
         for (uint32_t i = 0; i < p->region_count; i++)
-                wrong += p->regions[i].site >= p->site_count || p->regions[i].thread >= p->thread_count;
+                wrong += p->regions[i].site >= p->site_count ||
+                         p->regions[i].thread >= p->thread_count;
         for (uint32_t i = 0; i < p->error_count; i++)
-                wrong += p->errors[i].node >= p->node_count || p->errors[i].alloc_site >= p->site_count ||
+                wrong += p->errors[i].node >= p->node_count ||
+                         p->errors[i].alloc_site >= p->site_count ||
                          p->errors[i].thread >= p->thread_count;
         for (uint32_t i = 0; i < p->slice_count; i++)
-                wrong += (uint64_t)p->slices[i].change_first + p->slices[i].change_count > p->change_count;
+                wrong += (uint64_t)p->slices[i].change_first + p->slices[i].change_count >
+                         p->change_count;
         for (uint32_t i = 0; i < p->change_count; i++)
                 wrong += p->changes[i].site >= p->site_count;
         is_equal(wrong, 0);
@@ -211,5 +220,5 @@ TEST(what_is_no_ledger_is_refused)
         specimen_close(&f);
 }
 
-TAP_MAIN(no_ledger_however_wrong_leads_out_of_its_tables, a_ledger_that_shrinks_while_it_is_read_reads_as_zero,
-         what_is_no_ledger_is_refused)
+TAP_MAIN(no_ledger_however_wrong_leads_out_of_its_tables,
+         a_ledger_that_shrinks_while_it_is_read_reads_as_zero, what_is_no_ledger_is_refused)

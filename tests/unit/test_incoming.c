@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_incoming.c -- a journal written by hand becomes the recording that its records tell of; damaged ones say what is missing. */
+/* test_incoming.c -- a journal written by hand becomes the recording that its records tell of;
+ * damaged ones say what is missing. */
 #include "journal/incoming.h"
 
 #include <stdio.h>
@@ -50,7 +51,8 @@ static size_t start_of(uint32_t packet)
         size_t at = 0;
 
         while (packet--)
-                at += JOURNAL_HEAD + journal_load((const uint8_t *)written.file.data + at + JOURNAL_AT_BYTES);
+                at += JOURNAL_HEAD +
+                      journal_load((const uint8_t *)written.file.data + at + JOURNAL_AT_BYTES);
         return at;
 }
 
@@ -147,9 +149,11 @@ TEST(packets_that_come_early_wait_for_those_before)
 TEST(numbers_that_cannot_be_are_refused)
 {
         static const uint64_t huge[][6] = {
-                { 0xd2, 1ull << 40, 1, 0, 0, 4 },      { 0xd3, 1u << 23, 1, 1, 0, 3 }, { 0xd3, 5, 1u << 23, 1, 0, 3 },
-                { 0xc2, 1ull << 33, 0, 0, 0, 1 },      { 0xd5, 5000, 0, 0, 0, 2 },     { 0xff, 0, 0, 0, 0, 0 },
-                { 0x16, 1u << 23, 8, 64, 0, 3 },       { 0xd9, 77, 0, 0, 0, 4 },       { 0x18, 7, 0, 0, 0, 1 },
+                { 0xd2, 1ull << 40, 1, 0, 0, 4 }, { 0xd3, 1u << 23, 1, 1, 0, 3 },
+                { 0xd3, 5, 1u << 23, 1, 0, 3 },   { 0xc2, 1ull << 33, 0, 0, 0, 1 },
+                { 0xd5, 5000, 0, 0, 0, 2 },       { 0xff, 0, 0, 0, 0, 0 },
+                { 0x16, 1u << 23, 8, 64, 0, 3 },  { 0xd9, 77, 0, 0, 0, 4 },
+                { 0x18, 7, 0, 0, 0, 1 },
         };
 
         for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
@@ -169,6 +173,7 @@ TEST(numbers_that_cannot_be_are_refused)
         profile_free(&p);
 }
 
-TAP_MAIN(a_whole_journal_comes_to_what_it_tells, a_missing_packet_is_counted_and_what_builds_on_it_is_left_out,
-         a_damaged_packet_is_passed_over, a_journal_that_is_cut_off_is_read_to_there, packets_that_come_early_wait_for_those_before,
-         numbers_that_cannot_be_are_refused)
+TAP_MAIN(a_whole_journal_comes_to_what_it_tells,
+         a_missing_packet_is_counted_and_what_builds_on_it_is_left_out,
+         a_damaged_packet_is_passed_over, a_journal_that_is_cut_off_is_read_to_there,
+         packets_that_come_early_wait_for_those_before, numbers_that_cannot_be_are_refused)

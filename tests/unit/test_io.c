@@ -99,5 +99,5 @@ TEST(reading_appends)
         str_free(&out);
 }
 
-TAP_MAIN(more_than_a_pipe_holds_arrives_whole, a_reader_that_went_away_is_an_error, a_full_device_is_an_error,
-         files_that_cannot_be_read_tell_why, reading_appends)
+TAP_MAIN(more_than_a_pipe_holds_arrives_whole, a_reader_that_went_away_is_an_error,
+         a_full_device_is_an_error, files_that_cannot_be_read_tell_why, reading_appends)

@@ -15,7 +15,8 @@ static void make(struct profile *p, const uint64_t *pcs, uint32_t count)
         *p = (struct profile){ .node_count = count + 2 };
         p->nodes = heap_zero(p->node_count, sizeof *p->nodes);
         for (uint32_t i = 0; i < p->node_count; i++)
-                p->nodes[i] = (struct profile_node){ i < 2 ? 0 : pcs[i - 2], 0, PROFILE_NO_MODULE, 1 };
+                p->nodes[i] = (struct profile_node){ i < 2 ? 0 : pcs[i - 2], 0, PROFILE_NO_MODULE,
+                                                     1 };
 }
 
 static void parse(struct profile *p, const char *text)
@@ -60,10 +61,13 @@ TEST(a_line_names_its_addresses_and_no_others)
 TEST(functions_of_scripts_are_called_as_people_call_them)
 {
         check("1000 20 py::leak:/srv/me/p.py\n", 0x1000, "leak (p.py)");
-        check("1000 20 py::Tree.walk.<locals>.<lambda>:p.py\n", 0x1000, "Tree.walk.<locals>.<lambda> (p.py)");
-        check("1000 20 py::_load:<frozen importlib._bootstrap>\n", 0x1000, "_load (<frozen importlib._bootstrap>)");
+        check("1000 20 py::Tree.walk.<locals>.<lambda>:p.py\n", 0x1000,
+              "Tree.walk.<locals>.<lambda> (p.py)");
+        check("1000 20 py::_load:<frozen importlib._bootstrap>\n", 0x1000,
+              "_load (<frozen importlib._bootstrap>)");
         check("1000 20 py::\n", 0x1000, "py::");
-        check("1000 20 LazyCompile:*grow /srv/me/my files/grow.js:10:15\n", 0x1000, "grow (grow.js)");
+        check("1000 20 LazyCompile:*grow /srv/me/my files/grow.js:10:15\n", 0x1000,
+              "grow (grow.js)");
         check("1000 20 JS:~get size node:internal/util:52:36\n", 0x1000, "get size (util)");
         check("1000 20 JS:^ file:///srv/me/a.mjs:7:3\n", 0x1000, "<anonymous:7> (a.mjs)");
         check("1000 20 Script:~ /srv/me/grow.js:1:1\n", 0x1000, "<script> (grow.js)");
@@ -86,7 +90,8 @@ TEST(the_last_line_for_an_address_counts)
 
 TEST(nonsense_is_passed_over)
 {
-        const char map[] = "\n \nx\n1000\n1000 20\n1000 20 \n1000 0 none\nffffffffffffffff 2 wraps\n-1 -1 signs\n"
+        const char map[] = "\n \nx\n1000\n1000 20\n1000 20 \n1000 0 none\nffffffffffffffff 2 "
+                           "wraps\n-1 -1 signs\n"
                            "1000 20 \x1b[31mred\n1020 10 cut off";
 
         check(map, 0x1000, "?[31mred");
@@ -110,7 +115,8 @@ TEST(overlapping_lines_agree_with_a_plain_search)
                 for (int i = 0; i < 30; i++) {
                         starts[i] = sample_random(&state) % 500;
                         ends[i] = starts[i] + 1 + sample_random(&state) % 100;
-                        sprintf(text + strlen(text), "%llx %llx f%d\n", (unsigned long long)starts[i],
+                        sprintf(text + strlen(text), "%llx %llx f%d\n",
+                                (unsigned long long)starts[i],
                                 (unsigned long long)(ends[i] - starts[i]), i);
                 }
                 make(&p, pcs, 40);
@@ -133,5 +139,6 @@ TEST(overlapping_lines_agree_with_a_plain_search)
         }
 }
 
-TAP_MAIN(a_line_names_its_addresses_and_no_others, functions_of_scripts_are_called_as_people_call_them, the_last_line_for_an_address_counts, nonsense_is_passed_over,
-         overlapping_lines_agree_with_a_plain_search)
+TAP_MAIN(a_line_names_its_addresses_and_no_others,
+         functions_of_scripts_are_called_as_people_call_them, the_last_line_for_an_address_counts,
+         nonsense_is_passed_over, overlapping_lines_agree_with_a_plain_search)

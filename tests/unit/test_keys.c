@@ -48,7 +48,8 @@ TEST(s_goes_through_all_columns_and_back)
 
 TEST(arrows_stay_within_the_table_and_the_line_on_the_screen)
 {
-        static const uint32_t keys[] = { KEYS_DOWN, KEYS_UP, KEYS_PAGE_DOWN, KEYS_PAGE_UP, KEYS_END, KEYS_HOME };
+        static const uint32_t keys[] = { KEYS_DOWN,    KEYS_UP,  KEYS_PAGE_DOWN,
+                                         KEYS_PAGE_UP, KEYS_END, KEYS_HOME };
         struct keys_state s = fresh(KEYS_LIVE);
         uint64_t random = 1;
 
@@ -56,7 +57,8 @@ TEST(arrows_stay_within_the_table_and_the_line_on_the_screen)
         for (int i = 0; i < 2000; i++) {
                 random = random * 6364136223846793005ull + 1442695040888963407ull;
                 move(&s, keys[(random >> 40) % 6]);
-                if (!is_true(s.index < ROWS && s.first <= s.index && s.index < s.first + PAGE && s.chosen == 100 + s.index))
+                if (!is_true(s.index < ROWS && s.first <= s.index && s.index < s.first + PAGE &&
+                             s.chosen == 100 + s.index))
                         break;
         }
         move(&s, KEYS_END);
@@ -184,7 +186,10 @@ TEST(a_message_is_gone_with_the_next_key)
         keys_free(&s);
 }
 
-TAP_MAIN(s_goes_through_all_columns_and_back, arrows_stay_within_the_table_and_the_line_on_the_screen,
-         fewer_rows_than_before_leave_a_line_that_exists, what_is_typed_is_a_filter_when_enter_is_pressed,
-         escape_leaves_the_prompt_and_nothing_else, characters_beyond_ascii_are_typed_and_erased_whole, a_text_is_scrolled_and_closed,
-         keys_of_time_are_for_recordings_and_snapshots_for_processes, a_message_is_gone_with_the_next_key)
+TAP_MAIN(s_goes_through_all_columns_and_back,
+         arrows_stay_within_the_table_and_the_line_on_the_screen,
+         fewer_rows_than_before_leave_a_line_that_exists,
+         what_is_typed_is_a_filter_when_enter_is_pressed, escape_leaves_the_prompt_and_nothing_else,
+         characters_beyond_ascii_are_typed_and_erased_whole, a_text_is_scrolled_and_closed,
+         keys_of_time_are_for_recordings_and_snapshots_for_processes,
+         a_message_is_gone_with_the_next_key)

@@ -8,7 +8,10 @@
 #include "tap.h"
 #include "wire/hello.h"
 
-enum { SHOW_USUAL = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_INDIRECT | 1u << PROFILE_LEAK_POSSIBLE };
+enum {
+        SHOW_USUAL = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_INDIRECT |
+                     1u << PROFILE_LEAK_POSSIBLE
+};
 
 /* The leaky recording and what is made from it. */
 struct bench {
@@ -96,8 +99,9 @@ TEST(classes_are_summed_and_a_group_counts_once)
         is_sum(&b.l.sums[PROFILE_LEAK_REACHABLE], 8, 365);
         is_sum(&b.l.suppressed, 0, 0);
         is_sum(&b.l.idiom, 1, 31);
-        has_text(bench_text(&b), "  still reachable       365 B in 8 blocks       not an error\n"
-                                 "   of it by idiom        31 B in 1 block        behind a header, or the like\n");
+        has_text(bench_text(&b),
+                 "  still reachable       365 B in 8 blocks       not an error\n"
+                 "   of it by idiom        31 B in 1 block        behind a header, or the like\n");
         head = row_of(&b.l, FORGE_SITE_PARSE, PROFILE_LEAK_DEFINITE);
         is_true(head != NULL);
         is_sum(&head->own, 1, 100);
@@ -110,9 +114,12 @@ TEST(classes_are_summed_and_a_group_counts_once)
 
 TEST(rows_come_by_class_and_then_the_largest_first)
 {
-        static const uint32_t order[] = { FORGE_SITE_PARSE, FORGE_SITE_LOAD, FORGE_SITE_PARSE_20, /* definite: 300, 200, 100 */
-                                          FORGE_SITE_PARSE, FORGE_SITE_LOAD,                      /* indirect: 200, 100 */
-                                          FORGE_SITE_INNER, FORGE_SITE_TINY };                    /* possible: 31, 4 */
+        /* definite: 300, 200, 100 */
+        static const uint32_t order[] = { FORGE_SITE_PARSE, FORGE_SITE_LOAD, FORGE_SITE_PARSE_20,
+                                          /* indirect: 200, 100 */
+                                          FORGE_SITE_PARSE, FORGE_SITE_LOAD,
+                                          /* possible: 31, 4 */
+                                          FORGE_SITE_INNER, FORGE_SITE_TINY };
         struct bench b;
 
         bench_start(&b);
@@ -149,7 +156,8 @@ TEST(only_new_leaves_out_what_was_lost_before)
         is_sum(&b.l.sums[PROFILE_LEAK_POSSIBLE], 0, 0);
         is_sum(&b.l.sums[PROFILE_LEAK_REACHABLE], 8, 365);
         leaks_text(&b.l, b.s, &b.options, &b.out);
-        has_text(b.out.data, "\nsince the previous search (still reachable: in total):\n  definitely lost       100 B in 1 block\n");
+        has_text(b.out.data, "\nsince the previous search (still reachable: in total):\n  "
+                             "definitely lost       100 B in 1 block\n");
         bench_end(&b);
 }
 
@@ -158,7 +166,8 @@ TEST(a_suppressed_head_takes_along_what_hangs_on_it)
         struct bench b;
 
         bench_start(&b);
-        bench_rules(&b, "{\n n\n Memcheck:Leak\n match-leak-kinds: definite\n fun:malloc\n fun:parse\n}\nleak:nothing_like_it\n");
+        bench_rules(&b, "{\n n\n Memcheck:Leak\n match-leak-kinds: definite\n fun:malloc\n "
+                        "fun:parse\n}\nleak:nothing_like_it\n");
         bench_make(&b);
         is_sum(&b.l.sums[PROFILE_LEAK_DEFINITE], 2, 200);
         is_sum(&b.l.sums[PROFILE_LEAK_INDIRECT], 1, 100);
@@ -262,12 +271,14 @@ TEST(the_text_tells_classes_groups_and_stacks)
         has_text(text, "  definitely lost       300 B in 3 blocks\n");
         has_text(text, "  indirectly lost       300 B in 3 blocks");
         has_text(text, "  still reachable       365 B in 8 blocks       not an error\n");
-        has_text(text, "   1. 100 B in 1 block definitely lost,\n      and 200 B in 2 blocks reachable only through it\n"
+        has_text(text, "   1. 100 B in 1 block definitely lost,\n      and 200 B in 2 blocks "
+                       "reachable only through it\n"
                        "      by malloc, age 9.9 s, site #1\n"
                        "        parse [/src/a.c:10]\n"
                        "        load [/src/l.c:7]\n"
                        "        main [/src/m.c:1]\n");
-        has_text(text, "100 B in 1 block definitely lost,\n      and 100 B in 1 block reachable only through it\n");
+        has_text(text, "100 B in 1 block definitely lost,\n      and 100 B in 1 block reachable "
+                       "only through it\n");
         has_text(text, "   7. 4 B in 1 block possibly lost\n");
         is_true(!strstr(text, "reachable\n"));
         b.options.limit = 3;
@@ -288,11 +299,13 @@ TEST(blocks_come_with_their_first_bytes)
         b.p.blocks[6].thread = 1;
         bench_make(&b);
         text = bench_text(&b);
-        has_text(text, "0x10600  100 B definitely lost\n"
-                       "    by calloc, age 9.9 s, thread main (100)\n"
-                       "    0000  68 65 6c 6c 6f 2c 20 6c  65 61 6b 00              |hello, leak.|\n"
-                       "    parse [/src/a.c:20]\n");
-        has_text(text, "0x10000  100 B definitely lost, and 200 B in 2 blocks reachable only through it\n");
+        has_text(text,
+                 "0x10600  100 B definitely lost\n"
+                 "    by calloc, age 9.9 s, thread main (100)\n"
+                 "    0000  68 65 6c 6c 6f 2c 20 6c  65 61 6b 00              |hello, leak.|\n"
+                 "    parse [/src/a.c:20]\n");
+        has_text(text, "0x10000  100 B definitely lost, and 200 B in 2 blocks reachable only "
+                       "through it\n");
         has_text(text, "0x10100  100 B indirectly lost\n");
         is_true(strstr(text, "0x10000") < strstr(text, "0x10700"));
         is_true(strstr(text, "0x10700") < strstr(text, "0x10600"));
@@ -326,7 +339,8 @@ TEST(a_recording_without_a_search_says_why)
         };
 
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-                struct bench b = { .select = { .cost = SELECT_LIVE }, .options = { .show = SHOW_USUAL } };
+                struct bench b = { .select = { .cost = SELECT_LIVE },
+                                   .options = { .show = SHOW_USUAL } };
 
                 forge_usual(&b.p);
                 b.p.meta.pid = 77;
@@ -351,8 +365,12 @@ TEST(a_recording_without_a_search_says_why)
 static void add_error(struct profile *p, uint32_t type, uint32_t node, uint32_t site)
 {
         p->errors = heap_grow(p->errors, p->error_count + 1, sizeof *p->errors);
-        p->errors[p->error_count++] =
-                (struct profile_error){ .type = type, .node = node, .alloc_site = site, .release = LEDGER_FAMILY_C, .count = 1, .address = 0x99 };
+        p->errors[p->error_count++] = (struct profile_error){ .type = type,
+                                                              .node = node,
+                                                              .alloc_site = site,
+                                                              .release = LEDGER_FAMILY_C,
+                                                              .count = 1,
+                                                              .address = 0x99 };
 }
 
 TEST(wrong_releases_are_findings_unless_suppressed)
@@ -361,7 +379,8 @@ TEST(wrong_releases_are_findings_unless_suppressed)
 
         bench_start(&b);
         b.p.scan_count = 0; /* also without a search */
-        add_error(&b.p, LEDGER_ERROR_DOUBLE_FREE, b.p.sites[FORGE_SITE_TINY].node, FORGE_SITE_PARSE);
+        add_error(&b.p, LEDGER_ERROR_DOUBLE_FREE, b.p.sites[FORGE_SITE_TINY].node,
+                  FORGE_SITE_PARSE);
         bench_make(&b);
         is_true(leaks_found(&b.l));
         has_text(bench_text(&b), "double free, 1 time");
@@ -414,23 +433,31 @@ TEST(json_has_the_shapes_of_the_report)
         bench_make(&b);
         leaks_json(&b.l, b.s, &b.options, &b.out);
         text = str_get(&b.out);
-        has_text(text, "\"leaks\": {\"scanned\": true, \"definite\": {\"blocks\": 3, \"bytes\": 300}, \"indirect\": {\"blocks\": 3, \"bytes\": 300}, "
-                       "\"possible\": {\"blocks\": 2, \"bytes\": 35}, \"reachable\": {\"blocks\": 8, \"bytes\": 365}");
-        has_text(text, "\"scan\": {\"when\": \"exit\", \"ms\": 9990, \"pause_us\": 1500, \"scan_us\": 2500");
+        has_text(text, "\"leaks\": {\"scanned\": true, \"definite\": {\"blocks\": 3, \"bytes\": "
+                       "300}, \"indirect\": {\"blocks\": 3, \"bytes\": 300}, "
+                       "\"possible\": {\"blocks\": 2, \"bytes\": 35}, \"reachable\": {\"blocks\": "
+                       "8, \"bytes\": 365}");
+        has_text(text, "\"scan\": {\"when\": \"exit\", \"ms\": 9990, \"pause_us\": 1500, "
+                       "\"scan_us\": 2500");
         has_text(text, "{\"id\": 1, \"class\": \"definite\", \"allocations\": 6");
-        has_text(text, "\"leaked_blocks\": 3, \"leaked_bytes\": 300, \"leak\": {\"definite\": {\"blocks\": 1, \"bytes\": 100}, "
-                       "\"indirect\": {\"blocks\": 2, \"bytes\": 200}, \"possible\": {\"blocks\": 0, \"bytes\": 0}, "
-                       "\"reachable\": {\"blocks\": 3, \"bytes\": 300}}, \"hanging\": {\"blocks\": 2, \"bytes\": 200}");
+        has_text(text, "\"leaked_blocks\": 3, \"leaked_bytes\": 300, \"leak\": {\"definite\": "
+                       "{\"blocks\": 1, \"bytes\": 100}, "
+                       "\"indirect\": {\"blocks\": 2, \"bytes\": 200}, \"possible\": {\"blocks\": "
+                       "0, \"bytes\": 0}, "
+                       "\"reachable\": {\"blocks\": 3, \"bytes\": 300}}, \"hanging\": {\"blocks\": "
+                       "2, \"bytes\": 200}");
         has_text(text, "\"content\": \"68656c6c6f2c206c65616b00\"");
         has_text(text, "\"head\": \"0x10000\"");
         str_clear(&b.out);
         report_json_write(&b.sel, NULL, b.s, &b.out);
-        has_text(str_get(&b.out), "\"leaks\": {\"scanned\": true, \"definite\": {\"blocks\": 3, \"bytes\": 300}");
+        has_text(str_get(&b.out),
+                 "\"leaks\": {\"scanned\": true, \"definite\": {\"blocks\": 3, \"bytes\": 300}");
         has_text(str_get(&b.out), "\"leaked_blocks\": 3, \"leaked_bytes\": 300");
         bench_end(&b);
 }
 
-/* Rules made for what is reported, fed back, leave nothing; one left out leaves just what it was for. */
+/* Rules made for what is reported, fed back, leave nothing; one left out leaves just what it was
+ * for. */
 static void feed_back(enum suppress_form form)
 {
         struct err e = { 0 };
@@ -472,9 +499,12 @@ TEST(rules_made_in_lsans_form_hide_all_they_were_made_for)
         feed_back(SUPPRESS_AS_LSAN);
 }
 
-TAP_MAIN(classes_are_summed_and_a_group_counts_once, rows_come_by_class_and_then_the_largest_first, age_puts_the_oldest_first,
-         only_new_leaves_out_what_was_lost_before, a_suppressed_head_takes_along_what_hangs_on_it, what_is_reachable_is_never_subtracted,
-         filters_leave_out_stacks_and_threads, stacks_are_merged_but_rules_see_them_whole, the_text_tells_classes_groups_and_stacks,
-         blocks_come_with_their_first_bytes, bytes_fit_eighty_columns, a_recording_without_a_search_says_why,
-         wrong_releases_are_findings_unless_suppressed, the_programs_own_rules_hold, json_has_the_shapes_of_the_report,
-         rules_made_in_valgrinds_form_hide_just_that, rules_made_in_lsans_form_hide_all_they_were_made_for)
+TAP_MAIN(classes_are_summed_and_a_group_counts_once, rows_come_by_class_and_then_the_largest_first,
+         age_puts_the_oldest_first, only_new_leaves_out_what_was_lost_before,
+         a_suppressed_head_takes_along_what_hangs_on_it, what_is_reachable_is_never_subtracted,
+         filters_leave_out_stacks_and_threads, stacks_are_merged_but_rules_see_them_whole,
+         the_text_tells_classes_groups_and_stacks, blocks_come_with_their_first_bytes,
+         bytes_fit_eighty_columns, a_recording_without_a_search_says_why,
+         wrong_releases_are_findings_unless_suppressed, the_programs_own_rules_hold,
+         json_has_the_shapes_of_the_report, rules_made_in_valgrinds_form_hide_just_that,
+         rules_made_in_lsans_form_hide_all_they_were_made_for)

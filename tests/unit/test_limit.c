@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_limit.c -- the guard on live memory: what it lets pass, what it refuses, and how often it reports.
+ * test_limit.c -- the guard on live memory: what it lets pass, what it refuses, and how often it
+ * reports.
  */
 #include "agent/limit.h"
 
@@ -116,6 +117,8 @@ TEST(several_threads_share_the_limit)
         is_true(limit_refuses(t, 101, CALLER));
 }
 
-TAP_MAIN(without_a_limit_nothing_is_compared, passing_the_limit_reports_and_ends_the_program, with_a_snapshot_only_it_goes_on_and_reports_once,
-         a_snapshot_is_taken_when_the_heap_first_is_so_large, refused_is_what_would_pass_the_limit_and_nothing_else,
+TAP_MAIN(without_a_limit_nothing_is_compared, passing_the_limit_reports_and_ends_the_program,
+         with_a_snapshot_only_it_goes_on_and_reports_once,
+         a_snapshot_is_taken_when_the_heap_first_is_so_large,
+         refused_is_what_would_pass_the_limit_and_nothing_else,
          an_operator_new_is_refused_at_its_own_malloc, several_threads_share_the_limit)

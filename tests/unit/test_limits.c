@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls with a time limit, in a process that is stopped again and again: the process knows by its own clock how long they took. */
+/* Calls with a time limit, in a process that is stopped again and again: the process knows by its
+ * own clock how long they took. */
 #include "attach/limits.h"
 
 #include <errno.h>
@@ -102,15 +103,19 @@ static int wait_in(bool (*call)(void), int ready)
                 return WRONG_RESULT;
         begin = clock_now_ns();
         good = call();
-        return !good ? WRONG_RESULT : clock_now_ns() - begin < LIMIT_MS * 1000000ull ? TOO_EARLY : RIGHT;
+        return !good                                            ? WRONG_RESULT
+               : clock_now_ns() - begin < LIMIT_MS * 1000000ull ? TOO_EARLY
+                                                                : RIGHT;
 }
 
-/* How it ended under stops that come faster than its limit passes.  It says so itself: whoever holds a child of his own may be
- * the one that gets its exit status. */
+/* How it ended under stops that come faster than its limit passes.  It says so itself: whoever
+ * holds a child of his own may be the one that gets its exit status. */
 static int stopped_often(bool (*call)(void))
 {
         uint64_t begin = clock_now_ns();
-        int *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), ready[2], result;
+        int *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                         0),
+            ready[2], result;
         struct err e;
         struct hold h;
         pid_t pid;
@@ -158,6 +163,7 @@ ENDS(sigtimedwait_ends_under_stops, by_sigtimedwait)
 ENDS(the_limit_of_a_socket_ends_under_stops, by_recv)
 ENDS(a_call_outside_of_the_c_library_ends_and_keeps_its_registers, by_own_instruction)
 
-TAP_MAIN(epoll_wait_ends_under_stops, a_limit_in_memory_that_cannot_be_written_ends_under_stops, semtimedop_ends_under_stops,
-         sigtimedwait_ends_under_stops, the_limit_of_a_socket_ends_under_stops,
+TAP_MAIN(epoll_wait_ends_under_stops, a_limit_in_memory_that_cannot_be_written_ends_under_stops,
+         semtimedop_ends_under_stops, sigtimedwait_ends_under_stops,
+         the_limit_of_a_socket_ends_under_stops,
          a_call_outside_of_the_c_library_ends_and_keeps_its_registers)

@@ -173,7 +173,8 @@ TEST(one_who_does_not_speak_is_heard_later_and_one_who_died_needs_no_word)
 }
 
 /* What is heard when someone says BYTES. */
-static enum listener_answer said(const struct listener *g, const void *bytes, size_t size, int ledger, struct greeting *in)
+static enum listener_answer said(const struct listener *g, const void *bytes, size_t size,
+                                 int ledger, struct greeting *in)
 {
         struct err e;
         enum listener_answer answer;
@@ -188,7 +189,10 @@ static enum listener_answer said(const struct listener *g, const void *bytes, si
 TEST(knocks_and_requests_are_told_apart_by_kind_and_size)
 {
         struct wire_knock k = { WIRE_KNOCK_MAGIC, 1, 0 };
-        struct wire_request r = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT, .pid = 7, .label = "here" };
+        struct wire_request r = { .magic = WIRE_REQUEST_MAGIC,
+                                  .type = WIRE_REQUEST_SNAPSHOT,
+                                  .pid = 7,
+                                  .label = "here" };
         struct listener g;
         struct greeting in;
         struct err e = { 0 };
@@ -209,7 +213,10 @@ TEST(knocks_and_requests_are_told_apart_by_kind_and_size)
 
 TEST(a_request_of_hostile_bytes_is_harmless)
 {
-        struct { struct wire_request r; char more[64]; } big = { .r = { .magic = WIRE_REQUEST_MAGIC } };
+        struct {
+                struct wire_request r;
+                char more[64];
+        } big = { .r = { .magic = WIRE_REQUEST_MAGIC } };
         struct listener g;
         struct greeting in;
         struct specimen s;
@@ -220,7 +227,8 @@ TEST(a_request_of_hostile_bytes_is_harmless)
         is_true(listener_open(&g, getuid(), false, &e));
         before = count_descriptors();
         memset(big.r.label, 'x', sizeof big.r.label);
-        is_equal(said(&g, &big, sizeof big.r, s.fd, &in), LISTENER_ASKED); /* the descriptor is not for us */
+        /* the descriptor is not for us */
+        is_equal(said(&g, &big, sizeof big.r, s.fd, &in), LISTENER_ASKED);
         is_equal(strlen(in.request.label), WIRE_LABEL_MAX - 1);
         is_equal(said(&g, &big, sizeof big, -1, &in), LISTENER_WRONG);
         is_equal(said(&g, "", 0, s.fd, &in), LISTENER_WRONG);
@@ -256,9 +264,11 @@ TEST(a_longer_session_tidies_up_after_one_that_was_killed)
 
         is_true(mkdtemp(place) != NULL);
         setenv("XDG_RUNTIME_DIR", place, 1);
-        is_true(listener_open(&killed, getuid(), false, &e) && listener_open(&living, getuid(), false, &e));
+        is_true(listener_open(&killed, getuid(), false, &e) &&
+                listener_open(&living, getuid(), false, &e));
         close(killed.fd);
-        is_true(utimensat(AT_FDCWD, killed.directory, old, 0) == 0 && utimensat(AT_FDCWD, living.directory, old, 0) == 0);
+        is_true(utimensat(AT_FDCWD, killed.directory, old, 0) == 0 &&
+                utimensat(AT_FDCWD, living.directory, old, 0) == 0);
         is_true(listener_open(&next, getuid(), false, &e));
         is_true(stat(killed.path, &st) == 0);
         listener_tidy(&next);
@@ -270,7 +280,9 @@ TEST(a_longer_session_tidies_up_after_one_that_was_killed)
         unsetenv("XDG_RUNTIME_DIR");
 }
 
-TAP_MAIN(an_agent_is_known_by_the_kernels_word, strangers_leave_neither_trust_nor_descriptors_behind,
-         more_descriptors_than_one_are_closed, one_who_does_not_speak_is_heard_later_and_one_who_died_needs_no_word,
-         knocks_and_requests_are_told_apart_by_kind_and_size, a_request_of_hostile_bytes_is_harmless,
-         nothing_is_left_after_closing, a_longer_session_tidies_up_after_one_that_was_killed)
+TAP_MAIN(an_agent_is_known_by_the_kernels_word,
+         strangers_leave_neither_trust_nor_descriptors_behind, more_descriptors_than_one_are_closed,
+         one_who_does_not_speak_is_heard_later_and_one_who_died_needs_no_word,
+         knocks_and_requests_are_told_apart_by_kind_and_size,
+         a_request_of_hostile_bytes_is_harmless, nothing_is_left_after_closing,
+         a_longer_session_tidies_up_after_one_that_was_killed)

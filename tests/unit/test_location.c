@@ -135,5 +135,6 @@ TEST(the_root_is_the_repository_around_us)
 }
 
 TAP_MAIN(files_below_the_root_are_relative_to_it, detours_of_the_compiler_are_taken_out,
-         below_a_root_of_everything_the_system_is_not_the_users, relative_files_count_when_they_are_there, a_link_to_the_tree_is_the_tree,
+         below_a_root_of_everything_the_system_is_not_the_users,
+         relative_files_count_when_they_are_there, a_link_to_the_tree_is_the_tree,
          the_root_is_the_repository_around_us)

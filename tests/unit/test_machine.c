@@ -68,6 +68,7 @@ TEST(every_machine_that_a_process_may_be_of_has_as_many_registers_as_names)
         is_equal(freeze_kind_of(300)->registers, 0);
 }
 
-TAP_MAIN(registers_have_names_in_the_order_of_dwarf, other_machines_have_their_own, machines_have_names_known_or_not,
+TAP_MAIN(registers_have_names_in_the_order_of_dwarf, other_machines_have_their_own,
+         machines_have_names_known_or_not,
          this_machine_stops_threads_with_as_many_registers_as_its_names,
          every_machine_that_a_process_may_be_of_has_as_many_registers_as_names)

@@ -31,8 +31,15 @@ TEST(a_line_is_taken_apart)
 
 TEST(lines_that_are_none_are_survived)
 {
-        static const char *const texts[] = { "\n", "-\n", "1-\n", "1-2\n", "1-2 \n", "1-2 r\n", "1-2 rw\n", "1-2 rwx\n", "1-2 rwxp\n",
-                                             "zz\n", "1-2 ---p \n", "1-2 --xp 0 0:0\n", "\n\n\n", "1-2 rwxp ffffffffffffffffffffff 0:0 99999999999999999999999 p\n" };
+        static const char *const texts[] = {
+                "\n",          "-\n",
+                "1-\n",        "1-2\n",
+                "1-2 \n",      "1-2 r\n",
+                "1-2 rw\n",    "1-2 rwx\n",
+                "1-2 rwxp\n",  "zz\n",
+                "1-2 ---p \n", "1-2 --xp 0 0:0\n",
+                "\n\n\n",      "1-2 rwxp ffffffffffffffffffffff 0:0 99999999999999999999999 p\n"
+        };
 
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
                 begin(texts[i]);
@@ -62,7 +69,8 @@ TEST(many_lines_and_a_line_without_end)
         char *text = malloc(length + 1);
 
         for (size_t i = 0; i < lines; i++)
-                snprintf(text + 21 * i, 22, "%04x-%04x r--p 0 0:0\n", (unsigned)i & 0xffff, (unsigned)(i + 1) & 0xffff);
+                snprintf(text + 21 * i, 22, "%04x-%04x r--p 0 0:0\n", (unsigned)i & 0xffff,
+                         (unsigned)(i + 1) & 0xffff);
         begin(text);
         while (maps_next(&maps, &line))
                 is_equal(line.start, count++);
@@ -79,5 +87,6 @@ TEST(what_cannot_be_read_is_told)
         is_true(!maps_next(&maps, &line) && maps.failed);
 }
 
-TAP_MAIN(a_line_is_taken_apart, lines_that_are_none_are_survived, odd_names_stay_as_the_kernel_writes_them, many_lines_and_a_line_without_end,
+TAP_MAIN(a_line_is_taken_apart, lines_that_are_none_are_survived,
+         odd_names_stay_as_the_kernel_writes_them, many_lines_and_a_line_without_end,
          what_cannot_be_read_is_told)

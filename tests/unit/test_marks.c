@@ -97,12 +97,16 @@ TEST(deaths_of_sites_that_become_one_are_summed)
         specimen_death(&f, 500000, LEDGER_DEATH_KEY(b, 1, 2), 2, 20);
         specimen_death(&f, LEDGER_DEATHS_MAX - 1, LEDGER_DEATH_KEY(a, 1, 2), 3, 30);
         specimen_death(&f, 170, LEDGER_DEATH_KEY(a, 1, 1), 4, 40); /* an entry across two pages */
-        specimen_death(&f, 700, LEDGER_DEATH_KEY(a, 0, 1), 5, 50); /* senseless: era 0 is not counted, ... */
-        specimen_death(&f, 701, LEDGER_DEATH_KEY(a, 3, 2), 6, 60); /* ... and nobody dies before being born */
+        /* senseless: era 0 is not counted, ... */
+        specimen_death(&f, 700, LEDGER_DEATH_KEY(a, 0, 1), 5, 50);
+        /* ... and nobody dies before being born */
+        specimen_death(&f, 701, LEDGER_DEATH_KEY(a, 3, 2), 6, 60);
         collect_all(&f, &p);
         is_equal(p.death_count, 3);
-        is_true(p.deaths[0].site == 1 && p.deaths[0].birth == 1 && p.deaths[0].death == 1 && p.deaths[0].blocks == 4);
-        is_true(p.deaths[1].site == 1 && p.deaths[1].death == 2 && p.deaths[1].blocks == 5 && p.deaths[1].bytes == 50);
+        is_true(p.deaths[0].site == 1 && p.deaths[0].birth == 1 && p.deaths[0].death == 1 &&
+                p.deaths[0].blocks == 4);
+        is_true(p.deaths[1].site == 1 && p.deaths[1].death == 2 && p.deaths[1].blocks == 5 &&
+                p.deaths[1].bytes == 50);
         is_true(p.deaths[2].site == 2 && p.deaths[2].blocks == 9);
         profile_free(&p);
         specimen_close(&f);
@@ -152,8 +156,10 @@ TEST(resources_are_sites_of_their_own_and_in_no_sum_of_bytes)
         is_text(profile_kind_name(&p, p.sites[1].kind), "fd");
         is_equal(p.sites[1].live_blocks, 2);
         is_equal(p.sites[1].live_bytes, 2000);
-        is_true(p.handle_count == 2 && p.handles[1].handle == 5 && p.handles[1].amount == 1000 && p.handles[1].birth_ms == 7);
-        is_true(p.totals.allocations == 0 && p.totals.live_bytes == 0 && p.totals.mmap_calls == 0 && p.totals.mmap_bytes == 0);
+        is_true(p.handle_count == 2 && p.handles[1].handle == 5 && p.handles[1].amount == 1000 &&
+                p.handles[1].birth_ms == 7);
+        is_true(p.totals.allocations == 0 && p.totals.live_bytes == 0 && p.totals.mmap_calls == 0 &&
+                p.totals.mmap_bytes == 0);
         is_equal(p.meta.warning_count, 0);
         profile_free(&p);
         specimen_close(&f);
@@ -180,7 +186,8 @@ TEST(histograms_of_all_threads_are_summed)
         specimen_close(&f);
 }
 
-/* The arena is a block of thread 1, 4096 bytes; thread 2 took two blocks from it, the first at its very start. */
+/* The arena is a block of thread 1, 4096 bytes; thread 2 took two blocks from it, the first at its
+ * very start. */
 TEST(blocks_of_a_pool_are_taken_off_their_arena)
 {
         struct specimen f;
@@ -228,12 +235,16 @@ TEST(what_there_was_no_room_for_is_told)
         is_equal(p.meta.warning_count, 3);
         has_text(p.meta.warnings[0], "3 later tags and snapshots");
         has_text(p.meta.warnings[1], "4 frees");
-        has_text(p.meta.warnings[2], "limit of 1000000 bytes (--limit-heap): 2 allocations beyond it failed");
+        has_text(p.meta.warnings[2],
+                 "limit of 1000000 bytes (--limit-heap): 2 allocations beyond it failed");
         profile_free(&p);
         specimen_close(&f);
 }
 
-TAP_MAIN(a_mark_is_read_with_its_label_and_begins_an_era, a_mark_that_is_being_written_is_not_there_yet,
-         a_label_without_an_end_stops_where_the_strings_do, deaths_of_sites_that_become_one_are_summed,
-         every_death_in_a_dense_table_is_found_once, resources_are_sites_of_their_own_and_in_no_sum_of_bytes,
-         histograms_of_all_threads_are_summed, blocks_of_a_pool_are_taken_off_their_arena, what_there_was_no_room_for_is_told)
+TAP_MAIN(a_mark_is_read_with_its_label_and_begins_an_era,
+         a_mark_that_is_being_written_is_not_there_yet,
+         a_label_without_an_end_stops_where_the_strings_do,
+         deaths_of_sites_that_become_one_are_summed, every_death_in_a_dense_table_is_found_once,
+         resources_are_sites_of_their_own_and_in_no_sum_of_bytes,
+         histograms_of_all_threads_are_summed, blocks_of_a_pool_are_taken_off_their_arena,
+         what_there_was_no_room_for_is_told)

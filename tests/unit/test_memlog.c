@@ -5,7 +5,8 @@
 #include "forge.h"
 #include "tap.h"
 
-/* f of liba.so calls malloc and calloc; main calls g of liba.so, which has no name; a slice per step. */
+/* f of liba.so calls malloc and calloc; main calls g of liba.so, which has no name; a slice per
+ * step. */
 enum { F_MALLOC = 1, F_CALLOC, G, MAPPED, DESCRIPTOR };
 
 static void three_steps(struct profile *p)
@@ -86,8 +87,10 @@ TEST(equal_changes_stand_in_the_order_of_their_sign_then_of_their_stacks)
 
         three_steps(&p);
         has_text(written(&p, 1, 2, &out), "+128\n\tf\t");
-        is_text(written(&p, 0, 2, &out), "+128\n\tf\t(/lib/liba.so)\n\tmain\t(/bin/prog)\t/src/m.c:7\n");
-        p.changes[7].live_bytes = 500 - 256; /* G at slice 1, so that it falls by as much as f grows from there */
+        is_text(written(&p, 0, 2, &out),
+                "+128\n\tf\t(/lib/liba.so)\n\tmain\t(/bin/prog)\t/src/m.c:7\n");
+        /* G at slice 1, so that it falls by as much as f grows from there */
+        p.changes[7].live_bytes = 500 - 256;
         p.changes[p.change_count - 1].live_bytes = 500 - 256 - 128;
         is_true(strncmp(written(&p, 1, 2, &out), "+128\n\tf\t", 8) == 0);
         has_text(str_get(&out), "\n-128\n\t/lib/liba.so\n");
@@ -151,7 +154,9 @@ TEST(inlined_functions_have_lines_of_their_own_and_lost_stacks_say_so)
         profile_free(&p);
 }
 
-TAP_MAIN(the_first_report_is_the_full_state_of_the_heap, later_reports_are_signed_changes_without_those_that_cancel,
-         equal_changes_stand_in_the_order_of_their_sign_then_of_their_stacks, a_slice_that_does_not_exist_gives_nothing,
+TAP_MAIN(the_first_report_is_the_full_state_of_the_heap,
+         later_reports_are_signed_changes_without_those_that_cancel,
+         equal_changes_stand_in_the_order_of_their_sign_then_of_their_stacks,
+         a_slice_that_does_not_exist_gives_nothing,
          a_selection_is_written_by_its_cost_up_to_a_limit,
          inlined_functions_have_lines_of_their_own_and_lost_stacks_say_so)

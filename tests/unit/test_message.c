@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_message.c -- every line to the user begins "seep: " and fits into the terminal, and errors choose the exit status.
+ * test_message.c -- every line to the user begins "seep: " and fits into the terminal, and errors
+ * choose the exit status.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static bool open_terminal(int ends[2], unsigned short columns)
         if (ends[0] < 0 || grantpt(ends[0]) != 0 || unlockpt(ends[0]) != 0)
                 return false;
         ends[1] = open(ptsname(ends[0]), O_RDWR | O_NOCTTY);
-        if (ends[1] < 0 || ioctl(ends[1], TIOCSWINSZ, &size) != 0 || tcgetattr(ends[1], &modes) != 0)
+        if (ends[1] < 0 || ioctl(ends[1], TIOCSWINSZ, &size) != 0 ||
+            tcgetattr(ends[1], &modes) != 0)
                 return false;
         modes.c_oflag &= ~(tcflag_t)OPOST;
         return tcsetattr(ends[1], TCSANOW, &modes) == 0;
@@ -96,12 +98,16 @@ TEST(each_line_begins_with_our_name)
 
 TEST(lines_break_between_words_on_a_terminal)
 {
-        is_text(heard(say_long_line), "seep: some words, /a/path/that/is/longer/than/a/line and two more\n");
-        is_text(heard_at(100, say_long_line), "seep: some words, /a/path/that/is/longer/than/a/line and two more\n");
+        is_text(heard(say_long_line),
+                "seep: some words, /a/path/that/is/longer/than/a/line and two more\n");
+        is_text(heard_at(100, say_long_line),
+                "seep: some words, /a/path/that/is/longer/than/a/line and two more\n");
         is_text(heard_at(20, say_long_line),
-                "seep: some words,\n      /a/path/that/is/longer/than/a/line\n      and two more\n");
+                "seep: some words,\n      /a/path/that/is/longer/than/a/line\n      and two "
+                "more\n");
         is_text(heard_at(17, say_long_line),
-                "seep: some words,\n      /a/path/that/is/longer/than/a/line\n      and two\n      more\n");
+                "seep: some words,\n      /a/path/that/is/longer/than/a/line\n      and two\n      "
+                "more\n");
 }
 
 TEST(an_error_gives_its_own_status)
@@ -114,8 +120,10 @@ TEST(an_error_gives_its_own_status)
 
 TEST(wrong_use_names_the_help)
 {
-        is_text(heard(say_usage), "seep: unknown option --x\nseep: 'seep help report' lists the options\n");
+        is_text(heard(say_usage),
+                "seep: unknown option --x\nseep: 'seep help report' lists the options\n");
         is_equal(status, ERR_EXIT_USAGE);
 }
 
-TAP_MAIN(each_line_begins_with_our_name, lines_break_between_words_on_a_terminal, an_error_gives_its_own_status, wrong_use_names_the_help)
+TAP_MAIN(each_line_begins_with_our_name, lines_break_between_words_on_a_terminal,
+         an_error_gives_its_own_status, wrong_use_names_the_help)

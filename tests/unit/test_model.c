@@ -9,17 +9,23 @@
 #include "sample.h"
 #include "tap.h"
 
-/* Three slices: at 10 ms site 1 has 100 bytes, at 20 ms site 2 gets 50, at 30 ms site 1 is down to 0. */
+/* Three slices: at 10 ms site 1 has 100 bytes, at 20 ms site 2 gets 50, at 30 ms site 1 is down to
+ * 0. */
 static void three_slices(struct profile *p)
 {
-        static struct profile_slice slices[] = { { .ms = 10, .change_first = 0, .change_count = 1 },
-                                                 { .ms = 20, .change_first = 1, .change_count = 1 },
-                                                 { .ms = 30, .change_first = 2, .change_count = 1 } };
+        static struct profile_slice slices[] = {
+                { .ms = 10, .change_first = 0, .change_count = 1 },
+                { .ms = 20, .change_first = 1, .change_count = 1 },
+                { .ms = 30, .change_first = 2, .change_count = 1 }
+        };
         static struct profile_change changes[] = { { .site = 1, .live_bytes = 100, .allocs = 1 },
                                                    { .site = 2, .live_bytes = 50, .allocs = 5 },
                                                    { .site = 1, .live_bytes = 0, .allocs = 1 } };
 
-        *p = (struct profile){ .slices = slices, .slice_count = 3, .changes = changes, .change_count = 3,
+        *p = (struct profile){ .slices = slices,
+                               .slice_count = 3,
+                               .changes = changes,
+                               .change_count = 3,
                                .site_count = 3 };
 }
 
@@ -62,11 +68,14 @@ TEST(slices_of_one_millisecond_are_told_apart_by_their_index)
         p.slices[1].ms = 20;
 }
 
-/* The marks of the program raise the ledger's clock to 15, 16 and 17 ms; their slices are cut at 10 and 20 ms. */
+/* The marks of the program raise the ledger's clock to 15, 16 and 17 ms; their slices are cut at 10
+ * and 20 ms. */
 static void peak_among_marks(struct profile *p, uint64_t peak_ms)
 {
-        static struct profile_mark marks[] = { { .slice = 0, .era = 1, .ms = 15 }, { .slice = 1, .era = 2, .ms = 16 },
-                                               { .slice = 1, .era = 3, .ms = 17 }, { .slice = 2, .era = 0, .ms = 30 } };
+        static struct profile_mark marks[] = { { .slice = 0, .era = 1, .ms = 15 },
+                                               { .slice = 1, .era = 2, .ms = 16 },
+                                               { .slice = 1, .era = 3, .ms = 17 },
+                                               { .slice = 2, .era = 0, .ms = 30 } };
 
         three_slices(p);
         p->marks = marks;
@@ -80,7 +89,8 @@ TEST(marks_tell_the_place_of_the_peak)
         static const struct {
                 uint64_t ms;
                 uint32_t before;
-        } cases[] = { { 0, 0 }, { 14, 0 }, { 15, 1 }, { 16, 1 }, { 17, 2 }, { 29, 2 }, { 30, 3 }, { 99, 3 } };
+        } cases[] = { { 0, 0 },  { 14, 0 }, { 15, 1 }, { 16, 1 },
+                      { 17, 2 }, { 29, 2 }, { 30, 3 }, { 99, 3 } };
 
         for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
                 struct profile p;
@@ -94,7 +104,8 @@ TEST(the_peak_is_not_later_than_the_slice_that_follows_it)
 {
         static const struct {
                 uint64_t ms, shown;
-        } cases[] = { { 5, 5 }, { 14, 10 }, { 15, 15 }, { 17, 20 }, { 29, 29 }, { 30, 30 }, { 99, 31 } };
+        } cases[] = { { 5, 5 },   { 14, 10 }, { 15, 15 }, { 17, 20 },
+                      { 29, 29 }, { 30, 30 }, { 99, 31 } };
         struct profile p;
 
         for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -135,8 +146,9 @@ TEST(an_emptied_profile_is_empty_and_can_be_emptied_again)
         profile_free(&p);
 }
 
-TAP_MAIN(before_the_first_slice_nothing_is_known, a_moment_has_the_state_of_the_last_slice_that_is_not_later,
+TAP_MAIN(before_the_first_slice_nothing_is_known,
+         a_moment_has_the_state_of_the_last_slice_that_is_not_later,
          slices_of_one_millisecond_are_told_apart_by_their_index, marks_tell_the_place_of_the_peak,
-         the_peak_is_not_later_than_the_slice_that_follows_it,
-         every_mark_has_a_word, every_kind_has_its_name_and_others_are_unknown,
+         the_peak_is_not_later_than_the_slice_that_follows_it, every_mark_has_a_word,
+         every_kind_has_its_name_and_others_are_unknown,
          an_emptied_profile_is_empty_and_can_be_emptied_again)

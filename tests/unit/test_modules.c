@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_modules.c -- libraries that come, go and come back: the entries that the agent gives them, what a reader makes of those, and tables that
- * are full.
+ * test_modules.c -- libraries that come, go and come back: the entries that the agent gives them,
+ * what a reader makes of those, and tables that are full.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,11 @@ static void open_agent(struct specimen *f, uint32_t most)
 /* Code of FILE at START. */
 static struct object load(const char *path, uint64_t ino, uint64_t start)
 {
-        struct object o = { .start = start, .code = start + 0x1000, .end = start + 0x2000, .ino = ino, .anonymous = !*path };
+        struct object o = { .start = start,
+                            .code = start + 0x1000,
+                            .end = start + 0x2000,
+                            .ino = ino,
+                            .anonymous = !*path };
         struct maps_line line = { .start = o.code, .end = o.end, .ino = ino, .path = path };
 
         module_enter(&o, &line);
@@ -88,7 +92,9 @@ static struct object load(const char *path, uint64_t ino, uint64_t start)
 /* The module that nodes name, when its headers say PRINT. */
 static uint32_t settle(struct object *o, uint64_t print)
 {
-        struct ledger_module found = { .end = o->start + 0x4000, .bias = o->start, .build_id_bytes = 8 };
+        struct ledger_module found = { .end = o->start + 0x4000,
+                                       .bias = o->start,
+                                       .build_id_bytes = 8 };
 
         memcpy(found.build_id, &print, 8);
         return module_settle(o, &found, print);
@@ -122,7 +128,8 @@ TEST(a_library_that_comes_back_is_the_same_wherever_it_is)
 
                 if (i == 1)
                         first = module;
-                if (module != first || o.module != first || entry(first)->start != i << 20 || entry(first)->bias != i << 20 || entry(first)->gone_ms)
+                if (module != first || o.module != first || entry(first)->start != i << 20 ||
+                    entry(first)->bias != i << 20 || entry(first)->gone_ms)
                         break;
                 module_leave(&o);
                 if (!entry(first)->gone_ms)
@@ -247,7 +254,8 @@ TEST(addresses_of_stacks_are_those_of_the_place_where_a_module_was_last)
         o = load("/lib/a.so", 7, 0x7f0000100000);
         settle(&o, 42);
         node = specimen_node(&f, 0, 0x1234);
-        ((struct ledger_node *)specimen_part(&f, LEDGER_NODES))[node].pc_module = 0x1234; /* of module 0 */
+        /* of module 0 */
+        ((struct ledger_node *)specimen_part(&f, LEDGER_NODES))[node].pc_module = 0x1234;
         specimen_site(&f, node, LEDGER_KIND_MALLOC);
         specimen_site(&f, specimen_node(&f, 0, 0x5678), LEDGER_KIND_MALLOC);
         module_leave(&o);
@@ -271,7 +279,11 @@ TEST(a_place_that_no_stack_names_is_no_module_of_its_own)
 
         specimen_open(&f);
         m = specimen_part(&f, LEDGER_MODULES);
-        m[0] = (struct ledger_module){ .start = 0x1000, .end = 0x2000, .bias = 0x1000, .path = specimen_string(&f, "/x"), .gone_ms = 5,
+        m[0] = (struct ledger_module){ .start = 0x1000,
+                                       .end = 0x2000,
+                                       .bias = 0x1000,
+                                       .path = specimen_string(&f, "/x"),
+                                       .gone_ms = 5,
                                        .build_id_bytes = 1 };
         m[1] = m[2] = m[3] = m[0];
         m[1].flags = m[2].flags = m[3].flags = LEDGER_MODULE_PLACE;
@@ -313,7 +325,8 @@ TEST(threads_without_an_entry_are_told_together)
         is_text(p.threads[LEDGER_THREAD_OTHERS].name, "other threads");
         is_equal(p.threads[LEDGER_THREAD_OTHERS].allocations, 110);
         is_equal(p.threads[LEDGER_THREAD_OTHERS].bytes_allocated, 5500);
-        has_text(p.meta.warnings[0], "the table of threads is full (65533): 7 later threads are counted together, as 'other threads'");
+        has_text(p.meta.warnings[0], "the table of threads is full (65533): 7 later threads are "
+                                     "counted together, as 'other threads'");
         profile_free(&p);
         specimen_close(&f);
 }
@@ -340,15 +353,21 @@ TEST(every_full_table_says_so_once_and_stays_in_the_file)
                 has_text(p.meta.warnings[i], "is full");
         is_true(!unseen_any(&p)); /* names are missing, no memory */
         unseen_full_json(&p, &json);
-        has_text(str_get(&json), "[{\"table\": \"modules\", \"not_kept\": 1, \"text\": \"the table of modules is full (32767)");
+        has_text(str_get(&json), "[{\"table\": \"modules\", \"not_kept\": 1, \"text\": \"the table "
+                                 "of modules is full (32767)");
         has_text(str_get(&json), "{\"table\": \"names\", \"not_kept\": 9,");
         str_free(&json);
         profile_free(&p);
         specimen_close(&f);
 }
 
-TAP_MAIN(a_library_that_comes_back_is_the_same_wherever_it_is, another_content_at_the_same_path_is_another_module,
-         two_at_a_time_are_one_module_at_two_places, code_without_a_file_needs_no_more_entries_than_there_are_at_once,
-         a_full_table_is_counted_and_comes_back_into_use, a_child_does_not_give_numbers_that_its_parent_gave_meanwhile,
-         addresses_of_stacks_are_those_of_the_place_where_a_module_was_last, a_place_that_no_stack_names_is_no_module_of_its_own,
-         threads_without_an_entry_are_told_together, every_full_table_says_so_once_and_stays_in_the_file)
+TAP_MAIN(a_library_that_comes_back_is_the_same_wherever_it_is,
+         another_content_at_the_same_path_is_another_module,
+         two_at_a_time_are_one_module_at_two_places,
+         code_without_a_file_needs_no_more_entries_than_there_are_at_once,
+         a_full_table_is_counted_and_comes_back_into_use,
+         a_child_does_not_give_numbers_that_its_parent_gave_meanwhile,
+         addresses_of_stacks_are_those_of_the_place_where_a_module_was_last,
+         a_place_that_no_stack_names_is_no_module_of_its_own,
+         threads_without_an_entry_are_told_together,
+         every_full_table_says_so_once_and_stays_in_the_file)

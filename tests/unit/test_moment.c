@@ -14,10 +14,11 @@ static void marked(struct profile *p)
         static const struct {
                 uint32_t type, seq;
                 const char *label;
-        } marks[] = { { LEDGER_MARK_TAG, 0, "a" },    { LEDGER_MARK_SNAPSHOT, 1, "one" }, { LEDGER_MARK_TAG, 0, "b" },
-                      { LEDGER_MARK_TAG, 0, "a" },    { LEDGER_MARK_SIGNAL, 2, "" },      { LEDGER_MARK_TAG, 0, "end" },
-                      { LEDGER_MARK_TAG, 0, "2" },    { LEDGER_MARK_TAG, 0, "x:1" },      { LEDGER_MARK_TAG, 0, "v1..v2" },
-                      { LEDGER_MARK_ENABLE, 0, "on" } };
+        } marks[] = { { LEDGER_MARK_TAG, 0, "a" },      { LEDGER_MARK_SNAPSHOT, 1, "one" },
+                      { LEDGER_MARK_TAG, 0, "b" },      { LEDGER_MARK_TAG, 0, "a" },
+                      { LEDGER_MARK_SIGNAL, 2, "" },    { LEDGER_MARK_TAG, 0, "end" },
+                      { LEDGER_MARK_TAG, 0, "2" },      { LEDGER_MARK_TAG, 0, "x:1" },
+                      { LEDGER_MARK_TAG, 0, "v1..v2" }, { LEDGER_MARK_ENABLE, 0, "on" } };
 
         forge_start(p);
         for (uint32_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
@@ -185,6 +186,8 @@ TEST(moments_are_named_for_people)
         profile_free(&p);
 }
 
-TAP_MAIN(labels_and_numbers_name_marks, fixed_words_win_over_labels_and_an_occurrence_reaches_the_label,
-         times_have_a_unit_or_a_point, what_does_not_exist_is_answered_with_what_does, a_range_has_two_ends_in_order,
-         a_file_with_an_at_sign_in_its_name_wins, moments_are_named_for_people)
+TAP_MAIN(labels_and_numbers_name_marks,
+         fixed_words_win_over_labels_and_an_occurrence_reaches_the_label,
+         times_have_a_unit_or_a_point, what_does_not_exist_is_answered_with_what_does,
+         a_range_has_two_ends_in_order, a_file_with_an_at_sign_in_its_name_wins,
+         moments_are_named_for_people)

@@ -77,5 +77,6 @@ TEST(nothing_is_left_behind)
         is_true(getcwd(directory, sizeof directory) && !chdir("/") && !rmdir(directory));
 }
 
-TAP_MAIN(without_a_recording_the_error_says_how_to_make_one, the_file_that_was_written_last_is_taken,
+TAP_MAIN(without_a_recording_the_error_says_how_to_make_one,
+         the_file_that_was_written_last_is_taken,
          of_two_from_the_same_moment_the_greater_name_is_taken, nothing_is_left_behind)

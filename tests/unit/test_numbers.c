@@ -37,7 +37,8 @@ TEST(a_frame_below_a_parent_has_one_number_that_stays)
                 is_equal(agent_book.nodes[numbers[i]].pc_module, pc_of(i % 100));
         }
         for (uint32_t i = 0; i < NODES; i++)
-                if (tree_find(&agent_book, i < 10 ? LEDGER_NODE_ROOT : numbers[i / 10], pc_of(i % 100)) != numbers[i])
+                if (tree_find(&agent_book, i < 10 ? LEDGER_NODE_ROOT : numbers[i / 10],
+                              pc_of(i % 100)) != numbers[i])
                         is_equal(i, -1);
         is_equal(agent.head->node_count, NODES + 2);
 }
@@ -51,7 +52,8 @@ TEST(each_kind_from_one_stack_is_a_site_of_its_own)
                 for (uint32_t kind = 0; kind < KINDS; kind++)
                         sites[kind] = tree_site(&agent_book, node, LEDGER_KIND_MALLOC + kind);
                 for (uint32_t kind = 0; kind < KINDS; kind++) {
-                        is_equal(tree_site(&agent_book, node, LEDGER_KIND_MALLOC + kind), sites[kind]);
+                        is_equal(tree_site(&agent_book, node, LEDGER_KIND_MALLOC + kind),
+                                 sites[kind]);
                         is_equal(agent_book.sites[sites[kind]].node, node);
                         is_equal(agent_book.sites[sites[kind]].kind, LEDGER_KIND_MALLOC + kind);
                 }
@@ -95,7 +97,8 @@ TEST(what_an_event_looks_up_is_found_again_while_the_table_grows)
         is_equal(tree_stack_find(&agent_book, 0), 0); /* a stack without a number is never found */
 }
 
-/* As a signal handler sees it that interrupted whoever adds: nothing is changed, nobody waits; after a fork the lock is gone. */
+/* As a signal handler sees it that interrupted whoever adds: nothing is changed, nobody waits;
+ * after a fork the lock is gone. */
 TEST(a_fork_while_another_thread_adds_leaves_no_lock)
 {
         begin();
@@ -110,10 +113,14 @@ static void *add_all(void *wrong)
 {
         pthread_barrier_wait(&all_there);
         for (uint32_t i = 0; i < NODES; i++) {
-                uint32_t parent = i % 7 ? LEDGER_NODE_ROOT : tree_find(&agent_book, LEDGER_NODE_ROOT, pc_of(i + 1)), node = tree_find(&agent_book, parent, pc_of(i)), site;
+                uint32_t parent = i % 7 ? LEDGER_NODE_ROOT
+                                        : tree_find(&agent_book, LEDGER_NODE_ROOT, pc_of(i + 1)),
+                         node = tree_find(&agent_book, parent, pc_of(i)), site;
 
                 site = tree_site(&agent_book, node, LEDGER_KIND_MALLOC + i % KINDS);
-                if (agent_book.nodes[node].parent != parent || agent_book.nodes[node].pc_module != pc_of(i) || agent_book.sites[site].node != node ||
+                if (agent_book.nodes[node].parent != parent ||
+                    agent_book.nodes[node].pc_module != pc_of(i) ||
+                    agent_book.sites[site].node != node ||
                     agent_book.sites[site].kind != LEDGER_KIND_MALLOC + i % KINDS)
                         __atomic_add_fetch((uint32_t *)wrong, 1, __ATOMIC_RELAXED);
         }
@@ -134,10 +141,13 @@ TEST(threads_that_meet_the_same_new_stacks_get_numbers_that_mean_them)
                 pthread_join(threads[i], NULL);
         pthread_barrier_destroy(&all_there);
         is_equal(wrong, 0);
-        is_true(agent.head->node_count >= NODES + 2 && agent.head->node_count <= 3 * THREADS * NODES);
+        is_true(agent.head->node_count >= NODES + 2 &&
+                agent.head->node_count <= 3 * THREADS * NODES);
         is_equal(alone_ends, 0);
 }
 
-TAP_MAIN(a_frame_below_a_parent_has_one_number_that_stays, each_kind_from_one_stack_is_a_site_of_its_own,
-         a_full_table_says_so_and_keeps_what_it_has, what_an_event_looks_up_is_found_again_while_the_table_grows,
-         a_fork_while_another_thread_adds_leaves_no_lock, threads_that_meet_the_same_new_stacks_get_numbers_that_mean_them)
+TAP_MAIN(a_frame_below_a_parent_has_one_number_that_stays,
+         each_kind_from_one_stack_is_a_site_of_its_own, a_full_table_says_so_and_keeps_what_it_has,
+         what_an_event_looks_up_is_found_again_while_the_table_grows,
+         a_fork_while_another_thread_adds_leaves_no_lock,
+         threads_that_meet_the_same_new_stacks_get_numbers_that_mean_them)

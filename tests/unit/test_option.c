@@ -5,12 +5,12 @@
 
 #include "cli/option.h"
 
-#define TRY_OPTIONS(X)                                                                                                 \
-        X(TRY_HEADING, NULL, 0, NULL, "things:")                                                                       \
-        X(TRY_LIMIT, "limit", 'n', "N", "at most N\nlines")                                                            \
-        X(TRY_QUIET, "quiet", 'q', NULL, "say less")                                                                   \
-        X(TRY_SAMPLE, "sample", 0, "[SIZE]", "now and then")                                                           \
-        X(TRY_COLOR, "color", 'c', "WHEN", "auto, always or never", "auto|always|never")                               \
+#define TRY_OPTIONS(X)                                                                   \
+        X(TRY_HEADING, NULL, 0, NULL, "things:")                                         \
+        X(TRY_LIMIT, "limit", 'n', "N", "at most N\nlines")                              \
+        X(TRY_QUIET, "quiet", 'q', NULL, "say less")                                     \
+        X(TRY_SAMPLE, "sample", 0, "[SIZE]", "now and then")                             \
+        X(TRY_COLOR, "color", 'c', "WHEN", "auto, always or never", "auto|always|never") \
         X(TRY_AT, "at", 0, "WHEN", "peak, end, or a time", "peak|end|...")
 
 enum { TRY_OPTIONS(OPTION_ENUM) TRY_COUNT };
@@ -32,15 +32,16 @@ static const char *parsed(int program, int argc, char **argv)
         if (which == OPTION_WRONG)
                 str_text(&out, "WRONG");
         else
-                str_format(&out, "| %s", argv[parser.first_operand] ? argv[parser.first_operand] : "");
+                str_format(&out, "| %s",
+                           argv[parser.first_operand] ? argv[parser.first_operand] : "");
         fflush(stderr);
         dup2(saved, STDERR_FILENO);
         close(saved);
         return str_get(&out);
 }
 
-#define PARSED(program, ...)                                                                                           \
-        parsed(program, (int)(sizeof((char *[]){ "try", __VA_ARGS__ }) / sizeof(char *)),                              \
+#define PARSED(program, ...)                                                              \
+        parsed(program, (int)(sizeof((char *[]){ "try", __VA_ARGS__ }) / sizeof(char *)), \
                (char *[]){ "try", __VA_ARGS__, NULL })
 
 TEST(long_short_joined_and_abbreviated)
@@ -70,12 +71,14 @@ TEST(wrong_use_is_told)
 TEST(a_value_is_one_of_those_that_the_table_lists)
 {
         is_text(PARSED(0, "--color=never", "-calways"), "color=never color=always | ");
-        is_text(PARSED(0, "--color=alway", "-cn"), "color=always color=never | "); /* clear which one is meant */
+        /* clear which one is meant */
+        is_text(PARSED(0, "--color=alway", "-cn"), "color=always color=never | ");
         is_text(PARSED(0, "--color=a"), "WRONG");
         is_text(PARSED(0, "-c", "auto|always"), "WRONG");
         is_text(PARSED(0, "--color="), "WRONG");
         is_text(PARSED(0, "--at=peak", "--at=3s"), "at=peak at=3s | ");
-        is_true(option_choice("none|exec|all", "none") == 0 && option_choice("none|exec|all", "all") == 2);
+        is_true(option_choice("none|exec|all", "none") == 0 &&
+                option_choice("none|exec|all", "all") == 2);
         is_true(option_choice("none|exec|all", "al") < 0 && option_choice("none|exec|all", "") < 0);
 }
 
@@ -97,8 +100,12 @@ TEST(help_is_made_from_the_same_table)
 TEST(help_fits_80_columns)
 {
         static const struct option_entry wide[] = {
-                { NULL, 0, NULL, "a heading with so many words that they cannot stand in one line of a terminal of 80 columns:", NULL },
-                { "with-a-very-long-name-indeed", 'w', "ARGUMENT", "and with much to say about it, more than one line can hold", NULL },
+                { NULL, 0, NULL,
+                  "a heading with so many words that they cannot stand in one line of a terminal "
+                  "of 80 columns:",
+                  NULL },
+                { "with-a-very-long-name-indeed", 'w', "ARGUMENT",
+                  "and with much to say about it, more than one line can hold", NULL },
                 OPTION_END,
         };
         struct str out = { 0 };
@@ -112,5 +119,7 @@ TEST(help_fits_80_columns)
         str_free(&out);
 }
 
-TAP_MAIN(long_short_joined_and_abbreviated, operands_may_stand_between_options_unless_they_are_a_program,
-         wrong_use_is_told, a_value_is_one_of_those_that_the_table_lists, help_is_made_from_the_same_table, help_fits_80_columns)
+TAP_MAIN(long_short_joined_and_abbreviated,
+         operands_may_stand_between_options_unless_they_are_a_program, wrong_use_is_told,
+         a_value_is_one_of_those_that_the_table_lists, help_is_made_from_the_same_table,
+         help_fits_80_columns)

@@ -50,18 +50,21 @@ struct shape {
 };
 
 /* All keys of the subtree NUMBER are in [LOW, HIGH). */
-static void measure(const struct order *o, uint32_t number, uint32_t level, uint64_t low, uint64_t high, struct shape *s)
+static void measure(const struct order *o, uint32_t number, uint32_t level, uint64_t low,
+                    uint64_t high, struct shape *s)
 {
         const struct order_node *n = &nodes[number];
 
         s->nodes++;
         s->wrong |= n->count > ORDER_FAN || (n->count == 0 && number + 1 != o->root);
         for (uint32_t i = level ? 1 : 0; i < n->count; i++)
-                s->wrong |= n->key[i] < low || n->key[i] >= high || (i > (level ? 1u : 0u) && n->key[i] <= n->key[i - 1]);
+                s->wrong |= n->key[i] < low || n->key[i] >= high ||
+                            (i > (level ? 1u : 0u) && n->key[i] <= n->key[i - 1]);
         s->leaves += level == 0;
         s->entries += level ? 0 : n->count;
         for (uint32_t i = 0; level && i < n->count; i++)
-                measure(o, n->value[i], level - 1, i ? n->key[i] : low, i + 1 < n->count ? n->key[i + 1] : high, s);
+                measure(o, n->value[i], level - 1, i ? n->key[i] : low,
+                        i + 1 < n->count ? n->key[i + 1] : high, s);
 }
 
 static struct shape shape_of(const struct order *o)
@@ -71,7 +74,8 @@ static struct shape shape_of(const struct order *o)
 
         if (o->root)
                 measure(o, o->root - 1, o->levels, 0, UINT64_MAX, &s);
-        for (uint32_t at = room.unused; at && unused <= room.made; at = (uint32_t)nodes[at - 1].unused)
+        for (uint32_t at = room.unused; at && unused <= room.made;
+             at = (uint32_t)nodes[at - 1].unused)
                 unused++;
         s.wrong |= s.nodes + unused != room.made; /* no node is lost, none is in two places */
         return s;
@@ -103,7 +107,8 @@ static bool floor_is_right(const struct order *o, uint64_t key)
 
         while (i && !model[i - 1])
                 i--;
-        return found == (i != 0) && (!i || (got.key == (i - 1) * SPREAD && got.value == model[i - 1] - 1));
+        return found == (i != 0) &&
+               (!i || (got.key == (i - 1) * SPREAD && got.value == model[i - 1] - 1));
 }
 
 static bool ceiling_is_right(const struct order *o, uint64_t key)
@@ -114,7 +119,8 @@ static bool ceiling_is_right(const struct order *o, uint64_t key)
 
         while (i < KEYS && !model[i])
                 i++;
-        return found == (i < KEYS) && (i >= KEYS || (got.key == i * SPREAD && got.value == model[i] - 1));
+        return found == (i < KEYS) &&
+               (i >= KEYS || (got.key == i * SPREAD && got.value == model[i] - 1));
 }
 
 /* Whether an insertion was possible. */
@@ -155,7 +161,8 @@ static void is_as_the_model(const struct order *o)
 
                 right &= floor_is_right(o, key) && ceiling_is_right(o, key);
         }
-        is_true(right && floor_is_right(o, UINT64_MAX - SPREAD) && floor_is_right(o, 0) && ceiling_is_right(o, 0));
+        is_true(right && floor_is_right(o, UINT64_MAX - SPREAD) && floor_is_right(o, 0) &&
+                ceiling_is_right(o, 0));
 }
 
 TEST(an_empty_one_has_nothing)
@@ -250,5 +257,7 @@ TEST(ranges_that_go_at_once_from_either_side)
         }
 }
 
-TAP_MAIN(an_empty_one_has_nothing, after_random_changes_it_is_what_an_array_is, without_memory_nothing_is_lost_and_nothing_is_wrong,
-         keys_in_order_and_in_reverse_leave_full_leaves, what_has_shrunk_takes_little_room, ranges_that_go_at_once_from_either_side)
+TAP_MAIN(an_empty_one_has_nothing, after_random_changes_it_is_what_an_array_is,
+         without_memory_nothing_is_lost_and_nothing_is_wrong,
+         keys_in_order_and_in_reverse_leave_full_leaves, what_has_shrunk_takes_little_room,
+         ranges_that_go_at_once_from_either_side)

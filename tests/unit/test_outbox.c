@@ -58,7 +58,8 @@ TEST(the_oldest_go_when_there_are_too_many)
         is_equal(box.count, OUTBOX_MAX);
         has_text(str_get(&box.letters[0].url), "&from=9&");
         has_text(str_get(&box.letters[OUTBOX_MAX - 1].url), "&from=40&");
-        is_text(str_get(&said), "[http://127.0.0.1:9 accepts profiles too slowly, or not at all: the oldest ones in the queue are dropped]");
+        is_text(str_get(&said), "[http://127.0.0.1:9 accepts profiles too slowly, or not at all: "
+                                "the oldest ones in the queue are dropped]");
         str_clear(&said);
         end();
         is_text(str_get(&said), "[40 profiles were not delivered to http://127.0.0.1:9]");
@@ -106,4 +107,5 @@ TEST(an_empty_box_has_nothing_to_do_and_nothing_to_say)
 }
 
 TAP_MAIN(the_oldest_go_when_there_are_too_many, the_oldest_go_when_there_are_too_many_bytes,
-         a_full_box_is_closed_unless_the_server_is_in_trouble, an_empty_box_has_nothing_to_do_and_nothing_to_say)
+         a_full_box_is_closed_unless_the_server_is_in_trouble,
+         an_empty_box_has_nothing_to_do_and_nothing_to_say)

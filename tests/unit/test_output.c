@@ -36,7 +36,8 @@ static void make_file(const char *name)
         is_true(fd >= 0 && write(fd, "mine", 4) == 4 && close(fd) == 0);
 }
 
-static void named(struct output *o, const char *program, uint32_t pid, bool is_main, const char *expected)
+static void named(struct output *o, const char *program, uint32_t pid, bool is_main,
+                  const char *expected)
 {
         char *name = output_name(o, program, pid, o->used_count + 1, is_main);
 
@@ -73,7 +74,8 @@ TEST(a_name_is_given_once)
         leave();
 }
 
-static void made_room(struct output *o, const char *program, const char *earlier, const char *expected)
+static void made_room(struct output *o, const char *program, const char *earlier,
+                      const char *expected)
 {
         char *there = output_make_room(o, program, 12, 2, "env", earlier);
 
@@ -335,11 +337,12 @@ TEST(reports_go_to_the_current_directory_or_beside_the_recording)
         leave();
 }
 
-TAP_MAIN(the_default_name_is_program_and_pid, a_name_is_given_once, the_last_program_of_a_process_gets_the_name,
-         a_recording_with_another_name_stays, others_go_to_a_folder_beside_the_main_one,
-         a_folder_of_somebody_else_or_a_link_is_not_used, a_pattern_may_name_pid_program_and_number,
-         a_strangers_name_leads_nowhere_else, a_file_that_exists_is_refused_before_the_start, a_file_that_only_the_pid_hits_is_kept,
+TAP_MAIN(the_default_name_is_program_and_pid, a_name_is_given_once,
+         the_last_program_of_a_process_gets_the_name, a_recording_with_another_name_stays,
+         others_go_to_a_folder_beside_the_main_one, a_folder_of_somebody_else_or_a_link_is_not_used,
+         a_pattern_may_name_pid_program_and_number, a_strangers_name_leads_nowhere_else,
+         a_file_that_exists_is_refused_before_the_start, a_file_that_only_the_pid_hits_is_kept,
          a_place_that_takes_no_file_is_replaced_and_told, a_place_that_is_not_there_is_refused,
          what_is_no_regular_file_is_refused, a_recording_that_cannot_be_written_goes_elsewhere,
-         a_directory_is_no_file_name,
-         two_sessions_that_claim_their_names_do_not_meet, reports_go_to_the_current_directory_or_beside_the_recording)
+         a_directory_is_no_file_name, two_sessions_that_claim_their_names_do_not_meet,
+         reports_go_to_the_current_directory_or_beside_the_recording)

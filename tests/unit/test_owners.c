@@ -19,7 +19,8 @@ static char *owners_of(const struct profile *p, struct owners_options options)
         return out.data;
 }
 
-/* 365 + 35 bytes are held: data 300 + 4, mapping 62, stack 31 + ..., thread-local 1, register 1, ignored 1; 600 are lost. */
+/* 365 + 35 bytes are held: data 300 + 4, mapping 62, stack 31 + ..., thread-local 1, register 1,
+ * ignored 1; 600 are lost. */
 TEST(owners_and_the_rest_add_up_to_the_heap)
 {
         struct profile p;
@@ -53,13 +54,15 @@ TEST(what_two_owners_keep_is_a_row_of_its_own)
         forge_pointer(&p, 13, 24, 5);
         text = owners_of(&p, (struct owners_options){ 0 });
         has_text(text, "   20 %      204 B           3  data of prog\n");
-        has_text(text, "   10 %      100 B           1  shared by several of them\n"
-                       "  of it      100 B           1    allocated by parse [/src/a.c:10], kept by\n"
-                       "                                    data of prog\n"
-                       "                                    memory mapped by load [/src/l.c:7]\n");
+        has_text(text,
+                 "   10 %      100 B           1  shared by several of them\n"
+                 "  of it      100 B           1    allocated by parse [/src/a.c:10], kept by\n"
+                 "                                    data of prog\n"
+                 "                                    memory mapped by load [/src/l.c:7]\n");
         free(text);
         text = owners_of(&p, (struct owners_options){ .json = true });
-        has_text(text, "\"shared_parts\": [\n  {\"address\": \"0x10500\", \"site\": 1, \"heads\": 1, \"retained\": {\"blocks\": 1, \"bytes\": 100}, \"owners\": "
+        has_text(text, "\"shared_parts\": [\n  {\"address\": \"0x10500\", \"site\": 1, \"heads\": "
+                       "1, \"retained\": {\"blocks\": 1, \"bytes\": 100}, \"owners\": "
                        "[{\"kind\": \"data\", ");
         free(text);
         profile_free(&p);
@@ -75,7 +78,8 @@ TEST(what_two_owners_keep_of_one_call_stack_is_told_once)
         forge_pointer(&p, 13, 32, 5);
         text = owners_of(&p, (struct owners_options){ 0 });
         has_text(text, "   20 %      200 B           2  shared by several of them\n"
-                       "  of it      200 B           2    allocated by parse [/src/a.c:10], the largest kept by\n"
+                       "  of it      200 B           2    allocated by parse [/src/a.c:10], the "
+                       "largest kept by\n"
                        "                                    data of prog\n"
                        "                                    memory mapped by load [/src/l.c:7]\n"
                        "  0.1 %        1 B           1  SEEP_IGNORE\n");
@@ -107,12 +111,16 @@ TEST(sites_have_what_their_blocks_keep)
         forge_pointer(&p, 13, 24, 3); /* now the mapping and the global hold 3 */
         p.holds[0].to = 9;
         text = owners_of(&p, (struct owners_options){ .sites = true });
-        is_text(text, "what is freed with the blocks of a call stack; in all 1000 B in 16 blocks\n"
-                      "  share      bytes      blocks  site    own bytes  allocated by\n"
-                      "   39 %      393 B           6  #6           93 B  inner [/src/w.c:61] <- work [/src/w.c:66]\n"
-                      "   30 %      300 B           3  #1          300 B  parse [/src/a.c:10] <- load [/src/l.c:7]\n"
-                      "  0.4 %        4 B           1  #4            4 B  tiny <- main [/src/m.c:2]\n"
-                      "  0.3 %        3 B           3  #5            3 B  small [/src/s.c:5] <- main [/src/m.c:3]\n");
+        is_text(text,
+                "what is freed with the blocks of a call stack; in all 1000 B in 16 blocks\n"
+                "  share      bytes      blocks  site    own bytes  allocated by\n"
+                "   39 %      393 B           6  #6           93 B  inner [/src/w.c:61] <- work "
+                "[/src/w.c:66]\n"
+                "   30 %      300 B           3  #1          300 B  parse [/src/a.c:10] <- load "
+                "[/src/l.c:7]\n"
+                "  0.4 %        4 B           1  #4            4 B  tiny <- main [/src/m.c:2]\n"
+                "  0.3 %        3 B           3  #5            3 B  small [/src/s.c:5] <- main "
+                "[/src/m.c:3]\n");
         free(text);
         profile_free(&p);
 }
@@ -124,13 +132,16 @@ TEST(programs_get_the_same_sums)
 
         forge_leaky(&p);
         text = owners_of(&p, (struct owners_options){ .json = true });
-        has_text(text, "\"total\": {\"blocks\": 16, \"bytes\": 1000},\n \"owners\": [\n  {\"kind\": \"data\", ");
+        has_text(text, "\"total\": {\"blocks\": 16, \"bytes\": 1000},\n \"owners\": [\n  "
+                       "{\"kind\": \"data\", ");
         has_text(text, "\"pointers\": 2, \"retained\": {\"blocks\": 4, \"bytes\": 304}},\n");
-        has_text(text, "],\n \"shared\": {\"blocks\": 0, \"bytes\": 0},\n \"shared_parts\": [],\n \"ignored\": {\"blocks\": 1, \"bytes\": 1},\n"
+        has_text(text, "],\n \"shared\": {\"blocks\": 0, \"bytes\": 0},\n \"shared_parts\": [],\n "
+                       "\"ignored\": {\"blocks\": 1, \"bytes\": 1},\n"
                        " \"lost\": {\"blocks\": 6, \"bytes\": 600}}\n");
         free(text);
         text = owners_of(&p, (struct owners_options){ .json = true, .sites = true });
-        has_text(text, "{\"id\": 6, \"function\": \"inner\", \"file\": \"/src/w.c\", \"line\": 61, \"live\": {\"blocks\": 3, \"bytes\": 93}, "
+        has_text(text, "{\"id\": 6, \"function\": \"inner\", \"file\": \"/src/w.c\", \"line\": 61, "
+                       "\"live\": {\"blocks\": 3, \"bytes\": 93}, "
                        "\"retained\": {\"blocks\": 3, \"bytes\": 93}}");
         free(text);
         profile_free(&p);
@@ -147,7 +158,8 @@ TEST(any_valid_recording_has_owners)
                 sample_profile(&p, seed, 40);
                 scan = profile_scanned(&p);
                 for (int i = 0; scan && scan->flags & PROFILE_SCAN_GRAPH && i < 4; i++) {
-                        char *text = owners_of(&p, (struct owners_options){ .sites = i & 1, .json = i & 2 });
+                        char *text = owners_of(&p, (struct owners_options){ .sites = i & 1,
+                                                                            .json = i & 2 });
 
                         graphs += text != NULL && *text != 0;
                         free(text);
@@ -157,6 +169,7 @@ TEST(any_valid_recording_has_owners)
         is_true(graphs > 40);
 }
 
-TAP_MAIN(any_valid_recording_has_owners, owners_and_the_rest_add_up_to_the_heap, what_two_owners_keep_is_a_row_of_its_own,
-         what_two_owners_keep_of_one_call_stack_is_told_once, sites_fit_the_terminal, sites_have_what_their_blocks_keep,
-         programs_get_the_same_sums)
+TAP_MAIN(any_valid_recording_has_owners, owners_and_the_rest_add_up_to_the_heap,
+         what_two_owners_keep_is_a_row_of_its_own,
+         what_two_owners_keep_of_one_call_stack_is_told_once, sites_fit_the_terminal,
+         sites_have_what_their_blocks_keep, programs_get_the_same_sums)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A package is made here by hand, byte by byte as the DWARF standard has it, then damaged in every byte of its index.
+ * A package is made here by hand, byte by byte as the DWARF standard has it, then damaged in every
+ * byte of its index.
  */
 #include "tap.h"
 
@@ -44,22 +45,30 @@ struct piece {
 
 static void make_elf(struct piece *pieces, uint32_t count, struct str *out)
 {
-        Elf64_Ehdr head = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-                            .e_type = ET_REL, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-                            .e_ehsize = sizeof head, .e_shentsize = sizeof(Elf64_Shdr),
-                            .e_shnum = (uint16_t)(count + 2), .e_shstrndx = (uint16_t)(count + 1) };
+        Elf64_Ehdr head = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+                                         ELFDATA2LSB, EV_CURRENT },
+                            .e_type = ET_REL,
+                            .e_machine = EM_X86_64,
+                            .e_version = EV_CURRENT,
+                            .e_ehsize = sizeof head,
+                            .e_shentsize = sizeof(Elf64_Shdr),
+                            .e_shnum = (uint16_t)(count + 2),
+                            .e_shstrndx = (uint16_t)(count + 1) };
         Elf64_Shdr sections[8] = { { 0 } };
         struct str names = { 0 };
 
         str_bytes(out, &head, sizeof head);
         str_char(&names, 0);
         for (uint32_t i = 0; i <= count; i++) {
-                sections[i + 1] = (Elf64_Shdr){ .sh_name = (uint32_t)names.length, .sh_type = SHT_PROGBITS,
-                                                .sh_offset = out->length, .sh_addralign = 1 };
+                sections[i + 1] = (Elf64_Shdr){ .sh_name = (uint32_t)names.length,
+                                                .sh_type = SHT_PROGBITS,
+                                                .sh_offset = out->length,
+                                                .sh_addralign = 1 };
                 str_text(&names, i < count ? pieces[i].name : ".shstrtab");
                 str_char(&names, 0);
                 sections[i + 1].sh_size = i < count ? pieces[i].bytes.length : names.length;
-                str_bytes(out, i < count ? pieces[i].bytes.data : names.data, sections[i + 1].sh_size);
+                str_bytes(out, i < count ? pieces[i].bytes.data : names.data,
+                          sections[i + 1].sh_size);
         }
         sections[count + 1].sh_type = SHT_STRTAB;
         while (out->length % 8)
@@ -141,8 +150,9 @@ TEST(a_damaged_index_leads_nowhere_outside)
                                         for (int part = 0; part < PACKAGE_PART_COUNT; part++) {
                                                 const char *data = (const char *)u.part[part].data;
 
-                                                is_true(!data || (data >= file.data && data + u.part[part].size <=
-                                                                                               file.data + file.length));
+                                                is_true(!data || (data >= file.data &&
+                                                                  data + u.part[part].size <=
+                                                                          file.data + file.length));
                                         }
                         elf_end(elf);
                         file.data[index_at + at] = before;

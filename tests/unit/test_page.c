@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of the page and its joining with the template.  What is written is unpacked with zlib and looked at as text; numbers
- * are summed by column.
+ * The data of the page and its joining with the template.  What is written is unpacked with zlib
+ * and looked at as text; numbers are summed by column.
  */
 #include "tap.h"
 
@@ -19,7 +19,10 @@ static char *unpacked(const struct str *data)
 {
         size_t room = 64u << 20;
         char *json = heap_zero(room, 1);
-        z_stream z = { .next_in = (Bytef *)data->data, .avail_in = (uInt)data->length, .next_out = (Bytef *)json, .avail_out = (uInt)room - 1 };
+        z_stream z = { .next_in = (Bytef *)data->data,
+                       .avail_in = (uInt)data->length,
+                       .next_out = (Bytef *)json,
+                       .avail_out = (uInt)room - 1 };
 
         inflateInit2(&z, MAX_WBITS + 16);
         is_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
@@ -78,11 +81,15 @@ static long long sum_of(const char *json, const char *table, const char *column)
 }
 
 /* A page escapes them itself. */
-static const struct symbol_options as_they_are = { .no_cache = true, .no_debuginfod = true, .raw = true };
+static const struct symbol_options as_they_are = { .no_cache = true,
+                                                   .no_debuginfod = true,
+                                                   .raw = true };
 
 static char *written(const struct profile *p, struct page_request r)
 {
-        struct page_recording one = { .profile = p, .symbols = symbols_new(p, &as_they_are), .file = "x.seep" };
+        struct page_recording one = { .profile = p,
+                                      .symbols = symbols_new(p, &as_they_are),
+                                      .file = "x.seep" };
         struct str data = { 0 };
         struct err e = { 0 };
         char *json = NULL;
@@ -110,7 +117,8 @@ TEST(sites_have_their_numbers_and_the_tree_its_inlined_frames)
         is_equal(count_of(json, "sites"), 7);
         is_equal(sum_of(json, "sites", "live_bytes"), 1000 + 4096);
         is_equal(sum_of(json, "sites", "heap"), 6);
-        is_equal(count_of(json, "nodes"), 1 + 11); /* the root, 10 addresses, of which one has two frames */
+        /* the root, 10 addresses, of which one has two frames */
+        is_equal(count_of(json, "nodes"), 1 + 11);
         is_equal(sum_of(json, "frames", "inlined"), 1);
         has_text(json, "\"cut\":[]");
         has_text(json, "\"view\":null,\"compare\":null");
@@ -161,7 +169,8 @@ TEST(texts_are_stored_once_cut_when_endless_and_always_utf8)
         has_text(json, "xxx...\"");
         is_true(!strstr(json, "\xef\xbf\xbd..."));
         has_text(json, "\"</script>\xef\xbf\xbd\\u0001\\\"\"");
-        is_true(strstr(json, "</script>\xef\xbf\xbd") && !strstr(strstr(json, "</script>\xef\xbf\xbd") + 1, "</script>\xef\xbf\xbd"));
+        is_true(strstr(json, "</script>\xef\xbf\xbd") &&
+                !strstr(strstr(json, "</script>\xef\xbf\xbd") + 1, "</script>\xef\xbf\xbd"));
         free(json);
         free(longest);
         profile_free(&p);
@@ -169,7 +178,8 @@ TEST(texts_are_stored_once_cut_when_endless_and_always_utf8)
 
 TEST(one_recording_at_two_moments_is_written_once)
 {
-        struct page_recording two[2] = { { .file = "x.seep", .moment = "a" }, { .file = "x.seep", .moment = "end" } };
+        struct page_recording two[2] = { { .file = "x.seep", .moment = "a" },
+                                         { .file = "x.seep", .moment = "end" } };
         struct page_request r = { .recordings = two, .count = 2 };
         struct str data = { 0 };
         struct err e = { 0 };
@@ -183,8 +193,10 @@ TEST(one_recording_at_two_moments_is_written_once)
         two[0].symbols = two[1].symbols = forge_symbols(&p);
         is_true(page_data(&r, &data, &e));
         json = unpacked(&data);
-        has_text(json, "\"compare\":{\"old\":{\"recording\":0,\"mark\":0,\"ms\":100,\"word\":\"a\"},\"new\":{\"recording\":0,\"mark\":-1,\"ms\":10000,\"word\":\"end\"}}");
-        is_true(!strstr(strstr(json, "\"sites\":{") + 1, "\"sites\":{")); /* the table, not the column of types */
+        has_text(json, "\"compare\":{\"old\":{\"recording\":0,\"mark\":0,\"ms\":100,\"word\":\"a\"}"
+                       ",\"new\":{\"recording\":0,\"mark\":-1,\"ms\":10000,\"word\":\"end\"}}");
+        /* the table, not the column of types */
+        is_true(!strstr(strstr(json, "\"sites\":{") + 1, "\"sites\":{"));
         free(json);
         two[1].moment = "nowhere";
         is_true(!page_data(&r, &data, &e));
@@ -206,7 +218,10 @@ static void forge_many(struct profile *p)
         m = forge_module(p, "/usr/bin/prog");
         outer = forge_node(p, 0, 0x100, m);
         for (uint32_t i = 1; i <= MANY; i++) {
-                struct profile_site *site = forge_site(p, forge_node(p, outer, 0x1000 + 64 * i, m), i % 7 ? LEDGER_KIND_MALLOC : LEDGER_KIND_MMAP, i, 1);
+                struct profile_site *site = forge_site(p, forge_node(p, outer, 0x1000 + 64 * i, m),
+                                                       i % 7 ? LEDGER_KIND_MALLOC
+                                                             : LEDGER_KIND_MMAP,
+                                                       i, 1);
 
                 site->peak_bytes = i / 2;
                 site->peak_blocks = 1;
@@ -252,7 +267,8 @@ TEST(what_does_not_fit_is_summed_and_told)
 /* The last value of each row, summed: the course must end where the sites are. */
 static long long end_of_course(const char *json)
 {
-        const char *site = column_of(json, "changes", "site"), *bytes = column_of(json, "changes", "live_bytes");
+        const char *site = column_of(json, "changes", "site"),
+                   *bytes = column_of(json, "changes", "live_bytes");
         long long last[MANY + 2] = { 0 }, sum = 0, row, number;
 
         while (next_number(&site, &row) && next_number(&bytes, &number))
@@ -299,7 +315,8 @@ TEST(numbers_of_one_moment_have_no_course)
 
 TEST(the_template_gets_the_data_as_base64_and_nothing_else)
 {
-        const char *template = (const char *)page_template, *tag = "<script type=\"application/octet-stream\" id=\"seep-data\">";
+        const char *template = (const char *)page_template,
+                   *tag = "<script type=\"application/octet-stream\" id=\"seep-data\">";
         const char *at = memmem(template, page_template_bytes, tag, strlen(tag));
         struct str page = { 0 };
 
@@ -318,7 +335,10 @@ TEST(the_template_gets_the_data_as_base64_and_nothing_else)
         str_free(&page);
 }
 
-TAP_MAIN(sites_have_their_numbers_and_the_tree_its_inlined_frames, start_code_outside_of_main_is_left_out,
-         texts_are_stored_once_cut_when_endless_and_always_utf8, one_recording_at_two_moments_is_written_once, what_does_not_fit_is_summed_and_told,
-         a_course_with_fewer_moments_ends_where_the_whole_one_does, numbers_of_one_moment_have_no_course,
+TAP_MAIN(sites_have_their_numbers_and_the_tree_its_inlined_frames,
+         start_code_outside_of_main_is_left_out,
+         texts_are_stored_once_cut_when_endless_and_always_utf8,
+         one_recording_at_two_moments_is_written_once, what_does_not_fit_is_summed_and_told,
+         a_course_with_fewer_moments_ends_where_the_whole_one_does,
+         numbers_of_one_moment_have_no_course,
          the_template_gets_the_data_as_base64_and_nothing_else)

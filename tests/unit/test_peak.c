@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_peak.c -- the maximum of live bytes and what it was made of, against a model that looks at everything after each event.
+ * test_peak.c -- the maximum of live bytes and what it was made of, against a model that looks at
+ * everything after each event.
  */
 #include "book/count.h"
 
@@ -43,7 +44,8 @@ static void begin(uint32_t threads)
 
 static void count_alloc(struct thread *t, uint32_t site, uint64_t size)
 {
-        count_add(&agent_book, &t->writer, thread_counter(t, site), (struct count_blocks){ .size = size, .times = 1 });
+        count_add(&agent_book, &t->writer, thread_counter(t, site),
+                  (struct count_blocks){ .size = size, .times = 1 });
         live[site] += size;
         total += size;
         if (total > peak) {
@@ -54,7 +56,8 @@ static void count_alloc(struct thread *t, uint32_t site, uint64_t size)
 
 static void count_free(struct thread *t, uint32_t site, uint64_t size)
 {
-        count_remove(&agent_book, &t->writer, thread_counter(t, site), (struct count_blocks){ .size = size, .times = 1 });
+        count_remove(&agent_book, &t->writer, thread_counter(t, site),
+                     (struct count_blocks){ .size = size, .times = 1 });
         live[site] -= size;
         total -= size;
 }
@@ -75,7 +78,8 @@ static void event(uint32_t threads, uint32_t most)
         }
 }
 
-/* What readers make of a counter (collect/sites.c): saved if of the current epoch, live otherwise. */
+/* What readers make of a counter (collect/sites.c): saved if of the current epoch, live
+ * otherwise. */
 static uint64_t site_at_peak(uint32_t threads, uint32_t site)
 {
         const struct ledger_head *h = agent.head;
@@ -84,7 +88,9 @@ static uint64_t site_at_peak(uint32_t threads, uint32_t site)
         for (uint32_t i = 0; i < threads; i++) {
                 const struct ledger_counter *c = thread_counter(&alone_threads[i], site);
 
-                bytes += c->epoch == h->epoch && (h->several || !h->at_peak) ? (uint64_t)c->peak_bytes : c->alloc_bytes - c->free_bytes;
+                bytes += c->epoch == h->epoch && (h->several || !h->at_peak)
+                                 ? (uint64_t)c->peak_bytes
+                                 : c->alloc_bytes - c->free_bytes;
         }
         return bytes;
 }
@@ -181,6 +187,8 @@ TEST(a_forked_child_counts_on_from_what_its_slots_added)
         is_equal(agent.head->live_bytes, sum);
 }
 
-TAP_MAIN(one_thread_knows_the_maximum_and_its_parts_exactly_at_any_time, several_threads_know_it_within_the_bound_that_they_tell,
-         blocks_that_go_from_one_thread_to_another_are_counted_once, a_second_thread_joins_at_the_maximum_of_the_first,
+TAP_MAIN(one_thread_knows_the_maximum_and_its_parts_exactly_at_any_time,
+         several_threads_know_it_within_the_bound_that_they_tell,
+         blocks_that_go_from_one_thread_to_another_are_counted_once,
+         a_second_thread_joins_at_the_maximum_of_the_first,
          a_forked_child_counts_on_from_what_its_slots_added)

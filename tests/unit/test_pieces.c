@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_pieces.c -- what stacks held over time: the moments of several sites summed, and pieces that add up to them. */
+/* test_pieces.c -- what stacks held over time: the moments of several sites summed, and pieces that
+ * add up to them. */
 #include "export/pieces.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@ enum { SITES = 6, SLICES = 30, STACKS = 3 };
 /* Sites 1 and 4, 2 and 5, 3 and 6 have equal stacks.  Each allocates and frees at random. */
 static void forge_course(struct profile *p, uint64_t seed)
 {
-        uint64_t random = seed, total[SITES + 1] = { 0 }, live[SITES + 1] = { 0 }, before[SITES + 1] = { 0 };
+        uint64_t random = seed, total[SITES + 1] = { 0 }, live[SITES + 1] = { 0 },
+                 before[SITES + 1] = { 0 };
         uint16_t m;
 
         forge_start(p);
@@ -22,7 +24,9 @@ static void forge_course(struct profile *p, uint64_t seed)
         for (uint32_t i = 0; i < STACKS; i++)
                 forge_name(p, 0x100 * (i + 1), 0, i == 0 ? "a" : i == 1 ? "b" : "c", "/src/m.c", 5);
         for (uint32_t i = 0; i < SITES; i++)
-                forge_site(p, i < STACKS ? forge_node(p, 0, 0x100 * (i + 1), m) : p->sites[i - STACKS + 1].node,
+                forge_site(p,
+                           i < STACKS ? forge_node(p, 0, 0x100 * (i + 1), m)
+                                      : p->sites[i - STACKS + 1].node,
                            i < STACKS ? LEDGER_KIND_MALLOC : LEDGER_KIND_CALLOC, 0, 0);
         for (uint32_t i = 0; i < SLICES; i++) {
                 forge_slice(p, 10 * i);
@@ -30,7 +34,8 @@ static void forge_course(struct profile *p, uint64_t seed)
                         if (sample_random(&random) % 3 == 0)
                                 continue;
                         live[site] += sample_random(&random) % 1000;
-                        total[site] += live[site] - before[site] + 1000; /* of which a thousand were freed again at once */
+                        /* of which a thousand were freed again at once */
+                        total[site] += live[site] - before[site] + 1000;
                         live[site] = before[site] = sample_random(&random) % (live[site] + 1);
                         forge_change(p, site, live[site], live[site] > 0, i, total[site]);
                 }
@@ -53,8 +58,11 @@ static void make(struct made *made, const struct profile *p)
         struct err e = { 0 };
 
         made->symbols = forge_symbols(p);
-        is_true(select_make(&made->sel, p, made->symbols, &(struct select_request){ .cost = SELECT_LIVE }, &e));
-        made->in = (struct export_input){ .profile = p, .symbols = made->symbols, .sel = &made->sel };
+        is_true(select_make(&made->sel, p, made->symbols,
+                            &(struct select_request){ .cost = SELECT_LIVE }, &e));
+        made->in = (struct export_input){ .profile = p,
+                                          .symbols = made->symbols,
+                                          .sel = &made->sel };
         stack_costs_make(&made->stacks, &made->in, CALLTREE_BY_LINE);
         is_equal(made->stacks.sample_count, STACKS);
 }
@@ -72,7 +80,8 @@ static uint64_t held(const struct pieces *pieces, uint32_t sample, uint32_t slic
         uint64_t bytes = 0;
 
         for (uint32_t i = 0; i < pieces->count; i++)
-                if (pieces->at[i].sample == sample && pieces->at[i].came <= slice && (pieces->at[i].went == PIECES_STAY || pieces->at[i].went > slice))
+                if (pieces->at[i].sample == sample && pieces->at[i].came <= slice &&
+                    (pieces->at[i].went == PIECES_STAY || pieces->at[i].went > slice))
                         bytes += pieces->at[i].bytes;
         return bytes;
 }
@@ -94,8 +103,10 @@ TEST(sums_are_those_of_the_sites_at_each_moment)
                 course_step(&course, i);
                 is_true(profile_at_slice(&p, i, truth));
                 for (uint32_t site = 1; site <= STACKS; site++) {
-                        is_equal(course.sums[numbers[site]].live_bytes, truth[site].live_bytes + truth[site + STACKS].live_bytes);
-                        is_equal(course.sums[numbers[site]].alloc_bytes, truth[site].alloc_bytes + truth[site + STACKS].alloc_bytes);
+                        is_equal(course.sums[numbers[site]].live_bytes,
+                                 truth[site].live_bytes + truth[site + STACKS].live_bytes);
+                        is_equal(course.sums[numbers[site]].alloc_bytes,
+                                 truth[site].alloc_bytes + truth[site + STACKS].alloc_bytes);
                 }
         }
         course_free(&course);
@@ -124,15 +135,19 @@ TEST(pieces_add_up_to_what_was_allocated_and_to_what_was_live)
                 for (uint32_t i = 0; i < SLICES; i++) {
                         is_true(profile_at_slice(&p, i, truth));
                         for (uint32_t site = 1; site <= STACKS; site++)
-                                is_equal(held(&pieces, numbers[site], i), truth[site].live_bytes + truth[site + STACKS].live_bytes);
+                                is_equal(held(&pieces, numbers[site], i),
+                                         truth[site].live_bytes + truth[site + STACKS].live_bytes);
                 }
                 for (uint32_t site = 1; site <= STACKS; site++) {
                         uint64_t came = 0;
 
                         for (uint32_t i = 0; i < pieces.count; i++)
-                                came += pieces.at[i].sample == numbers[site] ? pieces.at[i].bytes : 0;
-                        is_equal(came, p.sites[site].alloc_bytes + p.sites[site + STACKS].alloc_bytes);
-                        is_equal(held(&pieces, numbers[site], SLICES), p.sites[site].live_bytes + p.sites[site + STACKS].live_bytes);
+                                came += pieces.at[i].sample == numbers[site] ? pieces.at[i].bytes
+                                                                             : 0;
+                        is_equal(came,
+                                 p.sites[site].alloc_bytes + p.sites[site + STACKS].alloc_bytes);
+                        is_equal(held(&pieces, numbers[site], SLICES),
+                                 p.sites[site].live_bytes + p.sites[site + STACKS].live_bytes);
                 }
                 pieces_free(&pieces);
                 free(numbers);
@@ -142,4 +157,5 @@ TEST(pieces_add_up_to_what_was_allocated_and_to_what_was_live)
         }
 }
 
-TAP_MAIN(sums_are_those_of_the_sites_at_each_moment, pieces_add_up_to_what_was_allocated_and_to_what_was_live)
+TAP_MAIN(sums_are_those_of_the_sites_at_each_moment,
+         pieces_add_up_to_what_was_allocated_and_to_what_was_live)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_place.c -- files that appear whole or not at all, whatever others put in their way meanwhile.
+ * test_place.c -- files that appear whole or not at all, whatever others put in their way
+ * meanwhile.
  */
 #include "base/place.h"
 
@@ -86,7 +87,8 @@ static void swap_for_link(void)
 
 static void swap_folder(void)
 {
-        is_true(rename("sub", "moved") == 0 && mkdir("private", 0700) == 0 && symlink("private", "sub") == 0);
+        is_true(rename("sub", "moved") == 0 && mkdir("private", 0700) == 0 &&
+                symlink("private", "sub") == 0);
         put("private/out", "mine");
 }
 
@@ -110,7 +112,8 @@ TEST(a_link_that_was_planted_is_never_followed)
         for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
                 enter();
                 put("victim", "mine");
-                is_equal(filled("out", rules[i], plant_link), EEXIST); /* between the look and the end */
+                /* between the look and the end */
+                is_equal(filled("out", rules[i], plant_link), EEXIST);
                 holds("victim", "mine");
                 is_equal(entries(), 2);
                 leave();
@@ -179,7 +182,8 @@ TEST(what_is_not_finished_leaves_nothing)
 
         enter();
         put("out", "old");
-        is_true(place_open(&p, "out", PLACE_NAMED) && place_begin(&p) >= 0 && io_write(p.fd, "half", 4));
+        is_true(place_open(&p, "out", PLACE_NAMED) && place_begin(&p) >= 0 &&
+                io_write(p.fd, "half", 4));
         place_close(&p);
         holds("out", "old");
         is_equal(entries(), 1);
@@ -212,7 +216,8 @@ TEST(a_trap_of_another_user_is_not_walked_into)
                 is_equal(filled("out", PLACE_NAMED, NULL), ELOOP);
                 is_equal(filled("out", PLACE_NEW, NULL), ELOOP);
                 holds("victim", "mine");
-                is_true(unlink("out") == 0 && symlink("/dev/null", "out") == 0 && lchown("out", 12345, 12345) == 0);
+                is_true(unlink("out") == 0 && symlink("/dev/null", "out") == 0 &&
+                        lchown("out", 12345, 12345) == 0);
                 is_equal(filled("out", PLACE_NEW, NULL), ELOOP);
         }
         leave();
@@ -265,8 +270,9 @@ TEST(devices_are_written_into)
 }
 
 TAP_MAIN(a_new_name_is_filled_and_a_taken_one_refused, a_link_that_was_planted_is_never_followed,
-         a_link_that_the_user_named_is_followed_once, another_directory_in_the_place_of_the_first_does_not_matter,
+         a_link_that_the_user_named_is_followed_once,
+         another_directory_in_the_place_of_the_first_does_not_matter,
          a_claimed_name_is_filled_later_or_withdrawn, what_is_not_finished_leaves_nothing,
-         a_private_file_stays_private_and_files_of_others_are_not_ours, a_trap_of_another_user_is_not_walked_into,
-         a_directory_that_everybody_can_change_is_known,
+         a_private_file_stays_private_and_files_of_others_are_not_ours,
+         a_trap_of_another_user_is_not_walked_into, a_directory_that_everybody_can_change_is_known,
          a_folder_with_room_for_less_than_a_file_says_why, devices_are_written_into)

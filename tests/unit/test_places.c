@@ -16,7 +16,9 @@ static bool stop_at_c(void *context, const char *path)
         return strcmp(path, "D/c.so") == 0;
 }
 
-static struct profile_module wanted = { .path = (char *)"/a/b/c.so", .build_id_bytes = 3, .build_id = { 0xab, 0x01, 0xff } };
+static struct profile_module wanted = { .path = (char *)"/a/b/c.so",
+                                        .build_id_bytes = 3,
+                                        .build_id = { 0xab, 0x01, 0xff } };
 
 TEST(a_debug_path_is_tried_with_leading_directories_stripped_one_by_one)
 {
@@ -25,8 +27,9 @@ TEST(a_debug_path_is_tried_with_leading_directories_stripped_one_by_one)
         struct str said = { 0 };
 
         is_true(!places_walk(&wanted, &options, note, &said));
-        has_text(str_get(&said), "D/a/b/c.so\nD/b/c.so\nD/c.so\nD/a/b/c.so.debug\nD/b/c.so.debug\nD/c.so.debug\n"
-                                 "D/.build-id/ab/01ff.debug\nD/.build-id/ab/01ff\n/a/b/c.so\n");
+        has_text(str_get(&said),
+                 "D/a/b/c.so\nD/b/c.so\nD/c.so\nD/a/b/c.so.debug\nD/b/c.so.debug\nD/c.so.debug\n"
+                 "D/.build-id/ab/01ff.debug\nD/.build-id/ab/01ff\n/a/b/c.so\n");
         str_free(&said);
 }
 
@@ -50,7 +53,8 @@ static void check_root(const char *path, const char *expected)
         places_walk(&m, &options, note, &said);
         has_text(str_get(&said), expected);
         is_true(strncmp(str_get(&said), "R/", 2) == 0);
-        is_true(!strstr(str_get(&said), "\n/")); /* without a build id nothing of this machine is trusted */
+        /* without a build id nothing of this machine is trusted */
+        is_true(!strstr(str_get(&said), "\n/"));
         str_free(&said);
 }
 
@@ -80,5 +84,6 @@ TEST(odd_paths_do_no_harm)
         }
 }
 
-TAP_MAIN(a_debug_path_is_tried_with_leading_directories_stripped_one_by_one, the_walk_ends_where_the_visitor_says,
-         a_sysroot_may_have_usr_merged_or_not, odd_paths_do_no_harm)
+TAP_MAIN(a_debug_path_is_tried_with_leading_directories_stripped_one_by_one,
+         the_walk_ends_where_the_visitor_says, a_sysroot_may_have_usr_merged_or_not,
+         odd_paths_do_no_harm)

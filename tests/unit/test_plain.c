@@ -21,10 +21,15 @@ TEST(names_are_one_line_without_orders)
         check_name("a\nb\r\nc\td", "a b  c d");
         check_name("\x1b[31mred\x07\x7f", "?[31mred??");
         check_name("c1 \xc2\x9b" "2J \xc2\x85", "c1 ?2J ?");
-        check_name("bidi \xe2\x80\xae \xe2\x81\xa6\xe2\x81\xa9 \xd8\x9c \xe2\x80\x8e\xe2\x80\x8f", "bidi ? ?? ? ??");
+        check_name("bidi \xe2\x80\xae \xe2\x81\xa6\xe2\x81\xa9 \xd8\x9c \xe2\x80\x8e\xe2\x80\x8f",
+                   "bidi ? ?? ? ??");
         check_name("lines \xe2\x80\xa8\xe2\x80\xa9", "lines ??");
-        check_name("gr\xc3\xb6\xc3\x9f" "e \xd7\x90 \xe6\x97\xa5 \xe2\x80\x93 \xf0\x9f\x98\x80", "gr\xc3\xb6\xc3\x9f" "e \xd7\x90 \xe6\x97\xa5 \xe2\x80\x93 \xf0\x9f\x98\x80");
-        check_name("latin \xe4\x9b cut \xe2\x80", "latin \xe4\x9b cut \xe2\x80"); /* a file may be called so */
+        check_name("gr\xc3\xb6\xc3\x9f"
+                   "e \xd7\x90 \xe6\x97\xa5 \xe2\x80\x93 \xf0\x9f\x98\x80",
+                   "gr\xc3\xb6\xc3\x9f"
+                   "e \xd7\x90 \xe6\x97\xa5 \xe2\x80\x93 \xf0\x9f\x98\x80");
+        /* a file may be called so */
+        check_name("latin \xe4\x9b cut \xe2\x80", "latin \xe4\x9b cut \xe2\x80");
 }
 
 static void check_output(const char *text, bool colors, const char *expected)
@@ -61,4 +66,5 @@ TEST(output_before_the_start_stays)
         str_free(&out);
 }
 
-TAP_MAIN(names_are_one_line_without_orders, output_keeps_lines_and_our_colours, output_before_the_start_stays)
+TAP_MAIN(names_are_one_line_without_orders, output_keeps_lines_and_our_colours,
+         output_before_the_start_stays)

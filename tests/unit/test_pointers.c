@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_pointers.c -- words of memory that lead into ranges, packed and unpacked: they are where they were, all others are zero; what is
- * damaged is refused.
+ * test_pointers.c -- words of memory that lead into ranges, packed and unpacked: they are where
+ * they were, all others are zero; what is damaged is refused.
  */
 #include <stdlib.h>
 
@@ -50,7 +50,8 @@ static void tell_both(void)
 
 static bool leads(uint64_t word)
 {
-        return (word >= NARROW && word < NARROW + 5000) || (word >= LOW && word < LOW + 100000) || (word >= HIGH && word < HIGH + 16);
+        return (word >= NARROW && word < NARROW + 5000) || (word >= LOW && word < LOW + 100000) ||
+               (word >= HIGH && word < HIGH + 16);
 }
 
 static uint64_t some_word(uint32_t often)
@@ -102,7 +103,8 @@ TEST(few_pointers_take_few_bytes)
         memset(memory, 0x41, sizeof memory);
         for (uint32_t i = 0; i < WORDS; i += 8)
                 memory[i] = LOW + 16 * i;
-        is_true(pointers_pack(&there, memory, sizeof memory, 8, packed) < 3 * WORDS / 8 + POINTERS_HEAD);
+        is_true(pointers_pack(&there, memory, sizeof memory, 8, packed) <
+                3 * WORDS / 8 + POINTERS_HEAD);
 }
 
 TEST(what_would_grow_is_sent_as_it_is)
@@ -131,7 +133,8 @@ TEST(words_of_another_processor_are_put_as_it_has_them)
         is_equal(packed[0], 0);
         for (int turned = 0; turned < 2; turned++) {
                 form.turned = turned;
-                is_true(pointers_unpack(&here, packed, length, &form, (uint8_t *)back, sizeof back, &got));
+                is_true(pointers_unpack(&here, packed, length, &form, (uint8_t *)back, sizeof back,
+                                        &got));
                 for (uint32_t i = 0; i < WORDS; i++) {
                         uint32_t word = leads(memory[i]) ? memory[i] : 0;
 
@@ -143,11 +146,12 @@ TEST(words_of_another_processor_are_put_as_it_has_them)
 
 TEST(ranges_that_are_not_in_order_are_refused)
 {
-        const uint64_t empty[] = { 5, 5 }, back[] = { 10, 20, 5, 7 }, over[] = { 10, 20, 19, 30 }, turned[] = { 20, 10 },
-                       good[] = { 10, 20, 20, 30 }, half[] = { 1, 2, 3 }, endless[] = { 1, UINT64_C(1) << 61 };
+        const uint64_t empty[] = { 5, 5 }, back[] = { 10, 20, 5, 7 }, over[] = { 10, 20, 19, 30 },
+                       turned[] = { 20, 10 }, good[] = { 10, 20, 20, 30 }, half[] = { 1, 2, 3 },
+                       endless[] = { 1, UINT64_C(1) << 61 };
 
-        is_true(!tell(&there, empty, 2) && !tell(&there, back, 4) && !tell(&there, over, 4) && !tell(&there, turned, 2) &&
-                !tell(&there, half, 3) && !tell(&there, endless, 2));
+        is_true(!tell(&there, empty, 2) && !tell(&there, back, 4) && !tell(&there, over, 4) &&
+                !tell(&there, turned, 2) && !tell(&there, half, 3) && !tell(&there, endless, 2));
         is_equal(there.count, 0);
         is_true(tell(&there, good, 4));
         is_equal(there.count, 2);
@@ -155,17 +159,20 @@ TEST(ranges_that_are_not_in_order_are_refused)
 
 TEST(what_is_damaged_is_refused)
 {
-        static const struct { uint8_t bytes[16]; size_t count; } bad[] = {
+        static const struct { uint8_t bytes[16]; size_t count;
+        } bad[] = {
                 { { 0 }, 0 },
-                { { 0 }, 1 },               /* not how much there is */
-                { { 2, 8 }, 2 },            /* no such way */
-                { { 1, 8, 1, 2, 3 }, 5 },   /* too short */
-                { { 1, 1, 1, 2 }, 4 },      /* too long */
-                { { 0, 65 }, 2 },           /* more than was asked for */
-                { { 0, 64, 2 }, 3 },        /* no word behind the gap */
-                { { 0, 64, 16, 0 }, 4 },    /* behind the end */
-                { { 0, 64, 1, 3, 0 }, 5 },  /* no such range */
-                { { 0, 64, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1 }, 14 }, /* no number */
+                { { 0 }, 1 },              /* not how much there is */
+                { { 2, 8 }, 2 },           /* no such way */
+                { { 1, 8, 1, 2, 3 }, 5 },  /* too short */
+                { { 1, 1, 1, 2 }, 4 },     /* too long */
+                { { 0, 65 }, 2 },          /* more than was asked for */
+                { { 0, 64, 2 }, 3 },       /* no word behind the gap */
+                { { 0, 64, 16, 0 }, 4 },   /* behind the end */
+                { { 0, 64, 1, 3, 0 }, 5 }, /* no such range */
+                /* no number */
+                { { 0, 64, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1 },
+                  14 },
         };
         const struct pointers_form form = { 8, false };
         uint8_t to[64];
@@ -173,9 +180,11 @@ TEST(what_is_damaged_is_refused)
 
         tell_both();
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-                if (!is_true(!pointers_unpack(&here, bad[i].bytes, bad[i].count, &form, to, sizeof to, &got)))
+                if (!is_true(!pointers_unpack(&here, bad[i].bytes, bad[i].count, &form, to,
+                                              sizeof to, &got)))
                         printf("# case %zu\n", i);
 }
 
-TAP_MAIN(words_that_lead_there_come_back_and_no_others, few_pointers_take_few_bytes, what_would_grow_is_sent_as_it_is,
-         words_of_another_processor_are_put_as_it_has_them, ranges_that_are_not_in_order_are_refused, what_is_damaged_is_refused)
+TAP_MAIN(words_that_lead_there_come_back_and_no_others, few_pointers_take_few_bytes,
+         what_would_grow_is_sent_as_it_is, words_of_another_processor_are_put_as_it_has_them,
+         ranges_that_are_not_in_order_are_refused, what_is_damaged_is_refused)

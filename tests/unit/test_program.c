@@ -44,7 +44,8 @@ static void put_text(const char *name, const char *text, mode_t mode)
         put(name, text, strlen(text), mode);
 }
 
-/* This test program itself, a dynamic program of our own kind, with its first bytes changed by EDIT. */
+/* This test program itself, a dynamic program of our own kind, with its first bytes changed by
+ * EDIT. */
 static void put_self(const char *name, void (*edit)(ElfW(Ehdr) *head, ElfW(Phdr) *phdr))
 {
         struct str self = { 0 };
@@ -146,7 +147,9 @@ TEST(bits_that_raise_rights_are_refused_unless_they_raise_nothing)
         put_self("plain", NULL);
         is_true(chmod("plain", 04755) == 0);
         is_equal(refused("./plain", "elevated privileges"), ERR_EXIT_CANNOT_TRACE);
-        is_true(!program_check("./plain", &owner, &e) ? strstr(e.text, "elevated privileges") == NULL : 1);
+        is_true(!program_check("./plain", &owner, &e)
+                        ? strstr(e.text, "elevated privileges") == NULL
+                        : 1);
         leave();
 }
 
@@ -180,7 +183,8 @@ TEST(a_script_that_interprets_itself_ends)
         leave();
 }
 
-/* Every byte of the headers and of the dynamic section may lie: nothing may crash, the answer does not matter. */
+/* Every byte of the headers and of the dynamic section may lie: nothing may crash, the answer does
+ * not matter. */
 TEST(a_damaged_program_file_is_read_without_harm)
 {
         struct str self = { 0 };
@@ -195,22 +199,28 @@ TEST(a_damaged_program_file_is_read_without_harm)
                 memcpy(head, self.data, sizeof head);
                 for (int k = 0; k < 8; k++) {
                         seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-                        head[EI_NIDENT + (seed >> 33) % (sizeof head - EI_NIDENT)] = (char)(seed >> 13);
+                        head[EI_NIDENT + (seed >> 33) % (sizeof head - EI_NIDENT)] = (char)(seed >>
+                                                                                            13);
                 }
-                is_true(ftruncate(fd, 0) == 0 && pwrite(fd, self.data, self.length, 0) == (ssize_t)self.length);
+                is_true(ftruncate(fd, 0) == 0 &&
+                        pwrite(fd, self.data, self.length, 0) == (ssize_t)self.length);
                 is_true(pwrite(fd, head, sizeof head, 0) == (ssize_t)sizeof head);
                 is_true(elf_look(fd, &facts) && facts.is_elf);
         }
         for (off_t length = 0; length < 200; length++) {
                 struct elf_facts facts;
 
-                is_true(ftruncate(fd, 0) == 0 && pwrite(fd, self.data, (size_t)length, 0) == length);
+                is_true(ftruncate(fd, 0) == 0 &&
+                        pwrite(fd, self.data, (size_t)length, 0) == length);
                 is_true(elf_look(fd, &facts));
         }
         str_free(&self);
         close(fd);
 }
 
-TAP_MAIN(a_name_without_a_slash_is_looked_up_in_path, what_cannot_be_found_or_run_has_its_own_exit_code,
-         a_file_our_library_cannot_enter_is_refused, bits_that_raise_rights_are_refused_unless_they_raise_nothing,
-         a_script_is_judged_by_its_interpreter, a_script_that_interprets_itself_ends, a_damaged_program_file_is_read_without_harm)
+TAP_MAIN(a_name_without_a_slash_is_looked_up_in_path,
+         what_cannot_be_found_or_run_has_its_own_exit_code,
+         a_file_our_library_cannot_enter_is_refused,
+         bits_that_raise_rights_are_refused_unless_they_raise_nothing,
+         a_script_is_judged_by_its_interpreter, a_script_that_interprets_itself_ends,
+         a_damaged_program_file_is_read_without_harm)

@@ -8,7 +8,8 @@
 #include "base/str.h"
 #include "cli/progress.h"
 
-/* What is written to stderr while a line that began AGO_S seconds ago hears of the steps [FROM, TO) of 200; to be freed. */
+/* What is written to stderr while a line that began AGO_S seconds ago hears of the steps [FROM, TO)
+ * of 200; to be freed. */
 static char *written(double ago_s, uint64_t from, uint64_t to)
 {
         struct progress_line line;
@@ -65,5 +66,5 @@ TEST(nobody_needs_to_listen)
         progress_tell(NULL, 0, 10);
 }
 
-TAP_MAIN(the_first_second_is_silent, later_one_line_tells_and_goes_away, what_is_left_is_reckoned_from_what_was_done,
-         nobody_needs_to_listen)
+TAP_MAIN(the_first_second_is_silent, later_one_line_tells_and_goes_away,
+         what_is_left_is_reckoned_from_what_was_done, nobody_needs_to_listen)

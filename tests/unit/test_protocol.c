@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_protocol.c -- messages of docs/PROTOCOL.md come back as they were written; anything else is refused; proofs are those of the
- * standards.
+ * test_protocol.c -- messages of docs/PROTOCOL.md come back as they were written; anything else is
+ * refused; proofs are those of the standards.
  */
 #include <stdlib.h>
 
@@ -14,8 +14,13 @@ static struct protocol_message example(void)
 {
         struct protocol_message m = { .type = PROTOCOL_PROCESS_TYPE };
 
-        m.process = (struct protocol_process){ .number = 1, .pid = 0x01020304, .flags = 3, .live_bytes = 1ull << 40,
-                                               .start_realtime_ns = 7, .engine = "preload", .program = "./a b" };
+        m.process = (struct protocol_process){ .number = 1,
+                                               .pid = 0x01020304,
+                                               .flags = 3,
+                                               .live_bytes = 1ull << 40,
+                                               .start_realtime_ns = 7,
+                                               .engine = "preload",
+                                               .program = "./a b" };
         return m;
 }
 
@@ -52,8 +57,10 @@ TEST(a_message_comes_back_as_it_was)
 /* As the tables of docs/PROTOCOL.md have them. */
 TEST(numbers_are_little_endian_and_texts_have_a_length)
 {
-        static const uint8_t wanted[] = { 11, 0, 0, 0, 9, 0, 0, 0, 3, 0, 0, 0, 5, 0, 'w', 'r', 'o', 'n', 'g' };
-        struct protocol_message m = { .type = PROTOCOL_FAULT_TYPE, .fault = { .code = 3, .text = "wrong" } };
+        static const uint8_t wanted[] = { 11, 0, 0, 0, 9,   0,   0,   0,   3,  0,
+                                          0,  0, 5, 0, 'w', 'r', 'o', 'n', 'g' };
+        struct protocol_message m = { .type = PROTOCOL_FAULT_TYPE,
+                                      .fault = { .code = 3, .text = "wrong" } };
         struct str out = { 0 };
 
         protocol_write(&m, &out);
@@ -70,7 +77,8 @@ TEST(every_message_that_is_cut_is_refused)
 
                 protocol_write(&m, &out);
                 out.length -= PROTOCOL_HEAD_BYTES;
-                is_true(read_copy(&back, type, out.data + PROTOCOL_HEAD_BYTES, (uint32_t)out.length));
+                is_true(read_copy(&back, type, out.data + PROTOCOL_HEAD_BYTES,
+                                  (uint32_t)out.length));
                 for (uint32_t i = 0; i < out.length; i++)
                         is_true(!read_copy(&back, type, out.data + PROTOCOL_HEAD_BYTES, i));
                 str_free(&out);
@@ -84,7 +92,8 @@ TEST(fields_of_a_later_version_are_left_out)
 
         protocol_write(&m, &out);
         str_text(&out, "more");
-        is_true(read_copy(&back, m.type, out.data + PROTOCOL_HEAD_BYTES, (uint32_t)out.length - PROTOCOL_HEAD_BYTES));
+        is_true(read_copy(&back, m.type, out.data + PROTOCOL_HEAD_BYTES,
+                          (uint32_t)out.length - PROTOCOL_HEAD_BYTES));
         is_text(back.process.program, "./a b");
         str_free(&out);
 }
@@ -112,7 +121,8 @@ TEST(heads_of_others_are_refused)
 
         is_true(!protocol_read_head((const uint8_t *)"HTTP/1.1", &length, &type));
         is_true(!protocol_read_head((const uint8_t *)"SSH-2.0-", &length, &type));
-        is_true(!protocol_read_head((const uint8_t *)"\1\0\1\0\1\0\0\0", &length, &type)); /* 65537 bytes */
+        /* 65537 bytes */
+        is_true(!protocol_read_head((const uint8_t *)"\1\0\1\0\1\0\0\0", &length, &type));
         is_true(protocol_read_head((const uint8_t *)"\0\0\1\0\1\0\0\0", &length, &type));
         is_true(!protocol_read_head((const uint8_t *)"\0\0\0\0\0\0\0\0", &length, &type));
         is_true(!protocol_read_head((const uint8_t *)"\0\0\0\0\1\0\0\1", &length, &type));
@@ -196,7 +206,8 @@ static const char *parsed(const char *text)
 
         if (!address_parse(text, &a, &e))
                 return "wrong";
-        snprintf(out, sizeof out, "%d %s %s %s%s", a.kind, a.kind == ADDRESS_NET ? "" : a.text, a.host, a.port, a.near ? " near" : "");
+        snprintf(out, sizeof out, "%d %s %s %s%s", a.kind, a.kind == ADDRESS_NET ? "" : a.text,
+                 a.host, a.port, a.near ? " near" : "");
         return out;
 }
 
@@ -224,7 +235,9 @@ TEST(addresses_are_taken_apart)
         is_text(parsed("ssh:-oProxyCommand=x"), "wrong");
 }
 
-TAP_MAIN(a_message_comes_back_as_it_was, numbers_are_little_endian_and_texts_have_a_length, every_message_that_is_cut_is_refused,
-         fields_of_a_later_version_are_left_out, texts_that_are_too_long_or_hold_a_zero_are_refused, heads_of_others_are_refused,
-         the_version_of_any_greeting_is_found, hashes_are_those_of_the_standard, proofs_are_those_of_the_standard,
-         proofs_differ_wherever_one_byte_does, addresses_are_taken_apart)
+TAP_MAIN(a_message_comes_back_as_it_was, numbers_are_little_endian_and_texts_have_a_length,
+         every_message_that_is_cut_is_refused, fields_of_a_later_version_are_left_out,
+         texts_that_are_too_long_or_hold_a_zero_are_refused, heads_of_others_are_refused,
+         the_version_of_any_greeting_is_found, hashes_are_those_of_the_standard,
+         proofs_are_those_of_the_standard, proofs_differ_wherever_one_byte_does,
+         addresses_are_taken_apart)

@@ -19,7 +19,9 @@ static const struct push_subject subject = { "/usr/bin/server", "box", 42, 1000,
 static const char *url_for(const char *url, const char *label, const struct push_subject *s)
 {
         static struct str out;
-        struct push_request request = { .url = url, .labels = &label, .label_count = label != NULL };
+        struct push_request request = { .url = url,
+                                        .labels = &label,
+                                        .label_count = label != NULL };
         struct push_target t;
         struct err e = { 0 };
 
@@ -36,7 +38,8 @@ static const char *url_for(const char *url, const char *label, const struct push
 
 TEST(the_address_is_that_of_ingest)
 {
-        static const char labels[] = "?name=server%7Bprogram%3Dserver%2Chostname%3Dbox%2Cpid%3D42%7D" TIMES;
+        static const char labels[] =
+                "?name=server%7Bprogram%3Dserver%2Chostname%3Dbox%2Cpid%3D42%7D" TIMES;
         static const char *const urls[][2] = {
                 { "http://a:4040", "http://a:4040/ingest" },
                 { "http://a:4040/", "http://a:4040/ingest" },
@@ -60,8 +63,18 @@ TEST(the_address_is_that_of_ingest)
 
 TEST(what_is_no_address_is_refused)
 {
-        static const char *const wrong[] = { "",       "a",           "a:4040",       "ftp://a",     "http://",          "http:///x",
-                                             "http:a", "http://a b/", "http://a\nb/", "http://:80/", "http://me:s@/x", "file:///etc/passwd",
+        static const char *const wrong[] = { "",
+                                             "a",
+                                             "a:4040",
+                                             "ftp://a",
+                                             "http://",
+                                             "http:///x",
+                                             "http:a",
+                                             "http://a b/",
+                                             "http://a\nb/",
+                                             "http://:80/",
+                                             "http://me:s@/x",
+                                             "file:///etc/passwd",
                                              "http://?name=a" };
 
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -72,9 +85,13 @@ TEST(what_is_no_address_is_refused)
 TEST(name_and_labels_come_from_the_url_and_the_options)
 {
         is_text(url_for("http://a/?name=my.app%7Bzone%3Db%7D&units=x+y", "env=prod", &subject),
-                "http://a/ingest?name=my.app%7Bprogram%3Dserver%2Chostname%3Dbox%2Cpid%3D42%2Czone%3Db%2Cenv%3Dprod%7D" TIMES "&units=x%20y");
+                "http://a/"
+                "ingest?name=my.app%7Bprogram%3Dserver%2Chostname%3Dbox%2Cpid%3D42%2Czone%3Db%"
+                "2Cenv%3Dprod%7D" TIMES "&units=x%20y");
         is_text(url_for("http://a/?format=pprof", NULL, &subject),
-                "http://a/ingest?name=server%7Bprogram%3Dserver%2Chostname%3Dbox%2Cpid%3D42%7D" TIMES "&format=pprof");
+                "http://a/"
+                "ingest?name=server%7Bprogram%3Dserver%2Chostname%3Dbox%2Cpid%3D42%7D" TIMES
+                "&format=pprof");
         is_text(url_for("http://a/?name=x{hostname=pod}", "pid=1", &subject),
                 "http://a/ingest?name=x%7Bprogram%3Dserver%2Chostname%3Dpod%2Cpid%3D1%7D" TIMES);
         is_text(url_for("http://a/?name=x{a=b,aa=c}", "a=d", &subject), "error");
@@ -92,11 +109,15 @@ TEST(no_program_breaks_out_of_its_name)
         struct push_subject odd = subject;
 
         odd.program = "./a,b={c}\"d\n\xff\xc3\xa4&x=1";
-        is_text(url_for("http://a", NULL, &odd), "http://a/ingest?name=a_b__c__d_____x_1%7Bprogram%3Da_b__c__d__%C3%A4%26x_1%2Chostname%3Dbox%2Cpid%3D42%7D" TIMES);
+        is_text(url_for("http://a", NULL, &odd),
+                "http://a/"
+                "ingest?name=a_b__c__d_____x_1%7Bprogram%3Da_b__c__d__%C3%A4%26x_1%2Chostname%"
+                "3Dbox%2Cpid%3D42%7D" TIMES);
         odd.program = odd.host = "";
         is_text(url_for("http://a", NULL, &odd), "http://a/ingest?name=seep%7Bpid%3D42%7D" TIMES);
         odd.program = "/";
-        is_text(url_for("http://a", NULL, &odd), "http://a/ingest?name=%2F%7Bprogram%3D%2F%2Cpid%3D42%7D" TIMES);
+        is_text(url_for("http://a", NULL, &odd),
+                "http://a/ingest?name=%2F%7Bprogram%3D%2F%2Cpid%3D42%7D" TIMES);
 }
 
 /* ---- forms ---- */
@@ -112,15 +133,24 @@ TEST(a_form_has_two_parts_between_boundaries_of_its_own)
         is_true(strncmp(str_get(&type), "multipart/form-data; boundary=seep-", 35) == 0);
         boundary = str_get(&type) + 30;
         is_equal(strlen(boundary), 37);
-        str_format(&wanted, "--%s\r\nContent-Disposition: form-data; name=\"profile\"; filename=\"profile.pprof\"\r\n"
-                            "Content-Type: application/octet-stream\r\n\r\n", boundary);
+        str_format(&wanted,
+                   "--%s\r\nContent-Disposition: form-data; name=\"profile\"; "
+                   "filename=\"profile.pprof\"\r\n"
+                   "Content-Type: application/octet-stream\r\n\r\n",
+                   boundary);
         str_bytes(&wanted, bytes, sizeof bytes - 1);
-        str_format(&wanted, "\r\n--%s\r\nContent-Disposition: form-data; name=\"sample_type_config\"; filename=\"sample_type_config.json\"\r\n"
-                            "Content-Type: application/json\r\n\r\n{\"alloc_objects\":{\"units\":\"objects\",\"aggregation\":\"sum\"", boundary);
+        str_format(&wanted,
+                   "\r\n--%s\r\nContent-Disposition: form-data; name=\"sample_type_config\"; "
+                   "filename=\"sample_type_config.json\"\r\n"
+                   "Content-Type: "
+                   "application/"
+                   "json\r\n\r\n{\"alloc_objects\":{\"units\":\"objects\",\"aggregation\":\"sum\"",
+                   boundary);
         is_true(body.length > wanted.length && memcmp(body.data, wanted.data, wanted.length) == 0);
         str_clear(&wanted);
         str_format(&wanted, "}}\r\n--%s--\r\n", boundary);
-        is_true(body.length > wanted.length && memcmp(body.data + body.length - wanted.length, wanted.data, wanted.length) == 0);
+        is_true(body.length > wanted.length &&
+                memcmp(body.data + body.length - wanted.length, wanted.data, wanted.length) == 0);
         str_free(&profile);
         str_free(&body);
         str_free(&type);
@@ -220,6 +250,8 @@ TEST(another_library_at_the_same_address_is_another_stack)
         interval_free(&i);
 }
 
-TAP_MAIN(the_address_is_that_of_ingest, what_is_no_address_is_refused, name_and_labels_come_from_the_url_and_the_options,
-         no_program_breaks_out_of_its_name, a_form_has_two_parts_between_boundaries_of_its_own, an_empty_profile_makes_a_form_too,
-         an_interval_has_what_came_since_the_last, numbers_that_are_behind_do_not_count_twice, another_library_at_the_same_address_is_another_stack)
+TAP_MAIN(the_address_is_that_of_ingest, what_is_no_address_is_refused,
+         name_and_labels_come_from_the_url_and_the_options, no_program_breaks_out_of_its_name,
+         a_form_has_two_parts_between_boundaries_of_its_own, an_empty_profile_makes_a_form_too,
+         an_interval_has_what_came_since_the_last, numbers_that_are_behind_do_not_count_twice,
+         another_library_at_the_same_address_is_another_stack)

@@ -11,7 +11,8 @@ TEST(values_have_units)
         is_true(quantity_size("512K", &value) && value == 524288);
         is_true(quantity_size("1.5M", &value) && value == 1572864);
         is_true(quantity_size("2kB", &value) && value == 2000);
-        is_true(!quantity_size("-1", &value) && !quantity_size("3 apples", &value) && !quantity_size("", &value));
+        is_true(!quantity_size("-1", &value) && !quantity_size("3 apples", &value) &&
+                !quantity_size("", &value));
         is_true(!quantity_size("99999999999T", &value));
         is_true(quantity_time("1.5s", &value) && value == 1500);
         is_true(quantity_time("200ms", &value) && value == 200);

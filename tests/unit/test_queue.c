@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_queue.c -- operations that threads hand in, and a fork amid them: the agent's own code, with threads that are only played.
+ * test_queue.c -- operations that threads hand in, and a fork amid them: the agent's own code, with
+ * threads that are only played.
  */
 #include "agent/queue.h"
 
@@ -30,7 +31,8 @@ static void note(struct thread *t, const struct operation *o)
         applied[applied_count++ % (MOST + 1)] = o->first;
 }
 
-static bool hand_in(struct thread *t, uint64_t number, void (*apply)(struct thread *, const struct operation *))
+static bool hand_in(struct thread *t, uint64_t number,
+                    void (*apply)(struct thread *, const struct operation *))
 {
         struct operation *o = queue_new(t);
 
@@ -65,7 +67,8 @@ TEST(operations_are_applied_in_the_order_of_their_tickets)
 
 static uint32_t handed_in;
 
-/* What runs while thread 0 applies, and is interrupted there: the other hands in as much as it can. */
+/* What runs while thread 0 applies, and is interrupted there: the other hands in as much as it
+ * can. */
 static void fill(struct thread *t, const struct operation *o)
 {
         note(t, o);
@@ -85,7 +88,8 @@ TEST(what_comes_while_somebody_applies_is_left_to_it_in_order)
                         is_equal(applied[i], 1000 + i - 1);
 }
 
-/* The same, and a fork then: in the child thread 1 is alone.  The operation that thread 0 was at is not there to be finished. */
+/* The same, and a fork then: in the child thread 1 is alone.  The operation that thread 0 was at is
+ * not there to be finished. */
 static void fill_and_fork(struct thread *t, const struct operation *o)
 {
         fill(t, o);
@@ -167,6 +171,8 @@ TEST(settling_applies_all_and_does_not_wait_for_itself)
         is_equal(applied[1], 9);
 }
 
-TAP_MAIN(operations_are_applied_in_the_order_of_their_tickets, what_comes_while_somebody_applies_is_left_to_it_in_order,
-         a_fork_while_all_are_handed_in_and_nobody_is_left_to_apply_them, a_fork_by_whoever_applies_loses_nothing,
-         a_full_list_with_its_holder_stopped_ends_the_wait, settling_applies_all_and_does_not_wait_for_itself)
+TAP_MAIN(operations_are_applied_in_the_order_of_their_tickets,
+         what_comes_while_somebody_applies_is_left_to_it_in_order,
+         a_fork_while_all_are_handed_in_and_nobody_is_left_to_apply_them,
+         a_fork_by_whoever_applies_loses_nothing, a_full_list_with_its_holder_stopped_ends_the_wait,
+         settling_applies_all_and_does_not_wait_for_itself)

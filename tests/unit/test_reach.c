@@ -85,13 +85,19 @@ TEST(no_frame_leads_out_of_a_stack)
 
         reach_from(&t, sp);
         is_true(reach_frame(&t, sp, high));
-        is_true(!reach_frame(&t, sp, high + 8) && !reach_frame(&t, sp, high + 100 * PAGE) && !reach_frame(&t, sp, sp));
-        is_true(!reach_frame(&t, sp, sp - 8) && !reach_frame(&t, sp, 0) && !reach_frame(&t, sp, UINT64_MAX - 7));
+        is_true(!reach_frame(&t, sp, high + 8) && !reach_frame(&t, sp, high + 100 * PAGE) &&
+                !reach_frame(&t, sp, sp));
+        is_true(!reach_frame(&t, sp, sp - 8) && !reach_frame(&t, sp, 0) &&
+                !reach_frame(&t, sp, UINT64_MAX - 7));
         is_true(!reach_frame(&t, sp, sp + (1ull << 31)));
-        is_true(reach_kept(&t, sp, high - 8) && !reach_kept(&t, sp, high - 7) && !reach_kept(&t, sp, high));
-        is_true(!reach_kept(&t, sp, 0) && !reach_kept(&t, sp, UINT64_MAX) && !reach_kept(&t, sp, UINT64_MAX - 7));
-        is_true(reach_word(&t, high - 8, &value) && !reach_word(&t, high - 4, &value) && !reach_word(&t, high, &value));
-        is_true(!reach_word(&t, 0, &value) && !reach_word(&t, UINT64_MAX, &value) && !reach_word(&t, UINT64_MAX - 7, &value));
+        is_true(reach_kept(&t, sp, high - 8) && !reach_kept(&t, sp, high - 7) &&
+                !reach_kept(&t, sp, high));
+        is_true(!reach_kept(&t, sp, 0) && !reach_kept(&t, sp, UINT64_MAX) &&
+                !reach_kept(&t, sp, UINT64_MAX - 7));
+        is_true(reach_word(&t, high - 8, &value) && !reach_word(&t, high - 4, &value) &&
+                !reach_word(&t, high, &value));
+        is_true(!reach_word(&t, 0, &value) && !reach_word(&t, UINT64_MAX, &value) &&
+                !reach_word(&t, UINT64_MAX - 7, &value));
         is_true(!reach_word(&t, 1ull << 47, &value) && !reach_word(&t, 1ull << 63, &value));
 }
 
@@ -149,6 +155,7 @@ TEST(where_nothing_may_be_asked_tables_are_believed)
         is_true(!reach_frame(&t, sp, sp + (1ull << 31)) && !reach_frame(&t, sp, sp));
 }
 
-TAP_MAIN(the_kernel_is_asked_for_pages, frames_inside_of_a_stack_are_reached, no_frame_leads_out_of_a_stack,
-         a_large_frame_on_a_stack_of_the_programs_own_is_not_kept, the_stack_that_the_thread_started_on_is_known_for_good,
-         a_stack_that_overflowed_is_left, where_nothing_may_be_asked_tables_are_believed)
+TAP_MAIN(the_kernel_is_asked_for_pages, frames_inside_of_a_stack_are_reached,
+         no_frame_leads_out_of_a_stack, a_large_frame_on_a_stack_of_the_programs_own_is_not_kept,
+         the_stack_that_the_thread_started_on_is_known_for_good, a_stack_that_overflowed_is_left,
+         where_nothing_may_be_asked_tables_are_believed)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_reclaim.c -- shadow is given back while threads allocate: both sides, the agent's own code and the observer's, in one process.
+ * test_reclaim.c -- shadow is given back while threads allocate: both sides, the agent's own code
+ * and the observer's, in one process.
  */
 #include "collect/reclaim.h"
 
@@ -73,7 +74,8 @@ static void begin(void)
         int fd = memfd_create("ledger", MFD_ALLOW_SEALING);
         struct ledger_head *head;
 
-        is_true(fd >= 0 && ftruncate(fd, OFFSET + PAGES * 4096u) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+        is_true(fd >= 0 && ftruncate(fd, OFFSET + PAGES * 4096u) == 0 &&
+                fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
         head = mmap(NULL, OFFSET + PAGES * 4096u, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         head->magic = LEDGER_MAGIC;
         head->version = LEDGER_VERSION;
@@ -129,7 +131,8 @@ TEST(what_is_dead_goes_and_what_lives_stays)
         end();
 }
 
-/* A thread was in the middle of writing an entry while its page went, and goes on after everything is over. */
+/* A thread was in the middle of writing an entry while its page went, and goes on after everything
+ * is over. */
 TEST(a_thread_that_slept_through_it_writes_again)
 {
         struct book_writer t = { 0 };
@@ -163,7 +166,8 @@ TEST(an_observer_that_died_holds_nobody_up)
         end();
 }
 
-/* Threads that sleep, then allocate all over the shadow, then look whether everything is there and free it.  Each knows what it has. */
+/* Threads that sleep, then allocate all over the shadow, then look whether everything is there and
+ * free it.  Each knows what it has. */
 struct allocating {
         pthread_t id;
         struct book_writer writer;
@@ -178,7 +182,9 @@ static void burst(struct allocating *w, uint32_t *dice)
 
         for (uint32_t i = 0; i < HELD; i++) {
                 *dice = *dice * 1103515245 + 12345;
-                held[i] = ((*dice >> 8) % (ENTRIES / THREADS / HELD) * HELD + i) * THREADS + w->first; /* no place twice */
+                /* no place twice */
+                held[i] = ((*dice >> 8) % (ENTRIES / THREADS / HELD) * HELD + i) * THREADS +
+                          w->first;
                 number[i] = (uint32_t)++w->events;
                 shadow_put(&agent_book, &w->writer, entry(held[i]), block(number[i]));
         }
@@ -311,6 +317,7 @@ TEST(what_was_made_and_nobody_came_to_is_given_back)
         end();
 }
 
-TAP_MAIN(what_is_dead_goes_and_what_lives_stays, a_thread_that_slept_through_it_writes_again, an_observer_that_died_holds_nobody_up,
-         threads_lose_nothing_meanwhile, what_was_of_no_use_is_tried_seldom_until_there_is_more, a_try_that_helped_is_followed_by_another,
-         what_was_made_and_nobody_came_to_is_given_back)
+TAP_MAIN(what_is_dead_goes_and_what_lives_stays, a_thread_that_slept_through_it_writes_again,
+         an_observer_that_died_holds_nobody_up, threads_lose_nothing_meanwhile,
+         what_was_of_no_use_is_tried_seldom_until_there_is_more,
+         a_try_that_helped_is_followed_by_another, what_was_made_and_nobody_came_to_is_given_back)

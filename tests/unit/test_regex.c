@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_regex.c -- the agent's regular expressions mean what those of the C library mean; what they do not know is refused.
+ * test_regex.c -- the agent's regular expressions mean what those of the C library mean; what they
+ * do not know is refused.
  */
 #include "wire/regex.h"
 
@@ -162,6 +163,6 @@ TEST(random_expressions_mean_what_the_c_library_says)
         is_equal(wrong, 0);
 }
 
-TAP_MAIN(paths_match_as_people_write_them, sets_hold_what_stands_in_them, what_is_not_known_is_refused_where_it_is,
-         an_expression_may_be_as_long_as_there_is_room, many_repetitions_are_no_trouble,
-         random_expressions_mean_what_the_c_library_says)
+TAP_MAIN(paths_match_as_people_write_them, sets_hold_what_stands_in_them,
+         what_is_not_known_is_refused_where_it_is, an_expression_may_be_as_long_as_there_is_room,
+         many_repetitions_are_no_trouble, random_expressions_mean_what_the_c_library_says)

@@ -74,7 +74,8 @@ static void map(struct thread *t, uint32_t first, uint32_t end, uint32_t site)
 
 static void unmap(struct thread *t, uint32_t first, uint32_t end)
 {
-        region_remove(t, at(first), (end - first) * PAGE, region_leaves(t, at(first), (end - first) * PAGE));
+        region_remove(t, at(first), (end - first) * PAGE,
+                      region_leaves(t, at(first), (end - first) * PAGE));
         model(first, end, 0);
 }
 
@@ -83,7 +84,8 @@ static const struct ledger_region *table(void)
         return arena_at(LEDGER_REGIONS);
 }
 
-/* Each page is in the region that it belongs to, and in no other; what the sites have left is what their counters say. */
+/* Each page is in the region that it belongs to, and in no other; what the sites have left is what
+ * their counters say. */
 static bool is_as_modelled(void)
 {
         static uint32_t seen[PAGES];
@@ -92,15 +94,18 @@ static bool is_as_modelled(void)
 
         memset(seen, 0, sizeof seen);
         for (uint32_t i = 0; i < agent.head->region_count; i++)
-                for (uint64_t p = table()[i].start; table()[i].end && p < table()[i].end; p += PAGE) {
+                for (uint64_t p = table()[i].start; table()[i].end && p < table()[i].end;
+                     p += PAGE) {
                         good &= p >= BASE && p < at(PAGES) && !seen[(p - BASE) / PAGE];
                         seen[(p - BASE) / PAGE] = table()[i].site;
                         left[table()[i].site] += PAGE;
                 }
         for (uint32_t site = 1; site < 1000; site++) {
-                const struct ledger_counter *c[2] = { thread_counter(&alone_threads[0], site), thread_counter(&alone_threads[1], site) };
+                const struct ledger_counter *c[2] = { thread_counter(&alone_threads[0], site),
+                                                      thread_counter(&alone_threads[1], site) };
 
-                good &= c[0]->alloc_bytes + c[1]->alloc_bytes == mapped[site] && c[0]->allocs + c[1]->allocs == mapped_count[site];
+                good &= c[0]->alloc_bytes + c[1]->alloc_bytes == mapped[site] &&
+                        c[0]->allocs + c[1]->allocs == mapped_count[site];
                 good &= mapped[site] - c[0]->free_bytes - c[1]->free_bytes == left[site];
         }
         return good && !memcmp(seen, owner, sizeof seen);
@@ -190,7 +195,8 @@ TEST(a_forked_child_makes_its_order_anew_and_goes_on)
         is_true(is_as_modelled());
 }
 
-/* A copy of a table that was being changed: an entry with its end before its start, and one that overlaps. */
+/* A copy of a table that was being changed: an entry with its end before its start, and one that
+ * overlaps. */
 TEST(a_forked_child_drops_what_was_half_written)
 {
         struct thread *t = begin();
@@ -222,7 +228,8 @@ TEST(a_full_table_counts_what_it_does_not_keep)
         is_equal(agent.head->lost_events, 3);
         is_equal(thread_counter(t, 4)->allocs, 2);
         region_remove(t, at(0), PAGE, region_leaves(t, at(0), PAGE));
-        is_true(region_add(t, at(100), PAGE, LEDGER_KIND_MMAP, caller)); /* there is a place again */
+        /* there is a place again */
+        is_true(region_add(t, at(100), PAGE, LEDGER_KIND_MMAP, caller));
         is_equal(agent.head->regions_not_kept, 3);
 }
 
@@ -267,8 +274,10 @@ TEST(what_is_left_out_or_switched_off_is_no_region)
         is_equal(agent.head->region_count, 0);
 }
 
-TAP_MAIN(any_sequence_leaves_the_table_and_the_counters_right, an_unmapping_leaves_what_came_after_its_ticket,
-         an_unmapping_that_failed_changes_nothing, pieces_of_a_mapping_are_counted_once, a_forked_child_makes_its_order_anew_and_goes_on,
+TAP_MAIN(any_sequence_leaves_the_table_and_the_counters_right,
+         an_unmapping_leaves_what_came_after_its_ticket, an_unmapping_that_failed_changes_nothing,
+         pieces_of_a_mapping_are_counted_once, a_forked_child_makes_its_order_anew_and_goes_on,
          a_forked_child_drops_what_was_half_written, a_full_table_counts_what_it_does_not_keep,
-         stacks_that_the_c_library_took_away_are_forgotten_at_a_look, what_is_mapped_where_a_stack_was_ends_the_stack,
+         stacks_that_the_c_library_took_away_are_forgotten_at_a_look,
+         what_is_mapped_where_a_stack_was_ends_the_stack,
          what_is_left_out_or_switched_off_is_no_region)

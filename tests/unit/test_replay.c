@@ -12,9 +12,16 @@
 
 static struct replay *r;
 
-static void put(uint8_t type, uint8_t kind, uint16_t thread, uint32_t site, uint64_t address, uint64_t size)
+static void put(uint8_t type, uint8_t kind, uint16_t thread, uint32_t site, uint64_t address,
+                uint64_t size)
 {
-        struct ledger_event e = { .type = type, .kind = kind, .thread = thread, .site = site, .address = address, .size = size, .ms = 7 };
+        struct ledger_event e = { .type = type,
+                                  .kind = kind,
+                                  .thread = thread,
+                                  .site = site,
+                                  .address = address,
+                                  .size = size,
+                                  .ms = 7 };
 
         replay_event(r, &e);
 }
@@ -216,16 +223,19 @@ TEST(no_event_does_harm)
         r = replay_new();
         for (int i = 0; i < 200000; i++) {
                 uint64_t x = sample_random(&random);
-                uint64_t address = sample_random(&random) >> x % 64, size = sample_random(&random) >> (x >> 6) % 64;
+                uint64_t address = sample_random(&random) >> x % 64,
+                         size = sample_random(&random) >> (x >> 6) % 64;
 
-                put((uint8_t)(x >> 12) % (LEDGER_EVENT_TYPES + 2), (uint8_t)(x >> 20), (uint16_t)(x >> 28) % 500, (uint32_t)(x >> 40),
-                    address, size);
+                put((uint8_t)(x >> 12) % (LEDGER_EVENT_TYPES + 2), (uint8_t)(x >> 20),
+                    (uint16_t)(x >> 28) % 500, (uint32_t)(x >> 40), address, size);
         }
         is_equal(sum().events, 200000);
         replay_free(r);
 }
 
-TAP_MAIN(allocations_and_releases_are_counted_and_the_peak_kept, a_failed_realloc_keeps_the_old_block, reallocs_of_two_threads_do_not_mix,
-         blocks_of_a_pool_are_told_from_the_arena_around_them, mappings_are_unmapped_in_parts_and_across,
-         an_unmapping_that_failed_did_not_happen, bad_and_strange_releases_are_counted_apart,
-         random_work_gives_the_live_set_of_a_flat_array, no_event_does_harm)
+TAP_MAIN(allocations_and_releases_are_counted_and_the_peak_kept,
+         a_failed_realloc_keeps_the_old_block, reallocs_of_two_threads_do_not_mix,
+         blocks_of_a_pool_are_told_from_the_arena_around_them,
+         mappings_are_unmapped_in_parts_and_across, an_unmapping_that_failed_did_not_happen,
+         bad_and_strange_releases_are_counted_apart, random_work_gives_the_live_set_of_a_flat_array,
+         no_event_does_harm)

@@ -30,7 +30,8 @@ static void leave(void)
         is_true(chdir("/") == 0 && system(command) == 0);
 }
 
-/* Store TEXT as report SEQ in the directory WHERE, and expect it in the file NAME of the test's own. */
+/* Store TEXT as report SEQ in the directory WHERE, and expect it in the file NAME of the test's
+ * own. */
 static void goes_to(const char *where, uint32_t seq, const char *text, const char *name)
 {
         struct reports_place p = { (char *)where, place_folder(where), "/usr/bin/thing", 12 };
@@ -115,7 +116,8 @@ TEST(what_cannot_be_written_there_goes_to_tmpdir_with_the_reason)
 
 /* ---- orders ---- */
 
-static void write_range(void *context, const struct profile *p, uint32_t from, uint32_t to, struct str *out)
+static void write_range(void *context, const struct profile *p, uint32_t from, uint32_t to,
+                        struct str *out)
 {
         (void)context, (void)p;
         if (from == REPORTS_FROM_START)
@@ -147,7 +149,9 @@ static void tells(const struct profile *p, uint32_t from_seq, uint32_t seq, cons
 
 TEST(a_report_tells_the_change_since_the_one_before)
 {
-        struct profile_mark marks[] = { { .seq = 0, .slice = 1 }, { .seq = 1, .slice = 2 }, { .seq = 3, .slice = 5 } };
+        struct profile_mark marks[] = { { .seq = 0, .slice = 1 },
+                                        { .seq = 1, .slice = 2 },
+                                        { .seq = 3, .slice = 5 } };
         struct profile p = { .marks = marks, .mark_count = 3, .slice_count = 6 };
 
         enter();
@@ -160,6 +164,8 @@ TEST(a_report_tells_the_change_since_the_one_before)
         leave();
 }
 
-TAP_MAIN(a_report_is_named_after_program_process_and_number, a_file_that_is_there_stays_and_the_next_number_is_taken,
-         a_name_leads_to_no_other_directory, what_cannot_be_written_there_goes_to_tmpdir_with_the_reason,
+TAP_MAIN(a_report_is_named_after_program_process_and_number,
+         a_file_that_is_there_stays_and_the_next_number_is_taken,
+         a_name_leads_to_no_other_directory,
+         what_cannot_be_written_there_goes_to_tmpdir_with_the_reason,
          a_report_tells_the_change_since_the_one_before)

@@ -29,7 +29,8 @@ static enum request_state parse(const char *text)
 
 TEST(a_request_of_a_browser_is_understood)
 {
-        static const char text[] = "GET /token/data?at=1.5s&x= HTTP/1.1\r\nHost: localhost:1234\r\nUser-Agent: any (thing; else)\r\n"
+        static const char text[] = "GET /token/data?at=1.5s&x= HTTP/1.1\r\nHost: "
+                                   "localhost:1234\r\nUser-Agent: any (thing; else)\r\n"
                                    "if-none-match:\t \"0123\" \r\nAccept: */*\r\n\r\nGET ";
 
         is_equal(parse(text), REQUEST_WHOLE);
@@ -186,5 +187,7 @@ TEST(half_a_character_is_an_error)
         is_text(parameters("a=%4&b=1"), "error");
 }
 
-TAP_MAIN(a_request_of_a_browser_is_understood, what_is_not_there_is_null, a_request_may_come_byte_by_byte, other_methods_are_known_as_such,
-         whoever_wants_to_close_is_let_go, what_is_no_http_is_refused, a_head_has_a_limit, a_query_is_taken_apart, half_a_character_is_an_error)
+TAP_MAIN(a_request_of_a_browser_is_understood, what_is_not_there_is_null,
+         a_request_may_come_byte_by_byte, other_methods_are_known_as_such,
+         whoever_wants_to_close_is_let_go, what_is_no_http_is_refused, a_head_has_a_limit,
+         a_query_is_taken_apart, half_a_character_is_an_error)

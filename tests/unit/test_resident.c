@@ -14,13 +14,14 @@
 #include "collect/resident.h"
 #include "tap.h"
 
-static const char text[] = "00400000-00452000 r-xp 00000000 08:02 173521                             /usr/bin/a b\n"
-                           "Size:                328 kB\n"
-                           "Rss:                  28 kB\n"
-                           "Anonymous:             4 kB\n"
-                           "7f0000000000-7f0000001000 rw-s 00000000 00:00 0 \n"
-                           "Rss:                   4 kB\n"
-                           "ffff0000-ffff1000 rw-p 00000000 00:00 0                          [heap]";
+static const char text[] =
+        "00400000-00452000 r-xp 00000000 08:02 173521                             /usr/bin/a b\n"
+        "Size:                328 kB\n"
+        "Rss:                  28 kB\n"
+        "Anonymous:             4 kB\n"
+        "7f0000000000-7f0000001000 rw-s 00000000 00:00 0 \n"
+        "Rss:                   4 kB\n"
+        "ffff0000-ffff1000 rw-p 00000000 00:00 0                          [heap]";
 
 static void free_all(struct profile_mapping *m, uint32_t count)
 {
@@ -69,7 +70,8 @@ TEST(touched_memory_is_resident)
         for (size_t i = 0; i < bytes; i += 4096)
                 at[i] = 1;
         resident_look(&r, (struct keepers_process){ .pid = (uint32_t)getpid() }, 17);
-        resident_look(&r, (struct keepers_process){ .pid = 0x7fffffff }, 18); /* nobody: the last look stands */
+        /* nobody: the last look stands */
+        resident_look(&r, (struct keepers_process){ .pid = 0x7fffffff }, 18);
         resident_store(&r, &p);
         is_equal(p.totals.mappings_ms, 17);
         for (uint32_t i = 0; i < p.mapping_count; i++)
@@ -97,7 +99,8 @@ TEST(a_process_that_ends_during_a_look_has_no_keepers_any_more)
         snprintf(path, sizeof path, "/proc/%d/smaps", (int)child);
         is_true(io_read_file(path, &list));
         count = resident_parse(str_get(&list), &m);
-        is_true(count && keepers_find(&k, (struct keepers_process){ .pid = (uint32_t)child }, m, count));
+        is_true(count &&
+                keepers_find(&k, (struct keepers_process){ .pid = (uint32_t)child }, m, count));
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         is_true(!keepers_find(&k, (struct keepers_process){ .pid = (uint32_t)child }, m, count));
@@ -110,7 +113,8 @@ TEST(a_process_that_ends_during_a_look_has_no_keepers_any_more)
 /* A place for a heap of glibc, with 1 MiB that can be written to. */
 static uint64_t *heap_place(void)
 {
-        char *at = mmap(NULL, 2 * HEAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char *at = mmap(NULL, 2 * HEAP_BYTES, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         uint64_t *heap = (uint64_t *)(((uint64_t)at + HEAP_BYTES - 1) / HEAP_BYTES * HEAP_BYTES);
 
         mprotect(heap, 1 << 20, PROT_READ | PROT_WRITE);
@@ -124,7 +128,8 @@ static uint32_t keeper_at(const void *address)
 
         resident_look(&r, (struct keepers_process){ .pid = (uint32_t)getpid() }, 1);
         for (uint32_t i = 0; i < r.count; i++)
-                if (r.mappings[i].start <= (uint64_t)address && (uint64_t)address < r.mappings[i].end)
+                if (r.mappings[i].start <= (uint64_t)address &&
+                    (uint64_t)address < r.mappings[i].end)
                         keeper = PROFILE_MAPPING_KEEPER(r.mappings[i].flags);
         resident_free(&r);
         return keeper;
@@ -152,7 +157,8 @@ TEST(heaps_of_glibc_are_known_by_what_it_writes)
 
 TEST(blocks_with_a_mapping_of_their_own_are_known_by_their_heads)
 {
-        uint64_t *at = (uint64_t *)((char *)heap_place() + (512 << 10)), *next = at + (128 << 10) / 8;
+        uint64_t *at = (uint64_t *)((char *)heap_place() + (512 << 10)),
+                 *next = at + (128 << 10) / 8;
 
         mprotect((char *)at - (512 << 10), 512 << 10, PROT_NONE);
         mprotect((char *)at + (256 << 10), 256 << 10, PROT_NONE);
@@ -167,8 +173,10 @@ TEST(blocks_with_a_mapping_of_their_own_are_known_by_their_heads)
 
 TEST(memory_that_is_watched_is_told)
 {
-        static const char list[] = "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \nRss: 4 kB\nVmFlags: rd wr mr um ac \n"
-                                   "7f0000002000-7f0000003000 rw-p 00000000 00:00 0 \nRss: 4 kB\nVmFlags: rd wr mr ac \n";
+        static const char list[] = "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \nRss: 4 "
+                                   "kB\nVmFlags: rd wr mr um ac \n"
+                                   "7f0000002000-7f0000003000 rw-p 00000000 00:00 0 \nRss: 4 "
+                                   "kB\nVmFlags: rd wr mr ac \n";
         struct profile_mapping *m;
 
         is_equal(resident_parse(list, &m), 2);
@@ -176,7 +184,8 @@ TEST(memory_that_is_watched_is_told)
         free_all(m, 2);
 }
 
-/* As many as a program may have: with a search for the end of the text in each line this took minutes. */
+/* As many as a program may have: with a search for the end of the text in each line this took
+ * minutes. */
 TEST(the_list_of_65530_mappings_is_read_at_once)
 {
         enum { MANY = 65530 };
@@ -186,7 +195,8 @@ TEST(the_list_of_65530_mappings_is_read_at_once)
 
         for (uint32_t i = 0; i < MANY; i++)
                 str_format(&list,
-                           "7f00%04x0000-7f00%04x2000 rw-p 00000000 00:00 0 \nSize: 8 kB\nRss: %u kB\nReferenced: 8 kB\n"
+                           "7f00%04x0000-7f00%04x2000 rw-p 00000000 00:00 0 \nSize: 8 kB\nRss: %u "
+                           "kB\nReferenced: 8 kB\n"
                            "Anonymous: 4 kB\nAnonHugePages: 0 kB\n",
                            i, i, i % 9);
         begin_ns = clock_now_ns();
@@ -198,6 +208,8 @@ TEST(the_list_of_65530_mappings_is_read_at_once)
         str_free(&list);
 }
 
-TAP_MAIN(mappings_have_their_name_rights_and_numbers, what_is_no_list_gives_none, touched_memory_is_resident,
-         a_process_that_ends_during_a_look_has_no_keepers_any_more, heaps_of_glibc_are_known_by_what_it_writes, blocks_with_a_mapping_of_their_own_are_known_by_their_heads, memory_that_is_watched_is_told,
-         the_list_of_65530_mappings_is_read_at_once)
+TAP_MAIN(mappings_have_their_name_rights_and_numbers, what_is_no_list_gives_none,
+         touched_memory_is_resident, a_process_that_ends_during_a_look_has_no_keepers_any_more,
+         heaps_of_glibc_are_known_by_what_it_writes,
+         blocks_with_a_mapping_of_their_own_are_known_by_their_heads,
+         memory_that_is_watched_is_told, the_list_of_65530_mappings_is_read_at_once)

@@ -20,10 +20,13 @@ enum { STRANGE = 201 }; /* a section number that no version of ours has */
 
 static char path[64];
 
-/* A file of P with a section between its last one and END that the model does not know, counted in the last place of the header. */
+/* A file of P with a section between its last one and END that the model does not know, counted in
+ * the last place of the header. */
 static void write_with_stranger(const struct profile *p, const void *body, size_t bytes)
 {
-        struct format_section strange = { .mark = FORMAT_SECTION_MARK, .type = STRANGE, .stored_bytes = bytes,
+        struct format_section strange = { .mark = FORMAT_SECTION_MARK,
+                                          .type = STRANGE,
+                                          .stored_bytes = bytes,
                                           .raw_bytes = bytes };
         struct str image = { 0 }, whole = { 0 }, count = { 0 };
         struct format_header h;
@@ -32,7 +35,9 @@ static void write_with_stranger(const struct profile *p, const void *body, size_
 
         is_true(image_write(p, IMAGE_PACKED, &image, &e));
         memcpy(&h, image.data, sizeof h);
-        struct section_walk w = { .data = (const uint8_t *)image.data, .size = image.length, .at = h.header_bytes };
+        struct section_walk w = { .data = (const uint8_t *)image.data,
+                                  .size = image.length,
+                                  .at = h.header_bytes };
         while (section_next(&w, &s) && s.type != FORMAT_END)
                 continue;
         str_bytes(&whole, image.data, s.offset);
@@ -41,7 +46,9 @@ static void write_with_stranger(const struct profile *p, const void *body, size_
         str_bytes(&whole, &strange, sizeof strange);
         str_bytes(&whole, body, bytes);
         str_varint(&count, h.section_count);
-        strange = (struct format_section){ .mark = FORMAT_SECTION_MARK, .type = FORMAT_END, .stored_bytes = count.length,
+        strange = (struct format_section){ .mark = FORMAT_SECTION_MARK,
+                                           .type = FORMAT_END,
+                                           .stored_bytes = count.length,
                                            .raw_bytes = count.length,
                                            .body_crc = format_crc(count.data, count.length) };
         strange.crc = format_crc(&strange, offsetof(struct format_section, crc));
@@ -50,7 +57,8 @@ static void write_with_stranger(const struct profile *p, const void *body, size_
         h.section_count++;
         h.file_bytes = whole.length;
         h.back_count[FORMAT_ARRAYS_BACK - 1] = bytes;
-        h.back_crc = format_crc(h.back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
+        h.back_crc = format_crc(h.back_count,
+                                offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
         memcpy(whole.data, &h, sizeof h);
         is_true(store_file(path, whole.data, whole.length, &e));
@@ -68,9 +76,12 @@ static bool has_stranger(const void *body, size_t bytes)
 
         is_true(io_read_file(path, &file));
         memcpy(&h, file.data, sizeof h);
-        struct section_walk w = { .data = (const uint8_t *)file.data, .size = file.length, .at = h.header_bytes };
+        struct section_walk w = { .data = (const uint8_t *)file.data,
+                                  .size = file.length,
+                                  .at = h.header_bytes };
         while (section_next(&w, &s))
-                found |= s.type == STRANGE && s.whole && s.stored_bytes == bytes && memcmp(s.body, body, bytes) == 0;
+                found |= s.type == STRANGE && s.whole && s.stored_bytes == bytes &&
+                         memcmp(s.body, body, bytes) == 0;
         str_free(&file);
         return found && h.back_count[FORMAT_ARRAYS_BACK - 1] == bytes;
 }
@@ -105,7 +116,8 @@ TEST(what_is_no_part_of_the_model_survives)
         is_true(!p.truncated);
         is_text(sample_difference(&p, &again), NULL);
         is_equal(p.symbol_count, 1);
-        is_true(p.verdict_count == p.block_count && p.pointer_count && p.scans[0].flags & PROFILE_SCAN_GRAPH);
+        is_true(p.verdict_count == p.block_count && p.pointer_count &&
+                p.scans[0].flags & PROFILE_SCAN_GRAPH);
         profile_free(&p);
         profile_free(&again);
 }
@@ -140,4 +152,5 @@ TEST(a_place_for_the_file)
         close(fd);
 }
 
-TAP_MAIN(a_place_for_the_file, what_is_no_part_of_the_model_survives, a_file_that_is_not_ours_is_refused_and_stays)
+TAP_MAIN(a_place_for_the_file, what_is_no_part_of_the_model_survives,
+         a_file_that_is_not_ours_is_refused_and_stays)

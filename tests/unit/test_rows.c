@@ -177,7 +177,8 @@ TEST(ages_are_of_the_blocks_and_go_on_without_a_look_at_them)
         struct rows r;
 
         look(&l, 5000, 0, WIRE_LOOK_BLOCKS);
-        l.history.moments[l.history.moment_count - 1].all[l.numbers[FORGE_SITE_PARSE]].birth_ms = 1000;
+        l.history.moments[l.history.moment_count - 1].all[l.numbers[FORGE_SITE_PARSE]].birth_ms =
+                1000;
         look(&l, 7000, 0, 0);
         c = live_picture(&l);
         r = make(&c, GROUP_STACK, ROWS_BY_AGE);
@@ -281,7 +282,8 @@ TEST(threads_are_counted_by_themselves)
         struct rows r;
         struct err e = { 0 };
 
-        is_true(filter_add(&filter, FILTER_THREAD, "pool", &e) && filter_add(&threads, FILTER_THREAD, "pool", &e));
+        is_true(filter_add(&filter, FILTER_THREAD, "pool", &e) &&
+                filter_add(&threads, FILTER_THREAD, "pool", &e));
         live_forget(&l, &threads);
         l.need_blocks = true;
         is_true(live_flags(&l, 0) & WIRE_LOOK_BLOCKS);
@@ -404,9 +406,11 @@ TEST(a_recording_without_slices_has_its_end)
         profile_free(&p);
 }
 
-TAP_MAIN(change_and_rate_are_between_looks, a_young_process_is_compared_with_its_start, mappings_are_not_the_heap,
-         sites_that_got_other_numbers_keep_their_past, another_program_in_the_same_process_begins_anew,
+TAP_MAIN(change_and_rate_are_between_looks, a_young_process_is_compared_with_its_start,
+         mappings_are_not_the_heap, sites_that_got_other_numbers_keep_their_past,
+         another_program_in_the_same_process_begins_anew,
          ages_are_of_the_blocks_and_go_on_without_a_look_at_them, groups_add_up_what_they_hold,
-         threads_need_a_look_at_blocks_and_stacks_keep_their_past_meanwhile, a_filter_leaves_the_stacks_it_names,
-         threads_are_counted_by_themselves, a_recording_is_shown_as_it_was_then, growth_is_judged_by_what_was_known_then,
+         threads_need_a_look_at_blocks_and_stacks_keep_their_past_meanwhile,
+         a_filter_leaves_the_stacks_it_names, threads_are_counted_by_themselves,
+         a_recording_is_shown_as_it_was_then, growth_is_judged_by_what_was_known_then,
          marks_are_found_before_and_behind, a_recording_without_slices_has_its_end)

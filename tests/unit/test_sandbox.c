@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sandbox.c -- the agent's judgement of system calls against the kernel's: random filters, random arguments.
+ * test_sandbox.c -- the agent's judgement of system calls against the kernel's: random filters,
+ * random arguments.
  */
 #include "agent/sandbox.h"
 
@@ -80,7 +81,8 @@ static uint32_t any_number(void)
 
 static struct sock_filter result(void)
 {
-        static const uint32_t actions[] = { SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ERRNO };
+        static const uint32_t actions[] = { SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO | EPERM,
+                                            SECCOMP_RET_ERRNO };
 
         return (struct sock_filter){ .code = BPF_RET | BPF_K, .k = actions[any(3)] };
 }
@@ -88,27 +90,48 @@ static struct sock_filter result(void)
 /* One that the kernel takes; LEFT follow. */
 static struct sock_filter instruction(uint32_t left)
 {
-        static const uint16_t alu[] = { BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV, BPF_AND, BPF_OR, BPF_XOR, BPF_LSH, BPF_RSH, BPF_NEG };
+        static const uint16_t alu[] = { BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV, BPF_AND,
+                                        BPF_OR,  BPF_XOR, BPF_LSH, BPF_RSH, BPF_NEG };
         static const uint16_t jumps[] = { BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET };
         uint16_t operation = alu[any(10)];
 
         switch (any(12)) {
         case 0: return (struct sock_filter){ .code = BPF_LD | BPF_W | BPF_LEN };
         case 1: return (struct sock_filter){ .code = BPF_LDX | BPF_W | BPF_LEN };
-        case 2: return (struct sock_filter){ .code = (uint16_t)((any(2) ? BPF_LD : BPF_LDX) | BPF_IMM), .k = any_number() };
-        case 3: return (struct sock_filter){ .code = (uint16_t)((any(2) ? BPF_LD : BPF_LDX) | BPF_MEM), .k = any(2) };
+        case 2:
+                return (struct sock_filter){
+                        .code = (uint16_t)((any(2) ? BPF_LD : BPF_LDX) | BPF_IMM), .k = any_number()
+                };
+        case 3:
+                return (struct sock_filter){
+                        .code = (uint16_t)((any(2) ? BPF_LD : BPF_LDX) | BPF_MEM), .k = any(2)
+                };
         case 4: return (struct sock_filter){ .code = any(2) ? BPF_ST : BPF_STX, .k = any(2) };
-        case 5: return (struct sock_filter){ .code = (uint16_t)(BPF_MISC | (any(2) ? BPF_TAX : BPF_TXA)) };
+        case 5:
+                return (struct sock_filter){ .code = (uint16_t)(BPF_MISC |
+                                                                (any(2) ? BPF_TAX : BPF_TXA)) };
         case 6:
         case 7:
-                return (struct sock_filter){ .code = (uint16_t)(BPF_ALU | operation | (operation != BPF_NEG && any(2) ? BPF_X : BPF_K)),
-                                             .k = operation == BPF_NEG ? 0 : operation == BPF_LSH || operation == BPF_RSH ? any(32) : any_number() | 1 };
+                return (struct sock_filter){
+                        .code = (uint16_t)(BPF_ALU | operation |
+                                           (operation != BPF_NEG && any(2) ? BPF_X : BPF_K)),
+                        .k = operation == BPF_NEG                           ? 0
+                             : operation == BPF_LSH || operation == BPF_RSH ? any(32)
+                                                                            : any_number() | 1
+                };
         case 8:
         case 9:
-                return (struct sock_filter){ .code = (uint16_t)(BPF_JMP | jumps[any(4)] | (any(2) ? BPF_X : BPF_K)),
-                                             .jt = (uint8_t)any(left), .jf = (uint8_t)any(left), .k = any_number() };
-        case 10: return any(4) ? result() : (struct sock_filter){ .code = BPF_JMP | BPF_JA, .k = any(left) };
-        default: return (struct sock_filter){ .code = BPF_LD | BPF_W | BPF_ABS, .k = 16 + 4 * any(12) };
+                return (struct sock_filter){ .code = (uint16_t)(BPF_JMP | jumps[any(4)] |
+                                                                (any(2) ? BPF_X : BPF_K)),
+                                             .jt = (uint8_t)any(left),
+                                             .jf = (uint8_t)any(left),
+                                             .k = any_number() };
+        case 10:
+                return any(4) ? result()
+                              : (struct sock_filter){ .code = BPF_JMP | BPF_JA, .k = any(left) };
+        default:
+                return (struct sock_filter){ .code = BPF_LD | BPF_W | BPF_ABS,
+                                             .k = 16 + 4 * any(12) };
         }
 }
 
@@ -117,7 +140,8 @@ static unsigned short make(struct sock_filter *code)
 {
         unsigned short n = 0;
 
-        code[n++] = (struct sock_filter){ .code = BPF_LD | BPF_W | BPF_ABS, .k = offsetof(struct seccomp_data, nr) };
+        code[n++] = (struct sock_filter){ .code = BPF_LD | BPF_W | BPF_ABS,
+                                          .k = offsetof(struct seccomp_data, nr) };
         code[n++] = (struct sock_filter){ .code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 1, .k = CALL };
         code[n++] = (struct sock_filter){ .code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW };
         code[n++] = (struct sock_filter){ .code = BPF_LD | BPF_IMM };
@@ -154,7 +178,9 @@ static void ask_kernel(const struct sock_fprog *program, uint8_t *out)
                 for (uint32_t i = 0; i < QUESTIONS; i++) {
                         const uint64_t *a = questions[i].arguments;
 
-                        out[i] = syscall(CALL, a[0], a[1], a[2], a[3], a[4], a[5]) > 0 ? KERNEL_ALLOWS : KERNEL_DOES_NOT;
+                        out[i] = syscall(CALL, a[0], a[1], a[2], a[3], a[4], a[5]) > 0
+                                         ? KERNEL_ALLOWS
+                                         : KERNEL_DOES_NOT;
                 }
                 _exit(0);
         }
@@ -176,7 +202,8 @@ static void compare(uint8_t *kernel, uint32_t *taken, uint32_t *allowed, uint32_
                 return;
         (*taken)++;
         filter = sandbox_enter(&program);
-        for (uint32_t i = 0; i < QUESTIONS && kernel[i]; i++) { /* 0: it was killed there, by a division */
+        /* 0: it was killed there, by a division */
+        for (uint32_t i = 0; i < QUESTIONS && kernel[i]; i++) {
                 bool ours = sandbox_allows(CALL, questions[i].arguments);
 
                 *allowed += ours;
@@ -187,7 +214,8 @@ static void compare(uint8_t *kernel, uint32_t *taken, uint32_t *allowed, uint32_
 
 TEST(filters_say_to_us_what_they_say_to_the_kernel)
 {
-        uint8_t *kernel = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        uint8_t *kernel = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                               0);
         uint32_t taken = 0, allowed = 0, different = 0;
 
         for (uint32_t i = 0; i < PROGRAMS; i++)
@@ -211,4 +239,5 @@ TEST(in_the_strict_mode_nothing_is)
         is_true(!sandbox_allows(SYS_read, none));
 }
 
-TAP_MAIN(filters_say_to_us_what_they_say_to_the_kernel, without_a_filter_everything_is_allowed, in_the_strict_mode_nothing_is)
+TAP_MAIN(filters_say_to_us_what_they_say_to_the_kernel, without_a_filter_everything_is_allowed,
+         in_the_strict_mode_nothing_is)

@@ -56,7 +56,12 @@ static void close_scene(void)
 
 static struct screen_input input(uint32_t columns, uint32_t lines, bool utf8)
 {
-        return (struct screen_input){ .picture = &picture, .rows = &rows, .state = &state, .columns = columns, .lines = lines, .utf8 = utf8 };
+        return (struct screen_input){ .picture = &picture,
+                                      .rows = &rows,
+                                      .state = &state,
+                                      .columns = columns,
+                                      .lines = lines,
+                                      .utf8 = utf8 };
 }
 
 static char *text_of(uint32_t columns, uint32_t lines, bool utf8)
@@ -85,9 +90,11 @@ static bool fits(uint32_t columns, uint32_t lines, bool utf8)
         for (uint32_t i = 0; i < s.count; i++) {
                 const char *text = str_get(&s.lines[i].text);
 
-                good = good && text_columns(&s.lines[i].text, 0) <= columns && s.lines[i].to <= columns;
+                good = good && text_columns(&s.lines[i].text, 0) <= columns &&
+                       s.lines[i].to <= columns;
                 for (; *text; text++)
-                        good = good && (unsigned char)*text >= ' ' && *text != 127 && (utf8 || !(*text & 0x80));
+                        good = good && (unsigned char)*text >= ' ' && *text != 127 &&
+                               (utf8 || !(*text & 0x80));
         }
         screen_free(&s);
         return good;
@@ -260,12 +267,15 @@ TEST(a_stack_is_told_with_its_numbers)
         pane_stack(&in, &rows.all[0], &text);
         has_text(str_get(&text), "600 B live in 6 blocks, 100 B on average");
         has_text(str_get(&text), "change since 60s ago: +360 B");
-        has_text(str_get(&text), "  parse [/src/a.c:10]\n  load [/src/l.c:7]\n  main [/src/m.c:1]\n");
+        has_text(str_get(&text),
+                 "  parse [/src/a.c:10]\n  load [/src/l.c:7]\n  main [/src/m.c:1]\n");
         has_text(str_get(&text), "The source text was not found");
         str_free(&text);
         close_scene();
 }
 
-TAP_MAIN(every_size_is_kept, a_text_in_place_of_the_table_keeps_every_size_too, a_screen_of_80_columns_tells_all, what_grows_is_marked,
-         the_sorted_column_is_marked, a_script_is_told_of_rows_that_are_too_many_to_print, a_script_gets_all_rows_and_no_keys,
-         what_is_typed_and_told_is_in_the_last_line, the_help_lists_every_key_that_works, a_stack_is_told_with_its_numbers)
+TAP_MAIN(every_size_is_kept, a_text_in_place_of_the_table_keeps_every_size_too,
+         a_screen_of_80_columns_tells_all, what_grows_is_marked, the_sorted_column_is_marked,
+         a_script_is_told_of_rows_that_are_too_many_to_print, a_script_gets_all_rows_and_no_keys,
+         what_is_typed_and_told_is_in_the_last_line, the_help_lists_every_key_that_works,
+         a_stack_is_told_with_its_numbers)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_search.c -- the search for pointers: each rule in a memory made by hand, then random heaps against a slow and simple search.
+ * test_search.c -- the search for pointers: each rule in a memory made by hand, then random heaps
+ * against a slow and simple search.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,7 +62,8 @@ TEST(a_block_of_no_bytes_is_held_by_its_address)
 TEST(what_a_possible_block_holds_is_possible_until_a_better_pointer_is_found)
 {
         struct scene s = scene_begin();
-        uint32_t a = scene_block(&s, HEAP, 32), b = scene_block(&s, HEAP + 64, 32), c = scene_block(&s, HEAP + 128, 32);
+        uint32_t a = scene_block(&s, HEAP, 32), b = scene_block(&s, HEAP + 64, 32),
+                 c = scene_block(&s, HEAP + 128, 32);
 
         scene_word(&s, ROOT, HEAP + 8);
         scene_word(&s, HEAP, HEAP + 64);
@@ -77,7 +79,8 @@ TEST(what_a_possible_block_holds_is_possible_until_a_better_pointer_is_found)
         scene_end(&s);
 }
 
-/* The list runs from high to low, so every block is thought to be a head until the next one is looked at. */
+/* The list runs from high to low, so every block is thought to be a head until the next one is
+ * looked at. */
 TEST(a_lost_list_has_one_head_wherever_it_lies)
 {
         struct scene s = scene_begin();
@@ -201,7 +204,8 @@ TEST(a_whole_root_counts_interior_pointers_as_pointers_to_the_start)
 TEST(a_pointer_leads_to_the_innermost_block_and_that_holds_its_arena)
 {
         struct scene s = scene_begin();
-        uint32_t arena = scene_block(&s, HEAP, 256), a = scene_block(&s, HEAP, 32), b = scene_block(&s, HEAP + 64, 32);
+        uint32_t arena = scene_block(&s, HEAP, 256), a = scene_block(&s, HEAP, 32),
+                 b = scene_block(&s, HEAP + 64, 32);
 
         scene_word(&s, ROOT, HEAP + 64);
         scene_search(&s);
@@ -218,7 +222,8 @@ TEST(a_pointer_leads_to_the_innermost_block_and_that_holds_its_arena)
 TEST(words_of_a_carved_block_are_not_its_arenas)
 {
         struct scene s = scene_begin();
-        uint32_t arena = scene_block(&s, HEAP, 128), carved = scene_block(&s, HEAP + 32, 32), x = scene_block(&s, HEAP + 256, 16);
+        uint32_t arena = scene_block(&s, HEAP, 128), carved = scene_block(&s, HEAP + 32, 32),
+                 x = scene_block(&s, HEAP + 256, 16);
 
         scene_word(&s, ROOT, HEAP);
         scene_word(&s, HEAP + 40, HEAP + 256);
@@ -236,7 +241,8 @@ TEST(words_of_a_carved_block_are_not_its_arenas)
 TEST(links_of_an_arena_are_together_though_its_words_are_not)
 {
         struct scene s = scene_begin();
-        uint32_t arena = scene_block(&s, HEAP, 128), carved = scene_block(&s, HEAP + 32, 32), x = scene_block(&s, HEAP + 256, 16);
+        uint32_t arena = scene_block(&s, HEAP, 128), carved = scene_block(&s, HEAP + 32, 32),
+                 x = scene_block(&s, HEAP + 256, 16);
 
         scene_word(&s, HEAP, HEAP + 256);
         scene_word(&s, HEAP + 32, HEAP + 256);
@@ -373,14 +379,19 @@ TEST(unused_pages_of_large_blocks_are_not_read)
 
 TEST(heaps_far_apart_are_searched_alike)
 {
-        static const uint64_t words[] = { 0x555555560010, 0x7ffff7000000 + (UINT64_C(3) << 30), 0x7ffff6ffffff, 0x600000000000, 0x100000 };
+        static const uint64_t words[] = { 0x555555560010, 0x7ffff7000000 + (UINT64_C(3) << 30),
+                                          0x7ffff6ffffff, 0x600000000000, 0x100000 };
         struct search_block blocks[] = {
                 { .address = 0x555555560000, .size = 64 },
                 { .address = 0x7ffff7000000, .size = UINT64_C(4) << 30 },
                 { .address = 0x800100000000, .size = 16 },
         };
         struct search_root root = { .start = 0, .end = sizeof words, .words = words };
-        struct search_input in = { .memory = scene_nothing(), .blocks = blocks, .block_count = 3, .roots = &root, .root_count = 1 };
+        struct search_input in = { .memory = scene_nothing(),
+                                   .blocks = blocks,
+                                   .block_count = 3,
+                                   .roots = &root,
+                                   .root_count = 1 };
         struct search_graph g;
 
         search_run(&in, &g);
@@ -462,7 +473,8 @@ TEST(arrays_with_a_count_are_held_by_their_first_element)
         is_equal(class_with(8 + 5 * 24, 5, 0, 32), PROFILE_LEAK_POSSIBLE);
 }
 
-/* Tables at SCENE_CODE (two functions), + 512 (one, then a number) and + 2048 (one); functions are between. */
+/* Tables at SCENE_CODE (two functions), + 512 (one, then a number) and + 2048 (one); functions are
+ * between. */
 static int class_of_object(uint64_t first, uint64_t inner)
 {
         struct scene s = scene_begin();
@@ -490,7 +502,8 @@ TEST(objects_are_held_by_their_second_base_class)
         is_equal(class_of_object(SCENE_CODE, SCENE_CODE + 512), PROFILE_LEAK_POSSIBLE);
         is_equal(class_of_object(SCENE_CODE + 512, SCENE_CODE), PROFILE_LEAK_POSSIBLE);
         is_equal(class_of_object(SCENE_CODE, SCENE_CODE + 2048), PROFILE_LEAK_POSSIBLE);
-        is_equal(class_of_object(SCENE_CODE, SCENE_CODE + 1024), PROFILE_LEAK_POSSIBLE); /* all zero */
+        /* all zero */
+        is_equal(class_of_object(SCENE_CODE, SCENE_CODE + 1024), PROFILE_LEAK_POSSIBLE);
         is_equal(class_of_object(SCENE_CODE, SCENE_CODE + 4), PROFILE_LEAK_POSSIBLE);
         is_equal(class_of_object(0, SCENE_CODE), PROFILE_LEAK_POSSIBLE);
         is_equal(class_of_object(SCENE_CODE, HEAP), PROFILE_LEAK_POSSIBLE);
@@ -556,12 +569,15 @@ static void compare(const struct scene *s, uint64_t seed)
         bool same = slow.link_count == s->g.link_count && slow.hold_count == s->g.hold_count;
 
         for (uint64_t i = 0; same && i < s->g.block_count; i++)
-                same = slow.leak[i] == s->g.leak[i] && slow.head[i] == s->g.head[i] && slow.idiom[i] == s->g.idiom[i] &&
-                       slow.vtables[i] == s->g.vtables[i] && slow.first[i + 1] == s->g.first[i + 1];
+                same = slow.leak[i] == s->g.leak[i] && slow.head[i] == s->g.head[i] &&
+                       slow.idiom[i] == s->g.idiom[i] && slow.vtables[i] == s->g.vtables[i] &&
+                       slow.first[i + 1] == s->g.first[i + 1];
         for (uint64_t i = 0; same && i < s->g.link_count; i++)
                 same = slow.links[i].to == s->g.links[i].to && slow.links[i].at == s->g.links[i].at;
         for (uint64_t i = 0; same && i < s->g.hold_count; i++)
-                same = slow.holds[i].to == s->g.holds[i].to && slow.holds[i].at == s->g.holds[i].at && slow.holds[i].root == s->g.holds[i].root;
+                same = slow.holds[i].to == s->g.holds[i].to &&
+                       slow.holds[i].at == s->g.holds[i].at &&
+                       slow.holds[i].root == s->g.holds[i].root;
         if (!is_true(same))
                 printf("# seed %llu\n", (unsigned long long)seed);
         slow_free(&slow);
@@ -579,7 +595,8 @@ TEST(random_heaps_give_what_a_slow_search_gives)
         }
 }
 
-/* All is found though most of memory is not read; nothing of it is left out where pointers may be at every byte. */
+/* All is found though most of memory is not read; nothing of it is left out where pointers may be
+ * at every byte. */
 TEST(random_heaps_far_away_give_what_a_slow_search_gives)
 {
         uint64_t left_out = 0;
@@ -607,7 +624,8 @@ TEST(blocks_all_over_the_place_are_few_ranges)
         bool all = true;
 
         for (uint32_t i = 0; i < 20000; i++)
-                blocks[i] = (struct search_block){ .address = SCENE_HEAP + ((uint64_t)i << 21), .size = i % 3 * 100 };
+                blocks[i] = (struct search_block){ .address = SCENE_HEAP + ((uint64_t)i << 21),
+                                                   .size = i % 3 * 100 };
         ranges = targets_find(&in, &count);
         is_true(count > 0 && count <= TARGETS_MOST);
         for (uint32_t i = 1; i < count; i++)
@@ -615,7 +633,8 @@ TEST(blocks_all_over_the_place_are_few_ranges)
         for (uint32_t i = 0; i < 20000; i++) {
                 while (at < count && ranges[at].end <= blocks[i].address)
                         at++;
-                all = all && at < count && ranges[at].start <= blocks[i].address && ranges[at].end > blocks[i].address &&
+                all = all && at < count && ranges[at].start <= blocks[i].address &&
+                      ranges[at].end > blocks[i].address &&
                       ranges[at].end >= blocks[i].address + blocks[i].size;
         }
         is_true(all);
@@ -666,11 +685,13 @@ static void large_fill(struct large *l, uint8_t *to, uint32_t rare)
                 uint64_t dice = large_dice(l), *word = (uint64_t *)(void *)to + i;
 
                 *word = dice % rare ? dice % 97
-                                    : l->blocks[(dice >> 20) % LARGE_BLOCKS].address + (dice >> 8 & 3 ? 0 : dice >> 10 & 24);
+                                    : l->blocks[(dice >> 20) % LARGE_BLOCKS].address +
+                                              (dice >> 8 & 3 ? 0 : dice >> 10 & 24);
         }
 }
 
-/* Every 64th is an arena, and the eight behind it are carved from it; one block is lost with all of its like. */
+/* Every 64th is an arena, and the eight behind it are carved from it; one block is lost with all of
+ * its like. */
 static struct large *large_make(void)
 {
         struct large *l = heap_zero(1, sizeof *l);
@@ -682,8 +703,13 @@ static struct large *large_make(void)
         for (uint32_t i = 0; i < LARGE_BLOCKS; i++) {
                 bool arena = i % 64 == 0 && i + 8 < LARGE_BLOCKS;
 
-                l->blocks[i] = (struct search_block){ .address = at, .size = arena ? 800 : 24 + 8 * (large_dice(l) % 8),
-                                                      .flags = i % 5000 == 7 ? SEARCH_BLOCK_IGNORED : i % 5000 == 9 ? SEARCH_BLOCK_PASSAGE : 0 };
+                l->blocks[i] = (struct search_block){ .address = at,
+                                                      .size = arena ? 800
+                                                                    : 24 + 8 * (large_dice(l) % 8),
+                                                      .flags = i % 5000 == 7 ? SEARCH_BLOCK_IGNORED
+                                                               : i % 5000 == 9
+                                                                       ? SEARCH_BLOCK_PASSAGE
+                                                                       : 0 };
                 l->places[i] = 1 + i % (LARGE_PLACES - 2);
                 at += arena ? 16 : i % 64 == 8 ? 800 - 16 - 7 * 96 : 96;
         }
@@ -700,9 +726,16 @@ static struct search_graph large_search(struct large *l, uint32_t threads)
         struct search_root root = { .start = LARGE_ROOT, .end = LARGE_ROOT + LARGE_BYTES };
         struct search_graph g;
 
-        search_run(&(struct search_input){ .memory = { .context = l, .read = large_read }, .blocks = l->blocks, .block_count = LARGE_BLOCKS,
-                                           .places = l->places, .wider = l->wider, .place_count = LARGE_PLACES,
-                                           .roots = &root, .root_count = 1, .threads = threads }, &g);
+        search_run(&(struct search_input){ .memory = { .context = l, .read = large_read },
+                                           .blocks = l->blocks,
+                                           .block_count = LARGE_BLOCKS,
+                                           .places = l->places,
+                                           .wider = l->wider,
+                                           .place_count = LARGE_PLACES,
+                                           .roots = &root,
+                                           .root_count = 1,
+                                           .threads = threads },
+                   &g);
         return g;
 }
 
@@ -724,10 +757,12 @@ TEST(several_threads_find_what_one_finds)
         is_equal(memcmp(one.head, many.head, LARGE_BLOCKS * sizeof *one.head), 0);
         for (uint32_t i = 0; i < LARGE_BLOCKS; i++)
                 count[one.leak[i]]++;
-        is_true(count[PROFILE_LEAK_REACHABLE] > 1000 && count[PROFILE_LEAK_POSSIBLE] > 1000 && count[PROFILE_LEAK_DEFINITE] > 1000 &&
-                count[PROFILE_LEAK_INDIRECT] > 1000);
-        printf("# reachable %llu possible %llu indirect %llu definite %llu\n", (unsigned long long)count[PROFILE_LEAK_REACHABLE],
-               (unsigned long long)count[PROFILE_LEAK_POSSIBLE], (unsigned long long)count[PROFILE_LEAK_INDIRECT],
+        is_true(count[PROFILE_LEAK_REACHABLE] > 1000 && count[PROFILE_LEAK_POSSIBLE] > 1000 &&
+                count[PROFILE_LEAK_DEFINITE] > 1000 && count[PROFILE_LEAK_INDIRECT] > 1000);
+        printf("# reachable %llu possible %llu indirect %llu definite %llu\n",
+               (unsigned long long)count[PROFILE_LEAK_REACHABLE],
+               (unsigned long long)count[PROFILE_LEAK_POSSIBLE],
+               (unsigned long long)count[PROFILE_LEAK_INDIRECT],
                (unsigned long long)count[PROFILE_LEAK_DEFINITE]);
         search_graph_free(&one);
         search_graph_free(&many);
@@ -736,18 +771,29 @@ TEST(several_threads_find_what_one_finds)
         free(l);
 }
 
-TAP_MAIN(a_pointer_to_the_start_makes_a_block_reachable, an_interior_pointer_makes_a_block_possible_and_one_past_the_end_is_none,
-         a_block_of_no_bytes_is_held_by_its_address, what_a_possible_block_holds_is_possible_until_a_better_pointer_is_found,
-         a_lost_list_has_one_head_wherever_it_lies, a_lost_cycle_has_one_head, a_block_that_holds_only_itself_is_lost_and_has_no_link,
-         words_between_blocks_hold_nothing, words_of_a_root_inside_blocks_are_the_blocks, a_block_of_no_bytes_cuts_no_word,
+TAP_MAIN(a_pointer_to_the_start_makes_a_block_reachable,
+         an_interior_pointer_makes_a_block_possible_and_one_past_the_end_is_none,
+         a_block_of_no_bytes_is_held_by_its_address,
+         what_a_possible_block_holds_is_possible_until_a_better_pointer_is_found,
+         a_lost_list_has_one_head_wherever_it_lies, a_lost_cycle_has_one_head,
+         a_block_that_holds_only_itself_is_lost_and_has_no_link, words_between_blocks_hold_nothing,
+         words_of_a_root_inside_blocks_are_the_blocks, a_block_of_no_bytes_cuts_no_word,
          registers_hold_blocks_and_are_known_by_number,
-         a_whole_root_counts_interior_pointers_as_pointers_to_the_start, a_pointer_leads_to_the_innermost_block_and_that_holds_its_arena,
-         words_of_a_carved_block_are_not_its_arenas, links_of_an_arena_are_together_though_its_words_are_not,
-         a_page_that_cannot_be_read_counts_as_empty, an_ignored_block_is_a_root, pointers_go_through_a_passage, a_pointer_anywhere_into_an_inner_block_is_one_to_its_start,
+         a_whole_root_counts_interior_pointers_as_pointers_to_the_start,
+         a_pointer_leads_to_the_innermost_block_and_that_holds_its_arena,
+         words_of_a_carved_block_are_not_its_arenas,
+         links_of_an_arena_are_together_though_its_words_are_not,
+         a_page_that_cannot_be_read_counts_as_empty, an_ignored_block_is_a_root,
+         pointers_go_through_a_passage, a_pointer_anywhere_into_an_inner_block_is_one_to_its_start,
          what_only_an_unheld_passage_holds_is_possible_and_the_passage_is_nothing,
-         unaligned_pointers_are_found_on_request_also_across_pieces, unused_pages_of_large_blocks_are_not_read,
-         heaps_far_apart_are_searched_alike, no_blocks_and_no_roots_are_no_trouble, the_first_word_of_an_object_tells_its_class,
-         old_strings_are_held_by_their_text, blocks_that_begin_with_their_length_are_held_by_what_follows,
-         arrays_with_a_count_are_held_by_their_first_element, objects_are_held_by_their_second_base_class,
-         an_idiom_in_a_register_and_one_in_a_block_count_too, progress_grows_up_to_the_end, random_heaps_give_what_a_slow_search_gives,
-         random_heaps_far_away_give_what_a_slow_search_gives, blocks_all_over_the_place_are_few_ranges, several_threads_find_what_one_finds)
+         unaligned_pointers_are_found_on_request_also_across_pieces,
+         unused_pages_of_large_blocks_are_not_read, heaps_far_apart_are_searched_alike,
+         no_blocks_and_no_roots_are_no_trouble, the_first_word_of_an_object_tells_its_class,
+         old_strings_are_held_by_their_text,
+         blocks_that_begin_with_their_length_are_held_by_what_follows,
+         arrays_with_a_count_are_held_by_their_first_element,
+         objects_are_held_by_their_second_base_class,
+         an_idiom_in_a_register_and_one_in_a_block_count_too, progress_grows_up_to_the_end,
+         random_heaps_give_what_a_slow_search_gives,
+         random_heaps_far_away_give_what_a_slow_search_gives,
+         blocks_all_over_the_place_are_few_ranges, several_threads_find_what_one_finds)

@@ -48,7 +48,10 @@ static void change(struct segments *s, uint32_t start, uint32_t end, uint32_t wo
         for (uint32_t i = start; i < end; i++)
                 model[i] = word;
         if (word)
-                segments_put(s, (struct profile_root){ .start = start, .end = end, .kind = word % PROFILE_ROOT_COUNT, .region = word });
+                segments_put(s, (struct profile_root){ .start = start,
+                                                       .end = end,
+                                                       .kind = word % PROFILE_ROOT_COUNT,
+                                                       .region = word });
         else
                 segments_erase(s, start, end);
 }
@@ -84,4 +87,5 @@ TEST(words_in_the_order_of_addresses_and_in_reverse)
         segments_free(&s);
 }
 
-TAP_MAIN(random_words_about_addresses_are_the_last_ones, words_in_the_order_of_addresses_and_in_reverse)
+TAP_MAIN(random_words_about_addresses_are_the_last_ones,
+         words_in_the_order_of_addresses_and_in_reverse)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_settle_leaks.c -- what a search for leaks found, through a file and back; and what is left of it when the file is not whole.
+ * test_settle_leaks.c -- what a search for leaks found, through a file and back; and what is left
+ * of it when the file is not whole.
  */
 #include <stdlib.h>
 
@@ -15,7 +16,8 @@ static void pass(struct profile *p, struct profile *q)
         struct err e = { 0 };
         struct str file = { 0 };
 
-        if (!is_true(image_write(p, IMAGE_PACKED, &file, &e) && image_read(q, file.data, file.length, "f.seep", &e)))
+        if (!is_true(image_write(p, IMAGE_PACKED, &file, &e) &&
+                     image_read(q, file.data, file.length, "f.seep", &e)))
                 printf("# %s\n", e.text);
         str_free(&file);
         profile_free(p);
@@ -28,7 +30,8 @@ TEST(the_forged_search_is_read_as_it_was_written)
 
         forge_leaky(&p);
         pass(&p, &q);
-        is_true(!q.truncated && profile_scanned(&q) && profile_scanned(&q)->flags & PROFILE_SCAN_GRAPH);
+        is_true(!q.truncated && profile_scanned(&q) &&
+                profile_scanned(&q)->flags & PROFILE_SCAN_GRAPH);
         is_equal(q.verdict_count, q.block_count);
         for (uint64_t i = 0; i < q.verdict_count; i++) {
                 bytes[q.verdicts[i].leak] += q.blocks[i].size;
@@ -40,14 +43,16 @@ TEST(the_forged_search_is_read_as_it_was_written)
         is_equal(bytes[PROFILE_LEAK_REACHABLE], 365);
         is_equal(blocks[PROFILE_LEAK_DEFINITE] * 1000 + blocks[PROFILE_LEAK_REACHABLE], 3008);
         is_equal(q.verdicts[8].head, 8);
-        is_equal(q.root_count * 1000 + q.frame_count * 100 + q.hold_count * 10 + q.pointer_count, 5277);
+        is_equal(q.root_count * 1000 + q.frame_count * 100 + q.hold_count * 10 + q.pointer_count,
+                 5277);
         is_equal(q.holds[2].at, 0x7fff0040);
         is_equal(q.roots[FORGE_ROOT_TLS].base, 0x30040);
         is_text((const char *)q.contents[1].data, "hello, leak");
         profile_free(&q);
 }
 
-/* The forged search in a file without packing, with the body of the first section of ARRAY damaged. */
+/* The forged search in a file without packing, with the body of the first section of ARRAY
+ * damaged. */
 static void read_without(struct profile *q, unsigned array)
 {
         struct profile p;
@@ -58,7 +63,8 @@ static void read_without(struct profile *q, unsigned array)
 
         forge_leaky(&p);
         is_true(image_write(&p, IMAGE_PLAIN, &file, &e));
-        for (memcpy(&head, file.data + at, sizeof head); head.type != array + FORMAT_FIRST_ARRAY; memcpy(&head, file.data + at, sizeof head))
+        for (memcpy(&head, file.data + at, sizeof head); head.type != array + FORMAT_FIRST_ARRAY;
+             memcpy(&head, file.data + at, sizeof head))
                 at += sizeof head + head.stored_bytes;
         file.data[at + sizeof head] ^= 1;
         is_true(image_read(q, file.data, file.length, "f.seep", &e) && q->truncated);
@@ -84,7 +90,8 @@ TEST(without_a_block_nothing_is_said_about_any)
                 struct profile q;
 
                 read_without(&q, needed[i]);
-                is_true(!profile_scanned(&q) && !q.verdict_count && !q.content_count && !graph_records(&q));
+                is_true(!profile_scanned(&q) && !q.verdict_count && !q.content_count &&
+                        !graph_records(&q));
                 if (needed[i] != FORMAT_SCANS)
                         is_text(q.scans[0].trouble, "a part of the file is missing");
                 profile_free(&q);
@@ -93,13 +100,15 @@ TEST(without_a_block_nothing_is_said_about_any)
 
 TEST(a_graph_with_a_missing_part_is_left_out_and_the_verdicts_stay)
 {
-        static const unsigned parts[] = { FORMAT_ROOTS, FORMAT_FRAMES, FORMAT_HOLDS, FORMAT_POINTERS, FORMAT_CONTENTS, FORMAT_SITES };
+        static const unsigned parts[] = { FORMAT_ROOTS,    FORMAT_FRAMES,   FORMAT_HOLDS,
+                                          FORMAT_POINTERS, FORMAT_CONTENTS, FORMAT_SITES };
 
         for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
                 struct profile q;
 
                 read_without(&q, parts[i]);
-                is_true(profile_scanned(&q) && q.verdict_count == 16 && !has_graph(&q) && !graph_records(&q));
+                is_true(profile_scanned(&q) && q.verdict_count == 16 && !has_graph(&q) &&
+                        !graph_records(&q));
                 is_equal(q.content_count, parts[i] == FORMAT_CONTENTS ? 0 : 2);
                 profile_free(&q);
         }
@@ -145,7 +154,8 @@ TEST(wrong_classes_and_heads_become_unknown)
         pass(&p, &q);
         is_true(profile_scanned(&q) && has_graph(&q));
         is_equal(q.verdicts[3].leak + q.verdicts[4].leak, PROFILE_LEAK_UNKNOWN);
-        is_equal(q.verdicts[1].head + q.verdicts[2].head + q.verdicts[6].head + q.verdicts[8].head, 0);
+        is_equal(q.verdicts[1].head + q.verdicts[2].head + q.verdicts[6].head + q.verdicts[8].head,
+                 0);
         is_equal(q.scans[0].when, PROFILE_SCAN_ASKED);
         profile_free(&q);
 }
@@ -209,7 +219,8 @@ TEST(a_graph_that_is_wrong_anywhere_is_left_out)
                 forge_leaky(&p);
                 spoil(&p, how);
                 pass(&p, &q);
-                if (!is_true(!q.truncated && profile_scanned(&q) && !has_graph(&q) && !graph_records(&q)))
+                if (!is_true(!q.truncated && profile_scanned(&q) && !has_graph(&q) &&
+                             !graph_records(&q)))
                         printf("# spoiled in way %u\n", how);
                 is_equal(q.verdict_count, 16);
                 profile_free(&q);
@@ -249,7 +260,9 @@ TEST(only_the_first_of_several_searches_is_kept)
 
         forge_leaky(&p);
         p.scans = heap_grow(p.scans, 2, sizeof *p.scans);
-        p.scans[1] = (struct profile_scan){ .ms = 1, .trouble = heap_text("second"), .suppressions = heap_text("") };
+        p.scans[1] = (struct profile_scan){ .ms = 1,
+                                            .trouble = heap_text("second"),
+                                            .suppressions = heap_text("") };
         p.scan_count = 2;
         pass(&p, &q);
         is_equal(q.scan_count, 1);
@@ -283,8 +296,9 @@ TEST(a_recording_from_before_there_was_a_search_is_read)
 }
 
 TAP_MAIN(the_forged_search_is_read_as_it_was_written, without_a_block_nothing_is_said_about_any,
-         a_graph_with_a_missing_part_is_left_out_and_the_verdicts_stay, a_file_cut_anywhere_has_all_verdicts_or_none,
-         wrong_classes_and_heads_become_unknown, contents_have_at_most_64_bytes_and_an_order, a_graph_that_is_wrong_anywhere_is_left_out,
+         a_graph_with_a_missing_part_is_left_out_and_the_verdicts_stay,
+         a_file_cut_anywhere_has_all_verdicts_or_none, wrong_classes_and_heads_become_unknown,
+         contents_have_at_most_64_bytes_and_an_order, a_graph_that_is_wrong_anywhere_is_left_out,
          pointers_to_no_block_are_not_written, a_search_that_failed_says_why_and_nothing_else,
          only_the_first_of_several_searches_is_kept, blocks_out_of_order_cost_the_verdicts,
          a_recording_from_before_there_was_a_search_is_read)

@@ -50,14 +50,17 @@ static void cut_totals(struct specimen *f, struct slices *s, uint64_t ms)
         view_close(&v);
 }
 
-/* Some sites change in each step; frees are counted in another slot than the allocation if there is one. */
-static void step(struct specimen *f, uint64_t *seed, const struct moment *before, struct moment *now)
+/* Some sites change in each step; frees are counted in another slot than the allocation if there is
+ * one. */
+static void step(struct specimen *f, uint64_t *seed, const struct moment *before,
+                 struct moment *now)
 {
         *now = *before;
         for (int i = 0; i < 5; i++) {
                 uint32_t site = 1 + (uint32_t)(specimen_random(seed) % SITES);
                 uint64_t count = specimen_random(seed) % 4;
-                uint64_t frees = now->blocks[site] ? specimen_random(seed) % (now->blocks[site] + 1) : 0;
+                uint64_t frees = now->blocks[site] ? specimen_random(seed) % (now->blocks[site] + 1)
+                                                   : 0;
 
                 specimen_events(f, 0, site, count, 0, 10 * site);
                 specimen_events(f, f->head->slot_count - 1, site, 0, frees, 10 * site);
@@ -103,7 +106,9 @@ static void store(struct slices *s, struct profile *p, const uint32_t *map, uint
 
 static void compare_slice(const struct profile *p, const struct profile_slice *s)
 {
-        const struct moment *m = &moments[s->ms / 20], *sites = &moments[p->slices[profile_detail(p, (uint32_t)(s - p->slices))].ms / 20];
+        const struct moment
+                *m = &moments[s->ms / 20],
+                *sites = &moments[p->slices[profile_detail(p, (uint32_t)(s - p->slices))].ms / 20];
         struct profile_change *at = heap_zero(p->site_count, sizeof *at);
         uint32_t wrong = 0;
 
@@ -113,7 +118,9 @@ static void compare_slice(const struct profile *p, const struct profile_slice *s
         is_equal(s->rss_bytes, 4096 * s->ms);
         is_true(profile_at(p, s->ms, at));
         for (uint32_t i = 1; i <= SITES; i++)
-                wrong += at[i].live_bytes != sites->bytes[i] || at[i].live_blocks != sites->blocks[i] || at[i].allocs != sites->allocs[i] ||
+                wrong += at[i].live_bytes != sites->bytes[i] ||
+                         at[i].live_blocks != sites->blocks[i] ||
+                         at[i].allocs != sites->allocs[i] ||
                          at[i].alloc_bytes != sites->allocs[i] * 10 * i;
         is_equal(wrong, 0);
         free(at);
@@ -251,7 +258,8 @@ TEST(too_many_changes_cost_sites_and_no_totals)
         check_all(&s);
 }
 
-/* An idle thread's counters are not read again: only what the totals do not show could be missed, until all are read. */
+/* An idle thread's counters are not read again: only what the totals do not show could be missed,
+ * until all are read. */
 TEST(threads_without_events_cost_nothing)
 {
         struct specimen f;
@@ -364,7 +372,10 @@ TEST(time_does_not_run_backwards)
 /* SEQ 0: a tag. */
 static void mark(struct specimen *f, struct slices *s, uint64_t ms, uint32_t seq)
 {
-        struct profile_mark m = { .type = seq ? LEDGER_MARK_SNAPSHOT : LEDGER_MARK_TAG, .seq = seq, .ms = ms, .label = heap_text("m") };
+        struct profile_mark m = { .type = seq ? LEDGER_MARK_SNAPSHOT : LEDGER_MARK_TAG,
+                                  .seq = seq,
+                                  .ms = ms,
+                                  .label = heap_text("m") };
         struct view v = specimen_view(f);
 
         slices_mark(s, &v, ms, 4096 * ms, &m, 1);
@@ -484,10 +495,14 @@ TEST(more_marks_than_a_ledger_holds_are_counted)
         specimen_close(&f);
 }
 
-TAP_MAIN(a_thinned_course_is_exact_at_every_moment_it_keeps, a_course_is_exact_while_a_thread_is_alone_and_after, thinning_doubles_the_interval,
-         short_runs_have_as_many_totals_as_long_ones, too_many_changes_thin_the_course_and_keep_it_exact, totals_are_many_however_seldom_sites_are_looked_at,
-         too_many_changes_cost_sites_and_no_totals, threads_without_events_cost_nothing, sites_that_become_one_are_summed_at_each_moment,
-         an_idle_program_costs_no_changes, the_last_cut_sees_what_the_totals_do_not_show, live_numbers_never_show_below_zero,
-         time_does_not_run_backwards, the_slice_of_a_mark_is_never_thinned_out, too_many_changes_of_marks_cost_tags_first,
-         marks_cannot_make_the_course_grow_without_bound,
+TAP_MAIN(a_thinned_course_is_exact_at_every_moment_it_keeps,
+         a_course_is_exact_while_a_thread_is_alone_and_after, thinning_doubles_the_interval,
+         short_runs_have_as_many_totals_as_long_ones,
+         too_many_changes_thin_the_course_and_keep_it_exact,
+         totals_are_many_however_seldom_sites_are_looked_at,
+         too_many_changes_cost_sites_and_no_totals, threads_without_events_cost_nothing,
+         sites_that_become_one_are_summed_at_each_moment, an_idle_program_costs_no_changes,
+         the_last_cut_sees_what_the_totals_do_not_show, live_numbers_never_show_below_zero,
+         time_does_not_run_backwards, the_slice_of_a_mark_is_never_thinned_out,
+         too_many_changes_of_marks_cost_tags_first, marks_cannot_make_the_course_grow_without_bound,
          marks_seen_together_share_a_slice, more_marks_than_a_ledger_holds_are_counted)

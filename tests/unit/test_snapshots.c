@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_snapshots.c -- marks of a ledger: order, numbers, which want a report, and when they are done with.
+ * test_snapshots.c -- marks of a ledger: order, numbers, which want a report, and when they are
+ * done with.
  */
 #include "session/snapshots.h"
 #include "specimen.h"
@@ -39,7 +40,8 @@ static void take(struct producer *d, uint64_t ms, bool report)
         struct view v = specimen_view(&d->ledger);
         struct snapshots_moment now = { &d->slices, &v, ms, 0, false };
 
-        snapshots_take(&d->snapshots, &now, LEDGER_MARK_OUTSIDE, "outside", report, SNAPSHOTS_NOBODY);
+        snapshots_take(&d->snapshots, &now, LEDGER_MARK_OUTSIDE, "outside", report,
+                       SNAPSHOTS_NOBODY);
         view_close(&v);
 }
 
@@ -180,5 +182,6 @@ TEST(marks_of_a_hostile_ledger_do_no_harm)
 
 TAP_MAIN(snapshots_are_numbered_and_tags_are_not, reports_follow_each_other_past_snapshots_without,
          a_mark_is_done_with_when_its_report_and_all_before_it_are,
-         a_mark_that_is_being_written_holds_up_the_later_ones_for_a_while_only, at_the_end_what_is_not_ready_never_will_be,
+         a_mark_that_is_being_written_holds_up_the_later_ones_for_a_while_only,
+         at_the_end_what_is_not_ready_never_will_be,
          a_thousand_marks_at_once_get_a_thousand_reports, marks_of_a_hostile_ledger_do_no_harm)

@@ -9,7 +9,8 @@
 #include "report/source.h"
 #include "report/views.h"
 
-static char *source_of(const struct profile *p, const char *file, const struct symbol_options *names, struct err *e)
+static char *source_of(const struct profile *p, const char *file,
+                       const struct symbol_options *names, struct err *e)
 {
         struct select_request request = { .cost = SELECT_LIVE };
         struct symbols *s = forge_symbols(p);
@@ -104,7 +105,8 @@ TEST(text_is_found_below_sysroot_and_debug_path)
 {
         char folder[] = "/tmp/seep-source-XXXXXX", inner[64];
         const char *paths[1] = { folder };
-        struct symbol_options by_path = { .debug_paths = paths, .debug_path_count = 1 }, by_root = { .sysroot = folder };
+        struct symbol_options by_path = { .debug_paths = paths, .debug_path_count = 1 },
+                              by_root = { .sysroot = folder };
         static const char shown[] = "                             9  line 9\n"
                                     "      600 B      600 B      10          malloc?(100);\n"
                                     "                            11  line 11\n"
@@ -163,11 +165,12 @@ TEST(modules_have_what_their_own_functions_allocate)
         s = forge_symbols(&p);
         is_true(select_make(&sel, &p, s, &request, &e));
         modules_write(&sel, 0, &out);
-        is_text(str_get(&out), "by module; shares are of: not freed\n"
-                               "  share   allocations      bytes  not freed       mmap  module\n"
-                               "   60 %             6      600 B      600 B        0 B  /lib/libx.so\n"
-                               "   40 %             7      397 B      397 B    4.0 KiB  /usr/bin/prog\n"
-                               "  0.3 %             3        3 B        3 B        0 B  (unknown)\n");
+        is_text(str_get(&out),
+                "by module; shares are of: not freed\n"
+                "  share   allocations      bytes  not freed       mmap  module\n"
+                "   60 %             6      600 B      600 B        0 B  /lib/libx.so\n"
+                "   40 %             7      397 B      397 B    4.0 KiB  /usr/bin/prog\n"
+                "  0.3 %             3        3 B        3 B        0 B  (unknown)\n");
         str_clear(&out);
         modules_write(&sel, 1, &out);
         has_text(out.data, "/lib/libx.so\n2 more (-n 1)\n");
@@ -177,5 +180,6 @@ TEST(modules_have_what_their_own_functions_allocate)
         profile_free(&p);
 }
 
-TAP_MAIN(without_text_there_are_line_numbers, a_line_that_is_twice_in_a_stack_counts_once, a_part_of_a_name_is_another_file,
-         text_is_found_below_sysroot_and_debug_path, modules_have_what_their_own_functions_allocate)
+TAP_MAIN(without_text_there_are_line_numbers, a_line_that_is_twice_in_a_stack_counts_once,
+         a_part_of_a_name_is_another_file, text_is_found_below_sysroot_and_debug_path,
+         modules_have_what_their_own_functions_allocate)

@@ -50,7 +50,8 @@ static const char *written(const struct profile *p, enum calltree_by by, struct 
         str_clear(out);
         for (uint32_t i = 0; i < s.sample_count; i++) {
                 uint32_t count;
-                const uint32_t *frames = stack_costs_outermost_first(&s, s.samples[i].node, &buffer, &count);
+                const uint32_t *frames = stack_costs_outermost_first(&s, s.samples[i].node, &buffer,
+                                                                     &count);
 
                 for (uint32_t k = 0; k < count; k++) {
                         stack_costs_name(&s, frames[k], out);
@@ -72,7 +73,9 @@ TEST(inlined_functions_are_frames_and_start_code_is_left_out)
         struct str out = { 0 };
 
         forge_inlined(&p);
-        is_text(written(&p, CALLTREE_BY_LINE, &out), "main;work;helper 100\nmain;work;helper 20\nmain;prog+0x5000 3\n[no stack recorded] 7\n");
+        is_text(written(&p, CALLTREE_BY_LINE, &out),
+                "main;work;helper 100\nmain;work;helper 20\nmain;prog+0x5000 3\n[no stack "
+                "recorded] 7\n");
         str_free(&out);
         profile_free(&p);
 }
@@ -102,14 +105,17 @@ TEST(functions_at_one_address_have_one_caller)
         forge_inlined(&p);
         symbols = forge_symbols(&p);
         ends = heap_zero(p.node_count, sizeof *ends);
-        is_text(written(&p, CALLTREE_BY_PLACE, &out), "main;work;helper 100\nmain;work;helper 20\nmain;prog+0x5000 3\n[no stack recorded] 7\n");
+        is_text(written(&p, CALLTREE_BY_PLACE, &out),
+                "main;work;helper 100\nmain;work;helper 20\nmain;prog+0x5000 3\n[no stack "
+                "recorded] 7\n");
         str_free(&out);
         calltree_start(&t, &p, symbols, CALLTREE_BY_PLACE);
         inner = calltree_add(&t, &whole, ends, (struct wrapper_frame){ p.sites[1].node, 0 });
         is_equal(t.frames[t.nodes.list[inner].frame].rest, 2);
         is_text(t.frames[t.nodes.list[calltree_caller(&t, inner)].frame].names->function, "main");
         is_equal(calltree_caller(&t, calltree_caller(&t, inner)), 0);
-        is_equal(calltree_add(&t, &whole, ends, (struct wrapper_frame){ p.sites[1].node, 1 }), t.nodes.list[inner].parent);
+        is_equal(calltree_add(&t, &whole, ends, (struct wrapper_frame){ p.sites[1].node, 1 }),
+                 t.nodes.list[inner].parent);
         calltree_free(&t);
         free(ends);
         symbols_free(symbols);
@@ -120,10 +126,12 @@ TEST(plain_text_is_one_line_of_utf8)
 {
         struct str out = { 0 };
 
-        stack_costs_plain_text("a;b\nc\t\x7f\xffz\xe2\x80\xa8\xc2\x85y\xc2\xa0\xe2\x82\xac", ";", ':', &out);
+        stack_costs_plain_text("a;b\nc\t\x7f\xffz\xe2\x80\xa8\xc2\x85y\xc2\xa0\xe2\x82\xac", ";",
+                               ':', &out);
         is_text(str_get(&out), "a:b c  \xef\xbf\xbdz  y\xc2\xa0\xe2\x82\xac");
         str_free(&out);
 }
 
-TAP_MAIN(inlined_functions_are_frames_and_start_code_is_left_out, stacks_that_are_equal_by_name_are_one,
-         functions_at_one_address_have_one_caller, plain_text_is_one_line_of_utf8)
+TAP_MAIN(inlined_functions_are_frames_and_start_code_is_left_out,
+         stacks_that_are_equal_by_name_are_one, functions_at_one_address_have_one_caller,
+         plain_text_is_one_line_of_utf8)

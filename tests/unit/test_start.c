@@ -52,7 +52,8 @@ static uint32_t shown(void)
         uint32_t count = 1;
 
         qsort(p.symbols, p.symbol_count, sizeof *p.symbols, by_place);
-        for (uint32_t at = p.nodes[last].parent; at > 1 && !symbols_is_start(s, at); at = p.nodes[at].parent)
+        for (uint32_t at = p.nodes[last].parent; at > 1 && !symbols_is_start(s, at);
+             at = p.nodes[at].parent)
                 count++;
         symbols_free(s);
         profile_free(&p);
@@ -96,8 +97,10 @@ TEST(a_thread_begins_with_its_function_whoever_started_it)
         frame(LIBC, NULL);
         frame(LIBC, NULL);
         frame(CPP, NULL);
-        frame(PROGRAM, "std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)(int), int> > >::_M_run()");
-        frame(PROGRAM, "void std::__invoke_impl<void, void (*)(int), int>(std::__invoke_other, void (*&&)(int), int&&)");
+        frame(PROGRAM, "std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)(int), "
+                       "int> > >::_M_run()");
+        frame(PROGRAM, "void std::__invoke_impl<void, void (*)(int), int>(std::__invoke_other, "
+                       "void (*&&)(int), int&&)");
         frame(PROGRAM, "work(int)");
         frame(PROGRAM, "std::vector<int>::push_back(int&&)");
         is_equal(shown(), 2);
@@ -111,7 +114,8 @@ TEST(the_runtime_of_rust_is_start_code)
         frame(PROGRAM, "main");
         frame(PROGRAM, "std::rt::lang_start");
         frame(PROGRAM, "std::rt::lang_start_internal");
-        frame(PROGRAM, "<&dyn core::ops::function::Fn<(), Output = i32> as core::ops::function::FnOnce<()>>::call_once");
+        frame(PROGRAM, "<&dyn core::ops::function::Fn<(), Output = i32> as "
+                       "core::ops::function::FnOnce<()>>::call_once");
         frame(PROGRAM, "std::sys::backtrace::__rust_begin_short_backtrace");
         frame(PROGRAM, "app::main");
         frame(PROGRAM, "app::load");
@@ -142,6 +146,7 @@ TEST(where_the_outer_end_is_missing_only_names_tell)
         is_equal(shown(), 1);
 }
 
-TAP_MAIN(main_is_the_outermost, a_program_without_names_has_a_start_too, a_function_that_nobody_called_is_no_start_code_when_it_has_a_name,
-         a_thread_begins_with_its_function_whoever_started_it, the_runtime_of_rust_is_start_code, main_that_calls_the_cpp_library_stays,
-         where_the_outer_end_is_missing_only_names_tell)
+TAP_MAIN(main_is_the_outermost, a_program_without_names_has_a_start_too,
+         a_function_that_nobody_called_is_no_start_code_when_it_has_a_name,
+         a_thread_begins_with_its_function_whoever_started_it, the_runtime_of_rust_is_start_code,
+         main_that_calls_the_cpp_library_stays, where_the_outer_end_is_missing_only_names_tell)

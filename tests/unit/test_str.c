@@ -101,7 +101,11 @@ TEST(varints_are_leb128)
 
 TEST(numbers_have_their_digits)
 {
-        static const uint64_t numbers[] = { 0, 7, 9, 10, 42, 99, 100, 101, 999, 1000, 12345, 1000000, 4294967296, UINT64_MAX - 1, UINT64_MAX };
+        static const uint64_t numbers[] = {
+                0,         7,   9,    10,    42,      99,         100,
+                101,       999, 1000, 12345, 1000000, 4294967296, UINT64_MAX - 1,
+                UINT64_MAX
+        };
         struct str s = { 0 };
         char wanted[32];
 
@@ -121,6 +125,7 @@ TEST(numbers_have_their_digits)
         str_free(&s);
 }
 
-TAP_MAIN(numbers_have_their_digits, a_fresh_string_is_empty_text, everything_that_is_added_stands_in_order, growing_keeps_what_was_there,
-         formatted_text_may_be_longer_than_the_room, bytes_may_contain_zero_and_be_none, clearing_keeps_the_room,
-         varints_are_leb128)
+TAP_MAIN(numbers_have_their_digits, a_fresh_string_is_empty_text,
+         everything_that_is_added_stands_in_order, growing_keeps_what_was_there,
+         formatted_text_may_be_longer_than_the_room, bytes_may_contain_zero_and_be_none,
+         clearing_keeps_the_room, varints_are_leb128)

@@ -59,4 +59,5 @@ TEST(another_word_finds_nothing)
 }
 
 TAP_MAIN(equal_words_have_no_distance, each_slip_counts_once, distance_is_the_same_both_ways,
-         words_of_any_length_are_compared_without_leaving_the_table, a_slip_finds_its_word, another_word_finds_nothing)
+         words_of_any_length_are_compared_without_leaving_the_table, a_slip_finds_its_word,
+         another_word_finds_nothing)

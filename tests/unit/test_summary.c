@@ -33,7 +33,8 @@ static void fits_a_screen(const char *text)
 
 static void add_warning(struct profile *p, const char *text)
 {
-        p->meta.warnings = heap_grow(p->meta.warnings, p->meta.warning_count + 1, sizeof *p->meta.warnings);
+        p->meta.warnings = heap_grow(p->meta.warnings, p->meta.warning_count + 1,
+                                     sizeof *p->meta.warnings);
         p->meta.warnings[p->meta.warning_count++] = heap_text(text);
 }
 
@@ -56,7 +57,8 @@ TEST(numbers_and_the_largest_sites_are_told)
         has_text(text, "end heap          1000 B  in 16 blocks\n");
         has_text(text, "allocations           16  1/s, 1000 B in all, 25 % temporary\n");
         has_text(text, "mapped           4.0 KiB  by mmap at the end (1 call)\n");
-        has_text(text, "peak RSS         3.0 MiB  3.0 MiB more than the heap: see 'seep help rss'\n");
+        has_text(text,
+                 "peak RSS         3.0 MiB  3.0 MiB more than the heap: see 'seep help rss'\n");
         is_true(!strstr(text, "forked"));
         has_text(text, "NOT FREED: 1000 B in 16 blocks at the end\n");
         has_text(text, "    1.      600 B       6 blocks  parse a.c:10 <- load l.c:7\n");
@@ -80,7 +82,8 @@ TEST(mapped_memory_is_named_where_it_explains_the_resident_set)
         p.totals.mmap_calls = 1;
         p.sites[FORGE_SITE_MMAP].peak_bytes = 16u << 20;
         text = summary_of(&p, "prog.1.seep");
-        has_text(text, "  peak RSS        20.0 MiB  20.0 MiB above the heap, 16.0 MiB of it by mmap\n");
+        has_text(text,
+                 "  peak RSS        20.0 MiB  20.0 MiB above the heap, 16.0 MiB of it by mmap\n");
         is_true(!strstr(text, "  mapped "));
         free(text);
         p.sites[FORGE_SITE_MMAP].peak_bytes = 64u << 20;
@@ -102,11 +105,17 @@ TEST(stacks_of_threads_are_named_apart_and_do_not_explain_the_resident_set)
         p.totals.mmap_live_bytes = 12u << 20;
         p.regions = heap_zero(2, sizeof *p.regions);
         p.region_count = 2;
-        p.regions[0] = (struct profile_region){ .start = 8u << 20, .end = 16u << 20, .site = FORGE_SITE_MMAP, .stack = 1 };
-        p.regions[1] = (struct profile_region){ .start = 32u << 20, .end = 36u << 20, .site = FORGE_SITE_MMAP };
+        p.regions[0] = (struct profile_region){
+                .start = 8u << 20, .end = 16u << 20, .site = FORGE_SITE_MMAP, .stack = 1
+        };
+        p.regions[1] = (struct profile_region){ .start = 32u << 20,
+                                                .end = 36u << 20,
+                                                .site = FORGE_SITE_MMAP };
         text = summary_of(&p, "prog.1.seep");
-        has_text(text, "  mapped          12.0 MiB  by mmap at the end (2 calls), stacks 8.0 MiB\n");
-        has_text(text, "  peak RSS        20.0 MiB  20.0 MiB above the heap, 4.0 MiB of it by mmap\n");
+        has_text(text,
+                 "  mapped          12.0 MiB  by mmap at the end (2 calls), stacks 8.0 MiB\n");
+        has_text(text,
+                 "  peak RSS        20.0 MiB  20.0 MiB above the heap, 4.0 MiB of it by mmap\n");
         fits_a_screen(text);
         free(text);
         profile_free(&p);
@@ -121,7 +130,8 @@ static void add_free_memory(struct profile *p, uint32_t keeper)
                 .start = 64u << 20,
                 .end = 128u << 20,
                 .rss_bytes = 64u << 20,
-                .flags = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE | PROFILE_MAPPING_KEPT(keeper),
+                .flags = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE |
+                         PROFILE_MAPPING_KEPT(keeper),
                 .name = heap_text(""),
         };
 }
@@ -144,12 +154,14 @@ TEST(free_memory_that_is_most_of_what_is_resident_is_told_with_what_helps)
         has_text(text, "  last RSS        64.0 MiB  at 100 ms, 64.0 MiB of it free in tcmalloc:\n");
         free(text);
         for (uint32_t keeper = 1; keeper < PROFILE_KEEPER_COUNT; keeper++) { /* none is cut */
-                p.mappings[0].flags = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE | PROFILE_MAPPING_KEPT(keeper);
+                p.mappings[0].flags = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE |
+                                      PROFILE_MAPPING_KEPT(keeper);
                 text = summary_of(&p, "prog.1.seep");
                 is_true(!strstr(text, "..."));
                 free(text);
         }
-        p.mappings[0].flags = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_HEAP);
+        p.mappings[0].flags = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE |
+                              PROFILE_MAPPING_KEPT(PROFILE_KEEPER_HEAP);
         p.mappings[0].rss_bytes = 2u << 20;
         text = summary_of(&p, "prog.1.seep");
         is_true(!strstr(text, "RSS"));
@@ -210,7 +222,8 @@ TEST(a_caller_that_does_not_fit_is_cut_and_not_left_out)
         for (uint32_t i = 0; i < p.symbol_count; i++)
                 if (strcmp(p.symbols[i].function, "load") == 0) {
                         free(p.symbols[i].function);
-                        p.symbols[i].function = heap_text("a_function_of_c_with_a_name_longer_than_the_line");
+                        p.symbols[i].function = heap_text(
+                                "a_function_of_c_with_a_name_longer_than_the_line");
                 }
         text = summary_of(&p, "prog.1.seep");
         has_text(text, " 50 % of it: parse a.c:10 <- a_function_of");
@@ -240,14 +253,17 @@ TEST(a_verdict_of_several_lines_has_a_colon_behind_each_name)
         p.totals.peak_bytes = 1u << 20;
         p.totals.mmap_live_bytes = p.totals.mmap_calls = 4096;
         p.totals.rss_peak_bytes = 20u << 20;
-        is_equal(level_of(&p, "mapped: 4.0 KiB, by mmap at the end (4,096 calls); peak RSS: 20.0 MiB, "), SUMMARY_INFO);
+        is_equal(
+                level_of(&p,
+                         "mapped: 4.0 KiB, by mmap at the end (4,096 calls); peak RSS: 20.0 MiB, "),
+                SUMMARY_INFO);
         profile_free(&p);
 }
 
 TEST(the_worst_case_still_fits_a_screen)
 {
-        static const char endless[] =
-                "a warning that explains at great length what went wrong, on what, why, and what to do about it all";
+        static const char endless[] = "a warning that explains at great length what went wrong, on "
+                                      "what, why, and what to do about it all";
         struct profile p;
         char *text;
 
@@ -255,8 +271,8 @@ TEST(the_worst_case_still_fits_a_screen)
         add_free_memory(&p, PROFILE_KEEPER_TCMALLOC);
         for (uint32_t i = 0; i < p.symbol_count; i++) {
                 free(p.symbols[i].function);
-                p.symbols[i].function =
-                        heap_text("a_namespace::with_a_class_template<of_long, parameters>::and_a_long_method_name");
+                p.symbols[i].function = heap_text("a_namespace::with_a_class_template<of_long, "
+                                                  "parameters>::and_a_long_method_name");
         }
         p.totals.double_frees = p.totals.mismatched = p.totals.unknown_frees = 1234567;
         p.totals.mmap_live_bytes = 1047900000;
@@ -266,7 +282,8 @@ TEST(the_worst_case_still_fits_a_screen)
         for (int i = 0; i < 6; i++)
                 add_warning(&p, endless);
         text = summary_of(&p, "prog.1.seep");
-        has_text(text, "ERRORS: 1,234,567 double frees, 1,234,567 mismatched, 1,234,567 unknown frees\n");
+        has_text(text,
+                 "ERRORS: 1,234,567 double frees, 1,234,567 mismatched, 1,234,567 unknown frees\n");
         has_text(text, "warning: a warning that explains");
         fits_a_screen(text);
         free(text);
@@ -279,10 +296,13 @@ TEST(a_single_warning_is_whole)
         char *text;
 
         forge_usual(&p);
-        add_warning(&p, "the event log ends after 589824 events: it could not be written: No space left on device");
+        add_warning(&p, "the event log ends after 589824 events: it could not be written: No space "
+                        "left on device");
         text = summary_of(&p, "prog.1.seep");
-        has_text(text, "\n  warning: the event log ends after 589824 events: it could not be written: No\n"
-                       "           space left on device\n");
+        has_text(
+                text,
+                "\n  warning: the event log ends after 589824 events: it could not be written: No\n"
+                "           space left on device\n");
         free(text);
         profile_free(&p);
 }
@@ -352,7 +372,8 @@ TEST(library_machinery_is_passed_over)
         forge_start(&p);
         forge_module(&p, "/usr/bin/prog");
         forge_name(&p, 0x100, 0, "fill(std::vector<int>&)", "/src/f.cc", 3);
-        forge_name(&p, 0x200, 0, "std::vector<int, std::allocator<int> >::reserve(unsigned long)", "/inc/vector", 70);
+        forge_name(&p, 0x200, 0, "std::vector<int, std::allocator<int> >::reserve(unsigned long)",
+                   "/inc/vector", 70);
         node = forge_node(&p, forge_node(&p, 0, 0x100, 0), 0x200, 0);
         forge_site(&p, node, LEDGER_KIND_NEW, 40, 1);
         p.totals.allocations = p.totals.live_blocks = 1;
@@ -464,7 +485,8 @@ TEST(of_a_long_path_the_name_of_the_program_is_left)
 
         forge_usual(&p);
         free(p.meta.program);
-        p.meta.program = heap_text("/srv/somebody/with/a/very/long/path/to/the/build/folder/server");
+        p.meta.program = heap_text(
+                "/srv/somebody/with/a/very/long/path/to/the/build/folder/server");
         p.meta.args = heap_zero(2, sizeof *p.meta.args);
         p.meta.args[0] = heap_text("server");
         p.meta.args[1] = heap_text("--an-argument");
@@ -491,7 +513,9 @@ TEST(stacks_that_grow_are_marked)
         p.changes = heap_zero(50, sizeof *p.changes);
         for (uint32_t i = 0; i < 50; i++) {
                 p.changes[i] = (struct profile_change){ FORGE_SITE_PARSE, 0, 12 * i, i, i, 12 * i };
-                p.slices[i] = (struct profile_slice){ .ms = 200 * i, .change_first = i, .change_count = 1 };
+                p.slices[i] = (struct profile_slice){ .ms = 200 * i,
+                                                      .change_first = i,
+                                                      .change_count = 1 };
         }
         p.slice_count = p.change_count = 50;
         text = summary_of(&p, "p.seep");
@@ -567,11 +591,18 @@ TEST(a_run_without_a_search_says_why)
         profile_free(&p);
 }
 
-TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_only_summed, a_run_without_a_search_says_why,
-         of_a_long_path_the_name_of_the_program_is_left, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
+TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_only_summed,
+         a_run_without_a_search_says_why, of_a_long_path_the_name_of_the_program_is_left,
+         stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told,
+         mapped_memory_is_named_where_it_explains_the_resident_set,
          stacks_of_threads_are_named_apart_and_do_not_explain_the_resident_set,
          free_memory_that_is_most_of_what_is_resident_is_told_with_what_helps,
-         what_was_not_seen_is_not_called_free_of_leaks, a_caller_that_does_not_fit_is_cut_and_not_left_out, verdicts_go_by_weight, a_verdict_of_several_lines_has_a_colon_behind_each_name, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
-         all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
-         the_caller_of_the_c_library_is_named_with_its_place, the_signal_that_ended_the_program_has_a_name,
-         purposes_of_commands_stand_in_one_column, a_few_short_lived_blocks_are_nothing_to_look_at)
+         what_was_not_seen_is_not_called_free_of_leaks,
+         a_caller_that_does_not_fit_is_cut_and_not_left_out, verdicts_go_by_weight,
+         a_verdict_of_several_lines_has_a_colon_behind_each_name,
+         the_worst_case_still_fits_a_screen, a_single_warning_is_whole,
+         nothing_recorded_is_explained, all_freed_is_said,
+         commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
+         the_caller_of_the_c_library_is_named_with_its_place,
+         the_signal_that_ended_the_program_has_a_name, purposes_of_commands_stand_in_one_column,
+         a_few_short_lived_blocks_are_nothing_to_look_at)

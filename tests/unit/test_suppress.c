@@ -66,8 +66,12 @@ TEST(an_lsan_pattern_may_spell_out_what_we_shorten)
         forge_name(&p, 0x100, 0, "take(std::string const&, std::vector<int>)", "/src/t.cc", 3);
         forge_site(&p, forge_node(&p, 0, 0x100, 0), LEDGER_KIND_MALLOC, 10, 1);
         s = forge_symbols(&p);
-        is_true(suppress_read_text(&rules, SUPPRESS_FILE, "x", "leak:^take(std::__cxx11::basic_string<char, std::char_traits<char>, "
-                                   "std::allocator<char> > const&, std::vector<int, std::allocator<int> >)$\nleak:^take(std::string const&, *\n", &e));
+        is_true(suppress_read_text(
+                &rules, SUPPRESS_FILE, "x",
+                "leak:^take(std::__cxx11::basic_string<char, std::char_traits<char>, "
+                "std::allocator<char> > const&, std::vector<int, std::allocator<int> "
+                ">)$\nleak:^take(std::string const&, *\n",
+                &e));
         is_true(suppress_leak(&rules, &p, s, 1, PROFILE_LEAK_DEFINITE) == &rules.rules[0]);
         rules.rules[0].leaks = 0;
         is_true(suppress_leak(&rules, &p, s, 1, PROFILE_LEAK_DEFINITE) == &rules.rules[1]);
@@ -90,14 +94,16 @@ TEST(other_sanitizers_rules_mean_nothing)
 
 TEST(a_valgrind_rule_matches_from_the_allocation_function_outwards)
 {
-        is_true(definite(RULE("  fun:malloc\n  fun:parse\n  fun:load\n  fun:main\n"), FORGE_SITE_PARSE));
+        is_true(definite(RULE("  fun:malloc\n  fun:parse\n  fun:load\n  fun:main\n"),
+                         FORGE_SITE_PARSE));
         is_true(definite(RULE("  fun:malloc\n  fun:parse\n"), FORGE_SITE_PARSE));
         is_true(!definite(RULE("  fun:parse\n  fun:load\n"), FORGE_SITE_PARSE));
         is_true(!definite(RULE("  fun:calloc\n  fun:parse\n"), FORGE_SITE_PARSE));
         is_true(definite(RULE("  fun:calloc\n  fun:parse\n"), FORGE_SITE_PARSE_20));
         is_true(!definite(RULE("  fun:malloc\n  fun:main\n"), FORGE_SITE_PARSE));
         is_true(definite(RULE("  fun:_Znwm\n  fun:inner\n  fun:work\n"), FORGE_SITE_INNER));
-        is_true(!definite(RULE("  fun:malloc\n  fun:parse\n  fun:load\n  fun:main\n  fun:more\n"), FORGE_SITE_PARSE));
+        is_true(!definite(RULE("  fun:malloc\n  fun:parse\n  fun:load\n  fun:main\n  fun:more\n"),
+                          FORGE_SITE_PARSE));
 }
 
 TEST(dots_stand_for_any_number_of_frames)
@@ -127,8 +133,10 @@ TEST(leak_kinds_decide)
         is_true(!covers(text, FORGE_SITE_PARSE, PROFILE_LEAK_DEFINITE));
         is_true(covers(text, FORGE_SITE_PARSE, PROFILE_LEAK_INDIRECT));
         is_true(covers(text, FORGE_SITE_PARSE, PROFILE_LEAK_POSSIBLE));
-        is_true(covers(RULE("  match-leak-kinds:all\n  fun:malloc\n"), FORGE_SITE_PARSE, PROFILE_LEAK_REACHABLE));
-        is_true(!covers(RULE("  match-leak-kinds:none\n  fun:malloc\n"), FORGE_SITE_PARSE, PROFILE_LEAK_DEFINITE));
+        is_true(covers(RULE("  match-leak-kinds:all\n  fun:malloc\n"), FORGE_SITE_PARSE,
+                       PROFILE_LEAK_REACHABLE));
+        is_true(!covers(RULE("  match-leak-kinds:none\n  fun:malloc\n"), FORGE_SITE_PARSE,
+                        PROFILE_LEAK_DEFINITE));
 }
 
 TEST(rules_about_other_things_are_passed_over)
@@ -156,14 +164,17 @@ TEST(mangled_and_readable_names_match)
         node = forge_node(&p, 0, 0x100, 0);
         forge_site(&p, node, LEDGER_KIND_NEW_ARRAY, 10, 1);
         s = forge_symbols(&p);
-        is_true(suppress_read_text(&rules, SUPPRESS_FILE, "x", RULE("fun:_Znam\nfun:_ZN2ns5Thing4makeEi\n"), &e));
+        is_true(suppress_read_text(&rules, SUPPRESS_FILE, "x",
+                                   RULE("fun:_Znam\nfun:_ZN2ns5Thing4makeEi\n"), &e));
         is_true(suppress_leak(&rules, &p, s, 1, PROFILE_LEAK_DEFINITE) == &rules.rules[0]);
         suppress_free(&rules);
-        is_true(suppress_read_text(&rules, SUPPRESS_FILE, "x", RULE("fun:operator new*\nfun:ns::Thing::make\n"), &e));
+        is_true(suppress_read_text(&rules, SUPPRESS_FILE, "x",
+                                   RULE("fun:operator new*\nfun:ns::Thing::make\n"), &e));
         is_true(suppress_leak(&rules, &p, s, 1, PROFILE_LEAK_DEFINITE) == &rules.rules[0]);
         is_equal(rules.rules[0].times, 1);
         suppress_free(&rules);
-        is_true(suppress_read_text(&rules, SUPPRESS_FILE, "x", RULE("fun:_Znam\nfun:_ZN2ns5Thing4makeEl\n"), &e));
+        is_true(suppress_read_text(&rules, SUPPRESS_FILE, "x",
+                                   RULE("fun:_Znam\nfun:_ZN2ns5Thing4makeEl\n"), &e));
         is_true(!suppress_leak(&rules, &p, s, 1, PROFILE_LEAK_DEFINITE));
         suppress_free(&rules);
         symbols_free(s);
@@ -176,13 +187,16 @@ TEST(wrong_releases_have_rules_of_their_own)
         struct err e = { 0 };
         struct profile p;
         struct symbols *s;
-        struct profile_error error = { .type = LEDGER_ERROR_MISMATCHED, .release = LEDGER_FAMILY_NEW };
+        struct profile_error error = { .type = LEDGER_ERROR_MISMATCHED,
+                                       .release = LEDGER_FAMILY_NEW };
 
         forge_usual(&p);
         s = forge_symbols(&p);
         error.node = p.sites[FORGE_SITE_TINY].node;
         is_true(suppress_read_text(&rules, SUPPRESS_FILE, "x",
-                                   RULE("...\n") "{\n a\n Memcheck:Free\n fun:free\n}\n{\n b\n Memcheck:Free\n fun:_ZdlPv*\n fun:tiny\n}\n", &e));
+                                   RULE("...\n") "{\n a\n Memcheck:Free\n fun:free\n}\n{\n b\n "
+                                                 "Memcheck:Free\n fun:_ZdlPv*\n fun:tiny\n}\n",
+                                   &e));
         is_equal(rules.count, 3);
         is_true(suppress_release(&rules, &p, s, &error) == &rules.rules[2]);
         error.release = LEDGER_FAMILY_C;
@@ -213,7 +227,8 @@ TEST(what_is_wrong_is_told_with_its_line)
         refused("hello\n", "my.supp:1: 'hello'", "leak:PATTERN");
         refused("{\n name\n Memcheck:Leak\n  fun:a\n", "my.supp:4:", "} is expected");
         refused("{\n name\n Memcheck:Leak\n  fan:a\n}\n", "my.supp:4: 'fan:a'", "fun:NAME");
-        refused("{\n name\n Memcheck:Leak\n match-leak-kinds: definit\n fun:a\n}\n", "my.supp:4: 'definit'", "reachable, all or none");
+        refused("{\n name\n Memcheck:Leak\n match-leak-kinds: definit\n fun:a\n}\n",
+                "my.supp:4: 'definit'", "reachable, all or none");
         refused("{\n name\n Leak\n fun:a\n}\n", "my.supp:3:", "Memcheck:Leak");
         refused("{\n name\n Memcheck:Leak\n}\n", "my.supp:4:", "at least one line");
         refused("{\n}\n", "my.supp:2:", "the name");
@@ -237,7 +252,8 @@ TEST(patterns_that_try_everything_come_to_an_end)
 }
 
 /* A block allocated by KIND, called from FUNCTIONS (innermost first, in MODULES). */
-static bool built_in(uint32_t kind, uint32_t leak, const char *const *modules, const char *const *functions)
+static bool built_in(uint32_t kind, uint32_t leak, const char *const *modules,
+                     const char *const *functions)
 {
         struct suppressions rules = { 0 };
         struct profile p;
@@ -271,21 +287,34 @@ TEST(runtimes_may_keep_their_own_and_nothing_else)
 {
         const uint32_t D = PROFILE_LEAK_DEFINITE, P = PROFILE_LEAK_POSSIBLE;
 
-        is_true(built_in(LEDGER_KIND_CALLOC, P, NAMES("/lib64/ld-linux-x86-64.so.2", "/lib/libc.so.6", "/bin/a"),
+        is_true(built_in(LEDGER_KIND_CALLOC, P,
+                         NAMES("/lib64/ld-linux-x86-64.so.2", "/lib/libc.so.6", "/bin/a"),
                          NAMES("_dl_allocate_tls", "pthread_create", "main")));
-        is_true(built_in(LEDGER_KIND_MALLOC, D, NAMES("/usr/lib/libstdc++.so.6", "/lib64/ld-linux-x86-64.so.2"), NAMES(NULL, NULL)));
-        is_true(!built_in(LEDGER_KIND_NEW, D, NAMES("/usr/lib/libstdc++.so.6", "/usr/lib/libx.so", "/lib64/ld-linux-x86-64.so.2"),
+        is_true(built_in(LEDGER_KIND_MALLOC, D,
+                         NAMES("/usr/lib/libstdc++.so.6", "/lib64/ld-linux-x86-64.so.2"),
+                         NAMES(NULL, NULL)));
+        is_true(!built_in(LEDGER_KIND_NEW, D,
+                          NAMES("/usr/lib/libstdc++.so.6", "/usr/lib/libx.so",
+                                "/lib64/ld-linux-x86-64.so.2"),
                           NAMES("std::string::_M_create", "init", NULL)));
-        is_true(!built_in(LEDGER_KIND_MALLOC, D, NAMES("/lib/libc.so.6", "/bin/a"), NAMES("strdup", "main")));
-        is_true(!built_in(LEDGER_KIND_MALLOC, D, NAMES("/lib/libc.so.6", "/bin/a"), NAMES("getdelim", "main")));
-        is_true(!built_in(LEDGER_KIND_MALLOC, D, NAMES("/lib/ld-musl-x86_64.so.1", "/bin/a"), NAMES("strdup", "main")));
-        is_true(!built_in(LEDGER_KIND_MALLOC, D, NAMES("/lib/libstdc++.so.6", "/bin/a"), NAMES("__cxa_allocate_exception", "f")));
-        is_true(built_in(LEDGER_KIND_MALLOC, P, NAMES("/lib/libstdc++.so.6", "/bin/a"), NAMES("__cxa_allocate_exception", "f")));
+        is_true(!built_in(LEDGER_KIND_MALLOC, D, NAMES("/lib/libc.so.6", "/bin/a"),
+                          NAMES("strdup", "main")));
+        is_true(!built_in(LEDGER_KIND_MALLOC, D, NAMES("/lib/libc.so.6", "/bin/a"),
+                          NAMES("getdelim", "main")));
+        is_true(!built_in(LEDGER_KIND_MALLOC, D, NAMES("/lib/ld-musl-x86_64.so.1", "/bin/a"),
+                          NAMES("strdup", "main")));
+        is_true(!built_in(LEDGER_KIND_MALLOC, D, NAMES("/lib/libstdc++.so.6", "/bin/a"),
+                          NAMES("__cxa_allocate_exception", "f")));
+        is_true(built_in(LEDGER_KIND_MALLOC, P, NAMES("/lib/libstdc++.so.6", "/bin/a"),
+                         NAMES("__cxa_allocate_exception", "f")));
 }
 
 TAP_MAIN(an_lsan_pattern_may_spell_out_what_we_shorten, a_byte_order_mark_is_no_part_of_a_rule,
-         an_lsan_pattern_is_looked_for_in_functions_files_and_modules, an_lsan_pattern_may_be_anchored_and_have_stars,
-         other_sanitizers_rules_mean_nothing, a_valgrind_rule_matches_from_the_allocation_function_outwards,
-         dots_stand_for_any_number_of_frames, valgrind_patterns_are_whole_and_have_two_wildcards, leak_kinds_decide,
-         rules_about_other_things_are_passed_over, mangled_and_readable_names_match, wrong_releases_have_rules_of_their_own,
-         what_is_wrong_is_told_with_its_line, patterns_that_try_everything_come_to_an_end, runtimes_may_keep_their_own_and_nothing_else)
+         an_lsan_pattern_is_looked_for_in_functions_files_and_modules,
+         an_lsan_pattern_may_be_anchored_and_have_stars, other_sanitizers_rules_mean_nothing,
+         a_valgrind_rule_matches_from_the_allocation_function_outwards,
+         dots_stand_for_any_number_of_frames, valgrind_patterns_are_whole_and_have_two_wildcards,
+         leak_kinds_decide, rules_about_other_things_are_passed_over,
+         mangled_and_readable_names_match, wrong_releases_have_rules_of_their_own,
+         what_is_wrong_is_told_with_its_line, patterns_that_try_everything_come_to_an_end,
+         runtimes_may_keep_their_own_and_nothing_else)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_survivors.c -- allocated after one mark and still live at another, against a program played through by hand.
+ * test_survivors.c -- allocated after one mark and still live at another, against a program played
+ * through by hand.
  *
- * The player keeps for every block when it was made and when it was freed; the truth is counted from that, the profile
- * gets only what a recording has: blocks alive at the end, and deaths by era.
+ * The player keeps for every block when it was made and when it was freed; the truth is counted
+ * from that, the profile gets only what a recording has: blocks alive at the end, and deaths by
+ * era.
  */
 #include "query/survivors.h"
 
@@ -37,7 +39,8 @@ static void play(struct play *w, uint32_t seed)
                 if (step % 43 == 42 && w->mark_count < MARKS)
                         w->marks[w->mark_count++] = step;
                 if (chance(&seed, 3) || !w->count) {
-                        w->lives[w->count++] = (struct life){ 1 + chance(&seed, SITES), step, NEVER, chance(&seed, 100) };
+                        w->lives[w->count++] = (struct life){ 1 + chance(&seed, SITES), step, NEVER,
+                                                              chance(&seed, 100) };
                 } else {
                         struct life *l = &w->lives[chance(&seed, w->count)];
 
@@ -96,7 +99,8 @@ static struct select_row truth_of(const struct play *w, uint32_t site, uint32_t 
         return row;
 }
 
-static void compare(const struct play *w, const struct profile *p, const struct moment *from, const struct moment *to)
+static void compare(const struct play *w, const struct profile *p, const struct moment *from,
+                    const struct moment *to)
 {
         struct select_row *rows = heap_zero(p->site_count, sizeof *rows);
 
@@ -104,7 +108,9 @@ static void compare(const struct play *w, const struct profile *p, const struct 
         rows[1].live_bytes = 12345; /* what a slice said before */
         survivors_count(rows, p, from, to);
         for (uint32_t site = 1; site <= SITES; site++) {
-                struct select_row truth = truth_of(w, site, (uint32_t)from->ms, to->type == MOMENT_END ? STEPS : (uint32_t)to->ms);
+                struct select_row truth = truth_of(w, site, (uint32_t)from->ms,
+                                                   to->type == MOMENT_END ? STEPS
+                                                                          : (uint32_t)to->ms);
 
                 is_equal(rows[site].live_bytes, truth.live_bytes);
                 is_equal(rows[site].live_blocks, truth.live_blocks);
@@ -127,7 +133,8 @@ TEST(survivors_are_exact_between_any_two_marks)
                         struct moment from = { MOMENT_MARK, a, w.marks[a] };
 
                         for (uint32_t b = a; b < w.mark_count; b++)
-                                compare(&w, &p, &from, &(struct moment){ MOMENT_MARK, b, w.marks[b] });
+                                compare(&w, &p, &from,
+                                        &(struct moment){ MOMENT_MARK, b, w.marks[b] });
                         compare(&w, &p, &from, &(struct moment){ MOMENT_END, 0, UINT64_MAX });
                 }
                 profile_free(&p);
@@ -138,7 +145,8 @@ TEST(times_and_marks_from_outside_do_not_tell)
 {
         struct play w;
         struct profile p;
-        struct moment mark = { MOMENT_MARK, 0, 0 }, end = { MOMENT_END, 0, UINT64_MAX }, time = { MOMENT_TIME, 0, 5 };
+        struct moment mark = { MOMENT_MARK, 0, 0 }, end = { MOMENT_END, 0, UINT64_MAX },
+                      time = { MOMENT_TIME, 0, 5 };
 
         play(&w, 1);
         record(&w, &p);
@@ -150,7 +158,8 @@ TEST(times_and_marks_from_outside_do_not_tell)
         profile_free(&p);
 }
 
-/* 100 bytes allocated before the tag and freed after it, 40 allocated after it: the change is -60, 40 survived. */
+/* 100 bytes allocated before the tag and freed after it, 40 allocated after it: the change is -60,
+ * 40 survived. */
 static void freed_and_made(struct profile *p)
 {
         forge_start(p);
@@ -201,11 +210,14 @@ TEST(a_range_from_a_tag_shows_what_survived_and_on_demand_the_change)
         profile_free(&p);
 }
 
-/* Two handles and two regions, one of each older than the tag; one of each was given back after it. */
+/* Two handles and two regions, one of each older than the tag; one of each was given back after
+ * it. */
 TEST(of_handles_and_regions_those_count_that_came_after_the_tag_and_are_left)
 {
         struct profile p;
-        struct select_row rows[3] = { { 0 }, { .allocs = 2, .live_blocks = 1 }, { .allocs = 2, .live_blocks = 0 } };
+        struct select_row rows[3] = { { 0 },
+                                      { .allocs = 2, .live_blocks = 1 },
+                                      { .allocs = 2, .live_blocks = 0 } };
 
         forge_start(&p);
         forge_site(&p, 0, LEDGER_KIND_MMAP, 0, 0);
@@ -213,14 +225,23 @@ TEST(of_handles_and_regions_those_count_that_came_after_the_tag_and_are_left)
         forge_slice(&p, 5);
         forge_mark(&p, LEDGER_MARK_TAG, 0, "t");
         p.regions = heap_zero(2, sizeof *p.regions);
-        p.regions[0] = (struct profile_region){ .start = 0x1000, .end = 0x3000, .site = 1, .birth_ms = 4 };
-        p.regions[1] = (struct profile_region){ .start = 0x5000, .end = 0x6000, .site = 1, .birth_ms = 5 };
+        p.regions[0] = (struct profile_region){
+                .start = 0x1000, .end = 0x3000, .site = 1, .birth_ms = 4
+        };
+        p.regions[1] = (struct profile_region){
+                .start = 0x5000, .end = 0x6000, .site = 1, .birth_ms = 5
+        };
         p.region_count = 2;
         p.handles = heap_zero(2, sizeof *p.handles);
-        p.handles[0] = (struct profile_handle){ .handle = 3, .amount = 1, .site = 2, .birth_ms = 1 };
-        p.handles[1] = (struct profile_handle){ .handle = 4, .amount = 7, .site = 2, .birth_ms = 9 };
+        p.handles[0] = (struct profile_handle){
+                .handle = 3, .amount = 1, .site = 2, .birth_ms = 1
+        };
+        p.handles[1] = (struct profile_handle){
+                .handle = 4, .amount = 7, .site = 2, .birth_ms = 9
+        };
         p.handle_count = 2;
-        survivors_count(rows, &p, &(struct moment){ MOMENT_MARK, 0, 5 }, &(struct moment){ MOMENT_END, 0, UINT64_MAX });
+        survivors_count(rows, &p, &(struct moment){ MOMENT_MARK, 0, 5 },
+                        &(struct moment){ MOMENT_END, 0, UINT64_MAX });
         is_equal(rows[1].live_blocks, 1);
         is_equal(rows[1].live_bytes, 0x1000);
         is_equal(rows[1].frees, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs looked at are compiled here and tell the truth themselves: each prints the return addresses it saw, and
- * the functions and lines (by __LINE__) that belong to them.
+ * The programs looked at are compiled here and tell the truth themselves: each prints the return
+ * addresses it saw, and the functions and lines (by __LINE__) that belong to them.
  */
 #include "tap.h"
 
@@ -22,15 +22,16 @@
 #include "names/symbol.h"
 #include "profile/model.h"
 
-/* OUTER inlines MIDDLE inlines INNER, which calls `mark` that prints its return address.  A line of output is
- * "address function:line function:line ...", innermost first. */
+/* OUTER inlines MIDDLE inlines INNER, which calls `mark` that prints its return address.  A line of
+ * output is "address function:line function:line ...", innermost first. */
 static const char program_text[] =
         "#define _GNU_SOURCE\n"
         "#include <link.h>\n"
         "#include <stdio.h>\n"
         "__attribute__((noinline, noclone)) void mark(int a, int b, int c)\n"
         "{\n"
-        "        printf(\"%p inner:%d middle:%d outer:%d\\n\", __builtin_return_address(0), a, b, c);\n"
+        "        printf(\"%p inner:%d middle:%d outer:%d\\n\", __builtin_return_address(0), a, b, "
+        "c);\n"
         "}\n"
         "static inline __attribute__((always_inline)) void inner(int b, int c)\n"
         "{\n"
@@ -185,10 +186,12 @@ static void answer(struct symbols *s, uint32_t node, struct str *out)
 
         str_clear(out);
         for (uint32_t i = 0; i < count; i++) {
-                str_format(out, "%s%s:%u", i ? " " : "", symbol_name(&frames[i]) ? frames[i].function : "?", frames[i].line);
+                str_format(out, "%s%s:%u", i ? " " : "",
+                           symbol_name(&frames[i]) ? frames[i].function : "?", frames[i].line);
                 is_equal(frames[i].inlined, i + 1 < count);
                 if (frames[i].line)
-                        is_true(frames[i].file && strcmp(strrchr(frames[i].file, '/'), "/p.c") == 0);
+                        is_true(frames[i].file &&
+                                strcmp(strrchr(frames[i].file, '/'), "/p.c") == 0);
         }
 }
 
@@ -206,7 +209,8 @@ static void check_inlined(const struct truth *t, const struct symbol_options *op
         str_free(&said);
 }
 
-static void check_name(const struct truth *t, const struct symbol_options *options, uint32_t node, const char *expected)
+static void check_name(const struct truth *t, const struct symbol_options *options, uint32_t node,
+                       const char *expected)
 {
         struct symbols *s = symbols_new(&t->p, options);
         struct str said = { 0 };
@@ -221,7 +225,8 @@ static const struct symbol_options no_cache = { .no_cache = true, .no_debuginfod
 
 TEST(inlined_frames_come_innermost_first_with_the_lines_of_their_calls)
 {
-        static const char *const flags[] = { "-g", "-g -gdwarf-4", "-g -static-pie", "-g -no-pie", "-g -gz" };
+        static const char *const flags[] = { "-g", "-g -gdwarf-4", "-g -static-pie", "-g -no-pie",
+                                             "-g -gz" };
 
         for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
                 struct truth t;
@@ -241,7 +246,9 @@ TEST(clang_writes_no_aranges_and_is_understood)
                 tap_skip("clang is not installed");
                 return;
         }
-        is_equal(shell("clang -w -g -O2 -Wl,--build-id=sha1 -o %s p.c && ./%s > clang.truth", "clang", "clang"), 0);
+        is_equal(shell("clang -w -g -O2 -Wl,--build-id=sha1 -o %s p.c && ./%s > clang.truth",
+                       "clang", "clang"),
+                 0);
         read_truth(&t, "clang");
         check_inlined(&t, &no_cache);
         free_truth(&t);
@@ -256,10 +263,12 @@ TEST(separate_debug_files_are_found_by_link_and_by_build_id)
 
         build("split", "-g");
         read_truth(&t, "split");
-        is_equal(shell("objcopy --only-keep-debug %s split.debug && strip -g %s", "split", "split"), 0);
+        is_equal(shell("objcopy --only-keep-debug %s split.debug && strip -g %s", "split", "split"),
+                 0);
         is_equal(shell("objcopy --add-gnu-debuglink=%s.debug %s", "split", "split"), 0);
         check_inlined(&t, &no_cache);
-        is_equal(shell("id=$(cat %s.id) && mkdir -p d/.build-id/$(echo $id | cut -c1-2) && mv %s.debug "
+        is_equal(shell("id=$(cat %s.id) && mkdir -p d/.build-id/$(echo $id | cut -c1-2) && mv "
+                       "%s.debug "
                        "d/.build-id/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-).debug",
                        "split", "split"),
                  0);
@@ -301,11 +310,13 @@ TEST(names_are_read_from_a_packed_symbol_table)
         }
         build("packed", "-g");
         read_truth(&t, "packed");
-        is_equal(shell("objcopy -S --keep-symbol=outer --keep-symbol=main %s mini && xz -f mini && strip -s %s",
+        is_equal(shell("objcopy -S --keep-symbol=outer --keep-symbol=main %s mini && xz -f mini && "
+                       "strip -s %s",
                        "packed", "packed"),
                  0);
         check_name(&t, &no_cache, 2, "?:0");
-        is_equal(shell("objcopy --add-section .gnu_debugdata=mini.xz %s %s", "packed", "packed"), 0);
+        is_equal(shell("objcopy --add-section .gnu_debugdata=mini.xz %s %s", "packed", "packed"),
+                 0);
         check_name(&t, &no_cache, 2, "outer:0");
         free_truth(&t);
 }
@@ -391,7 +402,8 @@ TEST(answers_are_kept_by_build_id_and_damage_is_harmless)
         free_truth(&t);
 }
 
-/* Whoever makes a file chooses its build id, and tools that edit one keep it: names are from the file that is there. */
+/* Whoever makes a file chooses its build id, and tools that edit one keep it: names are from the
+ * file that is there. */
 TEST(answers_of_a_file_that_changed_under_its_build_id_are_not_used)
 {
         static const struct symbol_options cached = { .no_debuginfod = true };
@@ -414,7 +426,8 @@ TEST(the_cache_does_not_grow_for_ever)
         static const struct symbol_options cached = { .no_debuginfod = true };
         struct truth t;
 
-        is_equal(shell("rm -rf %s && mkdir %s && cd seep && seq -f '%%g.names' 1 600 | xargs touch -d 2001-01-01",
+        is_equal(shell("rm -rf %s && mkdir %s && cd seep && seq -f '%%g.names' 1 600 | xargs touch "
+                       "-d 2001-01-01",
                        "seep", "seep"),
                  0);
         build("fresh", "-g -gdwarf-4");
@@ -434,7 +447,8 @@ TEST(a_debug_file_that_appears_later_is_seen_through_the_cache)
         const char *paths[1];
         struct truth t;
 
-        is_equal(shell("rm -rf %s%s", "seep", ""), 0); /* other tests built the same program, with the same build id */
+        /* other tests built the same program, with the same build id */
+        is_equal(shell("rm -rf %s%s", "seep", ""), 0);
         build("late", "-g");
         read_truth(&t, "late");
         is_equal(shell("mkdir -p later && cp %s late.whole && strip -g %s", "late", "late"), 0);
@@ -494,10 +508,12 @@ TEST(a_node_without_a_module_has_one_nameless_frame)
 }
 
 TAP_MAIN(make_directory, inlined_frames_come_innermost_first_with_the_lines_of_their_calls,
-         clang_writes_no_aranges_and_is_understood, separate_debug_files_are_found_by_link_and_by_build_id,
-         a_stripped_program_has_the_names_it_exports_and_no_others, names_are_read_from_a_packed_symbol_table,
-         a_program_that_was_rebuilt_is_not_used, a_sysroot_comes_before_this_machine,
-         answers_are_kept_by_build_id_and_damage_is_harmless,
-         answers_of_a_file_that_changed_under_its_build_id_are_not_used, the_cache_does_not_grow_for_ever,
+         clang_writes_no_aranges_and_is_understood,
+         separate_debug_files_are_found_by_link_and_by_build_id,
+         a_stripped_program_has_the_names_it_exports_and_no_others,
+         names_are_read_from_a_packed_symbol_table, a_program_that_was_rebuilt_is_not_used,
+         a_sysroot_comes_before_this_machine, answers_are_kept_by_build_id_and_damage_is_harmless,
+         answers_of_a_file_that_changed_under_its_build_id_are_not_used,
+         the_cache_does_not_grow_for_ever,
          a_debug_file_that_appears_later_is_seen_through_the_cache, the_vdso_has_names,
          a_node_without_a_module_has_one_nameless_frame, remove_directory)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_table.c -- hash tables: numbers in the order of coming, whatever the hashes are; texts; pairs of keys.
+ * test_table.c -- hash tables: numbers in the order of coming, whatever the hashes are; texts;
+ * pairs of keys.
  */
 #include "base/table.h"
 
@@ -32,7 +33,8 @@ static void check_order(uint32_t count, uint32_t distinct)
                 wrong += number != i || t.count != i + 1;
         }
         for (uint32_t i = 0; i < count; i++)
-                wrong += number_of(&t, keys, keys[i], table_hash(keys[i], 0) % distinct) != i || t.count != count;
+                wrong += number_of(&t, keys, keys[i], table_hash(keys[i], 0) % distinct) != i ||
+                         t.count != count;
         is_equal(wrong, 0);
         table_free(&t);
         is_equal(t.count, 0);
@@ -109,6 +111,8 @@ TEST(a_pair_of_keys_has_a_number_and_a_value)
         lookup_free(&l);
 }
 
-TAP_MAIN(things_are_numbered_in_the_order_in_which_they_come, things_with_equal_hashes_are_told_apart,
-         numbers_may_begin_anywhere_and_the_first_thing_finds_room, a_slot_is_free_when_nothing_is_there,
-         hashes_of_texts_and_pairs_differ, a_pair_of_keys_has_a_number_and_a_value)
+TAP_MAIN(things_are_numbered_in_the_order_in_which_they_come,
+         things_with_equal_hashes_are_told_apart,
+         numbers_may_begin_anywhere_and_the_first_thing_finds_room,
+         a_slot_is_free_when_nothing_is_there, hashes_of_texts_and_pairs_differ,
+         a_pair_of_keys_has_a_number_and_a_value)

@@ -195,9 +195,10 @@ static enum target_fit fit_of_narrow(const char *library, uint32_t loader)
                                           .p_filesz = sizeof narrow.dynamic };
         narrow.headers[2] = (Elf32_Phdr){ .p_type = loader };
         narrow.dynamic[0] = (Elf32_Dyn){ .d_tag = DT_NEEDED, .d_un.d_val = 1 };
-        narrow.dynamic[1] = (Elf32_Dyn){ .d_tag = DT_STRTAB,
-                                         .d_un.d_ptr = (Elf32_Addr)(AT_ADDRESS + (narrow.names -
-                                                                                  (char *)&narrow)) };
+        narrow.dynamic[1] = (Elf32_Dyn){
+                .d_tag = DT_STRTAB,
+                .d_un.d_ptr = (Elf32_Addr)(AT_ADDRESS + (narrow.names - (char *)&narrow))
+        };
         snprintf(narrow.names + 1, sizeof narrow.names - 1, "%s", library);
         put("file", &narrow, sizeof narrow, 0755);
         return target_refuses("file", TARGET_ALONE);
@@ -285,8 +286,10 @@ TEST(a_name_is_looked_for_as_the_c_library_does)
         begin();
         is_true(mkdir("inner", 0755) == 0);
         make("libasan.so.8");
-        is_true(refused() && target_refuses_name("file", TARGET_ALONE) && target_refuses_name("./file", TARGET_ALONE));
-        is_true(!target_refuses_name("", TARGET_ALONE) && !target_refuses_name("other", TARGET_ALONE));
+        is_true(refused() && target_refuses_name("file", TARGET_ALONE) &&
+                target_refuses_name("./file", TARGET_ALONE));
+        is_true(!target_refuses_name("", TARGET_ALONE) &&
+                !target_refuses_name("other", TARGET_ALONE));
         make("libc.so.6");
         put("inner/file", &program, sizeof program, 0644); /* passed over: it may not be executed */
         is_true(target_refuses_name("file", TARGET_ALONE));
@@ -297,7 +300,8 @@ TEST(a_name_is_looked_for_as_the_c_library_does)
         close(here);
         here = open(".", O_RDONLY | O_CLOEXEC);
         is_true(target_refuses_at(here, "file", TARGET_ALONE));
-        is_true(!target_refuses_at(here, "inner/file", TARGET_ALONE) && !target_refuses_at(here, "", TARGET_ALONE));
+        is_true(!target_refuses_at(here, "inner/file", TARGET_ALONE) &&
+                !target_refuses_at(here, "", TARGET_ALONE));
         close(here);
         end();
 }

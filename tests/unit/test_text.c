@@ -112,5 +112,6 @@ TEST(names_give_a_terminal_nothing_to_obey)
 }
 
 TAP_MAIN(numbers_have_commas, sizes_are_of_1024, times_have_the_unit_that_fits,
-         shares_never_round_something_to_nothing_special, text_is_cut_and_padded_by_columns_not_bytes,
-         colour_takes_no_columns, names_give_a_terminal_nothing_to_obey)
+         shares_never_round_something_to_nothing_special,
+         text_is_cut_and_padded_by_columns_not_bytes, colour_takes_no_columns,
+         names_give_a_terminal_nothing_to_obey)

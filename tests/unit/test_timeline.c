@@ -7,16 +7,22 @@
 
 enum { SLICES = 11, STEP_MS = 1000 };
 
-/* Eleven seconds; live rises by 1000 bytes a second to 10,000, half of it by parse.  RSS stays at 1 MiB. */
+/* Eleven seconds; live rises by 1000 bytes a second to 10,000, half of it by parse.  RSS stays at 1
+ * MiB. */
 static void forge_course(struct profile *p)
 {
         forge_usual(p);
         p->slices = heap_zero(SLICES, sizeof *p->slices);
         p->changes = heap_zero(SLICES, sizeof *p->changes);
         for (uint32_t i = 0; i < SLICES; i++) {
-                p->slices[i] = (struct profile_slice){ .ms = STEP_MS * i, .live_bytes = 1000 * i, .rss_bytes = 1 << 20,
-                                                       .change_first = i, .change_count = 1 };
-                p->changes[i] = (struct profile_change){ FORGE_SITE_PARSE, 0, 500 * i, i, i, 500 * i };
+                p->slices[i] = (struct profile_slice){ .ms = STEP_MS * i,
+                                                       .live_bytes = 1000 * i,
+                                                       .rss_bytes = 1 << 20,
+                                                       .change_first = i,
+                                                       .change_count = 1 };
+                p->changes[i] = (struct profile_change){
+                        FORGE_SITE_PARSE, 0, 500 * i, i, i, 500 * i
+                };
         }
         p->slice_count = p->change_count = SLICES;
         p->totals.peak_bytes = 20480;
@@ -26,9 +32,12 @@ static void forge_course(struct profile *p)
 static void mark_slice(struct profile *p, uint32_t slice, uint32_t seq, const char *label)
 {
         p->marks = heap_grow(p->marks, p->mark_count + 1, sizeof *p->marks);
-        p->marks[p->mark_count++] =
-                (struct profile_mark){ .type = seq ? LEDGER_MARK_SNAPSHOT : LEDGER_MARK_TAG, .seq = seq, .slice = slice,
-                                       .ms = p->slices[slice].ms, .label = heap_text(label) };
+        p->marks[p->mark_count++] = (struct profile_mark){ .type = seq ? LEDGER_MARK_SNAPSHOT
+                                                                       : LEDGER_MARK_TAG,
+                                                           .seq = seq,
+                                                           .slice = slice,
+                                                           .ms = p->slices[slice].ms,
+                                                           .label = heap_text(label) };
 }
 
 static char *drawn(const struct profile *p, const char *include, struct timeline_options options)
@@ -92,14 +101,16 @@ TEST(the_peak_is_the_exact_one_and_marked)
 }
 
 /* The largest rises of VALUES, one each 10 ms, as FROM TO MORE. */
-static void rises_are(const uint64_t *values, uint32_t count, const int64_t (*expected)[3], uint32_t expected_count)
+static void rises_are(const uint64_t *values, uint32_t count, const int64_t (*expected)[3],
+                      uint32_t expected_count)
 {
         uint64_t ms[32];
         struct rise found[RISES_MOST];
 
         for (uint32_t i = 0; i < count; i++)
                 ms[i] = 10 * i;
-        is_equal(rises_find(&(struct rises_curve){ values, ms, 0, count - 1 }, found), expected_count);
+        is_equal(rises_find(&(struct rises_curve){ values, ms, 0, count - 1 }, found),
+                 expected_count);
         for (uint32_t i = 0; i < expected_count; i++) {
                 is_equal(found[i].from, expected[i][0]);
                 is_equal(found[i].to, expected[i][1]);
@@ -109,9 +120,11 @@ static void rises_are(const uint64_t *values, uint32_t count, const int64_t (*ex
 
 TEST(a_rise_goes_from_a_minimum_to_the_maximum_behind_it)
 {
-        rises_are((uint64_t[]){ 0, 40, 100, 60, 20, 50, 90, 10 }, 8, (int64_t[][3]){ { -1, 2, 100 }, { 4, 6, 70 } }, 2);
+        rises_are((uint64_t[]){ 0, 40, 100, 60, 20, 50, 90, 10 }, 8,
+                  (int64_t[][3]){ { -1, 2, 100 }, { 4, 6, 70 } }, 2);
         rises_are((uint64_t[]){ 0, 30, 28, 60, 58, 100 }, 6, (int64_t[][3]){ { -1, 5, 100 } }, 1);
-        rises_are((uint64_t[]){ 10, 0, 20, 0, 30, 0, 40, 0 }, 8, (int64_t[][3]){ { 5, 6, 40 }, { 3, 4, 30 }, { 1, 2, 20 } }, 3);
+        rises_are((uint64_t[]){ 10, 0, 20, 0, 30, 0, 40, 0 }, 8,
+                  (int64_t[][3]){ { 5, 6, 40 }, { 3, 4, 30 }, { 1, 2, 20 } }, 3);
         rises_are((uint64_t[]){ 0, 0, 0 }, 3, NULL, 0);
 }
 
@@ -132,7 +145,8 @@ TEST(the_largest_rise_has_the_name_of_what_grew)
         has_text(text, "\nlargest rise:\n    +9.8 KiB  0 ms to 10.0 s      +4.9 KiB parse");
         fits(text, 80);
         free(text);
-        text = drawn(&p, NULL, (struct timeline_options){ .whole = true, .from_ms = 2000, .to_ms = 6000 });
+        text = drawn(&p, NULL,
+                     (struct timeline_options){ .whole = true, .from_ms = 2000, .to_ms = 6000 });
         has_text(text, "\nlargest rise:\n    +3.9 KiB  2.0 s to 6.0 s      +2.0 KiB parse");
         free(text);
         profile_free(&p);
@@ -144,7 +158,9 @@ TEST(time_runs_from_left_to_right)
         char *text;
 
         forge_course(&p);
-        text = drawn(&p, NULL, (struct timeline_options){ .whole = true, .to_ms = UINT64_MAX, .columns = 60 });
+        text = drawn(&p, NULL,
+                     (struct timeline_options){
+                             .whole = true, .to_ms = UINT64_MAX, .columns = 60 });
         has_text(text, "+-----------------------+----------------------+\n"
                        "            0 ms                 5.0 s               10.0 s\n");
         is_true(column_of(text, 13, '#') < column_of(text, 9, '#'));
@@ -160,7 +176,8 @@ TEST(chosen_stacks_have_their_own_curve)
 
         forge_course(&p);
         text = drawn(&p, "parse", (struct timeline_options){ .to_ms = UINT64_MAX });
-        has_text(text, "heap of the chosen stacks: 4.9 KiB at most, at 10.0 s; 4.9 KiB at the end\n");
+        has_text(text,
+                 "heap of the chosen stacks: 4.9 KiB at most, at 10.0 s; 4.9 KiB at the end\n");
         is_true(!strstr(text, "RSS"));
         free(text);
         text = drawn(&p, "tiny", (struct timeline_options){ .to_ms = UINT64_MAX });
@@ -199,7 +216,8 @@ TEST(a_part_of_the_time_can_be_shown)
 
         forge_course(&p);
         mark_slice(&p, 1, 1, "outside");
-        text = drawn(&p, NULL, (struct timeline_options){ .whole = true, .from_ms = 6000, .to_ms = 8000 });
+        text = drawn(&p, NULL,
+                     (struct timeline_options){ .whole = true, .from_ms = 6000, .to_ms = 8000 });
         has_text(text, "heap: 7.8 KiB at most, at 8.0 s; 7.8 KiB at the end\n");
         has_text(text, "            6.0 s ");
         is_true(!strstr(text, "outside"));
@@ -228,12 +246,16 @@ TEST(a_rise_that_begins_between_two_looks_is_told_from_the_nearer_one)
         p.slices[2].ms = 2900; /* with the sum only; what parse held is known of 1.0 and of 3.0 s */
         p.slices[2].live_bytes = p.slices[3].live_bytes;
         p.slices[2].change_count = 0;
-        text = drawn(&p, NULL, (struct timeline_options){ .whole = true, .from_ms = 2900, .to_ms = 6000 });
+        text = drawn(&p, NULL,
+                     (struct timeline_options){ .whole = true, .from_ms = 2900, .to_ms = 6000 });
         has_text(text, " to 6.0 s      +1.5 KiB parse");
         free(text);
         profile_free(&p);
 }
 
 TAP_MAIN(the_peak_is_the_exact_one_and_marked, a_rise_goes_from_a_minimum_to_the_maximum_behind_it,
-         a_level_stretch_parts_two_rises, the_largest_rise_has_the_name_of_what_grew, a_rise_that_begins_between_two_looks_is_told_from_the_nearer_one, time_runs_from_left_to_right, chosen_stacks_have_their_own_curve,
-         marks_stand_below_their_moment_and_in_a_list, a_part_of_the_time_can_be_shown, without_slices_the_reason_is_told)
+         a_level_stretch_parts_two_rises, the_largest_rise_has_the_name_of_what_grew,
+         a_rise_that_begins_between_two_looks_is_told_from_the_nearer_one,
+         time_runs_from_left_to_right, chosen_stacks_have_their_own_curve,
+         marks_stand_below_their_moment_and_in_a_list, a_part_of_the_time_can_be_shown,
+         without_slices_the_reason_is_told)

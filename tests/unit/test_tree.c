@@ -9,7 +9,8 @@
 #include "wire/hello.h"
 
 /* The tree of P as text, to be freed. */
-static char *tree_of(const struct profile *p, struct select_request request, struct tree_options options)
+static char *tree_of(const struct profile *p, struct select_request request,
+                     struct tree_options options)
 {
         struct symbols *s = forge_symbols(p);
         struct str out = { 0 };
@@ -36,8 +37,8 @@ static char *usual_tree(struct select_request request, struct tree_options optio
 
 TEST(from_main_inwards_with_shares_of_the_whole)
 {
-        char *text =
-                usual_tree((struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
+        char *text = usual_tree((struct select_request){ .cost = SELECT_LIVE },
+                                (struct tree_options){ .threshold = 1 });
 
         is_text(text, "not freed: 1,000B\n"
                       "  -> 90.00% (900B, 9x): main [/src/m.c:1]\n"
@@ -171,7 +172,8 @@ TEST(calls_are_weighed_by_their_number)
 TEST(a_limit_sums_what_is_beyond_it)
 {
         char *text = usual_tree((struct select_request){ .cost = SELECT_LIVE },
-                                (struct tree_options){ .threshold = 1, .inverted = true, .limit = 1 });
+                                (struct tree_options){
+                                        .threshold = 1, .inverted = true, .limit = 1 });
 
         has_text(text, "  -> 40.00% (400B, 10x) in 5 places, all below the first 1\n");
         free(text);
@@ -208,7 +210,8 @@ TEST(own_allocations_are_a_part_beside_the_calls)
         call = forge_node(&p, 0, 0x100, 0);
         forge_site(&p, forge_node(&p, call, 0x200, 0), LEDGER_KIND_MALLOC, 70, 2);
         forge_site(&p, forge_node(&p, 0, 0x110, 0), LEDGER_KIND_MALLOC, 30, 1);
-        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE },
+                       (struct tree_options){ .threshold = 1 });
         is_text(text, "not freed: 100B\n"
                       "  -> 100.00% (100B, 3x): main\n"
                       "    -> 70.00% (70B, 2x): work\n"
@@ -232,10 +235,13 @@ TEST(what_comes_through_hidden_wrappers_is_no_second_line)
         forge_name(&p, 0x120, 0, "add", "/src/l.c", 10);
         forge_name(&p, 0x200, 0, "xmalloc", "/src/x.c", 3);
         forge_name(&p, 0x300, 0, "copy", "/src/c.c", 7);
-        forge_site(&p, forge_node(&p, forge_node(&p, 0, 0x100, 0), 0x200, 0), LEDGER_KIND_MALLOC, 900, 3);
-        forge_site(&p, forge_node(&p, forge_node(&p, 0, 0x110, 0), 0x300, 0), LEDGER_KIND_MALLOC, 40, 2);
+        forge_site(&p, forge_node(&p, forge_node(&p, 0, 0x100, 0), 0x200, 0), LEDGER_KIND_MALLOC,
+                   900, 3);
+        forge_site(&p, forge_node(&p, forge_node(&p, 0, 0x110, 0), 0x300, 0), LEDGER_KIND_MALLOC,
+                   40, 2);
         call = forge_node(&p, 0, 0x120, 0);
-        forge_site(&p, forge_node(&p, forge_node(&p, call, 0x100, 0), 0x200, 0), LEDGER_KIND_MALLOC, 60, 1);
+        forge_site(&p, forge_node(&p, forge_node(&p, call, 0x100, 0), 0x200, 0), LEDGER_KIND_MALLOC,
+                   60, 1);
         text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE, .wrappers = &w },
                        (struct tree_options){ .threshold = 5 });
         is_text(text, "not freed: 1,000B\n"
@@ -265,7 +271,8 @@ TEST(recursion_is_a_chain_and_ends)
                 text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE },
                                (struct tree_options){ .threshold = 1, .inverted = inverted });
                 lines = 0;
-                for (const char *c = text; (c = strstr(c, "-> 100.00% (50B, 1x): again [/src/r.c:3]\n")); c++)
+                for (const char *c = text;
+                     (c = strstr(c, "-> 100.00% (50B, 1x): again [/src/r.c:3]\n")); c++)
                         lines++;
                 is_equal(lines, DEPTH);
                 free(text);
@@ -273,7 +280,8 @@ TEST(recursion_is_a_chain_and_ends)
         profile_free(&p);
 }
 
-/* _start and the C library's frames stand before every main and are not shown; what they allocate themselves is. */
+/* _start and the C library's frames stand before every main and are not shown; what they allocate
+ * themselves is. */
 TEST(start_code_is_left_out_but_not_its_own_memory)
 {
         uint32_t start, init, main_node;
@@ -291,7 +299,8 @@ TEST(start_code_is_left_out_but_not_its_own_memory)
         main_node = forge_node(&p, init, 0x200, prog);
         forge_site(&p, main_node, LEDGER_KIND_MALLOC, 60, 1);
         forge_site(&p, init, LEDGER_KIND_MALLOC, 40, 1);
-        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE },
+                       (struct tree_options){ .threshold = 1 });
         is_text(text, "not freed: 100B\n"
                       "  -> 60.00% (60B, 1x): main\n"
                       "  -> 40.00% (40B, 1x): libc.so.6+0x900\n");
@@ -334,7 +343,8 @@ TEST(an_empty_recording_gives_an_empty_tree)
         char *text;
 
         forge_start(&p);
-        text = tree_of(&p, (struct select_request){ .cost = SELECT_PEAK }, (struct tree_options){ .threshold = 1 });
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_PEAK },
+                       (struct tree_options){ .threshold = 1 });
         is_text(text, "peak: 0B\n");
         free(text);
         profile_free(&p);
@@ -357,7 +367,8 @@ TEST(memory_without_a_stack_is_still_counted)
                 free(text);
         }
         p.meta.flags = WIRE_F_NO_STACKS; /* record --depth 0: none was lost */
-        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE },
+                       (struct tree_options){ .threshold = 1 });
         is_true(!strstr(text, "lost"));
         free(text);
         profile_free(&p);

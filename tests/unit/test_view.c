@@ -105,5 +105,5 @@ TEST(who_waits_for_a_mark_is_woken)
         specimen_close(&f);
 }
 
-TAP_MAIN(a_file_that_may_shrink_is_not_mapped, the_head_of_a_sealed_file_is_shared, the_clock_is_never_turned_back,
-         who_waits_for_a_mark_is_woken)
+TAP_MAIN(a_file_that_may_shrink_is_not_mapped, the_head_of_a_sealed_file_is_shared,
+         the_clock_is_never_turned_back, who_waits_for_a_mark_is_woken)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_weight.c -- sampling: chances and distances against the formulas, and sums that are right on average.
+ * test_weight.c -- sampling: chances and distances against the formulas, and sums that are right on
+ * average.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -32,15 +33,18 @@ TEST(a_block_stands_for_as_many_as_its_chance_says)
                         double sum = 0;
 
                         for (uint64_t i = 0; i < 100000; i++)
-                                sum += (double)weight_of(0x7f0000000000 + 32 * (i % 1000), size, i, means[m]);
-                        is_true(is_near(sum / 100000, -1 / expm1(-(double)size / (double)means[m]), 0.01));
+                                sum += (double)weight_of(0x7f0000000000 + 32 * (i % 1000), size, i,
+                                                         means[m]);
+                        is_true(is_near(sum / 100000, -1 / expm1(-(double)size / (double)means[m]),
+                                        0.01));
                 }
 }
 
 TEST(its_release_takes_off_what_its_allocation_added)
 {
         for (uint64_t i = 0; i < 1000; i++)
-                is_equal(weight_of(i * 48, i, i / 3, 512 << 10), weight_of(i * 48, i, i / 3, 512 << 10));
+                is_equal(weight_of(i * 48, i, i / 3, 512 << 10),
+                         weight_of(i * 48, i, i / 3, 512 << 10));
 }
 
 TEST(distances_are_exponential)

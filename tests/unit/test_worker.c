@@ -64,8 +64,11 @@ static bool start_another(void *context, int fd)
 {
         struct worker w;
 
-        return worker_start(&w, &(struct worker_order){ .work = write_number, .context = context, .file = "inner" }) &&
-               worker_wait(&w) == 0 && worker_read(&w, 0, context, sizeof(uint64_t)) && write_number(context, fd);
+        return worker_start(&w, &(struct worker_order){ .work = write_number,
+                                                        .context = context,
+                                                        .file = "inner" }) &&
+               worker_wait(&w) == 0 && worker_read(&w, 0, context, sizeof(uint64_t)) &&
+               write_number(context, fd);
 }
 
 /* Also where forks are watched for the sake of a sanitizer. */
@@ -75,7 +78,9 @@ TEST(one_may_start_another)
         struct worker w;
         int status;
 
-        is_true(worker_start(&w, &(struct worker_order){ .work = start_another, .context = &number, .file = "outer" }));
+        is_true(worker_start(&w, &(struct worker_order){ .work = start_another,
+                                                         .context = &number,
+                                                         .file = "outer" }));
         status = worker_end(&w, 60000);
         is_equal(status, 0);
         is_true(worker_read(&w, 0, &got, sizeof got));
@@ -130,6 +135,7 @@ TEST(one_that_ends_in_time_is_not_ended)
         is_equal(w.pid, 0);
 }
 
-TAP_MAIN(what_it_writes_is_there_after_its_end, one_that_fails_says_so_and_changes_nothing_here, one_may_start_another,
+TAP_MAIN(what_it_writes_is_there_after_its_end, one_that_fails_says_so_and_changes_nothing_here,
+         one_may_start_another,
          one_with_a_socket_has_no_other_descriptor_and_is_ended_when_it_stays,
          one_that_ends_in_time_is_not_ended)

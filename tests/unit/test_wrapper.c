@@ -58,17 +58,32 @@ static void hidden(const char *name, const char *hide, bool expected)
 TEST(what_passes_an_allocation_on_is_a_wrapper)
 {
         static const char *const names[] = {
-                "xmalloc", "xcalloc", "xrealloc", "g_malloc", "g_malloc0_n", "g_try_realloc", "zmalloc_usable",
-                "operator new(unsigned long)", "operator new[](unsigned long, std::align_val_t)",
+                "xmalloc",
+                "xcalloc",
+                "xrealloc",
+                "g_malloc",
+                "g_malloc0_n",
+                "g_try_realloc",
+                "zmalloc_usable",
+                "operator new(unsigned long)",
+                "operator new[](unsigned long, std::align_val_t)",
                 "std::allocator<std::pair<int const, Big> >::allocate(unsigned long)",
-                "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, unsigned long)",
+                "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, "
+                "unsigned long)",
                 "__gnu_cxx::new_allocator<char>::allocate(unsigned long, void const*)",
                 "std::__new_allocator<int>::allocate(unsigned long, void const*)",
-                "std::__allocated_ptr<std::allocator<int> > std::__allocate_guarded<std::allocator<int> >(std::allocator<int>&)",
+                "std::__allocated_ptr<std::allocator<int> > "
+                "std::__allocate_guarded<std::allocator<int> >(std::allocator<int>&)",
                 "std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
-                "std::vector<int>::_M_realloc_insert<int const&>(int const&)", "std::string::_M_create(unsigned long&, unsigned long)",
-                "__rust_alloc", "__rdl_alloc", "__rg_realloc", "alloc::alloc::alloc", "alloc::vec::Vec<T>::with_capacity",
-                "<alloc::alloc::Global as core::alloc::Allocator>::allocate", "<T as alloc::slice::hack::ConvertVec>::to_vec",
+                "std::vector<int>::_M_realloc_insert<int const&>(int const&)",
+                "std::string::_M_create(unsigned long&, unsigned long)",
+                "__rust_alloc",
+                "__rdl_alloc",
+                "__rg_realloc",
+                "alloc::alloc::alloc",
+                "alloc::vec::Vec<T>::with_capacity",
+                "<alloc::alloc::Global as core::alloc::Allocator>::allocate",
+                "<T as alloc::slice::hack::ConvertVec>::to_vec",
         };
 
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -78,9 +93,20 @@ TEST(what_passes_an_allocation_on_is_a_wrapper)
 TEST(what_makes_something_is_none)
 {
         static const char *const names[] = {
-                "strdup", "xstrdup", "g_strdup", "malloc_table", "my_alloc", "newt", "allocator::grow()", "parse<std::allocator<int> >(int)",
-                "std::vector<int>::push_back(int const&)", "std::map<int, int>::operator[](int const&)", "operator<<(std::ostream&, X)",
-                "core::fmt::format", "<prog::Table as prog::Grow>::alloc", "reserve(std::vector<int>&) const",
+                "strdup",
+                "xstrdup",
+                "g_strdup",
+                "malloc_table",
+                "my_alloc",
+                "newt",
+                "allocator::grow()",
+                "parse<std::allocator<int> >(int)",
+                "std::vector<int>::push_back(int const&)",
+                "std::map<int, int>::operator[](int const&)",
+                "operator<<(std::ostream&, X)",
+                "core::fmt::format",
+                "<prog::Table as prog::Grow>::alloc",
+                "reserve(std::vector<int>&) const",
         };
 
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -94,7 +120,8 @@ TEST(the_list_can_be_made_longer)
         hidden("my_pool_get", "^pool_", false);
 }
 
-/* main calls user three times: through two lines of xmalloc, and once itself; another stack is wrappers only. */
+/* main calls user three times: through two lines of xmalloc, and once itself; another stack is
+ * wrappers only. */
 static void forge_wrapped(struct profile *p)
 {
         uint32_t in_main, user;
@@ -197,6 +224,6 @@ TEST(trees_end_before_the_wrappers_and_add_up)
         profile_free(&p);
 }
 
-TAP_MAIN(what_passes_an_allocation_on_is_a_wrapper, what_makes_something_is_none, the_list_can_be_made_longer,
-         stacks_that_differ_in_wrappers_only_are_one, a_stack_of_wrappers_only_is_shown_whole,
-         trees_end_before_the_wrappers_and_add_up)
+TAP_MAIN(what_passes_an_allocation_on_is_a_wrapper, what_makes_something_is_none,
+         the_list_can_be_made_longer, stacks_that_differ_in_wrappers_only_are_one,
+         a_stack_of_wrappers_only_is_shown_whole, trees_end_before_the_wrappers_and_add_up)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * fixtures.mjs -- the pages that the tests look at: written by the real `seep html` from recordings of ../programs/viewed.c,
- * which tells what it did; and pages of forged data (web/test/sample.mjs) for what no small program does.
+ * fixtures.mjs -- the pages that the tests look at: written by the real `seep html` from recordings
+ * of ../programs/viewed.c, which tells what it did; and pages of forged data (web/test/sample.mjs)
+ * for what no small program does.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,9 +15,12 @@ import { ROOT, chromium, install } from './browser.mjs';
 
 const BUILD = process.env.SEEP_BUILD ?? join(ROOT, 'build');
 const SEEP = join(BUILD, 'src', 'seep');
-/** Names that would like to be markup: of the folder, of an argument (tags and threads have their own in viewed.c). */
+/**
+ * Names that would like to be markup: of the folder, of an argument (tags and threads have their
+ * own in viewed.c).
+ */
 export const ODD_ARGUMENT = '</script><img src=x onerror=alert(2)>&lt;"\'\u202e';
-const ODD_FOLDER = 'it\'s <b>&quot;odd';
+const ODD_FOLDER = "it's <b>&quot;odd";
 
 /** Why nothing can be tested here; false: it can. */
 export function whySkipped() {
@@ -31,14 +35,24 @@ export function whySkipped() {
 
 /** What a user has: no perturbed malloc, no options of ours, fixed language. */
 function cleanEnvironment() {
-  const kept = Object.entries(process.env).filter(([key]) => !/^(SEEP_|MALLOC_|GLIBC_TUNABLES|LD_|DEBUGINFOD)/.test(key));
+  const kept = Object.entries(process.env).filter(
+    ([key]) => !/^(SEEP_|MALLOC_|GLIBC_TUNABLES|LD_|DEBUGINFOD)/.test(key),
+  );
   return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', XDG_CONFIG_HOME: '/dev/null' };
 }
 
 function run(command, words, options = {}) {
-  const how = { encoding: 'utf8', env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe', 'pipe'], timeout: 120_000, ...options };
-  const done = spawnSync(command, words, how), why = done.error ?? `status ${done.status}`;
-  if (done.status !== 0) throw new Error(`${command} ${words.join(' ')}: ${why}\n${done.stdout}${done.stderr}`);
+  const how = {
+    encoding: 'utf8',
+    env: cleanEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    timeout: 120_000,
+    ...options,
+  };
+  const done = spawnSync(command, words, how),
+    why = done.error ?? `status ${done.status}`;
+  if (done.status !== 0)
+    throw new Error(`${command} ${words.join(' ')}: ${why}\n${done.stdout}${done.stderr}`);
   return done;
 }
 
@@ -46,9 +60,13 @@ function run(command, words, options = {}) {
 function parseTruth(text) {
   const truth = {};
   for (const line of text.split('\n')) {
-    const [word, ...rest] = line.split(' '), name = word === 'site' ? rest.shift() : null;
-    const numbers = Object.fromEntries(rest.map((pair) => pair.split('=')).map(([key, value]) => [key, Number(value)]));
-    if (name) truth[name] = numbers; else Object.assign(truth, word === 'fact' ? numbers : {});
+    const [word, ...rest] = line.split(' '),
+      name = word === 'site' ? rest.shift() : null;
+    const numbers = Object.fromEntries(
+      rest.map((pair) => pair.split('=')).map(([key, value]) => [key, Number(value)]),
+    );
+    if (name) truth[name] = numbers;
+    else Object.assign(truth, word === 'fact' ? numbers : {});
   }
   return truth;
 }
@@ -63,14 +81,32 @@ export class Pages {
   }
 
   compile(name, folder = this.folder) {
-    const out = join(folder, name), source = join(ROOT, 'tests/programs', `${name}.c`);
-    run('cc', ['-std=gnu11', '-O0', '-fno-builtin', '-g', `-I${join(ROOT, 'include')}`, source, '-pthread', '-o', out]);
+    const out = join(folder, name),
+      source = join(ROOT, 'tests/programs', `${name}.c`);
+    run('cc', [
+      '-std=gnu11',
+      '-O0',
+      '-fno-builtin',
+      '-g',
+      `-I${join(ROOT, 'include')}`,
+      source,
+      '-pthread',
+      '-o',
+      out,
+    ]);
     return out;
   }
 
-  /** Starts seep with the words; lineOf() waits for the next line that it, or its program, writes to stdout. */
+  /**
+   * Starts seep with the words; lineOf() waits for the next line that it, or its program, writes to
+   * stdout.
+   */
   start(...words) {
-    const child = spawn(SEEP, words, { cwd: this.folder, env: cleanEnvironment(), stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(SEEP, words, {
+      cwd: this.folder,
+      env: cleanEnvironment(),
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     this.children.push(child);
     child.lineOf = async () => (await lines.next()).value;
@@ -93,15 +129,20 @@ export class Pages {
 
   /** The built template with forged data: small, huge, pair, bare, hostile. */
   sample(kind) {
-    const page = join(this.folder, `sample-${kind}.html`), template = readFileSync(join(BUILD, 'web', 'page_template.html'), 'utf8');
+    const page = join(this.folder, `sample-${kind}.html`),
+      template = readFileSync(join(BUILD, 'web', 'page_template.html'), 'utf8');
     const data = gzipSync(JSON.stringify(KINDS[kind]())).toString('base64');
-    writeFileSync(page, template.replace('id="seep-data">', () => `id="seep-data">${data}`));
+    writeFileSync(
+      page,
+      template.replace('id="seep-data">', () => `id="seep-data">${data}`),
+    );
     return page;
   }
 
   /** A page whose data were cut off, as by a download that failed. */
   broken() {
-    const page = join(this.folder, 'broken.html'), whole = readFileSync(this.sample('small'), 'utf8');
+    const page = join(this.folder, 'broken.html'),
+      whole = readFileSync(this.sample('small'), 'utf8');
     writeFileSync(page, whole.replace(/(id="seep-data"[^>]*>.{1000})[^<]*/, '$1'));
     return page;
   }
