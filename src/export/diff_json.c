@@ -132,7 +132,7 @@ void diff_json(const struct diff *d, const struct diff_options *options, struct 
         write_sites(d, frames, options->limit, out);
         str_text(out, " \"frames\": [");
         frames_list(&frames[MATCH_NEW], true, out);
-        frames_list(&frames[MATCH_OLD], frames[MATCH_NEW].node_count == 0, out);
+        frames_list(&frames[MATCH_OLD], frames[MATCH_NEW].met_count == 0, out);
         str_text(out, "]}\n");
         for (int side = 0; side < MATCH_SIDES; side++)
                 frames_free(&frames[side]);

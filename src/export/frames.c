@@ -8,12 +8,13 @@
 #include "base/heap.h"
 #include "base/json.h"
 
-static bool frames_same(const struct frames *f, uint32_t a, uint32_t b)
+static bool frames_same(const struct frames *f, uint32_t number, uint32_t node, bool start)
 {
-        const struct profile_node *x = &f->profile->nodes[a], *y = &f->profile->nodes[b];
+        const struct profile_node *x = &f->profile->nodes[f->met[number].node],
+                                  *y = &f->profile->nodes[node];
 
         return x->pc == y->pc && x->module == y->module && x->exact == y->exact &&
-               symbols_is_start(f->symbols, a) == symbols_is_start(f->symbols, b);
+               f->met[number].start == start;
 }
 
 void frames_start(struct frames *f, const struct selection *sel, struct symbols *s)
@@ -29,53 +30,71 @@ void frames_free(struct frames *f)
         wrappers_free(&f->usual);
         free(f->place);
         free(f->length);
-        free(f->nodes);
+        free(f->met);
         table_free(&f->numbers);
 }
 
-static uint32_t frames_place(struct frames *f, uint32_t node)
+/* The index of NODE's innermost frame.  INNER: other outputs begin with it, or outside of it, also
+ * in start code (walk.h). */
+static uint32_t frames_place(struct frames *f, uint32_t node, bool inner)
 {
         const struct symbol_frame *unused;
         const struct profile_node *p = &f->profile->nodes[node];
-        uint32_t number, same;
+        bool start;
+        uint32_t number;
 
-        if (f->place[node]) /* the usual case: most frames are met by many stacks */
+        inner = inner && symbols_is_start(f->symbols, node);
+        if (f->place[node] && !inner) /* the usual case: most frames are met by many stacks */
                 return f->place[node] - 1;
+        start = !inner && symbols_is_start(f->symbols, node);
         number = TABLE_NUMBER(&f->numbers, table_hash(p->pc + p->exact, p->module), n,
-                              frames_same(f, f->nodes[n], node));
-        if (number == f->node_count) {
-                f->nodes = heap_next(f->nodes, f->node_count, sizeof *f->nodes);
-                f->nodes[f->node_count++] = node;
-                f->place[node] = f->next + 1;
-                /* At most DEBUG_FRAMES. */
-                f->length[node] = (uint8_t)symbols_node(f->symbols, node, &unused);
-                f->next += f->length[node];
-        } else {
-                same = f->nodes[number];
-                f->place[node] = f->place[same];
-                f->length[node] = f->length[same];
+                              frames_same(f, n, node, start));
+        if (number == f->met_count) {
+                f->met = heap_next(f->met, f->met_count, sizeof *f->met);
+                f->met[f->met_count++] = (struct frames_met){ node, f->next, start };
+                f->next += symbols_node(f->symbols, node, &unused);
         }
-        return f->place[node] - 1;
+        if (!f->length[node])
+                f->length[node] = (uint8_t)symbols_node(f->symbols, node, &unused);
+        if (!inner)
+                f->place[node] = f->met[number].place + 1;
+        return f->met[number].place;
+}
+
+/* The node that other outputs begin with. */
+static uint32_t frames_first(struct frames *f, const struct selection *sel, uint32_t node)
+{
+        return node > 1 ? wrappers_trim(f->wrappers, f->profile, f->symbols,
+                                        select_origin(sel, node)).node
+                        : 0;
 }
 
 void frames_meet(struct frames *f, const struct selection *sel, uint32_t node)
 {
-        for (; node > 1; node = select_parent(sel, node))
-                frames_place(f, select_origin(sel, node));
+        uint32_t first = frames_first(f, sel, node);
+        bool inner = true;
+
+        for (; node > 1; node = select_parent(sel, node)) {
+                uint32_t origin = select_origin(sel, node);
+
+                frames_place(f, origin, inner);
+                inner = inner && origin != first;
+        }
 }
 
 void frames_stack(struct frames *f, const struct selection *sel, uint32_t node, struct str *out)
 {
-        bool first = true;
+        uint32_t first = frames_first(f, sel, node);
+        const char *comma = "";
+        bool inner = true;
 
         str_char(out, '[');
         for (; node > 1; node = select_parent(sel, node)) {
-                uint32_t origin = select_origin(sel, node), place = frames_place(f, origin);
+                uint32_t origin = select_origin(sel, node), place = frames_place(f, origin, inner);
 
-                for (uint32_t i = 0; i < f->length[origin]; i++) {
-                        if (!first)
-                                str_bytes(out, ", ", 2);
-                        first = false;
+                inner = inner && origin != first;
+                for (uint32_t i = 0; i < f->length[origin]; i++, comma = ", ") {
+                        str_text(out, comma);
                         json_number(out, place + i);
                 }
         }
@@ -87,10 +106,10 @@ static void frame_flag(struct str *out, const char *name, bool set)
         str_format(out, ", \"%s\": %s", name, set ? "true" : "false");
 }
 
-static void frame_write(const struct frames *f, uint32_t node, const struct symbol_frame *frame,
-                        struct str *out)
+static void frame_write(const struct frames *f, const struct frames_met *met,
+                        const struct symbol_frame *frame, struct str *out)
 {
-        const struct profile_node *n = &f->profile->nodes[node];
+        const struct profile_node *n = &f->profile->nodes[met->node];
 
         json_text_field(out, "{\"", "function", symbol_name(frame));
         if (frame->start)
@@ -101,21 +120,21 @@ static void frame_write(const struct frames *f, uint32_t node, const struct symb
                                                             : NULL);
         str_format(out, ", \"address\": \"0x%" PRIx64 "\"", n->pc);
         frame_flag(out, "inlined", frame->inlined);
-        frame_flag(out, "start", symbols_is_start(f->symbols, node));
+        frame_flag(out, "start", met->start);
         frame_flag(out, "wrapper", wrappers_has(f->wrappers, frame));
         str_char(out, '}');
 }
 
 void frames_list(const struct frames *f, bool first, struct str *out)
 {
-        for (uint32_t i = 0; i < f->node_count; i++) {
+        for (uint32_t i = 0; i < f->met_count; i++) {
                 const struct symbol_frame *frames;
-                uint32_t count = symbols_node(f->symbols, f->nodes[i], &frames);
+                uint32_t count = symbols_node(f->symbols, f->met[i].node, &frames);
 
                 for (uint32_t k = 0; k < count; k++) {
                         str_text(out, first ? "\n  " : ",\n  ");
                         first = false;
-                        frame_write(f, f->nodes[i], &frames[k], out);
+                        frame_write(f, &f->met[i], &frames[k], out);
                 }
         }
 }

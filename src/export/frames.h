@@ -13,6 +13,12 @@
 #include "query/select.h"
 #include "query/wrapper.h"
 
+/* A node that brought new frames, and the index of its innermost one. */
+struct frames_met {
+        uint32_t node, place;
+        bool start; /* start code that other outputs hide */
+};
+
 /* Frames are listed in the order in which stacks meet them. */
 struct frames {
         const struct profile *profile;
@@ -20,11 +26,11 @@ struct frames {
         const struct selection *whose; /* the selection that it was started with */
         uint32_t *place; /* by node of the profile: 1 + index of its innermost frame, 0 not yet
                           * met */
-        uint8_t *length; /* by node: how many frames it has */
-        uint32_t *nodes; /* those that brought new frames */
-        uint32_t node_count;
+        uint8_t *length; /* by node: how many frames it has, at most DEBUG_FRAMES */
+        struct frames_met *met;
+        uint32_t met_count;
         uint32_t next;   /* index of the next frame; may be set before the first stack */
-        struct table numbers; /* of nodes, by address */
+        struct table numbers; /* of MET, by address */
         struct wrappers *wrappers, usual; /* which frames are marked as wrappers; those of
                                            * WHOSE, else the usual ones */
 };

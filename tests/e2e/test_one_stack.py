@@ -161,6 +161,8 @@ def of_json(text):
     whole = {s["bytes_allocated"]: [told["frames"][i] for i in s["stack"]] for s in told["sites"]}
     for stack in whole.values():  # what others hide is marked, and is the outer end
         assert [f["start"] for f in stack] == sorted(f["start"] for f in stack)
+        # ... but not all: of a block that start code made others show the innermost frame
+        assert not stack or not stack[0]["start"]
     return {
         size: without_wrappers(
             [
