@@ -301,8 +301,7 @@ int cmd_attend(int argc, char **argv)
         raise_limits();
         tool = is_tool(a.pid);
         if (config_is_raised()) {
-                message("the program runs with elevated privileges, which whoever starts it must "
-                        "not use");
+                message("the program runs with elevated privileges (setuid, file capabilities)");
                 status = ERR_EXIT_CANNOT_TRACE;
         } else {
                 status = tool ? 0 : take_options(&a);

@@ -225,7 +225,7 @@ static void check_recorded(struct doctor *d, uint32_t pid)
                          s.engine);
         else
                 snprintf(says, sizeof says, "it is %s",
-                         answered == ASK_SILENT    ? "recorded, but whoever does so does not answer"
+                         answered == ASK_SILENT    ? "recorded, but the seep that does so is silent"
                          : answered == ASK_REFUSED ? "recorded by another user"
                                                    : "not being recorded");
         tell(d, "recorded", answered == ASK_ANSWERED, says);
@@ -242,8 +242,10 @@ static void check_stop(struct doctor *d, uint32_t pid)
         if (good) {
                 freeze_release(&f);
                 snprintf(says, sizeof says,
-                         "'seep leaks %" PRIu32 "' and 'seep why' work: it stands still for about %"
-                         PRIu64 " us and a copy", pid, f.pause_ns / 1000);
+                         "'seep leaks %" PRIu32
+                         "' and 'seep why' work: they stop it for about %" PRIu64
+                         " us and read a copy",
+                         pid, f.pause_ns / 1000);
                 freeze_close(&f);
         }
         tell_needed(d, "leaks", good, good ? says : e.text);

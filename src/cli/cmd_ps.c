@@ -49,9 +49,9 @@ static int say_help(void)
 {
         return command_help(COMMAND_ps,
                 "List the processes that are being recorded: yours; as root, everybody's.\n"
-                "STATE is on, off (new blocks are left out), silent (whoever records it does\n"
-                "not answer) or gone (the seep that recorded it is gone: 'seep attach PID' takes\n"
-                "it over).\n\n",
+                "STATE is on, off (new blocks are left out), silent (the seep that records it\n"
+                "does not answer) or gone (that seep has ended: 'seep attach PID' continues the\n"
+                "recording).\n\n",
                 "\nExit status: 0 success, also when there are none, 2 usage error.\n");
 }
 

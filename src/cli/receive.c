@@ -79,8 +79,8 @@ static int receive_all(struct taker *t)
         sigaction(SIGTERM, &action, NULL);
         sigaction(SIGHUP, &action, NULL);
         if (receive_is_open(r))
-                message("warning: whoever reaches %s can send a journal, and what is sent is not "
-                        "encrypted; 'ssh -R' leads a port of the target to this machine",
+                message("warning: anyone who can reach %s can send a journal, unencrypted; "
+                        "'ssh -R' forwards a port of the target to this machine",
                         receive_where(r));
         if (!t->job->quiet)
                 message("receiving at %s%s", receive_where(r),

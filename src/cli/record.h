@@ -40,7 +40,7 @@
 
 #define RECORD_HOOK_OPTION(X, prefix)                                                              \
         X(prefix##_HOOK, "hook", 0, "WORDS",                                                       \
-          "also record functions of the program's own: alloc=NAME[:ARG],free=NAME (also calloc=, " \
+          "also record the program's own functions: alloc=NAME[:ARG],free=NAME (also calloc=, "    \
           "realloc=; ARG: which argument is the size, of free the block; NAME: also a pattern, "   \
           "or MODULE+0xADDRESS; may be repeated)")
 

@@ -388,8 +388,8 @@ bool shell_plan_detach(struct shell *s, const struct shell_line *line, struct sh
 
         if (t && t->far)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "detach: whoever records process %s at %s ends that", t->name,
-                               shell_far_name(s));
+                               "detach: process %s is recorded at %s, and that is ended there",
+                               t->name, shell_far_name(s));
         if (!t)
                 return false;
         put(out, "detach");
