@@ -15,9 +15,9 @@
 #include "agent/agent.h"
 #include "agent/arena.h"
 #include "agent/bytes.h"
+#include "agent/executable.h"
 #include "agent/real.h"
 #include "agent/sys.h"
-#include "agent/target.h"
 
 #include "agent/guest.h"
 
@@ -356,7 +356,7 @@ static bool loan_memory(size_t bytes)
 /* For a shell. */
 static void make_loan(char **own)
 {
-        const char *library = target_library(target_refuses("/bin/sh", TARGET_ALONE));
+        const char *library = executable_library(executable_refuses("/bin/sh", EXECUTABLE_ALONE));
         size_t bytes = library ? environment_bytes(own, ENVIRONMENT_CHILD, library) : 0, count = 0;
 
         if (!bytes || !loan_memory(bytes))

@@ -14,13 +14,13 @@
 #include "agent/apart.h"
 #include "agent/bytes.h"
 #include "agent/environment.h"
+#include "agent/executable.h"
 #include "agent/hook.h"
 #include "agent/life.h"
 #include "agent/real.h"
 #include "agent/search_request.h"
 #include "agent/space.h"
 #include "agent/sys.h"
-#include "agent/target.h"
 
 #include "agent/guest.h"
 
@@ -46,38 +46,38 @@ static bool is_there(const char *path)
 
 #define LEAVE(there)                                                           \
         do {                                                                   \
-                if (search_request_wanted(LEDGER_SCAN_EXEC) && (there))                  \
+                if (search_request_wanted(LEDGER_SCAN_EXEC) && (there))        \
                         SCAN_ASK(LEDGER_SCAN_EXEC);                            \
         } while (0)
 
-#define FOR_EXEC(env) ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env, target_library(fit))
+#define FOR_EXEC(env) ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env, executable_library(fit))
 
 /* Whether the next program says hello or not, this one has not ended by itself.  FILE, SEARCHED:
  * for space_lower().  REFUSES: it cannot have our library. */
-#define BECOME(file, searched, env, REFUSES, CALL)                             \
-        struct space_limit limit;                                              \
-        enum target_how how = environment_leads_on(env) ? TARGET_EXEC : TARGET_ALONE; \
-        enum target_fit fit;                                                   \
-        bool lowered, refuses;                                                 \
-        int result;                                                            \
-                                                                               \
-        apart_settle();                                                        \
-        life_leaving(true);                                                    \
-        fit = REFUSES;                                                         \
-        refuses = fit == TARGET_REFUSES;                                       \
+#define BECOME(file, searched, env, REFUSES, CALL)                                                \
+        struct space_limit limit;                                                                 \
+        enum executable_how how = environment_leads_on(env) ? EXECUTABLE_EXEC : EXECUTABLE_ALONE; \
+        enum executable_fit fit;                                                                  \
+        bool lowered, refuses;                                                                    \
+        int result;                                                                               \
+                                                                                                  \
+        apart_settle();                                                                           \
+        life_leaving(true);                                                                       \
+        fit = REFUSES;                                                                            \
+        refuses = fit == EXECUTABLE_REFUSES;                                                      \
         lowered = (refuses || !environment_leads_on(env)) && space_lower(&limit, file, searched); \
-        result = CALL;                                                         \
-        if (refuses && how != TARGET_ALONE)                                    \
-                target_stays();                                                \
-        if (lowered)                                                           \
-                space_raise(&limit);                                           \
-        life_leaving(false);                                                   \
+        result = CALL;                                                                            \
+        if (refuses && how != EXECUTABLE_ALONE)                                                   \
+                executable_stays();                                                               \
+        if (lowered)                                                                              \
+                space_raise(&limit);                                                              \
+        life_leaving(false);                                                                      \
         return result
 
 int hook_execve(const char *path, char *const *argv, char *const *env)
 {
         LEAVE(is_there(path));
-        BECOME(path, false, env, target_refuses(path, how),
+        BECOME(path, false, env, executable_refuses(path, how),
                REAL(execve_)(path, argv, FOR_EXEC(env)));
 }
 
@@ -90,7 +90,7 @@ int hook_execv(const char *path, char *const *argv)
 int hook_execvpe(const char *file, char *const *argv, char *const *env)
 {
         LEAVE(!bytes_find(file, '/') || is_there(file));
-        BECOME(file, true, env, target_refuses_name(file, how),
+        BECOME(file, true, env, executable_refuses_name(file, how),
                REAL(execvpe_)(file, argv, FOR_EXEC(env)));
 }
 
@@ -102,14 +102,14 @@ int hook_execvp(const char *file, char *const *argv)
 int hook_fexecve(int fd, char *const *argv, char *const *env)
 {
         LEAVE(fd >= 0);
-        BECOME(NULL, false, env, target_refuses_at(fd, "", how),
+        BECOME(NULL, false, env, executable_refuses_at(fd, "", how),
                REAL(fexecve_)(fd, argv, FOR_EXEC(env)));
 }
 
 int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags)
 {
         LEAVE(true);
-        BECOME(NULL, false, env, target_refuses_at(fd, path, how),
+        BECOME(NULL, false, env, executable_refuses_at(fd, path, how),
                REAL(execveat_)(fd, path, argv, FOR_EXEC(env), flags));
 }
 
@@ -130,14 +130,14 @@ static void copy_words(const char **to, const char *first, va_list words)
 }
 
 /* The words behind WORD as an array on the stack; LIST is left behind the last of them. */
-#define WORDS(array, word, list)                                               \
-        va_start(list, word);                                                  \
+#define WORDS(array, word, list)                                                        \
+        va_start(list, word);                                                           \
         array = __builtin_alloca((1 + (word ? count_words(list) : 0)) * sizeof *array); \
-        va_end(list);                                                          \
-        va_start(list, word);                                                  \
-        if (word)                                                              \
-                copy_words(array, word, list);                                 \
-        else                                                                   \
+        va_end(list);                                                                   \
+        va_start(list, word);                                                           \
+        if (word)                                                                       \
+                copy_words(array, word, list);                                          \
+        else                                                                            \
                 *array = NULL
 
 int hook_execl(const char *path, const char *word, ...)
@@ -174,35 +174,35 @@ int hook_execle(const char *path, const char *word, ...)
 
 /* ---- programs started as children ---- */
 
-#define SPAWN_PARAMETERS                                                               \
+#define SPAWN_PARAMETERS                                                                      \
         (int *out, const char *file, const void *actions, const void *how, char *const *argv, \
          char *const *env)
 
 /* Their result is an error number, also when the C library has no such function. */
-#define SPAWNS(NAME, REFUSES)                                                          \
-        int hook_##NAME SPAWN_PARAMETERS HOOK(#NAME);                                  \
-        int hook_##NAME SPAWN_PARAMETERS                                               \
-        {                                                                              \
-                enum target_how to = environment_bytes(env, ENVIRONMENT_CHILD, "")     \
-                                             ? TARGET_SPAWN : TARGET_ALONE;            \
-                int result;                                                            \
-                                                                                       \
-                if (!real.NAME##_)                                                     \
-                        real_need(&real.NAME##_);                                      \
-                if (!real.NAME##_)                                                     \
-                        return SYS_ENOSYS;                                             \
-                result = real.NAME##_(out, file, actions, how, argv,                   \
-                                      ENVIRONMENT_FOR(ENVIRONMENT_CHILD, env,          \
-                                                      target_library(REFUSES(file, to)))); \
-                if (!result)                                                           \
-                        life_starts(true);                                             \
-                return result;                                                         \
+#define SPAWNS(NAME, REFUSES)                                                                  \
+        int hook_##NAME SPAWN_PARAMETERS HOOK(#NAME);                                          \
+        int hook_##NAME SPAWN_PARAMETERS                                                       \
+        {                                                                                      \
+                enum executable_how to = environment_bytes(env, ENVIRONMENT_CHILD, "")         \
+                                             ? EXECUTABLE_SPAWN : EXECUTABLE_ALONE;            \
+                int result;                                                                    \
+                                                                                               \
+                if (!real.NAME##_)                                                             \
+                        real_need(&real.NAME##_);                                              \
+                if (!real.NAME##_)                                                             \
+                        return SYS_ENOSYS;                                                     \
+                result = real.NAME##_(out, file, actions, how, argv,                           \
+                                      ENVIRONMENT_FOR(ENVIRONMENT_CHILD, env,                  \
+                                                      executable_library(REFUSES(file, to)))); \
+                if (!result)                                                                   \
+                        life_starts(true);                                                     \
+                return result;                                                                 \
         }
 
-SPAWNS(posix_spawn, target_refuses)
-SPAWNS(posix_spawnp, target_refuses_name)
-SPAWNS(pidfd_spawn, target_refuses)
-SPAWNS(pidfd_spawnp, target_refuses_name)
+SPAWNS(posix_spawn, executable_refuses)
+SPAWNS(posix_spawnp, executable_refuses_name)
+SPAWNS(pidfd_spawn, executable_refuses)
+SPAWNS(pidfd_spawnp, executable_refuses_name)
 
 /* The C library starts a shell by itself. */
 int hook_system(const char *command)

@@ -3,8 +3,8 @@
 
 #include "agent/arena.h"
 #include "agent/bytes.h"
+#include "agent/executable.h"
 #include "agent/sys.h"
-#include "agent/target.h"
 
 #include "agent/guest.h"
 
@@ -23,7 +23,7 @@ struct space_limit space_of_program(struct space_limit kernel, uint64_t ours)
 static bool is_program(const char *path)
 {
         char magic[4] = { 0 };
-        long fd = target_open(SYS_AT_HERE, path), got;
+        long fd = executable_open(SYS_AT_HERE, path), got;
 
         if (fd < 0)
                 return false;
@@ -35,9 +35,9 @@ static bool is_program(const char *path)
 
 static bool is_found(const char *file)
 {
-        char path[TARGET_PATH];
+        char path[EXECUTABLE_PATH];
 
-        return target_find(file, path) && is_program(path);
+        return executable_find(file, path) && is_program(path);
 }
 
 static bool is_sure(const char *file, bool searched)

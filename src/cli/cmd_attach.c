@@ -2,9 +2,9 @@
 /* cmd_attach.c -- `seep attach PID...`: record processes that are running already. */
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/pids.h"
 #include "cli/record.h"
 #include "cli/run.h"
-#include "cli/targets.h"
 
 const struct option_entry attach_options[] = { ATTACH_OPTIONS(OPTION_ENTRY) OPTION_END };
 
@@ -26,7 +26,7 @@ int cmd_attach(int argc, char **argv)
         struct record wishes;
         struct run r = { .wishes = &wishes, .recorded = run_conclude };
         struct option_parser parser;
-        struct targets targets = { 0 };
+        struct pids pids = { 0 };
         int which, status;
 
         record_start(&wishes);
@@ -43,16 +43,16 @@ int cmd_attach(int argc, char **argv)
         if (parser.first_operand >= argc)
                 return message_usage("attach", "which process? seep attach PID...");
         for (int i = parser.first_operand; i < argc; i++)
-                if ((status = targets_add(&targets, "attach", argv[i])))
+                if ((status = pids_add(&pids, "attach", argv[i])))
                         return status;
         status = record_settle(&wishes);
         if (!status)
-                status = targets_check(targets.count, "attach", wishes.pattern);
+                status = pids_check(pids.count, "attach", wishes.pattern);
         if (status)
                 return status;
-        status = targets.count == 1 ? run_attached(&r, targets.pids[0])
-                                    : targets_record(&r, &targets);
-        targets_free(&targets);
+        status = pids.count == 1 ? run_attached(&r, pids.list[0])
+                                    : pids_record(&r, &pids);
+        pids_free(&pids);
         roster_free(&r.roster);
         record_free(&wishes);
         return status;

@@ -6,7 +6,7 @@
 #include "attach/spawn.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/targets.h"
+#include "cli/pids.h"
 #include "session/ask.h"
 
 #define DETACH_OPTIONS(X) LAST_OPTIONS(X, DETACH)
@@ -51,7 +51,7 @@ static int detach(uint32_t pid)
 
 int cmd_detach(int argc, char **argv)
 {
-        struct targets targets = { 0 };
+        struct pids pids = { 0 };
         struct option_parser parser;
         int which, status = 0;
 
@@ -64,13 +64,13 @@ int cmd_detach(int argc, char **argv)
         if (parser.first_operand >= argc)
                 return message_usage("detach", "which process? seep detach PID...");
         for (int i = parser.first_operand; i < argc; i++)
-                if ((status = targets_add(&targets, "detach", argv[i])))
+                if ((status = pids_add(&pids, "detach", argv[i])))
                         return status;
-        for (uint32_t i = 0; i < targets.count; i++) {
-                int one = detach((uint32_t)targets.pids[i]);
+        for (uint32_t i = 0; i < pids.count; i++) {
+                int one = detach((uint32_t)pids.list[i]);
 
                 status = status ? status : one;
         }
-        targets_free(&targets);
+        pids_free(&pids);
         return status;
 }

@@ -212,7 +212,7 @@ struct bound {
 
 struct events {
         char *file;
-        int form; /* 0: text */
+        int format; /* 0: text */
         bool stacks, all_frames, open, quiet;
         uint64_t limit; /* 0 none */
         struct bound from, to;
@@ -304,14 +304,14 @@ static bool write_event(struct events *v, uint64_t number, const struct ledger_e
         size_t before = v->stream.text.length;
 
         transactions_put(&v->out, v->replay, number, e, &v->stream.text);
-        v->written += v->stream.text.length > before; /* not every form has a line for it */
+        v->written += v->stream.text.length > before; /* not every format has a line for it */
         return deliver_more(&v->stream) && (!v->limit || v->written < v->limit);
 }
 
 /* On a terminal that shows nothing else meanwhile. */
 static bool is_silent(const struct events *v)
 {
-        return v->open || v->form == EVENTS_TOTALS || v->deliver.output || !isatty(STDOUT_FILENO);
+        return v->open || v->format == EVENTS_TOTALS || v->deliver.output || !isatty(STDOUT_FILENO);
 }
 
 static void read_all(struct events *v)
@@ -328,9 +328,9 @@ static void read_all(struct events *v)
                         v->first = number;
                 if (passes(v, &e))
                         break;
-                if (e.type == LEDGER_EVENT_MODULE && v->form != EVENTS_TOTALS)
+                if (e.type == LEDGER_EVENT_MODULE && v->format != EVENTS_TOTALS)
                         transactions_load(&v->out, &e);
-                if (v->first && !v->open && v->form != EVENTS_TOTALS)
+                if (v->first && !v->open && v->format != EVENTS_TOTALS)
                         more = write_event(v, number, &e);
                 replay_event(v->replay, &e);
                 if (is_mark(&v->to, &e))
@@ -372,21 +372,21 @@ static void write_open(struct events *v)
 
 static void prepare(struct events *v)
 {
-        static const enum transactions_form forms[EVENTS_COUNT] = {
+        static const enum transactions_format formats[EVENTS_COUNT] = {
                 [EVENTS_CSV] = TRANSACTIONS_CSV,
                 [EVENTS_MEMTRAQ] = TRANSACTIONS_MEMTRAQ,
                 [EVENTS_MMLEAK] = TRANSACTIONS_MMLEAK,
         };
-        bool hide = !v->all_frames && v->form != EVENTS_MEMTRAQ;
+        bool hide = !v->all_frames && v->format != EVENTS_MEMTRAQ;
 
         v->names.options.all_frames = v->all_frames;
         v->replay = replay_new();
         v->out = (struct transactions){ .profile = &v->profile,
                                         .symbols = symbols_new(&v->profile, &v->names.options),
                                         .wrappers = hide ? &v->wrappers : NULL,
-                                        .form = forms[v->form],
-                                        .whole = v->stacks || v->form == EVENTS_MEMTRAQ };
-        if (hide && v->out.form == TRANSACTIONS_TEXT)
+                                        .format = formats[v->format],
+                                        .whole = v->stacks || v->format == EVENTS_MEMTRAQ };
+        if (hide && v->out.format == TRANSACTIONS_TEXT)
                 v->out.fold = fold_new(&v->profile, v->out.symbols, &v->wrappers);
 }
 
@@ -414,7 +414,7 @@ static void tell_begin(const struct events *v)
 
 static bool print(struct events *v, struct err *e)
 {
-        v->deliver.raw = v->form == EVENTS_CSV; /* it escapes in its own way */
+        v->deliver.raw = v->format == EVENTS_CSV; /* it escapes in its own way */
         if (!deliver_begin(&v->stream, &v->deliver, e))
                 return false;
         tell_begin(v);
@@ -500,7 +500,7 @@ static int run(struct events *v)
                 return message_error(&e);
         if (load(v, &e)) {
                 prepare(v);
-                if (v->form == EVENTS_TOTALS)
+                if (v->format == EVENTS_TOTALS)
                         status = compare(v, &e);
                 else if (!print(v, &e))
                         status = message_error(&e);
@@ -524,12 +524,12 @@ static int take(struct events *v, int which, const char *value)
         case EVENTS_MEMTRAQ:
         case EVENTS_MMLEAK:
         case EVENTS_TOTALS:
-                if (v->form && v->form != which)
+                if (v->format && v->format != which)
                         return message_usage("events",
                                              "--%s and --%s are two formats: give one of them",
-                                             events_options[v->form].name,
+                                             events_options[v->format].name,
                                              events_options[which].name);
-                v->form = which;
+                v->format = which;
                 return 0;
         case EVENTS_FROM:
                 v->from.word = value;
@@ -575,7 +575,7 @@ int cmd_events(int argc, char **argv)
                 return ERR_EXIT_USAGE;
         if (argc - parser.first_operand > 1)
                 return message_usage("events", "one recording at a time");
-        if (v.form == EVENTS_TOTALS && (v.open || v.from.word || v.to.word || v.limit))
+        if (v.format == EVENTS_TOTALS && (v.open || v.from.word || v.to.word || v.limit))
                 return message_usage("events", "--totals is about the whole log");
         if (argc > parser.first_operand)
                 v.file = heap_text(argv[parser.first_operand]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_export.c -- `seep export`: a recording in the forms of other tools.
+ * cmd_export.c -- `seep export`: a recording in the formats of other tools.
  *
  * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
  */
@@ -56,7 +56,7 @@ enum { EXPORT_OPTIONS(OPTION_ENUM) EXPORT_COUNT };
 const struct option_entry export_options[] = { EXPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
 
 struct export_command {
-        const struct export_form *form; /* NULL: not said */
+        const struct export_format *format; /* NULL: not said */
         bool list;
         struct report asked;
         struct export_input input;
@@ -64,9 +64,9 @@ struct export_command {
 
 /* ---- what there is ---- */
 
-/* Options that not all forms follow, and what those are that do not. */
+/* Options that not all formats follow, and what those are that do not. */
 static const struct {
-        uint32_t flag; /* of forms that do */
+        uint32_t flag; /* of formats that do */
         const char *option, *why;
 } followed[] = { { EXPORT_FOLLOWS_AT, "--at", "covers the whole run" },
                  { EXPORT_FOLLOWS_RANGE, "--range", "begins at the start of the run" },
@@ -78,16 +78,16 @@ static void forms_with(uint32_t flags, struct str *out)
 {
         size_t before = out->length;
 
-        for (const struct export_form *form = export_forms; form->word; form++)
-                if ((form->flags & flags) == flags)
-                        str_format(out, "%s%s", out->length > before ? ", " : "", form->word);
+        for (const struct export_format *format = export_formats; format->word; format++)
+                if ((format->flags & flags) == flags)
+                        str_format(out, "%s%s", out->length > before ? ", " : "", format->word);
 }
 
-static void usual_name(const struct export_form *form, struct str *out)
+static void usual_name(const struct export_format *format, struct str *out)
 {
-        bool begins = form->suffix[0] != '.';
+        bool begins = format->suffix[0] != '.';
 
-        str_format(out, "%s%s", begins ? form->suffix : "NAME", begins ? "NAME" : form->suffix);
+        str_format(out, "%s%s", begins ? format->suffix : "NAME", begins ? "NAME" : format->suffix);
 }
 
 static void list_forms(struct str *out)
@@ -95,14 +95,14 @@ static void list_forms(struct str *out)
         const size_t column = 38, option_column = 11;
 
         str_text(out, "  FORMAT        USUAL NAME            READ BY\n");
-        for (const struct export_form *form = export_forms; form->word; form++) {
+        for (const struct export_format *format = export_formats; format->word; format++) {
                 struct str text = { 0 }, name = { 0 };
 
-                usual_name(form, &name);
-                str_text(&text, form->purpose);
-                if (form->flags & EXPORT_EVENTS)
+                usual_name(format, &name);
+                str_text(&text, format->purpose);
+                if (format->flags & EXPORT_EVENTS)
                         str_text(&text, "\nneeds a recording made with --events");
-                str_format(out, "  %-12s  %-20s  ", form->word, str_get(&name));
+                str_format(out, "  %-12s  %-20s  ", format->word, str_get(&name));
                 option_text(str_get(&text), column, out);
                 str_free(&text);
                 str_free(&name);
@@ -122,7 +122,7 @@ static int say_help(void)
 {
         struct str more = { 0 };
 
-        str_text(&more, "\nforms:\n");
+        str_text(&more, "\nformats:\n");
         list_forms(&more);
         str_text(&more,
                  "\nexamples:\n"
@@ -188,13 +188,13 @@ static int take_form(struct export_command *w, const char *word)
         const char *near;
         size_t count = 1;
 
-        w->form = export_find(word);
+        w->format = export_find(word);
         w->list = strcmp(word, "list") == 0;
-        if (w->form || w->list)
+        if (w->format || w->list)
                 return 0;
-        for (const struct export_form *form = export_forms;
-             form->word && count < sizeof words / sizeof words[0]; form++)
-                words[count++] = form->word;
+        for (const struct export_format *format = export_formats;
+             format->word && count < sizeof words / sizeof words[0]; format++)
+                words[count++] = format->word;
         near = other_name(word);
         near = near ? near : suggest_nearest(word, words, count);
         return message_usage("export", "unknown format '%s'%s%s%s; --to list describes all formats",
@@ -224,20 +224,20 @@ static int take(void *to, int which, const char *value)
         return 0;
 }
 
-static int not_text(const struct export_form *form)
+static int not_text(const struct export_format *format)
 {
         struct str name = { 0 };
         int status;
 
-        usual_name(form, &name);
+        usual_name(format, &name);
         status = message_usage("export",
                                "%s is not text, and stdout is a terminal: use '-o %s', or a pipe",
-                               form->word, str_get(&name));
+                               format->word, str_get(&name));
         str_free(&name);
         return status;
 }
 
-/* Whether an option was given that the form cannot follow. */
+/* Whether an option was given that the format cannot follow. */
 static int check_followed(const struct export_command *w)
 {
         const struct report *r = &w->asked;
@@ -249,18 +249,18 @@ static int check_followed(const struct export_command *w)
         int status = 0;
 
         if (r->request.depth_merge &&
-            (!(w->form->flags & EXPORT_FOLLOWS_FILTERS) || (w->form->flags & EXPORT_EVENTS)))
+            (!(w->format->flags & EXPORT_FOLLOWS_FILTERS) || (w->format->flags & EXPORT_EVENTS)))
                 return message_usage("export",
                                      "--to %s has full stacks: --depth-merge is not supported",
-                                     w->form->word);
+                                     w->format->word);
         for (size_t i = 0; i < sizeof followed / sizeof *followed && !status; i++) {
                 bool filter = followed[i].flag == EXPORT_FOLLOWS_FILTERS;
 
-                if (!(given & ~w->form->flags & followed[i].flag))
+                if (!(given & ~w->format->flags & followed[i].flag))
                         continue;
                 forms_with(followed[i].flag, &able);
                 /* Without the space before the first. */
-                status = message_usage("export", "--to %s %s: %s is for %s", w->form->word,
+                status = message_usage("export", "--to %s %s: %s is for %s", w->format->word,
                                        followed[i].why,
                                        filter ? str_get(&r->filter_words) + 1 : followed[i].option,
                                        str_get(&able));
@@ -277,8 +277,8 @@ static int check(const struct export_command *w)
 
         if (status)
                 return status;
-        if ((w->form->flags & EXPORT_BINARY) && to_stdout && isatty(STDOUT_FILENO))
-                return not_text(w->form);
+        if ((w->format->flags & EXPORT_BINARY) && to_stdout && isatty(STDOUT_FILENO))
+                return not_text(w->format);
         return 0;
 }
 
@@ -301,22 +301,22 @@ static bool make(struct export_command *w, const struct profile *p, struct str *
         struct select_request request;
         bool good;
 
-        report_hide(r, w->form->flags & EXPORT_MARKS);
+        report_hide(r, w->format->flags & EXPORT_MARKS);
         request = r->request;
         /* Other tools fold for themselves. */
-        request.fold = request.wrappers && w->form->flags & EXPORT_FOLDS;
-        if (w->form->flags & EXPORT_COURSE) {
+        request.fold = request.wrappers && w->format->flags & EXPORT_FOLDS;
+        if (w->format->flags & EXPORT_COURSE) {
                 request.at = request.from = request.to = (struct moment){ 0 };
                 request.cost = SELECT_LIVE;
         }
-        if (w->form->flags & EXPORT_FINDINGS) {
+        if (w->format->flags & EXPORT_FINDINGS) {
                 sel = (struct selection){ .profile = p, .wrappers = request.wrappers };
         } else if (!select_make(&sel, p, w->input.symbols, &request, e)) {
                 select_free(&sel);
                 return false;
         }
         request.resources = true;
-        if (w->form->flags & EXPORT_RESOURCES)
+        if (w->format->flags & EXPORT_RESOURCES)
                 /* Possible, as it was before. */
                 select_make(&resources, p, w->input.symbols, &request, e);
         report_remark(r, &sel);
@@ -326,7 +326,7 @@ static bool make(struct export_command *w, const struct profile *p, struct str *
         w->input.cost_set = r->cost_set;
         w->input.remarks = r->quiet ? NULL : &remarks;
         w->input.request = &r->request;
-        good = w->form->write(&w->input, out, e);
+        good = w->format->write(&w->input, out, e);
         tell_remarks(&remarks);
         str_free(&remarks);
         select_free(&resources);
@@ -343,7 +343,7 @@ static bool convert(struct export_command *w, const struct profile *p, struct st
 
         if (!report_resolve(r, p, e))
                 return false;
-        r->names.options.raw = true; /* each form escapes in its own way */
+        r->names.options.raw = true; /* each format escapes in its own way */
         w->input.symbols = symbols_new(p, &r->names.options);
         progress_start(&line, "resolving names", r->quiet);
         r->request.progress = line.terminal ? &line.progress : NULL;
@@ -355,7 +355,7 @@ static bool convert(struct export_command *w, const struct profile *p, struct st
         return good;
 }
 
-/* A long form goes out as it is made; nothing is begun before there is something to write. */
+/* A long format goes out as it is made; nothing is begun before there is something to write. */
 struct long_form {
         struct export_reader reader;
         struct str_sink sink;
@@ -366,11 +366,11 @@ struct long_form {
         bool packed;
 };
 
-/* A name that ends in .gz means a packed file.  Some forms are packed anyway, or are no text. */
+/* A name that ends in .gz means a packed file.  Some formats are packed anyway, or are no text. */
 static bool is_packed(const struct export_command *w)
 {
-        return gzip_is_name(w->asked.output) && strcmp(w->form->word, "pprof") != 0 &&
-               strcmp(w->form->word, "sqlite") != 0;
+        return gzip_is_name(w->asked.output) && strcmp(w->format->word, "pprof") != 0 &&
+               strcmp(w->format->word, "sqlite") != 0;
 }
 
 /* Parts that were packed one by one are a packed file as well. */
@@ -431,7 +431,7 @@ static bool write_form(struct export_command *w, const struct profile *p, struct
 static int show(struct export_command *w, const char *file)
 {
         struct report *r = &w->asked;
-        unsigned load = (w->form->flags & EXPORT_EVENTS ? LOAD_EVENTS : LOAD_SEARCHED) |
+        unsigned load = (w->format->flags & EXPORT_EVENTS ? LOAD_EVENTS : LOAD_SEARCHED) |
                         (r->quiet ? LOAD_QUIET : 0);
         struct load_source source;
         struct deliver how = { .output = r->output, .force = r->force, .plain = true, .raw = true,
@@ -481,8 +481,8 @@ static int run(struct export_command *w, const char *file)
 static int take_form_operand(struct export_command *w, const char *word)
 {
         if (access(word, F_OK) != 0)
-                w->form = export_find(word);
-        return w->form != NULL;
+                w->format = export_find(word);
+        return w->format != NULL;
 }
 
 int cmd_export(int argc, char **argv)
@@ -493,9 +493,9 @@ int cmd_export(int argc, char **argv)
 
         option_start(&parser, "export", export_options, argc, argv);
         status = option_take(&parser, take, &w);
-        if (!status && !w.list && !w.form && parser.first_operand < argc)
+        if (!status && !w.list && !w.format && parser.first_operand < argc)
                 parser.first_operand += take_form_operand(&w, argv[parser.first_operand]);
-        if (!status && !w.list && !w.form)
+        if (!status && !w.list && !w.format)
                 status = no_form();
         if (!status && argc - parser.first_operand > 1)
                 status = message_usage("export", "one recording at a time, not also '%s'",

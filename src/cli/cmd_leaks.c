@@ -106,7 +106,7 @@ struct leaks_command {
         uint32_t flags;            /* WIRE_SCAN_* */
         uint64_t every_ms;
         bool json, no_built_in, gen, hinted, limit_set;
-        enum suppress_form form;
+        enum suppress_format format;
         uint32_t pid; /* 0: a file */
         const char *core, *exe; /* NULL: none */
         const char *at;         /* NULL: the end */
@@ -216,7 +216,7 @@ static int take(void *to, int which, const char *value)
                 return 0;
         case LEAKS_GEN:
                 w->gen = true;
-                w->form = value && strcmp(value, "lsan") == 0 ? SUPPRESS_AS_LSAN
+                w->format = value && strcmp(value, "lsan") == 0 ? SUPPRESS_AS_LSAN
                                                               : SUPPRESS_AS_VALGRIND;
                 return 0;
         case LEAKS_SORT:
@@ -346,7 +346,7 @@ static bool show(struct leaks_command *w, const struct profile *p, struct str *o
                 if (!r->quiet)
                         remark(w, &l, &trouble);
                 if (w->gen)
-                        leaks_rules(&l, s, &w->options, w->form, out);
+                        leaks_rules(&l, s, &w->options, w->format, out);
                 else if (w->json)
                         leaks_json(&l, s, &w->options, out);
                 else

@@ -11,10 +11,10 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/option.h"
+#include "cli/pids.h"
 #include "cli/record.h"
 #include "cli/roster.h"
 #include "cli/run.h"
-#include "cli/targets.h"
 
 static int say_help(void)
 {
@@ -49,17 +49,17 @@ static void end_by(int number)
 /* --pid */
 static int run_with_others(struct run *r)
 {
-        struct targets targets = { 0 };
+        struct pids pids = { 0 };
         int status = 0;
 
         for (uint32_t i = 0; i < r->wishes->process_count && !status; i++)
-                status = targets_add(&targets, "record", r->wishes->processes[i]);
+                status = pids_add(&pids, "record", r->wishes->processes[i]);
         if (!status)
-                status = targets_check(targets.count + (r->program_argv != NULL), "record",
+                status = pids_check(pids.count + (r->program_argv != NULL), "record",
                                        r->wishes->pattern);
         if (!status)
-                status = targets_record(r, &targets);
-        targets_free(&targets);
+                status = pids_record(r, &pids);
+        pids_free(&pids);
         return status;
 }
 

@@ -16,10 +16,10 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/pids.h"
 #include "cli/record.h"
 #include "cli/run.h"
 #include "cli/serve_light.h"
-#include "cli/targets.h"
 #include "remote/bridge.h"
 #include "remote/server.h"
 
@@ -57,7 +57,7 @@ const struct option_entry serve_options[] = { SERVE_OPTIONS(OPTION_ENTRY) OPTION
 struct serve {
         const char *listen, *token_file;
         uint64_t hold_ms;
-        struct targets pids; /* none: a program is started */
+        struct pids pids; /* none: a program is started */
         bool wait, stdio, light, no_scan;
         const char *overflow, *follow; /* of --light; NULL: not given */
         const char *heavy; /* an option that needs a ledger here; NULL none */
@@ -102,7 +102,7 @@ static int take(struct serve *s, int which, const char *value)
                 s->token_file = value;
                 return 0;
         case SERVE_PID:
-                return targets_add(&s->pids, "serve", value);
+                return pids_add(&s->pids, "serve", value);
         case SERVE_HOLD:
                 return take_hold(s, value);
         case SERVE_STDIO:
@@ -284,9 +284,9 @@ static int serve(struct serve *s, struct server *server)
                 return 128 + interrupted;
         s->run.server = server;
         if (s->pids.count > 1)
-                status = targets_record(&s->run, &s->pids);
+                status = pids_record(&s->run, &s->pids);
         else
-                status = s->pids.count ? run_attached(&s->run, s->pids.pids[0])
+                status = s->pids.count ? run_attached(&s->run, s->pids.list[0])
                                        : run_program(&s->run);
         server_ended(server, status);
         if (server_left(server) && s->hold_ms && !s->wishes.quiet)
@@ -344,12 +344,12 @@ int cmd_serve(int argc, char **argv)
         if (!status)
                 status = record_settle(&s.wishes);
         if (!status)
-                status = targets_check(s.pids.count, "serve", s.wishes.pattern);
+                status = pids_check(s.pids.count, "serve", s.wishes.pattern);
         if (status)
                 return status;
         s.run.program_argv = s.pids.count ? NULL : argv + parser.first_operand;
         status = open_and_serve(&s);
-        targets_free(&s.pids);
+        pids_free(&s.pids);
         roster_free(&s.run.roster);
         record_free(&s.wishes);
         str_free(&s.pattern);

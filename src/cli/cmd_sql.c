@@ -340,11 +340,11 @@ static int take(void *to, int which, const char *value)
 
         if (names_take(&q->names, "sql", sql_options[which].name, value, &status))
                 return status;
-        if ((which == SQL_CSV && q->result.form == SQL_FORM_JSON) ||
-            (which == SQL_JSON && q->result.form == SQL_FORM_CSV))
+        if ((which == SQL_CSV && q->result.format == SQL_FORMAT_JSON) ||
+            (which == SQL_JSON && q->result.format == SQL_FORMAT_CSV))
                 return message_usage("sql", "--csv and --json: one of them");
         if (which == SQL_CSV || which == SQL_JSON)
-                q->result.form = which == SQL_CSV ? SQL_FORM_CSV : SQL_FORM_JSON;
+                q->result.format = which == SQL_CSV ? SQL_FORMAT_CSV : SQL_FORMAT_JSON;
         q->result.no_header |= which == SQL_NO_HEADER;
         q->schema |= which == SQL_SCHEMA;
         q->to.force |= which == SQL_FORCE;
@@ -380,11 +380,11 @@ static int take_operands(struct sql *q, int count, char **operands)
                 q->file = heap_text(operands[swapped]);
         if (count == 2 || (count == 1 && is_query(operands[0])))
                 query = operands[swapped ? 0 : count - 1];
-        if (q->result.no_header && q->result.form == SQL_FORM_JSON)
+        if (q->result.no_header && q->result.format == SQL_FORMAT_JSON)
                 return message_usage("sql",
                                      "--json has the column names in every row: --no-header is for "
                                      "tables and --csv");
-        if (q->schema && (q->result.form != SQL_FORM_TABLE || q->result.no_header))
+        if (q->schema && (q->result.format != SQL_FORMAT_TABLE || q->result.no_header))
                 return message_usage("sql",
                                      "--schema prints text: 'SELECT * FROM pragma_table_list' "
                                      "gives the tables to --csv and --json");
@@ -412,7 +412,7 @@ int cmd_sql(int argc, char **argv)
         option_start(&parser, "sql", sql_options, argc, argv);
         status = option_take(&parser, take, &q);
         names_settle(&q.names, q.quiet);
-        q.names.options.raw = true; /* each form of a result escapes in its own way */
+        q.names.options.raw = true; /* each format of a result escapes in its own way */
         if (!status)
                 status = take_operands(&q, argc - parser.first_operand,
                                        argv + parser.first_operand);

@@ -14,7 +14,7 @@ struct deliver {
         const char *output; /* NULL or "-": stdout */
         bool force;         /* an existing file is replaced */
         bool plain;         /* no pager */
-        bool raw;           /* a form that escapes what strangers wrote; else nothing that a
+        bool raw;           /* a format that escapes what strangers wrote; else nothing that a
                              * terminal would obey goes out (base/plain.h) */
         bool quiet;         /* no warnings */
         bool looked_up;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* info.c -- `seep info` as JSON, and the words both forms share. */
+/* info.c -- `seep info` as JSON, and the words both formats share. */
 #include "cli/info.h"
 
 #include <elf.h>

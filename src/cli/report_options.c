@@ -177,7 +177,7 @@ int report_option(const char *name)
         return which;
 }
 
-/* Views that have a form of their own for programs. */
+/* Views that have a format of their own for programs. */
 static bool has_json(int view)
 {
         return view == REPORT_RETAINED || view == REPORT_TYPES || view == REPORT_FRAGMENTATION;

@@ -311,7 +311,7 @@ static int await_end(struct light_run *r)
         return got < 0 || !WIFEXITED(status) ? ERR_EXIT_CANNOT_TRACE : WEXITSTATUS(status);
 }
 
-static int record(struct light_run *r, const struct targets *t)
+static int record(struct light_run *r, const struct pids *t)
 {
         struct err e = { 0 };
         bool good = true;
@@ -321,7 +321,7 @@ static int record(struct light_run *r, const struct targets *t)
         if (!await_target(r))
                 return await_end(r);
         for (uint32_t i = 0; good && !told && i < t->count; i++)
-                good = enter(r, t->pids[i], &e);
+                good = enter(r, t->list[i], &e);
         if (good)
                 wait_for_end(r);
         for (uint32_t i = 0; i < r->count; i++)
@@ -330,7 +330,7 @@ static int record(struct light_run *r, const struct targets *t)
         return good ? status : message_error(&e);
 }
 
-int serve_light_attach(const struct serve_light *s, const struct targets *t)
+int serve_light_attach(const struct serve_light *s, const struct pids *t)
 {
         struct sigaction action = { .sa_handler = on_signal };
         struct light_run r = { .s = s, .socket = -1 };

@@ -3,7 +3,7 @@
 #ifndef SEEP_CLI_SERVE_LIGHT_H
 #define SEEP_CLI_SERVE_LIGHT_H
 
-#include "cli/targets.h"
+#include "cli/pids.h"
 
 /* Words of seep-target's command line, and what only concerns processes that run already. */
 struct serve_light {
@@ -18,6 +18,6 @@ struct serve_light {
 int serve_light_become(const struct serve_light *s);
 
 /* Run it beside us, and bring the agent into T, until they end or we are told to leave them. */
-int serve_light_attach(const struct serve_light *s, const struct targets *t);
+int serve_light_attach(const struct serve_light *s, const struct pids *t);
 
 #endif

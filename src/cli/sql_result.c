@@ -121,18 +121,18 @@ static bool stream(struct sql_result *r, sqlite3_stmt *row)
         bool wanted = true;
         int step;
 
-        if (r->form == SQL_FORM_CSV)
+        if (r->format == SQL_FORMAT_CSV)
                 csv_head(r, row);
         else
                 str_char(out, '[');
         for (uint64_t number = 0; (step = sqlite3_step(row)) == SQLITE_ROW && wanted; number++) {
-                if (r->form == SQL_FORM_CSV)
+                if (r->format == SQL_FORMAT_CSV)
                         csv_row(r, row);
                 else
                         json_row(r, row, number);
                 wanted = deliver_more(r->to);
         }
-        if (r->form == SQL_FORM_JSON)
+        if (r->format == SQL_FORMAT_JSON)
                 str_text(out, "]\n");
         return step == SQLITE_DONE || !wanted;
 }
@@ -278,7 +278,7 @@ bool sql_result_write(struct sql_result *r, sqlite3_stmt *statement)
 
         if (!sqlite3_column_count(statement))
                 return sqlite3_step(statement) == SQLITE_DONE;
-        good = r->form == SQL_FORM_TABLE ? tabulate(r, statement) : stream(r, statement);
+        good = r->format == SQL_FORMAT_TABLE ? tabulate(r, statement) : stream(r, statement);
         r->written++;
         deliver_more(r->to);
         return good;

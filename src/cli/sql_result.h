@@ -8,10 +8,10 @@
 
 #include "cli/deliver.h"
 
-enum sql_form { SQL_FORM_TABLE, SQL_FORM_CSV, SQL_FORM_JSON };
+enum sql_format { SQL_FORMAT_TABLE, SQL_FORMAT_CSV, SQL_FORMAT_JSON };
 
 struct sql_result {
-        enum sql_form form;
+        enum sql_format format;
         bool no_header;
         int color;
         uint32_t columns; /* of the terminal, to which tables are fitted; 0: whole texts */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost.h -- what can be counted per call stack in the forms of other tools.
+ * cost.h -- what can be counted per call stack in the formats of other tools.
  *
  * Keeps:  the order is pprof's: its four usual values first.
  */

@@ -68,7 +68,8 @@ uint32_t *course_samples(const struct stack_costs *s)
         return number;
 }
 
-/* ---- the part of a run that --at and --range choose, for forms of what happened over time ---- */
+/* ---- the part of a run that --at and --range choose, for formats of what happened over time
+ * ---- */
 
 static bool is_own(const struct profile *p, const struct moment *m)
 {

@@ -36,7 +36,7 @@ void course_step(struct course *c, uint32_t slice);
 /* By site of the profile: its sample in S.  To be freed. */
 uint32_t *course_samples(const struct stack_costs *s);
 
-/* ---- the part of a run that --at and --range choose, for forms of what happened over time ----
+/* ---- the part of a run that --at and --range choose, for formats of what happened over time ----
  *
  * Keeps:  the moments are those of query/select.h: a time means the last slice that is not later.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export.c -- the forms of other tools: the table, and what the forms share. */
+/* export.c -- the formats of other tools: the table, and what the formats share. */
 #include "export/export.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define FOLLOWS_BUT_COST (EXPORT_FOLLOWS_AT | EXPORT_FOLLOWS_RANGE | EXPORT_FOLLOWS_FILTERS)
 
-const struct export_form export_forms[] = {
+const struct export_format export_formats[] = {
         { "pprof", ".pb.gz",
           "go tool pprof, Pyroscope, Parca, Perfetto: all costs, lines, inlined functions, threads",
           EXPORT_BINARY | EXPORT_FOLLOWS_ALL, export_pprof },
@@ -60,11 +60,11 @@ const struct export_form export_forms[] = {
         { 0 },
 };
 
-const struct export_form *export_find(const char *word)
+const struct export_format *export_find(const char *word)
 {
-        for (const struct export_form *form = export_forms; form->word; form++)
-                if (strcmp(form->word, word) == 0)
-                        return form;
+        for (const struct export_format *format = export_formats; format->word; format++)
+                if (strcmp(format->word, word) == 0)
+                        return format;
         return NULL;
 }
 

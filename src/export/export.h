@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export.h -- a recording in the forms that other tools read.
+ * export.h -- a recording in the formats that other tools read.
  *
- * Room:   outside.  export.c has the table; each form has a file of its own.
- * Keeps:  a form is made from a selection (--at, --range, --cost and the filters of `report` are in
- *         it already), in memory, and never fails for want of names.
+ * Room:   outside.  export.c has the table; each format has a file of its own.
+ * Keeps:  a format is made from a selection (--at, --range, --cost and the filters of `report` are
+ *         in it already), in memory, and never fails for want of names.
  */
 #ifndef SEEP_EXPORT_EXPORT_H
 #define SEEP_EXPORT_EXPORT_H
@@ -19,16 +19,16 @@
 #include "profile/model.h"
 #include "query/select.h"
 
-/* What a form is made from. */
+/* What a format is made from. */
 struct export_input {
         const struct profile *profile;
         struct symbols *symbols;
         const struct selection *sel; /* of PROFILE, by SYMBOLS: which stacks, of
                                       * which moment, by which cost */
-        const char *file;            /* the recording, for forms that need its event
+        const char *file;            /* the recording, for formats that need its event
                                       * log; NULL: there is none */
         const char *folder; /* where its event log is beside, when FILE is not there; or NULL */
-        bool cost_set; /* one cost was asked for; else forms with several give all of them ... */
+        bool cost_set; /* one cost was asked for; else formats with several give all of them ... */
         enum cost_kind cost;         /* ... and those with one take what shares of SEL go by */
         const struct selection *resources; /* the same of things with a handle; NULL: they are left
                                             * out */
@@ -39,7 +39,7 @@ struct export_input {
                                                * NULL: all of them, the whole run */
         const char *tables; /* of a database: the names of those that need rows, a space
                              * in front of and behind each; NULL: all */
-        struct export_reader *reader; /* for forms that may be longer than memory;
+        struct export_reader *reader; /* for formats that may be longer than memory;
                                        * NULL: all stays in the text */
 };
 
@@ -49,11 +49,12 @@ struct export_reader {
         bool (*take)(struct export_reader *reader, struct str *out);
 };
 
-/* What a form can do, and wants. */
+/* What a format can do, and wants. */
 #define EXPORT_BINARY 1u /* not to be written to a terminal */
 #define EXPORT_EVENTS 2u /* made from the event log: the recording must have one */
-#define EXPORT_COURSE 4u /* of what happened over time: SEL is of the whole run, the form takes its
-                          * part of it (export/course.h) */
+/* of what happened over time: SEL is of the whole run, the format takes its part of it
+ * (export/course.h) */
+#define EXPORT_COURSE 4u
 #define EXPORT_FOLLOWS_AT 8u
 #define EXPORT_FOLLOWS_RANGE 16u
 #define EXPORT_FOLLOWS_COST 32u /* has one cost, or can do with one */
@@ -65,7 +66,7 @@ struct export_reader {
 #define EXPORT_FOLLOWS_ALL \
         (EXPORT_FOLLOWS_AT | EXPORT_FOLLOWS_RANGE | EXPORT_FOLLOWS_COST | EXPORT_FOLLOWS_FILTERS)
 
-struct export_form {
+struct export_format {
         const char *word;    /* --to WORD */
         const char *suffix;  /* of the usual file name, with its dot; its beginning
                               * when the dot is at the end */
@@ -75,27 +76,27 @@ struct export_form {
 };
 
 /* By name; NULL unknown. */
-const struct export_form *export_find(const char *word);
+const struct export_format *export_find(const char *word);
 
 /* All of them, ended by one without a word. */
-extern const struct export_form export_forms[];
+extern const struct export_format export_formats[];
 
-/* The cost that a form with one cost gives; false: the selection does not know it. */
+/* The cost that a format with one cost gives; false: the selection does not know it. */
 bool export_cost(const struct export_input *in, const struct cost_source *source,
                  enum cost_kind *cost, struct err *e);
 
-/* Whether a form with several costs gives this one. */
+/* Whether a format with several costs gives this one. */
 bool export_gives(const struct export_input *in, const struct cost_source *source,
                   enum cost_kind cost);
 
-/* Tell that a form without negative numbers leaves out COUNT stacks. */
+/* Tell that a format without negative numbers leaves out COUNT stacks. */
 void export_remark_negative(const struct export_input *in, uint32_t count);
 
 /* Tell when the event log, which was read to its end, ends before the run does. */
 struct events_log;
 void export_remark_cut(const struct export_input *in, const struct events_log *log);
 
-/* After each piece of a long form: what is there goes out when it is much.  false:
+/* After each piece of a long format: what is there goes out when it is much.  false:
  * there is no use in more. */
 #define EXPORT_AT_ONCE (64u << 10)
 bool export_more(const struct export_input *in, struct str *out);

@@ -11,10 +11,10 @@
 #include "query/findings.h"
 #include "query/location.h"
 
-typedef void findings_form(const struct findings *f, const struct location_root *root,
+typedef void findings_format(const struct findings *f, const struct location_root *root,
                            struct str *out);
 
-static bool write_findings(const struct export_input *in, findings_form *form, struct str *out,
+static bool write_findings(const struct export_input *in, findings_format *format, struct str *out,
                            struct err *e)
 {
         struct budgets budgets = { .limits = { [BUDGET_LEAKS] = { .set = true },
@@ -30,7 +30,7 @@ static bool write_findings(const struct export_input *in, findings_form *form, s
 
         if (good) {
                 findings_settle(&found);
-                form(&found, &root, out);
+                format(&found, &root, out);
         }
         if (trouble.length && in->remarks)
                 str_format(in->remarks, "%s\n", str_get(&trouble));

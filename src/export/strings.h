@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strings.h -- a table of strings, each once and with a number: for forms that name things by
+ * strings.h -- a table of strings, each once and with a number: for formats that name things by
  * their place in such a table.
  */
 #ifndef SEEP_EXPORT_STRINGS_H

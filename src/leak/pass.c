@@ -17,10 +17,10 @@
 
 #include "base/heap.h"
 #include "base/parallel.h"
+#include "leak/destinations.h"
 #include "leak/gather.h"
 #include "leak/huge_array.h"
 #include "leak/sift.h"
-#include "leak/targets.h"
 
 #define PASS_SPANS 32768u       /* in a piece */
 #define PASS_LARGE (64u * 1024) /* spans of which unused pages are left out, and in what steps */
@@ -406,7 +406,7 @@ static void pass_divide_blocks(struct pass_plan *plan)
 
 uint32_t *pass_run(const struct search_input *in, const struct index *x, struct search_graph *g)
 {
-        struct pass_plan plan = { .in = in, .index = x, .memory = targets_memory(in), .g = g,
+        struct pass_plan plan = { .in = in, .index = x, .memory = destinations_memory(in), .g = g,
                                   .lock = PTHREAD_MUTEX_INITIALIZER };
 
         pass_reserve(&plan, &(struct sift){ .link_count = x->count });

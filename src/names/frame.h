@@ -42,7 +42,7 @@ struct symbol_options {
         bool no_debuginfod, no_cache;
         bool no_new_cache;         /* a cache that is there is used, none is made */
         bool all_frames;           /* start code is shown, too */
-        bool raw; /* names as they are, control characters and all: for forms that escape them */
+        bool raw; /* names as they are, control characters and all: for formats that escape them */
         const struct symbol_listener *listener; /* NULL nobody */
 };
 

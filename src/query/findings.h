@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * findings.h -- what is wrong with one or several runs, in words and places: made
- * once, written in many forms.
+ * once, written in many formats.
  *
  * Keeps:  all texts are in its own pool, so that a recording can be released as soon as it was
  *         added.

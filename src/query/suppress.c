@@ -20,7 +20,7 @@
 static const char built_in_python[] =
         "Python's interpreter keeps strings, types and caches for good";
 
-/* Our own, in Valgrind's form.  Only what hands no memory to its caller: what strdup or getline
+/* Our own, in Valgrind's format.  Only what hands no memory to its caller: what strdup or getline
  * returned is never covered.  What is still reachable is no error and needs no rule. */
 static const struct {
         const char *reason;
@@ -214,11 +214,12 @@ static const char *const *allocation_names(uint32_t kind)
         return plain[kind < LEDGER_KIND_COUNT ? kind : LEDGER_KIND_NONE];
 }
 
-const char *suppress_allocation(uint32_t kind, enum suppress_form form)
+const char *suppress_allocation(uint32_t kind, enum suppress_format format)
 {
         const char *const *names = allocation_names(kind);
 
-        return names[form == SUPPRESS_AS_LSAN && (names == new_names || names == new_array_names)];
+        return names[format == SUPPRESS_AS_LSAN &&
+                     (names == new_names || names == new_array_names)];
 }
 
 static const char *const *release_names(uint32_t family)

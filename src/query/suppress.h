@@ -106,15 +106,15 @@ struct suppress_rule *suppress_leak(struct suppressions *s, const struct profile
 struct suppress_rule *suppress_release(struct suppressions *s, const struct profile *p,
                                        struct symbols *names, const struct profile_error *error);
 
-enum suppress_form { SUPPRESS_AS_LSAN, SUPPRESS_AS_VALGRIND };
+enum suppress_format { SUPPRESS_AS_LSAN, SUPPRESS_AS_VALGRIND };
 
 /* What the tool calls the allocation function that made blocks of KIND: "malloc", "_Znwm",
  * "operator new(unsigned long)". */
-const char *suppress_allocation(uint32_t kind, enum suppress_form form);
+const char *suppress_allocation(uint32_t kind, enum suppress_format format);
 
 /* ---- for suppress_parse.c ---- */
 
-/* Add a line of Valgrind's form ("fun:main", "...") to RULE.  false: it is none. */
+/* Add a line of Valgrind's format ("fun:main", "...") to RULE.  false: it is none. */
 bool suppress_parse_line(struct suppress_rule *rule, const char *text);
 
 #endif

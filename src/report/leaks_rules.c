@@ -300,23 +300,23 @@ static void valgrind_texts(struct rules_page *page, uint32_t count, char **texts
 }
 
 void leaks_rule_texts(const struct leaks *l, struct symbols *s, const struct leaks_options *o,
-                      enum suppress_form form, char **texts)
+                      enum suppress_format format, char **texts)
 {
         struct rules_page page = { .l = l, .p = l->sel->profile, .symbols = s, .o = o };
         uint32_t count = o->limit && o->limit < l->count ? o->limit : l->count;
 
-        if (form == SUPPRESS_AS_LSAN)
+        if (format == SUPPRESS_AS_LSAN)
                 lsan_texts(&page, count, texts);
         else
                 valgrind_texts(&page, count, texts);
 }
 
 void leaks_rules(const struct leaks *l, struct symbols *s, const struct leaks_options *o,
-                 enum suppress_form form, struct str *out)
+                 enum suppress_format format, struct str *out)
 {
         struct rules_page page = { .l = l, .p = l->sel->profile, .symbols = s, .o = o, .out = out };
 
-        if (form == SUPPRESS_AS_LSAN)
+        if (format == SUPPRESS_AS_LSAN)
                 lsan_rules(&page);
         else
                 valgrind_rules(&page);

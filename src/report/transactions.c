@@ -40,14 +40,14 @@ void transactions_load(struct transactions *t, const struct ledger_event *e)
 
 void transactions_head(struct transactions *t, struct str *out)
 {
-        if (writers[t->form]->head)
-                writers[t->form]->head(t, out);
+        if (writers[t->format]->head)
+                writers[t->format]->head(t, out);
 }
 
 void transactions_end(struct transactions *t, struct str *out)
 {
-        if (writers[t->form]->end)
-                writers[t->form]->end(t, out);
+        if (writers[t->format]->end)
+                writers[t->format]->end(t, out);
 }
 
 void transactions_number(struct str *out, uint64_t value, unsigned width, char pad)
@@ -115,7 +115,7 @@ void transactions_put(struct transactions *t, const struct replay *before, uint6
         default:
                 find_block(t, before, &x);
         }
-        writers[t->form]->put(t, &x, out);
+        writers[t->format]->put(t, &x, out);
 }
 
 /* ---- words ---- */

@@ -17,7 +17,7 @@
 #include "profile/replay.h"
 #include "query/wrapper.h"
 
-enum transactions_form { TRANSACTIONS_TEXT, TRANSACTIONS_CSV, TRANSACTIONS_MEMTRAQ,
+enum transactions_format { TRANSACTIONS_TEXT, TRANSACTIONS_CSV, TRANSACTIONS_MEMTRAQ,
                          TRANSACTIONS_MMLEAK };
 
 struct transactions {
@@ -26,7 +26,7 @@ struct transactions {
         struct wrappers *wrappers; /* frames to hide; NULL none */
         struct fold *fold;         /* those of libraries, too; NULL not.  Is given
                                     * back by transactions_free() */
-        enum transactions_form form;
+        enum transactions_format format;
         bool whole; /* each stack to its outer end */
 
         char **stacks; /* by node: what was written for it before */

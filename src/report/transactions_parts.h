@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transactions_parts.h -- what the forms of transactions.h share.
+ * transactions_parts.h -- what the formats of transactions.h share.
  *
  * Room:   outside, report/transactions*.c only.
  */

@@ -32,12 +32,12 @@ struct leaks_row *leaks_places(const struct leaks *l, struct symbols *s,
 
 /* A rule for each row that is shown. */
 void leaks_rules(const struct leaks *l, struct symbols *s, const struct leaks_options *o,
-                 enum suppress_form form, struct str *out);
+                 enum suppress_format format, struct str *out);
 
 /* The same for each of the first o->limit rows alone (0: all), into TEXTS, which has room for
  * l->count; NULL where no rule is wanted.  To be freed one by one. */
 void leaks_rule_texts(const struct leaks *l, struct symbols *s, const struct leaks_options *o,
-                      enum suppress_form form, char **texts);
+                      enum suppress_format format, char **texts);
 
 struct errors_options {
         uint32_t limit;      /* 0: all */

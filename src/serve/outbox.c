@@ -71,10 +71,10 @@ void push_form(const struct str *profile, struct str *body, struct str *type)
 #define OUTBOX_LAST_MS 60000u
 #define OUTBOX_HURRY_MS 300u
 
-void outbox_init(struct outbox *o, const struct push_target *t, struct push_http *h,
+void outbox_init(struct outbox *o, const struct push_address *t, struct push_http *h,
                  void (*say)(const char *))
 {
-        *o = (struct outbox){ .target = t, .http = h, .say = say, .told = -1 };
+        *o = (struct outbox){ .to = t, .http = h, .say = say, .told = -1 };
 }
 
 static void say(const struct outbox *o, const char *format, ...)
@@ -125,7 +125,7 @@ static void make_room(struct outbox *o, size_t bytes)
                 if (!o->told_drop)
                         say(o,
                             "%s accepts profiles too slowly, or not at all: the oldest ones in the "
-                            "queue are dropped", o->target->shown);
+                            "queue are dropped", o->to->shown);
                 o->told_drop = true;
         }
 }
@@ -138,7 +138,7 @@ void outbox_put(struct outbox *o, const struct push_subject *s, const struct str
                 o->dropped++;
                 return;
         }
-        push_target_url(o->target, s, &letter.url);
+        push_address_url(o->to, s, &letter.url);
         push_form(pprof, &letter.body, &letter.type);
         make_room(o, letter.body.length);
         o->letters[o->count++] = letter;
@@ -177,15 +177,15 @@ static void tell_trouble(struct outbox *o, const struct push_result *r)
         o->told = r->status;
         if (r->status == 0)
                 say(o, "cannot push to %s now: %s; recording continues, and pushing is retried",
-                    o->target->shown, r->why);
+                    o->to->shown, r->why);
         else if (is_passing(r->status))
                 say(o,
                     "%s accepts no profiles now (status %ld%s%s); recording continues, and pushing "
-                    "is retried", o->target->shown, r->status, r->why[0] ? ": " : "", r->why);
+                    "is retried", o->to->shown, r->status, r->why[0] ? ": " : "", r->why);
         else
                 say(o,
                     "%s rejects profiles with status %ld%s%s; they are dropped. Is the URL right, "
-                    "and do you have write access?", o->target->shown, r->status,
+                    "and do you have write access?", o->to->shown, r->status,
                     r->why[0] ? ": " : "", r->why);
 }
 
@@ -193,7 +193,7 @@ static uint64_t pause_ms(const struct outbox *o, const struct push_result *r)
 {
         uint64_t ms = OUTBOX_FIRST_MS << (o->failures < 6 ? o->failures : 6);
 
-        if (o->hurry)
+        if (o->finishing)
                 return OUTBOX_HURRY_MS;
         if (r->again_s)
                 return r->again_s * 1000;
@@ -214,7 +214,7 @@ static void take_answer(struct outbox *o, const struct push_result *r)
                 o->due_ns = 0;
                 return;
         }
-        if (o->hurry && r->status == 0) {
+        if (o->finishing && r->status == 0) {
                 o->given_up = true;
                 drop_all(o);
                 return;
@@ -239,9 +239,9 @@ void outbox_step(struct outbox *o)
                                 &o->letters[0].body);
 }
 
-void outbox_hurry(struct outbox *o)
+void outbox_finish(struct outbox *o)
 {
-        o->hurry = true;
+        o->finishing = true;
         o->due_ns = 0;
 }
 
@@ -251,6 +251,6 @@ void outbox_close(struct outbox *o, uint32_t unseen)
         o->dropped += unseen;
         if (o->dropped)
                 say(o, "%" PRIu64 " %s not delivered to %s", o->dropped,
-                    o->dropped == 1 ? "profile was" : "profiles were", o->target->shown);
+                    o->dropped == 1 ? "profile was" : "profiles were", o->to->shown);
         o->dropped = 0;
 }

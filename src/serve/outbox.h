@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "serve/push_address.h"
 #include "serve/push_http.h"
-#include "serve/push_target.h"
 
 enum { OUTBOX_MAX = 32 };
 #define OUTBOX_BYTES_MAX (64u << 20)
@@ -24,7 +24,7 @@ struct outbox_letter {
 };
 
 struct outbox {
-        const struct push_target *target;
+        const struct push_address *to;
         struct push_http *http;
         void (*say)(const char *text);
         struct outbox_letter letters[OUTBOX_MAX]; /* the first one is on its way when http is
@@ -32,10 +32,10 @@ struct outbox {
         uint32_t count, failures; /* FAILURES: tries one after another that came to nothing */
         uint64_t dropped, due_ns;                 /* not before */
         long told;                                /* status of the trouble that was told; -1 none */
-        bool told_drop, hurry, given_up;
+        bool told_drop, finishing, given_up;
 };
 
-void outbox_init(struct outbox *o, const struct push_target *t, struct push_http *h,
+void outbox_init(struct outbox *o, const struct push_address *t, struct push_http *h,
                  void (*say)(const char *));
 
 /* A profile (pprof) of S, to be sent as soon as it goes. */
@@ -55,7 +55,7 @@ void outbox_step(struct outbox *o);
 
 /* There is little time: tries follow each other quickly, and who does not answer is not asked
  * again. */
-void outbox_hurry(struct outbox *o);
+void outbox_finish(struct outbox *o);
 
 /* Tell what was not delivered, and drop it.  UNSEEN: how many more there were that never came
  * here. */

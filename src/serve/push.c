@@ -21,8 +21,8 @@
 #include "base/heap.h"
 #include "base/worker.h"
 #include "profile/file.h"
+#include "serve/push_address.h"
 #include "serve/push_http.h"
-#include "serve/push_target.h"
 #include "serve/pusher.h"
 
 #define PUSH_LOAD_S 20 /* for the library, on a busy machine */
@@ -61,7 +61,7 @@ static void settle_process(const struct push_request *r)
 
 struct job {
         const struct push_request *request;
-        const struct push_target *target;
+        const struct push_address *to;
 };
 
 /* The first message back: empty text, or what is wrong. */
@@ -76,7 +76,7 @@ static bool run(void *context, int fd)
         http = push_http_new(&e);
         if (send(fd, &e, sizeof e, MSG_NOSIGNAL) < 0 || !http)
                 return false;
-        pusher_run(j->request, j->target, http, fd);
+        pusher_run(j->request, j->to, http, fd);
         push_http_free(http);
         return true;
 }
@@ -102,7 +102,7 @@ static bool wait_until_ready(int fd, struct err *e)
 
 /* ---- outside of it ---- */
 
-static struct push *start(const struct push_request *r, const struct push_target *t, struct err *e)
+static struct push *start(const struct push_request *r, const struct push_address *t, struct err *e)
 {
         struct push *p = heap_zero(1, sizeof *p);
 
@@ -122,7 +122,7 @@ static struct push *start(const struct push_request *r, const struct push_target
 struct push *push_open(const struct push_request *r, struct err *e)
 {
         struct push_request settled = *r;
-        struct push_target target;
+        struct push_address to;
         struct push *p;
 
         settled.every_ms = r->every_ms ? r->every_ms : PUSH_EVERY_MS;
@@ -131,10 +131,10 @@ struct push *push_open(const struct push_request *r, struct err *e)
                 err_set(e, ERR_EXIT_USAGE, "profiles can be pushed at most once per second");
                 return NULL;
         }
-        if (!push_target_parse(&target, r, e))
+        if (!push_address_parse(&to, r, e))
                 return NULL;
-        p = start(&settled, &target, e);
-        push_target_free(&target);
+        p = start(&settled, &to, e);
+        push_address_free(&to);
         return p;
 }
 

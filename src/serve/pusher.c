@@ -38,7 +38,7 @@ struct process {
 
 struct pusher {
         const struct push_request *request;
-        const struct push_target *target;
+        const struct push_address *to;
         struct outbox outbox;
         struct latest latests[PUSHER_SIGHTS];
         struct process *processes;
@@ -217,7 +217,7 @@ static bool take_news(struct pusher *u)
                 close(u->fd);
                 u->fd = -1;
                 u->end_ns = clock_now_ns() + PUSHER_LAST_MS * PUSHER_NS_PER_MS;
-                outbox_hurry(&u->outbox);
+                outbox_finish(&u->outbox);
                 return false;
         }
         u->lost = news.lost;
@@ -287,10 +287,10 @@ static bool goes_on(const struct pusher *u)
                ((!outbox_is_empty(&u->outbox) || u->file_count) && clock_now_ns() < u->end_ns);
 }
 
-void pusher_run(const struct push_request *r, const struct push_target *t, struct push_http *h,
+void pusher_run(const struct push_request *r, const struct push_address *t, struct push_http *h,
                 int fd)
 {
-        struct pusher u = { .request = r, .target = t, .fd = fd, .look_ns = UINT64_MAX,
+        struct pusher u = { .request = r, .to = t, .fd = fd, .look_ns = UINT64_MAX,
                             .end_ns = UINT64_MAX };
 
         outbox_init(&u.outbox, t, h, r->say);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "serve/push.h"
+#include "serve/push_address.h"
 #include "serve/push_http.h"
-#include "serve/push_target.h"
 
 /* What the observer tells: a program was started, or (with the descriptor of its file) a recording
  * is finished.  The end of the connection: nothing more will come. */
@@ -21,7 +21,7 @@ struct pusher_news {
 
 /* Look and send until FD, the connection to the observer, is closed and everything is
  * sent, or it is time to go. */
-void pusher_run(const struct push_request *r, const struct push_target *t, struct push_http *h,
+void pusher_run(const struct push_request *r, const struct push_address *t, struct push_http *h,
                 int fd);
 
 #endif

@@ -458,7 +458,7 @@ TEST(json_has_the_shapes_of_the_report)
 
 /* Rules made for what is reported, fed back, leave nothing; one left out leaves just what it was
  * for. */
-static void feed_back(enum suppress_form form)
+static void feed_back(enum suppress_format form)
 {
         struct err e = { 0 };
         struct bench b;

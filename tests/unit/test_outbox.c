@@ -13,7 +13,7 @@ static void say(const char *text)
 }
 
 static struct push_http *http;
-static struct push_target target;
+static struct push_address target;
 static struct outbox box;
 
 static bool begin(void)
@@ -26,7 +26,7 @@ static bool begin(void)
                 tap_skip(strdup(e.text));
                 return false;
         }
-        is_true(push_target_parse(&target, &request, &e));
+        is_true(push_address_parse(&target, &request, &e));
         outbox_init(&box, &target, http, say);
         str_clear(&said);
         return true;
@@ -46,7 +46,7 @@ static void put(uint64_t number, size_t bytes)
 static void end(void)
 {
         outbox_close(&box, 0);
-        push_target_free(&target);
+        push_address_free(&target);
 }
 
 TEST(the_oldest_go_when_there_are_too_many)
@@ -91,7 +91,7 @@ TEST(a_full_box_is_closed_unless_the_server_is_in_trouble)
         is_true(outbox_is_open(&box));
         outbox_close(&box, 3);
         is_text(str_get(&said), "[35 profiles were not delivered to http://127.0.0.1:9]");
-        push_target_free(&target);
+        push_address_free(&target);
 }
 
 TEST(an_empty_box_has_nothing_to_do_and_nothing_to_say)

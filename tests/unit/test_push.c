@@ -7,7 +7,7 @@
 #include "base/heap.h"
 #include "serve/interval.h"
 #include "serve/outbox.h"
-#include "serve/push_target.h"
+#include "serve/push_address.h"
 #include "tap.h"
 
 /* ---- addresses ---- */
@@ -22,17 +22,17 @@ static const char *url_for(const char *url, const char *label, const struct push
         struct push_request request = { .url = url,
                                         .labels = &label,
                                         .label_count = label != NULL };
-        struct push_target t;
+        struct push_address t;
         struct err e = { 0 };
 
         str_clear(&out);
-        if (!push_target_parse(&t, &request, &e)) {
+        if (!push_address_parse(&t, &request, &e)) {
                 is_equal(e.exit_code, ERR_EXIT_USAGE);
                 return "error";
         }
-        push_target_url(&t, s, &out);
+        push_address_url(&t, s, &out);
         is_true(!strstr(t.shown, "secret"));
-        push_target_free(&t);
+        push_address_free(&t);
         return str_get(&out);
 }
 

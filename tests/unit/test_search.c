@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "leak/destinations.h"
 #include "leak/run.h"
 #include "leak/search.h"
-#include "leak/targets.h"
 #include "scene.h"
 #include "scene_slow.h"
 #include "tap.h"
@@ -626,8 +626,8 @@ TEST(blocks_all_over_the_place_are_few_ranges)
         for (uint32_t i = 0; i < 20000; i++)
                 blocks[i] = (struct search_block){ .address = SCENE_HEAP + ((uint64_t)i << 21),
                                                    .size = i % 3 * 100 };
-        ranges = targets_find(&in, &count);
-        is_true(count > 0 && count <= TARGETS_MOST);
+        ranges = destinations_find(&in, &count);
+        is_true(count > 0 && count <= DESTINATIONS_MOST);
         for (uint32_t i = 1; i < count; i++)
                 all = all && ranges[i - 1].end < ranges[i].start;
         for (uint32_t i = 0; i < 20000; i++) {
@@ -640,7 +640,7 @@ TEST(blocks_all_over_the_place_are_few_ranges)
         is_true(all);
         free(ranges);
         in.block_count = 0;
-        free(targets_find(&in, &count));
+        free(destinations_find(&in, &count));
         is_equal(count, 0);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_target.c -- files that a program may become: which of them cannot have our library.
+ * test_executable.c -- files that a program may become: which of them cannot have our library.
  */
-#include "agent/target.h"
+#include "agent/executable.h"
 
 #include "tap.h"
 
@@ -96,7 +96,7 @@ static void put(const char *name, const void *bytes, size_t count, mode_t mode)
 static bool refused(void)
 {
         put("file", &program, sizeof program, 0755);
-        return target_refuses("file", TARGET_ALONE);
+        return executable_refuses("file", EXECUTABLE_ALONE);
 }
 
 static void begin(void)
@@ -128,7 +128,7 @@ TEST(the_runtime_of_a_sanitizer_refuses_us)
         is_true(!refused());
         make("libc.so.6");
         is_true(!refused());
-        is_true(!target_refuses("/bin/sh", TARGET_ALONE));
+        is_true(!executable_refuses("/bin/sh", EXECUTABLE_ALONE));
         end();
 }
 
@@ -137,22 +137,22 @@ TEST(the_observer_is_told_of_what_has_no_loader_or_refuses)
         begin();
         make("libc.so.6");
         is_true(!refused() && asked == 0);
-        is_true(!target_refuses("file", TARGET_EXEC) && asked == 0); /* nobody listens */
+        is_true(!executable_refuses("file", EXECUTABLE_EXEC) && asked == 0); /* nobody listens */
         agent.socket = "/socket";
-        is_true(!target_refuses("file", TARGET_EXEC) && asked == 1 && asked_to_spawn == 0);
+        is_true(!executable_refuses("file", EXECUTABLE_EXEC) && asked == 1 && asked_to_spawn == 0);
         granted = true;
-        is_true(target_refuses("file", TARGET_SPAWN) && asked == 2 && asked_to_spawn == 1);
+        is_true(executable_refuses("file", EXECUTABLE_SPAWN) && asked == 2 && asked_to_spawn == 1);
         program.headers[0].p_type = PT_INTERP;
-        is_true(!refused() && !target_refuses("file", TARGET_EXEC) && asked == 2);
+        is_true(!refused() && !executable_refuses("file", EXECUTABLE_EXEC) && asked == 2);
         granted = false;
         make("libasan.so.8");
-        is_true(refused() && target_refuses("file", TARGET_EXEC) && asked == 3);
+        is_true(refused() && executable_refuses("file", EXECUTABLE_EXEC) && asked == 3);
         agent.sandboxed = 1;
-        is_true(target_refuses("file", TARGET_EXEC) && asked == 3);
-        target_stays();
+        is_true(executable_refuses("file", EXECUTABLE_EXEC) && asked == 3);
+        executable_stays();
         is_true(stayed == 0);
         agent.sandboxed = 0;
-        target_stays();
+        executable_stays();
         is_true(stayed == 1);
         agent.socket = NULL;
         end();
@@ -178,7 +178,7 @@ static struct {
         char names[32];
 } narrow;
 
-static enum target_fit fit_of_narrow(const char *library, uint32_t loader)
+static enum executable_fit fit_of_narrow(const char *library, uint32_t loader)
 {
         memset(&narrow, 0, sizeof narrow);
         memcpy(narrow.e.e_ident, ELFMAG, SELFMAG);
@@ -201,7 +201,7 @@ static enum target_fit fit_of_narrow(const char *library, uint32_t loader)
         };
         snprintf(narrow.names + 1, sizeof narrow.names - 1, "%s", library);
         put("file", &narrow, sizeof narrow, 0755);
-        return target_refuses("file", TARGET_ALONE);
+        return executable_refuses("file", EXECUTABLE_ALONE);
 }
 
 TEST(a_program_of_the_other_word_size_has_a_library_of_its_own)
@@ -213,14 +213,16 @@ TEST(a_program_of_the_other_word_size_has_a_library_of_its_own)
         snprintf(wanted, sizeof wanted, "%s/i386/libseep.so", folder);
         put(own, "", 0, 0644);
         ours = own;
-        is_true(fit_of_narrow("libc.so.6", PT_INTERP) == TARGET_REFUSES); /* it is not there */
+        is_true(fit_of_narrow("libc.so.6", PT_INTERP) == EXECUTABLE_REFUSES); /* it is not there */
         is_true(mkdir("i386", 0755) == 0);
         put(wanted, "", 0, 0644);
-        is_true(fit_of_narrow("libc.so.6", PT_INTERP) == TARGET_OTHER);
-        is_true(strcmp(target_library(TARGET_OTHER), wanted) == 0);
-        is_true(fit_of_narrow("libasan.so.8", PT_INTERP) == TARGET_REFUSES);
-        is_true(fit_of_narrow("libc.so.6", PT_NULL) == TARGET_REFUSES); /* nobody would load it */
-        is_true(target_library(TARGET_BEARS) == own && !target_library(TARGET_REFUSES));
+        is_true(fit_of_narrow("libc.so.6", PT_INTERP) == EXECUTABLE_OTHER);
+        is_true(strcmp(executable_library(EXECUTABLE_OTHER), wanted) == 0);
+        is_true(fit_of_narrow("libasan.so.8", PT_INTERP) == EXECUTABLE_REFUSES);
+        /* nobody would load it */
+        is_true(fit_of_narrow("libc.so.6", PT_NULL) == EXECUTABLE_REFUSES);
+        is_true(executable_library(EXECUTABLE_FITS) == own &&
+                !executable_library(EXECUTABLE_REFUSES));
         ours = "/proc/self/exe";
         unlink(wanted);
         unlink(own);
@@ -231,18 +233,19 @@ TEST(a_program_of_the_other_word_size_has_a_library_of_its_own)
 TEST(what_cannot_be_read_or_run_does_not)
 {
         begin();
-        is_true(!target_refuses("file", TARGET_ALONE) && !target_refuses("", TARGET_ALONE));
-        is_true(!target_refuses("/", TARGET_ALONE));
-        is_true(!target_refuses((const char *)8, TARGET_ALONE));
+        is_true(!executable_refuses("file", EXECUTABLE_ALONE) &&
+                !executable_refuses("", EXECUTABLE_ALONE));
+        is_true(!executable_refuses("/", EXECUTABLE_ALONE));
+        is_true(!executable_refuses((const char *)8, EXECUTABLE_ALONE));
         put("file", "#!/bin/sh\n", 10, 0755);
-        is_true(!target_refuses("file", TARGET_ALONE));
+        is_true(!executable_refuses("file", EXECUTABLE_ALONE));
         make("libasan.so.8");
         put("file", &program, sizeof program.e - 1, 0755);
-        is_true(!target_refuses("file", TARGET_ALONE));
+        is_true(!executable_refuses("file", EXECUTABLE_ALONE));
         put("file", &program, sizeof program, 0644);
-        is_true(!target_refuses("file", TARGET_ALONE));
-        is_true(!target_refuses_at(-1, "", TARGET_ALONE));
-        is_true(!target_refuses_at(12345, "file", TARGET_ALONE));
+        is_true(!executable_refuses("file", EXECUTABLE_ALONE));
+        is_true(!executable_refuses_at(-1, "", EXECUTABLE_ALONE));
+        is_true(!executable_refuses_at(12345, "file", EXECUTABLE_ALONE));
         end();
 }
 
@@ -286,22 +289,22 @@ TEST(a_name_is_looked_for_as_the_c_library_does)
         begin();
         is_true(mkdir("inner", 0755) == 0);
         make("libasan.so.8");
-        is_true(refused() && target_refuses_name("file", TARGET_ALONE) &&
-                target_refuses_name("./file", TARGET_ALONE));
-        is_true(!target_refuses_name("", TARGET_ALONE) &&
-                !target_refuses_name("other", TARGET_ALONE));
+        is_true(refused() && executable_refuses_name("file", EXECUTABLE_ALONE) &&
+                executable_refuses_name("./file", EXECUTABLE_ALONE));
+        is_true(!executable_refuses_name("", EXECUTABLE_ALONE) &&
+                !executable_refuses_name("other", EXECUTABLE_ALONE));
         make("libc.so.6");
         put("inner/file", &program, sizeof program, 0644); /* passed over: it may not be executed */
-        is_true(target_refuses_name("file", TARGET_ALONE));
+        is_true(executable_refuses_name("file", EXECUTABLE_ALONE));
         put("inner/file", &program, sizeof program, 0755);
-        is_true(!target_refuses_name("file", TARGET_ALONE));
+        is_true(!executable_refuses_name("file", EXECUTABLE_ALONE));
         here = open("file", O_RDONLY | O_CLOEXEC);
-        is_true(target_refuses_at(here, "", TARGET_ALONE));
+        is_true(executable_refuses_at(here, "", EXECUTABLE_ALONE));
         close(here);
         here = open(".", O_RDONLY | O_CLOEXEC);
-        is_true(target_refuses_at(here, "file", TARGET_ALONE));
-        is_true(!target_refuses_at(here, "inner/file", TARGET_ALONE) &&
-                !target_refuses_at(here, "", TARGET_ALONE));
+        is_true(executable_refuses_at(here, "file", EXECUTABLE_ALONE));
+        is_true(!executable_refuses_at(here, "inner/file", EXECUTABLE_ALONE) &&
+                !executable_refuses_at(here, "", EXECUTABLE_ALONE));
         close(here);
         end();
 }

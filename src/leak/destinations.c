@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "leak/targets.h"
+#include "leak/destinations.h"
 
 #include <stdlib.h>
 
@@ -44,7 +44,7 @@ static uint32_t join(const struct search_input *in, uint64_t gap, struct search_
                         continue;
                 if (!count || (r.start > out[count - 1].end &&
                                r.start - out[count - 1].end >= gap)) {
-                        if (count == TARGETS_MOST)
+                        if (count == DESTINATIONS_MOST)
                                 return 0;
                         out[count++] = r;
                 } else if (r.end > out[count - 1].end) {
@@ -54,9 +54,9 @@ static uint32_t join(const struct search_input *in, uint64_t gap, struct search_
         return count;
 }
 
-struct search_range *targets_find(const struct search_input *in, uint32_t *count)
+struct search_range *destinations_find(const struct search_input *in, uint32_t *count)
 {
-        struct search_range *out = heap_grow(NULL, TARGETS_MOST, sizeof *out);
+        struct search_range *out = heap_grow(NULL, DESTINATIONS_MOST, sizeof *out);
         uint64_t gap = GAP;
 
         for (*count = 0; gap && (in->block_count || in->code_count); gap <<= 1) {
@@ -78,7 +78,7 @@ static bool is_even(const struct search_input *in)
         return !in->unaligned && all % search_width(in->memory.narrow) == 0;
 }
 
-struct search_memory targets_memory(const struct search_input *in)
+struct search_memory destinations_memory(const struct search_input *in)
 {
         struct search_memory m = in->memory;
         struct search_range *ranges;
@@ -86,7 +86,7 @@ struct search_memory targets_memory(const struct search_input *in)
 
         if (!m.expect || !is_even(in))
                 return m;
-        ranges = targets_find(in, &count);
+        ranges = destinations_find(in, &count);
         if (m.expect(m.context, ranges, count))
                 m.read = m.pointers;
         free(ranges);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * target.c -- what the program is about to become: whether our library may be preloaded there.
+ * executable.c -- what the program is about to become: whether our library may be preloaded there.
  *
- * Room:   inside; see target.h.
+ * Room:   inside; see executable.h.
  */
-#include "agent/target.h"
+#include "agent/executable.h"
 
 #include <elf.h>
 #include <link.h>
@@ -48,7 +48,7 @@ struct entry {
 };
 
 /* A program's file: its headers, and where the names of its libraries are. */
-struct target {
+struct executable {
         long fd;
         bool wide; /* its words have 64 bits */
         struct part parts[HEADERS_MAX];
@@ -56,7 +56,7 @@ struct target {
         uint64_t names;
 };
 
-static bool read_at(const struct target *t, uint64_t offset, void *to, size_t bytes)
+static bool read_at(const struct executable *t, uint64_t offset, void *to, size_t bytes)
 {
         long got = sys_read_at(t->fd, to, bytes, offset);
 
@@ -86,7 +86,7 @@ static bool is_other(const union head *e)
                e->wide.e_machine == ARCH_OTHER_MACHINE;
 }
 
-static bool read_headers(struct target *t, const union head *e)
+static bool read_headers(struct executable *t, const union head *e)
 {
         uint32_t all = t->wide ? e->wide.e_phnum : e->narrow.e_phnum,
                  bytes = t->wide ? e->wide.e_phentsize : e->narrow.e_phentsize;
@@ -109,7 +109,7 @@ static bool read_headers(struct target *t, const union head *e)
 }
 
 /* Where ADDRESS is in the file; 0 when it is not. */
-static uint64_t offset_of(const struct target *t, uint64_t address)
+static uint64_t offset_of(const struct executable *t, uint64_t address)
 {
         for (uint32_t i = 0; i < t->count; i++) {
                 const struct part *p = &t->parts[i];
@@ -120,7 +120,7 @@ static uint64_t offset_of(const struct target *t, uint64_t address)
         return 0;
 }
 
-static bool names_sanitizer(const struct target *t, uint64_t name)
+static bool names_sanitizer(const struct executable *t, uint64_t name)
 {
         char text[NAME_BYTES] = { 0 };
         long at = (long)(t->names + name);
@@ -134,21 +134,21 @@ static bool names_sanitizer(const struct target *t, uint64_t name)
 }
 
 /* Called with one entry of the dynamic section after the other, until it has what it looks for. */
-typedef bool see_entry(struct target *t, const struct entry *entry);
+typedef bool see_entry(struct executable *t, const struct entry *entry);
 
-static bool see_names(struct target *t, const struct entry *entry)
+static bool see_names(struct executable *t, const struct entry *entry)
 {
         if (entry->tag == DT_STRTAB)
                 t->names = offset_of(t, entry->value);
         return t->names != 0;
 }
 
-static bool see_library(struct target *t, const struct entry *entry)
+static bool see_library(struct executable *t, const struct entry *entry)
 {
         return entry->tag == DT_NEEDED && names_sanitizer(t, entry->value);
 }
 
-static bool any_entry(struct target *t, const struct part *part, see_entry *see)
+static bool any_entry(struct executable *t, const struct part *part, see_entry *see)
 {
         union {
                 Elf64_Dyn wide[ENTRIES_AT_ONCE];
@@ -179,7 +179,7 @@ static bool any_entry(struct target *t, const struct part *part, see_entry *see)
         return false;
 }
 
-static const struct part *part_of(const struct target *t, uint32_t type)
+static const struct part *part_of(const struct executable *t, uint32_t type)
 {
         for (uint32_t i = 0; i < t->count; i++)
                 if (t->parts[i].type == type)
@@ -188,14 +188,14 @@ static const struct part *part_of(const struct target *t, uint32_t type)
 }
 
 /* Nobody would map our library. */
-static bool has_no_loader(const struct target *t)
+static bool has_no_loader(const struct executable *t)
 {
         return t->count && !part_of(t, PT_INTERP);
 }
 
 /* ---- the library for programs of the other word size ---- */
 
-static char other[TARGET_PATH];
+static char other[EXECUTABLE_PATH];
 
 /* OTHER is set; false: there is none.  Two threads at once write the same. */
 static bool find_other(void)
@@ -221,31 +221,31 @@ static bool find_other(void)
         return !sys_failed(sys_access(other, MAY_READ));
 }
 
-const char *target_library(enum target_fit fit)
+const char *executable_library(enum executable_fit fit)
 {
-        return fit == TARGET_REFUSES ? NULL : fit == TARGET_OTHER ? other : real_library();
+        return fit == EXECUTABLE_REFUSES ? NULL : fit == EXECUTABLE_OTHER ? other : real_library();
 }
 
 /* ALONE: it has no loader. */
-static enum target_fit fit_of(long fd, bool *alone)
+static enum executable_fit fit_of(long fd, bool *alone)
 {
-        struct target t = { .fd = fd };
-        enum target_fit fit = TARGET_BEARS;
+        struct executable t = { .fd = fd };
+        enum executable_fit fit = EXECUTABLE_FITS;
         const struct part *part;
         union head e;
 
         if (!read_at(&t, 0, &e, sizeof e) || memcmp(e.wide.e_ident, ELFMAG, SELFMAG) != 0)
-                return TARGET_BEARS;
+                return EXECUTABLE_FITS;
         if (is_foreign(&e))
-                fit = is_other(&e) && find_other() ? TARGET_OTHER : TARGET_REFUSES;
-        if (fit == TARGET_REFUSES)
+                fit = is_other(&e) && find_other() ? EXECUTABLE_OTHER : EXECUTABLE_REFUSES;
+        if (fit == EXECUTABLE_REFUSES)
                 return fit;
         t.wide = e.wide.e_ident[EI_CLASS] == ELFCLASS64;
         part = read_headers(&t, &e) ? part_of(&t, PT_DYNAMIC) : NULL;
         *alone = has_no_loader(&t);
         if ((part && any_entry(&t, part, see_names) && any_entry(&t, part, see_library)) ||
-            (*alone && fit == TARGET_OTHER))
-                return TARGET_REFUSES;
+            (*alone && fit == EXECUTABLE_OTHER))
+                return EXECUTABLE_REFUSES;
         return fit;
 }
 
@@ -279,22 +279,22 @@ static bool may_raise_rights(long fd)
 }
 
 /* ... of the program of FD. */
-static enum target_fit fit_told(long fd, enum target_how how)
+static enum executable_fit fit_told(long fd, enum executable_how how)
 {
         bool alone = false;
-        enum target_fit fit = fit_of(fd, &alone);
+        enum executable_fit fit = fit_of(fd, &alone);
 
-        if (how == TARGET_ALONE || !can_tell())
+        if (how == EXECUTABLE_ALONE || !can_tell())
                 return fit;
-        if ((fit == TARGET_REFUSES || alone || may_raise_rights(fd)) &&
-            hello_launch(agent.socket, fd, how == TARGET_SPAWN))
-                return TARGET_REFUSES;
+        if ((fit == EXECUTABLE_REFUSES || alone || may_raise_rights(fd)) &&
+            hello_launch(agent.socket, fd, how == EXECUTABLE_SPAWN))
+                return EXECUTABLE_REFUSES;
         return fit;
 }
 
 /* What may not be executed is not opened either: to open a device may mean something.  A pipe with
  * a name may be executed by its rights, and would make us wait for somebody who writes to it. */
-long target_open(long directory, const char *path)
+long executable_open(long directory, const char *path)
 {
         if (sys_failed(sys_call3(SYS_faccessat, directory, (long)path, MAY_EXECUTE)))
                 return -SYS_EPERM;
@@ -310,27 +310,27 @@ static bool is_library_gone(void)
         return there == -SYS_ENOENT || there == -SYS_EACCES;
 }
 
-enum target_fit target_refuses_at(long fd, const char *path, enum target_how how)
+enum executable_fit executable_refuses_at(long fd, const char *path, enum executable_how how)
 {
-        enum target_fit fit;
+        enum executable_fit fit;
         long file;
 
         if (is_library_gone())
-                return TARGET_REFUSES;
-        file = target_open(fd, path);
+                return EXECUTABLE_REFUSES;
+        file = executable_open(fd, path);
         if (sys_failed(file))
-                return fd >= 0 ? fit_told(fd, how) : TARGET_BEARS;
+                return fd >= 0 ? fit_told(fd, how) : EXECUTABLE_FITS;
         fit = fit_told(file, how);
         sys_close(file);
         return fit;
 }
 
-enum target_fit target_refuses(const char *path, enum target_how how)
+enum executable_fit executable_refuses(const char *path, enum executable_how how)
 {
-        return target_refuses_at(SYS_AT_HERE, path, how);
+        return executable_refuses_at(SYS_AT_HERE, path, how);
 }
 
-void target_stays(void)
+void executable_stays(void)
 {
         if (can_tell())
                 hello_stay(agent.socket);
@@ -346,7 +346,7 @@ static const char *search_path(void)
         return USUAL_PATH;
 }
 
-bool target_find(const char *file, char path[TARGET_PATH])
+bool executable_find(const char *file, char path[EXECUTABLE_PATH])
 {
         const char *at = search_path();
         size_t length = strlen(file);
@@ -359,7 +359,7 @@ bool target_find(const char *file, char path[TARGET_PATH])
                         at++;
                 before = (size_t)(at - start);
                 at += *at == ':';
-                if (before + length + 2 > TARGET_PATH)
+                if (before + length + 2 > EXECUTABLE_PATH)
                         continue;
                 memcpy(path, start, before);
                 path[before] = '/';
@@ -370,11 +370,11 @@ bool target_find(const char *file, char path[TARGET_PATH])
         return false;
 }
 
-enum target_fit target_refuses_name(const char *file, enum target_how how)
+enum executable_fit executable_refuses_name(const char *file, enum executable_how how)
 {
-        char path[TARGET_PATH];
+        char path[EXECUTABLE_PATH];
 
         if (bytes_find(file, '/'))
-                return target_refuses(file, how);
-        return target_find(file, path) ? target_refuses(path, how) : TARGET_BEARS;
+                return executable_refuses(file, how);
+        return executable_find(file, path) ? executable_refuses(path, how) : EXECUTABLE_FITS;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * push_target.h -- where profiles are sent, and under which name: the address of Pyroscope's
+ * push_address.h -- where profiles are sent, and under which name: the address of Pyroscope's
  * /ingest.
  *
  * Room:   outside, serve/ only.  Pure.
  * Keeps:  the server's rules: names of [A-Za-z0-9_./-], labels as {key=value,...} without quotes.
  *         What a program is called cannot break out of them.
  */
-#ifndef SEEP_SERVE_PUSH_TARGET_H
-#define SEEP_SERVE_PUSH_TARGET_H
+#ifndef SEEP_SERVE_PUSH_ADDRESS_H
+#define SEEP_SERVE_PUSH_ADDRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "serve/push.h"
 
-struct push_target {
+struct push_address {
         char *address;     /* with the password, up to and with /ingest */
         char *shown;       /* the same for people: without user and password */
         char *name;        /* of the application; NULL: that of the program */
@@ -33,10 +33,10 @@ struct push_subject {
 };
 
 /* false with E filled: no URL of that kind, or no such label (exit code 2). */
-bool push_target_parse(struct push_target *t, const struct push_request *r, struct err *e);
-void push_target_free(struct push_target *t);
+bool push_address_parse(struct push_address *t, const struct push_request *r, struct err *e);
+void push_address_free(struct push_address *t);
 
 /* Append the whole URL. */
-void push_target_url(const struct push_target *t, const struct push_subject *s, struct str *out);
+void push_address_url(const struct push_address *t, const struct push_subject *s, struct str *out);
 
 #endif

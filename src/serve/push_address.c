@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* push_target.c -- where profiles are sent, and under which name. */
-#include "serve/push_target.h"
+/* push_address.c -- where profiles are sent, and under which name. */
+#include "serve/push_address.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static bool has_label(const struct str *labels, const char *key, size_t length)
         return false;
 }
 
-static bool take_label(struct push_target *t, const char *text, struct err *e)
+static bool take_label(struct push_address *t, const char *text, struct err *e)
 {
         const char *equals = strchr(text, '='), *at = text;
         char *key;
@@ -100,7 +100,7 @@ static bool take_label(struct push_target *t, const char *text, struct err *e)
 }
 
 /* "app{env=prod,zone=a}" */
-static bool take_name(struct push_target *t, char *text, struct err *e)
+static bool take_name(struct push_address *t, char *text, struct err *e)
 {
         char *brace = strchr(text, '{'), *end = brace ? strchr(brace, '}') : NULL, *label, *rest;
         struct str name = { 0 };
@@ -125,7 +125,7 @@ static bool take_name(struct push_target *t, char *text, struct err *e)
 
 /* ---- the URL ---- */
 
-static bool take_query(struct push_target *t, const char *query, struct err *e)
+static bool take_query(struct push_address *t, const char *query, struct err *e)
 {
         struct request_text rest = { query, strlen(query) };
         struct str name = { 0 }, value = { 0 };
@@ -171,7 +171,7 @@ static size_t without_end(const char *url, size_t length)
         return length;
 }
 
-static bool take_address(struct push_target *t, const char *url, struct err *e)
+static bool take_address(struct push_address *t, const char *url, struct err *e)
 {
         size_t scheme = scheme_length(url), length = strcspn(url, "?#"), host = scheme,
                slash = scheme + strcspn(url + scheme, "/?#");
@@ -196,39 +196,39 @@ static bool take_address(struct push_target *t, const char *url, struct err *e)
         return true;
 }
 
-bool push_target_parse(struct push_target *t, const struct push_request *r, struct err *e)
+bool push_address_parse(struct push_address *t, const struct push_request *r, struct err *e)
 {
         const char *question = strchr(r->url, '?');
         bool good;
 
-        *t = (struct push_target){ 0 };
+        *t = (struct push_address){ 0 };
         good = take_address(t, r->url, e) && (!question || take_query(t, question + 1, e));
         for (uint32_t i = 0; good && i < r->label_count; i++)
                 good = take_label(t, r->labels[i], e);
         if (!good)
-                push_target_free(t);
+                push_address_free(t);
         return good;
 }
 
-void push_target_free(struct push_target *t)
+void push_address_free(struct push_address *t)
 {
         free(t->address);
         free(t->shown);
         free(t->name);
         str_free(&t->labels);
         str_free(&t->rest);
-        *t = (struct push_target){ 0 };
+        *t = (struct push_address){ 0 };
 }
 
 /* The user knows better: behind a proxy, in a container. */
-static void add_usual(struct str *out, const struct push_target *t, const char *key,
+static void add_usual(struct str *out, const struct push_address *t, const char *key,
                       const char *value)
 {
         if (!has_label(&t->labels, key, strlen(key)))
                 add_label(out, key, value);
 }
 
-void push_target_url(const struct push_target *t, const struct push_subject *s, struct str *out)
+void push_address_url(const struct push_address *t, const struct push_subject *s, struct str *out)
 {
         const char *slash = strrchr(s->program, '/'),
                    *program = slash && slash[1] ? slash + 1 : s->program;

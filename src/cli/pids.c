@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/targets.h"
+#include "cli/pids.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,19 +23,19 @@
 
 /* ---- which ---- */
 
-static void add(struct targets *t, pid_t pid)
+static void add(struct pids *t, pid_t pid)
 {
         for (uint32_t i = 0; i < t->count; i++)
-                if (t->pids[i] == pid)
+                if (t->list[i] == pid)
                         return;
-        t->pids = heap_grow(t->pids, t->count + 1, sizeof *t->pids);
-        t->pids[t->count++] = pid;
+        t->list = heap_grow(t->list, t->count + 1, sizeof *t->list);
+        t->list[t->count++] = pid;
 }
 
-void targets_free(struct targets *t)
+void pids_free(struct pids *t)
 {
-        free(t->pids);
-        *t = (struct targets){ 0 };
+        free(t->list);
+        *t = (struct pids){ 0 };
 }
 
 static bool ends_with(const char *path, const char *name)
@@ -62,7 +62,7 @@ static bool is_called(pid_t pid, const char *name)
                (process_state((uint32_t)pid) != 'Z' || process_threads((uint32_t)pid) > 1);
 }
 
-static void find_called(struct targets *t, const char *name)
+static void find_called(struct pids *t, const char *name)
 {
         struct dirent *entry;
         DIR *list = opendir("/proc");
@@ -89,9 +89,9 @@ static void show(pid_t pid)
         str_free(&words);
 }
 
-int targets_add(struct targets *t, const char *command, const char *word)
+int pids_add(struct pids *t, const char *command, const char *word)
 {
-        struct targets found = { 0 };
+        struct pids found = { 0 };
         uint32_t count;
         uint64_t pid;
 
@@ -104,10 +104,10 @@ int targets_add(struct targets *t, const char *command, const char *word)
         find_called(&found, word);
         count = found.count;
         if (count == 1)
-                add(t, found.pids[0]);
+                add(t, found.list[0]);
         for (uint32_t i = 0; count > 1 && i < count && i < LISTED; i++)
-                show(found.pids[i]);
-        targets_free(&found);
+                show(found.list[i]);
+        pids_free(&found);
         if (count == 0)
                 return message_usage(
                         command, "'%s' is neither a process id nor the name of a process", word);
@@ -117,7 +117,7 @@ int targets_add(struct targets *t, const char *command, const char *word)
                                           word, count);
 }
 
-int targets_check(uint32_t count, const char *command, const char *pattern)
+int pids_check(uint32_t count, const char *command, const char *pattern)
 {
         return count < 2 || !pattern || strstr(pattern, "%p")
                        ? 0
@@ -192,7 +192,7 @@ static int fail(const char *what)
         return message_error(&e);
 }
 
-int targets_record(struct run *r, const struct targets *t)
+int pids_record(struct run *r, const struct pids *t)
 {
         uint32_t count = t->count + (r->program_argv != NULL);
         pid_t *workers = heap_zero(count, sizeof *workers);
@@ -206,7 +206,7 @@ int targets_record(struct run *r, const struct targets *t)
         for (; made < count; made++) {
                 workers[made] = fork();
                 if (workers[made] == 0)
-                        record_one(r, made < t->count ? t->pids[made] : 0, &before);
+                        record_one(r, made < t->count ? t->list[made] : 0, &before);
                 if (workers[made] < 0)
                         break;
         }
