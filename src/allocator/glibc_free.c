@@ -10,6 +10,7 @@
 
 #include "allocator/glibc_parts.h"
 #include "base/heap.h"
+#include "base/order.h"
 
 #define CACHE_SMALL_BINS 64u /* one for each size; behind them, for powers of two */
 
@@ -218,13 +219,6 @@ void glibc_see_cache(struct glibc_walk *w, uint64_t chunk, uint64_t size)
                 take_cache(w, chunk + w->head);
 }
 
-static int by_number(const void *a, const void *b)
-{
-        const uint64_t *x = a, *y = b;
-
-        return (*x > *y) - (*x < *y);
-}
-
 void glibc_find_free(struct glibc_walk *w)
 {
         for (uint32_t i = 0; i < w->arena_count; i++)
@@ -238,7 +232,7 @@ void glibc_find_free(struct glibc_walk *w)
                                 take_cache(w, word);
                 }
         if (w->free_count)
-                qsort(w->free_chunks, w->free_count, sizeof *w->free_chunks, by_number);
+                qsort(w->free_chunks, w->free_count, sizeof *w->free_chunks, order_u64);
         if (w->cache_count)
-                qsort(w->caches, w->cache_count, sizeof *w->caches, by_number);
+                qsort(w->caches, w->cache_count, sizeof *w->caches, order_u64);
 }

@@ -6,6 +6,7 @@
 
 #include "allocator/radix.h"
 #include "base/heap.h"
+#include "base/order.h"
 
 #define PAGE 4096u
 #define LEVEL (1u << 18) /* words of the root, and of a leaf: a GiB */
@@ -76,13 +77,6 @@ static uint64_t class_bytes(uint32_t class)
         return (16ull << (group + 1)) + (step + 1) * (16ull << (group - 1));
 }
 
-static int by_number(const void *a, const void *b)
-{
-        const uint64_t *x = a, *y = b;
-
-        return (*x > *y) - (*x < *y);
-}
-
 /* ---- the caches of threads ---- */
 
 /* Between two places of one stack, which are told by their lower bits. */
@@ -139,7 +133,7 @@ static void find_caches(struct walk *w, const struct search_range *tls)
 static bool is_cached(const struct walk *w, uint64_t address)
 {
         return w->cached_count &&
-               bsearch(&address, w->cached, w->cached_count, sizeof address, by_number);
+               bsearch(&address, w->cached, w->cached_count, sizeof address, order_u64);
 }
 
 /* Whether a stack of a cache ends in the block: then it is jemalloc's own. */
@@ -279,7 +273,7 @@ void jemalloc_find(struct walk_blocks *b, const struct walk_input *in)
         for (uint32_t i = 0; i < in->tls_count; i++)
                 find_caches(&w, &in->tls[i]);
         if (w.cached_count)
-                qsort(w.cached, w.cached_count, sizeof *w.cached, by_number);
+                qsort(w.cached, w.cached_count, sizeof *w.cached, order_u64);
         for (uint32_t i = 0; i < in->data_count && !b->malloc_at; i++)
                 b->malloc_at = radix_walk(&tree, in, &in->data[i]);
         walk_sort(b);

@@ -70,13 +70,6 @@ static void trouble(const struct walk *w, uint64_t at, const char *what)
                      (unsigned long long)at, what);
 }
 
-static int by_number(const void *a, const void *b)
-{
-        const uint64_t *x = a, *y = b;
-
-        return ORDER(*x, *y);
-}
-
 /* ---- pages ---- */
 
 static uint64_t page_start(const struct segment *s, uint32_t index)
@@ -141,7 +134,7 @@ static bool take_lists(struct walk *w, const struct page *p, uint64_t start)
 static bool is_delayed(const struct walk *w, uint64_t block)
 {
         return w->delayed_count &&
-               bsearch(&block, w->delayed, w->delayed_count, sizeof block, by_number);
+               bsearch(&block, w->delayed, w->delayed_count, sizeof block, order_u64);
 }
 
 static void take_page(struct walk *w, uint32_t index)
@@ -290,7 +283,7 @@ static void take_all(struct walk *w)
         for (uint32_t i = 0; i < w->heap_count; i++)
                 take_heap(w, w->heaps[i]);
         if (w->delayed_count)
-                qsort(w->delayed, w->delayed_count, sizeof *w->delayed, by_number);
+                qsort(w->delayed, w->delayed_count, sizeof *w->delayed, order_u64);
         for (uint32_t i = 0; i < w->segment_count; i++)
                 if (!read_segment(w, w->segments[i]) || !each_page(w, take_page))
                         trouble(w, w->segments[i], "segment");

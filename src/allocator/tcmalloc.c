@@ -80,13 +80,6 @@ static void trouble(const struct walk *w, uint64_t at, const char *what)
                      (unsigned long long)at, what);
 }
 
-static int by_number(const void *a, const void *b)
-{
-        const uint64_t *x = a, *y = b;
-
-        return ORDER(*x, *y);
-}
-
 /* ---- classes ---- */
 
 /* Whether the table begins at SIZES, of which COUNT are there. */
@@ -360,7 +353,7 @@ void tcmalloc_find(struct walk_blocks *b, const struct walk_input *in)
         map.page = w.known_page;
         map.word = w.known;
         if (w.free_count)
-                qsort(w.free, w.free_count, sizeof *w.free, by_number);
+                qsort(w.free, w.free_count, sizeof *w.free, order_u64);
         w.data = heap_zero(SPAN_MOST, 1);
         w.spare = heap_zero(SPAN_MOST / 8, 1);
         for (uint32_t i = 0; w.known && i < in->data_count && !b->malloc_at; i++)

@@ -3,6 +3,8 @@
 #ifndef SEEP_BASE_ORDER_H
 #define SEEP_BASE_ORDER_H
 
+#include <stdint.h>
+
 /*
  * Below 0 when A comes before B, above 0 when it comes behind, 0 when they are equal.  By several
  * keys, the first that differs decides:
@@ -20,5 +22,20 @@
                                                                                \
                 return ORDER(x->field, y->field);                              \
         }
+
+/* For qsort() of plain numbers, smallest first. */
+static inline int order_u32(const void *a, const void *b)
+{
+        const uint32_t *x = a, *y = b;
+
+        return ORDER(*x, *y);
+}
+
+static inline int order_u64(const void *a, const void *b)
+{
+        const uint64_t *x = a, *y = b;
+
+        return ORDER(*x, *y);
+}
 
 #endif

@@ -15,6 +15,7 @@
 #include "attach/procfs.h"
 #include "base/heap.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "base/plain.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -136,12 +137,7 @@ static void offer_all(struct rows *all)
                 closedir(proc);
 }
 
-static int by_pid(const void *a, const void *b)
-{
-        const struct row *x = a, *y = b;
-
-        return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
+ORDER_BY(by_pid, struct row, pid)
 
 /* ---- what is shown ---- */
 

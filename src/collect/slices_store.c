@@ -19,13 +19,6 @@ struct store {
         uint32_t touched_count, room;
 };
 
-static int by_number(const void *a, const void *b)
-{
-        uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-        return ORDER(x, y);
-}
-
 static void store_change(struct store *st, uint32_t site, const struct profile_change *c,
                          uint32_t slice)
 {
@@ -46,7 +39,7 @@ static void store_touched(struct store *st, struct profile_slice *to)
 {
         struct profile *p = st->p;
 
-        qsort(st->touched, st->touched_count, sizeof *st->touched, by_number);
+        qsort(st->touched, st->touched_count, sizeof *st->touched, order_u32);
         to->change_first = p->change_count;
         to->change_count = st->touched_count;
         if (p->change_count + st->touched_count > st->room) {

@@ -115,16 +115,9 @@ static void take_change(struct page_course *c, const struct profile_change *now)
         c->changed[row] = 1;
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-        const uint32_t *x = a, *y = b;
-
-        return ORDER(*x, *y);
-}
-
 static void write_changes(struct page_course *c, uint32_t slice)
 {
-        qsort(c->list, c->count, sizeof *c->list, compare_rows);
+        qsort(c->list, c->count, sizeof *c->list, order_u32);
         for (uint32_t i = 0; i < c->count; i++) {
                 const int64_t *cells = c->rows[c->list[i]];
 

@@ -93,11 +93,6 @@ void dense_make_classes(struct dense *d)
 
 /* ---- whole ---- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-        return ORDER(*(const uint32_t *)a, *(const uint32_t *)b);
-}
-
 void dense_expect(struct dense *d, uint32_t *numbers, uint64_t count)
 {
         struct packed_walk w;
@@ -105,7 +100,7 @@ void dense_expect(struct dense *d, uint32_t *numbers, uint64_t count)
 
         if (d->p->blocks || !count)
                 return;
-        qsort(numbers, count, sizeof *numbers, compare_numbers);
+        qsort(numbers, count, sizeof *numbers, order_u32);
         free(d->known);
         d->known = heap_zero(count, sizeof *d->known);
         d->known_count = 0;

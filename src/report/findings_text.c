@@ -116,13 +116,6 @@ static void write_findings(const struct findings *f, const struct findings_text_
                 str_char(out, '\n');
 }
 
-static int by_number(const void *a, const void *b)
-{
-        uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-        return ORDER(x, y);
-}
-
 /* Places, as the baseline counts them: definitely and indirectly lost is one. */
 static uint32_t count_known(const struct findings *f)
 {
@@ -132,7 +125,7 @@ static uint32_t count_known(const struct findings *f)
         for (uint32_t i = 0; i < f->count; i++)
                 if (f->all[i].state == FINDING_KNOWN)
                         prints[count++] = f->all[i].fingerprint;
-        qsort(prints, count, sizeof *prints, by_number);
+        qsort(prints, count, sizeof *prints, order_u64);
         for (uint32_t i = 0; i < count; i++)
                 places += i == 0 || prints[i] != prints[i - 1];
         free(prints);
