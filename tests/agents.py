@@ -24,7 +24,8 @@ LEFT_OUT = {
     "lifetimes": "same_address or limits or without_standard or under_stress",
     "processes": "executed or named_pipe or system or shells or raw-clone or behind_the or "
                  "exec_in_place or last_program or next_program or "
-                 "summary or others_are or helpers or loses_memory or resident",
+                 "summary or others_are or helpers or loses_memory or resident or with_a_fault or "
+                 "a_place_for_each or all_processes_together or ended_by_a_signal",
 }
 # Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without
 # fast capture; sizes that are those of words of 8 bytes, and libraries of other allocators.
