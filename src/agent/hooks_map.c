@@ -25,7 +25,7 @@
 
 #define FAILED ((void *)-1)
 
-void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, arch_offset offset)
+void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, ARCH_MAP_PARAMETER)
         HOOK("mmap");
 void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, int64_t offset)
         HOOK("mmap64");
@@ -82,15 +82,18 @@ static void *map_inner(void *p)
         hook_leave(t);                                                                      \
         return p
 
-void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, arch_offset offset)
+void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, ARCH_MAP_PARAMETER)
 {
-        MAP(real.mmap_(at, size, protection, flags, fd, offset));
+        MAP(real.mmap_(at, size, protection, flags, fd, ARCH_MAP_ARGUMENT));
 }
+
+/* A C library that has no mmap64 (musl since 1.2.4) has offsets of 64 bits. */
+typedef void *map_wide(void *, size_t, int, int, int, int64_t);
 
 void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, int64_t offset)
 {
         MAP(real.mmap64_ ? real.mmap64_(at, size, protection, flags, fd, offset)
-                         : real.mmap_(at, size, protection, flags, fd, (arch_offset)offset));
+                         : ((map_wide *)real.mmap_)(at, size, protection, flags, fd, offset));
 }
 
 int hook_munmap(void *at, size_t size)

@@ -663,9 +663,12 @@ static enum stack_nesting nesting_unwound(struct thread *t, struct arch_state ca
         uint32_t count = unwind_full(t, caller, &cut);
 
         for (uint32_t i = 0; i < count && (!below || t->fresh[i].sp < inside); i++) {
-                if (unwind_is_agent(t->fresh[i].pc & ~FRAME_EXACT))
+                unsigned special = RULE_SPECIAL(memo_of(t, t->fresh[i].pc)->rule);
+
+                if (unwind_is_agent(t->fresh[i].pc & ~FRAME_EXACT) ||
+                    (below && special == RULE_NO_CFI))
                         return STACK_NESTED;
-                if (RULE_SPECIAL(memo_of(t, t->fresh[i].pc)->rule) == RULE_SIGNAL)
+                if (special == RULE_SIGNAL)
                         return STACK_IN_SIGNAL;
         }
         return below && cut ? STACK_NESTED : STACK_NOT_NESTED;
@@ -689,8 +692,7 @@ enum stack_nesting stack_nesting(struct thread *t, struct arch_state caller, uin
                         return STACK_NESTED;
                 if (RULE_CFA(rule) == RULE_CFA_SPECIAL && RULE_SPECIAL(rule) == RULE_SIGNAL)
                         return STACK_IN_SIGNAL;
-                /* Code without tables (musl's own) hides the rest; the allocator's own
-                 * call is what it mostly is. */
+                /* Code without tables (musl's) hides the rest: mostly the allocator's own call. */
                 if (RULE_CFA(rule) == RULE_CFA_SPECIAL || !stack_step(t, rule, &s, &cut))
                         return below ? STACK_NESTED : STACK_NOT_NESTED;
         }

@@ -72,12 +72,17 @@
  * on every processor; this is what is read from and written to memory that others lay out. */
 typedef uintptr_t arch_word;
 
-/* An offset in a file as mmap() has it.  (musl's has 64 bits also where a word has 32; where
- * arguments are on the stack, the upper half may be passed on even if it is none.) */
-#if defined(__i386__)
-typedef int64_t arch_offset;
+/* An offset in a file as mmap() has it: its type, its name among the parameters, and how it is
+ * passed on.  With words of 32 bits musl's has 64, glibc's 32, and what has 64 begins at an even
+ * word on some processors: all words that it may be in are passed on. */
+#if __SIZEOF_POINTER__ == 8
+#define ARCH_MAP_OFFSET int64_t
+#define ARCH_MAP_PARAMETER int64_t offset
+#define ARCH_MAP_ARGUMENT offset
 #else
-typedef long arch_offset;
+#define ARCH_MAP_OFFSET long, long, long
+#define ARCH_MAP_PARAMETER long first, long second, long third
+#define ARCH_MAP_ARGUMENT first, second, third
 #endif
 
 /* size_t in the names of C++ functions: unsigned long, or unsigned int. */
