@@ -438,12 +438,20 @@ static void run_loop(struct session *s)
         }
 }
 
-void session_run(struct session *s, pid_t pid, struct session_end *end)
+/* The kernel counts to a program what was resident of us when it was forked.  What getrusage() says
+ * of us has the same of whoever started us in it, which is often more than the program needs. */
+static uint64_t own_peak_rss(void)
 {
+        uint64_t bytes = process_peak_rss((uint32_t)getpid());
         struct rusage own;
 
         getrusage(RUSAGE_SELF, &own);
-        s->own_rss_bytes = (uint64_t)own.ru_maxrss * 1024;
+        return bytes ? bytes : (uint64_t)own.ru_maxrss * 1024;
+}
+
+void session_run(struct session *s, pid_t pid, struct session_end *end)
+{
+        s->own_rss_bytes = own_peak_rss();
         s->kills = headroom_kills();
         s->main_pid = s->o.carrier->child ? pid : 0;
         s->main_id = (uint32_t)pid;
