@@ -62,7 +62,13 @@ class Run:
         self.process = None
 
     def start(self, argv, env):
-        meter = [place.program("meter"), str(self._path("meter")), f"{self.limit_s:.1f}", str(self.ready_mb), self.exe]
+        meter = [
+            place.program("meter"),
+            str(self._path("meter")),
+            f"{self.limit_s:.1f}",
+            str(self.ready_mb),
+            self.exe,
+        ]
         with open(self._path("stdout"), "wb") as out, open(self._path("stderr"), "wb") as err:
             self.process = subprocess.Popen(
                 meter + argv,

@@ -2,13 +2,14 @@
 /*
  * meter.c -- run one command and say what it and everything it started has cost.
  *
- * Room:   bench/run starts it around every measured command:  meter OUT LIMIT_S READY_MB EXE COMMAND [ARG...]
- * Prints: one line of "name value" pairs per fact into OUT; the command has stdin, stdout and stderr for itself.
- * Keeps:  orphans of the command (an observer, a compressor) become children of the meter, so the clock runs until the
- *         last of them is gone and their CPU time is counted.  A process whose executable is EXE is the program being
- *         measured; all others belong to the tool.
- *         READY_MB of memory are taken and given back before: a virtual machine may have lent its free memory to its
- *         host, and who is the first to use that again would pay for it.
+ * Room:   bench/run starts it around every measured command:  meter OUT LIMIT_S READY_MB EXE
+ * COMMAND [ARG...] Prints: one line of "name value" pairs per fact into OUT; the command has stdin,
+ * stdout and stderr for itself.
+ * Keeps:  orphans of the command (an observer, a compressor) become children of the meter, so the
+ *         clock runs until the last of them is gone and their CPU time is counted.  A process whose
+ *         executable is EXE is the program being measured; all others belong to the tool. READY_MB
+ *         of memory are taken and given back before: a virtual machine may have lent its free
+ *         memory to its host, and who is the first to use that again would pay for it.
  * Cost:   looks at /proc every 20 ms, about 0.1 ms each time, on no account but its own.
  */
 #include <dirent.h>
@@ -70,7 +71,8 @@ static void keep_largest(long *kept, const char *line, const char *name)
                 *kept = value;
 }
 
-/* A process runs other code between fork and exec: what was seen then is forgotten when it becomes the target. */
+/* A process runs other code between fork and exec: what was seen then is forgotten when it becomes
+ * the target. */
 static void seen_look(pid_t pid)
 {
         char path[64], text[PATH_MAX];
@@ -107,7 +109,8 @@ static void tree_walk(pid_t pid, void (*visit)(pid_t))
                 int child;
                 if (task->d_name[0] == '.')
                         continue;
-                snprintf(path, sizeof(path), "/proc/%d/task/%.24s/children", (int)pid, task->d_name);
+                snprintf(path, sizeof(path), "/proc/%d/task/%.24s/children", (int)pid,
+                         task->d_name);
                 FILE *children = fopen(path, "re");
                 if (!children)
                         continue;
@@ -125,7 +128,8 @@ static void end_process(pid_t pid)
         kill(pid, SIGKILL);
 }
 
-/* Reaps everyone who has ended.  False when nobody is left.  The command's own status goes to STATUS. */
+/* Reaps everyone who has ended.  False when nobody is left.  The command's own status goes to
+ * STATUS. */
 static bool reap(pid_t command, int *status)
 {
         for (;;) {
@@ -140,7 +144,8 @@ static bool reap(pid_t command, int *status)
         }
 }
 
-/* Sleeps until a child ends or the next look at memory is due.  True when the meter itself is told to end. */
+/* Sleeps until a child ends or the next look at memory is due.  True when the meter itself is told
+ * to end. */
 static bool sleep_until_child(const sigset_t *awaited, long pause_ns)
 {
         struct timespec pause = {.tv_nsec = pause_ns};
@@ -166,7 +171,8 @@ static bool watch(pid_t command, double limit_s, int *status, const sigset_t *aw
         return late;
 }
 
-/* The signals that watch() waits for are held back from here on; BEFORE is what the command gets. */
+/* The signals that watch() waits for are held back from here on; BEFORE is what the command
+ * gets. */
 static void hold_signals(sigset_t *awaited, sigset_t *before)
 {
         sigemptyset(awaited);
@@ -222,8 +228,8 @@ static void machine_busy(double *busy_s, double *stolen_s)
         FILE *stat = fopen("/proc/stat", "re");
         if (!stat)
                 return;
-        if (fscanf(stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq, &soft,
-                   &steal) == 8) {
+        if (fscanf(stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
+                   &idle, &wait, &irq, &soft, &steal) == 8) {
                 *busy_s = (double)(user + nice + system + irq + soft) * tick;
                 *stolen_s = (double)steal * tick;
         }
@@ -251,7 +257,8 @@ static void print_cpu(FILE *out)
 {
         struct rusage usage;
         getrusage(RUSAGE_CHILDREN, &usage);
-        fprintf(out, "user_s %.6f\nsystem_s %.6f\n", seconds(usage.ru_utime), seconds(usage.ru_stime));
+        fprintf(out, "user_s %.6f\nsystem_s %.6f\n", seconds(usage.ru_utime),
+                seconds(usage.ru_stime));
 }
 
 int main(int argc, char **argv)
@@ -283,7 +290,8 @@ int main(int argc, char **argv)
         machine_busy(&busy_to, &stolen_to);
 
         fprintf(out, "wall_s %.6f\nlate %d\nstatus %d\n", wall, late, status);
-        fprintf(out, "machine_busy_s %.2f\nmachine_stolen_s %.2f\n", busy_to - busy_from, stolen_to - stolen_from);
+        fprintf(out, "machine_busy_s %.2f\nmachine_stolen_s %.2f\n", busy_to - busy_from,
+                stolen_to - stolen_from);
         print_cpu(out);
         print_memory(out);
         return fclose(out) ? 2 : 0;

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""make check-arm64: the whole tool on aarch64, under Debian's kernel in a virtual machine, with the tests that this machine has.
+"""make check-arm64: the whole tool on aarch64, under Debian's kernel in a virtual machine, with the
+tests that this machine has.
 
 usage: run.py [--shell COMMAND] [NAME...]     NAME: a row of CHECKS, all without any
 
-The tool is cross-built (packaging/cross) into build-arm64/; the machine has Debian's arm64 packages of Python, pytest and gcc, and runs
-the files of tests/e2e as they are.  Emulation takes minutes.  Not in make check: it needs qemu-system-arm and some 80 MB of packages.
+The tool is cross-built (packaging/cross) into build-arm64/; the machine has Debian's arm64 packages
+of Python, pytest and gcc, and runs the files of tests/e2e as they are.  Emulation takes minutes.
+Not in make check: it needs qemu-system-arm and some 80 MB of packages.
 """
 import argparse
 import os
@@ -17,8 +19,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build-arm64"
-MORE = ["busybox-static", "dash", "coreutils", "procps", "linux-image-cloud-arm64", "python3", "python3-pytest", "gcc", "g++", "libc6-dev", "binutils"]
-MODULES = ["virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "virtio_blk"]
+MORE = [
+    "busybox-static", "dash", "coreutils", "procps", "linux-image-cloud-arm64", "python3",
+    "python3-pytest", "gcc", "g++", "libc6-dev", "binutils",
+]
+MODULES = [
+    "virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci",
+    "virtio_blk",
+]
 
 # What is tried there: file of tests/e2e, and which of its tests (-k).
 CHECKS = {
@@ -48,8 +56,10 @@ exec /bin/busybox switch_root /r /w/init
 
 # Tests look for tools by PATH; the clock of the machine is right; nothing else runs.
 WORK = """#!/bin/sh
-export PATH=/usr/bin:/usr/sbin:/bin:/sbin HOME=/tmp SEEP_BUILD=/w/build TERM=dumb LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
-mkdir -p /dev/pts /dev/shm && busybox mount -t devpts pts /dev/pts && busybox mount -t tmpfs shm /dev/shm
+export PATH=/usr/bin:/usr/sbin:/bin:/sbin HOME=/tmp SEEP_BUILD=/w/build
+export TERM=dumb LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
+mkdir -p /dev/pts /dev/shm
+busybox mount -t devpts pts /dev/pts && busybox mount -t tmpfs shm /dev/shm
 ln -sf /proc/self/fd /dev/fd
 busybox ip link set lo up 2>/dev/null
 echo root:x:0:0:root:/tmp:/bin/sh >/etc/passwd
@@ -65,7 +75,9 @@ busybox poweroff -f
 def build():
     subprocess.run([ROOT / "packaging" / "cross", "aarch64", BUILD], check=True)
     if not (BUILD / "base.img").exists():
-        subprocess.run([ROOT / "packaging" / "foreign-root", "arm64", BUILD / "root", *MORE], check=True)
+        subprocess.run(
+            [ROOT / "packaging" / "foreign-root", "arm64", BUILD / "root", *MORE], check=True
+        )
         (BUILD / "root" / "w").mkdir(exist_ok=True)
         (BUILD / "root" / "tmp").mkdir(exist_ok=True)
         image(BUILD / "base.img", BUILD / "root", 1200)
@@ -74,7 +86,13 @@ def build():
 def image(out, folder, megabytes):
     half = out.with_suffix(".new")
     half.unlink(missing_ok=True)
-    subprocess.run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-E", "root_owner=0:0", "-d", folder, half, f"{megabytes}M"], check=True)
+    subprocess.run(
+        [
+            "mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-E", "root_owner=0:0", "-d",
+            folder, half, f"{megabytes}M",
+        ],
+        check=True,
+    )
     half.rename(out)
 
 
@@ -90,7 +108,9 @@ def initramfs():
     (folder / "init").write_text(INIT.format(modules=" ".join(MODULES)))
     (folder / "init").chmod(0o755)
     with open(BUILD / "initramfs.cpio", "wb") as out:
-        subprocess.run("find . | cpio -o -H newc --quiet", shell=True, cwd=folder, stdout=out, check=True)
+        subprocess.run(
+            "find . | cpio -o -H newc --quiet", shell=True, cwd=folder, stdout=out, check=True
+        )
 
 
 def work(command):
@@ -103,7 +123,11 @@ def work(command):
     for name in ("tests/e2e", "tests/programs", "include"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "src" / "ledger" / "ledger.h", folder / "src" / "ledger")
-    for name in ("src/seep", "src/target/seep-target", *(f"src/agent/{p.name}" for p in (BUILD / "build" / "src" / "agent").glob("*.so"))):
+    for name in (
+        "src/seep",
+        "src/target/seep-target",
+        *(f"src/agent/{p.name}" for p in (BUILD / "build" / "src" / "agent").glob("*.so")),
+    ):
         shutil.copy(BUILD / "build" / name, folder / "build" / name)
     (folder / "init").write_text(WORK.format(command=command))
     (folder / "init").chmod(0o755)
@@ -113,12 +137,24 @@ def work(command):
 def boot():
     """What the machine says, line by line; the status that it ended with."""
     (kernel,) = (BUILD / "root" / "boot").glob("vmlinuz-*")
-    drives = [f"file={BUILD / name},if=none,id={name},format=raw,snapshot=on" for name in ("base.img", "work.img")]
-    command = ["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", "2", "-m", "2G", "-nographic", "-nic", "none", "-no-reboot",
-               "-kernel", kernel, "-initrd", BUILD / "initramfs.cpio", "-append", "console=ttyAMA0 quiet panic=-1 rdinit=/init",
-               *(word for name, drive in zip(("base.img", "work.img"), drives) for word in ("-drive", drive, "-device", f"virtio-blk-pci,drive={name}"))]
+    drives = [
+        f"file={BUILD / name},if=none,id={name},format=raw,snapshot=on"
+        for name in ("base.img", "work.img")
+    ]
+    command = [
+        "qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", "2", "-m",
+        "2G", "-nographic", "-nic", "none", "-no-reboot", "-kernel", kernel, "-initrd",
+        BUILD / "initramfs.cpio", "-append", "console=ttyAMA0 quiet panic=-1 rdinit=/init",
+        *(
+            word
+            for name, drive in zip(("base.img", "work.img"), drives)
+            for word in ("-drive", drive, "-device", f"virtio-blk-pci,drive={name}")
+        ),
+    ]
     status = 1
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace") as machine:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace"
+    ) as machine:
         for line in machine.stdout:
             print(line, end="", flush=True)
             if line.startswith("seep-arm64: status "):
@@ -135,14 +171,17 @@ def main():
     if unknown:
         sys.exit(f"run.py: no such check: {' '.join(unknown)} (there are {' '.join(CHECKS)})")
     chosen = options.names or list(CHECKS)
-    lines = [f"echo '== {name}: test_{file}.py'; python3 -m pytest -q --tb=short -p no:cacheprovider tests/e2e/test_{file}.py -k '{which}' -v || bad=1"
+    lines = [f"echo '== {name}: test_{file}.py'; python3 -m pytest -q --tb=short -p "
+             f"no:cacheprovider tests/e2e/test_{file}.py -k '{which}' -v || bad=1"
              for name in chosen for file, which in CHECKS[name]]
     begin = time.monotonic()
     build()
     initramfs()
     work(options.shell or "bad=0\n" + "\n".join(lines) + "\n(exit $bad)")
     status = boot()
-    print(f"{'all as on this machine' if status == 0 else 'wrong'}, {time.monotonic() - begin:.0f} s")
+    print(
+        f"{'all as on this machine' if status == 0 else 'wrong'}, {time.monotonic() - begin:.0f} s"
+    )
     return status
 
 

@@ -111,8 +111,15 @@ def test_a_report_of_nothing_is_a_file_here_too(steps, recorder, kind, monkeypat
         target.said(b"ready\n")
         assert connect(target, "control", "reset").returncode == 0
         told = json.loads(connect(target, "snapshot", "--json").stdout)
-        assert told["live_blocks"] == 0 and (folder / told["report"]).read_text() == "" and "/" not in told["report"]
-        assert connect(target, "snapshot", "second").returncode == 0 and len(list(folder.glob("*.memlog*"))) == 2
+        assert (
+            told["live_blocks"] == 0
+            and (folder / told["report"]).read_text() == ""
+            and "/" not in told["report"]
+        )
+        assert (
+            connect(target, "snapshot", "second").returncode == 0
+            and len(list(folder.glob("*.memlog*"))) == 2
+        )
         target.say()
         target.finish()
 

@@ -138,12 +138,22 @@ def test_the_timeline_ends_with_what_the_mappings_have(recorder, compiler, tmp_p
     source = tmp_path / "drops.c"
     source.write_text("#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
                       "int main(void)\n{\n"
-                      "    char *all = mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n"
+                      "    char *all = mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | "
+                      "MAP_ANONYMOUS, -1, 0);\n"
                       "    for (int i = 0; i < 64; i++)\n        memset(all, i, 32 << 20);\n"
                       "    return malloc(100) == NULL || munmap(all, 32 << 20);\n}\n")
     one = pages.page_of(recorder.record(compiler.build(str(source), flags=FLAGS)).profile.path).one
-    resident_at_end = sum(row["rss_bytes"] for row in one.rows("mappings") if one.text(row["class"]) != "seep" and row["rss_bytes"] > 0)
-    assert one.rows("slices")[-1]["rss_bytes"] == resident_at_end < 16 * MIB < one.data["totals"]["rss_peak_bytes"]
+    resident_at_end = sum(
+        row["rss_bytes"]
+        for row in one.rows("mappings")
+        if one.text(row["class"]) != "seep" and row["rss_bytes"] > 0
+    )
+    assert (
+        one.rows("slices")[-1]["rss_bytes"]
+        == resident_at_end
+        < 16 * MIB
+        < one.data["totals"]["rss_peak_bytes"]
+    )
 
 
 def test_mappings_of_the_program_where_blocks_were_are_its_own(recorder, compiler, tmp_path):

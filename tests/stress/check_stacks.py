@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A million call stacks, also with twenty million live blocks: what is known of them, and what commands take for them."""
+"""A million call stacks, also with twenty million live blocks: what is known of them, and what
+commands take for them."""
 import json
 import os
 import subprocess
@@ -49,11 +50,20 @@ def check_twenty_million_blocks_of_a_million_call_stacks(stage):
     stage.need_memory(8192)
     with tempfile.TemporaryDirectory(prefix="seep-stacks-") as folder:
         program, file = f"{folder}/many_stacks", f"{folder}/many.seep"
-        subprocess.run(["cc", "-O2", "-g", "-o", program, ROOT / "bench/programs/many_stacks.c"], check=True)
-        subprocess.run([SEEP, "record", "-q", "-o", file, "--", program, str(STACKS), "0", str(BLOCKS_EACH)], check=True, timeout=3600)
+        subprocess.run(
+            ["cc", "-O2", "-g", "-o", program, ROOT / "bench/programs/many_stacks.c"], check=True
+        )
+        subprocess.run(
+            [SEEP, "record", "-q", "-o", file, "--", program, str(STACKS), "0", str(BLOCKS_EACH)],
+            check=True,
+            timeout=3600,
+        )
         took = {}
         for name, command in OF_BLOCKS.items():
-            more = {"sql": ["SELECT count(*), sum(size) FROM block"], "html": ["-o", f"{folder}/page.html"]}.get(name, [])
+            more = {
+                "sql": ["SELECT count(*), sum(size) FROM block"],
+                "html": ["-o", f"{folder}/page.html"],
+            }.get(name, [])
             seconds, took[name] = used([SEEP, *command, file, *more])
             stage.say(f"{name:24} {seconds:6.2f} s of CPU, {took[name]} MiB")
         assert max(took.values()) < MOST_MIB, took
