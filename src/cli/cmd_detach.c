@@ -24,12 +24,15 @@ static int say_help(void)
                 "\nExit status: 0 done, 2 usage error, 3 not recorded.\n");
 }
 
-/* Nobody records it, but somebody may have. */
+/* WHY it could not be asked.  When nobody records it, somebody may have; who is there and is only
+ * late keeps what it records. */
 static bool take_out(pid_t pid, struct err *why)
 {
         struct inject_result r = { 0 };
+        struct wire_status status;
         struct err e = { 0 };
-        char *image = spawn_find_image(&e);
+        bool left = ask_glance((uint32_t)pid, &status) == ASK_NOT_RECORDED;
+        char *image = left ? spawn_find_image(&e) : NULL;
         bool good = image && inject_leave(pid, image, &r, &e) && r.patched;
 
         if (good)

@@ -190,3 +190,25 @@ def test_only_who_records_a_process_leaves_it(compiler, tmp_path):
         assert "continues without being recorded" not in (tmp_path / "said").read_text()
         check_batch(t, attachment, 100)
         assert t.end() == 0
+
+
+def test_a_seep_that_is_slow_is_not_taken_for_gone(compiler, tmp_path):
+    """Nobody else leaves the process in its place; it does so itself when it comes to it."""
+    with target(compiler, tmp_path) as t:
+        attachment = Attachment(t.pid, tmp_path, "--no-leak-scan")
+        os.kill(attachment.process.pid, signal.SIGSTOP)
+        done = subprocess.run(
+            [SEEP, "detach", str(t.pid)],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
+        assert done.returncode == 3 and "has not answered for" in done.stderr, done
+        before = t.account()
+        t.do("keep", 7)
+        os.kill(attachment.process.pid, signal.SIGCONT)
+        profile = attachment.ended()
+        check_no_fault(profile)
+        assert profile.totals["allocations"] >= difference(t.account(), before)["allocs"] >= 7
+        assert t.end() == 0
