@@ -19,7 +19,7 @@
 
 #define ARENA_SPARE (64ul << 20)
 #define ARENA_TABLE_STEP (8ul << 10)
-#define ARENA_TABLES (9ul << 20) /* the tables that every start makes, together */
+#define ARENA_TABLES (8384ul << 10) /* those that every start makes: what is spare is missed */
 #define POPULATE_WRITE 23 /* MADV_, newer than some headers */
 #define ARENA_NAME "seep-ledger"
 #define ARENA_LIMIT_FSIZE 1

@@ -93,7 +93,8 @@ typedef void *map_wide(void *, size_t, int, int, int, int64_t);
 void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, int64_t offset)
 {
         MAP(real.mmap64_ ? real.mmap64_(at, size, protection, flags, fd, offset)
-                         : ((map_wide *)real.mmap_)(at, size, protection, flags, fd, offset));
+                         : ((map_wide *)(void (*)(void))real.mmap_)(at, size, protection, flags,
+                                                                    fd, offset));
 }
 
 int hook_munmap(void *at, size_t size)

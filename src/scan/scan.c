@@ -433,7 +433,8 @@ static bool find_gone(struct scan *s)
                                  .place_count = s->origin.place_count,
                                  .count = s->list.count };
 
-        if (!s->unrecorded && !view_is_emulated(s->o->view))
+        /* Over a wire the whole heap would come for that. */
+        if (!s->unrecorded && !s->o->far && !view_is_emulated(s->o->view))
                 s->gone = gone_mark(&in);
         return s->gone;
 }

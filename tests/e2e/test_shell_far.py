@@ -109,7 +109,7 @@ def test_every_command_by_option(far):
         cwd=far.folder,
     )
     assert (
-        done.returncode == 3 and b"ends that" in done.stderr and done.stderr.count(b"\n") == 1
+        done.returncode == 3 and b"is ended there" in done.stderr and done.stderr.count(b"\n") == 1
     ), done
     assert re.search(rf"snapshot \d+ 'one' of PID {far.pid}.*stack depth: 2.*: on, depth 2, 0 B in "
                      rf"0 blocks.*bytes used: 0\n", done.stdout.decode(), re.S), done

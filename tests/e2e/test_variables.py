@@ -380,7 +380,7 @@ fn main() {
         place("", std::ptr::addr_of!(pool::ITEMS), "name=r::pool::ITEMS;size=24;type_size=24");
         place("", std::ptr::addr_of!(pool::FIRST),
             "name=r::pool::FIRST;size=8;path=.Some;target=r::Item");
-        place("", std::ptr::addr_of!(CALLS), "name=r::main::CALLS;size=4;type=u32;line=10");
+        place("", std::ptr::addr_of!(CALLS), "name=r::main::CALLS;size=4;type=u32;line=12");
         opaque(&pool::ITEMS); CALLS += 1;
         for _ in 0..5 { place("", std::ptr::addr_of!(CALLS), "name=r::main::CALLS"); }
     }
