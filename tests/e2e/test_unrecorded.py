@@ -29,7 +29,8 @@ def started(program, *words, env=None):
         stdin=subprocess.PIPE,
         pass_fds=(3,),
         preexec_fn=lambda: os.dup2(out, 3),
-        env=clean_environment(env),
+        # Few variables: libraries that change one copy the list of all into a block of their own.
+        env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **(env or {})},
     )
     os.close(out)
     blocks = {}
