@@ -210,11 +210,14 @@ def connected(target):
     """Hosts that have a process of the target's: children of the one that listens."""
     def children(pid):
         return [int(c) for c in open(f"/proc/{pid}/task/{pid}/children").read().split()]
-    return sum(
-        len(children(c))
-        for c in children(target.pid)
-        if os.readlink(f"/proc/{c}/exe") == str(SEEP.resolve())
-    )
+
+    def hosts(pid):
+        try:
+            ours = os.readlink(f"/proc/{pid}/exe") == str(SEEP.resolve())
+            return len(children(pid)) if ours else 0
+        except (FileNotFoundError, ProcessLookupError):  # it has just ended
+            return 0
+    return sum(hosts(c) for c in children(target.pid))
 
 
 def welcomed(target):
