@@ -66,7 +66,9 @@ def test_a_second_release_by_another_function_is_no_part_of_the_first(compiler, 
 
 def test_call_stacks_are_those_of_the_library(compiler, recorder):
     program = compiler.build("depth8.c")
-    ours, theirs = (recorder.record(program, "4096", options=("--engine", engine)).profile
+    # All rounds where they take seconds; elsewhere the processor is emulated.
+    rounds = () if os.uname().machine == "x86_64" else ("4096",)
+    ours, theirs = (recorder.record(program, *rounds, options=("--engine", engine)).profile
                     for engine in ("breakpoint", "preload"))
     assert sites_of(ours) == sites_of(theirs)
     check_clean(ours)
