@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, ROOT, clean_environment
+from harness import BUILD, MACHINES, ROOT, Compiler, Profile, clean_environment
 
 BUILD_DEADLINE = 1500
 DEADLINE = 120
@@ -51,6 +51,7 @@ def test_files_are_where_a_distribution_wants_them(package):
     names = {line.split(None, 5)[5] for line in done("dpkg-deb", "-c", package).stdout.splitlines()}
     assert names >= {
         "./usr/bin/seep", "./usr/bin/seep-target", "./usr/lib/seep/libseep.so",
+        "./usr/lib/seep/i386/libseep.so", "./usr/lib/seep/i386/libseep-inject.so",
         "./usr/include/seep.h", "./usr/share/man/man1/seep.1.gz",
         "./usr/share/man/man1/seep-html.1.gz", "./usr/share/man/man3/seep.h.3.gz",
         "./usr/share/doc/seep/copyright", "./usr/share/bash-completion/completions/seep",
@@ -92,6 +93,16 @@ def test_it_installs_runs_and_leaves_nothing_behind(package, tmp_path):
     assert (ran.returncode, ran.stdout) == (0, "hi\n"), ran.stderr
     page = done(root / "usr/bin/seep", "html", "-q", "a.seep", cwd=work, env=clean_environment())
     assert page.returncode == 0 and (work / "a.html").stat().st_size > 50000, page.stderr
+    narrow = Compiler(tmp_path / "i386", MACHINES["i386"]).build("steps.c")
+    ran = done(
+        root / "usr/bin/seep",
+        "-q", "-o", "b.seep", "--", narrow, "+red:5:100",
+        cwd=work,
+        env=clean_environment(),
+    )
+    assert ran.returncode == 0, ran.stderr
+    counts = Profile(work / "b.seep").by_function()["red"]
+    assert (counts["live_blocks"], counts["live_bytes"]) == (5, 500)
     removed = dpkg(root, "-r", "seep")
     assert removed.returncode == 0, removed.stderr
     assert not [p for p in (root / "usr").rglob("*seep*")]
