@@ -13,7 +13,7 @@
 #include "agent/guest.h"
 
 int hook_prctl(int option, long a, long b, long c, long d) HOOK("prctl");
-long hook_syscall(long number, long a, long b, long c, long d, long e) HOOK("syscall");
+long hook_syscall(long number, long a, long b, long c, long d, long e, long f) HOOK("syscall");
 
 #define SET_NAME 15
 #define SET_SECCOMP 22
@@ -46,19 +46,19 @@ static long load_filter(long operation, long flags, const void *program)
 {
         bool strict = operation == SET_STRICT;
         int filter = strict && (flags || program) ? SANDBOX_NONE : enter(strict, program);
-        long result = REAL(syscall_)(SYS_seccomp, operation, flags, (long)program, 0, 0);
+        long result = REAL(syscall_)(SYS_seccomp, operation, flags, (long)program, 0, 0, 0);
 
         sandbox_entered(filter, result >= 0);
         return result;
 }
 
-/* Ends in a jump: the last argument, if there is one, stays on the stack where the program has put
- * it. */
-long hook_syscall(long number, long a, long b, long c, long d, long e)
+/* All arguments that there may be are passed on, as the C library does: those that the program did
+ * not give are whatever is in their registers, or in its frame. */
+long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
         if (unlikely(number == SYS_seccomp) && (a == SET_STRICT || a == SET_FILTER))
                 return load_filter(a, b, (const void *)c);
         if (unlikely(number == SYS_prctl))
                 return hook_prctl((int)a, b, c, d, e);
-        return REAL(syscall_)(number, a, b, c, d, e);
+        return REAL(syscall_)(number, a, b, c, d, e, f);
 }

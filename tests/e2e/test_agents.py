@@ -121,6 +121,12 @@ def test_every_stack_equals_that_of_backtrace(compiler, recorder, plugs, machine
     )
 
 
+def test_system_calls_get_all_their_arguments(compiler, recorder):
+    """The last of them is in a register that a hook may change, or on the stack."""
+    seen = recorder.record(compiler.build("six_arguments.c"))
+    assert (seen.status, seen.stdout) == (0, b"same 100, others 100\n"), seen.stderr
+
+
 def test_what_signal_handlers_do_is_exact(compiler, recorder, machine):
     seen = recorder.record(compiler.build("signals.c"))
     assert seen.status == 0

@@ -114,3 +114,8 @@ def test_a_recorded_program_says_nothing_on_its_own_behalf(compiler, recorder):
     program = compiler.build("operators.cpp")
     bare, seen = recorder.bare(program), recorder.record(program, options=["-q"])
     assert seen.stderr == bare.stderr == b""
+
+
+def test_system_calls_get_all_their_arguments(compiler, recorder):
+    seen = recorder.record(compiler.build("six_arguments.c"))
+    assert (seen.status, seen.stdout) == (0, b"same 100, others 100\n"), seen.stderr

@@ -82,7 +82,32 @@ LEAK_ALONE static void *leak_blank(void *p, size_t size)
         }
 
 /* Clears 64 KiB below the caller's frame, and every register that a call may change. */
-#ifndef __x86_64__ /* run by qemu, which keeps registers where nobody looks for pointers */
+#ifdef __aarch64__
+void leak_wipe(void) __asm__("leak_wipe");
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".type leak_wipe, %function\n"
+        "leak_wipe:\n"
+        "        sub sp, sp, #65536\n"
+        "        mov x0, sp\n"
+        "        mov x1, #4096\n"
+        "1:      stp xzr, xzr, [x0], #16\n"
+        "        subs x1, x1, #1\n"
+        "        b.ne 1b\n"
+        "        mov sp, x0\n"
+        "        .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18\n"
+        "        mov x\\n, xzr\n"
+        "        .endr\n"
+        "        .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, "
+        "28, 29, 30, 31\n"
+        "        movi v\\n\\().2d, #0\n"
+        "        .endr\n"
+        "        .irp n, 8, 9, 10, 11, 12, 13, 14, 15\n" /* a function keeps their lower half */
+        "        mov v\\n\\().d[1], xzr\n"
+        "        .endr\n"
+        "        ret\n"
+        ".size leak_wipe, .-leak_wipe\n");
+#elif !defined(__x86_64__) /* run by qemu, which keeps registers where nobody looks for pointers */
 LEAK_ALONE static void leak_wipe(void)
 {
         volatile uint64_t below[8192];

@@ -102,65 +102,115 @@ static void waiting(void)
 
 /* ---- registers: the address is shown in one, and is nowhere else ---- */
 
-MAKER(in_r12)
-MAKER(in_rbx)
-MAKER(in_xmm15)
+MAKER(in_kept_register)
+MAKER(in_waiting_register)
+MAKER(in_vector_register)
 
-static void *spins_with_r12(void *arg)
+/* Shown in a register that functions keep, or in one for vectors; then for ever a
+ * loop, or the call that waits for a signal. */
+#ifdef __aarch64__
+#define SHOW_AND_SPIN(hidden)                                                  \
+        __asm__ volatile("mvn x19, %0\n\t"                                     \
+                         "ldr w9, %1\n\t"                                      \
+                         "add w9, w9, #1\n\t"                                  \
+                         "str w9, %1\n"                                        \
+                         "1: yield\n\t"                                        \
+                         "b 1b"                                                \
+                         :                                                     \
+                         : "r"(hidden), "m"(ready)                             \
+                         : "x9", "x19", "memory")
+#define SHOW_AND_WAIT(hidden)                                                  \
+        __asm__ volatile("mvn x20, %0\n\t"                                     \
+                         "ldr w9, %1\n\t"                                      \
+                         "add w9, w9, #1\n\t"                                  \
+                         "str w9, %1\n"                                        \
+                         "1: mov x0, xzr\n\t"                                  \
+                         "mov x1, xzr\n\t"                                     \
+                         "mov x2, xzr\n\t"                                     \
+                         "mov x3, xzr\n\t"                                     \
+                         "mov x8, #73\n\t"                                     \
+                         "svc #0\n\t"                                          \
+                         "b 1b"                                                \
+                         :                                                     \
+                         : "r"(hidden), "m"(ready)                             \
+                         : "x0", "x1", "x2", "x3", "x8", "x9", "x20", "memory")
+#define SHOW_IN_VECTOR(hidden)                                                 \
+        __asm__ volatile("mov v15.d[1], %0\n\t"                                \
+                         "mvn v15.16b, v15.16b\n\t"                            \
+                         "ldr w9, %1\n\t"                                      \
+                         "add w9, w9, #1\n\t"                                  \
+                         "str w9, %1\n"                                        \
+                         "1: yield\n\t"                                        \
+                         "b 1b"                                                \
+                         :                                                     \
+                         : "r"(hidden), "m"(ready)                             \
+                         : "x9", "v15", "memory")
+#define RELAX() __asm__ volatile("yield")
+#else
+#define SHOW_AND_SPIN(hidden)                                                  \
+        __asm__ volatile("mov %0, %%r12\n\t"                                   \
+                         "not %%r12\n\t"                                       \
+                         "lock incl %1\n"                                      \
+                         "1: pause\n\t"                                        \
+                         "jmp 1b"                                              \
+                         :                                                     \
+                         : "r"(hidden), "m"(ready)                             \
+                         : "r12", "memory")
+#define SHOW_AND_WAIT(hidden)                                                  \
+        __asm__ volatile("mov %0, %%rbx\n\t"                                   \
+                         "not %%rbx\n\t"                                       \
+                         "lock incl %1\n"                                      \
+                         "1: mov $34, %%eax\n\t"                               \
+                         "syscall\n\t"                                         \
+                         "jmp 1b"                                              \
+                         :                                                     \
+                         : "r"(hidden), "m"(ready)                             \
+                         : "rax", "rbx", "rcx", "r11", "memory")
+#define SHOW_IN_VECTOR(hidden)                                                 \
+        __asm__ volatile("pcmpeqd %%xmm14, %%xmm14\n\t"                        \
+                         "movq %0, %%xmm15\n\t"                                \
+                         "pxor %%xmm14, %%xmm15\n\t"                           \
+                         "lock incl %1\n"                                      \
+                         "1: pause\n\t"                                        \
+                         "jmp 1b"                                              \
+                         :                                                     \
+                         : "r"(hidden), "m"(ready)                             \
+                         : "xmm14", "xmm15", "memory")
+#define RELAX() __builtin_ia32_pause()
+#endif
+
+static void *spins(void *arg)
 {
-        uintptr_t hidden = leak_hidden(in_r12(REACHABLE, 3101));
+        uintptr_t hidden = leak_hidden(in_kept_register(REACHABLE, 3101));
         (void)arg;
         leak_wipe();
-        __asm__ volatile("mov %0, %%r12\n\t"
-                         "not %%r12\n\t"
-                         "lock incl %1\n"
-                         "1: pause\n\t"
-                         "jmp 1b"
-                         :
-                         : "r"(hidden), "m"(ready)
-                         : "r12", "memory");
+        SHOW_AND_SPIN(hidden);
         return NULL;
 }
 
-static void *pauses_with_rbx(void *arg)
+static void *waits(void *arg)
 {
-        uintptr_t hidden = leak_hidden(in_rbx(REACHABLE, 3103));
+        uintptr_t hidden = leak_hidden(in_waiting_register(REACHABLE, 3103));
         (void)arg;
         leak_wipe();
-        __asm__ volatile("mov %0, %%rbx\n\t"
-                         "not %%rbx\n\t"
-                         "lock incl %1\n"
-                         "1: mov $34, %%eax\n\t" /* pause() */
-                         "syscall\n\t"
-                         "jmp 1b"
-                         :
-                         : "r"(hidden), "m"(ready)
-                         : "rax", "rbx", "rcx", "r11", "memory");
+        SHOW_AND_WAIT(hidden);
         return NULL;
 }
 
-static void *spins_with_xmm15(void *arg)
+static void *spins_with_vector(void *arg)
 {
-        uintptr_t hidden = leak_hidden(in_xmm15(REACHABLE, 3105));
+        uintptr_t hidden = leak_hidden(in_vector_register(REACHABLE, 3105));
         (void)arg;
         leak_wipe();
-        __asm__ volatile("pcmpeqd %%xmm14, %%xmm14\n\t"
-                         "movq %0, %%xmm15\n\t"
-                         "pxor %%xmm14, %%xmm15\n\t"
-                         "lock incl %1\n"
-                         "1: pause\n\t"
-                         "jmp 1b"
-                         :
-                         : "r"(hidden), "m"(ready)
-                         : "xmm14", "xmm15", "memory");
+        SHOW_IN_VECTOR(hidden);
         return NULL;
 }
 
 static void registers(void)
 {
-        start(spins_with_r12, NULL);
-        start(pauses_with_rbx, NULL);
-        start(spins_with_xmm15, NULL);
+        start(spins, NULL);
+        start(waits, NULL);
+        start(spins_with_vector, NULL);
 }
 
 /* ---- what a thread has of its own ---- */
@@ -247,7 +297,7 @@ static int raw_body(void *arg)
         place held = leak_shown((uintptr_t)arg);
         __atomic_add_fetch(&ready, 1, __ATOMIC_SEQ_CST);
         for (;;)
-                __builtin_ia32_pause();
+                RELAX();
         LEAK_ESCAPE(held);
         return 0;
 }
