@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "attach/inject_parts.h"
@@ -14,7 +16,8 @@
 #define NARROW_END 0xffffe000ull /* of programs with words of 4 bytes */
 #define MAP_TIMES 4
 #define MAP_ASIDE 0x40ull /* after each time, so many times farther from where it was tried */
-#define GROWTH (1ull << 30) /* room that is left to the heap, and to the stack below it */
+#define GROWTH (1ull << 30) /* room that is left to the heap, and to the stack, if there is so much */
+#define GUARD_PAGES 256ull  /* that the kernel leaves free below a stack that grows */
 
 static bool reaches(const struct inject *j, uint64_t start, uint64_t bytes, uint64_t near)
 {
@@ -24,8 +27,19 @@ static bool reaches(const struct inject *j, uint64_t start, uint64_t bytes, uint
                (end < near ? near - end : end - near) < reach;
 }
 
-/* The gap in front of mapping I. */
-static uint64_t gap_below(const struct inject *j, uint32_t i, uint64_t bytes)
+/* How far the stack may grow by the limit of the process.  The kernel leaves little more than this
+ * between it and the first library, as chance has it. */
+static uint64_t stack_growth(const struct inject *j)
+{
+        uint64_t most[2]; /* now, and up to where it may be raised */
+
+        if (syscall(SYS_prlimit64, j->pid, RLIMIT_STACK, NULL, most) != 0 || *most > GROWTH)
+                return GROWTH;
+        return *most + GUARD_PAGES * page_bytes();
+}
+
+/* The gap in front of mapping I; of a stack so much GROWTH stays free. */
+static uint64_t gap_below(const struct inject *j, uint32_t i, uint64_t bytes, uint64_t growth)
 {
         const struct mappings *m = &j->maps;
         uint64_t end = i < m->count ? m->at[i].start : j->narrow ? NARROW_END : ARCH_HIGHEST;
@@ -34,12 +48,12 @@ static uint64_t gap_below(const struct inject *j, uint32_t i, uint64_t bytes)
         if (i && strncmp(m->at[i - 1].path, "[heap]", 6) == 0)
                 start += GROWTH;
         if (i < m->count && strncmp(m->at[i].path, "[stack", 6) == 0)
-                end = end > GROWTH ? end - GROWTH : 0;
+                end = end > growth ? end - growth : 0;
         start = start < LOWEST ? LOWEST : start;
         return start + bytes + 2 * page_bytes() <= end ? end - bytes - page_bytes() : 0;
 }
 
-uint64_t inject_gap(const struct inject *j, uint64_t near, uint64_t bytes)
+static uint64_t gap_near(const struct inject *j, uint64_t near, uint64_t bytes, uint64_t growth)
 {
         const struct mappings *m = &j->maps;
         uint32_t first = mappings_from(m, near);
@@ -47,18 +61,25 @@ uint64_t inject_gap(const struct inject *j, uint64_t near, uint64_t bytes)
         uint64_t at, high = (near + reach - bytes) & ~(page_bytes() - 1);
 
         for (uint32_t i = first + 1; i-- > 0;) {
-                at = gap_below(j, i, bytes);
+                at = gap_below(j, i, bytes, growth);
                 if (at && reaches(j, at, bytes, near))
                         return at;
         }
         for (uint32_t i = first + 1; i <= m->count; i++) {
-                at = gap_below(j, i, bytes);
+                at = gap_below(j, i, bytes, growth);
                 if (at && reaches(j, at, bytes, near))
                         return at;
                 if (at && high > (i ? m->at[i - 1].end : 0) && high < at)
                         return high;
         }
         return 0;
+}
+
+uint64_t inject_gap(const struct inject *j, uint64_t near, uint64_t bytes)
+{
+        uint64_t at = gap_near(j, near, bytes, GROWTH);
+
+        return at ? at : gap_near(j, near, bytes, stack_growth(j));
 }
 
 /* The thread through which we look may have ended meanwhile. */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -636,7 +637,34 @@ TEST(gaps_are_found_on_both_sides_but_not_where_something_grows)
         mappings_free(&j.maps);
 }
 
+/* The kernel may have put the libraries just so far from the stack that it can grow to its limit, and
+ * threads have taken all that is below them. */
+TEST(where_there_is_no_other_gap_a_stack_keeps_what_its_limit_lets_it_have)
+{
+        const char *text = "600000000000-6ffffffff000 rw-p 00000000 00:00 0\n"
+                           "6ffffffff000-700000001000 r-xp 00000000 00:00 0    /a/library\n"
+                           "700018000000-700018021000 rw-p 00000000 00:00 0    [stack]\n"
+                           "700018022000-7ffffffff000 rw-p 00000000 00:00 0\n";
+        struct rlimit limit, mine = { 0 };
+        struct inject j = { .pid = getpid() };
+        uint64_t at;
+
+        getrlimit(RLIMIT_STACK, &limit);
+        mine = limit;
+        mine.rlim_cur = 64 << 20;
+        mappings_parse(&j.maps, text);
+        is_true(setrlimit(RLIMIT_STACK, &mine) == 0);
+        at = inject_gap(&j, 0x700000000000, 1 << 20);
+        is_true(at >= 0x700000001000 && at + (65 << 20) < 0x700018000000);
+        mine.rlim_cur = 384 << 20;
+        is_true(setrlimit(RLIMIT_STACK, &mine) == 0);
+        is_equal(inject_gap(&j, 0x700000000000, 1 << 20), 0);
+        setrlimit(RLIMIT_STACK, &limit);
+        mappings_free(&j.maps);
+}
+
 TAP_MAIN(gaps_are_found_on_both_sides_but_not_where_something_grows,
+         where_there_is_no_other_gap_a_stack_keeps_what_its_limit_lets_it_have,
          functions_of_many_shapes_lead_to_the_hook_and_still_work, a_hook_may_be_anywhere,
          what_cannot_be_patched_is_told, padding_is_used_when_it_is_certain,
          code_with_words_of_4_bytes_is_moved, threads_inside_are_moved_there_and_back,
