@@ -161,7 +161,18 @@ static void describe_running(pid_t pid, struct freeze_thread *t)
         str_free(&text);
 }
 
-/* false: one runs on.  Its stack is not known, and what it alone holds would be called lost. */
+/* T does not stand still: what the kernel tells of it.  false: it runs on.  Its stack is not known,
+ * and what it alone holds would be called lost. */
+static bool describe_late(const struct freeze *f, struct freeze_thread *t, struct err *e)
+{
+        describe_running(f->pid, t);
+        return t->sp || procfs_state(f->pid, (pid_t)t->tid) != 'R' ||
+               err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "thread %d of process %d did not stop within %d s: the machine is very "
+                       "busy; try again",
+                       (int)t->tid, (int)f->pid, (int)(HOLD_LATE_NS / 1000000000));
+}
+
 static bool describe_threads(struct freeze *f, struct err *e)
 {
         const struct hold *h = &f->state->hold;
@@ -174,14 +185,8 @@ static bool describe_threads(struct freeze *f, struct err *e)
                                              .stopped = h->threads[i].state == HOLD_STOPPED };
                 if (t->stopped)
                         arch_describe(t, &h->threads[i].registers);
-                else if (h->threads[i].state == HOLD_ASKED)
-                        describe_running(f->pid, t);
-                if (h->threads[i].state == HOLD_ASKED && !t->sp &&
-                    procfs_state(f->pid, (pid_t)t->tid) == 'R')
-                        return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                                       "thread %d of process %d did not stop within %d s: "
-                                       "the machine is very busy; try again", (int)t->tid,
-                                       (int)f->pid, (int)(HOLD_LATE_NS / 1000000000));
+                else if (h->threads[i].state == HOLD_ASKED && !describe_late(f, t, e))
+                        return false;
                 f->thread_count += t->stopped || h->threads[i].state == HOLD_ASKED;
         }
         return true;
@@ -323,6 +328,11 @@ bool freeze_kept(struct freeze *f, pid_t pid, int first_tracer, struct err *e)
         while (f->thread_count < answer.count &&
                receive(s->first_tracer, &f->threads[f->thread_count], sizeof *f->threads))
                 f->thread_count++;
+        for (uint32_t i = 0; i < f->thread_count; i++)
+                if (!f->threads[i].stopped && !describe_late(f, &f->threads[i], e)) {
+                        freeze_close(f);
+                        return false;
+                }
         procfs_text(pid, f->thread_count ? (pid_t)f->threads[0].tid : pid, "maps", &maps);
         f->maps = maps.data ? maps.data : heap_text("");
         mappings_parse(&s->mappings, f->maps);

@@ -418,7 +418,7 @@ bool hold_any(struct hold *h, pid_t pid, struct err *e)
 
 bool hold_any_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e)
 {
-        *h = (struct hold){ .pid = pid, .patience_ns = patience_ns };
+        *h = (struct hold){ .pid = pid, .patience_ns = patience_ns, .late_ns = HOLD_LATE_NS };
         return hold_threads(h, true, e);
 }
 

@@ -69,8 +69,8 @@ bool hold_all(struct hold *h, pid_t pid, struct err *e);
 /* The same, and the process may be of the other word size that the kernel runs: H->narrow. */
 bool hold_any(struct hold *h, pid_t pid, struct err *e);
 
-/* The same within PATIENCE_NS and no longer, for who will try again: a thread that waits where
- * signals do not reach it may wait for another one, which stands still already. */
+/* The same, but a thread that waits where signals do not reach it is given PATIENCE_NS and no longer,
+ * for who will try again: it may wait for another one, which stands still already. */
 bool hold_any_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e);
 
 /* The same of the thread TID only, of any word size. */

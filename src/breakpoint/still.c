@@ -16,6 +16,7 @@
 #include "attach/arch/arch.h"
 #include "attach/first_tracer.h"
 #include "attach/hold.h"
+#include "attach/procfs.h"
 #include "base/heap.h"
 #include "base/io.h"
 
@@ -33,6 +34,15 @@ bool still_holds(const struct target *t)
         return false;
 }
 
+/* What is seen is of one moment only if all stand still: a thread that only wants a processor, on a
+ * machine that is very busy, is waited for. */
+static bool wait_for_stop(const struct task *t, int *status)
+{
+        return hold_wait(t->tid, status, HOLD_PATIENCE_NS) ||
+               (procfs_state(t->target->pid, t->tid) != 'D' &&
+                hold_wait(t->tid, status, HOLD_LATE_NS - HOLD_PATIENCE_NS));
+}
+
 static void stop_all(struct target *g)
 {
         struct task *next;
@@ -46,7 +56,7 @@ static void stop_all(struct target *g)
         for (struct task *t = tracer.tasks; t; t = next) {
                 next = t->next;
                 if (t->target != g || t->stopped || t->ended ||
-                    !hold_wait(t->tid, &status, HOLD_PATIENCE_NS))
+                    !wait_for_stop(t, &status))
                         continue;
                 if (WIFSTOPPED(status)) {
                         t->stopped = true;

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/ptrace.h>
 
+#include "attach/hold.h"
 #include "leak/gather.h"
 #include "stage.h"
 
@@ -605,6 +606,27 @@ TEST(a_thread_that_gets_no_processor_is_waited_for)
                 tap_skip("no right to take a processor");
 }
 
+/* However short the time for those is that could stop and do not. */
+TEST(a_thread_that_gets_no_processor_is_waited_for_by_who_tries_again)
+{
+        struct hold h;
+        struct err e;
+        pid_t pid, other;
+        bool taken;
+
+        processor = sched_getcpu();
+        pid = start(count_there);
+        other = take_processor();
+        taken = stage->result;
+        is_true(hold_any_within(&h, pid, 1000000, &e));
+        is_true(!hold_is_partial(&h));
+        hold_release(&h);
+        end(other);
+        end(pid);
+        if (!taken)
+                tap_skip("no right to take a processor");
+}
+
 TEST(missing_rights_are_told_one_from_another)
 {
         pid_t pid;
@@ -633,4 +655,6 @@ TAP_MAIN(a_stopped_process_stands_still_and_goes_on, registers_and_stacks_of_all
          a_process_killed_while_it_is_held_ends, used_pages_of_sparse_memory_are_found,
          a_copy_that_is_read_still_shares_its_pages, a_read_ends_where_the_memory_ends,
          a_process_that_is_gone_is_named_so, a_process_that_another_traces_is_left_to_it,
-         a_thread_that_gets_no_processor_is_waited_for, missing_rights_are_told_one_from_another)
+         a_thread_that_gets_no_processor_is_waited_for,
+         a_thread_that_gets_no_processor_is_waited_for_by_who_tries_again,
+         missing_rights_are_told_one_from_another)
