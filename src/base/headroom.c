@@ -49,19 +49,26 @@ static uint64_t number_in(const char *directory, const char *file)
         return value < UNLIMITED ? value : NO_LIMIT;
 }
 
-/* The number behind the word KEY at the start of a line of PATH; FALLBACK when there is none. */
-static uint64_t number_of(const char *path, const char *key, uint64_t fallback)
+/* The number behind the word KEY at the start of a line of TEXT; FALLBACK when there is none. */
+static uint64_t number_behind(const char *text, const char *key, uint64_t fallback)
 {
-        struct str text = { 0 };
-        const char *line = io_read_file(path, &text) ? str_get(&text) : NULL;
+        const char *line = text;
         size_t length = strlen(key);
 
         while (line && !(strncmp(line, key, length) == 0 && strchr(" :\t", line[length]))) {
                 line = strchr(line, '\n');
                 line += line != NULL;
         }
-        if (line)
-                fallback = strtoull(line + length + strspn(line + length, " :\t"), NULL, 10);
+        return line ? strtoull(line + length + strspn(line + length, " :\t"), NULL, 10) : fallback;
+}
+
+/* The same, of the file PATH. */
+static uint64_t number_of(const char *path, const char *key, uint64_t fallback)
+{
+        struct str text = { 0 };
+
+        if (io_read_file(path, &text))
+                fallback = number_behind(str_get(&text), key, fallback);
         str_free(&text);
         return fallback;
 }
@@ -99,7 +106,7 @@ static void look_at_old(struct headroom *r, const char *directory, const char *n
 {
         uint64_t most = number_in(directory, "memory.limit_in_bytes"),
                  both = number_in(directory, "memory.memsw.limit_in_bytes");
-        uint64_t back = reclaimable(directory, true);
+        uint64_t back = most == NO_LIMIT && both == NO_LIMIT ? 0 : reclaimable(directory, true);
         char what[HEADROOM_LIMIT_BYTES];
 
         snprintf(what, sizeof what, "the memory limit of the cgroup %.400s", name);
@@ -119,16 +126,18 @@ static void look_at_new(struct headroom *r, const char *directory, const char *n
 {
         uint64_t most = least(number_in(directory, "memory.max"),
                               number_in(directory, "memory.high"));
-        uint64_t more = minus(number_in(directory, "memory.swap.max"),
-                              number_in(directory, "memory.swap.current"));
         char what[HEADROOM_LIMIT_BYTES];
+        uint64_t more;
 
+        if (most == NO_LIMIT)
+                return;
+        more = minus(number_in(directory, "memory.swap.max"),
+                     number_in(directory, "memory.swap.current"));
         snprintf(what, sizeof what, "the memory limit of the cgroup %.400s", name);
-        if (most != NO_LIMIT)
-                bound_by(r,
-                         plus(minus(most, number_in(directory, "memory.current")),
-                              reclaimable(directory, false) + least(more, swap)),
-                         what, most);
+        bound_by(r,
+                 plus(minus(most, number_in(directory, "memory.current")),
+                      reclaimable(directory, false) + least(more, swap)),
+                 what, most);
 }
 
 /* It and all that it is in. */
@@ -203,25 +212,27 @@ static bool mount_holds(const char *line, const char *root, const char *path, st
         return true;
 }
 
-static bool find_mount(const char *root, const char *path, struct group *g)
+/* MOUNTS: /proc/self/mountinfo. */
+static bool find_mount(const char *mounts, const char *root, const char *path, struct group *g)
 {
-        struct str text = { 0 };
-        char file[PATH_MAX];
         bool found = false;
 
-        snprintf(file, sizeof file, "%s/proc/self/mountinfo", root);
-        io_read_file(file, &text);
-        for (const char *line = str_get(&text); line && *line && !found; line += line != NULL) {
+        for (const char *line = mounts; line && *line && !found; line += line != NULL) {
                 found = mount_holds(line, root, path, g);
                 line = strchr(line, '\n');
         }
-        str_free(&text);
         return found;
 }
 
+/* Where cgroups are looked for. */
+struct groups {
+        const char *root, *mounts;
+        uint64_t swap;
+};
+
 /* A line "ID:CONTROLLERS:PATH" of /proc/PID/cgroup; version 2 has the number 0 and no
  * controllers. */
-static void look_at_line(struct headroom *r, const char *root, const char *line, uint64_t swap)
+static void look_at_line(struct headroom *r, const struct groups *in, const char *line)
 {
         const char *controllers = strchr(line, ':'),
                    *path = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -234,45 +245,65 @@ static void look_at_line(struct headroom *r, const char *root, const char *line,
         snprintf(list, sizeof list, "%.*s ", (int)(path - controllers - 1), controllers + 1);
         snprintf(copy, sizeof copy, "%.*s", (int)strcspn(path + 1, "\n"), path + 1);
         g.old = list[0] != ' ';
-        if ((!g.old || has_word(list, "memory")) && find_mount(root, copy, &g))
-                look_at_group(r, &g, swap);
+        if ((!g.old || has_word(list, "memory")) && find_mount(in->mounts, in->root, copy, &g))
+                look_at_group(r, &g, in->swap);
 }
 
-static void look_at_cgroups(struct headroom *r, const char *root, pid_t pid, uint64_t swap)
+static void look_at_lines(struct headroom *r, const struct groups *in, const char *text)
 {
-        struct str text = { 0 };
-        char path[PATH_MAX];
-
-        if (pid)
-                snprintf(path, sizeof path, "%s/proc/%d/cgroup", root, (int)pid);
-        else
-                snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-        io_read_file(path, &text);
-        for (const char *line = str_get(&text); line && *line; line += line != NULL) {
-                look_at_line(r, root, line, swap);
+        for (const char *line = text; line && *line; line += line != NULL) {
+                look_at_line(r, in, line);
                 line = strchr(line, '\n');
         }
-        str_free(&text);
+}
+
+static void read_below(const char *root, const char *file, struct str *out)
+{
+        char path[PATH_MAX];
+
+        snprintf(path, sizeof path, "%s/proc/%s", root, file);
+        io_read_file(path, out);
+}
+
+/* Mostly OTHER is in the same ones as we are, which are looked at once then. */
+static void look_at_cgroups(struct headroom *r, const char *root, pid_t other, uint64_t swap)
+{
+        struct str mounts = { 0 }, ours = { 0 }, theirs = { 0 };
+        struct groups in = { .root = root, .swap = swap };
+        char file[32];
+
+        snprintf(file, sizeof file, "%d/cgroup", (int)other);
+        read_below(root, "self/mountinfo", &mounts);
+        read_below(root, "self/cgroup", &ours);
+        if (other)
+                read_below(root, file, &theirs);
+        in.mounts = str_get(&mounts);
+        look_at_lines(r, &in, str_get(&ours));
+        if (strcmp(str_get(&ours), str_get(&theirs)) != 0)
+                look_at_lines(r, &in, str_get(&theirs));
+        str_free(&mounts);
+        str_free(&ours);
+        str_free(&theirs);
 }
 
 /* ---- the machine, and ourselves ---- */
 
 static void look_at_machine(struct headroom *r, const char *root, uint64_t *swap)
 {
-        char meminfo[PATH_MAX], vm[PATH_MAX];
         uint64_t available, promised, most;
+        struct str meminfo = { 0 };
+        char vm[PATH_MAX];
 
-        snprintf(meminfo, sizeof meminfo, "%s/proc/meminfo", root);
+        read_below(root, "meminfo", &meminfo);
         snprintf(vm, sizeof vm, "%s/proc/sys/vm", root);
-        *swap = number_of(meminfo, "SwapFree", 0) * 1024;
-        available = number_of(meminfo, "MemAvailable", NO_LIMIT);
+        *swap = number_behind(str_get(&meminfo), "SwapFree", 0) * 1024;
+        available = number_behind(str_get(&meminfo), "MemAvailable", NO_LIMIT);
+        most = number_behind(str_get(&meminfo), "CommitLimit", NO_LIMIT);
+        promised = number_behind(str_get(&meminfo), "Committed_AS", 0);
+        str_free(&meminfo);
         if (available != NO_LIMIT)
                 bound_by(r, available * 1024 + *swap, "the free memory of this machine", NO_LIMIT);
-        if (number_in(vm, "overcommit_memory") != 2)
-                return;
-        most = number_of(meminfo, "CommitLimit", NO_LIMIT);
-        promised = number_of(meminfo, "Committed_AS", 0);
-        if (most != NO_LIMIT)
+        if (most != NO_LIMIT && number_in(vm, "overcommit_memory") == 2)
                 bound_by(r, minus(most, promised) * 1024,
                          "what the kernel still promises (vm.overcommit_memory=2)", NO_LIMIT);
 }
@@ -300,9 +331,7 @@ void headroom_find(struct headroom *r, const char *root, pid_t other)
 
         *r = (struct headroom){ .bytes = NO_LIMIT };
         look_at_machine(r, root, &swap);
-        look_at_cgroups(r, root, 0, swap);
-        if (other)
-                look_at_cgroups(r, root, other, swap);
+        look_at_cgroups(r, root, other, swap);
         if (!*root) {
                 struct rlimit limit;
 

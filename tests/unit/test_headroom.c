@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -221,6 +222,62 @@ TEST(version_1_is_understood)
         is_text(found(0).limit, "the memory limit of the cgroup /a (100 MiB)");
 }
 
+/* How often the files WATCHED, an inotify, were opened since this was asked last. */
+static int count_opens(int watched)
+{
+        char events[4096];
+        ssize_t got = read(watched, events, sizeof events);
+        int count = 0;
+
+        for (ssize_t at = 0; at < got; count++) {
+                struct inotify_event e;
+
+                memcpy(&e, events + at, sizeof e);
+                at += (ssize_t)(sizeof e + e.len);
+        }
+        return count;
+}
+
+static void watch(int watched, const char *path)
+{
+        char whole[PATH_MAX];
+
+        snprintf(whole, sizeof whole, "%s%s", root, path);
+        is_true(inotify_add_watch(watched, whole, IN_OPEN) >= 0);
+}
+
+/* The kernel adds up the pages of a whole group for its statistics. */
+TEST(no_more_is_read_than_limits_ask_for)
+{
+        int once = inotify_init1(IN_NONBLOCK), never = inotify_init1(IN_NONBLOCK);
+
+        begin();
+        put("/proc/self/cgroup", "4:memory:/a\n0::/one\n");
+        put("/proc/4711/cgroup", "4:memory:/a\n0::/one\n");
+        put("/proc/self/mountinfo",
+            "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+            "32 24 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+        put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
+        put("/sys/fs/cgroup/memory/a/memory.stat", "total_inactive_file 1048576\n");
+        put("/sys/fs/cgroup/one/memory.max", "max\n");
+        put("/sys/fs/cgroup/one/memory.stat", "inactive_file 1048576\n");
+        watch(never, "/sys/fs/cgroup/memory/a/memory.stat");
+        watch(never, "/sys/fs/cgroup/one/memory.stat");
+        watch(once, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes");
+        watch(once, "/sys/fs/cgroup/one/memory.max");
+        watch(once, "/proc/self/mountinfo");
+        watch(once, "/proc/meminfo");
+        is_equal(found(4711).bytes, share(8192 * MIB));
+        is_equal(count_opens(once), 4);
+        is_equal(count_opens(never), 0);
+        put("/sys/fs/cgroup/one/memory.max", "1048576\n");
+        count_opens(once);
+        found(4711);
+        is_equal(count_opens(never), 1);
+        close(once);
+        close(never);
+}
+
 TEST(files_that_make_no_sense_are_no_limit)
 {
         begin();
@@ -301,6 +358,7 @@ TAP_MAIN(without_limits_there_is_what_the_machine_has,
          the_tightest_of_all_groups_around_counts, swap_and_files_not_used_lately_are_room_too,
          a_group_that_is_full_leaves_nothing, the_group_of_another_process_counts_too,
          in_a_container_the_mount_is_the_top, version_1_is_understood,
+         no_more_is_read_than_limits_ask_for,
          files_that_make_no_sense_are_no_limit,
          beyond_the_bound_memory_is_refused_and_the_kernel_takes_us_first, our_own_limits_count,
          the_directories_are_gone)
