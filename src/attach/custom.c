@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/elf.h"
 #include "attach/functions.h"
 #include "attach/procfs.h"
 #include "base/heap.h"
@@ -243,6 +244,7 @@ static const struct known {
 };
 
 #define FAMILIES (sizeof families / sizeof *families)
+#define FAMILY_NAME_BYTES 32
 
 /* "_RNvCs1234_7___rustc12___rust_alloc": how Rust writes the names of its own functions. */
 static const char *plain_name(const char *name)
@@ -358,11 +360,14 @@ static struct glance glance(const struct custom *rules, int fd, bool imports)
 
 bool custom_is_go(int fd)
 {
+        static const char *const table = "gopclntab";
         Elf_Scn *scn = NULL;
         bool go = false;
         GElf_Shdr head;
         Elf *elf;
 
+        if (!elf_may_mention(fd, &table, 1))
+                return false;
         elf_version(EV_CURRENT);
         elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
         while (elf && !go && (scn = elf_nextscn(elf, scn)))
@@ -382,8 +387,17 @@ static size_t next_family(const struct glance *g, size_t at)
 
 bool custom_has_allocator(int fd)
 {
-        struct glance g = glance(NULL, fd, true);
+        char names[FAMILIES][FAMILY_NAME_BYTES];
+        const char *parts[FAMILIES];
+        struct glance g;
 
+        for (size_t i = 0; i < FAMILIES; i++) {
+                snprintf(names[i], sizeof names[i], "%s%s", families[i].prefix, families[i].alloc);
+                parts[i] = names[i];
+        }
+        if (!elf_may_mention(fd, parts, FAMILIES))
+                return false;
+        g = glance(NULL, fd, true);
         return next_family(&g, 0) < FAMILIES;
 }
 

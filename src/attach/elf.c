@@ -16,6 +16,7 @@
 #define ELF_PHDRS_MAX 256u
 #define ELF_DYNAMIC_MAX (1u << 20)
 #define ELF_STRINGS_MAX (64u << 20)
+#define ELF_STRINGS_FEW (1u << 20)
 
 /* A string table that says which sanitizer's runtime is inside, and the library that brings it. */
 static const struct {
@@ -280,6 +281,40 @@ uint32_t elf_exports(int fd, const char *const *names, uint32_t count)
                 if (sections[i].sh_type == SHT_DYNSYM && sections[i].sh_link < head.e_shnum)
                         found |= exported_in(fd, &sections[i], &sections[sections[i].sh_link],
                                              names, count);
+        free(sections);
+        return found;
+}
+
+/* Any part of a name may be the end of another one's: no NUL is looked for. */
+static bool table_mentions(int fd, const ElfW(Shdr) *table, const char *const *words,
+                           uint32_t count)
+{
+        char *strings = table->sh_size <= ELF_STRINGS_FEW && !(table->sh_flags & SHF_COMPRESSED)
+                                ? read_part(fd, table->sh_offset, table->sh_size)
+                                : NULL;
+        bool found = !strings && table->sh_size;
+
+        for (uint32_t n = 0; strings && !found && n < count; n++)
+                found = memmem(strings, table->sh_size, words[n], strlen(words[n])) != NULL;
+        free(strings);
+        return found;
+}
+
+bool elf_may_mention(int fd, const char *const *words, uint32_t count)
+{
+        ElfW(Ehdr) head, own;
+        ElfW(Shdr) *sections;
+        bool found;
+
+        if (!read_all(fd, &head, sizeof head, 0) || !own_header(&own) ||
+            memcmp(head.e_ident, own.e_ident, EI_VERSION) != 0 ||
+            head.e_shentsize != sizeof *sections || !head.e_shnum)
+                return true;
+        sections = (void *)read_part(fd, head.e_shoff, head.e_shnum * sizeof *sections);
+        found = !sections;
+        for (uint32_t i = 0; sections && !found && i < head.e_shnum; i++)
+                found = sections[i].sh_type == SHT_STRTAB &&
+                        table_mentions(fd, &sections[i], words, count);
         free(sections);
         return found;
 }

@@ -32,6 +32,10 @@ bool elf_look(int fd, struct elf_facts *out);
  * each. */
 uint32_t elf_exports(int fd, const char *const *names, uint32_t count);
 
+/* Whether one of the COUNT WORDS may be part of the name of a symbol or section of the file FD;
+ * false is certain.  A file that is not of our kind, or has many names, may have any. */
+bool elf_may_mention(int fd, const char *const *words, uint32_t count);
+
 /* The build id in BYTES of notes; how many bytes it has, 0: there is none.  TURNED: they have the
  * other byte order. */
 #define ELF_ID_BYTES 20u

@@ -183,6 +183,39 @@ TEST(a_script_that_interprets_itself_ends)
         leave();
 }
 
+static const char *const nobodys_name = "no_such_function";
+
+void function_of_this_test(void);
+
+void function_of_this_test(void)
+{
+}
+
+static bool may_mention(int fd, const char *word)
+{
+        const char *words[] = { nobodys_name, word };
+
+        return elf_may_mention(fd, words, 2);
+}
+
+TEST(names_that_a_file_has_not_are_told_for_sure)
+{
+        int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd;
+
+        is_true(may_mention(self, "function_of_this_test"));
+        is_true(may_mention(self, "of_this_te"));
+        is_true(may_mention(self, ".dynsym"));
+        is_true(may_mention(self, "memcpy"));
+        is_true(!may_mention(self, "gopclntab"));
+        close(self);
+        enter();
+        put_text("script", "#!/bin/sh\n", 0755);
+        fd = open("script", O_RDONLY | O_CLOEXEC);
+        is_true(may_mention(fd, "gopclntab"));
+        close(fd);
+        leave();
+}
+
 /* Every byte of the headers and of the dynamic section may lie: nothing may crash, the answer does
  * not matter. */
 TEST(a_damaged_program_file_is_read_without_harm)
@@ -206,6 +239,7 @@ TEST(a_damaged_program_file_is_read_without_harm)
                         pwrite(fd, self.data, self.length, 0) == (ssize_t)self.length);
                 is_true(pwrite(fd, head, sizeof head, 0) == (ssize_t)sizeof head);
                 is_true(elf_look(fd, &facts) && facts.is_elf);
+                elf_may_mention(fd, &nobodys_name, 1);
         }
         for (off_t length = 0; length < 200; length++) {
                 struct elf_facts facts;
@@ -223,4 +257,4 @@ TAP_MAIN(a_name_without_a_slash_is_looked_up_in_path,
          a_file_our_library_cannot_enter_is_refused,
          bits_that_raise_rights_are_refused_unless_they_raise_nothing,
          a_script_is_judged_by_its_interpreter, a_script_that_interprets_itself_ends,
-         a_damaged_program_file_is_read_without_harm)
+         names_that_a_file_has_not_are_told_for_sure, a_damaged_program_file_is_read_without_harm)
