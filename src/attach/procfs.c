@@ -114,12 +114,17 @@ int process_open(uint32_t pid, const char *file)
         return open(name, O_RDONLY | O_CLOEXEC);
 }
 
+static void name_first(uint32_t pid, const char *file, char *out, size_t room)
+{
+        snprintf(out, room, "/proc/%u/%s", pid, file);
+}
+
 /* The state of a process is that of its first thread. */
 static int open_first(uint32_t pid, const char *file)
 {
         char name[64];
 
-        snprintf(name, sizeof name, "/proc/%u/%s", pid, file);
+        name_first(pid, file, name, sizeof name);
         return open(name, O_RDONLY | O_CLOEXEC);
 }
 
@@ -131,13 +136,18 @@ int process_open_memory(uint32_t pid)
         return open(name, O_RDWR | O_CLOEXEC);
 }
 
+/* Mostly the first thread is there; whether it is takes the kernel longer to tell than the rest. */
 char *process_link(uint32_t pid, const char *file)
 {
         char name[64], text[4096];
         ssize_t length;
 
-        make_name(pid, file, name, sizeof name);
+        name_first(pid, file, name, sizeof name);
         length = readlink(name, text, sizeof text - 1);
+        if (length <= 0) {
+                make_name(pid, file, name, sizeof name);
+                length = readlink(name, text, sizeof text - 1);
+        }
         text[length > 0 ? length : 0] = 0;
         return heap_text(text);
 }
@@ -147,9 +157,12 @@ bool process_exe(uint32_t pid, uint64_t *dev, uint64_t *ino)
         char name[64];
         struct stat st;
 
-        make_name(pid, "exe", name, sizeof name);
-        if (stat(name, &st) < 0)
-                return false;
+        name_first(pid, "exe", name, sizeof name);
+        if (stat(name, &st) < 0) {
+                make_name(pid, "exe", name, sizeof name);
+                if (stat(name, &st) < 0)
+                        return false;
+        }
         *dev = st.st_dev;
         *ino = st.st_ino;
         return true;
@@ -193,8 +206,9 @@ uint64_t process_stack(uint32_t pid)
 {
         unsigned long long stack = 0;
 
-        pid = (uint32_t)procfs_living((pid_t)pid);
-        return read_stat_number(pid, 25, &stack) ? stack : 0;
+        if (read_stat_number(pid, 25, &stack) && !stack) /* the first thread has ended */
+                read_stat_number((uint32_t)procfs_living((pid_t)pid), 25, &stack);
+        return stack;
 }
 
 uint64_t process_age_ms(uint32_t pid)
@@ -206,22 +220,40 @@ uint64_t process_age_ms(uint32_t pid)
         return clock_ns(CLOCK_BOOTTIME) / 1000000u - ticks * tick_ms;
 }
 
+/* "START-END RIGHTS OFFSET DEVICE INODE   NAME": is it that INODE? */
+static bool has_inode(const char *line, uint64_t inode)
+{
+        for (int word = 0; word < 4; word++) {
+                line += strcspn(line, " \n");
+                line += *line == ' ';
+        }
+        return strtoull(line, NULL, 10) == inode;
+}
+
+/* Nothing where that cannot be read.  Of a first thread that has ended it is empty. */
+static void read_maps(uint32_t pid, struct str *out)
+{
+        char name[64];
+
+        name_first(pid, "maps", name, sizeof name);
+        io_read_file(name, out);
+        if (out->length)
+                return;
+        make_name(pid, "maps", name, sizeof name);
+        io_read_file(name, out);
+}
+
 bool process_maps(uint32_t pid, uint64_t inode)
 {
         struct str maps = { 0 };
-        int fd = process_open(pid, "maps");
-        bool found = fd < 0 || !io_read(fd, &maps) || !maps.length;
-        const char *line = str_get(&maps);
+        bool found;
 
-        while (!found && *line) {
-                unsigned long long number = 0;
-                size_t length = strcspn(line, "\n");
-
-                found = sscanf(line, "%*x-%*x %*s %*x %*s %llu", &number) == 1 && number == inode;
-                line += length + (line[length] == '\n');
+        read_maps(pid, &maps);
+        found = !maps.length;
+        for (const char *line = str_get(&maps); !found && line && *line; line += line != NULL) {
+                found = has_inode(line, inode);
+                line = strchr(line, '\n');
         }
-        if (fd >= 0)
-                close(fd);
         str_free(&maps);
         return found;
 }

@@ -78,9 +78,7 @@ static void read_start(struct jit *j)
 
 void jit_init(struct jit *j, uint32_t pid)
 {
-        *j = (struct jit){ .fd = -1, .pid = pid, .inner_pid = pid, .user = geteuid() };
-        read_status(j);
-        read_start(j);
+        *j = (struct jit){ .fd = -1, .pid = pid, .inner_pid = pid };
 }
 
 void jit_close(struct jit *j)
@@ -127,6 +125,12 @@ void jit_look(struct jit *j)
 
         if (j->fd >= 0)
                 return;
+        if (!j->asked) {
+                j->user = geteuid();
+                read_status(j);
+                read_start(j);
+                j->asked = true;
+        }
         snprintf(root, sizeof root, "/proc/%u/root", (unsigned)procfs_living((pid_t)j->pid));
         j->fd = open_below(j, root);
         if (j->fd < 0 && j->inner_pid == j->pid)

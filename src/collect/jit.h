@@ -18,6 +18,7 @@
 struct jit {
         int fd;                  /* of the map, once it was seen; -1 */
         uint32_t pid, inner_pid; /* as we see the process, and as it sees itself in its namespace */
+        bool asked;      /* for what follows, and INNER_PID */
         uint32_t user;
         int64_t start_s; /* when the process began, realtime */
 };
