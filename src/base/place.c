@@ -262,6 +262,11 @@ bool place_takes_files(int directory)
         return good;
 }
 
+bool place_lets_in(int directory)
+{
+        return faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) == 0;
+}
+
 /* ---- who may be replaced ---- */
 
 static bool sudo_user(uid_t *uid, gid_t *gid)

@@ -84,6 +84,10 @@ bool place_refuse(const char *path, int exit_code, struct err *e);
 int place_folder(const char *path);
 bool place_takes_files(int directory);
 
+/* Whether rights and file system let a file be made there.  Whether it has room shows when one is
+ * written: this leaves no trace on the disk, which takes longer than all else at a start. */
+bool place_lets_in(int directory);
+
 /* Everybody may rename and remove what is in it: a directory that is neither ours alone nor
  * sticky. */
 bool place_is_exposed(int directory);

@@ -259,6 +259,15 @@ static bool is_tool(pid_t pid)
                own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
+/* Recordings are a server's, or files; reports have been written by then. */
+static struct session *open_session(const struct attend *a, struct session_options *o,
+                                    struct err *e)
+{
+        if (!a->push)
+                o->done = NULL;
+        return session_open(o, e);
+}
+
 static int observe(struct attend *a, int fd)
 {
         struct session_options options = make_options(a);
@@ -269,7 +278,7 @@ static int observe(struct attend *a, int fd)
 
         if (!prepare_output(a, &e) ||
             !record_open_push(&a->wishes, options.carrier, &a->push, &e) ||
-            !(s = session_open(&options, &e))) {
+            !(s = open_session(a, &options, &e))) {
                 push_close(a->push);
                 status = message_error(&e);
                 message("nothing is recorded");

@@ -53,7 +53,7 @@ struct session_options {
         void (*say)(void *context, enum session_level level, const char *text);
         /* A recording is finished and, unless WRITTEN is false, in the file PATH.  P may be
          * moved out (and cleared).  IS_MAIN: of the process that was started; what comes last
-         * is what it was at the end. */
+         * is what it was at the end.  NULL: nobody looks at what is not written. */
         void (*done)(void *context, struct profile *p, const char *path, bool written,
                      bool is_main);
         /* The process PID, running PROGRAM, has a new report. */

@@ -577,8 +577,12 @@ bool output_gather(struct output *o, bool given, struct err *why)
 
 bool output_prepare_reports(struct output *o, struct err *why)
 {
+        int folder;
+
         *o = (struct output){ .pattern = "", .named = PLACE_NONE };
-        if (!can_write(o, ".") && !choose_directory(o, ".", "reports go", why))
+        folder = hold_folder(o, ".");
+        if ((folder < 0 || !place_lets_in(folder)) &&
+            !choose_directory(o, ".", "reports go", why))
                 return false;
         look_at_folder(o, output_folder(o, ""));
         return true;

@@ -222,6 +222,8 @@ static void collect_for_look(void *context, uint32_t flags, struct profile *p)
 
         view_refresh(&r->view, &e); /* an earlier copy of the head will do */
         rss_read_peak(&r->rss, &r->view, now_ms);
+        if (!*r->path)
+                recording_look_at_mappings(r, now_ms);
         slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, true);
         recording_fill(r, NULL,
                        flags & WIRE_LOOK_EVENTS   ? FOR_EVENTS
@@ -338,7 +340,8 @@ void recording_tick(struct recording *r, uint64_t now_ns)
                 r->named_threads = r->view.head.thread_count;
                 r->names_due_ms = now_ms + RECORDING_NAMES_EVERY_MS;
         }
-        if (now_ms >= r->resident.due_ms)
+        /* Reports alone do without; whoever asks for more has his own look. */
+        if (*r->path && now_ms >= r->resident.due_ms)
                 recording_look_at_mappings(r, now_ms);
 }
 
@@ -386,6 +389,10 @@ static void fill_last(struct recording *r, const struct recording_end *end, uint
 {
         struct scanner_order order = scan_order(r);
 
+        if (!*r->path && r->plan->unread && !r->snapshots.due_count) {
+                *p = (struct profile){ 0 };
+                return;
+        }
         if (*r->path && !r->journal && scanner_has_blocks(&r->scanner, &order, end->end)) {
                 recording_fill(r, end, FOR_ADOPTION, now_ms, p);
                 if (scanner_adopt(&r->scanner, p))
@@ -420,7 +427,8 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
                 events_writer_finish(r->journal, end->end != PROFILE_END_UNKNOWN);
         if (end->end == PROFILE_END_UNKNOWN) {
                 rss_read_peak(&r->rss, &r->view, now_ms);
-                recording_look_at_mappings(r, now_ms); /* it may have been too short for one */
+                if (*r->path) /* it may have been too short for one */
+                        recording_look_at_mappings(r, now_ms);
         }
         rss_told(&r->rss, &r->view, end->rss_peak_bytes);
         if (end->goes_on)

@@ -43,6 +43,7 @@ struct recording_plan {
         uint32_t scan_flags; /* WIRE_SCAN_*, for all searches for leaks */
         int first_tracer; /* who traces the processes already (attach/first_tracer.h); 0 nobody */
         struct output *output;
+        bool unread;         /* nobody looks at what a recording without a file ends with */
         uint32_t recordings; /* that are made just now */
         const struct carrier *carrier;
         uint32_t departed;   /* of programs that have left, and whose copies are searched */

@@ -54,6 +54,7 @@ static void make_plan(struct session *s)
                 .log = { s->o.max_file_bytes, s->o.max_files },
                 .scan_flags = s->o.scan_flags,
                 .output = s->o.output,
+                .unread = !s->o.done,
                 .carrier = s->o.carrier,
                 .author = s->o.author,
                 .context = s,
@@ -100,7 +101,8 @@ struct session *session_open(const struct session_options *o, struct err *e)
 {
         struct session *s = heap_zero(1, sizeof *s);
 
-        image_prepare(); /* a recording that cannot be written must not be made */
+        if (*o->output->pattern)
+                image_prepare(); /* a recording that cannot be written must not be made */
         s->o = *o;
         s->o.flags |= o->carrier->flags;
         s->lingering.wait_ms = o->wait_ms;
@@ -451,9 +453,11 @@ static uint64_t own_peak_rss(void)
 
 void session_run(struct session *s, pid_t pid, struct session_end *end)
 {
-        s->own_rss_bytes = own_peak_rss();
-        s->kills = headroom_kills();
-        s->main_pid = s->o.carrier->child ? pid : 0;
+        if (s->o.carrier->child) { /* of others the kernel does not tell us how they ended */
+                s->own_rss_bytes = own_peak_rss();
+                s->kills = headroom_kills();
+                s->main_pid = pid;
+        }
         s->main_id = (uint32_t)pid;
         if (s->endpoint < 0 && pid)
                 s->endpoint = endpoint_open(s->main_id);

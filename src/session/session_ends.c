@@ -83,7 +83,8 @@ static void finish(struct session *s, struct recording *r, const struct recordin
                 session_say(s, SESSION_TROUBLE, "%s; this recording is in %s", why.text, r->path);
         if (p.block_count < PACKED_LEAST)
                 packed_undo(&p);
-        s->o.done(s->o.context, &p, r->path, written, r->pid == s->main_id);
+        if (s->o.done)
+                s->o.done(s->o.context, &p, r->path, written, r->pid == s->main_id);
         profile_free(&p);
         free(wanted);
         recording_free(r, written);

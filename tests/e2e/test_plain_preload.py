@@ -318,6 +318,29 @@ def test_no_descriptor_and_no_child_is_left_to_be_seen(compiler, steps, recorder
     assert (seen.stdout, seen.status) == (b"wait: -1 No child processes\nchildren: 0\n" * 3, 0)
 
 
+def opened(command, folder, *options):
+    """The files that COMMAND and all it starts open, in the order of that."""
+    trace = folder / "opened"
+    subprocess.run(
+        ["strace", "-f", "-qq", "-e", "trace=open,openat", *options, "-o", trace, *command],
+        cwd=folder, env=clean_environment(), check=True,
+        stdout=subprocess.DEVNULL, timeout=DEADLINE,
+    )
+    return trace.read_text()
+
+
+def test_a_report_alone_costs_neither_a_look_at_the_mappings_nor_a_file_to_try(
+    steps, recorder, need
+):
+    need("strace")
+    folder = recorder.folder()
+    files = opened([steps, "+red:1:50"], folder, "-E", f"LD_PRELOAD={LIBRARY}")
+    assert len(find_reports(folder, "steps")) == 1
+    assert "smaps" not in files and "zstd" not in files and files.count("O_TMPFILE") == 1
+    files = opened([SEEP, "record", "-o", "x.seep", steps, "+red:1:50"], folder)
+    assert "smaps" in files and "zstd" in files and files.count("O_TMPFILE") == 2
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_standard_descriptors_stay_closed_and_reports_appear(compiler, recorder, closed):
     program = compiler.build("realloc_forms.c")
