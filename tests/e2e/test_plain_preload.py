@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The library alone, by LD_PRELOAD: reports beside the program, and a program that notices
 nothing."""
+import json
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ from harness import (
     DEADLINE, PLAIN, PROGRAMS, SEEP, Profile, clean_environment, end_process, run, wait_until,
 )
 from plain import (
-    LIBRARY, Started, difference, find_reports, live, own, preloaded, run_plain, sum_of,
+    LIBRARY, Started, difference, find_reports, live, own, preloaded, run_plain, seep, sum_of,
 )
 
 WORK = ("+red:10:100", "+green:20:30", "-red:4")
@@ -339,6 +340,22 @@ def test_a_report_alone_costs_neither_a_look_at_the_mappings_nor_a_file_to_try(
     assert "smaps" not in files and "zstd" not in files and files.count("O_TMPFILE") == 1
     files = opened([SEEP, "record", "-o", "x.seep", steps, "+red:1:50"], folder)
     assert "smaps" in files and "zstd" in files and files.count("O_TMPFILE") == 2
+
+
+def test_whoever_looks_at_the_program_is_told_what_is_resident_now(steps, recorder):
+    folder = recorder.folder()
+    with Started(folder, steps, "+red:1:5000000", "ready", "wait", "+blue:1:7", "ready",
+                 "wait") as program:
+        seen = []
+        for times in (1, 2):
+            program.said(b"ready\n", times)
+            report = seep("report", "--json", program.pid)
+            assert report.returncode == 0, report.stderr
+            seen.append(json.loads(report.stdout)["resident"])
+            program.say()
+        assert program.finish().status == 0
+    assert all(now["rss_bytes"] >= 4 << 10 and now["allocator"] for now in seen), seen
+    assert seen[1]["ms"] > seen[0]["ms"]
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
