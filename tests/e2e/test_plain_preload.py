@@ -339,7 +339,7 @@ def test_a_report_alone_costs_neither_a_look_at_the_mappings_nor_a_file_to_try(
     assert len(find_reports(folder, "steps")) == 1
     assert "smaps" not in files and "zstd" not in files and files.count("O_TMPFILE") == 1
     files = opened([SEEP, "record", "-o", "x.seep", steps, "+red:1:50"], folder)
-    assert "smaps" in files and "zstd" in files and files.count("O_TMPFILE") == 2
+    assert "smaps" in files and "zstd" in files and files.count("O_TMPFILE") >= 2
 
 
 def test_whoever_looks_at_the_program_is_told_what_is_resident_now(steps, recorder):
