@@ -177,7 +177,9 @@ static bool describe_threads(struct freeze *f, struct err *e)
 {
         const struct hold *h = &f->state->hold;
 
+        free(f->threads);
         f->threads = heap_zero(h->count, sizeof *f->threads);
+        f->thread_count = 0;
         for (uint32_t i = 0; i < h->count; i++) {
                 struct freeze_thread *t = &f->threads[f->thread_count];
 
@@ -192,23 +194,33 @@ static bool describe_threads(struct freeze *f, struct err *e)
         return true;
 }
 
+/* One that slept when it was looked at last, in vfork() say, may run when it is described. */
+static bool hold_and_describe(struct freeze *f, struct err *e)
+{
+        struct freeze_state *s = f->state;
+
+        s->held = hold_any(&s->hold, f->pid, e);
+        while (s->held && !describe_threads(f, e))
+                s->held = hold_any_further(&s->hold, e);
+        return s->held;
+}
+
 static bool stop_job(struct freeze *f, struct err *e)
 {
         struct freeze_state *s = f->state;
         struct str maps = { 0 };
         pid_t witness;
 
-        if (!hold_any(&s->hold, f->pid, e))
+        if (!hold_and_describe(f, e))
                 return false;
         f->narrow = s->hold.narrow;
-        s->held = true;
         f->stopped_ns = s->hold.since_ns;
         witness = hold_witness(&s->hold);
         procfs_text(f->pid, witness, "maps", &maps);
         f->maps = maps.data ? maps.data : heap_text("");
         mappings_parse(&s->mappings, f->maps);
         memory_open(&s->original, f->pid, witness);
-        return describe_threads(f, e);
+        return true;
 }
 
 static bool release_job(struct freeze *f, struct err *e)

@@ -380,14 +380,12 @@ static void threads_look_ahead(struct hold *h)
         limits_settle(&h->limits, h->pid);
 }
 
-/* H has who is to be held, and how long that may take. */
-static bool hold_threads(struct hold *h, bool any, struct err *e)
+/* Until all that can stop have, and no other has come. */
+static bool threads_settle(struct hold *h, bool any, struct err *e)
 {
         bool good;
         uint32_t known;
 
-        threads_look_ahead(h);
-        h->since_ns = clock_now_ns();
         do {
                 known = h->count;
                 good = threads_seize(h, e);
@@ -402,6 +400,14 @@ static bool hold_threads(struct hold *h, bool any, struct err *e)
         return false;
 }
 
+/* H has who is to be held, and how long that may take. */
+static bool hold_threads(struct hold *h, bool any, struct err *e)
+{
+        threads_look_ahead(h);
+        h->since_ns = clock_now_ns();
+        return threads_settle(h, any, e);
+}
+
 bool hold_all(struct hold *h, pid_t pid, struct err *e)
 {
         *h = (struct hold){ .pid = pid, .patience_ns = HOLD_PATIENCE_NS,
@@ -414,6 +420,14 @@ bool hold_any(struct hold *h, pid_t pid, struct err *e)
         *h = (struct hold){ .pid = pid, .patience_ns = HOLD_PATIENCE_NS,
                             .late_ns = HOLD_LATE_NS };
         return hold_threads(h, true, e);
+}
+
+bool hold_any_further(struct hold *h, struct err *e)
+{
+        if (clock_now_ns() - h->since_ns < h->late_ns)
+                return threads_settle(h, true, e);
+        hold_release(h);
+        return false;
 }
 
 bool hold_any_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e)

@@ -69,6 +69,11 @@ bool hold_all(struct hold *h, pid_t pid, struct err *e);
 /* The same, and the process may be of the other word size that the kernel runs: H->narrow. */
 bool hold_any(struct hold *h, pid_t pid, struct err *e);
 
+/* Go on with H, of hold_any(): a thread that slept where signals do not reach it has woken since,
+ * and wants a processor.  false: none is stopped; HOLD_LATE_NS are over, which E does not say, or
+ * the process has ended. */
+bool hold_any_further(struct hold *h, struct err *e);
+
 /* The same, but a thread that waits where signals do not reach it is given PATIENCE_NS and no longer,
  * for who will try again: it may wait for another one, which stands still already. */
 bool hold_any_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e);
