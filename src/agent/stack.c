@@ -8,9 +8,8 @@
  *         compared with memory.  Nothing is assumed that was not compared, so longjmp, exceptions
  *         and coroutines need no special case.  Words are compared from the inside outwards: only
  *         memory is read that a full unwind would read too.
- *         A stack that differs from the kept one in a few frames only is not kept in its
- *         place (stack_is_far): programs jump between near places, and the next is as
- *         near to this one as to that.
+ *         A stack that differs from the kept one in a few frames only is not kept in its place
+ *         (stack_is_far): the next is as near to this one as to that.
  * Cost:   four instructions per kept word; a capture that was foreseen, with what it is counted
  *         by, 139 on xmllint (callgrind, bench/instructions).
  *
@@ -660,9 +659,9 @@ static enum stack_nesting nesting_unwound(struct thread *t, struct arch_state ca
                                           uint64_t inside)
 {
         bool below = caller.sp < inside, cut = false;
-        uint32_t count = unwind_full(t, caller, &cut);
+        uint32_t count = unwind_full(t, caller, &cut), i;
 
-        for (uint32_t i = 0; i < count && (!below || t->fresh[i].sp < inside); i++) {
+        for (i = 0; i < count && (!below || t->fresh[i].sp < inside); i++) {
                 unsigned special = RULE_SPECIAL(memo_of(t, t->fresh[i].pc)->rule);
 
                 if (unwind_is_agent(t->fresh[i].pc & ~FRAME_EXACT) ||
@@ -671,6 +670,7 @@ static enum stack_nesting nesting_unwound(struct thread *t, struct arch_state ca
                 if (special == RULE_SIGNAL)
                         return STACK_IN_SIGNAL;
         }
+        cut = cut || (i == count && unwind_leads_to(t->fresh[i - 1].sp, inside));
         return below && cut ? STACK_NESTED : STACK_NOT_NESTED;
 }
 

@@ -439,10 +439,8 @@ void agent_wipe(void)
 
 /* glibc tells constructors what it will tell main(); in musl the environment is
  * where the program finds it. */
-__attribute__((constructor)) static void agent_constructor(int argc, char **argv, char **env)
+static void begin(char **env)
 {
-        (void)argc;
-        (void)argv;
         agent_on();
         /* Its handlers come before our hook of fork() goes on, and so do the program's; in musl the
          * same function would allocate as if the program did. */
@@ -453,3 +451,5 @@ __attribute__((constructor)) static void agent_constructor(int argc, char **argv
         if (invited && env)
                 environment_hide(env, session);
 }
+
+ARCH_CONSTRUCTOR(begin)

@@ -265,3 +265,11 @@ uint32_t unwind_full(struct thread *t, struct arch_state caller, bool *cut)
         }
         return count;
 }
+
+bool unwind_leads_to(uint64_t sp, uint64_t outer)
+{
+        uint64_t thread = arch_thread_pointer() - sp, first = agent.stack_start - sp;
+
+        return (outer - sp <= thread && thread < END_BYTES) ||
+               (outer - sp <= first && first < END_BYTES);
+}

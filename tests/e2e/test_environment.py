@@ -17,7 +17,8 @@ INTO_OTHERS = ["execve", "execv", "execvp", "execvpe", "execl", "execlp", "execl
 CHILDREN = ["spawn", "spawnp", "vfork", "fork"]
 SHELLS = ["system", "popen", "wordexp", "cleared-system", "changed-system"]
 OWN = {"none": {}, "empty": {"LD_PRELOAD": ""}, "one": {"LD_PRELOAD": "libm.so.6"},
-       "several": {"LD_PRELOAD": "libm.so.6 libdl.so.2:"}}
+       "several": {"LD_PRELOAD": "libm.so.6 libdl.so.2:"},
+       "many": {f"VARIABLE_{i}": str(i) for i in range(64)}}
 
 
 @pytest.fixture(params=["gcc", "musl-gcc"])

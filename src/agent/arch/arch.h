@@ -20,6 +20,9 @@
  * the frames of functions:
  *   ARCH_KEEPS                 of a function: it changes no register but that of its result
  *   ARCH_FRAME(caller)         in a hook built with a frame pointer: the state of the hook's caller
+ *   ARCH_CONSTRUCTOR(begin)    defines a constructor that calls BEGIN with the environment, if the
+ *                              C library tells constructors.  (Unless a port says otherwise, it is
+ *                              a parameter.)
  *   ARCH_REGS                  how many registers an unwind carries, by DWARF's numbers
  *   ARCH_REG_*                 DWARF's numbers of the stack pointer and the frame pointer, and the
  *                              column of the return address
@@ -151,6 +154,16 @@ struct arch_state {
 
 #ifndef ARCH_COLUMN
 #define ARCH_COLUMN(n) (n)
+#endif
+
+#ifndef ARCH_CONSTRUCTOR
+#define ARCH_CONSTRUCTOR(begin)                                                                  \
+        __attribute__((constructor)) static void begin##_now(int count, char **words, char **env) \
+        {                                                                                        \
+                (void)count;                                                                     \
+                (void)words;                                                                     \
+                begin(env);                                                                      \
+        }
 #endif
 
 #endif

@@ -68,6 +68,16 @@
                 (caller).sp = (uintptr_t)(arch_fp + 2);                        \
         } while (0)
 
+/* Arguments lie in the caller's frame, and a function may write to its own.  musl calls constructors
+ * without any and keeps registers there: one that has no parameters writes to nothing of its
+ * caller's. */
+#define ARCH_CONSTRUCTOR(begin)                                                \
+        __attribute__((constructor)) static void begin##_now(void)             \
+        {                                                                      \
+                const arch_word *arch_fp = __builtin_frame_address(0);         \
+                begin((char **)arch_fp[4]); /* behind a count and words */     \
+        }
+
 /* All seven registers are arguments, and the tables tell at each of its instructions where they are
  * saved: a signal may come at any. */
 static __attribute__((naked, noinline, noipa, unused)) long
