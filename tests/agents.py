@@ -28,12 +28,14 @@ LEFT_OUT = {
                  "a_place_for_each or all_processes_together or ended_by_a_signal",
 }
 # Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without
-# fast capture; sizes that are those of words of 8 bytes, and libraries of other allocators.
+# fast capture; sizes that are those of words of 8 bytes, libraries of other allocators, and what
+# asks Valgrind or a sanitizer, which Debian has for its own words only.
 NATIVE = {
     "agents": None,
     "attach": "musl",
     "light_machines": None,
     "entry_points": "clang",
+    "environment": "sanitizer or loaders_tables",
     "lifetimes": "under_stress",
     "processes": "loses_memory",
     "unrecorded": "musl or of_other or whatever_other or another_allocator or alignment or "
@@ -66,6 +68,7 @@ def check_musl(name):
         subprocess.run([ROOT / "packaging" / "agents", BUILD, machine.name]).returncode == 0
         and machine.musl_unpack()
         and run(name, "allocators", "musl and not exec", QEMU_LD_PREFIX=str(machine.root))
+        and (machine.qemu or run(name, "environment", "musl"))
         and run(name, "core", "of_another_processor")
     )
 

@@ -100,7 +100,7 @@ void *hook_malloc(size_t size)
  * variables (its dtv).  Ours is one of them: what the program would have without us is less by it.
  * No other calloc of the loader has elements of this size, and none of its blocks but such a table
  * is resized that did not come from malloc. */
-#define TABLE_ENTRY 16u
+#define TABLE_ENTRY (2 * sizeof(arch_word))
 
 static size_t own_entry(struct arch_state caller)
 {

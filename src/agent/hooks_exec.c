@@ -122,10 +122,11 @@ static size_t count_words(va_list words)
         return count;
 }
 
-static void copy_words(const char **to, const char *first, va_list words)
+/* WORDS is left behind the last one: what a va_list that is passed by itself is not everywhere. */
+static void copy_words(const char **to, const char *first, va_list *words)
 {
         *to++ = first;
-        while ((*to++ = va_arg(words, const char *)))
+        while ((*to++ = va_arg(*words, const char *)))
                 ;
 }
 
@@ -136,7 +137,7 @@ static void copy_words(const char **to, const char *first, va_list words)
         va_end(list);                                                                   \
         va_start(list, word);                                                           \
         if (word)                                                                       \
-                copy_words(array, word, list);                                          \
+                copy_words(array, word, &list);                                         \
         else                                                                            \
                 *array = NULL
 

@@ -197,6 +197,17 @@ def test_programs_of_both_word_sizes_start_each_other(compiler, recorder):
     assert len(seen.files()) == 5
 
 
+@native
+def test_the_loaders_table_of_a_thread_is_as_large_as_without_us(compiler, recorder):
+    """All that the program allocates are the tables of its threads."""
+    program = compiler.build("tables.c")
+    teller = compiler.library("calloc_teller.c", name="libcalloc_teller.so")
+    bare, seen = recorder.bare(program, env={"LD_PRELOAD": str(teller)}), recorder.record(program)
+    totals = seen.profile.totals
+    assert (bare.status, seen.status, totals["allocations"]) == (0, 0, 6)
+    assert totals["bytes_allocated"] == 6 * bare.truth.facts["calloc"]
+
+
 def test_the_recording_tells_its_machine_and_its_words(compiler, machine, recorder):
     seen = recorder.record(compiler.build("realloc_forms.c"))
     says = seep("info", seen.folder / "out.seep").stdout.decode()
