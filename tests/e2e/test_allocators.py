@@ -131,9 +131,11 @@ def test_however_a_musl_program_ends_the_recording_is_complete(musl, recorder, w
     check_sites(seen.truth, seen.profile)
 
 
-@pytest.mark.parametrize("case", ["second_page", "across", "remapped", "many"])
+@pytest.mark.parametrize("case", ["second_page", "across", "remapped", "shrunk", "many"])
 def test_mappings_of_a_musl_program_are_exact(musl, recorder, case):
     program = musl("mappings.c")
+    if case == "shrunk" and MACHINE and MACHINE.qemu and recorder.bare(program, case).status == 139:
+        pytest.skip(f"{MACHINE.qemu} unmaps what lies behind a mapping that becomes smaller")
     seen = recorder.record(program, case)
     assert (
         sum(

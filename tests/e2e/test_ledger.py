@@ -194,7 +194,7 @@ def test_a_free_inside_a_block_tells_which_one(compiler, recorder):
 
 
 MAPPINGS = [
-    "second_page", "head", "tail", "across", "fixed_over", "remapped", "remapped_fixed",
+    "second_page", "head", "tail", "across", "fixed_over", "remapped", "shrunk", "remapped_fixed",
     "remapped_middle", "failures", "never_mapped", "file_backed", "many",
 ]
 

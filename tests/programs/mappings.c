@@ -88,9 +88,15 @@ static void remapped(void)
                 truth_die("mappings: mremap\n");
         (void)wall;
         left += 60 * PAGE;
-        if (mremap(q, 64 * PAGE, 10 * PAGE, 0) != q)
+}
+
+static void shrunk(void)
+{
+        char *p = map_at(range(14), 10), *behind = map_at(p + 10 * PAGE, 4);
+        if (mremap(p, 10 * PAGE, 8 * PAGE, 0) != p)
                 truth_die("mappings: shrink\n");
-        left -= 54 * PAGE;
+        left -= 2 * PAGE;
+        tell("behind: %d\n", *behind);
 }
 
 static void remapped_fixed(void)
@@ -153,6 +159,7 @@ static const struct {
         {"second_page", second_page},   {"head", head},
         {"tail", tail},                 {"across", across},
         {"fixed_over", fixed_over},     {"remapped", remapped},
+        {"shrunk", shrunk},
         {"remapped_fixed", remapped_fixed}, {"remapped_middle", remapped_middle},
         {"failures", failures},         {"never_mapped", never_mapped},
         {"file_backed", file_backed},   {"many", many},
