@@ -223,25 +223,26 @@ def test_the_heap_of_the_emulator_is_not_the_program_s(machine, compiler, record
     ), maps
 
 
-@once
-def test_the_library_alone_writes_its_report(compiler, machine, recorder):
-    """As a user of qemu would do it, without seep record."""
-    program, folder = compiler.build("depth8.c"), recorder.folder()
+def run_alone(machine, folder, argv, env=None):
+    """With the library, without the tool."""
     agent = BUILD / "src" / "agent" / machine.name / "libseep.so"
-    preload = {"LD_PRELOAD": str(agent)}
-    command = (
-        [machine.qemu, "-L", machine.root, "-E", f"LD_PRELOAD={agent}", program, "64"]
-        if machine.qemu
-        else [program, "64"]
-    )
+    by_kernel = {} if machine.qemu else {"LD_PRELOAD": str(agent)}
+    by_qemu = [machine.qemu, "-L", machine.root, "-E", f"LD_PRELOAD={agent}"]
     done = subprocess.run(
-        command,
+        [*(by_qemu if machine.qemu else ()), *argv],
         cwd=folder,
         timeout=DEADLINE,
-        env={**clean_environment(), **({} if machine.qemu else preload)},
+        env={**clean_environment(env), **by_kernel},
         capture_output=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+@once
+def test_the_library_alone_writes_its_report(compiler, machine, recorder):
+    """As a user of qemu would do it, without seep record."""
+    folder = recorder.folder()
+    run_alone(machine, folder, [compiler.build("depth8.c"), "64"])
     (log,) = wait_until(lambda: list(folder.glob("*.memlog")), "a report")
     assert re.search(r"depth8\.c:\d+", log.read_text())
 
@@ -495,15 +496,7 @@ def test_a_running_program_is_switched_off_and_looked_at(compiler, recorder):
 def test_a_journal_says_the_same(compiler, machine, recorder):
     """Without the tool beside the program."""
     program, folder = compiler.build("realloc_forms.c"), recorder.folder()
-    agent = BUILD / "src" / "agent" / machine.name / "libseep.so"
-    done = subprocess.run(
-        [machine.qemu, "-L", machine.root, "-E", f"LD_PRELOAD={agent}", program],
-        cwd=folder,
-        timeout=DEADLINE,
-        env=clean_environment({"SEEP_OPTIONS": "--journal=out.journal"}),
-        capture_output=True,
-    )
-    assert done.returncode == 0, done.stderr
+    run_alone(machine, folder, [program], {"SEEP_OPTIONS": "--journal=out.journal"})
     wanted, told = recorder.record(program).profile.totals, Profile(folder / "out.journal").totals
     assert {k: told[k] for k in HEAP_COUNTS if k in told} == {
         k: wanted[k] for k in HEAP_COUNTS if k in told
