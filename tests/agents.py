@@ -36,7 +36,10 @@ LEFT_OUT = {
                  "all_processes_together or ended_by_a_signal or loses_memory",
 }
 # Programs of that processor that start others of it, where the kernel can be told who runs them.
-STARTING = "executed or exec_in_place or that_was_started or not_followed"
+STARTING = {
+    "processes": "executed or exec_in_place or that_was_started or not_followed",
+    "environment": "not musl and not fexecve and (execv or execl)",
+}
 # Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without
 # fast capture; sizes that are those of words of 8 bytes, libraries of other allocators, and what
 # asks Valgrind or a sanitizer, which Debian has for its own words only.
@@ -122,8 +125,8 @@ def check(name):
         good &= run(name, file, f"not ({left_out})" if left_out else "")
     machine = MACHINES[name]
     through = told_kernel(machine) if machine.qemu else None
-    if through:
-        good &= run(name, "processes", STARTING, through, QEMU_LD_PREFIX=str(machine.root))
+    for file, chosen in STARTING.items() if through else ():
+        good &= run(name, file, chosen, through, QEMU_LD_PREFIX=str(machine.root))
     return good
 
 
