@@ -52,7 +52,7 @@ NATIVE = {
     "lifetimes": "under_stress",
     "processes": "loses_memory",
     "unrecorded": "musl or of_other or whatever_other or another_allocator or alignment or "
-                  "names_the_variable or thread_local or there_are_no_stacks or "
+                  "name_the_variable or thread_local or there_are_no_stacks or "
                   "by_their_class or traced_already or recording_has",
     "core": "of_another or memcheck or refused",
 }

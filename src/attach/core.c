@@ -100,7 +100,7 @@ static uint64_t image_start(const struct core *c, const struct core_file *f)
 
 static void open_file(struct core *c, struct core_file *f)
 {
-        bool program = c->where.exe && strcmp(f->path, c->about.exe) == 0;
+        bool program = c->where.exe && c->about.exe && strcmp(f->path, c->about.exe) == 0;
         struct image memory = { .of = c, .start = image_start(c, f) }, file = { .of = c };
         uint8_t ids[2][ELF_ID_BYTES];
         struct str path = { 0 };
@@ -305,15 +305,32 @@ static bool check_kind(struct core *c, const char *file, struct err *e)
 
 /* ---- as a process that stands still ---- */
 
-/* Whether F is the start of a program or library, and no loader. */
-static bool may_be_exe(const struct core *c, const struct core_file *f)
+/* Whether F is the start of a program or library, and no loader.  KNOWN: of one of these. */
+static bool may_be_exe(const struct core *c, const struct core_file *f, bool known)
 {
         const char *name = strrchr(f->path, '/');
         char magic[SELFMAG];
 
         return !f->offset && name && strncmp(name, "/ld-", 4) != 0 &&
-               core_read(c, f->start, magic, sizeof magic) == sizeof magic &&
-               memcmp(magic, ELFMAG, SELFMAG) == 0;
+               (known || (core_read(c, f->start, magic, sizeof magic) == sizeof magic &&
+                          memcmp(magic, ELFMAG, SELFMAG) == 0));
+}
+
+/* The user names the program's file: what was read from another one is forgotten, and whether it is
+ * the right one is asked at once, because nothing may be read from it later. */
+static void use_named_exe(struct core *c, struct core_file *first)
+{
+        for (uint32_t i = 0; i < c->file_count; i++) {
+                struct core_file *f = &c->files[i];
+
+                if (strcmp(f->path, c->about.exe) != 0)
+                        continue;
+                if (f->fd >= 0)
+                        close(f->fd);
+                f->fd = -1;
+                f->tried = false;
+        }
+        open_file(c, first);
 }
 
 /* The kernel told the program where its headers are.  Started by a loader as a command it has those
@@ -326,10 +343,12 @@ static void find_exe(struct core *c)
                 const struct core_file *f = &c->files[i];
                 bool has = c->program >= f->start && c->program < f->end;
 
-                if ((best == c->file_count || has) && may_be_exe(c, f))
+                if ((best == c->file_count || has) && may_be_exe(c, f, has && c->where.exe))
                         best = i;
         }
         c->about.exe = heap_text(best < c->file_count ? c->files[best].path : "");
+        if (c->where.exe && best < c->file_count)
+                use_named_exe(c, &c->files[best]);
 }
 
 static int by_file_start(const void *a, const void *b)
