@@ -313,7 +313,7 @@ static void make_routine(void (*body)(void), size_t size)
         routine_stack = coroutine_stack(REACHABLE, size);
         getcontext(&routine_context);
         routine_context.uc_stack.ss_sp = (void *)routine_stack;
-        routine_context.uc_stack.ss_size = size;
+        routine_context.uc_stack.ss_size = size & ~(size_t)15; /* glibc of arm aligns nothing */
         routine_context.uc_link = NULL;
         makecontext(&routine_context, body, 0);
         swapcontext(&main_context, &routine_context);
