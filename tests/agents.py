@@ -61,8 +61,8 @@ THROUGH_LIBC = {"entry_points": "sample_of_every"}
 
 
 def kernel_rule(machine):
-    """How the kernel knows a program of MACHINE (binfmt_misc): by the head of its ELF file, of which
-    the C library is an example.  The type is 2 or 3."""
+    """How the kernel knows a program of MACHINE (binfmt_misc): by the head of its ELF file, of
+    which the C library is an example.  The type is 2 or 3."""
     head = bytearray((Path(machine.root) / "lib" / "libc.so.6").read_bytes()[:20])
     mask = bytearray(7 * b"\xff" + 9 * b"\0" + 4 * b"\xff")
     mask[16 if head[5] == 1 else 17] = 0xfe
@@ -71,8 +71,8 @@ def kernel_rule(machine):
 
 
 def told_kernel(machine):
-    """The words in front of a command that runs where the kernel knows who runs programs of MACHINE:
-    a user namespace has rules of its own.  None, and why, where there are no such."""
+    """The words in front of a command that runs where the kernel knows who runs programs of
+    MACHINE: a user namespace has rules of its own.  None, and why, where there are no such."""
     script = (
         "mount -t binfmt_misc none /proc/sys/fs/binfmt_misc && "
         'printf %s "$0" >/proc/sys/fs/binfmt_misc/register && exec "$@"'

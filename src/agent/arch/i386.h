@@ -68,9 +68,9 @@
                 (caller).sp = (uintptr_t)(arch_fp + 2);                        \
         } while (0)
 
-/* Arguments lie in the caller's frame, and a function may write to its own.  musl calls constructors
- * without any and keeps registers there: one that has no parameters writes to nothing of its
- * caller's. */
+/* Arguments lie in the caller's frame, and a function may write to its own.  musl calls
+ * constructors without any and keeps registers there: one that has no parameters writes to nothing
+ * of its caller's. */
 #define ARCH_CONSTRUCTOR(begin)                                                \
         __attribute__((constructor)) static void begin##_now(void)             \
         {                                                                      \
