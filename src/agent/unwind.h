@@ -15,8 +15,8 @@
  * not met).  *CUT: the outer end was not reached. */
 uint32_t unwind_full(struct thread *t, struct arch_state caller, bool *cut);
 
-/* Whether OUTER lies further out on the stack of SP, near its end.  That a stack without tables ends
- * is known by how near that is: a hook may still be on the way. */
+/* Whether OUTER lies further out on the stack of SP, near its end.  That a stack without tables
+ * ends is known by how near that is: a hook may still be on the way. */
 bool unwind_leads_to(uint64_t sp, uint64_t outer);
 
 /* Whether PC is in the agent's own code. */
