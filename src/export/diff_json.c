@@ -80,12 +80,14 @@ static void write_site(const struct diff *d, const struct diff_row *row, struct 
                        struct str *out)
 {
         struct select_row change = diff_numbers(d, row);
+        struct leaks_sum leaks[PROFILE_LEAK_COUNT];
 
+        diff_row_leaks(d, row, leaks);
         json_field(out, "{\"", "id", row->site);
         str_format(out, ", \"of\": \"%s\", \"change\": \"%s\"",
                    row->shown == MATCH_NEW ? "new" : "old",
                    diff_change_word(diff_change_of(d, row)));
-        report_json_site_numbers(&change, diff_row_leaks(d, row), &d->known, out);
+        report_json_site_numbers(&change, leaks, &d->known, out);
         str_text(out, ", \"kind\": ");
         json_text(out, profile_kind_name(d->sel[row->shown]->profile, row->kind));
         str_text(out, ", \"stack\": ");

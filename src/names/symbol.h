@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/lookup.h"
 #include "names/frame.h"
 #include "profile/model.h"
 
@@ -36,6 +37,16 @@ bool symbols_follow(struct symbols *s, const struct profile *p);
 /* Frames at NODE of the profile, innermost (inlined) first.  At least one; *FRAMES is
  * valid until symbols_free(). */
 uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames);
+
+/* Nodes at the same place have the same frames: the place of NODE, of P, in L. */
+static inline struct lookup_entry *symbols_place(struct lookup *l, const struct profile *p,
+                                                 uint32_t node)
+{
+        const struct profile_node *n = &p->nodes[node];
+        uint32_t number = lookup_number(l, n->pc, (uint64_t)n->exact << 16 | n->module);
+
+        return &l->list[number];
+}
 
 /* The same for a frame of a stopped thread. */
 uint32_t symbols_stopped(struct symbols *s, const struct profile_frame *frame,

@@ -24,11 +24,9 @@ void calltree_settle(struct calltree *t)
 {
         branches_settle(&t->nodes);
         function_free(&t->numbers);
-        free(t->places);
-        table_free(&t->place_numbers);
+        lookup_free(&t->places);
         free(t->number_of);
         free(t->chain);
-        t->places = NULL;
         t->number_of = t->chain = NULL;
 }
 
@@ -88,26 +86,16 @@ static uint32_t number_at(struct calltree *t, struct wrapper_frame at)
 
 /* ---- addresses: most nodes have one that was met before ---- */
 
-struct calltree_place {
-        uint64_t pc;
-        uint32_t module, first; /* its numbers */
-        uint16_t count;         /* of its frames */
-        bool exact;
-};
-
-static const struct calltree_place *place_of(struct calltree *t, uint32_t node)
+/* Where what is known of the frames at NODE begins in number_of. */
+static uint32_t place_of(struct calltree *t, uint32_t node)
 {
-        const struct profile_node *n = &t->profile->nodes[node];
+        uint32_t *known = &symbols_place(&t->places, t->profile, node)->value, count;
         const struct symbol_frame *names;
-        uint32_t count,
-                place = TABLE_NUMBER(&t->place_numbers, table_hash(n->pc + n->exact, n->module), i,
-                                     t->places[i].pc == n->pc && t->places[i].module == n->module &&
-                                             t->places[i].exact == n->exact);
 
-        if (place < t->place_count)
-                return &t->places[place];
+        if (*known)
+                return *known - 1;
         count = symbols_node(t->symbols, node, &names);
-        if (t->number_count + count > t->number_room) {
+        if (t->number_count + 1 + count > t->number_room) {
                 uint32_t room = 2 * (t->number_count + count) + 256;
 
                 t->number_of = heap_grow(t->number_of, room, sizeof *t->number_of);
@@ -115,11 +103,10 @@ static const struct calltree_place *place_of(struct calltree *t, uint32_t node)
                        (room - t->number_room) * sizeof *t->number_of);
                 t->number_room = room;
         }
-        t->places = heap_next(t->places, t->place_count, sizeof *t->places);
-        t->places[t->place_count++] = (struct calltree_place){ n->pc, n->module, t->number_count,
-                                                               (uint16_t)count, n->exact };
-        t->number_count += count;
-        return &t->places[place];
+        *known = t->number_count + 1;
+        t->number_of[t->number_count] = count;
+        t->number_count += 1 + count;
+        return *known - 1;
 }
 
 /* ---- stacks ---- */
@@ -163,10 +150,10 @@ static uint32_t add_frames(struct calltree *t, struct shows shows, uint32_t pare
                            struct wrapper_frame from)
 {
         struct fold *fold = shows.fold;
-        const struct calltree_place place = *place_of(t, from.node);
+        uint32_t place = place_of(t, from.node);
 
-        for (uint32_t i = place.count; i-- > from.level;) {
-                uint32_t *number = &t->number_of[place.first + i];
+        for (uint32_t i = t->number_of[place]; i-- > from.level;) {
+                uint32_t *number = &t->number_of[place + 1 + i];
 
                 if (fold &&
                     !fold_shows(fold, (struct wrapper_frame){ from.node, i }, shows.whole))

@@ -48,11 +48,9 @@ struct calltree {
         const uint8_t *hidden; /* by node of the profile; NULL: none is */
         uint32_t frame_room;
         struct function_table numbers;
-        struct calltree_place *places; /* addresses that were met */
-        uint32_t place_count;
-        struct table place_numbers;
-        uint32_t *number_of; /* of the frames at a place, innermost first: 1 +
-                              * number; 0 not yet asked for */
+        struct lookup places; /* that were met: 1 + where the numbers of its frames are */
+        uint32_t *number_of; /* how many frames are at a place, and then of each, innermost first:
+                              * 1 + number; 0 not yet asked for */
         uint32_t number_count, number_room;
         uint32_t *chain; /* the way outwards from the stack that is being added */
         uint32_t chain_room;

@@ -115,39 +115,48 @@ struct select_row diff_numbers(const struct diff *d, const struct diff_row *row)
         return change;
 }
 
-const struct leaks_sum *diff_row_leaks(const struct diff *d, const struct diff_row *row)
+void diff_row_leaks(const struct diff *d, const struct diff_row *row,
+                    struct leaks_sum sums[PROFILE_LEAK_COUNT])
 {
-        static const struct leaks_sum none[PROFILE_LEAK_COUNT];
-
-        return d->leaks ? &d->leaks[(size_t)row->number * PROFILE_LEAK_COUNT] : none;
+        memset(sums, 0, PROFILE_LEAK_COUNT * sizeof *sums);
+        for (uint32_t at = row->leaks; at; at = d->leaks[at - 1].next)
+                sums[d->leaks[at - 1].leak] = d->leaks[at - 1].sum;
 }
 
 static bool is_nothing(const struct diff *d, const struct diff_row *row, const struct select_row *c)
 {
-        const struct leaks_sum *leaks = diff_row_leaks(d, row);
-
-        for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++)
-                if (leaks[leak].blocks || leaks[leak].bytes)
+        for (uint32_t at = row->leaks; at; at = d->leaks[at - 1].next)
+                if (d->leaks[at - 1].sum.blocks || d->leaks[at - 1].sum.bytes)
                         return false;
         return !c->allocs && !c->frees && !c->alloc_bytes && !c->live_blocks && !c->live_bytes &&
                !c->peak_blocks && !c->peak_bytes && !c->temporary;
 }
 
-/* SIGN 1 adds, UINT64_MAX subtracts. */
-static void add_leaks(struct leaks_sum *to, const struct leaks_sum *sums, uint64_t sign)
+void diff_leaks(const struct diff *d, struct leaks_sum sums[PROFILE_LEAK_COUNT])
 {
-        for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++) {
-                to[leak].blocks += sign * sums[leak].blocks;
-                to[leak].bytes += sign * sums[leak].bytes;
+        memset(sums, 0, PROFILE_LEAK_COUNT * sizeof *sums);
+        for (uint32_t i = 0; i < d->leak_count; i++) {
+                sums[d->leaks[i].leak].blocks += d->leaks[i].sum.blocks;
+                sums[d->leaks[i].leak].bytes += d->leaks[i].sum.bytes;
         }
 }
 
-void diff_leaks(const struct diff *d, struct leaks_sum sums[PROFILE_LEAK_COUNT])
+/* SUM of class LEAK comes to ROW, SIGN 1, or goes, UINT64_MAX. */
+static void add_leak(struct diff *d, struct diff_row *row, uint32_t leak,
+                     const struct leaks_sum *sum, uint64_t sign)
 {
-        for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++)
-                sums[leak] = (struct leaks_sum){ 0 };
-        for (uint32_t i = 0; i < d->count; i++)
-                add_leaks(sums, diff_row_leaks(d, &d->rows[i]), 1);
+        uint32_t at = row->leaks;
+
+        while (at && d->leaks[at - 1].leak != leak)
+                at = d->leaks[at - 1].next;
+        if (!at) {
+                d->leaks = heap_next(d->leaks, d->leak_count, sizeof *d->leaks);
+                d->leaks[d->leak_count++] = (struct diff_leak){ .leak = leak, .next = row->leaks };
+                at = row->leaks = d->leak_count;
+                row->lost |= leak > PROFILE_LEAK_REACHABLE;
+        }
+        d->leaks[at - 1].sum.blocks += sign * sum->blocks;
+        d->leaks[at - 1].sum.bytes += sign * sum->bytes;
 }
 
 /* What leaks changed by.  PLACES: for each side, which row each of its stacks became a part of. */
@@ -157,8 +166,6 @@ static void take_leaks(struct diff *d, uint32_t *const places[MATCH_SIDES])
         for (int side = 0; side < MATCH_SIDES; side++)
                 d->searched &= d->sel[side]->moment == SELECT_OF_RUN &&
                                profile_scanned(d->sel[side]->profile);
-        if (d->searched)
-                d->leaks = heap_zero(d->count, PROFILE_LEAK_COUNT * sizeof *d->leaks);
         for (int side = 0; d->searched && side < MATCH_SIDES; side++) {
                 const struct select_part *parts[] = { &d->sel[side]->heap, &d->sel[side]->mapped };
                 const uint32_t *place = places[side];
@@ -167,10 +174,12 @@ static void take_leaks(struct diff *d, uint32_t *const places[MATCH_SIDES])
 
                 leaks_make_sums(&l, d->sel[side], d->symbols[side]);
                 for (int k = 0; k < 2; k++)
-                        for (uint32_t i = 0; i < parts[k]->count; i++) {
+                        for (uint32_t i = 0; i < parts[k]->count; i++, place++) {
                                 leaks_of_site(&l, parts[k]->rows[i].site, sums);
-                                add_leaks(&d->leaks[(size_t)*place++ * PROFILE_LEAK_COUNT], sums,
-                                          side == MATCH_NEW ? 1 : UINT64_MAX);
+                                for (uint32_t leak = 0; leak < PROFILE_LEAK_COUNT; leak++)
+                                        if (sums[leak].blocks)
+                                                add_leak(d, &d->rows[*place], leak, &sums[leak],
+                                                         side == MATCH_NEW ? 1 : UINT64_MAX);
                         }
                 leaks_free(&l);
         }
@@ -212,7 +221,7 @@ static struct diff_row *row_of(struct diff *d, struct making *g, uint32_t id, ui
         for (uint32_t at = *last; at; at = g->before[at - 1])
                 if (d->rows[at - 1].kind == kind)
                         return &d->rows[at - 1];
-        d->rows[d->count] = (struct diff_row){ .number = d->count, .id = id, .kind = kind,
+        d->rows[d->count] = (struct diff_row){ .id = id, .kind = kind,
                                                .site = UINT32_MAX, .sums = { &nothing, &nothing } };
         g->before[d->count] = *last;
         *last = ++d->count;

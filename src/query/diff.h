@@ -30,9 +30,15 @@ enum diff_change {
         DIFF_CHANGE_COUNT
 };
 
+/* What leaks of one class changed by: new - old. */
+struct diff_leak {
+        struct leaks_sum sum;
+        uint32_t leak, next; /* 1 + index of the row's next one */
+};
+
 /* A stack and kind of either recording. */
 struct diff_row {
-        uint32_t number;        /* for diff_row_leaks() */
+        uint32_t leaks;         /* 1 + index of the first; 0: it has none */
         uint32_t id;            /* of the stack */
         uint32_t site;          /* in the recording it is shown from */
         enum match_side shown;  /* the new one, unless the stack is only in the old one */
@@ -40,6 +46,7 @@ struct diff_row {
         uint32_t kind;
         const struct select_row *sums[MATCH_SIDES]; /* of a side that does not have it: all zero */
         uint8_t own; /* by side, a bit: several rows were summed up */
+        bool lost;                /* it has leaks that are not reachable */
         bool equal;               /* no number changed */
         int64_t key;              /* what orders it */
 };
@@ -50,7 +57,8 @@ struct diff {
         struct match match;
         struct diff_row *rows; /* largest change first; also those that did not change */
         uint32_t count;
-        struct leaks_sum *leaks; /* by number of a row and class; NULL unless both were searched */
+        struct diff_leak *leaks; /* none unless both were searched */
+        uint32_t leak_count;
         struct select_known known; /* at both moments; what is not is zero in all changes */
         bool searched; /* both, and at the end: what leaks changed by is known */
 };
@@ -76,7 +84,8 @@ struct diff_options {
 };
 
 /* What leaks of a row changed by: new - old, by class; all zero unless both were searched. */
-const struct leaks_sum *diff_row_leaks(const struct diff *d, const struct diff_row *row);
+void diff_row_leaks(const struct diff *d, const struct diff_row *row,
+                    struct leaks_sum sums[PROFILE_LEAK_COUNT]);
 
 /* What all leaks changed by, by class: negative ones as they wrap. */
 void diff_leaks(const struct diff *d, struct leaks_sum sums[PROFILE_LEAK_COUNT]);

@@ -173,8 +173,9 @@ void fold_free(struct fold *f)
                 return;
         free(f->modules);
         free(f->contexts);
-        lookup_free(&f->known);
+        lookup_free(&f->places);
         free(f->kinds);
+        free(f->path);
         free(f);
 }
 
@@ -188,27 +189,23 @@ enum fold_kind fold_kind(struct fold *f, uint32_t node, const struct symbol_fram
                        machinery);
 }
 
-/* The kinds of the COUNT frames at NODE, innermost first.  Addresses with a name
- * have frames of their own. */
-static const uint8_t *kinds_of(struct fold *f, uint32_t node, const struct symbol_frame *frames,
-                               uint32_t count)
+/* How many frames are at NODE, and then their kinds, innermost first. */
+static const uint8_t *kinds_of(struct fold *f, uint32_t node)
 {
-        uint32_t *known = frames[count - 1].function
-                                  ? lookup_pointer(&f->known, (const char *)frames)
-                                  : NULL;
+        uint32_t *known = &symbols_place(&f->places, f->profile, node)->value, count;
+        const struct symbol_frame *frames;
 
-        if (known && *known)
+        if (*known)
                 return f->kinds + *known - 1;
-        if (f->kind_count + count > f->kind_room) {
+        count = symbols_node(f->symbols, node, &frames);
+        if (f->kind_count + 1 + count > f->kind_room) {
                 f->kind_room = 2 * f->kind_room + count + 256;
                 f->kinds = heap_grow(f->kinds, f->kind_room, 1);
         }
-        for (uint32_t i = 0; i < count; i++)
-                f->kinds[f->kind_count + i] = (uint8_t)fold_kind(f, node, &frames[i]);
-        if (!known)
-                return f->kinds + f->kind_count;
         *known = f->kind_count + 1;
-        f->kind_count += count;
+        f->kinds[f->kind_count++] = (uint8_t)count; /* DEBUG_FRAMES at most */
+        for (uint32_t i = 0; i < count; i++)
+                f->kinds[f->kind_count++] = (uint8_t)fold_kind(f, node, &frames[i]);
         return f->kinds + *known - 1;
 }
 
@@ -230,49 +227,45 @@ static bool is_shown(uint8_t kind, uint8_t *context, bool whole)
 /* Through the frames at NODE down to that of AT; whether that one is shown. */
 static bool pass(struct fold *f, struct wrapper_frame at, uint8_t *context, bool whole)
 {
-        uint32_t node = at.node;
-        const struct symbol_frame *frames;
-        uint32_t count = symbols_node(f->symbols, node, &frames);
-        const uint8_t *kinds = kinds_of(f, node, frames, count);
+        const uint8_t *kinds = kinds_of(f, at.node);
         bool shown = true;
 
-        for (uint32_t i = count; i-- > at.level;)
-                shown = is_shown(kinds[i], context, whole);
+        for (uint32_t i = kinds[0]; i-- > at.level;)
+                shown = is_shown(kinds[1 + i], context, whole);
         return shown;
 }
 
 /* What NODE leaves behind for what it calls. */
 static uint8_t context_of(struct fold *f, uint32_t node)
 {
-        uint32_t depth = 0, *path, at;
+        uint32_t depth = 0;
         uint8_t context;
 
-        for (at = node; at > 1 && !f->contexts[at]; at = f->profile->nodes[at].parent)
-                depth++;
-        context = at > 1 ? f->contexts[at] : CONTEXT_OUTSIDE;
-        if (!depth)
-                return context;
-        path = heap_zero(depth, sizeof *path);
-        at = node;
-        for (uint32_t i = 0; i < depth; i++, at = f->profile->nodes[at].parent)
-                path[i] = at;
+        for (; node > 1 && !f->contexts[node]; node = f->profile->nodes[node].parent) {
+                if (depth == f->path_room) {
+                        f->path_room = depth ? depth * 2 : 256;
+                        f->path = heap_grow(f->path, f->path_room, sizeof *f->path);
+                }
+                f->path[depth++] = node;
+        }
+        context = node > 1 ? f->contexts[node] : CONTEXT_OUTSIDE;
         while (depth--) {
-                if (symbols_is_start(f->symbols, path[depth]))
+                if (symbols_is_start(f->symbols, f->path[depth]))
                         context = CONTEXT_OUTSIDE;
                 else
-                        pass(f, (struct wrapper_frame){ path[depth], 0 }, &context, false);
-                f->contexts[path[depth]] = context;
+                        pass(f, (struct wrapper_frame){ f->path[depth], 0 }, &context, false);
+                f->contexts[f->path[depth]] = context;
         }
-        free(path);
         return context;
 }
 
 bool fold_is_outside(struct fold *f, struct wrapper_frame at)
 {
-        uint8_t context = context_of(f, f->profile->nodes[at.node].parent);
+        uint8_t context;
 
         if (!at.level)
                 return context_of(f, at.node) == CONTEXT_OUTSIDE;
+        context = context_of(f, f->profile->nodes[at.node].parent);
         pass(f, at, &context, false);
         return context == CONTEXT_OUTSIDE;
 }

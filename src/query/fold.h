@@ -45,9 +45,11 @@ struct fold {
         struct wrappers *wrappers;
         uint8_t *modules;  /* by module: enum fold_kind */
         uint8_t *contexts; /* by node: what is seen of it from inside; 0 not asked yet */
-        struct lookup known; /* by the frames of an address: 1 + where its kinds begin */
+        struct lookup places; /* 1 + where the number of its frames and their kinds are */
         uint8_t *kinds;
         uint32_t kind_count, kind_room;
+        uint32_t *path; /* room for the way outwards */
+        uint32_t path_room;
 };
 
 /* P, S and W must outlive it. */

@@ -105,11 +105,17 @@ bool match_rebuilt(const struct match *m, uint32_t index, uint32_t *old)
 
 /* ---- stacks ---- */
 
-static uint32_t entry_id(struct match *m, uint32_t caller, const struct match_place *at)
+static void add_number(struct match *m, uint32_t number)
+{
+        m->numbers = heap_next(m->numbers, m->number_count, sizeof *m->numbers);
+        m->numbers[m->number_count++] = number;
+}
+
+static void add_place(struct match *m, const struct match_place *at)
 {
         struct function_key key = { .name = (uintptr_t)at->place, .file = (uintptr_t)at->file };
 
-        return branches_child(&m->entries, caller, function_key_number(&m->frames, &key));
+        add_number(m, function_key_number(&m->frames, &key));
 }
 
 /* A frame without a name: all that is known is the file it is in, or else its address. */
@@ -124,31 +130,50 @@ static struct match_place nameless(struct match *m, const struct profile *p,
         return (struct match_place){ string_pool_text(&m->texts, "address"), node->pc };
 }
 
-/* The frames at NODE from LEVEL outwards, called by CALLER. */
-static uint32_t match_node(struct match *m, const struct match_recording *r,
-                           struct wrapper_frame at, uint32_t caller)
+/* What is at ORIGIN, a node of the profile of R. */
+static void add_places(struct match *m, const struct match_recording *r, uint32_t origin)
 {
         const struct profile *p = r->sel->profile;
-        uint32_t origin = select_origin(r->sel, at.node);
         const struct profile_node *node = &p->nodes[origin];
         const char *file = node->module < p->module_count ? r->files[node->module] : NULL;
         const struct symbol_frame *frames;
         uint32_t count;
 
-        if (file)
-                return entry_id(m, caller,
-                                &(struct match_place){
-                                        file, (node->pc - p->modules[node->module].bias) << 1 |
-                                                      node->exact });
+        if (file) {
+                add_number(m, 1);
+                add_place(m, &(struct match_place){
+                                     file, (node->pc - p->modules[node->module].bias) << 1 |
+                                                   node->exact });
+                return;
+        }
         count = symbols_node(r->symbols, origin, &frames);
-        while (count > at.level) {
-                const char *name = string_pool_text(&m->texts, symbol_name(&frames[--count]));
+        add_number(m, count);
+        for (uint32_t i = 0; i < count; i++) {
+                const char *name = string_pool_text(&m->texts, symbol_name(&frames[i]));
                 struct match_place at_name = { NULL, (uint64_t)(uintptr_t)name };
 
                 if (!name)
                         at_name = nameless(m, p, node);
-                caller = entry_id(m, caller, &at_name);
+                add_place(m, &at_name);
         }
+}
+
+/* The frames at NODE from LEVEL outwards, called by CALLER.  What goes by its place in a file
+ * is one. */
+static uint32_t match_node(struct match *m, struct match_recording *r, struct wrapper_frame at,
+                           uint32_t caller)
+{
+        uint32_t origin = select_origin(r->sel, at.node),
+                 *known = &symbols_place(&r->places, r->sel->profile, origin)->value;
+        const uint32_t *numbers;
+
+        if (!*known) {
+                *known = m->number_count + 1;
+                add_places(m, r, origin);
+        }
+        numbers = &m->numbers[*known - 1];
+        for (uint32_t i = numbers[0]; i > (numbers[0] > 1 ? at.level : 0); i--)
+                caller = branches_child(&m->entries, caller, numbers[i]);
         return caller;
 }
 
@@ -197,8 +222,11 @@ void match_settle(struct match *m)
 void match_free(struct match *m)
 {
         match_settle(m);
-        for (int i = 0; i < MATCH_SIDES; i++)
+        for (int i = 0; i < MATCH_SIDES; i++) {
                 free(m->side[i].files);
+                lookup_free(&m->side[i].places);
+        }
+        free(m->numbers);
         free(m->path);
         function_free(&m->frames);
         string_pool_free(&m->texts);

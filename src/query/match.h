@@ -27,6 +27,7 @@ struct match_recording {
         const char **files; /* by module: equal pointers are equal files; NULL: functions go by
                              * name */
         uint32_t *ids;      /* by node of the selection's tree; 0 not yet asked */
+        struct lookup places; /* of frames: 1 + where their numbers are */
 };
 
 struct match {
@@ -34,6 +35,8 @@ struct match {
         struct string_pool texts;
         struct branches entries; /* by id: a frame with all its callers */
         struct function_table frames; /* numbers of files and places in them */
+        uint32_t *numbers; /* how many frames a place has, and then those of each, innermost first */
+        uint32_t number_count;
         uint32_t *path; /* room for one stack */
         uint32_t path_room;
 };

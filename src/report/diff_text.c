@@ -59,7 +59,8 @@ static void write_numbers(const struct diff *d, const struct select_row *const s
         write_weight(d, sums[MATCH_OLD], out);
         str_text(out, " to ");
         write_weight(d, sums[MATCH_NEW], out);
-        str_format(out, " %s", words[cost]);
+        str_char(out, ' ');
+        str_text(out, words[cost]);
         if (cost == SELECT_LIVE || cost == SELECT_PEAK)
                 write_count(out, cost == SELECT_LIVE ? change->live_blocks : change->peak_blocks,
                             "block");
@@ -90,8 +91,11 @@ static void write_leaks(const struct leaks_sum *sums, const char *before, const 
 
 static bool lost_changed(const struct diff *d, const struct diff_row *row)
 {
-        const struct leaks_sum *leaks = diff_row_leaks(d, row);
+        struct leaks_sum leaks[PROFILE_LEAK_COUNT];
 
+        if (!row->lost)
+                return false;
+        diff_row_leaks(d, row, leaks);
         return leaks[PROFILE_LEAK_DEFINITE].blocks || leaks[PROFILE_LEAK_INDIRECT].blocks ||
                leaks[PROFILE_LEAK_POSSIBLE].blocks;
 }
@@ -100,19 +104,27 @@ static void write_row(const struct diff *d, const struct diff_row *row, uint32_t
                       const struct diff_options *options, struct stack_writer *w)
 {
         struct select_row change = diff_numbers(d, row);
+        struct leaks_sum leaks[PROFILE_LEAK_COUNT];
         struct str *out = w->out;
         size_t start = out->length;
 
-        str_format(out, "%4u. ", number);
+        text_item(out, number);
         text_color(out, options->color, TEXT_BOLD);
         write_signed(d, &change, out);
         text_plain(out, options->color);
         text_pad(out, start, 18);
-        str_format(out, " %s, by %s, site #%u%s\n      ", diff_change_word(diff_change_of(d, row)),
-                   profile_kind_name(w->sel->profile, row->kind), row->site,
-                   row->shown == MATCH_OLD ? " of the old one" : "");
+        str_char(out, ' ');
+        str_text(out, diff_change_word(diff_change_of(d, row)));
+        str_text(out, ", by ");
+        str_text(out, profile_kind_name(w->sel->profile, row->kind));
+        str_text(out, ", site #");
+        str_number(out, row->site);
+        str_text(out, row->shown == MATCH_OLD ? " of the old one\n      " : "\n      ");
         write_numbers(d, row->sums, &change, out);
-        write_leaks(diff_row_leaks(d, row), "      ", "\n", out);
+        if (row->lost) {
+                diff_row_leaks(d, row, leaks);
+                write_leaks(leaks, "      ", "\n", out);
+        }
         stack_add(w, row->from);
         str_char(out, '\n');
 }

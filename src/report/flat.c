@@ -376,7 +376,7 @@ static void flat_entry(const struct flat *f, const struct flat_entry *entry, uin
         struct str *out = f->out;
         size_t start = out->length;
 
-        str_format(out, "%4u. ", number);
+        text_item(out, number);
         text_color(out, f->options->color, TEXT_BOLD);
         /* What orders the entry: its rate, if that comes first, else its key. */
         if (entry->rate > 0)

@@ -145,7 +145,8 @@ static void write_type(const struct selection *sel, struct symbols *s,
         str_format(out, "%s: ", profile_kind_name(sel->profile, type->kind));
         write_numbers(sel, &type->sums, memory, out);
         for (uint32_t i = 0; i < count && (!limit || i < limit); i++) {
-                str_format(out, "\n%4u. ", i + 1);
+                str_char(out, '\n');
+                text_item(out, i + 1);
                 write_numbers(sel, rows[i], memory, out);
                 write_handles(sel, rows[i], out);
                 stack_write(sel, s, (struct wrapper_frame){ rows[i]->node, rows[i]->level },

@@ -37,6 +37,14 @@ void text_count(struct str *out, int64_t value, const char *noun)
         str_text(out, value == 1 || value == -1 ? "" : "s");
 }
 
+void text_item(struct str *out, uint32_t number)
+{
+        for (uint32_t least = 1000; least > 1 && number < least; least /= 10)
+                str_char(out, ' ');
+        str_number(out, number);
+        str_text(out, ". ");
+}
+
 /* Without printf: lists have millions of these. */
 void text_size(struct str *out, int64_t bytes)
 {

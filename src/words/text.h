@@ -16,6 +16,9 @@ void text_number(struct str *out, int64_t value);
 /* "1 block", "2,000 blocks": NOUN with an s unless there is one of it */
 void text_count(struct str *out, int64_t value, const char *noun);
 
+/* "   1. ": in front of an entry of a list */
+void text_item(struct str *out, uint32_t number);
+
 /* "512 B", "182.4 MiB"; units of 1024 */
 void text_size(struct str *out, int64_t bytes);
 
