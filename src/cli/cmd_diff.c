@@ -123,8 +123,17 @@ static int settle(struct side *side)
 
 /* ---- recordings ---- */
 
-static bool read_side(struct side *side, const struct side *other, struct err *e)
+/* Whether it is asked for all that happened until its end. */
+static bool is_end(const struct side *side)
 {
+        return strcmp(side->word, "end") == 0 && side->asked.view != REPORT_TYPES &&
+               !filter_has(&side->asked.filter, FILTER_THREAD);
+}
+
+static bool read_side(struct side sides[MATCH_SIDES], enum match_side which, struct err *e)
+{
+        struct side *side = &sides[which];
+        const struct side *other = which == MATCH_NEW ? &sides[MATCH_OLD] : NULL;
         const struct report *r = &side->asked;
 
         side->profile = &side->own;
@@ -135,7 +144,8 @@ static bool read_side(struct side *side, const struct side *other, struct err *e
         }
         if (!load_recording(&side->own, side->file,
                             (r->view == REPORT_TYPES ? LOAD_GRAPH : LOAD_COUNTS) |
-                                    (r->quiet ? LOAD_QUIET : 0),
+                                    (r->quiet ? LOAD_QUIET : 0) |
+                                    (is_end(&sides[0]) && is_end(&sides[1]) ? LOAD_END : 0),
                             e))
                 return false;
         if (report_view_lost(r, &side->own))
@@ -282,7 +292,7 @@ static int run(struct side sides[MATCH_SIDES])
                 return status;
         if (newest_or_named(old->operand, NULL, &old->file, &old->word, &e) &&
             newest_or_named(new->operand, old->file, &new->file, &new->word, &e) &&
-            read_side(old, NULL, &e) && read_side(new, old, &e) && select_side(old, &e) &&
+            read_side(sides, MATCH_OLD, &e) && read_side(sides, MATCH_NEW, &e) && select_side(old, &e) &&
             select_side(new, &e) &&
             (new->asked.view == REPORT_TYPES ? show_types(sides, &e) : show(sides, &e)))
                 return 0;

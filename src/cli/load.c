@@ -117,7 +117,8 @@ static bool open_journal(struct load_source *s, struct err *e)
 bool load_open(struct load_source *s, const char *operand, unsigned how, struct err *e)
 {
         *s = (struct load_source){
-                .name = operand, .path = operand, .quiet = how & LOAD_QUIET, .image = { .fd = -1 }
+                .name = operand, .path = operand, .quiet = how & LOAD_QUIET,
+                .end = how & LOAD_END, .image = { .fd = -1 }
         };
         if (folder_is(operand))
                 return err_set(e, ERR_EXIT_USAGE,
@@ -138,7 +139,7 @@ void load_close(struct load_source *s)
 
 bool load_read(const struct load_source *s, struct profile *p, struct err *e)
 {
-        if (!file_take(p, s->path, PACKED_LEAST, e)) {
+        if (!(s->end ? file_take_end : file_take)(p, s->path, PACKED_LEAST, e)) {
                 if (!s->pid)
                         add_log(s->path, e);
                 return false;

@@ -9,19 +9,20 @@
 #include "profile/model.h"
 #include "session/ask.h"
 
-/* How it is read; all but the first matter for a process only.  Without one of them: with each live
- * block. */
+/* How it is read; all but the first and the last matter for a process only.  Without one of them:
+ * with each live block. */
 #define LOAD_QUIET 1u    /* no sentences about what is missing */
 #define LOAD_COUNTS 2u   /* without single blocks */
 #define LOAD_SEARCHED 4u /* searched for leaks now, where that can be done; else it is told why
                           * not */
 #define LOAD_GRAPH 8u    /* the same, with all pointers */
 #define LOAD_EVENTS 16u  /* with what the numbers in its event log mean */
+#define LOAD_END 32u     /* without its course and what single threads did */
 
 /* A recording, as the user named it. */
 struct load_source {
         const char *name;
-        bool quiet;
+        bool quiet, end;    /* LOAD_QUIET, LOAD_END */
         uint32_t pid;       /* the process that is being recorded; 0: a file */
         const char *path;   /* to read it from, until it is closed */
         const char *folder; /* of a process: where its event log is; NULL there is none */

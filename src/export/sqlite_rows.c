@@ -240,10 +240,16 @@ void rows_text(struct sql_rows *r, const char *text)
                 rows_null(r);
                 return;
         }
-        for (unsigned bytes; *text; text += bytes ? bytes : 1) {
-                bytes = utf8_bytes(text);
+        while (*text) {
+                size_t bytes = 0;
+
+                while (text[bytes] > 0) /* ASCII */
+                        bytes++;
+                if (!bytes)
+                        bytes = utf8_bytes(text);
                 str_bytes(&r->record, bytes ? text : UTF8_WRONG,
                           bytes ? bytes : strlen(UTF8_WRONG));
+                text += bytes ? bytes : 1;
         }
         str_reserve(&r->record, SQL_COLUMNS * 8);
         add_type(r, 13 + 2 * (uint64_t)(r->record.length - before));

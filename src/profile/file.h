@@ -36,6 +36,9 @@ bool file_read(struct profile *p, const char *path, struct err *e);
  * their verdicts and pointers stay packed unless the file is damaged. */
 bool file_take(struct profile *p, const char *path, uint64_t least, struct err *e);
 
+/* The same without what profile_free_course() frees: for whoever asks about the end only. */
+bool file_take_end(struct profile *p, const char *path, uint64_t least, struct err *e);
+
 /* What was recorded and when, and the totals; nothing else of P is there.  false: that is not
  * in the file, or damaged. */
 bool file_glance(struct profile *p, const char *path, struct err *e);

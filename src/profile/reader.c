@@ -32,6 +32,7 @@ struct reading {
         bool log;                 /* one of them was of an event log */
         bool meta, totals, end;
         bool packing; /* blocks, verdicts and pointers stay as they are */
+        bool brief;   /* what profile_free_course() would free is passed over */
 };
 
 /* The next piece of an array: it must continue what is there. */
@@ -85,6 +86,12 @@ static bool keep_packed(struct reading *r, const struct section *s, struct curso
         return true;
 }
 
+static bool is_course(uint32_t type)
+{
+        return type == FORMAT_FIRST_ARRAY + FORMAT_CHANGES ||
+               type == FORMAT_FIRST_ARRAY + FORMAT_SHARES;
+}
+
 static bool read_section(struct reading *r, const struct section *s)
 {
         const uint8_t *raw;
@@ -93,7 +100,7 @@ static bool read_section(struct reading *r, const struct section *s)
         if (!s->whole)
                 return false;
         /* An event log, or of a later writer: nothing to look at. */
-        if (!format_is_modelled(s->type))
+        if (!format_is_modelled(s->type) || (r->brief && is_course(s->type)))
                 return true;
         if (s->raw_bytes > FORMAT_RAW_TOTAL_MAX - r->raw_total ||
             !section_unpack(s, &r->buffer, &raw))
@@ -129,7 +136,8 @@ static bool is_whole(const struct reading *r)
         if (!r->header_sound || !r->meta || !r->totals || !r->end || r->bad || r->walk.skipped)
                 return false;
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
-                if (format_count(r->p, array) != r->columns.declared[array])
+                if (format_count(r->p, array) != r->columns.declared[array] &&
+                    !(r->brief && is_course(FORMAT_FIRST_ARRAY + array)))
                         return false;
         return r->seen == r->header.section_count;
 }
@@ -171,11 +179,11 @@ static void free_reading(struct reading *r)
         str_free(&r->buffer);
 }
 
-/* WALK begins at the start of the file; LEAST blocks or more stay packed. */
-static bool read_file(struct profile *p, struct section_walk walk, uint64_t least, const char *name,
-                      struct err *e)
+/* R begins at the start of the file; LEAST blocks or more stay packed. */
+static bool read_file(struct reading r, uint64_t least, const char *name, struct err *e)
 {
-        struct reading r = { .p = p, .walk = walk };
+        const struct section_walk walk = r.walk;
+        struct profile *p = r.p;
         struct str text = { 0 };
 
         memset(p, 0, sizeof *p);
@@ -210,32 +218,37 @@ static bool read_file(struct profile *p, struct section_walk walk, uint64_t leas
 
 bool image_read(struct profile *p, const void *data, size_t size, const char *name, struct err *e)
 {
-        return read_file(p, (struct section_walk){ .data = data, .size = size }, UINT64_MAX, name,
-                         e);
+        return read_file((struct reading){ .p = p, .walk = { .data = data, .size = size } },
+                         UINT64_MAX, name, e);
 }
 
-static bool read_mapped(struct profile *p, const char *path, uint64_t least, struct err *e)
+static bool read_mapped(struct reading r, const char *path, uint64_t least, struct err *e)
 {
         struct mapped m;
         bool good;
 
-        memset(p, 0, sizeof *p);
+        memset(r.p, 0, sizeof *r.p);
         if (!mapped_open(&m, path, e))
                 return false;
-        good = read_file(p, (struct section_walk){ .data = m.data, .size = m.size, .mapped = true },
-                         least, path, e);
+        r.walk = (struct section_walk){ .data = m.data, .size = m.size, .mapped = true };
+        good = read_file(r, least, path, e);
         mapped_close(&m);
         return good;
 }
 
 bool file_read(struct profile *p, const char *path, struct err *e)
 {
-        return read_mapped(p, path, UINT64_MAX, e);
+        return read_mapped((struct reading){ .p = p }, path, UINT64_MAX, e);
 }
 
 bool file_take(struct profile *p, const char *path, uint64_t least, struct err *e)
 {
-        return read_mapped(p, path, least, e);
+        return read_mapped((struct reading){ .p = p }, path, least, e);
+}
+
+bool file_take_end(struct profile *p, const char *path, uint64_t least, struct err *e)
+{
+        return read_mapped((struct reading){ .p = p, .brief = true }, path, least, e);
 }
 
 bool file_glance(struct profile *p, const char *path, struct err *e)

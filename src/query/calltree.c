@@ -27,6 +27,9 @@ void calltree_settle(struct calltree *t)
         lookup_free(&t->places);
         free(t->number_of);
         free(t->chain);
+        free(t->path);
+        lookup_free(&t->functions);
+        t->path = NULL;
         t->number_of = t->chain = NULL;
 }
 
@@ -56,6 +59,16 @@ static struct function_key key_of(const struct calltree *t, struct wrapper_frame
         return function_key_of(t->profile, at.node, &part);
 }
 
+static uint32_t function_of(struct calltree *t, struct wrapper_frame at,
+                            const struct symbol_frame *names)
+{
+        const char *name = names[at.level].function;
+
+        return name ? lookup_number(&t->functions, (uintptr_t)name,
+                                    t->profile->nodes[at.node].module) + 1
+                    : 0;
+}
+
 /* Numbers are given in order, so that a new one is the next frame.  AT is one of the COUNT frames
  * of its node, which begin with NAMES. */
 static uint32_t number_of(struct calltree *t, struct wrapper_frame at,
@@ -70,7 +83,8 @@ static uint32_t number_of(struct calltree *t, struct wrapper_frame at,
                 t->frame_room = t->frame_room ? t->frame_room * 2 : 256;
                 t->frames = heap_grow(t->frames, t->frame_room, sizeof *t->frames);
         }
-        t->frames[t->frame_count++] = (struct calltree_frame){ at.node, (uint16_t)at.level,
+        t->frames[t->frame_count++] = (struct calltree_frame){ at.node, function_of(t, at, names),
+                                                               (uint16_t)at.level,
                                                                (uint16_t)(count - at.level),
                                                                &names[at.level] };
         return frame;
@@ -119,24 +133,55 @@ static uint32_t caller_of(const struct calltree *t, const struct selection *sel,
         return caller > 1 && t->hidden && t->hidden[select_origin(sel, caller)] ? 0 : caller;
 }
 
-static bool is_same_function(const struct calltree *t, uint32_t a, uint32_t b)
+static void chain_add(struct calltree *t, uint32_t count, uint32_t node)
 {
-        const struct calltree_frame *x = &t->frames[a], *y = &t->frames[b];
-
-        return x->names->function && x->names->function == y->names->function &&
-               t->profile->nodes[x->node].module == t->profile->nodes[y->node].module;
+        if (count == t->chain_room) {
+                t->chain_room = count ? count * 2 : 256;
+                t->chain = heap_grow(t->chain, t->chain_room, sizeof *t->chain);
+        }
+        t->chain[count] = node;
 }
 
-/* The caller of the function of FRAME as it was first entered, when that is among those that
- * lead to PARENT; else PARENT. */
-static uint32_t without_recursion(const struct calltree *t, uint32_t parent, uint32_t frame)
+/* NODE is called by the last one of the path. */
+static void path_add(struct calltree *t, uint32_t node)
 {
-        const struct branches_node *nodes = t->nodes.list;
+        uint32_t function = t->frames[t->nodes.list[node].frame].function;
 
-        for (uint32_t at = parent; at; at = nodes[at].parent)
-                if (is_same_function(t, nodes[at].frame, frame))
-                        return nodes[at].parent;
-        return parent;
+        if (t->path_count == t->path_room) {
+                t->path_room = t->path_room ? t->path_room * 2 : 256;
+                t->path = heap_grow(t->path, t->path_room, sizeof *t->path);
+        }
+        if (function)
+                t->functions.list[function - 1].value = t->path_count;
+        t->path[t->path_count++] = node;
+}
+
+/* Where on the path FUNCTION is; path_count: nowhere. */
+static uint32_t path_find(const struct calltree *t, uint32_t function)
+{
+        uint32_t at = function ? t->functions.list[function - 1].value : t->path_count;
+
+        return at < t->path_count &&
+                               t->frames[t->nodes.list[t->path[at]].frame].function == function
+                       ? at
+                       : t->path_count;
+}
+
+/* The path becomes that to NODE, of which mostly a part is there.  USED entries of the chain stay
+ * as they are. */
+static void path_to(struct calltree *t, uint32_t node, uint32_t used)
+{
+        uint32_t count = used, at = 0;
+
+        for (; node; node = t->nodes.list[node].parent) {
+                at = path_find(t, t->frames[t->nodes.list[node].frame].function);
+                if (at < t->path_count && t->path[at] == node)
+                        break;
+                chain_add(t, count++, node);
+        }
+        t->path_count = node ? at + 1 : 0;
+        while (count-- > used)
+                path_add(t, t->chain[count]);
 }
 
 /* Which frames of a stack are shown; fold NULL: all. */
@@ -150,30 +195,27 @@ static uint32_t add_frames(struct calltree *t, struct shows shows, uint32_t pare
                            struct wrapper_frame from)
 {
         struct fold *fold = shows.fold;
+        bool once = fold && !fold->recursion;
         uint32_t place = place_of(t, from.node);
 
         for (uint32_t i = t->number_of[place]; i-- > from.level;) {
-                uint32_t *number = &t->number_of[place + 1 + i];
+                uint32_t *number = &t->number_of[place + 1 + i], again;
 
                 if (fold &&
                     !fold_shows(fold, (struct wrapper_frame){ from.node, i }, shows.whole))
                         continue;
                 if (!*number)
                         *number = number_at(t, (struct wrapper_frame){ from.node, i }) + 1;
-                if (fold && !fold->recursion)
-                        parent = without_recursion(t, parent, *number - 1);
+                again = once ? path_find(t, t->frames[*number - 1].function) : t->path_count;
+                if (again < t->path_count) { /* it is where it was entered first */
+                        parent = t->nodes.list[t->path[again]].parent;
+                        t->path_count = again;
+                }
                 parent = branches_child(&t->nodes, parent, *number - 1);
+                if (once)
+                        path_add(t, parent);
         }
         return parent;
-}
-
-static void chain_add(struct calltree *t, uint32_t count, uint32_t node)
-{
-        if (count == t->chain_room) {
-                t->chain_room = count ? count * 2 : 256;
-                t->chain = heap_grow(t->chain, t->chain_room, sizeof *t->chain);
-        }
-        t->chain[count] = node;
 }
 
 /* Whether NODE, of SEL's tree, leads to the program's own code and is not shown for that: it is
@@ -203,6 +245,8 @@ uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t 
              at = caller_of(t, sel, at))
                 chain_add(t, count++, at);
         inner = at > 1 && !is_left_out(sel, at, shows) ? ends[at] : 0;
+        if (sel->fold && !sel->fold->recursion && (count || from.level))
+                path_to(t, inner, count);
         while (count--) {
                 struct wrapper_frame all = { select_origin(sel, t->chain[count]), 0 };
 

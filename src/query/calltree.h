@@ -31,6 +31,7 @@ enum calltree_by {
 
 struct calltree_frame {
         uint32_t node; /* of the profile: the first place that has this frame.  0 and 1: no stack */
+        uint32_t function; /* the same in all of its frames; 0: not known */
         uint16_t level;                   /* which of the frames there, 0 innermost */
         uint16_t rest;                    /* how many it is with those that it is inlined into */
         const struct symbol_frame *names; /* never NULL */
@@ -54,6 +55,9 @@ struct calltree {
         uint32_t number_count, number_room;
         uint32_t *chain; /* the way outwards from the stack that is being added */
         uint32_t chain_room;
+        struct lookup functions; /* where on PATH it was last */
+        uint32_t *path; /* the nodes to where the next frame is added, outermost first */
+        uint32_t path_count, path_room;
 };
 
 void calltree_start(struct calltree *t, const struct profile *p, struct symbols *s,

@@ -209,11 +209,11 @@ static const uint8_t *kinds_of(struct fold *f, uint32_t node)
         return f->kinds + *known - 1;
 }
 
-/* Whether a frame of KIND is shown that is called by what left *CONTEXT; that of this one.  WHOLE:
- * no frame of the stack is the program's own. */
-static bool is_shown(uint8_t kind, uint8_t *context, bool whole)
+/* Whether a frame of KIND is shown that is called by what left *CONTEXT, which becomes what it
+ * leaves itself. */
+static bool is_shown(uint8_t kind, uint8_t *context)
 {
-        bool outside = *context == CONTEXT_OUTSIDE, shown = whole || kind == FOLD_OWN;
+        bool outside = *context == CONTEXT_OUTSIDE, shown = kind == FOLD_OWN;
 
         if (kind == FOLD_LIBRARY && *context == CONTEXT_OWN)
                 shown = true;
@@ -225,13 +225,13 @@ static bool is_shown(uint8_t kind, uint8_t *context, bool whole)
 }
 
 /* Through the frames at NODE down to that of AT; whether that one is shown. */
-static bool pass(struct fold *f, struct wrapper_frame at, uint8_t *context, bool whole)
+static bool pass(struct fold *f, struct wrapper_frame at, uint8_t *context)
 {
         const uint8_t *kinds = kinds_of(f, at.node);
         bool shown = true;
 
         for (uint32_t i = kinds[0]; i-- > at.level;)
-                shown = is_shown(kinds[1 + i], context, whole);
+                shown = is_shown(kinds[1 + i], context);
         return shown;
 }
 
@@ -253,7 +253,7 @@ static uint8_t context_of(struct fold *f, uint32_t node)
                 if (symbols_is_start(f->symbols, f->path[depth]))
                         context = CONTEXT_OUTSIDE;
                 else
-                        pass(f, (struct wrapper_frame){ f->path[depth], 0 }, &context, false);
+                        pass(f, (struct wrapper_frame){ f->path[depth], 0 }, &context);
                 f->contexts[f->path[depth]] = context;
         }
         return context;
@@ -266,15 +266,19 @@ bool fold_is_outside(struct fold *f, struct wrapper_frame at)
         if (!at.level)
                 return context_of(f, at.node) == CONTEXT_OUTSIDE;
         context = context_of(f, f->profile->nodes[at.node].parent);
-        pass(f, at, &context, false);
+        pass(f, at, &context);
         return context == CONTEXT_OUTSIDE;
 }
 
 bool fold_shows(struct fold *f, struct wrapper_frame at, bool whole)
 {
-        uint8_t context = context_of(f, f->profile->nodes[at.node].parent);
+        const uint8_t *kinds = whole ? NULL : kinds_of(f, at.node);
+        uint8_t context;
 
-        return pass(f, at, &context, whole);
+        if (whole || kinds[1 + at.level] != FOLD_LIBRARY)
+                return whole || kinds[1 + at.level] == FOLD_OWN;
+        context = context_of(f, f->profile->nodes[at.node].parent);
+        return pass(f, at, &context);
 }
 
 struct wrapper_frame fold_trim(struct fold *f, uint32_t node)

@@ -344,11 +344,10 @@ static void say_statement(struct saying *to, const char *text, bool by_new)
 
 /* ---- one site ---- */
 
-/* WHOLE: a block has nothing behind its objects.  In C there may be an array of any length. */
-static bool fits(const struct type_lines *l, const struct profile_site *site,
-                 struct variable_type type, bool whole)
+/* BYTES: of the type.  WHOLE: a block has nothing behind its objects.  In C there may be an array of
+ * any length. */
+static bool fits(const struct profile_site *site, uint64_t bytes, bool whole)
 {
-        uint64_t bytes = variable_type_size(l->s, type);
         bool one = LEDGER_KIND_PLAIN(site->kind) == LEDGER_KIND_NEW;
 
         if (!bytes || !site->allocs || (whole && site->alloc_bytes % bytes))
@@ -361,13 +360,14 @@ static bool fits(const struct type_lines *l, const struct profile_site *site,
 struct type_line_said {
         struct saying saying; /* without its place */
         enum type_line answer;
+        uint64_t bytes; /* of its type */
 };
 
 static struct type_line_said ask_place(struct type_lines *l, const struct spelling_place *place,
                                        const struct symbol_frame *frame, bool by_new)
 {
         const struct type_line_file *file = frame->file ? file_of(l, place, frame->file) : NULL;
-        struct type_line_said said = { { .place = place }, TYPE_LINE_VARIABLE };
+        struct type_line_said said = { { .place = place }, TYPE_LINE_VARIABLE, 0 };
         struct str statement = { 0 };
 
         if (file && file->text.length && written_in_c(frame->file)) {
@@ -381,6 +381,8 @@ static struct type_line_said ask_place(struct type_lines *l, const struct spelli
                 said.answer = TYPE_LINE_VARIABLE;
         }
         said.saying.place = NULL;
+        if (said.saying.met == 1)
+                said.bytes = variable_type_size(l->s, said.saying.type);
         return said;
 }
 
@@ -402,7 +404,7 @@ static enum type_line ask_frame(struct type_lines *l, const struct profile_site 
                 number = *lookup_pair(&l->asked, place->address, rest) = l->said_count;
         }
         *to = l->said[number - 1].saying;
-        return to->met == 1 && fits(l, site, to->type, !frame->file || !written_in_c(frame->file))
+        return to->met == 1 && fits(site, l->said[number - 1].bytes, !frame->file || !written_in_c(frame->file))
                        ? l->said[number - 1].answer
                        : TYPE_LINE_NONE;
 }

@@ -158,6 +158,14 @@ static void write_head(const struct diff *d, bool mapped, const struct diff_opti
         }
 }
 
+/* The numbers and the stack of a row that comes soon. */
+static void expect_row(const struct diff_row *row, struct stack_writer w[MATCH_SIDES])
+{
+        for (int side = 0; side < MATCH_SIDES; side++)
+                __builtin_prefetch(row->sums[side]);
+        stack_expect(&w[row->shown], row->from.node);
+}
+
 static void write_part(const struct diff *d, bool mapped, const struct diff_options *options,
                        struct str *out)
 {
@@ -168,6 +176,8 @@ static void write_part(const struct diff *d, bool mapped, const struct diff_opti
                 stack_start(&w[side], d->sel[side], d->symbols[side], "        ", out);
         write_head(d, mapped, options, out);
         for (uint32_t i = 0; i < d->count; i++) {
+                if (i + STACK_AHEAD < d->count)
+                        expect_row(&d->rows[i + STACK_AHEAD], w);
                 if (is_mapped(&d->rows[i]) != mapped ||
                     (!d->rows[i].key && !lost_changed(d, &d->rows[i])))
                         continue;
