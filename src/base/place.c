@@ -483,6 +483,14 @@ int place_begin(struct place *p)
         return p->fd;
 }
 
+int place_append(const struct place *p)
+{
+        if (p->device >= 0)
+                return reopen(p->device);
+        return openat(p->directory, p->name,
+                      O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
 static bool copy(int from, int to)
 {
         char *buffer = heap_zero(PLACE_STEP, 1);

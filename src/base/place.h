@@ -69,6 +69,10 @@ void place_withdraw(struct place *p);
 /* A file for the contents, to be written to; -1: errno.  The descriptor stays the place's. */
 int place_begin(struct place *p);
 
+/* Instead of both: the file itself, made where there is none, to be written behind what it has.
+ * -1: errno.  The descriptor is the caller's. */
+int place_append(const struct place *p);
+
 /* The contents are whole: the file gets its name.  false: errno; after EEXIST with PLACE_NEW
  * another name may be tried. */
 bool place_end(struct place *p);

@@ -102,6 +102,15 @@ static size_t plain_ascii(const char *text, size_t length)
         return i;
 }
 
+bool plain_is_line(const char *text)
+{
+        size_t part = 1, bad;
+
+        for (; *text && part; text += part)
+                part = plain_part(text, false, &bad);
+        return part;
+}
+
 bool plain_is_output(const struct str *text)
 {
         size_t part, bad;

@@ -25,6 +25,9 @@ bool plain_name(char *name);
  * colours if there may be some.  Bytes that a terminal of 8 bits would obey become '?', too. */
 void plain_output(struct str *text, size_t start, bool colors);
 
+/* Whether TEXT is one line that plain_output(), without colours, leaves as it is. */
+bool plain_is_line(const char *text);
+
 /* Whether plain_output(), with colours, leaves TEXT as it is. */
 bool plain_is_output(const struct str *text);
 

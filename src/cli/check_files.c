@@ -180,24 +180,28 @@ static bool write_baseline(struct check *c, struct err *e)
         return good;
 }
 
-/* The page of the job has what other steps wrote, too. */
+/* The page of the job has what other steps wrote, too.  Its path is one that the user wrote. */
 static bool append_summary(const struct check *c, struct err *e)
 {
         const char *path = getenv("GITHUB_STEP_SUMMARY");
+        struct place place = PLACE_NONE;
         struct str text = { 0 };
-        bool good = true;
+        bool good;
         int fd;
 
         if (!path || !*path)
                 return true;
         github_summary(&c->findings, &text);
-        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        fd = place_open(&place, path, PLACE_NAMED) ? place_append(&place) : -1;
         good = fd >= 0 && io_write(fd, str_get(&text), text.length);
-        if (!good)
+        if (fd < 0 && errno == ELOOP)
+                place_refuse(path, ERR_EXIT_USAGE, e);
+        else if (!good)
                 err_sys(e, ERR_EXIT_USAGE, "cannot append to %s, which GITHUB_STEP_SUMMARY names",
                         path);
         if (fd >= 0)
                 close(fd);
+        place_close(&place);
         str_free(&text);
         return good;
 }

@@ -14,6 +14,7 @@
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "base/plain.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/words.h"
@@ -35,20 +36,14 @@ static void add_quoted(struct str *out, const char *word)
         }
 }
 
-static bool is_plain(const char *word)
-{
-        for (; *word; word++)
-                if ((unsigned char)*word < ' ' || *word == 127)
-                        return false;
-        return true;
-}
-
-/* WORD, if it begins with TYPED. */
+/* WORD, if it begins with TYPED.  Names of files and functions may be a stranger's: those that a
+ * terminal would obey, or show as others, are not offered. */
 static void offer(struct shell_offers *o, const char *typed, const char *word)
 {
         struct str quoted = { 0 };
 
-        if (strncmp(word, typed, strlen(typed)) != 0 || o->count == COMPLETE_MAX || !is_plain(word))
+        if (strncmp(word, typed, strlen(typed)) != 0 || o->count == COMPLETE_MAX ||
+            !plain_is_line(word))
                 return;
         add_quoted(&quoted, word);
         o->at = heap_grow(o->at, o->count + 1, sizeof *o->at);

@@ -28,6 +28,7 @@ static void make_tree(struct stack_costs *s, enum calltree_by by)
         uint32_t *ends = heap_zero(s->sel->node_count, sizeof *ends);
 
         calltree_start(&s->tree, s->profile, s->symbols, by);
+        s->tree.cuts = calltree_has_cuts(s->profile);
         s->ends = heap_zero(heap->count, sizeof *s->ends);
         for (uint32_t i = 0; i < heap->count; i++) {
                 struct wrapper_frame from = { heap->rows[i].node, heap->rows[i].level };

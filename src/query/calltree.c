@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "ledger/ledger.h"
 
 void calltree_start(struct calltree *t, const struct profile *p, struct symbols *s,
                     enum calltree_by by)
@@ -18,6 +19,14 @@ void calltree_start_small(struct calltree *t, const struct profile *p, struct sy
 {
         *t = (struct calltree){ .profile = p, .symbols = s, .by = by, .hidden = symbols_hidden(s) };
         branches_start(&t->nodes, 1, 64);
+}
+
+bool calltree_has_cuts(const struct profile *p)
+{
+        for (uint32_t i = 2; i < p->node_count; i++)
+                if (p->nodes[i].parent == LEDGER_NODE_CUT)
+                        return true;
+        return false;
 }
 
 void calltree_settle(struct calltree *t)
@@ -133,6 +142,13 @@ static uint32_t caller_of(const struct calltree *t, const struct selection *sel,
         return caller > 1 && t->hidden && t->hidden[select_origin(sel, caller)] ? 0 : caller;
 }
 
+bool calltree_is_cut(const struct calltree *t, const struct selection *sel, uint32_t node)
+{
+        while (node > LEDGER_NODE_CUT && !(t->hidden && t->hidden[select_origin(sel, node)]))
+                node = select_parent(sel, node);
+        return node == LEDGER_NODE_CUT;
+}
+
 static void chain_add(struct calltree *t, uint32_t count, uint32_t node)
 {
         if (count == t->chain_room) {
@@ -245,6 +261,10 @@ uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t 
              at = caller_of(t, sel, at))
                 chain_add(t, count++, at);
         inner = at > 1 && !is_left_out(sel, at, shows) ? ends[at] : 0;
+        if (!inner && t->cuts && calltree_is_cut(t, sel, from.node))
+                inner = branches_child(&t->nodes, 0,
+                                       number_of(t, (struct wrapper_frame){ LEDGER_NODE_CUT, 0 },
+                                                 &nameless, 1));
         if (sel->fold && !sel->fold->recursion && (count || from.level))
                 path_to(t, inner, count);
         while (count--) {

@@ -45,6 +45,9 @@ struct calltree {
         uint32_t frame_count;
         struct branches nodes;
 
+        bool cuts; /* set by who wants a frame of node 1, "[stack lost]", outside of stacks whose
+                    * outer end is not known: else they seem to begin there */
+
         /* private */
         const uint8_t *hidden; /* by node of the profile; NULL: none is */
         uint32_t frame_room;
@@ -68,6 +71,9 @@ void calltree_start_small(struct calltree *t, const struct profile *p, struct sy
                           enum calltree_by by);
 void calltree_free(struct calltree *t);
 
+/* Whether stacks of P may end where their callers are not known. */
+bool calltree_has_cuts(const struct profile *p);
+
 /* Nothing more is added: what only that needs is given back. */
 void calltree_settle(struct calltree *t);
 
@@ -76,6 +82,9 @@ void calltree_settle(struct calltree *t);
  * are known.  NULL: for a few stacks it does not pay. */
 uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t *ends,
                       struct wrapper_frame from);
+
+/* Whether nobody knows what called the outermost frame of the stack of NODE, of SEL's tree. */
+bool calltree_is_cut(const struct calltree *t, const struct selection *sel, uint32_t node);
 
 /* For forms where the functions at one address are one: who calls NODE and all that it is
  * inlined into.  By place only. */

@@ -404,7 +404,8 @@ static enum type_line ask_frame(struct type_lines *l, const struct profile_site 
                 number = *lookup_pair(&l->asked, place->address, rest) = l->said_count;
         }
         *to = l->said[number - 1].saying;
-        return to->met == 1 && fits(site, l->said[number - 1].bytes, !frame->file || !written_in_c(frame->file))
+        return to->met == 1 && fits(site, l->said[number - 1].bytes,
+                                    !frame->file || !written_in_c(frame->file))
                        ? l->said[number - 1].answer
                        : TYPE_LINE_NONE;
 }

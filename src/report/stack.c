@@ -35,21 +35,12 @@ static struct stack_writer stack_writer_of(const struct selection *sel, struct s
                                       .cut_off = "(cut off here: code without unwind tables)\n" };
 }
 
-/* Whether stacks of P may end where their callers are not known. */
-static bool has_cuts(const struct profile *p)
-{
-        for (uint32_t i = 2; i < p->node_count; i++)
-                if (p->nodes[i].parent == 1)
-                        return true;
-        return false;
-}
-
 void stack_start(struct stack_writer *w, const struct selection *sel, struct symbols *s,
                  const char *indent, struct str *out)
 {
         *w = stack_writer_of(sel, s, indent, out);
         w->ends = heap_zero(sel->node_count, sizeof *w->ends);
-        w->cuts = has_cuts(sel->profile);
+        w->cuts = calltree_has_cuts(sel->profile);
         calltree_start(&w->calls, sel->profile, s, CALLTREE_BY_PLACE);
 }
 
@@ -86,14 +77,6 @@ static const struct stack_text *stack_text(struct stack_writer *w, uint32_t numb
         return text;
 }
 
-/* Whether nobody knows what called the outermost frame of the stack of NODE. */
-static bool is_cut(const struct stack_writer *w, uint32_t node)
-{
-        while (node > 1 && !symbols_hides(w->symbols, select_origin(w->sel, node)))
-                node = select_parent(w->sel, node);
-        return node == 1;
-}
-
 void stack_add(struct stack_writer *w, struct wrapper_frame from)
 {
         uint32_t at;
@@ -108,7 +91,7 @@ void stack_add(struct stack_writer *w, struct wrapper_frame from)
 
                 str_bytes(w->out, w->lines.data + text->start, text->length);
         }
-        if (w->cuts && is_cut(w, from.node)) {
+        if (w->cuts && calltree_is_cut(&w->calls, w->sel, from.node)) {
                 str_text(w->out, w->indent);
                 str_text(w->out, w->cut_off);
         }

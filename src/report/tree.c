@@ -89,6 +89,7 @@ static void tree_make(struct tree *t, struct symbols *s, const struct select_par
         uint32_t *known = heap_zero(t->sel->node_count, sizeof *known);
 
         calltree_start(&t->calls, t->sel->profile, s, CALLTREE_BY_LINE);
+        t->calls.cuts = calltree_has_cuts(t->sel->profile);
         t->ends = heap_zero(part->count, sizeof *t->ends);
         for (uint32_t i = 0; i < part->count; i++) {
                 struct wrapper_frame from = { part->rows[i].node, part->rows[i].level };

@@ -288,6 +288,20 @@ def test_links_in_the_place_of_what_commands_write_are_refused(steps, shared, vi
         assert "left in a shared directory" in done.stderr, (option, done.stderr)
 
 
+def test_the_summary_of_a_job_is_no_trap(steps, shared, victim, tmp_path):
+    """GitHub's runner writes its name; a link of the user's own is followed."""
+    seep("record", "-q", "-o", tmp_path / "run.seep", "--", steps, "+red:1:10", cwd=tmp_path)
+    plant(shared, victim, "summary")
+    (shared / "own").symlink_to(tmp_path / "there")
+    words = ("check", "--annotate", "github", tmp_path / "run.seep")
+    done = seep(*words, cwd=shared, status=2, env={"GITHUB_STEP_SUMMARY": "summary"})
+    assert "left in a shared directory" in done.stderr
+    for _ in range(2):
+        seep(*words, cwd=shared, env={"GITHUB_STEP_SUMMARY": "own"})
+    assert (shared / "own").is_symlink()
+    assert (tmp_path / "there").read_text().count("### seep check") == 2
+
+
 @pytest.mark.parametrize("to", [">", ">!", ">>"])
 def test_links_in_the_place_of_results_of_the_shell_are_refused(
     steps, shared, victim, tmp_path, to

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`seep shell` with libedit: lines are completed, remembered and edited; results go through the
 pager."""
+import os
 import stat
 
 import pytest
@@ -85,6 +86,18 @@ def test_tab_lists_what_is_possible(edited, recording, tmp_path):
         assert "badfree" in prompt.shows("bytes-leaked")
         prompt.type("\x15why #\t\t")
         prompt.shows("#2")
+
+
+def test_tab_offers_no_name_that_a_terminal_would_obey(edited, recording, tmp_path):
+    work = tmp_path / "work"
+    work.mkdir()
+    for name in ("odd.txt", "odd\u202etxt.exe", "odd\x9b2J", "odd\x1b[2J"):
+        (work / name).write_text("")
+    (work / os.fsdecode(b"odd\x9b2K")).write_text("")
+    with Prompt(recording, folder=tmp_path, cwd=work) as prompt:
+        prompt.shows(PROMPT)
+        prompt.type("source od\t")
+        prompt.shows("d.txt ")
 
 
 def test_history_has_what_worked_once_and_is_the_user_s_own(edited, recording, tmp_path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Captured stacks are the real ones, compared with names the program knows and with an
 independent unwind."""
+import gzip
 import subprocess
 
 import pytest
@@ -73,13 +74,26 @@ def test_a_stack_that_is_cut_short_is_marked(chains, recorder):
     seen = recorder.record(chains(*VARIANTS["gcc-O0"]))
     assert seen.profile.totals["truncated_stacks"] == 1
     assert [site.get("truncated", False) for site in seen.profile.json["sites"]].count(True) == 1
-    flat = subprocess.run(
-        [SEEP, "report", "--flat", "--cost=total", "-n", "1000", "--no-pager", seen.files()[0]],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+
+    def told(*command):
+        done = subprocess.run([SEEP, *command, seen.files()[0]], capture_output=True, check=True)
+        return done.stdout.decode(errors="replace")
+
+    flat = told("report", "--flat", "--cost=total", "-n", "1000", "--no-pager")
     assert flat.count("cut off here") == 1
+    tree = told("report", "--tree", "--cost=total", "--threshold=0", "--no-pager")
+    assert tree.count("[stack lost]") == 1
+    collapsed = told("export", "--to", "collapsed", "--cost=total").splitlines()
+    lost = [line for line in collapsed if "[stack lost]" in line]
+    assert len(lost) == 1 and lost[0].startswith("[stack lost];"), lost
+    for name in ("speedscope", "callgrind", "gprof2dot", "dhat", "massif", "firefox", "svg"):
+        assert "[stack lost]" in told("export", "--to", name), name
+    pprof = gzip.decompress(
+        subprocess.run(
+            [SEEP, "export", "--to", "pprof", seen.files()[0]], capture_output=True, check=True
+        ).stdout
+    )
+    assert b"[stack lost]" in pprof
 
 
 @pytest.mark.parametrize("cc", ["gcc", "clang"])

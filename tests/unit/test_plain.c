@@ -56,6 +56,14 @@ TEST(output_keeps_lines_and_our_colours)
         check_output("end\r\n", true, "end?\n");
 }
 
+TEST(a_line_has_no_orders_and_no_second_one)
+{
+        is_true(plain_is_line("") && plain_is_line("\xc3\xa4 b~") && plain_is_line("latin \xe4"));
+        is_true(!plain_is_line("a\tb") && !plain_is_line("a\nb") && !plain_is_line("\x1b[1mb"));
+        is_true(!plain_is_line("\x9b" "2J") && !plain_is_line("\xc2\x9b" "2J"));
+        is_true(!plain_is_line("a\xe2\x80\xae" "b") && !plain_is_line("b\xe2\x81\xa6"));
+}
+
 TEST(output_before_the_start_stays)
 {
         struct str out = { 0 };
@@ -67,4 +75,4 @@ TEST(output_before_the_start_stays)
 }
 
 TAP_MAIN(names_are_one_line_without_orders, output_keeps_lines_and_our_colours,
-         output_before_the_start_stays)
+         a_line_has_no_orders_and_no_second_one, output_before_the_start_stays)

@@ -350,6 +350,33 @@ TEST(an_empty_recording_gives_an_empty_tree)
         profile_free(&p);
 }
 
+TEST(a_stack_that_was_cut_short_does_not_begin_where_others_do)
+{
+        struct profile p;
+        uint32_t main_node, cut;
+        uint16_t m;
+        char *text;
+
+        forge_start(&p);
+        m = forge_module(&p, "/bin/prog");
+        forge_name(&p, 0x100, 0, "main", NULL, 0);
+        forge_name(&p, 0x200, 0, "work", NULL, 0);
+        main_node = forge_node(&p, 0, 0x100, m);
+        cut = forge_node(&p, 1, 0x200, m);
+        forge_site(&p, forge_node(&p, main_node, 0x200, m), LEDGER_KIND_MALLOC, 10, 1);
+        forge_site(&p, cut, LEDGER_KIND_MALLOC, 30, 1);
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE },
+                       (struct tree_options){ .threshold = 1 });
+        is_text(text, "not freed: 40B\n"
+                      "  -> 75.00% (30B, 1x): [stack lost]\n"
+                      "  | -> 75.00% (30B, 1x): work\n"
+                      "  |\n"
+                      "  -> 25.00% (10B, 1x): main\n"
+                      "    -> 25.00% (10B, 1x): work\n");
+        free(text);
+        profile_free(&p);
+}
+
 TEST(memory_without_a_stack_is_still_counted)
 {
         struct profile p;
@@ -381,4 +408,6 @@ TAP_MAIN(from_main_inwards_with_shares_of_the_whole, inverted_from_the_caller_of
          what_comes_through_hidden_wrappers_is_no_second_line,
          recursion_is_a_chain_and_ends, start_code_is_left_out_but_not_its_own_memory,
          start_code_of_a_stripped_program_is_known_by_its_callee,
-         an_empty_recording_gives_an_empty_tree, memory_without_a_stack_is_still_counted)
+         an_empty_recording_gives_an_empty_tree,
+         a_stack_that_was_cut_short_does_not_begin_where_others_do,
+         memory_without_a_stack_is_still_counted)
