@@ -74,8 +74,8 @@ bool hold_any(struct hold *h, pid_t pid, struct err *e);
  * the process has ended. */
 bool hold_any_further(struct hold *h, struct err *e);
 
-/* The same, but a thread that waits where signals do not reach it is given PATIENCE_NS and no longer,
- * for who will try again: it may wait for another one, which stands still already. */
+/* The same, but a thread that waits where signals do not reach it is given PATIENCE_NS and no
+ * longer, for who will try again: it may wait for another one, which stands still already. */
 bool hold_any_within(struct hold *h, pid_t pid, uint64_t patience_ns, struct err *e);
 
 /* The same of the thread TID only, of any word size. */

@@ -16,7 +16,7 @@
 #define NARROW_END 0xffffe000ull /* of programs with words of 4 bytes */
 #define MAP_TIMES 4
 #define MAP_ASIDE 0x40ull /* after each time, so many times farther from where it was tried */
-#define GROWTH (1ull << 30) /* room that is left to the heap, and to the stack, if there is so much */
+#define GROWTH (1ull << 30) /* room that is left to the heap; to the stack if there is so much */
 #define GUARD_PAGES 256ull  /* that the kernel leaves free below a stack that grows */
 
 static bool reaches(const struct inject *j, uint64_t start, uint64_t bytes, uint64_t near)

@@ -3,7 +3,8 @@
  * tcb.h -- what the C library keeps of a thread at the end of its stack: struct pthread of glibc.
  *
  * Keeps:  it is found where it begins with a pointer to itself, twice; that is so on processors
- *         whose thread pointer leads to it.  On others tcb_is_known() says no.
+ *         whose thread pointer leads to it.  On others it has the node of a list, whose neighbours
+ *         lead back to it, as far from the thread pointer as in the first thread.
  */
 #ifndef SEEP_SCAN_TCB_H
 #define SEEP_SCAN_TCB_H

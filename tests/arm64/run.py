@@ -31,7 +31,15 @@ MODULES = [
 # What is tried there: file of tests/e2e, and which of its tests (-k).
 CHECKS = {
     "breakpoint": [("breakpoint", "")],
-    "attach": [("attach", "counts_are and not 64 or cxx_and")],
+    "attach": [("attach", "counts_are or cxx_and")],
+    "roots": [
+        (
+            "leak_roots",
+            "(gcc and O0 and not memcheck and not sanitizer) or stacks_of_a_running or names or "
+            "little_is or fixed",
+        )
+    ],
+    "walk": [("unrecorded", "every_block or told_to_do or static_programs")],
     "core": [("core", "every_block and plain or leaks_and_why")],
     "inject": [("inject", "static_program_is_recorded_exactly or injected_and_preloaded")],
     "leaks": [("leaks", "every_class and gcc-O0 and seep and not another")],

@@ -215,8 +215,8 @@ def test_leaks_of_a_running_program_and_at_its_end(stops, recorder):
     assert b"lose" in done.stdout
 
 
-# Gives the processor of its argument to nobody else, but for the 50 ms of each second that the kernel
-# keeps for others.
+# Gives the processor of its argument to nobody else, but for the 50 ms of each second that the
+# kernel keeps for others.
 TAKES_PROCESSOR = """
 import os, sys
 os.sched_setaffinity(0, {int(sys.argv[1])})

@@ -637,8 +637,8 @@ TEST(gaps_are_found_on_both_sides_but_not_where_something_grows)
         mappings_free(&j.maps);
 }
 
-/* The kernel may have put the libraries just so far from the stack that it can grow to its limit, and
- * threads have taken all that is below them. */
+/* The kernel may have put the libraries just so far from the stack that it can grow to its limit,
+ * and threads have taken all that is below them. */
 TEST(where_there_is_no_other_gap_a_stack_keeps_what_its_limit_lets_it_have)
 {
         const char *text = "600000000000-6ffffffff000 rw-p 00000000 00:00 0\n"
