@@ -197,6 +197,22 @@ static bool has_no_loader(const struct executable *t)
 
 static char other[EXECUTABLE_PATH];
 
+/* Under an emulator what is found from the agent is that of the machine, which may be another. */
+static bool is_library(const char *path)
+{
+        long fd = sys_open(path);
+        struct executable t = { .fd = fd };
+        union head e;
+        bool good;
+
+        if (sys_failed(fd))
+                return false;
+        good = read_at(&t, 0, &e, sizeof e) && memcmp(e.wide.e_ident, ELFMAG, SELFMAG) == 0 &&
+               is_other(&e);
+        sys_close(fd);
+        return good;
+}
+
 /* OTHER is set; false: there is none.  Two threads at once write the same. */
 static bool find_other(void)
 {
@@ -218,7 +234,7 @@ static bool find_other(void)
                 memcpy(other, own, name - folder);
                 memcpy(other + name - folder, own + name, length - name + 1);
         }
-        return !sys_failed(sys_access(other, MAY_READ));
+        return is_library(other);
 }
 
 const char *executable_library(enum executable_fit fit)

@@ -176,6 +176,7 @@ static void describe(struct ledger_head *head)
         head->pid = agent.pid = sys_pid();
         head->ppid = (uint32_t)sys_call3(SYS_getppid, 0, 0, 0);
         head->flags = agent.flags;
+        head->emulated = agent.emulated;
         head->start_realtime_ns = sys_clock_ns(SYS_CLOCK_REAL);
         head->start_monotonic_ns = sys_clock_ns(SYS_CLOCK_MONO);
         sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)SYS_OWN("exe"), (long)head->exe,

@@ -2,31 +2,38 @@
 #include "attach/emulator.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/elf.h"
 #include "attach/procfs.h"
 #include "attach/spawn.h"
 #include "base/heap.h"
+#include "base/io.h"
 #include "base/str.h"
 
 const struct emulator emulators[] = {
         { EM_AARCH64, ELFCLASS64, ELFDATA2LSB, "aarch64", "qemu-aarch64", "/usr/aarch64-linux-gnu",
-          "arm64", 0 },
+          "arm64", 0, false },
         { EM_ARM, ELFCLASS32, ELFDATA2LSB, "arm", "qemu-arm", "/usr/arm-linux-gnueabihf", "armhf",
-          0 },
+          EM_AARCH64, false },
         { EM_RISCV, ELFCLASS64, ELFDATA2LSB, "riscv64", "qemu-riscv64", "/usr/riscv64-linux-gnu",
-          "riscv64", 0 },
+          "riscv64", 0, false },
         { EM_S390, ELFCLASS64, ELFDATA2MSB, "s390x", "qemu-s390x", "/usr/s390x-linux-gnu",
-          "s390x", 0 },
+          "s390x", 0, false },
         { EM_PPC, ELFCLASS32, ELFDATA2MSB, "powerpc", "qemu-ppc", "/usr/powerpc-linux-gnu",
-          "powerpc", 0 },
+          "powerpc", 0, false },
         { EM_386, ELFCLASS32, ELFDATA2LSB, "i386", "qemu-i386", "/usr/i686-linux-gnu", "i386",
-          EM_X86_64 },
+          EM_X86_64, true },
 };
 const uint32_t emulator_count = sizeof emulators / sizeof *emulators;
 
@@ -39,9 +46,97 @@ const struct emulator *emulator_of(const struct elf_facts *facts)
         return NULL;
 }
 
-bool emulator_is_kernel(const struct emulator *by)
+/* ---- whether the kernel runs them ---- */
+
+static bool may_be_kernel(const struct emulator *by)
 {
         return by->kernel && by->kernel == elf_own_machine();
+}
+
+#define SMALLEST "seep-smallest"
+
+/* The smallest program: it waits for a signal (pause()). */
+static int smallest_program(const struct emulator *by)
+{
+        static const uint8_t of_arm[] = { 0x1d, 0x70, 0xa0, 0xe3,   /* mov r7, #29 */
+                                          0x00, 0x00, 0x00, 0xef,   /* svc 0 */
+                                          0xfc, 0xff, 0xff, 0xea }; /* b, to the first */
+        static const uint8_t of_386[] = { 0xb8, 0x1d, 0,    0, 0, /* mov $29, %eax */
+                                          0xcd, 0x80,             /* int $0x80 */
+                                          0xeb, 0xf7 };           /* jmp, to the first */
+        enum { AT = 0x400000, PAGE = 4096 };
+        struct {
+                Elf32_Ehdr head;
+                Elf32_Phdr part;
+                uint8_t code[16];
+        } file = {
+                { .e_type = ET_EXEC,
+                  .e_machine = by->machine,
+                  .e_version = EV_CURRENT,
+                  .e_entry = AT + offsetof(typeof(file), code),
+                  .e_phoff = offsetof(typeof(file), part),
+                  .e_flags = by->machine == EM_ARM ? EF_ARM_EABI_VER5 : 0,
+                  .e_ehsize = sizeof file.head,
+                  .e_phentsize = sizeof file.part,
+                  .e_phnum = 1 },
+                { .p_type = PT_LOAD,
+                  .p_vaddr = AT,
+                  .p_paddr = AT,
+                  .p_filesz = sizeof file,
+                  .p_memsz = sizeof file,
+                  .p_flags = PF_R | PF_X,
+                  .p_align = PAGE },
+                { 0 },
+        };
+        int fd = memfd_create(SMALLEST, MFD_CLOEXEC);
+
+        memcpy(file.head.e_ident, ELFMAG, SELFMAG);
+        file.head.e_ident[EI_CLASS] = by->class_;
+        file.head.e_ident[EI_DATA] = by->order;
+        file.head.e_ident[EI_VERSION] = EV_CURRENT;
+        memcpy(file.code, by->machine == EM_ARM ? of_arm : of_386,
+               by->machine == EM_ARM ? sizeof of_arm : sizeof of_386);
+        if (fd >= 0 && io_write(fd, &file, sizeof file))
+                return fd;
+        if (fd >= 0)
+                close(fd);
+        return -1;
+}
+
+/* An emulator that the kernel calls (binfmt_misc) is what runs then.  What hinders the trial would
+ * hinder the program too, and says so itself. */
+static bool kernel_runs(const struct emulator *by)
+{
+        int fd = smallest_program(by), failed;
+        char path[64], ran[256] = { 0 }, *argv[] = { SMALLEST, NULL }, **none = argv + 1;
+        bool runs;
+        pid_t pid;
+
+        if (fd < 0)
+                return true;
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        failed = posix_spawn(&pid, path, NULL, NULL, argv, none);
+        runs = failed != ENOEXEC;
+        if (!failed) {
+                snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+                if (readlink(path, ran, sizeof ran - 1) > 0)
+                        runs = strstr(ran, SMALLEST) != NULL;
+                kill(pid, SIGKILL);
+                waitpid(pid, NULL, 0);
+        }
+        close(fd);
+        return runs;
+}
+
+bool emulator_is_kernel(const struct emulator *by)
+{
+        static enum { UNKNOWN, RUNS, RUNS_NOT } known; /* there is one such row at most */
+
+        if (!may_be_kernel(by))
+                return false;
+        if (known == UNKNOWN)
+                known = kernel_runs(by) ? RUNS : RUNS_NOT;
+        return known == RUNS;
 }
 
 const struct emulator *emulator_of_process(pid_t pid)
@@ -57,7 +152,7 @@ const struct emulator *emulator_of_process(pid_t pid)
                 by = emulator_of(&facts);
         if (fd >= 0)
                 close(fd);
-        return by && emulator_is_kernel(by) ? by : NULL;
+        return by && may_be_kernel(by) ? by : NULL; /* else the file were that of an emulator */
 }
 
 /* Below which root the loader is: that which the user named, this machine's, or that of the
@@ -89,8 +184,10 @@ static bool find_runner(struct emulation *m, const char *path, const struct elf_
 
         if (!(m->runner = program_find(m->by->runner, &unused)))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "%s is %s: to run it here, install the package qemu-user (%s is not "
-                               "in PATH)", path, elf_kind_name(facts), m->by->runner);
+                               "%s is %s%s: to run it here, install the package qemu-user (%s is "
+                               "not in PATH)", path, elf_kind_name(facts),
+                               may_be_kernel(m->by) ? ", which this processor or its kernel does "
+                                                      "not run" : "", m->by->runner);
         return find_root(m, path, facts->interp, e);
 }
 

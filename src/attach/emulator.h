@@ -2,7 +2,8 @@
 /*
  * emulator.h -- programs of another processor: the agent that is made for it, and who runs them.
  *
- * Some are run by the kernel itself (i386 on x86-64): nothing but the agent is another one then.
+ * Some are run by the kernel itself (i386 on x86-64; arm on aarch64, where processor and kernel
+ * can): nothing but the agent is another one then.
  *
  * The kernel starts a program of another processor with the help of qemu at most (binfmt_misc), and
  * then the loader of qemu itself would take our library for its own.  So qemu is started by name:
@@ -26,7 +27,8 @@ struct emulator {
         const char *runner; /* what runs its programs */
         const char *root;   /* where Debian has its libraries on other machines ... */
         const char *system; /* ... and what it calls it */
-        uint16_t kernel;    /* the processor whose kernel runs its programs, too; 0: none does */
+        uint16_t kernel;    /* the processor whose kernel may run its programs, too; 0: none does */
+        bool injected;      /* ... and whose seep can write the agent into those that run */
 };
 
 extern const struct emulator emulators[];
@@ -44,7 +46,7 @@ struct emulation {
         char *preload;    /* what its loader is told */
 };
 
-/* Whether this machine's kernel runs its programs. */
+/* Whether this machine's kernel runs its programs: the first time one is started to find out. */
 bool emulator_is_kernel(const struct emulator *by);
 
 /* Whose program the process PID is, which this machine's kernel runs; NULL: one of ours, or not to

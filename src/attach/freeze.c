@@ -308,14 +308,16 @@ const struct freeze_kind *freeze_kind(const struct freeze *f)
 {
         uint16_t machine = f->machine ? f->machine : FREEZE_MACHINE;
 
-        return freeze_kind_of(machine == EM_X86_64 && f->narrow ? EM_386 : machine);
+        return freeze_kind_of(machine == FREEZE_MACHINE && f->narrow && FREEZE_NARROW_MACHINE
+                                      ? FREEZE_NARROW_MACHINE
+                                      : machine);
 }
 
 bool freeze_is_foreign(const struct freeze *f)
 {
         uint16_t machine = freeze_kind(f)->machine;
 
-        return machine != FREEZE_MACHINE && !(machine == EM_386 && FREEZE_MACHINE == EM_X86_64);
+        return machine != FREEZE_MACHINE && machine != FREEZE_NARROW_MACHINE;
 }
 
 bool freeze_kept(struct freeze *f, pid_t pid, int first_tracer, struct err *e)

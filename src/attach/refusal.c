@@ -149,7 +149,7 @@ bool refusal_is_own_kind(pid_t pid, struct err *e)
         int fd;
         bool foreign;
 
-        if (by)
+        if (by && by->injected)
                 return has_image(pid, by, e);
         snprintf(path, sizeof path, "/proc/%d/exe", (int)living);
         fd = open(path, O_RDONLY | O_CLOEXEC);

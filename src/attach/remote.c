@@ -141,18 +141,20 @@ static struct hold_thread *thread_choose(struct hold *h)
         return any;
 }
 
-static uint64_t instruction_in(pid_t tid, const char *what, uint64_t start, uint64_t end)
+/* START is that of a page. */
+static uint64_t instruction_in(pid_t tid, struct arch_instruction what, uint64_t start,
+                               uint64_t end)
 {
         const struct memory memory = { .tid = tid, .mem = -1, .pagemap = -1 };
-        char bytes[1 << 14], *found;
+        char bytes[1 << 14];
         size_t got;
 
         for (; start < end; start += got) {
                 got = memory_read(&memory, start, bytes,
                                   end - start < sizeof bytes ? end - start : sizeof bytes);
-                found = memmem(bytes, got, what, ARCH_CALL_BYTES);
-                if (found)
-                        return start + (uint64_t)(found - bytes);
+                for (size_t i = 0; i + what.count <= got; i += what.align)
+                        if (memcmp(bytes + i, what.bytes, what.count) == 0)
+                                return start + i;
                 if (!got)
                         break;
         }
@@ -160,7 +162,8 @@ static uint64_t instruction_in(pid_t tid, const char *what, uint64_t start, uint
 }
 
 /* That of the kernel's own page is first choice: it is everywhere. */
-static uint64_t instruction_find(pid_t tid, const char *what, const struct mappings *maps)
+static uint64_t instruction_find(pid_t tid, struct arch_instruction what,
+                                 const struct mappings *maps)
 {
         uint64_t found = 0;
 

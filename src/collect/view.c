@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/view.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -294,7 +293,7 @@ bool view_is_emulated(const struct view *v)
         uint32_t machine = v->head.machine;
 
         return machine && machine != LEDGER_MACHINE &&
-               !(machine == EM_386 && LEDGER_MACHINE == EM_X86_64); /* the kernel runs these */
+               (v->head.emulated || machine != LEDGER_NARROW_MACHINE);
 }
 
 bool view_is_leaving(const struct view *v)

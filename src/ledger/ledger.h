@@ -45,7 +45,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC 0x3172676450454553ull /* "SEEPdgr1" */
-#define LEDGER_VERSION 8u
+#define LEDGER_VERSION 9u
 
 enum ledger_part {
         LEDGER_HEAD,
@@ -266,6 +266,7 @@ struct ledger_head {
         uint32_t fork_several; /* 1: its other threads went on while it was copied:
                                 * of blocks not younger ... */
         uint32_t fork_ms;      /* ... than this, some may be there that are not, and the reverse */
+        uint32_t emulated;        /* 1: the process is an emulator (qemu-user), the program in it */
         uint32_t aligned_kinds;   /* 1: some sites have LEDGER_KIND_HAS_ALIGNMENT */
         uint64_t missed_frees;    /* live blocks that were handed out again: release not seen */
         uint64_t unseen_blocks;   /* releases of blocks that were allocated past us */

@@ -7,7 +7,7 @@ usage: run.py [--shell COMMAND] [NAME...]     NAME: a row of CHECKS, all without
 
 The tool is cross-built (packaging/cross) into build-arm64/; the machine has Debian's arm64 packages
 of Python, pytest and gcc, and runs the files of tests/e2e as they are.  Emulation takes minutes.
-Not in make check: it needs qemu-system-arm and some 80 MB of packages.
+Not in make check: it needs qemu-system-arm and some 170 MB of packages.
 """
 import argparse
 import os
@@ -22,14 +22,22 @@ BUILD = ROOT / "build-arm64"
 MORE = [
     "busybox-static", "dash", "coreutils", "procps", "linux-image-cloud-arm64", "python3",
     "python3-pytest", "gcc", "g++", "libc6-dev", "binutils",
+    # programs with words of 4 bytes, which the same kernel runs
+    "gcc-arm-linux-gnueabihf", "g++-arm-linux-gnueabihf", "libc6-dev-armhf-cross",
 ]
 MODULES = [
     "virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci",
     "virtio_blk",
 ]
 
-# What is tried there: file of tests/e2e, and which of its tests (-k).
+# What is tried there: file of tests/e2e, which of its tests (-k), and the processor of their
+# programs where it is another (SEEP_TEST_MACHINE).
 CHECKS = {
+    "armhf": [
+        ("agents", "not package", "arm"),
+        ("unrecorded", "words_of_4_bytes"),
+        ("core", "of_another", "arm"),
+    ],
     "breakpoint": [("breakpoint", "")],
     "attach": [("attach", "counts_are or cxx_and")],
     "roots": [
@@ -69,6 +77,8 @@ export TERM=dumb LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
 mkdir -p /dev/pts /dev/shm
 busybox mount -t devpts pts /dev/pts && busybox mount -t tmpfs shm /dev/shm
 ln -sf /proc/self/fd /dev/fd
+ln -sf /usr/arm-linux-gnueabihf/lib/*.so.[0-9]* /lib/arm-linux-gnueabihf
+ln -sf arm-linux-gnueabihf/ld-linux-armhf.so.3 /lib
 busybox ip link set lo up 2>/dev/null
 echo root:x:0:0:root:/tmp:/bin/sh >/etc/passwd
 echo 127.0.0.1 localhost >/etc/hosts
@@ -82,13 +92,16 @@ busybox poweroff -f
 
 def build():
     subprocess.run([ROOT / "packaging" / "cross", "aarch64", BUILD], check=True)
-    if not (BUILD / "base.img").exists():
+    subprocess.run([ROOT / "packaging" / "agents", BUILD / "build", "arm"], check=True)
+    has = BUILD / "base.packages"  # the list that the image was made with
+    if not has.exists() or has.read_text().split() != MORE or not (BUILD / "base.img").exists():
         subprocess.run(
             [ROOT / "packaging" / "foreign-root", "arm64", BUILD / "root", *MORE], check=True
         )
         (BUILD / "root" / "w").mkdir(exist_ok=True)
         (BUILD / "root" / "tmp").mkdir(exist_ok=True)
-        image(BUILD / "base.img", BUILD / "root", 1200)
+        image(BUILD / "base.img", BUILD / "root", 1600)
+        has.write_text("\n".join(MORE))
 
 
 def image(out, folder, megabytes):
@@ -125,7 +138,7 @@ def work(command):
     """The second disk: tests, what they read, and the tool where a build has it."""
     folder = BUILD / "work"
     shutil.rmtree(folder, ignore_errors=True)
-    (folder / "build" / "src" / "agent").mkdir(parents=True)
+    (folder / "build" / "src" / "agent" / "arm").mkdir(parents=True)
     (folder / "build" / "src" / "target").mkdir()
     (folder / "src" / "ledger").mkdir(parents=True)
     for name in ("tests/e2e", "tests/programs", "include"):
@@ -135,6 +148,7 @@ def work(command):
         "src/seep",
         "src/target/seep-target",
         *(f"src/agent/{p.name}" for p in (BUILD / "build" / "src" / "agent").glob("*.so")),
+        "src/agent/arm/libseep.so",
     ):
         shutil.copy(BUILD / "build" / name, folder / "build" / name)
     (folder / "init").write_text(WORK.format(command=command))
@@ -179,9 +193,10 @@ def main():
     if unknown:
         sys.exit(f"run.py: no such check: {' '.join(unknown)} (there are {' '.join(CHECKS)})")
     chosen = options.names or list(CHECKS)
-    lines = [f"echo '== {name}: test_{file}.py'; python3 -m pytest -q --tb=short -p "
-             f"no:cacheprovider tests/e2e/test_{file}.py -k '{which}' -v || bad=1"
-             for name in chosen for file, which in CHECKS[name]]
+    lines = [f"echo '== {name}: test_{file}.py'; SEEP_TEST_MACHINE={''.join(machine)} python3 -m "
+             f"pytest -q --tb=short -p no:cacheprovider tests/e2e/test_{file}.py -k '{which}' -v "
+             "|| bad=1"
+             for name in chosen for file, which, *machine in CHECKS[name]]
     begin = time.monotonic()
     build()
     initramfs()

@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import json
 import os
+import platform
 import re
 import signal
 import socket
@@ -71,9 +72,13 @@ class Machine:
     """A processor that programs are built for: its compilers, and what runs its programs here."""
 
     def __init__(
-        self, name, triplet, qemu, system, flags=(), tables=True, outermost="_start", handlers=True
+        self, name, triplet, qemu, system, flags=(), tables=True, outermost="_start", handlers=True,
+        kernel=None, injected=False,
     ):
-        self.name, self.gcc, self.gxx, self.qemu = name, f"{triplet}-gcc", f"{triplet}-g++", qemu
+        self.name, self.gcc, self.gxx = name, f"{triplet}-gcc", f"{triplet}-g++"
+        # None: this machine, of the processor KERNEL, runs its programs itself
+        self.qemu = None if kernel == platform.machine() else qemu
+        self.injected = injected  # whether the agent can be written into those that run
         self.root, self.system, self.flags = f"/usr/{triplet}", system, flags
         self.tables = tables  # whether its C library has unwind tables for all functions
         # whether its backtrace() comes back from signal handlers, under qemu
@@ -125,7 +130,9 @@ MACHINES = {
     for m in [
         Machine("aarch64", "aarch64-linux-gnu", "qemu-aarch64", "arm64"),
         Machine(
-            "arm", "arm-linux-gnueabihf", "qemu-arm", "armhf", ("-funwind-tables",), tables=False
+            "arm", "arm-linux-gnueabihf", "qemu-arm", "armhf", ("-funwind-tables",),
+            tables=False,
+            kernel="aarch64",
         ),
         # Its compiler makes no unwind tables by itself, and was used so for the C library.
         Machine(
@@ -140,9 +147,11 @@ MACHINES = {
             outermost="__libc_start_main",
             handlers=False,
         ),
-        Machine("i386", "i686-linux-gnu", None, "i386"),  # this machine runs its programs itself
+        Machine("i386", "i686-linux-gnu", "qemu-i386", "i386", kernel="x86_64", injected=True),
     ]
 }
+# That of the other word size, whose programs this machine runs; None: there is none.
+NARROW = next((m for m in MACHINES.values() if not m.qemu), None)
 # Those that Debian has musl for.
 WITH_MUSL = {
     f"{name}-musl": MACHINES[name].with_musl() for name in ("aarch64", "arm", "s390x", "i386")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, MACHINE, MACHINES, SEEP, Compiler, clean_environment, wait_until
+from harness import DEADLINE, MACHINE, NARROW, SEEP, Compiler, clean_environment, wait_until
 
 # Bytes of what the loader gets for each thread, 280 or 296 (with words of 4 bytes about half of
 # that); in a hole that is 16 larger malloc leaves nothing over.
@@ -331,31 +331,27 @@ def test_objects_are_known_by_their_class_and_text_by_its_looks(compiler):
     assert blocks.count("[40 bytes, object]") == 5
 
 
-@pytest.mark.skipif(
-    MACHINE is not None, reason="make check-agents runs all tests with such programs"
+narrow = pytest.mark.skipif(
+    MACHINE is not None or not NARROW or not shutil.which(NARROW.gxx),
+    reason="make check-agents runs all tests with such programs"
+    if MACHINE
+    else "no compiler for programs with words of 4 bytes (packaging/install-deps test)",
 )
-@pytest.mark.skipif(
-    not shutil.which(MACHINES["i386"].gxx),
-    reason="no compiler for i386 (packaging/install-deps test)",
-)
+
+
+@narrow
 @pytest.mark.parametrize(
     "ways",
     [("plain", "threads", "align", "mapped"), ("trim",), ("foreign",), ("holes",)],
     ids=" ".join,
 )
 def test_of_programs_with_words_of_4_bytes(compiler, ways):
-    check_blocks(Compiler(compiler.folder, MACHINES["i386"]).build("heap_walk.c"), ways)
+    check_blocks(Compiler(compiler.folder, NARROW).build("heap_walk.c"), ways)
 
 
-@pytest.mark.skipif(
-    MACHINE is not None, reason="make check-agents runs all tests with such programs"
-)
-@pytest.mark.skipif(
-    not shutil.which(MACHINES["i386"].gxx),
-    reason="no compiler for i386 (packaging/install-deps test)",
-)
+@narrow
 def test_what_a_program_with_words_of_4_bytes_lost_has_its_class(compiler):
-    with started(Compiler(compiler.folder, MACHINES["i386"]).build("heap_walk_class.cpp")) as (
+    with started(Compiler(compiler.folder, NARROW).build("heap_walk_class.cpp")) as (
         process,
         _,
     ):

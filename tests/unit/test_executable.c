@@ -183,7 +183,7 @@ static enum executable_fit fit_of_narrow(const char *library, uint32_t loader)
         memset(&narrow, 0, sizeof narrow);
         memcpy(narrow.e.e_ident, ELFMAG, SELFMAG);
         narrow.e.e_ident[EI_CLASS] = ELFCLASS32;
-        narrow.e.e_machine = EM_386;
+        narrow.e.e_machine = ARCH_OTHER_MACHINE;
         narrow.e.e_phoff = (char *)narrow.headers - (char *)&narrow;
         narrow.e.e_phentsize = sizeof *narrow.headers;
         narrow.e.e_phnum = 3;
@@ -210,12 +210,17 @@ TEST(a_program_of_the_other_word_size_has_a_library_of_its_own)
 
         begin();
         snprintf(own, sizeof own, "%s/libseep.so", folder);
-        snprintf(wanted, sizeof wanted, "%s/i386/libseep.so", folder);
+        snprintf(wanted, sizeof wanted, "%s/" ARCH_OTHER_FOLDER "libseep.so", folder);
         put(own, "", 0, 0644);
         ours = own;
         is_true(fit_of_narrow("libc.so.6", PT_INTERP) == EXECUTABLE_REFUSES); /* it is not there */
-        is_true(mkdir("i386", 0755) == 0);
+        is_true(mkdir(ARCH_OTHER_FOLDER, 0755) == 0);
         put(wanted, "", 0, 0644);
+        is_true(fit_of_narrow("libc.so.6", PT_INTERP) == EXECUTABLE_REFUSES); /* it is none */
+        narrow.e.e_machine = EM_PPC; /* as found by a program that an emulator runs */
+        put(wanted, &narrow, sizeof narrow, 0644);
+        is_true(fit_of_narrow("libc.so.6", PT_INTERP) == EXECUTABLE_REFUSES);
+        put(wanted, &narrow, sizeof narrow, 0644);
         is_true(fit_of_narrow("libc.so.6", PT_INTERP) == EXECUTABLE_OTHER);
         is_true(strcmp(executable_library(EXECUTABLE_OTHER), wanted) == 0);
         is_true(fit_of_narrow("libasan.so.8", PT_INTERP) == EXECUTABLE_REFUSES);
@@ -226,7 +231,7 @@ TEST(a_program_of_the_other_word_size_has_a_library_of_its_own)
         ours = "/proc/self/exe";
         unlink(wanted);
         unlink(own);
-        rmdir("i386");
+        rmdir(ARCH_OTHER_FOLDER);
         end();
 }
 

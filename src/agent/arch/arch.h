@@ -95,7 +95,7 @@ typedef uintptr_t arch_word;
 #define ARCH_SIZE "j"
 #endif
 
-/* Programs of the other word size, which the same kernel runs: their kind, the folder that the
+/* Programs of the other word size, which the same kernel may run: their kind, the folder that the
  * agent for one of the two has below that of the other, and whether that is theirs. */
 #if defined(__x86_64__)
 #define ARCH_OTHER_MACHINE 3u /* EM_386 */
@@ -106,6 +106,16 @@ typedef uintptr_t arch_word;
 #define ARCH_OTHER_MACHINE 62u /* EM_X86_64 */
 #define ARCH_OTHER_CLASS 2u
 #define ARCH_OTHER_FOLDER "i386/"
+#define ARCH_OTHER_BELOW 0
+#elif defined(__aarch64__)
+#define ARCH_OTHER_MACHINE 40u /* EM_ARM */
+#define ARCH_OTHER_CLASS 1u
+#define ARCH_OTHER_FOLDER "arm/"
+#define ARCH_OTHER_BELOW 1
+#elif defined(__arm__)
+#define ARCH_OTHER_MACHINE 183u /* EM_AARCH64 */
+#define ARCH_OTHER_CLASS 2u
+#define ARCH_OTHER_FOLDER "arm/"
 #define ARCH_OTHER_BELOW 0
 #else
 #define ARCH_OTHER_MACHINE 0u /* no agent for them */

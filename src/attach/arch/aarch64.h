@@ -3,7 +3,8 @@
  * aarch64.h -- the port to 64-bit ARM Linux, little endian.
  *
  * A call that our stop cut short with EINTR cannot be made again: its first argument is gone from
- * the registers (the kernel still tells it in /proc/TID/syscall).
+ * the registers (the kernel still tells it in /proc/TID/syscall).  Of programs of arm that is
+ * kept; but no word tells whether a thread has just come out of a call.
  */
 #ifndef SEEP_ATTACH_ARCH_AARCH64_H
 #define SEEP_ATTACH_ARCH_AARCH64_H
@@ -21,7 +22,6 @@
 #include <ucontext.h>
 
 #include "attach/arch/call.h"
-#include "attach/arch/one_size.h"
 #include "attach/arch/registers.h"
 #include "attach/arch/unmarked.h"
 
@@ -37,10 +37,29 @@
 #define ARCH_VECTOR_NOTE NT_PRFPREG
 #define ARCH_VECTOR_BYTES 512u /* v0 to v31; then fpsr and fpcr */
 
+/* Of programs of arm (32 bits). */
+#define ARCH_NARROW_CALL "\x00\xdf" /* svc 0, in Thumb code, which C libraries are made of */
+#define ARCH_NARROW_CALL_BYTES 2u
+#define ARCH_NARROW_THUMB (1u << 5)
+#define ARCH_NARROW_BLOCK 0x0600fc00u /* of the instructions that depend on a condition (it) */
+#define ARCH_NARROW_VECTOR_BYTES 256u /* d0 to d31; then fpscr */
+
+enum {
+        ARCH_NARROW_BASE = 11,
+        ARCH_NARROW_SP = 13,
+        ARCH_NARROW_PC = 15,
+        ARCH_NARROW_CPSR = 16,
+        ARCH_NARROW_WORDS = 18 /* the last: the first argument of a call */
+};
+
 struct arch_registers {
-        struct user_regs_struct r;
+        union {
+                struct user_regs_struct r;
+                uint32_t narrow[ARCH_NARROW_WORDS];
+        };
         uint64_t tp;
         int32_t call; /* the system call that it is in; -1 none */
+        bool is_narrow;
 };
 
 static inline bool arch_set(pid_t tid, int note, void *to, size_t bytes)
@@ -58,18 +77,25 @@ static inline bool arch_read(pid_t tid, struct arch_registers *to)
         errno = 0;
         if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v) != 0)
                 return false;
-        if (v.iov_len != sizeof to->r)
-                errno = ENOEXEC;
-        else if (!arch_set(tid, NT_ARM_TLS, &to->tp, sizeof to->tp) ||
-                 !arch_set(tid, NT_ARM_SYSTEM_CALL, &to->call, sizeof to->call))
+        to->is_narrow = v.iov_len == sizeof to->narrow;
+        if (!arch_set(tid, NT_ARM_TLS, &to->tp, to->is_narrow ? sizeof(uint32_t) : sizeof to->tp) ||
+            !arch_set(tid, NT_ARM_SYSTEM_CALL, &to->call, sizeof to->call))
                 return false;
-        return errno == 0;
+        if (to->is_narrow)
+                errno = ENOEXEC;
+        return !to->is_narrow;
+}
+
+static inline bool arch_is_narrow(const struct arch_registers *of)
+{
+        return of->is_narrow;
 }
 
 static inline bool arch_write(pid_t tid, const struct arch_registers *from)
 {
         struct arch_registers copy = *from;
-        struct iovec v = { &copy.r, sizeof copy.r }, call = { &copy.call, sizeof copy.call };
+        struct iovec v = { &copy.r, copy.is_narrow ? sizeof copy.narrow : sizeof copy.r },
+                     call = { &copy.call, sizeof copy.call };
 
         return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &v) == 0 &&
                ptrace(PTRACE_SETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &call) == 0;
@@ -88,11 +114,30 @@ static inline void arch_take_note(struct freeze_thread *t, const struct iovec *v
                 memcpy(t->vectors, v->iov_base, ARCH_VECTOR_BYTES);
 }
 
+static inline void arch_take_narrow(struct freeze_thread *t, const uint32_t *words)
+{
+        memset(t->registers, 0, sizeof t->registers);
+        memset(t->vectors, 0, sizeof t->vectors);
+        for (int i = 0; i < ARCH_NARROW_PC; i++)
+                t->registers[i] = words[i];
+        t->pc = words[ARCH_NARROW_PC];
+        t->sp = words[ARCH_NARROW_SP];
+        t->base = words[ARCH_NARROW_BASE];
+}
+
 static inline void arch_describe(struct freeze_thread *t, const struct arch_registers *from)
 {
         uint8_t state[sizeof(struct user_fpsimd_struct)];
         struct iovec v = { state, sizeof state };
 
+        if (from->is_narrow) {
+                arch_take_narrow(t, from->narrow);
+                t->tp = from->tp;
+                if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_ARM_VFP, &v) == 0 &&
+                    v.iov_len >= ARCH_NARROW_VECTOR_BYTES)
+                        memcpy(t->vectors, state, ARCH_NARROW_VECTOR_BYTES);
+                return;
+        }
         _Static_assert(sizeof from->r.regs == FREEZE_REGISTERS * 8, "all general registers");
         memcpy(t->registers, from->r.regs, sizeof from->r.regs);
         t->pc = from->r.pc;
@@ -137,6 +182,24 @@ static inline void arch_describe_interrupted(struct freeze_thread *t, const stru
                 memcpy(t->vectors, vectors.vregs, ARCH_VECTOR_BYTES);
 }
 
+/* In the ucontext of arm the words from 32 on are r0 to r15 and cpsr; from 232 on are records, of
+ * which the first has the vectors behind its magic and bytes. */
+static inline void arch_describe_narrow(struct freeze_thread *t, const struct arch_context *c,
+                                        size_t count)
+{
+        enum { WORDS_AT = 32, RECORD_AT = 232, VECTORS_AT = 240, MAGIC = 0x56465001 };
+        const uint8_t *bytes = (const uint8_t *)c;
+        uint32_t words[ARCH_NARROW_CPSR + 1], magic;
+
+        if (count < WORDS_AT + sizeof words)
+                return;
+        memcpy(words, bytes + WORDS_AT, sizeof words);
+        arch_take_narrow(t, words);
+        memcpy(&magic, bytes + RECORD_AT, sizeof magic);
+        if (magic == MAGIC && count >= VECTORS_AT + ARCH_NARROW_VECTOR_BYTES)
+                memcpy(t->vectors, bytes + VECTORS_AT, ARCH_NARROW_VECTOR_BYTES);
+}
+
 /* ---- system calls ---- */
 
 static inline long arch_interrupted(const struct arch_registers *from)
@@ -163,9 +226,36 @@ static inline void arch_jump(struct arch_registers *to, uint64_t pc, uint64_t st
         to->call = -1;
 }
 
+/* Its number for programs of arm: those calls that are made for us.  -1: the kernel has none of
+ * it. */
+static inline uint32_t arch_narrow_number(long number)
+{
+        switch (number) {
+        case SYS_mmap: return 192; /* mmap2: its offset is in pages */
+        case SYS_munmap: return 91;
+        case SYS_mprotect: return 125;
+        case SYS_madvise: return 220;
+        case SYS_prctl: return 172;
+        case SYS_clone: return 120;
+        case SYS_wait4: return 114;
+        case SYS_close_range: return 436;
+        default: return UINT32_MAX;
+        }
+}
+
 static inline void arch_prepare(struct arch_registers *to, uint64_t at,
                                 const struct arch_call *call)
 {
+        if (to->is_narrow) {
+                to->narrow[ARCH_NARROW_PC] = (uint32_t)at;
+                to->narrow[ARCH_NARROW_CPSR] |= ARCH_NARROW_THUMB;
+                to->narrow[ARCH_NARROW_CPSR] &= ~ARCH_NARROW_BLOCK;
+                to->narrow[7] = arch_narrow_number(call->number);
+                for (int i = 0; i < 6; i++)
+                        to->narrow[i] = (uint32_t)call->arguments[i];
+                to->call = -1;
+                return;
+        }
         to->r.pc = at;
         to->call = -1;
         to->r.regs[8] = (unsigned long long)call->number;
@@ -173,24 +263,41 @@ static inline void arch_prepare(struct arch_registers *to, uint64_t at,
                 to->r.regs[i] = call->arguments[i];
 }
 
+/* The code of a program of arm is Thumb here and ARM there: the call is made as Thumb does. */
+static inline struct arch_instruction arch_call_of(const struct arch_registers *of)
+{
+        return of->is_narrow ? (struct arch_instruction){ ARCH_NARROW_CALL, ARCH_NARROW_CALL_BYTES,
+                                                          ARCH_NARROW_CALL_BYTES }
+                             : (struct arch_instruction){ ARCH_CALL, ARCH_CALL_BYTES,
+                                                          ARCH_CALL_BYTES };
+}
+
 static inline uint64_t arch_pc(const struct arch_registers *of)
 {
-        return of->r.pc;
+        return of->is_narrow ? of->narrow[ARCH_NARROW_PC] : of->r.pc;
 }
 
 static inline void arch_set_pc(struct arch_registers *of, uint64_t pc)
 {
-        of->r.pc = pc;
+        if (of->is_narrow)
+                of->narrow[ARCH_NARROW_PC] = (uint32_t)pc;
+        else
+                of->r.pc = pc;
 }
 
 static inline uint64_t arch_stack(const struct arch_registers *from)
 {
-        return from->r.sp;
+        return from->is_narrow ? from->narrow[ARCH_NARROW_SP] : from->r.sp;
 }
 
+/* Addresses above 2 GiB are no errors. */
 static inline long arch_result(const struct arch_registers *from)
 {
-        return (long)from->r.regs[0];
+        int32_t half = (int32_t)from->narrow[0];
+
+        if (!from->is_narrow)
+                return (long)from->r.regs[0];
+        return half < 0 && half > -4096 ? half : (long)(uint32_t)half;
 }
 
 /* ---- code ---- */

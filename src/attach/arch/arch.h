@@ -34,7 +34,8 @@
  *   arch_give(r, result)              have it return that instead
  *   ARCH_RED_ZONE                     bytes below the stack pointer that are in use
  *   ARCH_CALL, ARCH_CALL_BYTES        the instruction that makes a system call
- *   arch_call_of(r)                   the same of the code that the thread runs
+ *   arch_call_of(r)                   the same of the code that the thread runs, and what its
+ *                                     address is a multiple of
  *   ARCH_TRAP, ARCH_TRAP_BYTES        a breakpoint; ARCH_TRAP_PAST: how far behind it
  *                                     the program counter is then
  *   ARCH_CLONE_WORDS(flags)           the arguments of clone(); ARCH_SYS_MMAP: the number of mmap()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* call.h -- a system call to be made by a stopped thread. */
+/* call.h -- a system call to be made by a stopped thread, and the instruction for it. */
 #ifndef SEEP_ATTACH_ARCH_CALL_H
 #define SEEP_ATTACH_ARCH_CALL_H
 
@@ -8,6 +8,11 @@
 struct arch_call {
         long number;
         uint64_t arguments[6];
+};
+
+struct arch_instruction {
+        const char *bytes;
+        uint32_t count, align;
 };
 
 #endif

@@ -21,7 +21,8 @@ static inline bool arch_is_narrow(const struct arch_registers *of)
         return false;
 }
 
-#define arch_call_of(of) ((void)(of), ARCH_CALL)
+#define arch_call_of(of) \
+        ((void)(of), (struct arch_instruction){ ARCH_CALL, ARCH_CALL_BYTES, ARCH_TRAP_BYTES })
 
 static inline void arch_describe_narrow(struct freeze_thread *t, const struct arch_context *c,
                                         size_t count)

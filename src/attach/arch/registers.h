@@ -3,6 +3,7 @@
  * registers.h -- the registers of a stopped thread and what functions do with them, by DWARF's
  * numbers.
  *
+ * FREEZE_NARROW_MACHINE programs with words of 4 bytes that its kernel may run, too
  * FREEZE_REGISTERS      general registers of this processor, from number 0 on
  * ARCH_RED_ZONE         bytes below the stack pointer that a function may use
  * ARCH_HIGHEST          where programs have their last page
@@ -21,6 +22,7 @@
 
 #if defined(__x86_64__) && defined(__LP64__)
 #define FREEZE_MACHINE EM_X86_64
+#define FREEZE_NARROW_MACHINE EM_386
 #define FREEZE_REGISTERS 16u /* rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 */
 #define ARCH_RED_ZONE 128u
 #elif defined(__i386__)
@@ -29,6 +31,7 @@
 #define ARCH_RED_ZONE 0u
 #elif defined(__aarch64__) && defined(__LP64__)
 #define FREEZE_MACHINE EM_AARCH64
+#define FREEZE_NARROW_MACHINE EM_ARM
 #define FREEZE_REGISTERS 31u /* x0 ... x30 */
 #define ARCH_RED_ZONE 0u
 #define ARCH_THREAD_BELOW 1
@@ -51,6 +54,10 @@
 #define ARCH_RED_ZONE 0u
 #else
 #error "no port for this processor yet: see docs/PORTING.md"
+#endif
+
+#ifndef FREEZE_NARROW_MACHINE
+#define FREEZE_NARROW_MACHINE EM_NONE
 #endif
 
 #ifndef ARCH_THREAD_BELOW

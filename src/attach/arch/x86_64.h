@@ -357,9 +357,10 @@ static inline void arch_prepare(struct arch_registers *to, uint64_t at,
 }
 
 /* 32-bit code makes them by another instruction, of as many bytes. */
-static inline const char *arch_call_of(const struct arch_registers *of)
+static inline struct arch_instruction arch_call_of(const struct arch_registers *of)
 {
-        return arch_is_narrow(of) ? "\xcd\x80" : ARCH_CALL;
+        return (struct arch_instruction){ arch_is_narrow(of) ? "\xcd\x80" : ARCH_CALL,
+                                          ARCH_CALL_BYTES, 1 };
 }
 
 static inline uint64_t arch_pc(const struct arch_registers *of)
