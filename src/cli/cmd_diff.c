@@ -292,8 +292,8 @@ static int run(struct side sides[MATCH_SIDES])
                 return status;
         if (newest_or_named(old->operand, NULL, &old->file, &old->word, &e) &&
             newest_or_named(new->operand, old->file, &new->file, &new->word, &e) &&
-            read_side(sides, MATCH_OLD, &e) && read_side(sides, MATCH_NEW, &e) && select_side(old, &e) &&
-            select_side(new, &e) &&
+            read_side(sides, MATCH_OLD, &e) && read_side(sides, MATCH_NEW, &e) &&
+            select_side(old, &e) && select_side(new, &e) &&
             (new->asked.view == REPORT_TYPES ? show_types(sides, &e) : show(sides, &e)))
                 return 0;
         return message_error(&e);

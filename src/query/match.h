@@ -35,7 +35,7 @@ struct match {
         struct string_pool texts;
         struct branches entries; /* by id: a frame with all its callers */
         struct function_table frames; /* numbers of files and places in them */
-        uint32_t *numbers; /* how many frames a place has, and then those of each, innermost first */
+        uint32_t *numbers; /* how many frames a place has, then those of each, innermost first */
         uint32_t number_count;
         uint32_t *path; /* room for one stack */
         uint32_t path_room;

@@ -344,8 +344,8 @@ static void say_statement(struct saying *to, const char *text, bool by_new)
 
 /* ---- one site ---- */
 
-/* BYTES: of the type.  WHOLE: a block has nothing behind its objects.  In C there may be an array of
- * any length. */
+/* BYTES: of the type.  WHOLE: a block has nothing behind its objects.  In C there may be an array
+ * of any length. */
 static bool fits(const struct profile_site *site, uint64_t bytes, bool whole)
 {
         bool one = LEDGER_KIND_PLAIN(site->kind) == LEDGER_KIND_NEW;

@@ -77,7 +77,7 @@ class Machine:
     ):
         self.name, self.gcc, self.gxx = name, f"{triplet}-gcc", f"{triplet}-g++"
         # None: this machine, of the processor KERNEL, runs its programs itself
-        self.qemu = None if kernel == platform.machine() else qemu
+        self.qemu, self.emulator = None if kernel == platform.machine() else qemu, qemu
         self.injected = injected  # whether the agent can be written into those that run
         self.root, self.system, self.flags = f"/usr/{triplet}", system, flags
         self.tables = tables  # whether its C library has unwind tables for all functions

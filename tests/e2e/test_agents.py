@@ -4,6 +4,7 @@ recordings are as exact as those of this machine, and read here.  `make check-ag
 of the other tests with such programs."""
 import contextlib
 import csv
+import errno
 import json
 import re
 import shutil
@@ -360,6 +361,27 @@ def test_a_running_program_whose_code_cannot_be_patched_is_refused(compiler, tmp
         assert checks["leaks"] and not checks["attach"], done.stdout
         assert b"searched in a copy" in seep("leaks", "-v", process.pid).stdout
         assert process.poll() is None
+
+
+@from_the_start
+def test_a_program_that_the_kernel_does_not_run_needs_qemu(compiler, recorder, tmp_path):
+    program = compiler.build("steps.c")
+    try:
+        subprocess.run([program], stdout=subprocess.DEVNULL, timeout=DEADLINE)
+        pytest.skip("this machine runs programs of arm")
+    except OSError as refused:
+        assert refused.errno == errno.ENOEXEC
+    env = clean_environment({"PATH": str(tmp_path)})
+    none = subprocess.run([SEEP, "record", program], env=env, capture_output=True, text=True)
+    assert none.returncode == 3
+    assert "this processor or its kernel does not run" in none.stderr
+    assert "install the package qemu-user" in none.stderr
+    if not shutil.which(MACHINES["arm"].emulator):
+        return
+    seen = recorder.record(program, "+red:5:100")
+    check_sites(seen.truth, seen.profile)
+    maps = seep("export", "--to", "maps", seen.folder / "out.seep").stdout.decode()
+    assert "[heap of the emulator]" in maps, maps
 
 
 @native

@@ -356,8 +356,9 @@ def test_what_a_program_with_words_of_4_bytes_lost_has_its_class(compiler):
         _,
     ):
         _, out, err = seep("leaks", "-q", process.pid)
-    assert re.search(r"132 B in 3 blocks definitely lost\n +site #\d+, class shop::Basket\n +\[44 "
-                     r"bytes, object\]", out), (out, err)
+    each = {"i386": 44, "arm": 36}[NARROW.name]  # its malloc aligns to 16, or to 8
+    assert re.search(rf"{3 * each} B in 3 blocks definitely lost\n +site #\d+, class shop::Basket\n"
+                     rf" +\[{each} bytes, object\]", out), (out, err)
 
 
 def test_other_views_need_a_recording(compiler):
