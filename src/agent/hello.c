@@ -79,7 +79,7 @@ static bool send_with(long s, void *words, size_t bytes, long fd)
         struct control c = { offsetof(struct control, fd) + sizeof c.fd, LEVEL_SOCKET,
                              CONTROL_RIGHTS, (int32_t)fd };
         struct message m = { .vectors = &v, .vector_count = 1, .control = &c,
-                             .control_length = sizeof c };
+                             .control_length = c.length }; /* without what pads it */
 
         return sys_call3(SYS_sendmsg, s, (long)&m, NO_SIGNAL) == (long)bytes;
 }

@@ -2,6 +2,7 @@
 """Totals agree with Valgrind's on the same program."""
 import re
 
+import plain
 import pytest
 
 VALGRIND = [
@@ -71,3 +72,16 @@ def test_a_shell_tool_agrees(recorder, tmp_path):
     text = tmp_path / "words"
     text.write_text("".join(f"{i * 7919 % 1000} word {i}\n" for i in range(2000)))
     check_agreement(recorder, "sed", "-E", "s/([0-9]+) word/\\1-/; /7$/d", str(text))
+
+
+@pytest.mark.parametrize("options", [None, (), ("--follow=all",), ("--events",)])
+def test_it_has_nothing_to_say_about_the_agent_inside(compiler, recorder, tmp_path, options):
+    """What the agent hands to the kernel is initialised, to the last byte of its messages."""
+    argv = ["valgrind", "-q", "--error-exitcode=9", compiler.build("temporaries.c")]
+    bare = recorder.bare(*argv)
+    assert bare.status == 0 and b"==" not in bare.stderr
+    if options is None:
+        seen = plain.run_plain(tmp_path, *argv, env={"SEEP_OPTIONS": "-q"})
+    else:
+        seen = recorder.record(*argv, options=("-q", *options))
+    assert (seen.stdout, seen.stderr, seen.status) == (bare.stdout, bare.stderr, bare.status)
