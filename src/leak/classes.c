@@ -14,7 +14,7 @@
  *     R ~~> c --> d          c, d possibly lost: the array may have been moved on, or an accident
  *     R --> e ~~> f --> b    f possibly lost, b stays reachable: the best way counts
  *         g --> h --> i      g definitely lost, h and i indirectly: freeing g would free them
- *     j <--> k               a ring that nobody holds: the first one by address is its head
+ *     j <--> k               a ring that nobody holds: the one whose place came first is its head
  *
  * Four walks over the same graph:
  *   1. From the roots by start pointers: reachable.
@@ -25,7 +25,10 @@
  *      lost, and never definitely.
  *   4. Each block that is left begins a group as its head.  What it leads to is indirect.  A head
  *      that a later block leads to was none: its group joins the later one (classes_settle_heads),
- *      so the order of addresses does not matter but for rings.
+ *      so the order of addresses does not matter but for rings.  The head of a ring gives
+ *      its place to the block in it that was allocated by the earliest call stack
+ *      (classes_turn_rings): all rings of one make have heads of one place, and are one leak in
+ *      reports, wherever their blocks lie.
  */
 #include "leak/classes.h"
 
@@ -42,6 +45,11 @@
 
 /* A passage that no root holds.  What it points to may be in use. */
 #define CLASSES_PASSED PROFILE_LEAK_COUNT
+
+/* The head of a group that leads back to it; and of such a group with a block of an earlier
+ * place. */
+#define CLASSES_RING (PROFILE_LEAK_COUNT + 1)
+#define CLASSES_TURNED (PROFILE_LEAK_COUNT + 2)
 
 struct classes {
         const struct search_input *in;
@@ -103,18 +111,28 @@ static inline void visit_passed(struct explorer *w, uint32_t to)
         explore_push(w, SEARCH_TO(to));
 }
 
+/* The group that is being made. */
+struct classes_of {
+        uint32_t head;
+        bool *ring; /* something in it leads back to the head */
+};
+
 /* From a lost block.  Who was thought to be a head, but is held by a later block, hangs on
  * that, with all of its own. */
 static inline void visit_lost(struct explorer *w, uint32_t to)
 {
         uint8_t *leak = &w->g->leak[SEARCH_TO(to)];
-        uint32_t head = *(const uint32_t *)w->context;
+        const struct classes_of *group = w->context;
 
         to = SEARCH_TO(to);
-        if (to == head || (*leak != PROFILE_LEAK_UNKNOWN && *leak != PROFILE_LEAK_DEFINITE))
+        if (*leak != PROFILE_LEAK_UNKNOWN && *leak != PROFILE_LEAK_DEFINITE)
                 return;
+        if (to == group->head) {
+                *group->ring = true;
+                return;
+        }
         *leak = PROFILE_LEAK_INDIRECT;
-        w->g->head[to] = head + 1;
+        w->g->head[to] = group->head + 1;
         explore_push(w, to);
 }
 
@@ -385,23 +403,195 @@ static void classes_pass(const struct search_input *in, struct explorer *w)
         explore_drain(w, visit_passed);
 }
 
-static void classes_group(struct explorer *w)
+/* HEAD leads to a group; true: and back to itself. */
+static bool classes_begin(struct explorer *w, uint32_t head)
 {
-        struct search_graph *g = w->g;
-        struct classes_ahead ahead = { .g = g };
-        const uint32_t *next;
-        uint32_t head;
+        bool ring = false;
+        struct classes_of group = { .head = head, .ring = &ring };
 
-        w->context = &head;
-        while ((next = ahead_next(&ahead))) {
-                head = *next;
-                if (g->leak[head] != PROFILE_LEAK_UNKNOWN)
-                        continue;
-                g->leak[head] = PROFILE_LEAK_DEFINITE;
-                explore_push(w, head);
-                explore_drain(w, visit_lost);
-        }
+        w->context = &group;
+        w->g->leak[head] = PROFILE_LEAK_DEFINITE;
+        explore_push(w, head);
+        explore_drain(w, visit_lost);
         w->context = NULL;
+        return ring;
+}
+
+/* Blocks, by number. */
+struct classes_list {
+        uint32_t *blocks;
+        uint64_t count;
+};
+
+static void list_add(struct classes_list *l, uint32_t block)
+{
+        l->blocks = heap_next(l->blocks, l->count, sizeof *l->blocks);
+        l->blocks[l->count++] = block;
+}
+
+/* Those that began a group with a ring go to RINGS. */
+static void classes_group(struct explorer *w, struct classes_list *rings)
+{
+        struct classes_ahead ahead = { .g = w->g };
+        const uint32_t *next;
+
+        while ((next = ahead_next(&ahead)))
+                if (w->g->leak[*next] == PROFILE_LEAK_UNKNOWN && classes_begin(w, *next))
+                        list_add(rings, *next);
+}
+
+/* ---- rings ---- */
+
+static uint32_t classes_place(const struct search_input *in, uint64_t block)
+{
+        return in->places[block] < in->place_count ? in->places[block] : 0;
+}
+
+/* The class of the head that BLOCK hangs on, if it is MARK; NULL: none, or another one. */
+static uint8_t *rings_head(const struct search_graph *g, uint64_t block, uint8_t mark)
+{
+        uint8_t *leak = g->leak[block] == PROFILE_LEAK_INDIRECT && g->head[block]
+                                ? &g->leak[g->head[block] - 1]
+                                : NULL;
+
+        return leak && *leak == mark ? leak : NULL;
+}
+
+/* Marks the groups of RINGS in which a block has an earlier place than the head.  false: there
+ * are none. */
+static bool rings_mark(const struct search_input *in, struct search_graph *g,
+                       const struct classes_list *rings)
+{
+        bool any = false;
+        uint8_t *leak;
+
+        for (uint64_t i = 0; i < rings->count; i++)
+                if (g->leak[rings->blocks[i]] == PROFILE_LEAK_DEFINITE)
+                        g->leak[rings->blocks[i]] = CLASSES_RING;
+        for (uint64_t i = 0; i < g->block_count; i++) {
+                leak = rings_head(g, i, CLASSES_RING);
+                if (leak && classes_place(in, i) < classes_place(in, g->head[i] - 1)) {
+                        *leak = CLASSES_TURNED;
+                        any = true;
+                }
+        }
+        for (uint64_t i = 0; i < rings->count; i++)
+                if (g->leak[rings->blocks[i]] == CLASSES_RING)
+                        g->leak[rings->blocks[i]] = PROFILE_LEAK_DEFINITE;
+        return any;
+}
+
+/* The blocks of marked groups, and who of the same group leads to each of them: to the one at
+ * NUMBER[] - 1 those from first[] on. */
+struct rings {
+        struct classes_list list;
+        uint32_t *number; /* by block: 1 + where it is in the list; 0 nowhere */
+        uint64_t *first;
+        uint32_t *from;
+};
+
+static uint32_t rings_group(const struct search_graph *g, uint32_t block)
+{
+        return g->head[block] ? g->head[block] - 1 : block;
+}
+
+static void rings_list(const struct search_graph *g, struct rings *r)
+{
+        r->number = heap_zero(g->block_count, sizeof *r->number);
+        for (uint64_t i = 0; i < g->block_count; i++)
+                if (g->leak[i] == CLASSES_TURNED || rings_head(g, i, CLASSES_TURNED)) {
+                        list_add(&r->list, (uint32_t)i);
+                        r->number[i] = (uint32_t)r->list.count;
+                }
+}
+
+/* Counts the links of the list by where they lead, or puts them in their places. */
+static void rings_links(const struct search_graph *g, struct rings *r, bool put)
+{
+        for (uint64_t i = 0; i < r->list.count; i++) {
+                uint32_t block = r->list.blocks[i];
+
+                for (uint64_t k = g->first[block]; k < g->first[block + 1]; k++) {
+                        uint32_t to = SEARCH_LINK_TO(g->links[k]);
+
+                        if (!r->number[to] || rings_group(g, to) != rings_group(g, block))
+                                continue;
+                        if (put)
+                                r->from[r->first[r->number[to] - 1]++] = block;
+                        else
+                                r->first[r->number[to]]++;
+                }
+        }
+}
+
+static void rings_open(const struct search_graph *g, struct rings *r)
+{
+        rings_list(g, r);
+        r->first = heap_zero(r->list.count + 1, sizeof *r->first);
+        rings_links(g, r, false);
+        for (uint64_t i = 0; i < r->list.count; i++)
+                r->first[i + 1] += r->first[i];
+        r->from = heap_zero(r->first[r->list.count], sizeof *r->from);
+        rings_links(g, r, true);
+        for (uint64_t i = r->list.count; i > 0; i--) /* each is now where its successor was */
+                r->first[i] = r->first[i - 1];
+        r->first[0] = 0;
+}
+
+/* The block of the earliest place in the ring of HEAD: all that lead to it, as it leads to all of
+ * its group.  What was seen has no number any more. */
+static uint32_t rings_best(const struct search_input *in, struct rings *r, uint32_t head)
+{
+        struct classes_list seen = { 0 };
+        uint32_t best = head;
+
+        list_add(&seen, head);
+        for (uint64_t next = 0; next < seen.count; next++) {
+                uint32_t number = r->number[seen.blocks[next]];
+                uint32_t place = classes_place(in, seen.blocks[next]);
+
+                if (!number)
+                        continue;
+                r->number[seen.blocks[next]] = 0;
+                if (place < classes_place(in, best) ||
+                    (place == classes_place(in, best) && seen.blocks[next] < best))
+                        best = seen.blocks[next];
+                for (uint64_t k = r->first[number - 1]; k < r->first[number]; k++)
+                        list_add(&seen, r->from[k]);
+        }
+        free(seen.blocks);
+        return best;
+}
+
+static void classes_turn_rings(const struct search_input *in, struct search_graph *g,
+                               const struct classes_list *heads)
+{
+        struct rings r = { 0 };
+
+        if (!in->places || !heads->count || !rings_mark(in, g, heads))
+                return;
+        rings_open(g, &r);
+        for (uint64_t i = 0; i < heads->count; i++) {
+                uint32_t head = heads->blocks[i], best;
+
+                if (g->leak[head] != CLASSES_TURNED)
+                        continue;
+                best = rings_best(in, &r, head);
+                g->leak[head] = PROFILE_LEAK_INDIRECT;
+                g->leak[best] = PROFILE_LEAK_DEFINITE;
+                g->head[head] = best + 1; /* the others follow */
+                g->head[best] = 0;
+        }
+        for (uint64_t i = 0; i < r.list.count; i++) {
+                uint32_t *head = &g->head[r.list.blocks[i]];
+
+                if (*head && g->head[*head - 1])
+                        *head = g->head[*head - 1];
+        }
+        free(r.list.blocks);
+        free(r.number);
+        free(r.first);
+        free(r.from);
 }
 
 #define MANY_LOST 64u /* one block of so many is */
@@ -409,6 +599,7 @@ static void classes_group(struct explorer *w)
 void classes_lost(const struct search_input *in, struct search_graph *g)
 {
         uint64_t lost = classes_count_lost(g);
+        struct classes_list rings = { 0 };
         struct explore *explore;
 
         /* Of what is touched here and there, pages are small. */
@@ -418,8 +609,10 @@ void classes_lost(const struct search_input *in, struct search_graph *g)
                 return;
         explore = explore_new(g, 1);
         classes_pass(in, explore_of(explore, 0));
-        classes_group(explore_of(explore, 0));
+        classes_group(explore_of(explore, 0), &rings);
         classes_settle_heads(g);
+        classes_turn_rings(in, g, &rings);
+        free(rings.blocks);
         for (uint64_t i = 0; i < g->block_count; i++)
                 if (g->leak[i] == CLASSES_PASSED)
                         g->leak[i] = PROFILE_LEAK_UNKNOWN;

@@ -381,10 +381,44 @@ static void slow_gather(struct slow *w, const struct scene *s, uint32_t block, u
         }
 }
 
+/* Whether there is a way from BLOCK to TO. */
+static bool slow_leads(const struct slow *w, uint32_t block, uint32_t to, bool *seen)
+{
+        if (block == to)
+                return true;
+        if (seen[block])
+                return false;
+        seen[block] = true;
+        for (uint64_t k = w->first[block]; k < w->first[block + 1]; k++)
+                if (slow_leads(w, SEARCH_TO(w->links[k].to), to, seen))
+                        return true;
+        return false;
+}
+
+/* The head of a group gives its place to the block of its ring that has the first place. */
+static void slow_turn(struct slow *w, const struct scene *s, uint32_t head)
+{
+        uint32_t best = head;
+
+        for (uint32_t i = 0; i < s->block_count; i++) {
+                bool seen[SCENE_MOST] = { 0 };
+
+                if (w->head[i] == head + 1 && s->places[i] < s->places[best] &&
+                    slow_leads(w, i, head, seen))
+                        best = i;
+        }
+        for (uint32_t i = 0; i < s->block_count; i++)
+                if (best != head && (w->head[i] == head + 1 || i == head))
+                        w->head[i] = best + 1;
+        w->leak[head] = PROFILE_LEAK_INDIRECT;
+        w->leak[best] = PROFILE_LEAK_DEFINITE;
+        w->head[best] = 0;
+}
+
 struct slow slow_search(const struct scene *s)
 {
         struct slow w = { 0 };
-        bool passed[SCENE_MOST];
+        bool passed[SCENE_MOST], heads[SCENE_MOST];
 
         slow_roots(&w, s);
         slow_blocks(&w, s);
@@ -402,6 +436,11 @@ struct slow slow_search(const struct scene *s)
                         slow_gather(&w, s, i, i);
                 }
         }
+        for (uint32_t i = 0; i < s->block_count; i++)
+                heads[i] = w.leak[i] == PROFILE_LEAK_DEFINITE;
+        for (uint32_t i = 0; i < s->block_count; i++)
+                if (heads[i])
+                        slow_turn(&w, s, i);
         for (uint32_t i = 0; i < s->block_count; i++)
                 w.leak[i] = passed[i] ? PROFILE_LEAK_UNKNOWN : w.leak[i];
         return w;

@@ -115,6 +115,36 @@ TEST(a_lost_cycle_has_one_head)
         scene_end(&s);
 }
 
+/* Rings of three blocks, each of three places, that lie in another order in each ring, and a
+ * block that hangs on each; on the last ring none hangs, but it is held by one. */
+TEST(rings_of_one_make_have_heads_of_one_place)
+{
+        static const uint32_t orders[][3] = { { 3, 2, 1 }, { 2, 1, 3 }, { 1, 3, 2 }, { 3, 1, 2 } };
+        struct scene s = scene_begin();
+
+        for (uint32_t i = 0; i < 4; i++) {
+                uint64_t start = HEAP + 256 * i, at[4];
+
+                for (uint32_t k = 0; k < 3; k++) {
+                        at[orders[i][k]] = start + 64 * k;
+                        s.places[scene_block(&s, start + 64 * k, 32)] = orders[i][k];
+                }
+                for (uint32_t place = 1; place <= 3; place++)
+                        scene_word(&s, at[place], at[place % 3 + 1]);
+                s.places[scene_block(&s, start + 192, 32)] = 4;
+                scene_word(&s, i == 3 ? start + 192 : start + 8, i == 3 ? start : start + 192);
+        }
+        scene_search(&s);
+        for (uint32_t i = 0; i < s.block_count; i++) {
+                bool is_head = i < 12 ? s.places[i] == 1 : s.places[i] == 4;
+
+                is_equal(s.g.leak[i], is_head ? PROFILE_LEAK_DEFINITE : PROFILE_LEAK_INDIRECT);
+                is_equal(s.g.head[i] == 0, is_head);
+                is_true(is_head || (s.g.head[i] - 1) / 4 == i / 4);
+        }
+        scene_end(&s);
+}
+
 TEST(a_block_that_holds_only_itself_is_lost_and_has_no_link)
 {
         struct scene s = scene_begin();
@@ -776,6 +806,7 @@ TAP_MAIN(a_pointer_to_the_start_makes_a_block_reachable,
          a_block_of_no_bytes_is_held_by_its_address,
          what_a_possible_block_holds_is_possible_until_a_better_pointer_is_found,
          a_lost_list_has_one_head_wherever_it_lies, a_lost_cycle_has_one_head,
+         rings_of_one_make_have_heads_of_one_place,
          a_block_that_holds_only_itself_is_lost_and_has_no_link, words_between_blocks_hold_nothing,
          words_of_a_root_inside_blocks_are_the_blocks, a_block_of_no_bytes_cuts_no_word,
          registers_hold_blocks_and_are_known_by_number,
