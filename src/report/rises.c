@@ -156,7 +156,8 @@ static struct grown rise_place(const struct selection *sel, struct symbols *s, c
         struct table table = { 0 };
         struct str text = { 0 };
         struct grown *list = NULL, best = { 0 };
-        struct stack_line line = { p, s, &text, 0, RISES_COLUMNS, &known, false };
+        struct stack_line line = { .profile = p, .symbols = s, .out = &text,
+                                           .columns = RISES_COLUMNS, .known = &known };
 
         for (uint32_t site = 0; site < p->site_count; site++) {
                 uint32_t count = table.count, n;
@@ -238,7 +239,8 @@ static void rise_write(const struct selection *sel, struct symbols *s, const str
 void rises_write(const struct selection *sel, struct symbols *s, const struct rises_curve *c,
                  uint32_t columns, struct str *out)
 {
-        struct stack_line line = { sel->profile, s, out, 0, columns, NULL, false };
+        struct stack_line line = { .profile = sel->profile, .symbols = s, .out = out,
+                                           .columns = columns };
         struct rise rises[RISES_MOST];
         uint32_t count = rises_find(c, rises);
 

@@ -41,7 +41,7 @@ static void stack_line_frame(struct stack_line *b, uint32_t node, const struct s
                              size_t start, bool caller, bool bare)
 {
         struct str name = { 0 }, place = { 0 };
-        size_t left = stack_line_left(b, start, 0);
+        size_t left = stack_line_left(b, start, b->kept);
 
         label_short(b->profile, node, frame, &name);
         if (frame->file && frame->line && !bare)
@@ -169,7 +169,7 @@ void stack_line_stack(struct stack_line *b, uint32_t node, size_t start)
                                  places[i].bare);
                 /* The place of its caller is the only one: more than what else wants room. */
                 if (places[i].bare)
-                        b->reserved = 0;
+                        b->reserved = b->kept;
         }
         if (!count) {
                 while (node > 1)

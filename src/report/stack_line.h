@@ -26,6 +26,7 @@ struct stack_line {
         struct lookup *known; /* which functions are passed over, for callers with many lines;
                                * NULL: found out each time */
         bool whole; /* the innermost frames are named, whosever they are */
+        size_t kept; /* as reserved, and what the first function must leave free, too */
 };
 
 /* A frame that is named: which of those at NODE of the profile, 0 innermost. */

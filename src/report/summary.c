@@ -115,7 +115,7 @@ static void summary_most(struct summary *m, const struct summary_top *top, uint6
         str_format(m->out, "%*s", SUMMARY_INDENT, "");
         text_share(m->out, (double)top->left.bytes, (double)whole);
         str_format(m->out, " of %s: ", word);
-        summary_stack(m, m->p->sites[top->site].node, start, 0);
+        summary_stack(m, m->p->sites[top->site].node, start, 0, 0);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         str_char(m->out, '\n');
 }
@@ -358,7 +358,7 @@ static void summary_errors_first(struct summary *m)
         str_text(m->out, "    1.  ");
         errors_what(p, &p->errors[0], m->out);
         str_text(m->out, ": ");
-        summary_stack(m, p->errors[0].node, start, 0);
+        summary_stack(m, p->errors[0].node, start, 0, 0);
         str_char(m->out, '\n');
 }
 
@@ -482,9 +482,10 @@ void summary_fold(struct summary *m, const char *first, const char *text, uint32
         }
 }
 
-void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserved)
+void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserved, size_t kept)
 {
-        struct stack_line line = { m->p, m->symbols, m->out, reserved, 0, NULL, false };
+        struct stack_line line = { .profile = m->p, .symbols = m->symbols, .out = m->out,
+                                   .reserved = reserved, .kept = kept };
 
         stack_line_stack(&line, node, start);
 }

@@ -91,34 +91,52 @@ static void summary_course(const struct summary_top *top, const struct growth *g
         str_free(&word);
 }
 
-void summary_site(struct summary *m, uint32_t number)
+static void summary_count(struct summary *m, uint32_t number)
 {
         const struct summary_top *top = &m->top[number];
-        const struct growth *judged = &m->growth[top->site];
-        struct growth growth = m->lost ? leaks_growth(judged) : *judged;
-        struct str size = { 0 }, count = { 0 }, course = { 0 };
-        size_t start = m->out->length;
+        struct str size = { 0 }, count = { 0 };
 
         text_size(&size, (int64_t)top->left.bytes);
         text_number(&count, (int64_t)top->left.blocks);
         str_format(m->out, "    %u. %10s %7s %-6s  ", number + 1, str_get(&size), str_get(&count),
                    top->left.blocks == 1 ? "block" : "blocks");
-        if (growth.class == GROWTH_GROWS)
-                str_text(m->out, "grows: ");
-        summary_course(top, &growth, profile_is_older(m->p, top->site), &course);
-        summary_stack(m, m->p->sites[top->site].node, start,
-                      growth.class == GROWTH_GROWS || top->hanging.blocks ? course.length : 0);
-        text_cut(m->out, start, SUMMARY_COLUMNS);
-        if (m->out->length - start + course.length > SUMMARY_COLUMNS && top->hanging.blocks) {
-                str_clear(&course); /* what hangs on it counts for more than how fast it grew */
-                summary_course(top, &(struct growth){ 0 }, false, &course);
-        }
-        if (m->out->length - start + course.length <= SUMMARY_COLUMNS)
-                str_text(m->out, str_get(&course));
-        str_char(m->out, '\n');
         str_free(&size);
         str_free(&count);
+}
+
+/* What hangs on a site stays whatever the stack takes: it decides the order.  For it and for the
+ * line of the source "grows: " is left out, and how fast. */
+void summary_site(struct summary *m, uint32_t number)
+{
+        const struct summary_top *top = &m->top[number];
+        const struct growth *judged = &m->growth[top->site];
+        struct growth growth = m->lost ? leaks_growth(judged) : *judged;
+        struct str course = { 0 }, hanging = { 0 };
+        bool grows = growth.class == GROWTH_GROWS;
+        size_t start = m->out->length, begin;
+
+        summary_count(m, number);
+        begin = m->out->length;
+        summary_course(top, &growth, profile_is_older(m->p, top->site), &course);
+        if (top->hanging.blocks)
+                summary_course(top, &(struct growth){ 0 }, false, &hanging);
+        for (;; grows = false) {
+                m->out->length = begin;
+                str_text(m->out, grows ? "grows: " : "");
+                summary_stack(m, m->p->sites[top->site].node, start,
+                              growth.class == GROWTH_GROWS || hanging.length ? course.length : 0,
+                              hanging.length);
+                if (!grows || m->out->length - start + hanging.length <= SUMMARY_COLUMNS)
+                        break;
+        }
+        text_cut(m->out, start, SUMMARY_COLUMNS - hanging.length);
+        if (m->out->length - start + course.length <= SUMMARY_COLUMNS)
+                str_text(m->out, str_get(&course));
+        else
+                str_text(m->out, str_get(&hanging));
+        str_char(m->out, '\n');
         str_free(&course);
+        str_free(&hanging);
 }
 
 /* "grew 1.4 MiB/s until 24.8 s, freed at exit: parse a.c:10 <- main" */
@@ -136,7 +154,7 @@ void summary_grown(struct summary *m)
         if (m->grown_more)
                 str_format(m->out, " (and %u more)", m->grown_more);
         str_text(m->out, ": ");
-        summary_stack(m, m->p->sites[m->grown].node, start, 0);
+        summary_stack(m, m->p->sites[m->grown].node, start, 0, 0);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         str_char(m->out, '\n');
 }

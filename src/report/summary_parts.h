@@ -95,7 +95,7 @@ void summary_amount(struct summary *m, const char *before, const struct leaks_su
 void summary_fold(struct summary *m, const char *first, const char *text, uint32_t lines);
 
 /* Append "function file:line <- caller" to the line that begins at START, leaving RESERVED columns
- * free. */
-void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserved);
+ * free, and KEPT of them even where the function must be shortened for it. */
+void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserved, size_t kept);
 
 #endif

@@ -76,7 +76,8 @@ uint32_t summary_places(struct summary *m, enum summary_measure measure,
         struct str text = { 0 };
         struct lookup known = { 0 };
         bool *stacks = reserve_stacks(m->p);
-        struct stack_line line = { m->p, m->symbols, &text, 0, PLACE_COLUMNS, &known, false };
+        struct stack_line line = { .profile = m->p, .symbols = m->symbols, .out = &text,
+                                           .columns = PLACE_COLUMNS, .known = &known };
         uint64_t all = 0;
         uint32_t count;
 

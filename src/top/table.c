@@ -280,8 +280,10 @@ static void add_site(const struct screen_input *in, const struct row *row, size_
         struct str name = { 0 };
 
         if (!row->name) {
-                struct stack_line stack_line = { c->p, c->symbols, &name, 0, room, in->known,
-                                                 in->state->all_frames };
+                struct stack_line stack_line = { .profile = c->p, .symbols = c->symbols,
+                                                 .out = &name, .columns = room,
+                                                 .known = in->known,
+                                                 .whole = in->state->all_frames };
 
                 if (room >= TABLE_NUMBER_ROOM)
                         str_format(&name, "#%" PRIu32 " ", row->site);

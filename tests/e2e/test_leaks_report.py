@@ -440,6 +440,19 @@ def definite(told):
     return told["leaks"]["definite"]["blocks"], told["leaks"]["definite"]["bytes"]
 
 
+def test_what_hangs_on_a_leak_is_told_however_long_the_names_are(compiler, tmp_path):
+    """It decides the order: without it the summary lists 32 B before 20 KiB."""
+    file, program = tmp_path / "run.seep", compiler.build("hangs.cpp")
+    assert run([SEEP, "record", "-q", "-o", file, program], cwd=tmp_path).status == 0
+    text = run([SEEP, "report", "--summary", file], cwd=tmp_path).stdout.decode()
+    [first, second] = re.findall(r"^ +\d\. .*", text, re.M)
+    assert re.fullmatch(r" +1\. +32 B +1 block +\S*put_up_a_shelf hangs\.cpp:\d+.* "
+                        r"\(\+40\.0 KiB\)", first), text
+    assert re.match(r" +2\. +20\.0 KiB +20 blocks +\S*write_a_delivery_note hangs\.cpp:\d+",
+                    second), text
+    assert max(len(first), len(second)) <= 80, text
+
+
 def test_only_what_is_new(shop):
     assert definite(leaks_json(shop.pid)) == (5, 200)
     shop.lose(1001)
