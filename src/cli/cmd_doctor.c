@@ -13,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "attach/core.h"
 #include "attach/emulator.h"
 #include "attach/engine.h"
 #include "attach/freeze.h"
@@ -155,6 +156,12 @@ static void check_proc(struct doctor *d)
         "'seep record' works: some 30 ns for each malloc and free, and half of a heap of small " \
         "blocks"
 
+static void check_core(struct doctor *d)
+{
+        tell(d, "leaks", true,
+             "a core file: 'seep leaks', 'seep why' and 'seep report --retained' search it");
+}
+
 static void check_program(struct doctor *d, const char *name)
 {
         struct program_user user = { geteuid(), getegid() };
@@ -296,7 +303,7 @@ static int examine(struct doctor *d, const char *operand)
                 check_process(d, pid);
         } else {
                 if (operand)
-                        check_program(d, operand);
+                        core_is(operand) ? check_core(d) : check_program(d, operand);
                 else
                         check_agents(d);
                 check_disk(d);

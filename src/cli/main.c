@@ -15,6 +15,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "attach/core.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/command.h"
@@ -94,10 +95,13 @@ static bool is_assignment(const char *word)
  * them. */
 static int say_misplaced_word(const char *word)
 {
-        if (is_program(word) || is_program_in_path(word))
+        if (!core_is(word) && (is_program(word) || is_program_in_path(word)))
                 return 0;
         if (is_recording(word))
                 message("'%s' is not a program: did you mean 'seep report %s'?", word, word);
+        else if (core_is(word))
+                message("'%s' is a core file, not a program: did you mean 'seep leaks %s'?", word,
+                        word);
         else if (is_assignment(word))
                 message("'%s' is not a program; to set a variable: seep env %s PROGRAM", word,
                         word);
@@ -120,6 +124,10 @@ static const char *ours_for(const char *word)
                       { "live", "top" },
                       { "view", "html" },
                       { "print", "report" },
+                      { "analyze", "report" },
+                      { "gui", "html --open" },
+                      { "memcheck", "check --" },
+                      { "massif", "record" },
                       { "show", "report" } };
 
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)

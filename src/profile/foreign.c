@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/foreign.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /* First bytes, and what to say about them.  The first match counts. */
@@ -37,8 +38,23 @@ static const struct {
         FOREIGN_FILES(FOREIGN_FILE)
 };
 
+/* The type of an ELF file is a half word behind its 16 bytes of identity, of which the sixth tells
+ * the byte order: 2 is big. */
+static bool foreign_is_core(const uint8_t *bytes, size_t size)
+{
+        const int core = 4;
+
+        return size >= 18 && !memcmp(bytes, "\x7f" "ELF", 4) &&
+               (bytes[5] == 2 ? bytes[16] << 8 | bytes[17] : bytes[17] << 8 | bytes[16]) == core;
+}
+
 bool foreign_explain(const void *data, size_t size, const char *name, struct err *e)
 {
+        if (foreign_is_core(data, size))
+                return err_set(e, ERR_EXIT_BAD_FILE,
+                               "%s is not a seep recording but a core file: 'seep leaks', 'seep "
+                               "why', 'seep report --retained' and 'seep report --blocks' read it",
+                               name);
         for (size_t i = 0; i < sizeof foreign_files / sizeof *foreign_files; i++)
                 if (size >= foreign_files[i].length &&
                     !memcmp(data, foreign_files[i].bytes, foreign_files[i].length))

@@ -16,8 +16,9 @@
 static const char *thread_name(const struct profile *p, uint32_t tid)
 {
         for (uint32_t i = p->thread_count; tid && i-- > 0;)
-                if (p->threads[i].tid == tid)
-                        return p->threads[i].name;
+                if (p->threads[i].tid == tid) /* a core file has no names */
+                        return p->threads[i].name && *p->threads[i].name ? p->threads[i].name
+                                                                         : NULL;
         return NULL;
 }
 

@@ -172,6 +172,40 @@ def test_a_core_of_gdb_has_every_block_and_the_program_goes_on(compiler, tmp_pat
 
 
 @plain_pattern
+def test_a_core_where_it_cannot_be_read_leads_to_what_reads_it(compiler, tmp_path):
+    core, _ = crash(tmp_path, compiler.build("heap_walk.c"), "lost")
+    for words in (["html", "-o", "-"], ["info"], ["top"], ["check"], ["sql"], ["export", "pprof"]):
+        status, _, err = seep(*words, core)
+        assert status == 4 and "but a core file: 'seep leaks', 'seep why'" in err, (words, err)
+    status, _, err = seep(core)
+    assert status == 2 and f"did you mean 'seep leaks {core}'?" in err, err
+    status, out, _ = seep("doctor", core)
+    assert "a core file: 'seep leaks', 'seep why'" in out and "NO   record" not in out, out
+
+
+HELD_BY_A_STACK = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+        void *volatile held = malloc(5000);
+        dprintf(3, "ready\n");
+        pause();
+        free(held);
+}
+"""
+
+
+@plain_pattern
+def test_a_thread_of_a_core_has_a_number_and_no_empty_name(compiler, tmp_path):
+    (tmp_path / "held.c").write_text(HELD_BY_A_STACK)
+    core, _ = crash(tmp_path, compiler.build(str(tmp_path / "held.c")))
+    status, out, err = seep("why", core, hex(smallest(listed(core), 5000)))
+    assert status == 0 and re.search(r" of thread \d+$", out, re.M), out + err
+
+
+@plain_pattern
 def test_leaks_and_why_work_on_a_core(compiler, tmp_path):
     core, _ = crash(tmp_path, compiler.build("heap_walk.c"), "lost")
     status, out, err = seep("leaks", "--json", core)
