@@ -70,50 +70,78 @@ void option_start_program(struct option_parser *p, const char *command,
         option_begin(p, command, entries, "+:");
 }
 
-/* What options of neighbouring tools are here; NULL: WORD is none of them. */
-static const char *option_elsewhere(const char *command, const char *word)
+/* What options of neighbouring tools are here: "that is OURS here", or where there is no such thing
+ * what to know instead.  Appends nothing when WORD is none of them. */
+static void option_elsewhere(const char *command, const char *word, struct str *out)
 {
         static const struct {
-                const char *command, *theirs, *ours;
-        } words[] = { { "report", "--live", "--cost live" },
-                      { "report", "--peak", "--cost peak" },
-                      { "report", "--leaks", "seep leaks" },
-                      { "report", "--top", "--flat -n 10" },
-                      { "report", "--format", "--json, --csv, or seep export --to FORMAT" },
-                      { "export", "--format", "--to" },
-                      { "html", "--format", "seep export --to FORMAT" },
-                      { "leaks", "--format", "--json" },
-                      { "record", "--output-file", "--output" } };
+                const char *command, *theirs, *ours, *instead;
+        } words[] = {
+                { "report", "--live", "--cost live", NULL },
+                { "report", "--peak", "--cost peak", NULL },
+                { "report", "--leaks", "seep leaks", NULL },
+                { "report", "--top", "--flat -n 10", NULL },
+                { "report", "--format", "--json, --csv, or seep export --to FORMAT", NULL },
+                { "export", "--format", "--to", NULL },
+                { "html", "--format", "seep export --to FORMAT", NULL },
+                { "leaks", "--format", "--json", NULL },
+                { "record", "--output-file", "--output", NULL },
+                /* Valgrind's */
+                { "record", "--tool", NULL,
+                  "one run has it all: 'seep leaks' for memcheck, 'seep report' for massif, "
+                  "'seep export --to dhat' for dhat" },
+                { "record", "--leak-check", NULL,
+                  "every run is searched for leaks, and 'seep leaks' shows them" },
+                { "record", "--show-leak-kinds", "seep leaks --show, after the run,", NULL },
+                { "record", "--show-reachable", "seep leaks --show all, after the run,", NULL },
+                { "record", "--num-callers", "--depth", NULL },
+                { "record", "--trace-children", "--follow", NULL },
+                { "record", "--error-exitcode", "seep check --error-exitcode", NULL },
+                { "record", "--gen-suppressions", "seep leaks --gen-suppressions, after the run,",
+                  NULL },
+                { "record", "--log-file", "seep leaks --output, after the run,", NULL },
+                { "record", "--xml", "seep export --to valgrind-xml, after the run,", NULL },
+                { "record", "--xml-file", "seep export --to valgrind-xml -o, after the run,",
+                  NULL },
+                { "record", "--track-origins", NULL,
+                  "seep does not look for reads of memory that was never written" },
+                /* heaptrack's */
+                { "record", "--raw", NULL,
+                  "a recording has addresses, and names are looked up when it is read" },
+                { "record", "--analyze", "seep html --open", NULL },
+        };
 
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-                if (strcmp(words[i].command, command) == 0 && strcmp(words[i].theirs, word) == 0)
-                        return words[i].ours;
-        return NULL;
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+                if (strcmp(words[i].command, command) != 0 || strcmp(words[i].theirs, word) != 0)
+                        continue;
+                if (words[i].ours)
+                        str_format(out, "that is %s here", words[i].ours);
+                else
+                        str_text(out, words[i].instead);
+        }
 }
 
 static int option_unknown_word(const struct option_parser *p, const char *word)
 {
         const char *names[OPTION_MAX];
         size_t count = 0, length = strcspn(word, "=");
-        struct str plain = { 0 };
+        struct str plain = { 0 }, elsewhere = { 0 };
         const char *near;
 
         for (const struct option *o = p->longs; o->name; o++)
                 names[count++] = o->name;
         str_bytes(&plain, word, length);
-        near = option_elsewhere(p->command, str_get(&plain));
-        if (near) {
-                message_usage(p->command, "unknown option %s: that is %s here", str_get(&plain),
-                              near);
-                str_free(&plain);
-                return OPTION_WRONG;
-        }
+        option_elsewhere(p->command, str_get(&plain), &elsewhere);
         near = suggest_nearest(str_get(&plain) + 2, names, count);
-        if (near)
+        if (elsewhere.length)
+                message_usage(p->command, "unknown option %s: %s", str_get(&plain),
+                              str_get(&elsewhere));
+        else if (near)
                 message_usage(p->command, "unknown option %s: did you mean --%s?", str_get(&plain),
                               near);
         else
                 message_usage(p->command, "unknown option %s", str_get(&plain));
+        str_free(&elsewhere);
         str_free(&plain);
         return OPTION_WRONG;
 }

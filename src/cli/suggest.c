@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/suggest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define LONGEST 63
@@ -35,13 +36,18 @@ size_t suggest_distance(const char *a, const char *b)
 const char *suggest_nearest(const char *typed, const char *const *words, size_t count)
 {
         const char *best = NULL;
+        size_t length = strlen(typed);
         /* The first distance that is too far: 2 for a word of two letters, 4 for one of six. */
-        size_t limit = strlen(typed) / 3 + 2;
+        size_t limit = length / 3 + 2;
 
         for (size_t i = 0; i < count; i++) {
                 size_t distance = suggest_distance(typed, words[i]);
+                /* "max-leak" is rather the beginning of "max-leaks" than a slip of "max-peak". */
+                bool better = distance < limit ||
+                              (best && distance == limit && !strncmp(words[i], typed, length) &&
+                               strncmp(best, typed, length) != 0);
 
-                if (distance < limit && distance <= strlen(words[i]) / 2) {
+                if (better && distance <= strlen(words[i]) / 2) {
                         /* "ls" is not a slip of "help". */
                         best = words[i];
                         limit = distance;
