@@ -98,6 +98,6 @@ clean:                    ## remove all build directories
 	rm -rf build build-*
 
 help:                     ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: all product build demo check asan lint fuzz soak stress transparent bench agents check-agents check-arm64 install portable deb deb-agents dist deps-build deps-test deps-package deps-bench deps-agents deps-arm64 deps-transparent clean help
