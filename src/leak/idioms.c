@@ -18,6 +18,7 @@
 #include "leak/fronts.h"
 #include "leak/gather.h"
 #include "leak/headers.h"
+#include "leak/instances.h"
 
 #define IDIOMS_BATCH 65536u
 #define IDIOMS_AHEAD 16u   /* links whose targets are fetched into the cache meanwhile */
@@ -41,7 +42,8 @@ struct idioms;
 /* What a thread has for itself. */
 struct idioms_own {
         struct idioms *x;
-        struct suspect *objects; /* that point into what begins with a table of functions */
+        struct suspect *objects; /* that point into what begins with a table of functions, or has
+                                  * an object of GLib's */
         uint32_t object_count;
         uint64_t found;
         uint64_t met; /* the number of the next suspect of the part, of all there are */
@@ -110,7 +112,8 @@ static void idioms_accept(struct idioms_own *o, uint32_t *to)
 /* ---- base classes ---- */
 
 /* A pointer to the second or a later base class of an object: there is a table of functions, as at
- * its start.  The graph has only what pointers point to, so they are read again. */
+ * its start.  Or to an object of GLib behind its private data.  The graph has only what pointers
+ * point to, so they are read again. */
 static void idioms_judge_objects(struct idioms_own *o)
 {
         const struct search_input *in = o->x->in;
@@ -129,7 +132,9 @@ static void idioms_judge_objects(struct idioms_own *o)
                 uint64_t offset = addresses[i] - b->address;
 
                 if (b->size >= width && offset <= b->size - width && offset % width == 0 &&
-                    idioms_is_table(o, words[i]))
+                    (idioms_is_table(o, words[i]) ||
+                     (in->instances &&
+                      instances_begin_at(o->x->g, SEARCH_TO(*o->objects[i].to), offset))))
                         idioms_accept(o, o->objects[i].to);
         }
         o->object_count = 0;
@@ -160,7 +165,8 @@ static void idioms_ask(struct idioms_own *o, struct suspect suspect)
         o->met++;
         if (suspect.offset)
                 fronts_ask(x->fronts, block, suspect.offset);
-        if (!table || !idioms_is_table(o, table))
+        if (!(table && idioms_is_table(o, table)) &&
+            !(x->in->instances && instances_begin_in(x->g, block)))
                 return;
         if (!o->objects)
                 o->objects = heap_zero(IDIOMS_BATCH, sizeof *o->objects);

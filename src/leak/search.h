@@ -113,6 +113,7 @@ struct search_input {
         bool unaligned; /* pointers at every byte, not only at multiples of a word */
         bool no_idioms; /* interior pointers of known idioms are nothing special (Memcheck's
                          * --leak-check-heuristics=none) */
+        bool instances; /* GLib's objects are among the blocks (leak/instances.h) */
         struct progress *progress; /* NULL: nobody wants to know.  Told by the caller's thread */
         uint32_t threads; /* that read and mark, if there is enough to do; 0 counts as 1.  With
                            * more than one, memory is read by several at once */

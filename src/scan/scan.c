@@ -439,6 +439,19 @@ static bool find_gone(struct scan *s)
         return s->gone;
 }
 
+static bool has_instances(const struct profile *p)
+{
+        static const char library[] = "/libgobject-2.0.so";
+        bool found = false;
+
+        for (uint32_t i = 0; i < p->module_count && !found; i++) {
+                const char *name = strrchr(p->modules[i].path, '/');
+
+                found = name && strncmp(name, library, strlen(library)) == 0;
+        }
+        return found;
+}
+
 static void search(struct scan *s)
 {
         struct search_input in = {
@@ -451,6 +464,7 @@ static void search(struct scan *s)
                 .code_count = s->roots.code_count,
                 .unaligned = s->o->flags & WIRE_SCAN_UNALIGNED,
                 .no_idioms = s->o->flags & WIRE_SCAN_NO_IDIOMS,
+                .instances = has_instances(s->p),
                 .threads = parallel_threads(),
         };
 

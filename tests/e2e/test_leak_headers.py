@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Headers in front of what a library hands out: such blocks are held, those that are lost stay
 lost, and nothing else passes for one."""
+import ctypes.util
 import os
 import subprocess
 
@@ -131,3 +132,29 @@ def test_strings_of_redis_are_held(recorder, need):
         if site["leak"]["possible"]["blocks"]
     }
     assert not {name for name in doubtful if "sds" in name}, doubtful
+
+
+@pytest.fixture
+def gobject():
+    library = ctypes.util.find_library("gobject-2.0")
+    if not library:
+        pytest.skip("libgobject-2.0 is not installed")
+    return library
+
+
+@every_build
+def test_objects_of_glib_behind_their_private_data(compiler, recorder, gobject, build):
+    path = build_for("seep", compiler, "leak_instances.c", build, libs=["-ldl"])
+    done = recorder.record(path, gobject, env={"G_SLICE": "always-malloc"})
+    truth = done.truth.leaks
+    found = seep_verdicts(done.folder / "out.seep", truth)
+    assert truth and {name: found[name] for name in truth} == truth
+
+
+def test_objects_of_glib_in_a_running_program(compiler, recorder, gobject):
+    path = build_for("seep", compiler, "leak_instances.c", BUILDS[0], libs=["-ldl"])
+    with waiting(recorder, path, gobject, env={"G_SLICE": "always-malloc"}) as (it, pid, truth):
+        found = seep_verdicts(pid, truth)
+        done = it.finish()
+    assert truth and {name: found[name] for name in truth} == truth
+    assert (done.status, done.stdout) == (0, b"ready\n")
