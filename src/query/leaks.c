@@ -144,6 +144,7 @@ static void row_add(struct leaks_row *row, const struct packed_walk *w)
         if (!row->own.blocks || block->birth_ms < row->birth_ms) {
                 row->birth_ms = block->birth_ms;
                 row->block = (uint32_t)w->index;
+                row->site = block->site;
                 row->address = block->address;
         }
         if (!row->own.blocks)

@@ -59,6 +59,7 @@ struct leaks_row {
         struct leaks_sum hanging;       /* definite: what hangs on them */
         uint64_t birth_ms;              /* of the oldest */
         uint32_t block;                 /* one of them: the oldest */
+        uint32_t site;                  /* of it */
         uint64_t address;               /* of it */
         uint64_t vtable;                /* equal in all of them; 0: not known */
         struct growth growth;

@@ -10,6 +10,8 @@
 #include "profile/packed.h"
 #include "query/leaks.h"
 #include "query/block_origin.h"
+#include "query/select.h"
+#include "query/wrapper.h"
 #include "words/label.h"
 #include "words/text.h"
 
@@ -399,12 +401,47 @@ static void find_typical(struct why *w)
         free(list);
 }
 
+static uint64_t *blocks_by_site(const struct why *w)
+{
+        uint64_t *blocks = heap_zero(w->p->site_count, sizeof *blocks);
+
+        for (uint64_t i = 0; i < w->p->block_count; i++) {
+                uint32_t site = dense_site(graph_dense(w->graph), (uint32_t)i);
+
+                if (site < w->p->site_count)
+                        blocks[site]++;
+        }
+        return blocks;
+}
+
+/* Of the sites that are one row with SITE where stacks are shown without library code, that with
+ * most of BLOCKS: reports name a row by the first of its sites. */
+static uint32_t fullest_of_row(const struct why *w, uint32_t site, const uint64_t *blocks)
+{
+        struct wrappers usual = { 0 };
+        struct select_request r = { .cost = SELECT_LIVE, .wrappers = &usual, .fold = true };
+        struct selection sel = { 0 };
+        struct err e = { 0 };
+        uint32_t best = site;
+
+        if (select_make(&sel, w->p, w->s, &r, &e))
+                for (uint32_t i = 1; i < w->p->site_count; i++)
+                        if (sel.leaders[i] == sel.leaders[site] && blocks[i] > blocks[best])
+                                best = i;
+        select_free(&sel);
+        wrappers_free(&usual);
+        return best;
+}
+
 static bool count_site(struct why *w, struct err *e)
 {
         const struct profile *p = w->p;
+        uint64_t *blocks = blocks_by_site(w);
 
-        for (uint64_t i = 0; i < p->block_count; i++)
-                w->site_blocks += dense_site(graph_dense(w->graph), (uint32_t)i) == w->site;
+        if (w->site && w->site < p->site_count && !blocks[w->site])
+                w->site = fullest_of_row(w, w->site, blocks);
+        w->site_blocks = w->site < p->site_count ? blocks[w->site] : 0;
+        free(blocks);
         if (w->site_blocks)
                 return true;
         if (!w->site || w->site >= p->site_count)

@@ -276,8 +276,7 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
                 str_text(out, ", ");
                 growth_write(&row->growth, out);
         }
-        str_format(out, "%ssite #%" PRIu32, profile_is_walked(page->p) ? "" : ", ",
-                   row->stack->site);
+        str_format(out, "%ssite #%" PRIu32, profile_is_walked(page->p) ? "" : ", ", row->site);
         page_class(page, start, 6, row->vtable);
         str_char(out, '\n');
         stack_add(&page->stacks, (struct wrapper_frame){ row->stack->node, row->stack->level });

@@ -413,3 +413,17 @@ def test_a_function_or_a_line_names_the_site_that_holds_most(compiler, recorder)
     assert text.startswith("10 sites with live blocks come from down; this one has most:\n")
     status, out, err = seep("why", file, "nobody")
     assert (status, out) == (2, "") and "no live block was allocated by 'nobody'" in err
+
+
+def test_why_takes_the_numbers_of_places_that_reports_show(compiler, recorder):
+    """A place of several sites is named by one that has blocks, and any of its numbers leads to
+    them."""
+    done = recorder.record(compiler.build("two_ways.c", flags=("-O0", "-g", "-fno-builtin")))
+    file = done.folder / "out.seep"
+    freed, kept = sorted(done.profile.heap_sites(), key=lambda s: s["live_blocks"])
+    assert (freed["live_blocks"], kept["live_blocks"]) == (0, 20) and freed["id"] < kept["id"]
+    text = seep("leaks", "-n", "0", file)[1]
+    assert re.findall(r"site #(\d+)", text) == [str(kept["id"])]
+    for site in (freed, kept):
+        found = why(file, f"#{site['id']}")[1]
+        assert (found["site"]["live_blocks"], found["block"]["site"]) == (20, kept["id"])
