@@ -20,6 +20,7 @@
 #include "profile/file.h"
 #include "query/diff.h"
 #include "query/moment.h"
+#include "query/passing.h"
 #include "query/types_diff.h"
 #include "report/views.h"
 #include "words/label.h"
@@ -152,6 +153,14 @@ static bool read_side(struct side sides[MATCH_SIDES], enum match_side which, str
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks",
                                side->file);
         side->symbols = symbols_new(&side->own, &r->names.options);
+        return true;
+}
+
+/* A function that is shown on one side is shown on the other, or nothing would fit. */
+static bool learn_wrappers(const struct side *old, const struct side *new)
+{
+        if (new->asked.request.wrappers)
+                passing_learn_both(old->profile, old->symbols, new->profile, new->symbols);
         return true;
 }
 
@@ -293,7 +302,7 @@ static int run(struct side sides[MATCH_SIDES])
         if (newest_or_named(old->operand, NULL, &old->file, &old->word, &e) &&
             newest_or_named(new->operand, old->file, &new->file, &new->word, &e) &&
             read_side(sides, MATCH_OLD, &e) && read_side(sides, MATCH_NEW, &e) &&
-            select_side(old, &e) && select_side(new, &e) &&
+            learn_wrappers(old, new) && select_side(old, &e) && select_side(new, &e) &&
             (new->asked.view == REPORT_TYPES ? show_types(sides, &e) : show(sides, &e)))
                 return 0;
         return message_error(&e);

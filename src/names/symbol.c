@@ -63,6 +63,7 @@ struct symbols {
         uint32_t shown_count;
         struct symbols_beside beside;
         uint8_t *start; /* by node: start code; NULL: nobody asked yet */
+        struct lookup passing; /* by name: 1 a function that only passes allocations on */
 };
 
 struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options)
@@ -261,7 +262,7 @@ static uint32_t symbols_from_file(struct symbols *s, uint32_t module, uint64_t a
         for (uint32_t i = 0; i < count; i++)
                 frames[i] = (struct symbol_frame){ symbols_name(s, found[i].function),
                                                    symbols_path(s, found[i].file), found[i].line,
-                                                   i + 1 < count, 0, NULL };
+                                                   i + 1 < count, 0, NULL, false };
         if (!frames[count - 1].function)
                 frames[count - 1].start = module_extent(file, address);
         if (frames[count - 1].start)
@@ -395,9 +396,33 @@ static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, 
                         count = symbols_from_map(s, address + s->profile->modules[module].bias,
                                                  &frames);
         }
+        for (uint32_t i = 0; s->passing.table.count && i < count; i++)
+                frames[i].passes = *lookup_pointer(&s->passing, frames[i].function) != 0;
         answer.frames = frames;
         answer.count = (uint16_t)count;
         return answer;
+}
+
+bool symbols_pass(struct symbols *s, const char *function)
+{
+        uint32_t *known = lookup_pointer(&s->passing, function);
+
+        if (*known)
+                return false;
+        *known = 1;
+        for (size_t i = 0; i < s->chunk_count; i++)
+                for (size_t k = 0; k < SYMBOL_CHUNK; k++)
+                        if (s->chunks[i][k].function == function)
+                                s->chunks[i][k].passes = true;
+        return true;
+}
+
+void symbols_pass_on(const struct symbols *s, struct symbols *other)
+{
+        for (uint32_t i = 0; i < s->passing.table.count; i++)
+                if (s->passing.list[i].value)
+                        symbols_pass(other, symbols_keep(other, (const char *)(uintptr_t)
+                                                                        s->passing.list[i].a));
 }
 
 uint64_t symbols_address(const struct profile *p, uint32_t node)
@@ -548,6 +573,7 @@ void symbols_free(struct symbols *s)
         free(s->start);
         free(s->answers);
         lookup_free(&s->answer_numbers);
+        lookup_free(&s->passing);
         free(s->shown);
         lookup_free(&s->shown_numbers);
         string_pool_free(&s->pool);

@@ -12,7 +12,7 @@ static void add_function(struct calls *k, const struct calltree_frame *f)
         struct str name = { 0 }, stack_line = { 0 };
 
         label_function(k->tree.profile, f->node, f->names, &name);
-        label_short(k->tree.profile, f->node, f->names, &stack_line);
+        label_called(k->tree.profile, f->node, f->names, &stack_line);
         GRID_ROW(&k->functions, lexicon_of(k->lexicon, str_get(&name)),
                  lexicon_of(k->lexicon, str_get(&stack_line)),
                  lexicon_of(k->lexicon, f->names->file),

@@ -138,7 +138,8 @@ static enum wrapper_kind wrapper_classify(const char *name)
 
 bool wrapper_or_library(const struct symbol_frame *frame)
 {
-        return frame->function && wrapper_classify(frame->function) != WRAPPER_OTHER;
+        return frame->function &&
+               (frame->passes || wrapper_classify(frame->function) != WRAPPER_OTHER);
 }
 
 bool wrappers_add(struct wrappers *w, const char *expression, struct err *e)
@@ -158,6 +159,8 @@ static enum wrapper_kind wrapper_known(struct wrappers *w, const struct symbol_f
 
         if (!frame->function)
                 return WRAPPER_OTHER;
+        if (frame->passes)
+                return WRAPPER_ALLOCATOR;
         known = lookup_pointer(&w->known, frame->function);
         if (!*known)
                 *known = expressions_match(&w->more, frame->function)

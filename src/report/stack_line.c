@@ -43,7 +43,7 @@ static void stack_line_frame(struct stack_line *b, uint32_t node, const struct s
         struct str name = { 0 }, place = { 0 };
         size_t left = stack_line_left(b, start, b->kept);
 
-        label_short(b->profile, node, frame, &name);
+        label_called(b->profile, node, frame, &name);
         if (frame->file && frame->line && !bare)
                 str_format(&place, " %s:%" PRIu32, label_base(frame->file), frame->line);
         label_object(b->profile, node, false, &place);

@@ -91,6 +91,39 @@ void label_short(const struct profile *p, uint32_t node, const struct symbol_fra
         out->data[out->length] = 0;
 }
 
+/* Where the name begins in "void grow<int>(Table&)", of which LENGTH bytes are no parameters:
+ * names of C++'s templates tell the type of the result. */
+static size_t label_result(const char *name, size_t length)
+{
+        size_t begin = 0;
+        int depth = 0;
+
+        if (!length || name[length - 1] != '>' || name[length] != '(' || strstr(name, "operator"))
+                return 0;
+        for (size_t i = 0; i < length; i++) {
+                depth += (name[i] == '<' || name[i] == '(' || name[i] == '{') -
+                         (name[i] == '>' || name[i] == ')' || name[i] == '}');
+                if (!depth && name[i] == ' ')
+                        begin = i + 1;
+        }
+        return begin;
+}
+
+void label_called(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
+                  struct str *out)
+{
+        size_t start = out->length, length, begin;
+
+        label_function(p, node, frame, out);
+        if (!symbol_name(frame))
+                return;
+        length = label_length(out->data + start);
+        begin = label_result(out->data + start, length);
+        memmove(out->data + start, out->data + start + begin, length - begin);
+        out->length = start + length - begin;
+        out->data[out->length] = 0;
+}
+
 static const char *label_relative(const char *path)
 {
         static char here[PATH_MAX]; /* the working directory with a slash; one per process */
