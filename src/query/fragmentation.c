@@ -341,6 +341,16 @@ bool fragmentation_make(struct fragmentation *f, const struct profile *p, uint64
                        "known, in 'seep report --summary'");
 }
 
+uint64_t fragmentation_top_of_threads(const struct fragmentation *f)
+{
+        uint64_t sum = 0;
+
+        for (uint32_t i = 0; i < f->heap_count; i++)
+                if (f->heaps[i].keeper == PROFILE_KEEPER_ARENA)
+                        sum += f->heaps[i].sum.top_bytes;
+        return sum;
+}
+
 void fragmentation_free(struct fragmentation *f)
 {
         free(f->heaps);

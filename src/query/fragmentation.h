@@ -85,6 +85,10 @@ bool fragmentation_make(struct fragmentation *f, const struct profile *p, uint64
                         struct err *e);
 void fragmentation_free(struct fragmentation *f);
 
+/* What is free behind the last blocks of arenas of threads: of all.top_bytes what malloc_trim()
+ * leaves. */
+uint64_t fragmentation_top_of_threads(const struct fragmentation *f);
+
 /* Of each of the first HEAPS heaps CELLS equal parts: bytes of live blocks in them, with headers.
  * To be freed.  fragmentation_cell(): how many bytes a part has. */
 uint64_t *fragmentation_maps(const struct fragmentation *f, uint32_t heaps, uint32_t cells);

@@ -62,6 +62,7 @@ struct content {
         uint64_t page;
         uint64_t blocks, bytes, taken;
         uint64_t whole; /* pages between blocks */
+        uint64_t top;   /* pages above all blocks of an arena of threads */
         uint64_t unrecorded; /* bytes that blocks take which are in no list */
         uint64_t end;   /* of the last block */
         bool chunks; /* each block begins where one with a mapping of its own does */
@@ -91,7 +92,9 @@ static void add_block(struct content *c, uint32_t keeper, const struct profile_b
 
 static void end_content(struct content *c, uint32_t keeper, const struct profile_mapping *m)
 {
-        c->whole += whole_pages(c->end, m->end, c->page);
+        uint64_t above = whole_pages(c->end, m->end, c->page);
+
+        *(keeper == PROFILE_KEEPER_ARENA ? &c->top : &c->whole) += above;
         if (m->unrecorded_blocks)
                 c->unrecorded = m->unrecorded_blocks *
                                 taken_by(keeper, m->unrecorded_bytes / m->unrecorded_blocks,
@@ -329,14 +332,17 @@ static void divide(struct residence_part *out, const struct content *c)
                 out->rest_bytes = out->free_bytes;
                 out->free_bytes = 0;
         }
-        out->whole_bytes = least(c->whole > missing ? c->whole - missing : 0, out->free_bytes);
+        out->top_bytes = least(c->top - least(c->top, missing), out->free_bytes);
+        missing -= least(c->top, missing);
+        out->whole_bytes = least(c->whole > missing ? c->whole - missing : 0,
+                                 out->free_bytes - out->top_bytes);
 }
 
 /* Of a process that was there before, what is no recorded block may be an older one. */
 static void doubt_free(struct residence_part *out)
 {
         out->unrecorded_bytes += out->free_bytes;
-        out->free_bytes = out->whole_bytes = 0;
+        out->free_bytes = out->whole_bytes = out->top_bytes = 0;
 }
 
 bool residence_next(struct residence *r, struct residence_part *out,
@@ -381,6 +387,7 @@ static void add_part(struct residence_part *to, const struct residence_part *par
         to->overhead_bytes += part->overhead_bytes;
         to->free_bytes += part->free_bytes;
         to->whole_bytes += part->whole_bytes;
+        to->top_bytes += part->top_bytes;
         to->unrecorded_bytes += part->unrecorded_bytes;
         to->rest_bytes += part->rest_bytes;
         to->headers_bytes += part->headers_bytes;
@@ -417,11 +424,16 @@ const struct residence_part *residence_wasted(const struct residence_sums *s)
         return s->free_bytes >= RESIDENCE_LEAST && s->free_bytes > s->rss_bytes / 2 ? most : NULL;
 }
 
-/* malloc_trim() gives back whole pages, in all arenas. */
+/* malloc_trim() gives back whole pages below the last block, in all arenas; above it, in the main
+ * one only.  There free() does, when what it joins has 64 KiB: small blocks are not joined. */
 static void advise_trim(const struct residence_part *part, struct str *out)
 {
         if (part->guessed) {
                 str_text(out, "malloc_trim(0) gives back what is in whole pages");
+                return;
+        }
+        if (part->top_bytes > part->free_bytes / 2) {
+                str_text(out, "a free() of 64 KiB or more in each gives it back");
                 return;
         }
         if (part->whole_bytes < part->free_bytes / 2)

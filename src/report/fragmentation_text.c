@@ -72,7 +72,9 @@ static void write_sums(const struct map_view *v)
         text_size(v->out, (int64_t)all->whole_bytes);
         str_text(v->out, " of them\n");
         map_line(v, "free at the top", all->top_bytes);
-        str_text(v->out, "goes back by itself from 128 KiB on\n");
+        str_text(v->out, fragmentation_top_of_threads(v->f) > all->top_bytes / 2
+                                 ? "a free() of 64 KiB returns it\n"
+                                 : "malloc_trim(0) returns it\n");
         if (v->f->mapped_bytes) {
                 str_text(v->out, "  beside the heaps ");
                 text_size(v->out, (int64_t)v->f->mapped_bytes);

@@ -53,10 +53,13 @@ def test_free_memory_in_arenas_is_what_malloc_info_tells(
     assert b"malloc_trim(0)" in seen.stderr
 
 
-@pytest.mark.parametrize("how", ["pinned", "scattered"])
+TRIMMED = {"pinned": "trim", "scattered": "scattered-trim", "small": "small-trim"}
+
+
+@pytest.mark.parametrize("how", list(TRIMMED))
 @pytest.mark.parametrize("threads,each", [(8, 8), (0, 48)])
 def test_malloc_trim_gives_back_what_was_promised(arenas, recorder, how, threads, each):
-    size, trim = (str(threads), str(each)), {"pinned": "trim", "scattered": "scattered-trim"}[how]
+    size, trim = (str(threads), str(each)), TRIMMED[how]
     promised = whole_pages(resident(recorder.record(arenas, *size, how))[1])
     trimmed = recorder.bare(arenas, *size, trim).truth.facts
     assert near(promised, trimmed["kept"] - trimmed["after"], least=MIB)
@@ -64,6 +67,26 @@ def test_malloc_trim_gives_back_what_was_promised(arenas, recorder, how, threads
     assert whole_pages(kinds) < MIB
     if how == "pinned":
         assert after["advice"] is None
+
+
+def test_what_is_free_above_the_last_block_is_returned_by_another_free(arenas, recorder):
+    """malloc_trim() does not come to the ends of the arenas of threads: a free() there does."""
+    seen = recorder.record(arenas, "8", "8", "small")
+    whole, kinds = resident(seen)
+    free = kinds["malloc arenas of threads"]["free_bytes"]
+    assert whole_pages(kinds) < MIB < free
+    assert "a free() of 64 KiB" in whole["advice"] and "malloc_trim" not in whole["advice"]
+    trimmed, returned = (
+        recorder.bare(arenas, "8", "8", how).truth.facts for how in ("small-trim", "returned")
+    )
+    assert near(trimmed["after"], trimmed["kept"], least=MIB)
+    assert near(returned["kept"] - returned["after"], free, part=0.1, least=MIB)
+    text = subprocess.run([SEEP, "report", "--fragmentation", seen.profile.path], check=True,
+                          timeout=120, capture_output=True, text=True).stdout
+    top = next(line for line in text.splitlines() if line.startswith("  free at the top"))
+    assert top.endswith("a free() of 64 KiB returns it")
+    heaps = pages.page_of(seen.profile.path).one.data["fragmentation"]["heaps"]
+    assert sum(heaps["top_bytes"]) > MIB
 
 
 def test_blocks_with_mappings_of_their_own_are_no_waste(arenas, recorder):

@@ -7,7 +7,9 @@
  *
  * argv[3]: pinned     all but the last block of each thread is freed: below it, whole pages
  *          scattered  one block in eight stays: of the free pages, many have a part of one
- *          trim, scattered-trim: the same, and malloc_trim(0)
+ *          small      blocks of 100 bytes, of which all are freed: above the last block
+ *          trim, scattered-trim, small-trim: the same, and malloc_trim(0)
+ *          returned   as small-trim, and then each thread frees one block of 100,000 bytes
  *          large      blocks of 1 MiB, which have mappings of their own, and stay
  * The threads stay until the end.  Facts: resident and (glibc) free bytes before and after, as the
  * kernel and malloc_info() tell.
@@ -16,21 +18,34 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-enum { BLOCK = 2000, LARGE = 1 << 20 };
+enum { BLOCK = 2000, LARGE = 1 << 20, SMALL = 100, LAST = 100000 };
 
 static const char *how;
 static size_t bytes_each;
 static pthread_barrier_t done;
+static char *last[64]; /* blocks that are freed at the end */
+static atomic_int lasts;
+
+static int is_small(void)
+{
+        return strncmp(how, "small", 5) == 0 || strcmp(how, "returned") == 0;
+}
 
 static void fill(void)
 {
-        size_t large = strcmp(how, "large") == 0, size = large ? LARGE : BLOCK,
+        size_t large = strcmp(how, "large") == 0, size = large ? LARGE : is_small() ? SMALL : BLOCK,
                count = bytes_each / size;
-        size_t stays = large ? 1 : strncmp(how, "scattered", 9) == 0 ? 8 : count;
+        size_t stays = large                              ? 1
+                       : strncmp(how, "scattered", 9) == 0 ? 8
+                       : is_small()                        ? count + 1
+                                                           : count;
         char **blocks = malloc(count * sizeof *blocks);
 
+        if (strcmp(how, "returned") == 0)
+                last[lasts++ % 64] = malloc(LAST);
         for (size_t i = 0; i < count; i++) {
                 blocks[i] = malloc(size);
                 if (!blocks[i])
@@ -111,8 +126,10 @@ int main(int argc, char **argv)
                 fill();
         pthread_barrier_wait(&done);
         kept = resident();
-        if (strstr(how, "trim"))
+        if (strstr(how, "trim") || strcmp(how, "returned") == 0)
                 malloc_trim(0);
+        for (int i = 0; i < lasts && i < 64; i++)
+                free(last[i]);
         truth_say("fact before=%llu kept=%llu after=%llu free=%llu\n", before, kept, resident(),
                   free_bytes());
         return 0;

@@ -98,8 +98,15 @@ TEST(what_is_resident_is_live_overhead_or_free)
         is_equal(k->live_bytes, 1000 + 1 + 4088);
         is_equal(k->overhead_bytes, 8 + 31 + 8);
         is_equal(k->free_bytes, MIB - 4 * 4096 - 5089 - 47);
-        is_equal(k->whole_bytes,
-                 MIB - 3 * 4096 - 4 * 4096); /* the last one reaches into a page behind its own */
+        is_equal(k->whole_bytes, 31 * 4096); /* below the last one, which reaches into a page behind
+                                              * its own; and above it, where 4 are not resident */
+        is_equal(k->top_bytes, MIB - 34 * 4096 - 4 * 4096);
+        p.mappings[0].flags = KEPT(HEAP); /* there both can be given back */
+        s = sums_of(&p);
+        is_equal(s.parts[PROFILE_KEEPER_HEAP].whole_bytes, MIB - 3 * 4096 - 4 * 4096);
+        is_equal(s.parts[PROFILE_KEEPER_HEAP].top_bytes, 0);
+        p.mappings[0].flags = KEPT(ARENA);
+        s = sums_of(&p);
         is_equal(s.rss_bytes, 9 * MIB - 4 * 4096);
         is_equal(s.free_bytes, k->free_bytes);
         is_true(!residence_wasted(&s)); /* less than what is elsewhere */
@@ -206,14 +213,15 @@ TEST(without_a_look_at_the_end_each_mapping_gets_its_share_of_what_was_live)
         profile_free(&p);
 }
 
-static void advises(uint32_t keeper, uint64_t hole, const char *words)
+/* With a block at each HOLE below END, in 16 MiB. */
+static void advises_of(uint32_t keeper, uint64_t hole, uint64_t end, const char *words)
 {
         struct profile p = { 0 };
         struct residence_sums s;
         struct str out = { 0 };
 
         put_mapping(&p, mapping(HEAP_AT, 16 * MIB, RW | PROFILE_MAPPING_KEPT(keeper), ""));
-        for (uint64_t at = hole; at < 16 * MIB; at += hole)
+        for (uint64_t at = hole; at < end; at += hole)
                 put_block(&p, HEAP_AT + at + 16, 100);
         s = sums_of(&p);
         is_true(residence_wasted(&s) == &s.parts[keeper]);
@@ -223,10 +231,18 @@ static void advises(uint32_t keeper, uint64_t hole, const char *words)
         profile_free(&p);
 }
 
+static void advises(uint32_t keeper, uint64_t hole, const char *words)
+{
+        advises_of(keeper, hole, 16 * MIB, words);
+}
+
 TEST(the_advice_is_about_the_allocator_that_keeps_the_memory)
 {
         advises(PROFILE_KEEPER_ARENA, MIB, "MALLOC_ARENA_MAX=2");
-        advises(PROFILE_KEEPER_ARENA, MIB, "malloc_trim(0) gives back 15.9 MiB");
+        advises(PROFILE_KEEPER_ARENA, MIB, "malloc_trim(0) gives back 14.9 MiB");
+        advises(PROFILE_KEEPER_HEAP, MIB, "malloc_trim(0) gives back 15.9 MiB");
+        advises_of(PROFILE_KEEPER_ARENA, MIB, 4 * MIB,
+                   "a free() of 64 KiB or more in each gives it back; fewer arenas");
         advises(PROFILE_KEEPER_HEAP, 2048, "between live blocks; malloc_trim(0) gives back");
         advises(PROFILE_KEEPER_JEMALLOC, MIB, "dirty_decay_ms");
         advises(PROFILE_KEEPER_TCMALLOC, MIB, "TCMALLOC_RELEASE_RATE");

@@ -21,6 +21,8 @@ before(async () => {
     source: pages.html('source', '--source', 'used', one.file),
     bare: pages.sample('bare'),
     small: pages.sample('small'),
+    heaps: pages.sample('heaps'),
+    arenas: pages.sample('arenas'),
   };
   browser = await startBrowser();
 });
@@ -274,6 +276,34 @@ claim(
   ['one', '#leaks'],
   async (page) => {
     assert.match(await shown(page), /Site #[1-9]\d*\. Look at it in/);
+  },
+);
+
+claim(
+  'what is written on the parts of the heap is whole',
+  ['heaps', '#fragmentation'],
+  async (page) => {
+    const parts = await page.$$eval('.piece', (all) =>
+      all
+        .filter((one) => one.firstChild)
+        .map((one) => [one.textContent, one.scrollWidth > one.clientWidth]),
+    );
+    assert.deepEqual(parts, [
+      ['live blocks68 %', false],
+      ['headers10 %', false],
+      ['free in holes16 %', false],
+    ]);
+    assert.match(await shown(page), /^.*16 % of 977\.\d KiB is free in holes, 6\.0 % at the top at/);
+    assert.match(await shown(page), /free at the top [^%]* % malloc_trim\(0\) returns it/);
+  },
+);
+
+claim(
+  'what is free behind the last block is said first where it is most, and what returns it',
+  ['arenas', '#fragmentation'],
+  async (page) => {
+    assert.match(await shown(page), /81 % of 4\.8 MiB is free at the top, 3\.2 % in holes/);
+    assert.match(await shown(page), /free at the top [^%]* % a free\(\) of 64 KiB returns it/);
   },
 );
 

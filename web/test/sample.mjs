@@ -218,10 +218,29 @@ export function bareRecording() {
   };
 }
 
+/** A main arena, and one of threads with FREE bytes behind its last block. */
+function heaps(free) {
+  const fields = 'bytes rss_bytes blocks live_bytes taken_bytes own_bytes holes hole_bytes whole_bytes top_bytes',
+    main = { main: 1, bytes: 980_000, rss_bytes: 980_000, blocks: 9000, live_bytes: 680_000, taken_bytes: 780_000, holes: 300, hole_bytes: 160_000, top_bytes: 40_000 },
+    other = { bytes: 1000 + free, rss_bytes: 1000 + free, blocks: 10, live_bytes: 900, taken_bytes: 1000, top_bytes: free };
+  const total = Object.fromEntries(fields.split(' ').map((key) => [key, (main[key] ?? 0) + (other[key] ?? 0)]));
+  return {
+    exact: true,
+    total: { ...total, mapped_bytes: 0, unrecorded_bytes: 0 },
+    heaps: columns(`address main ${fields}`, [{ address: -1, ...main }, { address: -1, main: 0, ...other }]),
+    cells: [[], []],
+    holes: columns('address bytes above above_bytes block block_bytes site', []),
+    pins: columns('site blocks live_bytes taken_bytes pinned_bytes', []),
+    classes: columns('up_to blocks live_bytes taken_bytes holes hole_bytes', []),
+  };
+}
+
 export const page = (...recordings) => ({ seep_page: 1, recordings, live: false, view: null });
 
 export const KINDS = {
   small: () => page(smallRecording()),
+  heaps: () => page({ ...smallRecording(), fragmentation: heaps(20_000) }),
+  arenas: () => page({ ...smallRecording(), fragmentation: heaps(4_000_000) }),
   huge: () => page(hugeRecording()),
   pair: () => page(smallRecording(), smallRecording({ factor: 1.6 })),
   bare: () => page(bareRecording()),

@@ -6,16 +6,23 @@ import { h } from '../dom.js';
 import { bytes, count, number, share } from '../format.js';
 import { drawnPage, emptyState, keptTable, lead, section } from '../parts.js';
 
+/** What returns the memory behind the last blocks: malloc_trim() does not, of arenas of threads. */
+function topAdvice({ total, heaps: t }) {
+  const ofMain = t.main.reduce((sum, main, i) => sum + (main ? t.top_bytes[i] : 0), 0);
+  return total.top_bytes - ofMain > total.top_bytes / 2 ? 'a free() of 64 KiB returns it' : 'malloc_trim(0) returns it';
+}
+
 /** What the heaps are made of; the colours are those of Mappings where these mean the same. */
-const partsOf = (t) => [
+const partsOf = ({ total: t, ...f }) => [
   { label: 'live blocks', bytes: t.live_bytes, piece: 0, about: count(t.blocks, 'block') },
-  { label: 'headers and rounding', bytes: t.taken_bytes - t.live_bytes + t.own_bytes, piece: 1, about: 'what malloc adds' },
+  { label: 'headers and rounding', short: 'headers', bytes: t.taken_bytes - t.live_bytes + t.own_bytes, piece: 1, about: 'what malloc adds' },
   { label: 'free in holes', bytes: t.hole_bytes, piece: 2, about: `${count(t.holes, 'hole')}; malloc_trim(0) would give ${bytes(t.whole_bytes)} back` },
-  { label: 'free at the top', bytes: t.top_bytes, piece: 3, about: 'goes back by itself from 128 KiB on' },
+  { label: 'free at the top', bytes: t.top_bytes, piece: 3, about: topAdvice({ total: t, ...f }) },
 ];
 
-function sums(total) {
-  const parts = partsOf(total).filter((part) => part.bytes > 0);
+function sums(f) {
+  const { total } = f,
+    parts = partsOf(f).filter((part) => part.bytes > 0);
   return [
     h(
       'div',
@@ -24,7 +31,7 @@ function sums(total) {
         h(
           'div',
           { class: `piece piece-${part.piece}`, title: `${part.label}: ${bytes(part.bytes)}`, style: { 'flex-grow': String(part.bytes / total.bytes) } },
-          part.bytes / total.bytes > 0.09 && h('span', null, part.label, h('br'), share(part.bytes, total.bytes)),
+          part.bytes / total.bytes > 0.09 && h('span', null, part.short ?? part.label, h('br'), share(part.bytes, total.bytes)),
         ),
       ),
     ),
@@ -96,7 +103,7 @@ function holes(context) {
     sort: { id: 'bytes', descending: true },
     columns: [
       { id: 'bytes', label: 'Hole', numeric: true, value: (i) => t.bytes[i], cell: (i) => meter(t.bytes[i], most, bytes(t.bytes[i])) },
-      { id: 'above', label: 'Blocks above', title: 'It goes back to the system by itself when these are freed', numeric: true, value: (i) => t.above[i], cell: (i) => number(t.above[i]) },
+      { id: 'above', label: 'Blocks above', title: 'It can go back to the system when these are freed', numeric: true, value: (i) => t.above[i], cell: (i) => number(t.above[i]) },
       { id: 'with', label: 'With', numeric: true, value: (i) => t.above_bytes[i], cell: (i) => bytes(t.above_bytes[i]) },
       { id: 'size', label: 'The lowest of them', numeric: true, value: (i) => t.block_bytes[i], cell: (i) => bytes(t.block_bytes[i]) },
       { id: 'site', label: 'Allocated by', value: (i) => (t.site[i] >= 0 ? recording.siteName(t.site[i]) : ''), cell: (i) => place(context, t.site[i]) },
@@ -157,6 +164,15 @@ function classes({ recording, state }) {
   });
 }
 
+/** The larger part first: behind the last block much can be free, too. */
+function freeWords({ bytes: all, hole_bytes: holes, top_bytes: top }) {
+  const free = [
+    [holes, 'in holes'],
+    [top, 'at the top'],
+  ].sort(([a], [b]) => b - a);
+  return `${share(free[0][0], all)} of ${bytes(all)} is free ${free[0][1]}, ${share(free[1][0], all)} ${free[1][1]}`;
+}
+
 function draw(context, keep) {
   const { recording } = context,
     { fragmentation: f } = recording;
@@ -172,14 +188,14 @@ function draw(context, keep) {
     h(
       'p',
       null,
-      h('strong', null, `${share(total.hole_bytes, total.bytes)} of ${bytes(total.bytes)} is free in holes`),
+      h('strong', null, freeWords(total)),
       ` ${f.exact ? 'at the end' : 'at the last look'}; ${bytes(total.rss_bytes)} of the heaps are resident.`,
       total.mapped_bytes ? ` Beside them ${bytes(total.mapped_bytes)} are in large blocks with mappings of their own.` : '',
       total.unrecorded_bytes ? ` In the holes are ${bytes(total.unrecorded_bytes)} of blocks that were not recorded.` : '',
     ),
-    sums(total),
+    sums(f),
     section('Heaps, the one with most in holes first', heaps(context)),
-    f.holes.count ? section('What keeps the holes', h('p', null, 'A hole goes back to the system by itself when all blocks above it are freed.'), keep(holes(context)).element) : null,
+    f.holes.count ? section('What keeps the holes', h('p', null, 'A hole can go back to the system when all blocks above it are freed.'), keep(holes(context)).element) : null,
     f.pins.count ? section('Which places scatter their blocks', keep(pins(context)).element) : null,
     section('By size', keep(classes(context)).element),
   ];
