@@ -16,6 +16,7 @@
 #include "base/signals.h"
 #include "ledger/ledger.h"
 #include "names/perfmap.h"
+#include "profile/own.h"
 #include "query/errors.h"
 #include "query/passing.h"
 #include "query/residence.h"
@@ -169,11 +170,38 @@ void summary_calls(struct summary *m)
         str_free(&number);
 }
 
+static bool is_module(const struct profile *p, const struct profile_mapping *mapping)
+{
+        for (uint32_t i = 0; i < p->module_count; i++)
+                if (p->modules[i].path && mapping->name &&
+                    strcmp(p->modules[i].path, mapping->name) == 0)
+                        return true;
+        return false;
+}
+
+/* Resident code and data of the program and of its libraries, at the last look. */
+static uint64_t library_bytes(const struct profile *p)
+{
+        uint64_t sum = 0;
+
+        for (uint32_t i = 0; i < p->mapping_count; i++)
+                if (is_module(p, &p->mappings[i]) && !own_mapping(p, &p->mappings[i]))
+                        sum += p->mappings[i].rss_bytes;
+        return sum;
+}
+
 static void summary_rss_above(struct summary *m, uint64_t above)
 {
-        uint64_t mapped = profile_mapped_bytes(m->p);
+        uint64_t mapped = profile_mapped_bytes(m->p), code = library_bytes(m->p);
 
         text_size(m->out, (int64_t)above);
+        if (mapped < above / 16 && above > m->p->totals.peak_bytes && code > above / 2 &&
+            code <= above) {
+                str_text(m->out, " above the heap, ");
+                text_size(m->out, (int64_t)code);
+                str_text(m->out, " of it libraries\n");
+                return;
+        }
         if (mapped < above / 16 || !mapped) {
                 str_text(m->out, " more than the heap: see 'seep help rss'\n");
                 return;
@@ -186,25 +214,38 @@ static void summary_rss_above(struct summary *m, uint64_t above)
         str_text(m->out, " of it by mmap\n");
 }
 
-void summary_rss(struct summary *m)
+bool summary_maps_stacks_only(const struct summary *m)
+{
+        uint64_t mapped = m->p->totals.mmap_live_bytes;
+
+        return profile_stack_bytes(m->p) >= mapped - mapped / 16;
+}
+
+void summary_mapped(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
         uint64_t stacks = profile_stack_bytes(m->p);
 
-        if (t->mmap_live_bytes) {
-                summary_size(m, "mapped", t->mmap_live_bytes);
-                str_text(m->out, "  by mmap at the end (");
-                text_count(m->out, (int64_t)t->mmap_calls, "call");
-                str_char(m->out, ')');
-                if (stacks) {
-                        str_text(m->out, ", stacks ");
-                        text_size(m->out, (int64_t)stacks);
-                }
-                str_char(m->out, '\n');
-                if (stacks < t->mmap_live_bytes - t->mmap_live_bytes / 16)
-                        summary_most(m, &m->mapped, t->mmap_live_bytes - stacks,
-                                     stacks ? "the rest" : "it");
+        if (!t->mmap_live_bytes)
+                return;
+        summary_size(m, "mapped", t->mmap_live_bytes);
+        str_text(m->out, "  by mmap at the end (");
+        text_count(m->out, (int64_t)t->mmap_calls, "call");
+        str_char(m->out, ')');
+        if (stacks) {
+                str_text(m->out, ", stacks ");
+                text_size(m->out, (int64_t)stacks);
         }
+        str_char(m->out, '\n');
+        if (!summary_maps_stacks_only(m))
+                summary_most(m, &m->mapped, t->mmap_live_bytes - stacks,
+                             stacks ? "the rest" : "it");
+}
+
+void summary_rss(struct summary *m)
+{
+        const struct profile_totals *t = &m->p->totals;
+
         if (!t->rss_peak_bytes)
                 return;
         summary_size(m, "peak RSS", t->rss_peak_bytes);
@@ -303,6 +344,7 @@ static void summary_numbers(struct summary *m)
         text_count(m->out, (int64_t)t->live_blocks, "block");
         str_char(m->out, '\n');
         summary_calls(m);
+        summary_mapped(m);
         summary_rss(m);
         summary_free(m, m->p->meta.warning_count > 1 ? 1 : 3);
         summary_quarantine(m);

@@ -65,6 +65,8 @@ void summary_search(struct summary *m);
 void summary_nothing(struct summary *m);
 void summary_peak(struct summary *m);
 void summary_calls(struct summary *m);
+bool summary_maps_stacks_only(const struct summary *m);
+void summary_mapped(struct summary *m);
 void summary_rss(struct summary *m);
 
 /* Free memory of the allocator, when that is most of what is resident, on as many as LINES lines;

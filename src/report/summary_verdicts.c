@@ -168,6 +168,9 @@ static void add_all(struct summary_verdicts *v, struct summary *m)
                                               NULL });
         summary_calls(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_CALLS, 0, NULL });
+        /* Stacks are mapped with their whole size, of which little is resident. */
+        if (!summary_maps_stacks_only(m))
+                summary_mapped(m);
         summary_rss(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_RSS, 0, NULL });
         summary_free(m, 0);

@@ -93,6 +93,68 @@ TEST(mapped_memory_is_named_where_it_explains_the_resident_set)
         profile_free(&p);
 }
 
+/* Of a small heap the resident memory is mostly code, and nobody has to look for a leak there. */
+TEST(libraries_are_named_where_they_explain_the_resident_set)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.totals.rss_peak_bytes = 20u << 20;
+        p.mappings = heap_zero(2, sizeof *p.mappings);
+        p.mapping_count = 2;
+        p.mappings[0] = (struct profile_mapping){ .start = 64u << 20, .end = 80u << 20,
+                                                  .rss_bytes = 12u << 20,
+                                                  .name = heap_text("/usr/bin/prog") };
+        p.mappings[1] = (struct profile_mapping){ .start = 96u << 20, .end = 128u << 20,
+                                                  .rss_bytes = 5u << 20,
+                                                  .name = heap_text("/usr/share/data") };
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text,
+                 "  peak RSS        20.0 MiB  20.0 MiB above the heap, 12.0 MiB of it libraries\n");
+        fits_a_screen(text);
+        free(text);
+        p.mappings[0].rss_bytes = 2u << 20;
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text,
+                 "  peak RSS        20.0 MiB  20.0 MiB more than the heap: see 'seep help rss'\n");
+        free(text);
+        profile_free(&p);
+}
+
+static bool is_said(const struct profile *p, const char *what)
+{
+        struct summary_verdicts v;
+        struct symbols *s = forge_symbols(p);
+        bool said = false;
+
+        summary_verdicts_make(&v, p, s);
+        for (uint32_t i = 0; i < v.count; i++)
+                said |= strstr(v.list[i].text, what) != NULL;
+        summary_verdicts_free(&v);
+        symbols_free(s);
+        return said;
+}
+
+/* The page says where memory is; address space that was never used is in no such place. */
+TEST(stacks_of_threads_are_no_verdict_as_what_is_mapped)
+{
+        struct profile p;
+
+        forge_usual(&p);
+        p.totals.rss_peak_bytes = 20u << 20;
+        p.totals.mmap_calls = 1;
+        p.totals.mmap_live_bytes = 8u << 20;
+        p.regions = heap_zero(1, sizeof *p.regions);
+        p.region_count = 1;
+        p.regions[0] = (struct profile_region){ .start = 8u << 20, .end = 16u << 20,
+                                                .site = FORGE_SITE_MMAP };
+        is_true(is_said(&p, "peak RSS") && is_said(&p, "mapped: 8.0 MiB"));
+        p.regions[0].stack = 1;
+        is_true(is_said(&p, "peak RSS") && !is_said(&p, "mapped: 8.0 MiB"));
+        profile_free(&p);
+}
+
 /* Mapped with their whole size, of which little is resident. */
 TEST(stacks_of_threads_are_named_apart_and_do_not_explain_the_resident_set)
 {
@@ -595,6 +657,8 @@ TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_
          a_run_without_a_search_says_why, of_a_long_path_the_name_of_the_program_is_left,
          stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told,
          mapped_memory_is_named_where_it_explains_the_resident_set,
+         libraries_are_named_where_they_explain_the_resident_set,
+         stacks_of_threads_are_no_verdict_as_what_is_mapped,
          stacks_of_threads_are_named_apart_and_do_not_explain_the_resident_set,
          free_memory_that_is_most_of_what_is_resident_is_told_with_what_helps,
          what_was_not_seen_is_not_called_free_of_leaks,
