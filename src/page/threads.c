@@ -80,17 +80,36 @@ static void write_shares(struct page *g)
         lookup_free(&s.known);
 }
 
+enum { LAST_UNKNOWN, LAST_EARLIER, LAST_AT_END };
+
+/* How long THREAD was there whose end was not seen: the threads of the last search tell. */
+static int last_of(const struct profile *p, const struct profile_thread *thread)
+{
+        const struct profile_scan *scan = profile_scanned(p);
+
+        if (thread->end_ms)
+                return LAST_EARLIER;
+        if (thread->tid && thread->tid == p->meta.pid)
+                return LAST_AT_END;
+        if (!thread->tid || !scan || !PROFILE_SCAN_IS_LAST(scan->when) || !p->root_count)
+                return LAST_UNKNOWN;
+        for (uint32_t i = 0; i < p->root_count; i++)
+                if (p->roots[i].tid == thread->tid)
+                        return LAST_AT_END;
+        return LAST_EARLIER;
+}
+
 void page_write_threads(struct page *g)
 {
         struct grid t;
 
-        grid_start(&t,
-                   "tid name start_ms end_ms allocations bytes_allocated live_blocks live_bytes");
+        grid_start(&t, "tid name start_ms end_ms last allocations bytes_allocated live_blocks "
+                       "live_bytes");
         for (uint32_t i = 0; i < g->p->thread_count; i++) {
                 const struct profile_thread *thread = &g->p->threads[i];
 
                 GRID_ROW(&t, thread->tid, lexicon_of(&g->lexicon, thread->name),
-                         (int64_t)thread->start_ms, (int64_t)thread->end_ms,
+                         (int64_t)thread->start_ms, (int64_t)thread->end_ms, last_of(g->p, thread),
                          (int64_t)thread->allocations, (int64_t)thread->bytes_allocated,
                          (int64_t)thread->live_blocks, (int64_t)thread->live_bytes);
         }

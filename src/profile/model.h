@@ -157,7 +157,7 @@ struct profile_site {
 struct profile_thread {
         uint32_t tid;
         char *name;
-        uint64_t start_ms, end_ms; /* end 0: to the end */
+        uint64_t start_ms, end_ms; /* end 0: not seen */
         uint64_t allocations, bytes_allocated;
         uint64_t live_blocks, live_bytes; /* allocated by it, still there, whoever would free it */
 };

@@ -221,3 +221,52 @@ def test_an_implementation_of_a_trait_of_the_library_is_own_code(recorder, need,
         for name, library, kind in named
         if "r::Session as core::clone::Clone" in name
     ] == [(0, 1)], named
+
+
+THREADS = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_barrier_t ready;
+static void *run(void *stays)
+{
+        void *volatile p = malloc(100);
+        pthread_setname_np(pthread_self(), stays ? "stays" : "goes");
+        free(p);
+        p = NULL;
+        pthread_barrier_wait(&ready);
+        while (stays)
+                pause();
+        return NULL;
+}
+int main(void)
+{
+        pthread_t t[4];
+        pthread_barrier_init(&ready, NULL, 5);
+        for (long i = 0; i < 4; i++)
+                pthread_create(&t[i], NULL, run, i % 2 ? t : NULL);
+        pthread_barrier_wait(&ready);
+        pthread_join(t[0], NULL);
+        pthread_join(t[2], NULL);
+        return 0;
+}
+"""
+
+
+def test_threads_that_ended_are_not_said_to_have_been_there_at_the_end(
+    compiler, recorder, tmp_path
+):
+    source = tmp_path / "threads.c"
+    source.write_text(THREADS)
+    program = compiler.build(str(source), flags=("-g", "-pthread"))
+    expected = {
+        (): {"stays": 2, "goes": 1, "threads": 2},
+        ("--no-leak-scan",): {"stays": 0, "goes": 0, "threads": 2},
+    }
+    for options, known in expected.items():
+        seen = recorder.record(program, options=list(options))
+        one = pages.page_of(seen.profile.path).one
+        rows = [row for row in one.rows("threads") if row["tid"]]
+        last = {(one.text(row["name"]), row["last"]) for row in rows if not row["end_ms"]}
+        assert len(rows) == 5 and last == set(known.items()), (options, last)

@@ -15,7 +15,7 @@ const TABLES = {
     'allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes temporary lifetime_ms growth_bytes_per_hour definite_blocks ' +
       'definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes reserved',
   ],
-  threads: ['tid name', 'start_ms end_ms allocations bytes_allocated live_blocks live_bytes'],
+  threads: ['tid name', 'start_ms end_ms last allocations bytes_allocated live_blocks live_bytes'],
   shares: ['site thread', 'allocs alloc_bytes frees free_bytes temporary live_blocks live_bytes'],
   slices: ['', 'ms live_bytes live_blocks allocs alloc_bytes frees rss_bytes'],
   changes: ['slice site', 'live_bytes live_blocks allocs alloc_bytes'],

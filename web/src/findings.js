@@ -150,6 +150,7 @@ export function threadRows(recording) {
       label: recording.threadLabel(thread),
       start: threads.start_ms[thread],
       end: threads.end_ms[thread],
+      last: threads.last[thread],
       allocs: threads.allocations[thread],
       bytes: threads.bytes_allocated[thread],
       frees: frees[thread],

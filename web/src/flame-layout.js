@@ -6,6 +6,7 @@
  * binary search, and after the first child that is too narrow to be seen all others are too.
  */
 import { textMatcher } from './filter.js';
+import { folded } from './format.js';
 
 const KNOWN_TEXTS = 20000;
 
@@ -161,7 +162,7 @@ function matchOnce(known, test, key, label) {
   return answer;
 }
 
-/** Texts cut to a width in pixels; what was measured once is remembered. */
+/** Texts cut to a width in pixels, names without their template arguments first; what was measured once is remembered. */
 export function textFitter(measure) {
   const widths = new Map();
   const widthOf = (text) => {
@@ -173,8 +174,10 @@ export function textFitter(measure) {
     }
     return width;
   };
-  return (text, room) => {
-    const width = widthOf(text);
+  return (whole, room) => {
+    if (widthOf(whole) <= room) return whole;
+    const text = folded(whole, 1),
+      width = widthOf(text);
     if (width <= room) return text;
     let keep = Math.floor(text.length * room / width);
     while (keep > 1) {

@@ -30,13 +30,14 @@ export class Unfolded {
     if (this.open.has(row.node)) this.open.delete(row.node); else if (!row.leaf) this.open.add(row.node);
   }
 
-  /** Opens the largest ones until about COUNT rows are there. */
+  /** Opens the largest ones until about COUNT rows are there, and none with less than a hundredth of all. */
   openLargest(count) {
     const waiting = childrenOf(this.tree, 0);
     let rows = waiting.length;
     while (waiting.length && rows < count) {
       let best = 0;
       for (let i = 1; i < waiting.length; i++) if (this.tree.total[waiting[i]] > this.tree.total[waiting[best]]) best = i;
+      if (this.tree.total[waiting[best]] < this.tree.total[0] / 100) break;
       const [node] = waiting.splice(best, 1), children = childrenOf(this.tree, node);
       if (!children.length || rows + children.length > 2 * count) continue;
       this.open.add(node);

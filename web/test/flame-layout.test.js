@@ -126,6 +126,14 @@ test('each label is tested once, however many frames have it', () => {
   assert.equal(times, 4);
 });
 
+test('a name that is too long for its box loses what it is made of before its end', () => {
+  const fit = textFitter((text) => text.length * 10);
+  assert.equal(fit('<app::Crop as core::clone::Clone>::clone', 400), '<app::Crop as core::clone::Clone>::clone');
+  assert.equal(fit('<app::Crop as core::clone::Clone>::clone', 160), 'app::Crop::clone');
+  assert.equal(fit('<app::Crop as core::clone::Clone>::clone', 100), 'app::Crop…');
+  assert.equal(fit('Cache<long, std::string>::put', 130), 'Cache<…>::put');
+});
+
 test('labels are cut to the room and measured once', () => {
   let measured = 0;
   const fit = textFitter((text) => { measured++; return text.length * 10; });

@@ -92,6 +92,17 @@ test('a tree shows the children of open rows only', () => {
   assert.equal(rows.rows().length, first.length);
 });
 
+test('of the largest rows none is opened that has hardly anything', () => {
+  const tree = treeOf(TOTAL),
+    rows = new Unfolded(tree);
+  rows.openLargest(tree.count);
+  const opened = rows.rows().filter((row) => row.open ?? rows.isOpen(row));
+  assert.ok(opened.length > 0);
+  assert.ok(opened.every((row) => tree.total[row.node] >= tree.total[0] / 100));
+  const tiny = rows.rows().filter((row) => tree.total[row.node] < tree.total[0] / 100 && tree.firstChild[row.node] >= 0);
+  assert.ok(tiny.length > 0, 'there are such rows');
+});
+
 test('rows of a tree come in the order of siblings', () => {
   const rows = new Unfolded(treeOf(TOTAL));
   rows.openAll();

@@ -52,10 +52,13 @@ function threadTable({ recording, state }, rows) {
       },
       { id: 'blocks', label: 'Blocks', numeric: true, value: (row) => row.liveBlocks, cell: (row) => number(row.liveBlocks) },
       { id: 'start', label: 'From', numeric: true, value: (row) => row.start, cell: (row) => moment(row.start) },
-      { id: 'end', label: 'To', numeric: true, value: (row) => row.end || Infinity, cell: (row) => (row.end ? moment(row.end) : 'the end') },
+      { id: 'end', label: 'To', numeric: true, value: (row) => row.end || Infinity, cell: (row) => until(row) },
     ],
   });
 }
+
+/** When a thread was there for the last time: its end is seen only where another took its place. */
+const until = ({ end, last }) => (end ? moment(end) : ['not known', 'ended earlier', 'the end'][last]);
 
 /** What the chosen thread does most. */
 function places(context, rows) {
