@@ -140,7 +140,7 @@ struct record_site record_site(struct thread *t, uint32_t kind, uint64_t pc, uin
                 return by_search(t, kind, pc, sp, base);
         if (unlikely(g->kind != kind))
                 return by_other_kind(t, kind, pc, sp, base);
-        stack_follow(t, g);
+        stack_follow(t, g->hash);
         t->last_stack = g->hash;
         return (struct record_site){ g->counter, g->site };
 }

@@ -8,8 +8,7 @@
  *         compared with memory.  Nothing is assumed that was not compared, so longjmp, exceptions
  *         and coroutines need no special case.  Words are compared from the inside outwards: only
  *         memory is read that a full unwind would read too.
- *         A stack that differs from the kept one in a few frames only is not kept in its place
- *         (stack_is_far): the next is as near to this one as to that.
+ *         A stack that differs from the kept one in a few frames only (STACK_NEAR) is not kept.
  * Cost:   four instructions per kept word; a capture that was foreseen, with what it is counted
  *         by, 139 on xmllint (callgrind, bench/instructions).
  *
@@ -398,7 +397,7 @@ static uint64_t capture_generic(struct thread *t, struct arch_state caller)
 static inline void segment_follow(struct thread *t, struct segment *g)
 {
         *t->expected = (uint16_t)(g - t->segments);
-        stack_follow(t, g);
+        stack_follow(t, g->hash);
         t->segment = g;
 }
 
@@ -409,7 +408,6 @@ static bool segment_words(struct thread *t, struct segment *g, const struct fram
         uint32_t live = outer->check & FRAME_BASE_LIVE, n = 1;
 
         g->checks[0] = thread_no_check;
-
         for (uint32_t i = t->fresh_count; i--; outer = &t->fresh[i]) {
                 struct frame *f = &t->fresh[i];
 
@@ -488,8 +486,8 @@ static inline uint64_t segment_take(struct thread *t, struct segment *g)
 
 /* What a walk asked on its way: where the answers are, for the next time. */
 struct asked {
-        uint16_t *near, *far; /* after NEAR_STEPS and FAR_STEPS frames: the number of a segment;
-                               * NULL the walk did not get there */
+        uint16_t *near, *far; /* after NEAR_STEPS and FAR_STEPS frames: the number of a segment, if
+                               * the walk gets there */
 };
 
 /* The segment that *NUMBER says, if it describes CALLER's stack. */
@@ -574,7 +572,8 @@ static inline void prepare(struct thread *t)
 
 uint64_t stack_search(struct thread *t, const struct arch_state *caller)
 {
-        struct asked asked = { NULL, NULL };
+        uint16_t none;
+        struct asked asked = { &none, &none };
         struct segment *g;
         uint64_t hash;
 
@@ -583,12 +582,13 @@ uint64_t stack_search(struct thread *t, const struct arch_state *caller)
         hash = walk_out(t, *caller, &asked);
         if (unlikely(!hash || t->in_segment || !t->joined || t->unsure))
                 return hash;
-        g = segment_place(t, hash, caller->sp);
-        segment_keep(t, g, hash);
-        if (asked.near)
-                *asked.near = (uint16_t)(g - t->segments);
-        if (asked.far)
-                *asked.far = (uint16_t)(g - t->segments);
+        if (stack_met_lately(t, hash)) {
+                g = segment_place(t, hash, caller->sp);
+                segment_keep(t, g, hash);
+                *asked.near = *asked.far = (uint16_t)(g - t->segments);
+        } else {
+                stack_follow(t, hash);
+        }
         if (t->fresh_count > STACK_NEAR)
                 stack_keep(t);
         return hash;

@@ -106,10 +106,21 @@ stack_foreseen(const struct thread *t, struct arch_state caller)
         return likely(!t->unsure) && stack_matches(t, g, caller) ? g : NULL;
 }
 
-/* The next stack was that of G, wherever that lies now. */
-static inline void stack_follow(struct thread *t, const struct segment *g)
+/* The next stack was HASH, wherever its segment lies now. */
+static inline void stack_follow(struct thread *t, uint64_t hash)
 {
-        t->history = (t->history << 5 ^ (uint32_t)g->hash) & ((1u << FORECAST_BITS) - 1);
+        t->history = (t->history << 5 ^ (uint32_t)hash) & ((1u << FORECAST_BITS) - 1);
+}
+
+/* Whether the stack HASH was counted lately, by any kind (8 bits: tree_key).  One that was not is
+ * mostly one of very many: its segment would be asked for by nobody, and drive out one that is.
+ * Some count as met all the same: two in turn may have the same place in `recent`. */
+#define STACK_UNMET_PASS 8u
+
+static inline bool stack_met_lately(struct thread *t, uint64_t hash)
+{
+        return t->recent[hash >> (64 - RECENT_BITS)].key - hash <= UINT8_MAX ||
+               ++t->unmet % STACK_UNMET_PASS == 0;
 }
 
 /* How many frames of a stack may go on at a lower stack pointer (signal handlers have stacks of

@@ -130,6 +130,7 @@ struct thread {
         uint16_t *expected; /* of the forecast, for the capture that is under way */
         uint32_t history; /* the last two segments, mixed */
         uint32_t victim;  /* which way of a set is written over next */
+        uint32_t unmet;   /* stacks that were not met lately (stack_met_lately) */
         struct cfi_work *work;
         uint64_t reach_low, reach_high; /* the stack that is readable for sure, around
                                          * the stack pointer (reach.h) */
