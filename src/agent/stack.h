@@ -22,7 +22,7 @@ uint64_t stack_search(struct thread *t, const struct arch_state *caller);
 bool stack_keep(struct thread *t);
 
 /* A stack with at most this many frames that are not kept is not worth keeping itself. */
-#define STACK_NEAR 12u
+#define STACK_NEAR 5u
 
 /* stack_capture and stack_keep in one, for stack_node. */
 uint64_t stack_capture_whole(struct thread *t, struct arch_state caller);
