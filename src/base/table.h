@@ -45,11 +45,6 @@ static inline uint32_t table_hash(uint64_t a, uint64_t b)
         return (uint32_t)((hash ^ hash >> 29) * 0x9e3779b97f4a7c15u >> 32);
 }
 
-static inline uint32_t table_hash_pointer(const void *p)
-{
-        return (uint32_t)((uintptr_t)p * 0x9e3779b97f4a7c15u >> 32);
-}
-
 uint32_t table_hash_text(const char *text);
 
 /* ---- search ---- */
