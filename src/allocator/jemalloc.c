@@ -58,13 +58,6 @@ static bool read_at(const struct walk *w, uint64_t at, void *to, size_t bytes)
         return walk_read(w->in, at, to, bytes);
 }
 
-static void trouble(const struct walk *w, uint64_t at, const char *what)
-{
-        walk_trouble(w->out,
-                     "the heap cannot be walked to its end: 0x%llx is no %s of jemalloc 5.3",
-                     (unsigned long long)at, what);
-}
-
 /* 8, then four of equal distance for each power of two: 16 32 48 64, 80 96 112 128, 160 ... */
 static uint64_t class_bytes(uint32_t class)
 {
@@ -108,7 +101,7 @@ static void take_cache(struct walk *w, const struct cache *c)
         if (read_at(w, c->head, w->cached + w->cached_count, 8ull * count))
                 w->cached_count += count;
         else
-                trouble(w, c->head, "cache");
+                walk_ends(w->out, c->head, "cache of jemalloc 5.3");
 }
 
 static void find_caches(struct walk *w, const struct search_range *tls)
@@ -161,7 +154,7 @@ static void take_slab(struct walk *w, const struct extent *x)
         for (uint32_t i = 0; i < count && i < REGIONS_MOST; i++) /* what is behind was never set */
                 spare += x->free[i / 64] >> i % 64 & 1;
         if (EXTENT_CLASS(x) >= SMALL_CLASSES || count > REGIONS_MOST || spare != EXTENT_FREE(x)) {
-                trouble(w, x->address, "slab");
+                walk_ends(w->out, x->address, "slab of jemalloc 5.3");
                 return;
         }
         for (uint32_t i = 0; i < count; i++)
@@ -190,7 +183,7 @@ static void find_base(struct walk *w, uint64_t at)
                     at - start < head[0] && head[3] - start <= head[0])
                         break;
         if (steps == BASE_MOST) {
-                trouble(w, at, "mapping");
+                walk_ends(w->out, at, "mapping of jemalloc 5.3");
                 start = at & ~(HUGE_BYTES - 1);
                 head[0] = HUGE_BYTES;
         }
@@ -220,13 +213,13 @@ static void take_page(struct walk *w, uint64_t page, uint64_t word)
                 return;
         if (!read_at(w, at, &x, sizeof x) || page < EXTENT_START(&x) ||
             page - EXTENT_START(&x) >= EXTENT_BYTES(&x)) {
-                trouble(w, page, "page");
+                walk_ends(w->out, page, "page of jemalloc 5.3");
                 return;
         }
         if (EXTENT_START(&x) != page)
                 return;
         if (!is_extent(&x, page, word)) {
-                trouble(w, page, "extent");
+                walk_ends(w->out, page, "extent of jemalloc 5.3");
                 return;
         }
         find_base(w, at);
@@ -236,7 +229,7 @@ static void take_page(struct walk *w, uint64_t page, uint64_t word)
         if (EXTENT_SLAB(&x))
                 take_slab(w, &x);
         else if (x.address - page + class_bytes(EXTENT_CLASS(&x)) > EXTENT_BYTES(&x))
-                trouble(w, x.address, "block");
+                walk_ends(w->out, x.address, "block of jemalloc 5.3");
         else
                 take_block(w, x.address, class_bytes(EXTENT_CLASS(&x)));
 }

@@ -63,13 +63,6 @@ struct walk {
         uint8_t *spare; /* by block of a page: it is free */
 };
 
-static void trouble(const struct walk *w, uint64_t at, const char *what)
-{
-        walk_trouble(w->out,
-                     "the heap cannot be walked to its end: 0x%llx is no %s of mimalloc 2.0",
-                     (unsigned long long)at, what);
-}
-
 /* ---- pages ---- */
 
 static uint64_t page_start(const struct segment *s, uint32_t index)
@@ -149,14 +142,14 @@ static void take_page(struct walk *w, uint32_t index)
                 uint64_t bytes = p->block_bytes < HUGE_BLOCK ? p->block_bytes : end - start;
 
                 if (bytes > end - start)
-                        trouble(w, start, "block");
+                        walk_ends(w->out, start, "block of mimalloc 2.0");
                 else if (!(p->thread_free & ~(uint64_t)LIST_STATE) && !is_delayed(w, start))
                         walk_add_block(w->out, start, start + bytes);
                 return;
         }
         if (p->block_bytes < 8 || p->capacity > p->reserved || start > end ||
             p->reserved != (end - start) / p->block_bytes || !take_lists(w, p, start)) {
-                trouble(w, start, "page");
+                walk_ends(w->out, start, "page of mimalloc 2.0");
                 return;
         }
         for (uint64_t i = 0; i < p->capacity; i++)
@@ -261,7 +254,7 @@ static void take_heap(struct walk *w, uint64_t at)
         uint64_t words[COOKIE + 1], block;
 
         if (!walk_read(w->in, at + QUEUES_AT, words, sizeof words) || !are_queues(words)) {
-                trouble(w, at, "heap");
+                walk_ends(w->out, at, "heap of mimalloc 2.0");
                 return;
         }
         walk_add_own(w->out, at, at + QUEUES_AT + sizeof words);
@@ -270,7 +263,7 @@ static void take_heap(struct walk *w, uint64_t at)
                 w->delayed = heap_next(w->delayed, w->delayed_count, sizeof *w->delayed);
                 w->delayed[w->delayed_count++] = block;
                 if (!walk_read(w->in, block, &block, sizeof block)) {
-                        trouble(w, block, "block");
+                        walk_ends(w->out, block, "block of mimalloc 2.0");
                         return;
                 }
         }
@@ -286,7 +279,7 @@ static void take_all(struct walk *w)
                 qsort(w->delayed, w->delayed_count, sizeof *w->delayed, order_u64);
         for (uint32_t i = 0; i < w->segment_count; i++)
                 if (!read_segment(w, w->segments[i]) || !each_page(w, take_page))
-                        trouble(w, w->segments[i], "segment");
+                        walk_ends(w->out, w->segments[i], "segment of mimalloc 2.0");
 }
 
 /* One that looks like the main heap, without a segment that has its cookie, is that of another

@@ -87,12 +87,6 @@ static struct meta meta_of(const struct walk *w, const struct area *a, uint32_t 
         };
 }
 
-static void trouble(const struct walk *w, uint64_t at, const char *what)
-{
-        walk_trouble(w->out, "the heap cannot be walked to its end: 0x%llx is no %s of malloc",
-                     (unsigned long long)at, what);
-}
-
 /* ---- slots ---- */
 
 /* The slot from START to END: the block in it, unless it holds a group. */
@@ -103,13 +97,13 @@ static void take_slot(const struct walk *w, uint64_t start, uint64_t end)
         uint32_t spare;
 
         if (!read_at(w, start - 4, head, sizeof head)) {
-                trouble(w, start, "slot");
+                walk_ends(w->out, start, "slot of malloc");
                 return;
         }
         if (head[1] >> 5 == 7) { /* it begins further inside */
                 block += UNIT * walk_number(w->in, head + 2, 2);
                 if (block >= end || !read_at(w, block - 4, head, sizeof head)) {
-                        trouble(w, start, "slot");
+                        walk_ends(w->out, start, "slot of malloc");
                         return;
                 }
         }
@@ -120,7 +114,7 @@ static void take_slot(const struct walk *w, uint64_t start, uint64_t end)
                 spare = (uint32_t)walk_number(w->in, tail, sizeof tail);
         size = end - block;
         if (spare > size) {
-                trouble(w, block, "block");
+                walk_ends(w->out, block, "block of malloc");
                 return;
         }
         walk_add_block(w->out, block, end - spare);
@@ -138,7 +132,7 @@ static void take_group(const struct walk *w, uint64_t at, const struct meta *m)
 
         if (!walk_read_words(w->in, m->group, &back, 1) || back != at || !stride ||
             m->group % UNIT || pages > UINT64_MAX / PAGE / 2) {
-                trouble(w, m->group, "group");
+                walk_ends(w->out, m->group, "group of malloc");
                 return;
         }
         walk_add_own(w->out, m->group,
@@ -154,7 +148,7 @@ static void walk_areas(struct walk *w, uint64_t secret, uint64_t at)
 
         for (uint32_t steps = 0; at && steps < AREAS_MOST; steps++, at = a->next) {
                 if (!read_area(w, at, a) || a->check != secret) {
-                        trouble(w, at, "page of descriptors");
+                        walk_ends(w->out, at, "page of descriptors of malloc");
                         break;
                 }
                 walk_add_own(w->out, at, at + PAGE);

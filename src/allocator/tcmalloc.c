@@ -73,13 +73,6 @@ struct walk {
         uint8_t *spare;             /* by object of a span: it is free */
 };
 
-static void trouble(const struct walk *w, uint64_t at, const char *what)
-{
-        walk_trouble(w->out,
-                     "the heap cannot be walked to its end: 0x%llx is no %s of tcmalloc 2.10",
-                     (unsigned long long)at, what);
-}
-
 /* ---- classes ---- */
 
 /* Whether the table begins at SIZES, of which COUNT are there. */
@@ -154,7 +147,7 @@ static void take_cache(struct walk *w, const struct cache *c, uint64_t at)
 
                 for (uint32_t k = 0; k < c->list[i].length; k++)
                         if (!take_object(w, &object)) {
-                                trouble(w, at, "cache");
+                                walk_ends(w->out, at, "cache of tcmalloc 2.10");
                                 return;
                         }
         }
@@ -215,7 +208,7 @@ static void take_center(struct walk *w, const struct center *c, uint64_t at)
                                 break;
                 }
                 if (last != c->slot[i].tail)
-                        trouble(w, at, "list");
+                        walk_ends(w->out, at, "list of tcmalloc 2.10");
         }
         know_span(w, c->empty.next, c->class);
         know_span(w, c->nonempty.next, c->class);
@@ -279,7 +272,7 @@ static void take_objects(struct walk *w, const struct span *s)
 
         if (!bytes || all > SPAN_MOST ||
             !take_lists(w, s, bytes, (uint32_t)(all / bytes), &elsewhere)) {
-                trouble(w, start, "span");
+                walk_ends(w->out, start, "span of tcmalloc 2.10");
                 return;
         }
         w->free_met += elsewhere;
@@ -359,7 +352,7 @@ void tcmalloc_find(struct walk_blocks *b, const struct walk_input *in)
         for (uint32_t i = 0; w.known && i < in->data_count && !b->malloc_at; i++)
                 b->malloc_at = radix_walk(&map, in, &in->data[i]);
         if (b->malloc_at && w.free_met != w.free_count)
-                trouble(&w, b->malloc_at, "map that has all spans");
+                walk_ends(b, b->malloc_at, "map that has all spans of tcmalloc 2.10");
         walk_sort(b);
         free(w.caches);
         free(w.free);

@@ -49,6 +49,12 @@ void walk_trouble(struct walk_blocks *b, const char *format, ...)
         va_end(ap);
 }
 
+void walk_ends(struct walk_blocks *b, uint64_t at, const char *what)
+{
+        walk_trouble(b, "the heap cannot be walked to its end: 0x%llx is no %s",
+                     (unsigned long long)at, what);
+}
+
 ORDER_BY(by_start, struct search_range, start)
 
 void walk_sort(struct walk_blocks *b)

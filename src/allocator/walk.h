@@ -72,6 +72,9 @@ bool walk_is_inner(const struct walk_blocks *b, uint64_t start);
 void walk_trouble(struct walk_blocks *b, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
+/* The same, where what is at AT should be a WHAT, like "page of mimalloc 2.0", and is none. */
+void walk_ends(struct walk_blocks *b, uint64_t at, const char *what);
+
 /* Put all lists in the order of addresses. */
 void walk_sort(struct walk_blocks *b);
 
