@@ -312,24 +312,24 @@ bool process_is_childless(uint32_t pid)
                !minor && !major;
 }
 
-uint64_t process_anonymous(uint32_t pid)
+/* The bytes that KEY of /proc/PID/status says, in kB there; 0 if it is not there. */
+static uint64_t status_bytes(uint32_t pid, const char *key)
 {
         char text[4096], *at;
-        unsigned long long kib = 0;
 
         pid = (uint32_t)procfs_living((pid_t)pid);
-        at = read_start(pid, "status", text, sizeof text) ? strstr(text, "RssAnon:") : NULL;
-        return at && sscanf(at, "RssAnon: %llu", &kib) == 1 ? kib * 1024 : 0;
+        at = read_start(pid, "status", text, sizeof text) ? strstr(text, key) : NULL;
+        return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+uint64_t process_anonymous(uint32_t pid)
+{
+        return status_bytes(pid, "RssAnon:");
 }
 
 uint64_t process_peak_rss(uint32_t pid)
 {
-        char text[4096], *at;
-        unsigned long long kib = 0;
-
-        pid = (uint32_t)procfs_living((pid_t)pid);
-        at = read_start(pid, "status", text, sizeof text) ? strstr(text, "VmHWM:") : NULL;
-        return at && sscanf(at, "VmHWM: %llu", &kib) == 1 ? kib * 1024 : 0;
+        return status_bytes(pid, "VmHWM:");
 }
 
 bool process_thread_name(uint32_t pid, uint32_t tid, char out[PROCESS_NAME_BYTES])
