@@ -136,12 +136,7 @@ void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_
 void stack_write_site(const struct selection *sel, struct symbols *s, uint32_t node,
                       const char *indent, struct str *out)
 {
-        struct stack_writer w = stack_writer_of(sel, s, indent, out);
-
-        w.cuts = true;
-        calltree_start_small(&w.calls, sel->profile, s, CALLTREE_BY_PLACE);
-        stack_add_site(&w, node);
-        stack_end(&w);
+        stack_write(sel, s, select_trim(sel, s, node), indent, out);
 }
 
 /* ---- call stacks and moments as fields of a table ---- */
