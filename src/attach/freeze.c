@@ -31,6 +31,7 @@
 #include "attach/procfs.h"
 #include "base/clock.h"
 #include "base/heap.h"
+#include "base/passing.h"
 #include "base/str.h"
 
 #define FREEZE_SOON_NS 100000000
@@ -276,22 +277,13 @@ bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)
 static int ask_first_tracer(int first_tracer, pid_t pid)
 {
         struct first_tracer_order order = { FIRST_TRACER_HOLD, pid };
-        union {
-                char room[CMSG_SPACE(sizeof(int))];
-                struct cmsghdr align;
-        } control = { { 0 } };
-        struct iovec part = { &order, sizeof order };
-        struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room,
-                            .msg_controllen = sizeof control.room };
         int ends[2];
         bool sent;
 
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
                 return -1;
-        control.align = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
-                                          .cmsg_len = CMSG_LEN(sizeof(int)) };
-        memcpy(CMSG_DATA(&control.align), &ends[1], sizeof(int));
-        sent = sendmsg(first_tracer, &m, MSG_NOSIGNAL) == (ssize_t)sizeof order;
+        sent = passing_send(first_tracer, &order, sizeof order, ends[1], 0) ==
+               (ssize_t)sizeof order;
         close(ends[1]);
         if (sent)
                 return ends[0];

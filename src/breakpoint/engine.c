@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -28,6 +27,7 @@
 #include "attach/procfs.h"
 #include "base/heap.h"
 #include "base/io.h"
+#include "base/passing.h"
 #include "breakpoint/arch/arch.h"
 #include "breakpoint/entries.h"
 #include "wire/hello.h"
@@ -399,26 +399,12 @@ static void trace(pid_t pid)
                 tracer.leave = true;
 }
 
-static int descriptor_in(struct msghdr *m)
-{
-        struct cmsghdr *c = CMSG_FIRSTHDR(m);
-        int fd = -1;
-
-        if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-                memcpy(&fd, CMSG_DATA(c), sizeof fd);
-        return fd;
-}
-
 /* False: nobody says anything now. */
 static bool take_order(void)
 {
-        _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
         struct first_tracer_order order;
-        struct iovec part = { &order, sizeof order };
-        struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
-                            .msg_controllen = sizeof control };
-        ssize_t got = recvmsg(tracer.control, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        int fd = got > 0 ? descriptor_in(&m) : -1;
+        int fd;
+        ssize_t got = passing_receive(tracer.control, &order, sizeof order, &fd, MSG_DONTWAIT);
 
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
                 tracer.leave = true;

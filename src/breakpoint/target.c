@@ -23,6 +23,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/page.h"
+#include "base/passing.h"
 #include "book/error.h"
 #include "book/peak.h"
 #include "book/shadow.h"
@@ -210,19 +211,10 @@ bool target_tell(struct target *t, uint32_t reason)
 {
         struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, reason, (uint32_t)t->pid,
                                     t->book.head->ppid };
-        union {
-                char room[CMSG_SPACE(sizeof(int))];
-                struct cmsghdr align;
-        } control = { { 0 } };
-        struct iovec part = { &hello, sizeof hello };
-        struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room,
-                            .msg_controllen = sizeof control.room };
         int fd = call_observer();
 
-        control.align = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
-                                          .cmsg_len = CMSG_LEN(sizeof(int)) };
-        memcpy(CMSG_DATA(&control.align), &t->ledger, sizeof(int));
-        t->told = fd >= 0 && sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof hello;
+        t->told = fd >= 0 && passing_send(fd, &hello, sizeof hello, t->ledger, 0) ==
+                                     (ssize_t)sizeof hello;
         if (fd >= 0)
                 close(fd);
         return t->told;

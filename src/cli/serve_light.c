@@ -28,6 +28,7 @@
 #include "attach/refusal.h"
 #include "attach/spawn.h"
 #include "base/heap.h"
+#include "base/passing.h"
 #include "cli/message.h"
 #include "ledger/ledger.h"
 #include "session/endpoint.h"
@@ -149,17 +150,8 @@ static bool hand_over(const struct light_run *r, pid_t pid, int ledger)
 {
         struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, WIRE_HELLO_START,
                                     (uint32_t)pid, 0 };
-        struct iovec bytes = { &hello, sizeof hello };
-        union {
-                struct cmsghdr head;
-                char room[CMSG_SPACE(sizeof ledger)];
-        } control = { .head = { .cmsg_len = CMSG_LEN(sizeof ledger), .cmsg_level = SOL_SOCKET,
-                                .cmsg_type = SCM_RIGHTS } };
-        struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.room,
-                            .msg_controllen = sizeof control.room };
 
-        memcpy(CMSG_DATA(&control.head), &ledger, sizeof ledger);
-        return sendmsg(r->socket, &m, MSG_NOSIGNAL) == (ssize_t)sizeof hello;
+        return passing_send(r->socket, &hello, sizeof hello, ledger, 0) == (ssize_t)sizeof hello;
 }
 
 /* ---- processes ---- */

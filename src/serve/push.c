@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -19,6 +18,7 @@
 
 #include "base/headroom.h"
 #include "base/heap.h"
+#include "base/passing.h"
 #include "base/worker.h"
 #include "profile/file.h"
 #include "serve/push_address.h"
@@ -141,23 +141,9 @@ struct push *push_open(const struct push_request *r, struct err *e)
 /* FILE: a descriptor to go along, -1 none.  FLAGS of sendmsg(). */
 static bool tell(const struct push *p, uint32_t pid, int file, int flags)
 {
-        union {
-                char room[CMSG_SPACE(sizeof(int))];
-                struct cmsghdr align;
-        } control = { { 0 } };
         struct pusher_news news = { pid, p->lost };
-        struct iovec part = { &news, sizeof news };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
-        if (file >= 0) {
-                message.msg_control = control.room;
-                message.msg_controllen = sizeof control.room;
-                *CMSG_FIRSTHDR(&message) = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
-                                                             .cmsg_type = SCM_RIGHTS,
-                                                             .cmsg_len = CMSG_LEN(sizeof file) };
-                memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &file, sizeof file);
-        }
-        return sendmsg(p->worker.fd, &message, flags | MSG_NOSIGNAL) >= 0;
+        return passing_send(p->worker.fd, &news, sizeof news, file, flags) >= 0;
 }
 
 void push_program(struct push *p, uint32_t pid)

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
+#include "base/passing.h"
 #include "export/export.h"
 #include "profile/file.h"
 #include "query/select.h"
@@ -186,30 +187,12 @@ static void send_oldest_file(struct pusher *u)
         close(file);
 }
 
-static int descriptor_of(struct msghdr *message)
-{
-        struct cmsghdr *c = CMSG_FIRSTHDR(message);
-        int fd = -1;
-
-        if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-            c->cmsg_len == CMSG_LEN(sizeof fd))
-                memcpy(&fd, CMSG_DATA(c), sizeof fd);
-        return fd;
-}
-
 /* False: there is none now. */
 static bool take_news(struct pusher *u)
 {
-        union {
-                char room[CMSG_SPACE(sizeof(int))];
-                struct cmsghdr align;
-        } control = { { 0 } };
         struct pusher_news news = { 0 };
-        struct iovec part = { &news, sizeof news };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room,
-                                  .msg_controllen = sizeof control.room };
-        ssize_t got = recvmsg(u->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        int file = got > 0 ? descriptor_of(&message) : -1;
+        int file;
+        ssize_t got = passing_receive(u->fd, &news, sizeof news, &file, MSG_DONTWAIT);
 
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
                 return errno == EINTR;

@@ -16,6 +16,7 @@
 
 #include "attach/procfs.h"
 #include "base/io.h"
+#include "base/passing.h"
 #include "base/str.h"
 #include "profile/file.h"
 #include "session/endpoint.h"
@@ -262,25 +263,15 @@ struct ask_answer {
 /* Receive the answer, and (FILE not NULL) the descriptor that comes with it. */
 static ssize_t receive(int fd, struct wire_reply *out, int *file)
 {
-        union {
-                char room[CMSG_SPACE(sizeof(int))];
-                struct cmsghdr align;
-        } control = { { 0 } };
-        struct iovec part = { .iov_base = out, .iov_len = sizeof *out };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room,
-                                  .msg_controllen = sizeof control.room };
-        ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-        struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
-        int descriptor;
+        int came;
+        ssize_t got = passing_receive(fd, out, sizeof *out, &came, 0);
 
-        if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-            c->cmsg_len != CMSG_LEN(sizeof descriptor))
+        if (came < 0)
                 return got;
-        memcpy(&descriptor, CMSG_DATA(c), sizeof descriptor);
         if (file && *file < 0)
-                *file = descriptor;
+                *file = came;
         else
-                close(descriptor);
+                close(came);
         return got;
 }
 

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/passing.h"
 #include "base/place.h"
 #include "session/filters.h"
 
@@ -261,22 +262,8 @@ int listener_accept(int endpoint)
 
 void listener_reply_file(int fd, const struct wire_reply *reply, int file)
 {
-        union {
-                char room[CMSG_SPACE(sizeof file)];
-                struct cmsghdr align;
-        } control = { { 0 } };
-        struct iovec part = { .iov_base = (void *)(uintptr_t)reply, .iov_len = sizeof *reply };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-        ssize_t n;
+        ssize_t n = passing_send(fd, reply, sizeof *reply, file, MSG_DONTWAIT);
 
-        if (file >= 0) {
-                control.align = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
-                                                  .cmsg_len = CMSG_LEN(sizeof file) };
-                memcpy(CMSG_DATA(&control.align), &file, sizeof file);
-                message.msg_control = control.room;
-                message.msg_controllen = sizeof control.room;
-        }
-        n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         (void)n; /* who does not wait for the answer does not get it */
         close(fd);
 }
@@ -298,29 +285,6 @@ void listener_refuse(int fd, const char *format, ...)
 }
 
 /* ---- who comes ---- */
-
-/* One descriptor is expected; more are closed. */
-static int take_descriptor(struct msghdr *m)
-{
-        int kept = -1;
-
-        for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-                size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-                if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-                        continue;
-                for (size_t i = 0; i < count; i++) {
-                        int fd;
-
-                        memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-                        if (kept < 0)
-                                kept = fd;
-                        else
-                                close(fd);
-                }
-        }
-        return kept;
-}
 
 /* The process that connected: the kernel's word, not the sender's. */
 static void identify(int fd, struct greeting *out)
@@ -404,18 +368,13 @@ static enum listener_answer understand(const union listener_words *words, size_t
 
 enum listener_answer listener_receive(int fd, struct greeting *out, struct err *e)
 {
-        _Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
         union listener_words words = { .magic = 0 };
-        struct iovec part = { &words, sizeof words };
-        struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
-                            .msg_controllen = sizeof control };
-        ssize_t got = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
         enum listener_answer answer;
         int ledger;
+        ssize_t got = passing_receive(fd, &words, sizeof words, &ledger, 0);
 
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
                 return LISTENER_LATER;
-        ledger = got >= 0 ? take_descriptor(&m) : -1;
         if (got <= 0 && ledger < 0)
                 return LISTENER_WRONG; /* it died before it spoke */
         identify(fd, out);

@@ -27,6 +27,7 @@
 #include "attach/recognize.h"
 #include "attach/refusal.h"
 #include "attach/spawn.h"
+#include "base/passing.h"
 #include "target/target.h"
 #include "wire/hello.h"
 
@@ -135,18 +136,9 @@ static long claim(uint32_t pid)
 static bool hand_over(uint32_t pid, int ledger)
 {
         struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, WIRE_HELLO_START, pid, 0 };
-        struct iovec bytes = { &hello, sizeof hello };
-        union {
-                struct cmsghdr head;
-                char room[CMSG_SPACE(sizeof ledger)];
-        } control = { .head = { .cmsg_len = CMSG_LEN(sizeof ledger), .cmsg_level = SOL_SOCKET,
-                                .cmsg_type = SCM_RIGHTS } };
-        struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.room,
-                            .msg_controllen = sizeof control.room };
 
-        memcpy(CMSG_DATA(&control.head), &ledger, sizeof ledger);
-        return sys_call3(SYS_sendmsg, run.socket, (long)&m, KERNEL_NOSIGNAL) ==
-               (long)sizeof hello;
+        return passing_send((int)run.socket, &hello, sizeof hello, ledger, 0) ==
+               (ssize_t)sizeof hello;
 }
 
 /* Who looks whether it is recorded finds us in its ledger. */

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -430,6 +431,11 @@ ssize_t readlink(const char *restrict path, char *restrict to, size_t bytes)
 {
         return result(sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)path, (long)to, (long)bytes, 0,
                                 0));
+}
+
+ssize_t sendmsg(int socket, const struct msghdr *m, int flags)
+{
+        return result(sys_call3(SYS_sendmsg, socket, (long)m, flags));
 }
 
 off_t lseek(int fd, off_t at, int from)
