@@ -253,12 +253,7 @@ bool attach_start(const struct attach_order *o)
         target.attacher = kernel_fork();
         if (target.attacher == 0) {
                 run.socket = pair[1];
-                sys_close(pair[0]);
-                sys_close(target.listener);
-                sys_close(target.hellos);
-                if (target.host.stage)
-                        sys_close(target.host.fd);
-                guests_forget(NULL);
+                target_forget(NULL); /* and the other end of the pair */
                 work();
         }
         sys_close(pair[1]);

@@ -76,8 +76,13 @@ static void dismiss(struct guest *g, const char *why)
                 say_more("a host was not welcome: ", why, "");
 }
 
-void guests_forget(const struct guest *but)
+void target_forget(const struct guest *but)
 {
+        sys_close(target.host.fd);
+        sys_close(target.listener);
+        sys_close(target.hellos);
+        if (target.agents >= 0)
+                sys_close(target.agents);
         for (uint32_t i = 0; i < GUESTS_MOST; i++)
                 if (guests[i].used_place && &guests[i] != but)
                         sys_close(guests[i].fd);

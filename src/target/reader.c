@@ -86,12 +86,7 @@ bool reader_start(const struct guest *g, const struct protocol_message *welcome)
         if (target.readers[free] == 0) {
                 sys_call6(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, 15, 0, 0, 0, 0);
                 target.is_reader = true;
-                sys_close(target.host.fd);
-                guests_forget(g);
-                sys_close(target.listener);
-                sys_close(target.hellos);
-                if (target.agents >= 0)
-                        sys_close(target.agents);
+                target_forget(g);
                 for (uint32_t i = 0; i < TARGET_SOURCES; i++)
                         if (target.sources[i].used && target.sources[i].pipe >= 0)
                                 sys_close(target.sources[i].pipe);

@@ -85,12 +85,7 @@ static void start_relay(struct source *s, bool again)
         s->relay = kernel_fork();
         if (s->relay == 0) {
                 sys_call6(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, 9, 0, 0, 0, 0);
-                sys_close(target.host.fd);
-                guests_forget(NULL);
-                sys_close(target.listener);
-                sys_close(target.hellos);
-                if (target.agents >= 0)
-                        sys_close(target.agents);
+                target_forget(NULL);
                 sys_close(pair[0]);
                 job.out = pair[1];
                 relay_run(&job);

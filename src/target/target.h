@@ -87,8 +87,8 @@ void guests_arrive(void);
 void guests_poll(struct kernel_poll *out);
 void guests_look(const struct kernel_poll *polled);
 
-/* In a process that has nothing to do with any but BUT (NULL none). */
-void guests_forget(const struct guest *but);
+/* In a process that serves BUT alone (NULL: nobody): close the connections of hosts and agents. */
+void target_forget(const struct guest *but);
 
 void guest_text(char *to, uint32_t room, const char *text);
 
