@@ -6,19 +6,6 @@
 
 #include "base/heap.h"
 
-uint64_t history_key(uint64_t key, uint64_t part)
-{
-        key = (key ^ part) * 0x9e3779b97f4a7c15ull;
-        return key ^ key >> 29;
-}
-
-uint64_t history_key_text(uint64_t key, const char *text)
-{
-        for (; *text; text++)
-                key = history_key(key, (unsigned char)*text);
-        return key;
-}
-
 /* ---- numbers ---- */
 
 uint32_t history_number(struct history *h, uint64_t key)

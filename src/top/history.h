@@ -43,10 +43,6 @@ struct history {
 /* The number of KEY: an index into the numbers of moments. */
 uint32_t history_number(struct history *h, uint64_t key);
 
-/* A further part of a key. */
-uint64_t history_key(uint64_t key, uint64_t part);
-uint64_t history_key_text(uint64_t key, const char *text);
-
 /* The place for NUMBER in M, which grows. */
 struct history_numbers *history_place(struct history_moment *m, uint32_t number);
 

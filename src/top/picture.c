@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "profile/key.h"
 #include "profile/packed.h"
 #include "query/select.h"
 #include "top/figure.h"
@@ -13,60 +14,28 @@ enum { KEY_SITE = 1, KEY_THREAD, KEY_SIZE }; /* what a key is of */
 
 /* ---- numbers ---- */
 
-static uint64_t key_of_build(const struct profile_module *m)
-{
-        uint64_t key = m->build_id_bytes;
-
-        for (uint32_t i = 0; i < m->build_id_bytes && i < sizeof m->build_id; i++)
-                key = history_key(key, m->build_id[i]);
-        return key;
-}
-
-/* The same stack has the same key in every look, whatever its ids are there and wherever
- * its libraries are loaded. */
-static uint64_t *node_keys(const struct profile *p)
-{
-        uint64_t *modules = heap_zero(p->module_count, sizeof *modules),
-                 *keys = heap_zero(p->node_count, sizeof *keys);
-
-        for (uint32_t i = 0; i < p->module_count; i++)
-                modules[i] = history_key_text(key_of_build(&p->modules[i]),
-                                              p->modules[i].path ? p->modules[i].path : "");
-        for (uint32_t i = 0; i < p->node_count; i++) {
-                const struct profile_node *n = &p->nodes[i];
-                uint64_t above = i > 1 ? keys[n->parent] : i,
-                         bias = n->module < p->module_count ? p->modules[n->module].bias : 0;
-
-                keys[i] = history_key(history_key(above, n->pc - bias + n->exact),
-                                      n->module < p->module_count ? modules[n->module] : 0);
-        }
-        free(modules);
-        return keys;
-}
-
 uint32_t *picture_numbers(struct history *history, const struct profile *p)
 {
         uint32_t *numbers = heap_zero(p->site_count, sizeof *numbers);
-        uint64_t *keys = node_keys(p);
+        uint64_t *keys = key_of_nodes(p);
 
         for (uint32_t i = 0; i < p->site_count; i++)
-                numbers[i] = history_number(history, history_key(history_key(keys[p->sites[i].node],
-                                                                             p->sites[i].kind),
-                                                                 KEY_SITE));
+                numbers[i] = history_number(
+                        history,
+                        key_add(key_add(keys[p->sites[i].node], p->sites[i].kind), KEY_SITE));
         free(keys);
         return numbers;
 }
 
 uint32_t picture_thread(struct history *history, const struct profile_thread *thread)
 {
-        return history_number(history,
-                              history_key(history_key_text(0, thread->name ? thread->name : ""),
-                                          KEY_THREAD));
+        return history_number(history, key_add(key_add_text(0, thread->name ? thread->name : ""),
+                                               KEY_THREAD));
 }
 
 uint32_t picture_size(struct history *history, int power)
 {
-        return history_number(history, history_key((uint64_t)power, KEY_SIZE));
+        return history_number(history, key_add((uint64_t)power, KEY_SIZE));
 }
 
 static int picture_power(uint64_t size)

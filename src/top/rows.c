@@ -12,6 +12,7 @@
 
 #include "base/heap.h"
 #include "base/order.h"
+#include "profile/key.h"
 #include "query/merge.h"
 #include "words/text.h"
 
@@ -101,7 +102,7 @@ static void add_site(struct making *m, uint32_t index, uint32_t site)
 static uint32_t row_named(struct making *m, struct history *names, const struct select_row *row)
 {
         char *name = group_name(&m->sel, m->c->symbols, row, m->q->group);
-        uint64_t key = history_key_text(m->q->group, name);
+        uint64_t key = key_add_text(m->q->group, name);
         uint32_t number = history_number(names, key);
 
         if (number < m->r->count)

@@ -4,6 +4,7 @@
  */
 #include "tap.h"
 
+#include "profile/key.h"
 #include "top/history.h"
 
 static void add(struct history *h, uint64_t ms)
@@ -21,9 +22,9 @@ TEST(a_key_keeps_its_number)
         bool good = true;
 
         for (uint32_t i = 0; i < 5000; i++)
-                numbers[i] = history_number(&h, history_key(i, 7));
+                numbers[i] = history_number(&h, key_add(i, 7));
         for (uint32_t i = 0; i < 5000; i++)
-                good = good && history_number(&h, history_key(i, 7)) == numbers[i] &&
+                good = good && history_number(&h, key_add(i, 7)) == numbers[i] &&
                        numbers[i] == i;
         is_true(good);
         history_free(&h);
@@ -31,9 +32,9 @@ TEST(a_key_keeps_its_number)
 
 TEST(equal_texts_are_equal_keys_and_others_are_not)
 {
-        is_true(history_key_text(1, "parse") == history_key_text(1, "parse"));
-        is_true(history_key_text(1, "parse") != history_key_text(2, "parse"));
-        is_true(history_key_text(1, "ab") != history_key_text(1, "ba"));
+        is_true(key_add_text(1, "parse") == key_add_text(1, "parse"));
+        is_true(key_add_text(1, "parse") != key_add_text(2, "parse"));
+        is_true(key_add_text(1, "ab") != key_add_text(1, "ba"));
 }
 
 TEST(what_did_not_exist_yet_has_nothing)
