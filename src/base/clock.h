@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.h -- the time that passes. */
+/* clock.h -- the clocks of the kernel. */
 #ifndef SEEP_BASE_CLOCK_H
 #define SEEP_BASE_CLOCK_H
 

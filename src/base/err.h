@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * err.h -- one error value, filled where something fails, worded on the way up, printed by cli/
+ * err.h -- one error value: filled where something fails, extended on the way up, printed by cli/
  * only.
  *
  * Keeps:  functions that can fail take `struct err *e` last and return false (or NULL) after

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * headroom.h -- how much memory may be taken before the kernel ends somebody for it.
+ * headroom.h -- how much memory may be used before the kernel kills a process for it.
  *
  * Keeps:  a recorded program comes first: who works for it in a process of its own is the
  *         kernel's first victim, and takes no more than there is without asking for

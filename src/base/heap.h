@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap.h -- memory that is there or the command ends.
+ * heap.h -- memory allocation that ends the command when there is no memory.
  *
  * Room:   outside; any layer.  Released with free().
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup.h -- a small number for each key that was met, 0 until it is set.
+ * lookup.h -- a table from keys to small numbers; 0 for a key that is new.
  *
  * Texts are told apart by pointer: the resolver has each text once.
  */

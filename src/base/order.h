@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* order.h -- what comes first, for qsort() and the like. */
+/* order.h -- comparison functions for qsort() and the like. */
 #ifndef SEEP_BASE_ORDER_H
 #define SEEP_BASE_ORDER_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_folder.h -- a folder of ours among others', and what is left of those that were killed
+ * own_folder.h -- folders of ours in a shared directory, and the removal of those whose owner was
+ * killed
  *
  * Keeps:  it is in use as long as a descriptor of it is open that holds it; the kernel closes those
  *         of whoever is killed.  Nothing is removed but folders of this user, and no link.

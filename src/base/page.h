@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page.h -- how large a page of memory is on this machine. */
+/* page.h -- the size of a page of memory on this machine. */
 #ifndef SEEP_BASE_PAGE_H
 #define SEEP_BASE_PAGE_H
 

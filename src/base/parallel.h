@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parallel.h -- one kind of work on many parts, by as many threads as there are processors.
+ * parallel.h -- the same work on many parts, with as many threads as there are processors.
  *
  * Room:   outside; any layer.
  * Keeps:  parts are begun in their order, each by whoever is free.  The threads are there for one

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h -- where a file is to appear: a name in a directory that is held open,
- * filled whole or not at all.
+ * place.h -- output files: a name in a directory that is held open; the file is written whole or
+ * not at all.
  *
  * Room:   outside; every file that a user finds is made here.
  * Keeps:  a path is looked up once.  From then on the directory is a descriptor and the name

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain.h -- text of strangers that a terminal and a reader take for nothing but text.
+ * plain.h -- untrusted text made harmless for terminals and readers: no control characters.
  *
  * Keeps:  names come from the program, or from a recording that somebody sent: a line break
  *         in one would forge lines, an escape would steer the terminal, marks of direction

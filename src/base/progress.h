@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h -- how far a long step is, told to whoever wants to know.
+ * progress.h -- how far a long step has come, for callers that show it.
  *
  * Room:   outside; any layer.  cli/progress.c shows it.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.h -- things by their keys: a hash table of numbers.
+ * table.h -- hash tables with numbers as values.
  *
  * The things themselves stand in a list of the caller's, in the order in which they came; the
  * table has their places in that list.  So it knows nothing of keys but their hashes, and

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker.h -- a function that runs in a process of its own, beside ours and beside the programs
- * that we record.
+ * worker.h -- a function that runs in a process of its own, beside seep and the recorded programs.
  *
  * Keeps:  a worker has a copy of all that we know, and what it breaks is its own.  What it finds
  *         out comes back as bytes in a file in memory, or through a socket; how it went is its exit

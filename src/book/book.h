@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * book.h -- what an event does to the ledger: the one bookkeeping of all that records or replays.
+ * book.h -- what an event does to the ledger: one set of functions for all that records or replays.
  *
  * Room:   both sides.  Freestanding, without locks.  Inside it is written by the hooks
  *         (agent/record.h), outside by whoever learns of events in another way: a log that is

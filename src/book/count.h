@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count.h -- blocks come and go: counters, sizes, ages and the maximum, in one step each.
+ * count.h -- counters when blocks come and go: sizes, ages and the maximum, in one step each.
  *
  * Room:   both sides; any context.  Inlined into the hooks: half of the cost of an event would be
  *         calls.

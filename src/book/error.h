@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * error.h -- releases that went wrong: what does not fit, and the list of them.
+ * error.h -- invalid frees: which check fails, and the list of them.
  *
  * Room:   both sides; any context.
  * Keeps:  one entry per distinct (type, releasing stack, allocating site); the table is short and

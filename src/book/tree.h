@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.h -- every distinct call stack gets a number.
+ * tree.h -- a number for every distinct call stack.
  *
  * Room:   both sides; any context.
  * Keeps:  a number, once given, never changes its meaning.  Two threads that meet the same new

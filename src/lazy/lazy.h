@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lazy.h -- functions of libraries that are loaded when the first of them is called
+/* lazy.h -- functions of libraries that are loaded at the first call of any of them
  *
  * Most commands, and the recording of a short program above all, need neither debug information nor
  * a database nor a terminal, and loading the libraries for these took as long as the rest of the

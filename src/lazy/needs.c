@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* needs.c -- a library of nothing, linked with all that we load when it is used: it tells stubs.py
- * and builders of packages which libraries these are */
+/*
+ * needs.c -- an empty library linked with all libraries that are loaded on first use: it shows
+ * stubs.py and package builders which these are
+ */
 extern char lazy_needs;
 char lazy_needs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* code.h -- does a word point into a module of the program? */
+/* code.h -- whether a word points into a module of the program */
 #ifndef SEEP_LEAK_CODE_H
 #define SEEP_LEAK_CODE_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* destinations.h -- where pointers of a search may lead, as few ranges: for memory read from far */
+/*
+ * destinations.h -- where pointers of a search may lead, as a few ranges: for memory that is read
+ * from another machine
+ */
 #ifndef SEEP_LEAK_DESTINATIONS_H
 #define SEEP_LEAK_DESTINATIONS_H
 

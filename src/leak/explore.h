@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * explore.h -- a walk over the graph of pointers, by several threads: which blocks are yet to be
- * looked at.
+ * explore.h -- a walk over the graph of pointers by several threads.
  *
  * Room:   leak/ only, used by classes.c.
  * Keeps:  each thread has a stack of blocks, and shares it with those that have none.  Between the

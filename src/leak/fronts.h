@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fronts.h -- the first bytes of blocks that pointers lead to: what is in front of these
+ * fronts.h -- the first bytes of blocks, to see what is in front of the place that pointers lead to
  *
  * Room:   leak/ only, used by idioms.c.
  * Keeps:  first all questions are noted, then memory is read once from low to high, then they are

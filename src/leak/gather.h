@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gather.h -- memory of the searched program in few large reads: a stretch, or words from all over
+ * gather.h -- memory of the searched program in few large reads: one stretch, or words from many
+ * places
  *
  * Room:   outside; leak/ and who prepares a search.
  * Cost:   a read is a system call and a look-up of pages, 0.35 us for one word; pages that are read

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph.h -- who holds whom, from a recording: paths from roots, and what would go away with a
+ * graph.h -- the graph of pointers in a recording: paths from roots, and what would be freed with a
  * block.
  *
  * Keeps:  blocks by their index in the profile.  Interior pointers hold, too; where there is a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_edges.h -- the graph of a recording, both ways.
+ * graph_edges.h -- the edges of the graph of a recording, in both directions.
  *
  * Room:   outside, leak/graph*.c only.
  * Keeps:  pointers by the block that they are in, and by the block that they lead to, are lists of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_path.c -- paths between blocks, and where the pointers are that make them.
+ * graph_path.c -- paths between blocks, and the addresses of the pointers on them.
  *
  * Keeps:  of several pointers from one block to the next, the first that is not interior.
  */

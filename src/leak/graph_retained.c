@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_retained.c -- what would go away with a variable or a block: dominators.
+ * graph_retained.c -- what would be freed with a variable or a block: dominators.
  *
  * Keeps:  a vertex is an owner, SEEP_IGNORE, or a block; 0 is above all of them.  X dominates Y
  *         when all ways from 0 to Y go through X; the immediate dominators are a tree, and the sums

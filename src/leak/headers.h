@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * headers.h -- places that keep a header in front of what they hand out: known by nearly all of
- * their blocks being held at the same offset.
+ * headers.h -- call stacks whose blocks have a header: nearly all of their blocks are held at the
+ * same offset.
  *
  * Room:   leak/ only, used by idioms.c.
  * Keeps:  a verdict rests on which blocks are held at all, not on how: making such pointers full

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * huge_array.h -- large arrays that are read here and there: in huge pages where the system has
- * them.
+ * huge_array.h -- large arrays with random access: in huge pages where the system has them.
  *
  * Room:   outside; leak/ and who makes lists of blocks for it.  Released with free().
  * Cost:   with 4 KiB pages every other access to such an array would first miss the table of pages.

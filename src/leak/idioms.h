@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idioms.h -- interior pointers that are as good as pointers to the start, because a library or
- * a compiler makes them so.
+ * idioms.h -- interior pointers that count as pointers to the start, because a library or a
+ * compiler makes them.
  *
  * Room:   leak/ only.  The four are those of Memcheck's --leak-check-heuristics.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pass.h -- all memory that counts, read once in large pieces. */
+/* pass.h -- one pass over all memory that is searched, in large reads. */
 #ifndef SEEP_LEAK_PASS_H
 #define SEEP_LEAK_PASS_H
 

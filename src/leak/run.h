@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run.h -- which blocks does a program still hold: the steps, one after another. */
+/* run.h -- one leak search: its steps, one after another. */
 #ifndef SEEP_LEAK_RUN_H
 #define SEEP_LEAK_RUN_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search.h -- which blocks does a program still hold?  All memory is searched for pointers,
- * once; the rest is a graph.
+ * search.h -- which blocks does a program still hold? All memory is searched for pointers, once;
+ * the rest is a graph.
  *
  * Room:   outside.  Knows no process: memory is read through a callback.
  * Keeps:  one pass over roots and blocks in the order of addresses gives all pointers (leak/run.c);

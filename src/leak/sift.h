@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sift.h -- the pointers among the words of a piece of memory.
+ * sift.h -- which words of a piece of memory are pointers.
  *
  * Room:   leak/ only.  pass.c brings the pieces, and puts what was found in all parts together.
  * Keeps:  links of blocks in the order of addresses, with their owners beside them when blocks lie

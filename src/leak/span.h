@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * span.h -- whose words are where: all memory of roots and blocks as spans in the order of
- * addresses, each with one owner.
+ * span.h -- all memory of roots and blocks as spans in the order of addresses, each with one owner.
  *
  * Room:   leak/ only.  Made by span.c, read piece by piece by pass.c.
  * Keeps:  each byte of a block is in one span, that of the innermost block around it; what roots

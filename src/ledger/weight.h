@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weight.h -- sampling (record --sample): which allocations are taken, and how many a taken one
+ * weight.h -- sampling (record --sample): which allocations are recorded, and how many others each
  * stands for.
  *
  * Room:   both sides; whole numbers only, since the agent must not touch the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * book_host.c -- what the book asks of whoever keeps its ledger (book/book.h), answered outside:
- * memory of our own.
+ * book_host.c -- what the book needs from the owner of its ledger (book/book.h), outside of the
+ * recorded program.
  *
  * Keeps:  there is memory or the command ends, as with base/heap.h.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor.h -- reading the bytes of a section without ever leaving them.
+ * cursor.h -- reading the bytes of a section without ever reading past them.
  *
  * Keeps:  after the first wrong byte `bad` stays set and every read gives 0, so a caller
  *         may check once at the end.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dense.h -- blocks by their numbers, also where there are too many for an array of them.
+ * dense.h -- blocks by number, also where there are too many for an array.
  *
  * Room:   outside.  For views that look here and there: paths, owners, retained sizes.
  * Keeps:  what is asked of very many blocks in any order (size, call stack, class) is in columns of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events.h -- the transactions of a recording, some tenths of a byte to three bytes each.
+ * events.h -- the events of a recording, a few tenths of a byte to three bytes each.
  *
  * Keeps:  events come back in the order in which they went in, every field of struct ledger_event
  *         as it was; `stamp` is not stored but counted.  A batch continues the one before it:

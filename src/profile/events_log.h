@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events_log.h -- the event log in a file: batches as sections, and the way from the ids in events
+ * events_log.h -- the event log in a file: batches as sections, and the mapping from ids in events
  * to those of the profile.
  *
  * Keeps:  reading takes the memory of one batch and of the live blocks, however long the log.

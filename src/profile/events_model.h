@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events_model.h -- what the encoder and the decoder of events both know: live blocks, and what
- * will probably come next.
+ * events_model.h -- what the encoder and the decoder of events share: live blocks, and a prediction
+ * of the next event.
  *
  * Room:   outside, profile/events_*.c only.
  * Keeps:  both sides call the same functions in the same order, so that both hold the same state

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * feed.h -- events that were learned of in another way than by hooks, put into a book with a ledger
- * of our own.
+ * feed.h -- events that did not come from hooks, put into a book with a ledger of our own.
  *
  * Keeps:  events have an order, so there is one writer, and all sums and the peak are exact to the
  *         byte, however many threads there were.  Sites are those of whoever names them; beyond

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* foreign.h -- telling what a file is that is not ours. */
+/* foreign.h -- recognizing files of other programs, to name them in the error message. */
 #ifndef SEEP_PROFILE_FOREIGN_H
 #define SEEP_PROFILE_FOREIGN_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.h -- the layout of a `.seep` file; docs/FORMAT.md says the same in words.
+ * format.h -- the layout of a `.seep` file as tables; docs/FORMAT.md is the same in words.
  *
  * Keeps:  all numbers are little-endian; section numbers and column order are frozen
  *         within a format version.

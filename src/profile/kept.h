@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.h -- searches for leaks that were made while the program ran, kept in its recording.
+ * kept.h -- leak searches that were made while the program ran, kept in its recording.
  *
  * Keeps:  each is a whole recording of its moment (as `seep leaks PID` gets it), in sections that
  *         are no part of the model: all that shows a recording shows it.

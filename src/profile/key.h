@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * key.h -- keys of call stacks and names that are the same in each look at a process.
+ * key.h -- keys of call stacks and names that are the same each time a process is read.
  *
  * Two of some thousand keys are equal with a probability of some 10^-12.
  */

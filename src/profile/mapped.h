@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mapped.h -- a file as bytes in memory, without a copy of it. */
+/* mapped.h -- a file mapped into memory, without a copy. */
 #ifndef SEEP_PROFILE_MAPPED_H
 #define SEEP_PROFILE_MAPPED_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own.h -- which memory of a process is seep's own, in it for the recording only
+ * own.h -- memory of a process that belongs to seep and is there for the recording only
  *
  * Room:   outside.  The ledger, and the agent with its zeroed data, which have no name and lie
  *         behind the rest of it.

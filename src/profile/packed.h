@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packed.h -- blocks, verdicts and pointers as they are in a file: some bytes for each, where
- * arrays have 56 and 24.
+ * packed.h -- blocks, verdicts and pointers in memory as they are in a file: a few bytes each,
+ * where arrays take 56 and 24.
  *
  * Room:   outside.  Whoever collects a ledger packs; whoever reads blocks one after another walks,
  *         and need not know which it is.

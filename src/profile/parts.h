@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts.h -- section bodies: each kind with its two directions side by side.
+ * parts.h -- section bodies: the reader and the writer of each kind, side by side.
  *
  * Room:   outside, profile/ only.  put: writer.c.  get: reader.c.
  * Keeps:  a get that fails leaves the profile as it was; a put that fails has filled E.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plain_texts.h -- the texts of a recording, made fit to be shown. */
+/* plain_texts.h -- the texts of a recording, made harmless for terminals and readers. */
 #ifndef SEEP_PROFILE_PLAIN_TEXTS_H
 #define SEEP_PROFILE_PLAIN_TEXTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c -- a file as a profile again.
+ * reader.c -- from the bytes of a file to a profile.
  *
  * Keeps:  trusts no byte.  A section that is damaged is left out, with everything that builds on
  *         it; the others are read.  Sections of unknown types are skipped.

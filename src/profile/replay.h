@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay.h -- what a log of events adds up to: the same totals, peak and live blocks that the
- * ledger has.
+ * replay.h -- the sums of an event log: the same totals, peak and live blocks that the ledger has.
  *
  * Keeps:  the sums are the book's, by the same code that counts while recording (profile/feed.h).
  *         Which block is at an address is told by a table of our own: the ledger's shadow takes

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reserve.h -- memory that was mapped and can never have been in use as a whole
+ * reserve.h -- address space that was mapped but cannot all have been in use
  *
  * Room:   outside.  Run-time systems map much more than they use (node: half a GiB for its code),
  *         without access, and open it piece by piece.  What of it was opened is not recorded; but

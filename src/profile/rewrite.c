@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite.c -- a changed profile in the place of the old one, with everything else that the file
- * holds.
+ * rewrite.c -- a changed profile in place of the old one, with everything else that the file holds.
  *
  * Keeps:  sections that are no part of the model (an event log, or what a later version writes)
  *         are copied byte by byte.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* section.h -- the sections of a file in memory, one after another, also past damaged ones. */
+/* section.h -- the sections of a file in memory, one after another; damaged ones are skipped. */
 #ifndef SEEP_PROFILE_SECTION_H
 #define SEEP_PROFILE_SECTION_H
 

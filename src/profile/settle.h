@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* settle.h -- making a profile that was read safe to use. */
+/* settle.h -- checks that make a profile safe to use after it was read. */
 #ifndef SEEP_PROFILE_SETTLE_H
 #define SEEP_PROFILE_SETTLE_H
 

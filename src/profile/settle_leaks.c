@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settle_leaks.c -- what a search for leaks found, as read from a file, made safe to use.
+ * settle_leaks.c -- checks that make the results of a leak search safe to use after they were read.
  *
  * Keeps:  verdicts belong to blocks by their place in the array: with a block missing they would be
  *         about others, so all go.  The graph is whole or not there.

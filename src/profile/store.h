@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store.h -- bytes to a file, all or nothing. */
+/* store.h -- files that are written whole or not at all. */
 #ifndef SEEP_PROFILE_STORE_H
 #define SEEP_PROFILE_STORE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unseen.h -- memory that seep knows it did not see, reason by reason, and tables of
- * its ledger that were full.
+ * unseen.h -- memory that seep knows it did not see, and tables that were full: one sentence for
+ * each reason.
  *
  * Room:   outside.  The one list of such reasons: warnings of a recording, `leaks`, `check` and all
  *         that is written for programs ask here.

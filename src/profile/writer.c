@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.c -- a profile as the bytes of a file.
+ * writer.c -- from a profile to the bytes of a file.
  *
  * Keeps:  the order of sections is the order of what a reader needs first.  The same
  *         profile gives the same bytes.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address.h -- an address in the program, in eight bytes also where its words have four.
+ * address.h -- an address in the recorded program: eight bytes, also when its words have four.
  *
  * Room:   both sides, which may be of different word size; layout only.
  * Keeps:  the program fills OWN, by constants as well; others read WHOLE.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filters.h -- what is known of the filters of system calls (seccomp) that a program starts under.
+ * filters.h -- what is known about the system call filters (seccomp) that a program starts under.
  *
  * Room:   both sides; layout only.
  * Keeps:  a file in the session's directory, WIRE_FILTERS_NAME and the number in hex that the upper

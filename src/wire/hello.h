@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hello.h -- how an agent finds its observer.
+ * hello.h -- how an agent finds its observer, and what they say to each other first.
  *
  * Room:   both sides; layout only.
  * Keeps:  the observer listens on a SOCK_SEQPACKET UNIX socket and puts its path into the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * journal.h -- the journal of a program: events and what their numbers mean, as bytes for a file or
- * a wire.
+ * journal.h -- the journal of a program: events, and the meaning of their numbers, as bytes for a
+ * file or a network.
  *
  * Room:   both sides.  docs/JOURNAL.md describes every byte; this is the same in C, and the model
  *         of what will probably come next, which writer and reader share.

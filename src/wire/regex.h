@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regex.h -- the regular expressions that an agent understands (record --omit).
+ * regex.h -- the regular expressions that the agent understands (record --omit).
  *
  * Room:   both sides: the tool checks an expression, the agent matches it.  No memory is allocated.
  * Keeps:  what regex_fault() lets pass means here what it means as a POSIX extended expression, for

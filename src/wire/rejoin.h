@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rejoin.h -- how a recording goes on with another observer, when the one before is gone.
+ * rejoin.h -- how another observer continues a recording whose observer has died.
  *
  * Room:   both sides; the program may have words of four bytes where seep has eight.  Layout only.
  * Keeps:  ledger_head.rejoin_at leads to one struct wire_rejoin in the memory of the process, in
