@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc.h -- the blocks of glibc's malloc, found in memory that stands still.
+ * glibc.h -- the blocks of glibc's malloc, found in the memory of a stopped process.
  *
  * Keeps:  a heap that does not lead to its end is told, with how far it went.
  * Cost:   one pass over the heap in pieces of 256 KiB; a read for each block in a free list.

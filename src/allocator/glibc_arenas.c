@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* glibc_arenas.c -- the arenas of glibc's malloc, known by what they look like. */
+/* glibc_arenas.c -- the arenas of glibc's malloc, recognized by their contents. */
 #include <stdlib.h>
 #include <string.h>
 

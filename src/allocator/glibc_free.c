@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc_free.c -- chunks that are free and do not look so: in fast bins and in caches of threads.
+ * glibc_free.c -- free chunks that look like used ones: in fast bins and in caches of threads.
  *
  * Since 2.32 a pointer in these lists is XORed with the page that it lies in ("safe linking").
  * Which it is shows by the pointer itself: read in the right way it leads to a chunk of the list's

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* glibc_parts.h -- what the parts of glibc.h share: arenas, and reading without trust. */
+/* glibc_parts.h -- what the files of glibc.h share: arenas, and reads without trust. */
 #ifndef SEEP_ALLOCATOR_GLIBC_PARTS_H
 #define SEEP_ALLOCATOR_GLIBC_PARTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jemalloc.h -- the blocks of jemalloc 5.3, found in memory that stands still.
+ * jemalloc.h -- the blocks of jemalloc 5.3, found in the memory of a stopped process.
  *
  * Keeps:  of each slab the number of free regions is told twice, and both must agree.
  *

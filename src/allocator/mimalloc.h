@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mimalloc.h -- the blocks of mimalloc 2.0, found in memory that stands still.
+ * mimalloc.h -- the blocks of mimalloc 2.0, found in the memory of a stopped process.
  *
  * Keeps:  of each page the number of free blocks is told twice, and both must agree.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * musl.h -- the blocks of musl's malloc (mallocng, since musl 1.2.1), found in memory that stands
- * still.
+ * musl.h -- the blocks of musl's malloc (mallocng, since musl 1.2.1), found in the memory of a
+ * stopped process.
  *
  * Keeps:  a block ends where what was asked for ends.
  *

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * radix.h -- a map of two levels, from pages to what an allocator knows of them, found by what is
- * in it.
+ * radix.h -- two-level maps from pages to an allocator's data about them, found by their contents.
  *
  * The root is an array in the data of the module that has malloc: pointers to leaves, most of them
  * 0.  A leaf has a word for each page of a part of address space.  A pointer in that data is the

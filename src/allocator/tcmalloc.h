@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tcmalloc.h -- the blocks of gperftools' tcmalloc (2.10), found in memory that stands still.
+ * tcmalloc.h -- the blocks of gperftools' tcmalloc (2.10), found in the memory of a stopped
+ * process.
  *
  * Keeps:  of each span the number of objects that somebody has is told twice, and both must agree.
  *

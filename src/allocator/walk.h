@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.h -- what the walks through allocators share: the memory that they read, and the blocks that
- * they find.
+ * walk.h -- what all walks through allocators share: reading memory, and the list of blocks found.
  *
  * Room:   outside.  Nothing is written, and no symbol is needed.
  * Keeps:  no byte is trusted: every number and pointer is checked, every walk ends.

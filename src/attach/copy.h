@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.h -- a copy of a stopped process: same memory, never runs, no child of
- * anybody who would notice.
+ * copy.h -- a copy of a stopped process: same memory, never runs, and no child that the process
+ * could notice.
  *
  * Room:   outside; the tracer.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core.h -- a core file: memory, threads and files of a process that is gone.
+ * core.h -- core files: memory, threads and mappings of a process that has ended.
  *
  * Room:   outside.
  * Keeps:  no byte of the file is trusted.  Memory that is not in it (coredump_filter leaves out

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* core_notes.c -- what a core file says in its notes, by the layouts of its processor. */
+/* core_notes.c -- the notes of a core file, in the layouts of its processor. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* core_parts.h -- a core file as it is read: what its notes say is one part, the rest another. */
+/* core_parts.h -- what the files of core.h share: a core file while it is read. */
 #ifndef SEEP_ATTACH_CORE_PARTS_H
 #define SEEP_ATTACH_CORE_PARTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom.h -- functions that allocate and are not malloc: those that --hook names, and those of
- * allocators whose names we know (je_malloc, mi_malloc, ...).
+ * custom.h -- allocation functions other than malloc: those of --hook, and those of allocators with
+ * known names (je_malloc, mi_malloc, ...).
  *
  * Keeps:  no byte of a file is trusted.  Of known allocators, a file must have the function that
  *         allocates and the one that frees: another program may have a "tc_new" of its own.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf.h -- what the file of a program tells before it is started.
+ * elf.h -- what the file of a program says before it is started.
  *
  * Keeps:  no byte of the file is trusted.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_words.h -- structures of ELF files and of loaders, of both word sizes and byte orders, as
- * those of 64 bits in ours.
+ * elf_words.h -- structures of ELF files and loaders, of both word sizes and byte orders, converted
+ * to native 64-bit ones.
  *
  * Room:   outside; pure computing on bytes.  FROM need not be aligned.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emulator.h -- programs of another processor: the agent that is made for it, and who runs them.
+ * emulator.h -- programs of another processor: the agent that is built for it, and the emulator
+ * that runs them.
  *
  * Some are run by the kernel itself (i386 on x86-64; arm on aarch64, where processor and kernel
  * can): nothing but the agent is another one then.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* engine.h -- how calls of allocation functions are seen: what users choose with --engine, and what
- * suits a program. */
+/*
+ * engine.h -- how calls of allocation functions are seen (--engine): what the user chose, and what
+ * suits the program.
+ */
 #ifndef SEEP_ATTACH_ENGINE_H
 #define SEEP_ATTACH_ENGINE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entries.h -- where the functions of a running process are that a caller gets by their names.
+ * entries.h -- the addresses of functions in a running process, by name.
  *
  * Room:   outside; the process may run or stand still.
  * Keeps:  dynamic symbols are read from its memory, as its loader has them: no file is needed.  A

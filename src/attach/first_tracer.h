@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * first_tracer.h -- a process of ours that traces others already, and holds one still when asked.
+ * first_tracer.h -- a process of ours that already traces another one, and holds it still on
+ * request.
  *
  * Keeps:  a process has one tracer.  Who wants it to stand still while another one has it sends an
  *         order with one end of a socket.  Through that it gets struct first_tracer_answer and as

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frames.c -- what the signal handlers interrupted that threads of another process are in.
+ * frames.c -- the frames that signal handlers of another process have interrupted.
  *
  * Keeps:  a frame is known by what the kernel writes into each (arch/frames.h).  A frame that was
  *         left long ago may still be there: what is changed in it changes nothing.

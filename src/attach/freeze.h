@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * freeze.h -- a process held still: its threads, their registers, its memory; or a copy of it
- * that stays while it goes on.
+ * freeze.h -- a process held still: its threads, registers and memory; or a copy of it, while it
+ * goes on.
  *
  * Room:   outside, in a process of its own: a tracer that dies lets go of everything.
  * Keeps:  the process never notices: no signal, no EINTR, no child, no changed errno; stopped by

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * functions.h -- the functions of an ELF file by name: of its dynamic and its full symbol table.
+ * functions.h -- the functions of an ELF file by name, from its dynamic and its full symbol table.
  *
  * Keeps:  no byte of the file is trusted.  Addresses are those of the file.  Names of one function
  *         (aliases, versions) are entries of their own with one address.

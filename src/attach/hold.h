@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hold.h -- all threads of a process, stopped and let go again without their noticing.
+ * hold.h -- all threads of a process stopped, and let go again without the process noticing.
  *
  * Room:   outside; always the same thread of ours, the tracer.  When that ends, the
  *         kernel lets go of everything.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image.h -- the agent's library as a loader would map it, for memory that we write ourselves.
+ * image.h -- the agent's library laid out as a loader would, to be written into another process.
  *
  * Room:   outside; pure computing on bytes.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inject.h -- the agent written into a process that runs, and taken out of it.
+ * inject.h -- the agent written into a running process, and removed from it.
  *
  *     libseep-inject.so --image.h--> memory of the process          by system calls that a thread
  *     of it makes (remote.h) its functions     --entries.h, patch.h--> lead to the agent   while

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* inject_add.c -- functions of libraries that a recorded process loads later, patched as they
- * come. */
+/*
+ * inject_add.c -- functions of libraries that a recorded process loads later are patched when they
+ * are loaded.
+ */
 #include "attach/inject_parts.h"
 #include "attach/procfs.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* inject_leave.c -- the agent taken out of a process; and the thread of ours that does such
- * things. */
+/*
+ * inject_leave.c -- the agent removed from a process; and the thread of ours that does such things.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

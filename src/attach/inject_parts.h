@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* inject_parts.h -- what the rooms of inject.h share: the flow, where things are put, and the
- * patches. */
+/*
+ * inject_parts.h -- what the files of inject.h share: the sequence of steps, the placement, the
+ * patches.
+ */
 #ifndef SEEP_ATTACH_INJECT_PARTS_H
 #define SEEP_ATTACH_INJECT_PARTS_H
 

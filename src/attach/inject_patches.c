@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* inject_patches.c -- which functions of another process lead to the agent, put in place and taken
- * out. */
+/*
+ * inject_patches.c -- which functions of another process are patched to call the agent, and the
+ * patching itself.
+ */
 #include <stdlib.h>
 #include <string.h>
 

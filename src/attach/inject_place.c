@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inject_place.c -- where things are put in another process. */
+/* inject_place.c -- where things are placed in another process. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>

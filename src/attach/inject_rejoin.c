@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inject_rejoin.c -- the recording of an observer that is gone, continued (wire/rejoin.h). */
+/* inject_rejoin.c -- a recording whose observer has died is continued (wire/rejoin.h). */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inject_tell.c -- what the agent is told before it starts in another process. */
+/* inject_tell.c -- what the agent in another process is told before it starts. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch.h -- a program that was just started runs up to its first allocation, and stands still.
+ * launch.h -- a program that has just been started runs up to its first allocation, and is stopped
+ * there.
  *
  * Room:   outside; the tracer.
  * Keeps:  earlier there is nothing to write an agent into: a program without a loader makes its

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.h -- calls with a time limit that a stop cut short, and that go on with the time that is
+ * limits.h -- calls with a time limit that a stop interrupted: they continue with the time that is
  * left.
  *
  * The kernel makes most calls again by itself, with what is left of their limit (poll, select,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mappings.h -- which addresses of a process are mapped how. */
+/* mappings.h -- the mappings of a process, by address. */
 #ifndef SEEP_ATTACH_MAPPINGS_H
 #define SEEP_ATTACH_MAPPINGS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.h -- reading another process's memory, and where it has any.
+ * memory.h -- reading the memory of another process, and where it has any.
  *
  * Room:   outside; any thread of ours.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch.h -- a function whose entry leads elsewhere, and can still be called as it was.
+ * patch.h -- a function patched at its entry, which can still be called unpatched.
  *
  *     entry:  [endbr64]                     trampoline:  its first instructions, moved
  *             jmp hook  ------> hook                     jmp behind them

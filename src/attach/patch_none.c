@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* patch_none.c -- functions cannot be patched: a build without that, or for another processor. */
+/* patch_none.c -- in place of patch.c in a build without patching, or for another processor. */
 #include "attach/patch.h"
 
 bool patch_is_possible(struct err *e)

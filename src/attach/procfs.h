@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procfs.h -- what the kernel tells about a process and its threads.
+ * procfs.h -- what the kernel says about a process and its threads (/proc).
  *
  * Keeps:  TID may be the PID; files of a process whose first thread has ended are
  *         found through another thread.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* program.h -- from the word on the command line to a file that can be started and recorded. */
+/* program.h -- from the name on the command line to a file that can be started and recorded. */
 #ifndef SEEP_ATTACH_PROGRAM_H
 #define SEEP_ATTACH_PROGRAM_H
 

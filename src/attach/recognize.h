@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recognize.h -- the functions of a program without names, known by the code that they were linked
- * from.
+ * recognize.h -- functions of a stripped static program, recognized by comparing their code with
+ * the C library's.
  *
  * Keeps:  a program that is linked statically has the object files of libc.a inside, each whole:
  *         its code is the same but for addresses.  When the library of this machine is the one that

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* refusal.h -- why the kernel does not let us stop a process, and what to do about it. */
+/* refusal.h -- why the kernel does not allow stopping a process, and what to do about it. */
 #ifndef SEEP_ATTACH_REFUSAL_H
 #define SEEP_ATTACH_REFUSAL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote.h -- what a stopped thread of another process does for us: system calls, functions.
+ * remote.h -- system calls and functions that a stopped thread of another process runs for us.
  *
  * Room:   outside; the tracer.
  * Keeps:  the thread takes no signal meanwhile, and ends as it was.  For a system call it runs no

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandbox.h -- filters of system calls (seccomp): whether they would object to what we have a
- * thread or an agent call.
+ * sandbox.h -- system call filters (seccomp): whether they allow the calls that a thread or an
+ * agent makes for us.
  */
 #ifndef SEEP_ATTACH_SANDBOX_H
 #define SEEP_ATTACH_SANDBOX_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spawn.h -- start a program with the agent preloaded, and otherwise as if we were not there.
+ * spawn.h -- starting a program with the agent preloaded, and otherwise as if seep were not there.
  *
  * Keeps:  the program gets our terminal, process group, descriptors, working directory, limits,
  *         signal mask and dispositions as we got them; its environment differs in LD_PRELOAD,

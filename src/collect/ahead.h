@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ahead.h -- memory of a ledger in huge pages, made before the program comes to it.
+ * ahead.h -- memory of a ledger in huge pages, prepared before the program needs it.
  *
  * The program pays a page fault for each 4 KiB of its ledger that it is the first to touch: for a
  * heap that grows, half as many again as for the heap itself.  A part of 2 MiB that is one huge

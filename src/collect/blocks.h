@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks.h -- the blocks that are alive, from the ledger's shadow of the address space, and
- * resources that are held.
+ * blocks.h -- live blocks, from the shadow in the ledger, and resources that are held.
  */
 #ifndef SEEP_COLLECT_BLOCKS_H
 #define SEEP_COLLECT_BLOCKS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect.h -- a ledger becomes a profile.
+ * collect.h -- from a ledger to a profile.
  *
  * Keeps:  works on a running process too (a checkpoint); numbers are then those of about one
  *         moment.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jit.h -- names of code that a program compiled while it ran, from the map it writes for
- * perf (/tmp/perf-PID.map).
+ * jit.h -- names of run-time compiled code, from the map that compilers write for perf
+ * (/tmp/perf-PID.map).
  *
  * Keeps:  the file is the program's: it must belong to its user or to root and be younger than the
  *         process; no link is followed, what makes no sense is passed over, and only the names of

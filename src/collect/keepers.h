@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keepers.h -- which allocator keeps a mapping of the process, also when it has no block left.
+ * keepers.h -- the allocator that each mapping of the process belongs to, also when it has no block
+ * left.
  *
  * Keeps:  nothing is written to the process.  What may not be read, or looks like nothing that is
  *         known, has no keeper.

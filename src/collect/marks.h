@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* marks.h -- named moments in a ledger, and the blocks that were born and freed between them. */
+/*
+ * marks.h -- the named moments in a ledger, and the blocks that were born and freed between them.
+ */
 #ifndef SEEP_COLLECT_MARKS_H
 #define SEEP_COLLECT_MARKS_H
 

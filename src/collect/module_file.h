@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* module_file.h -- what the file of a program or library tells about it where the agent has not
- * looked. */
+/* module_file.h -- facts from the file of a program or library, where the agent has not looked. */
 #ifndef SEEP_COLLECT_MODULE_FILE_H
 #define SEEP_COLLECT_MODULE_FILE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reclaim.h -- the memory of a ledger: told to a program that limits it, and given back where no
- * block is.
+ * reclaim.h -- the memory of a ledger: given back where no block is left; its size is told to a
+ * program with --limit-ledger.
  *
  * Keeps:  an entry of a live block is never lost: the program is told which pages are wanted, and
  *         whoever claims one first has it (ledger.h, book/shadow.c).  Nobody waits, except a thread

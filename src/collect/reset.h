@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reset.h -- a ledger that begins anew: what was counted is forgotten, live blocks are older ones.
+ * reset.h -- a ledger that counts from zero again: counters are cleared, live blocks become older
+ * ones.
  *
  * Keeps:  only while the process stands still, with no thread in the middle of an event.  Stacks,
  *         threads, modules, marks and invalid frees stay; mappings and resources stay counted.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resident.h -- how much memory of a process is resident, and where: mapping by mapping,
- * as the kernel told last.
+ * resident.h -- resident memory of a process, mapping by mapping, as the kernel reported it last.
  *
  * Cost:   the kernel walks the page tables for it, during which the process cannot map or
  *         unmap: so at most one part in RESIDENT_SHARE of the time, and as much again for those

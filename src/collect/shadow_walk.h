@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shadow_walk.h -- the ledger's shadow of the address space, entry by entry. */
+/* shadow_walk.h -- the shadow of the address space in a ledger, entry by entry. */
 #ifndef SEEP_COLLECT_SHADOW_WALK_H
 #define SEEP_COLLECT_SHADOW_WALK_H
 

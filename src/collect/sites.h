@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sites.h -- who allocated: the counters of all threads summed per call stack and kind. */
+/* sites.h -- the counters of all threads summed per call stack and kind. */
 #ifndef SEEP_COLLECT_SITES_H
 #define SEEP_COLLECT_SITES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slices.h -- the course of a run: moments with live memory, in all and per call stack.
+ * slices.h -- the history of a run: moments with live memory, in total and per call stack.
  *
  * Keeps:  at most SLICES_MAX moments and about SLICES_CHANGES_MAX changes, however long the
  *         run.  With too many moments every second one is dropped and the interval doubled;

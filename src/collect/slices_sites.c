@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slices_sites.c -- which call stacks did something since they were looked at last.
+ * slices_sites.c -- the call stacks that were active since the last slice.
  *
  * Keeps:  a copy of the counters of each slot, half as large as those in the ledger.
  * Cost:   one pass over the counters of the threads that had events, and one record for each

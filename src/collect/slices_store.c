@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slices_store.c -- the course of a run, moved into a profile: sites of the ledger
- * become those of the profile.
+ * slices_store.c -- the history of a run moved into a profile: sites of the ledger become those of
+ * the profile.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks.h -- the stack tree of a ledger, made canonical.
+ * stacks.h -- the stack tree of a ledger, in canonical order.
  *
  * Keeps:  in the result each (parent, pc, module, exact) is there once, parents before children.
  * Cost:   2 ns a node when one thread made the tree, else 40 ns: the agent enters a pair twice only

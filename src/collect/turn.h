@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turn.h -- the numbers of a ledger that a machine of the other byte order writes.
+ * turn.h -- the numbers of a ledger from a machine of the other byte order.
  *
  * A ledger has the byte order of its program.  Everything that is read of it passes through
  * collect/view.h, which turns it here; everything that is written to it is turned as well.

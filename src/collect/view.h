@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.h -- a stranger's ledger, read without trust.
+ * view.h -- a ledger that another process writes, read without trust.
  *
  * Keeps:  the ledger is read with pread(): a mapped file that its owner shortens would kill us with
  *         SIGBUS, and a mapped read of a hole would allocate it.  Only the head is mapped, and only

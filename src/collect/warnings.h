@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* warnings.h -- what the user should know about a recording: what is missing in it, and why. */
+/* warnings.h -- warnings about a recording: what is missing in it, and why. */
 #ifndef SEEP_COLLECT_WARNINGS_H
 #define SEEP_COLLECT_WARNINGS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * apply.c -- events of a program elsewhere, put into the book.
+ * apply.c -- events of a program on another machine, put into the book.
  *
  * Keeps:  the same order as in the agent (agent/record.h), so that the same events come to the same
  *         sums; what realloc has in hand goes when it has ended.

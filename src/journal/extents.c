@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* extents.c -- mappings and resources of a program elsewhere: what is there, what was counted. */
+/*
+ * extents.c -- mappings and resources of a program on another machine: which exist, and what was
+ * counted.
+ */
 #include "journal/parts.h"
 
 #include <string.h>

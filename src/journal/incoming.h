@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * incoming.h -- the journal of a program elsewhere becomes a recording here: packets in, a ledger
- * by the same book as inside a program, a profile out.
+ * incoming.h -- from the journal of a program on another machine to a recording: packets in, a
+ * ledger by the same book as inside a program, a profile out.
  *
  * Keeps:  no byte is trusted: what makes no sense is counted and left out, and no number in a
  *         packet makes a table larger than the bytes that came could fill.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* parts.h -- what the rooms of incoming.h share: one process elsewhere, with its ledger here. */
+/*
+ * parts.h -- what the files of incoming.h share: one process on another machine, with its ledger
+ * here.
+ */
 #ifndef SEEP_JOURNAL_PARTS_H
 #define SEEP_JOURNAL_PARTS_H
 

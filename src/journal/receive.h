@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * receive.h -- journals that come over the network: a listener for connections and datagrams.
+ * receive.h -- journals from the network: a listener for connections and datagrams.
  *
  * Keeps:  one thread that never waits for a peer; a slow, silent or hostile one costs its slot and
  *         the memory of a ledger, and there are RECEIVE_MAX slots.

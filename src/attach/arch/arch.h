@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch.h -- the port contract: what a processor must offer to those who hold a process still.
+ * arch.h -- the port contract: what a processor must offer for holding a process still.
  *
  * Room:   outside; the tracer of the thread in question.  One header per processor with the same
  *         names; this file chooses.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode_x86_64.h -- the length of an instruction of x86-64 and i386, and what of it has to change
- * when it is moved.
+ * decode_x86_64.h -- the length of an instruction of x86-64 and i386, and what must change when it
+ * is moved.
  *
  * Keeps:  an instruction that it takes has the length that a processor gives it.  What no compiler
  *         writes (XOP, APX, moves of control registers) is refused, as what no processor knows is

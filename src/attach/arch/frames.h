@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frames.h -- the frames of signal handlers: how one is known on a stack, and where it has what was
- * interrupted.
+ * frames.h -- frames of signal handlers: how to recognize one on a stack, and where it saved the
+ * interrupted registers.
  *
  * frames_form(narrow)   of programs with words of 8 or (NARROW) 4 bytes:
  *   .mark               a word that the kernel writes into each; 0: none is known

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * moved_aarch64.h -- instructions of aarch64, to be executed at another place than their own.
+ * moved_aarch64.h -- instructions of aarch64 moved to another address.
  *
  * Room:   outside; pure computing.
  * Keeps:  what depends on the place of an instruction is computed when it is moved.  x16 may be

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * one_size.h -- the part of the port contract that is about programs of a smaller word size, where
- * none is looked at.
+ * one_size.h -- the part of the port contract for programs of a smaller word size, on processors
+ * where they are not supported.
  *
  * Room:   outside.  Included by ports, behind their structures.
  */

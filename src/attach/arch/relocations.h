@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relocations.h -- what is to be done to the words of an image that was not linked for its address.
+ * relocations.h -- relocation of an image that was not linked for its address.
  *
  * ARCH_RELOCATION_RELATIVE(narrow)   base and addend
  * ARCH_RELOCATION_SYMBOL(narrow)     the address of a symbol

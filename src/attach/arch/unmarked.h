@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unmarked.h -- the part of the port contract that is about calls with a time limit, where a call
- * that is made again begins its limit anew.
+ * unmarked.h -- the part of the port contract for interrupted calls with a time limit, on
+ * processors where a restarted call begins its time limit again.
  *
  * Room:   outside.  Included by ports, behind their structures.
  */
