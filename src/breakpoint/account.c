@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account.c -- what was seen at breakpoints, put into the book.
+ * account.c -- events seen at breakpoints, put into the book.
  *
  * Keeps:  the same order as in the agent (agent/record.h): a release before the real one, an
  *         allocation after it.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codes.c -- which code is mapped: its place in the ledger, its functions that allocate, its unwind
+ * codes.c -- the mapped code: its module in the ledger, its allocation functions, its unwind
  * tables.
  */
 #include "breakpoint/parts.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entries.h -- the functions at whose entry a program stops: their names, what they do, and which
- * of their arguments say how much.
+ * entries.h -- the functions with breakpoints: names, effects, and the arguments that give sizes.
  *
  * X(name, symbol, does, kind, size, count, align)
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* maps.h -- what the program mapped and unmapped by itself. */
+/* maps.h -- memory that the program mapped and unmapped itself. */
 #ifndef SEEP_BREAKPOINT_MAPS_H
 #define SEEP_BREAKPOINT_MAPS_H
 

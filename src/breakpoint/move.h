@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * move.h -- one instruction, to be executed at another place than its own.
+ * move.h -- one instruction moved to another address.
  *
  * Room:   pure computing; a file in arch/ for each processor.
  * Keeps:  what can be done by setting registers (relative jumps and calls of x86-64) is not

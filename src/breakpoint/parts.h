@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts.h -- what the rooms of breakpoint.h share: processes, their threads, and where they stop.
+ * parts.h -- what the files of breakpoint.h share: processes, their threads, and where they stop.
  *
  * Room:   outside, in the engine: one thread, which is the tracer of all of them.
  */

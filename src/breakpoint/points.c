@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * points.c -- breakpoints: what stands in the code, and the instruction that it displaced.
+ * points.c -- breakpoints: the bytes in the code, and the instruction that they displaced.
  *
  * Keeps:  a breakpoint stays where it is until all are removed, so that no thread ever passes a
  *         place unseen while another one is being served.  The displaced instruction is executed in

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * still.c -- a process held still for whoever searches it (attach/first_tracer.h).
+ * still.c -- a process held still on request (attach/first_tracer.h).
  *
  * Keeps:  what threads stopped for meanwhile is served afterwards; nothing is lost.
  */

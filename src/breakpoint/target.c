@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * target.c -- a process whose memory has breakpoints, and its ledger.
+ * target.c -- a process with breakpoints in its memory, and its ledger.
  *
  * Keeps:  the ledger is a file in memory, as that of an agent, so whoever observes need not know
  *         who writes it.

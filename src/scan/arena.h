@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.h -- where glibc's malloc keeps its books, as far as the roots of a search must know.
+ * arena.h -- where glibc's malloc keeps its own data, which must not count as roots.
  *
  * Room:   outside, in the process that makes a search.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contents.h -- what blocks without a call stack are, by what is in them: of one size, and an
- * object of a class, text, or neither.
+ * contents.h -- what blocks without a call stack are, by their contents: blocks of one size,
+ * objects of a class, text.
  *
  * Room:   outside, in the process that makes a search.
  * Keeps:  blocks of one kind are a site, whose stack is one made-up frame that says so in brackets:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gone.h -- blocks that were freed bypassing seep: live in the ledger, and free for the allocator.
+ * gone.h -- blocks that were freed past seep: live in the ledger, free for the allocator.
  *
  * Room:   outside, in the process that makes a search.
  * Keeps:  a block is gone only where the allocator says so: its memory is unmapped, or it is the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_walk.h -- the blocks that the allocator of a held process has, whoever asked for them.
+ * heap_walk.h -- the blocks that the allocator of a stopped process has, recorded or not.
  *
  * Room:   outside, in the process that makes a search.
  * Keeps:  nothing is known of a block but where it is: neither what was asked for, nor by whom.

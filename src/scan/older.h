@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * older.h -- blocks from before a recording began (seep attach): the ledger does not know
- * them, a walk through the heap does.
+ * older.h -- blocks from before a recording began (seep attach): a walk through the heap finds
+ * them.
  *
  * Room:   outside, in the process that makes a search.
  * Keeps:  they are sites of their own (PROFILE_KIND_OLDER), in no count of the recording: without

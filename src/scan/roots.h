@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roots.h -- the memory of a process that counts as in use by itself: data of modules, stacks,
- * registers, thread-local storage, mappings.
+ * roots.h -- the roots of a leak search: data of modules, stacks, registers, thread-local storage,
+ * mappings.
  *
  * Room:   outside, in the process that makes a search.
  * Keeps:  not the allocator's memory (but for the blocks in it), not ours, not the stacks of dead

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan.h -- one search for leaks in a process, from the stop to the verdicts.
+ * scan.h -- one leak search in a process, from the stop to the verdicts.
  *
  * Room:   outside, in a process of its own: when that is killed, the program goes on.
  * Keeps:  the program is held only as long as its memory is needed: until a copy of it is made, or

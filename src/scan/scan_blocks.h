@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_blocks.h -- the blocks of a process at the moment of a search for leaks.
+ * scan_blocks.h -- the blocks of a process at the moment of a leak search.
  *
  * Room:   outside, in the process that makes a search.
  * Keeps:  a process that is held has one list.  One that goes on while we read has three: what was

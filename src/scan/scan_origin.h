@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_origin.h -- what the recording knows of the blocks of a search: where they were allocated,
- * and which are arrays of no elements.
+ * scan_origin.h -- what the recording knows about the blocks of a search: where they were
+ * allocated, and which are arrays of no elements.
  *
  * Room:   outside, in the process that makes a search.
  */

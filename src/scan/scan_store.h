@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_store.h -- what a search found, in the terms of a profile: of its own moment, or of an
- * end that came just after.
+ * scan_store.h -- the results of a search, stored in a profile: of the same moment, or of an end
+ * that came just after.
  */
 #ifndef SEEP_SCAN_SCAN_STORE_H
 #define SEEP_SCAN_SCAN_STORE_H

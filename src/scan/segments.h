@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segments.h -- address space cut into ranges, the last word about each address counts.
+ * segments.h -- address ranges in which later entries replace earlier ones.
  *
  * Keeps:  sorted, disjoint, none empty.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stopped.h -- the frames of threads that stand still: which function has which part of the stack.
+ * stopped.h -- the stack frames of stopped threads: which function has which part of the stack.
  *
  * Room:   outside, in the process that makes a search.
  * Cost:   some milliseconds for the first thread (unwind tables of the modules on its stack are

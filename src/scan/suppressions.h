@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suppressions.h -- leaks that a program itself says are none: __lsan_default_suppressions().
+ * suppressions.h -- suppressions that the program itself contains: __lsan_default_suppressions().
  *
  * Keeps:  nothing of the program is run.  The function is found in the symbol table of
  *         its file, and its code is read: it returns the address of a text, which

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tcb.h -- what the C library keeps of a thread at the end of its stack: struct pthread of glibc.
+ * tcb.h -- the data that the C library keeps for a thread at the end of its stack: struct pthread
+ * of glibc.
  *
  * Keeps:  it is found where it begins with a pointer to itself, twice; that is so on processors
  *         whose thread pointer leads to it.  On others it has the node of a list, whose neighbours

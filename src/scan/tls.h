@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tls.h -- where modules keep their writable data and their thread-local storage, read from the
- * memory of a held process.
+ * tls.h -- the writable data and thread-local storage of modules, read from the memory of a stopped
+ * process.
  *
  * Keeps:  the process is not trusted: what makes no sense is left out.
  *

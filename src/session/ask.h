@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ask.h -- asking whoever records a process for something. */
+/* ask.h -- requests to the observer of a process. */
 #ifndef SEEP_SESSION_ASK_H
 #define SEEP_SESSION_ASK_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * carrier.h -- how the agent gets into a program, and what follows: whose child that is, who
- * reports last, how it leaves.
+ * carrier.h -- how the agent gets into a program, and what depends on that: whose child the program
+ * is, who reports last, how the agent leaves.
  *
  * Keeps:  rooms ask for what follows and not for the carrier, so that a new one is a new row here:
  *         a remote target.  Its way in is a file of attach/.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * children.h -- the folder beside a recording that has those of the other processes of its run.
+ * children.h -- the folder beside a recording for the recordings of the other processes of its run.
  *
  * Keeps:  no link is followed, and nothing is made or removed in a folder of another user.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connections.h -- connections to the session, heard one by one.
+ * connections.h -- the connections to a session, read one at a time.
  *
  * Keeps:  nobody is let in while there are too few descriptors to receive a ledger: it would be
  *         lost.  Those who come wait.  Who says nothing is dropped after a second, or earlier when

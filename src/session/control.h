@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.h -- a recording is switched on and off, reset, or asked how it stands,
- * from outside the program.
+ * control.h -- switching a recording on and off, resetting it, and its status, from outside the
+ * program.
  *
  * Keeps:  the process stands still for what is written into it or its ledger, about a millisecond,
  *         and no thread of it is in the middle of an event then.  By a worker: a tracer that dies

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * departed.h -- recordings of programs that have left, whose memory is still searched for leaks
+ * departed.h -- recordings of programs that have ended but whose memory is still searched for leaks
  *
  * Keeps:  whoever waits for the program itself does not wait for us, and the observer has time for
  *         others.

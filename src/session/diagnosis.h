@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diagnosis.h -- why nobody said hello. */
+/* diagnosis.h -- why no agent said hello. */
 #ifndef SEEP_SESSION_DIAGNOSIS_H
 #define SEEP_SESSION_DIAGNOSIS_H
 

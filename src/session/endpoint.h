@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint.h -- a socket that is found by the number of the process it is about.
+ * endpoint.h -- a socket with the number of a process in its name.
  *
  * Room:   outside.  Opened by session/session.c for commands that know nothing but a process;
  *         session/ask.c comes to it.

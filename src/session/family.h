@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* family.h -- processes that belong to a session, found without their help. */
+/* family.h -- the processes that belong to a session, found without their help. */
 #ifndef SEEP_SESSION_FAMILY_H
 #define SEEP_SESSION_FAMILY_H
 

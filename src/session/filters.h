@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filters.h -- filters of system calls (seccomp), as far as agents must know of them. */
+/* filters.h -- system call filters (seccomp), as far as agents must know them. */
 #ifndef SEEP_SESSION_FILTERS_H
 #define SEEP_SESSION_FILTERS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lingering.h -- the program has ended, and processes that it started have not: whether to wait
- * for them, and what to say.
+ * lingering.h -- processes that still run when the program has ended: whether to wait for them, and
+ * what to say.
  */
 #ifndef SEEP_SESSION_LINGERING_H
 #define SEEP_SESSION_LINGERING_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listener.h -- the socket where agents say hello and commands ask for snapshots.
+ * listener.h -- the socket on which agents say hello and commands send requests.
  *
  * Keeps:  a private directory with one socket in it (and perhaps a link); all are
  *         gone after listener_close().

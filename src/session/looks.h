@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * looks.h -- recordings of this moment for those who watch a process: who wants one, and
- * the process that makes it.
+ * looks.h -- recordings of the current moment for commands that watch a process: the requests, and
+ * the process that makes them.
  *
  * Keeps:  one at a time; who asks meanwhile gets the next.  The recorded process is not
  *         stopped and does not notice.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * members.h -- who belongs to a session: the program, and what it started.
+ * members.h -- the members of a session: the program, and the processes that it started.
  *
  * Keeps:  no process of another user is recorded that the program did not start.
  *

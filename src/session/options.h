@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options.h -- what a run of `seep record` is asked to do, and whom it tells what happens. */
+/* options.h -- the options of a recording, and the functions that hear of its events. */
 #ifndef SEEP_SESSION_OPTIONS_H
 #define SEEP_SESSION_OPTIONS_H
 

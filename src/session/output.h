@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output.h -- where recordings go: names, and what happens when the place is not usable.
+ * output.h -- where recordings are written: names, and what happens when the place is not usable.
  *
  * Keeps:  no file that was there before, or that somebody puts there meanwhile, is replaced unless
  *         asked to, and no link is followed but one that the user named, at the start; no two

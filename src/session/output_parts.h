@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_parts.h -- what the rooms of output.h share: names that this session gave. */
+/* output_parts.h -- what the files of output.h share: names that this session has used. */
 #ifndef SEEP_SESSION_OUTPUT_PARTS_H
 #define SEEP_SESSION_OUTPUT_PARTS_H
 

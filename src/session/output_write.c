@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_write.c -- recordings into the places that output.c found for them, or elsewhere. */
+/* output_write.c -- writing recordings to the places that output.c found, or elsewhere. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

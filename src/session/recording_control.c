@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_control.c -- one recording, switched, reset and asked how it stands from outside. */
+/* recording_control.c -- switching, resetting and the status of one recording. */
 #include <stdio.h>
 #include <string.h>
 

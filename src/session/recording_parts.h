@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording_parts.h -- what the rooms of recording.h share: the course of a recording, its profile,
+ * recording_parts.h -- what the files of recording.h share: the course of a recording, its profile,
  * its reports.
  */
 #ifndef SEEP_SESSION_RECORDING_PARTS_H

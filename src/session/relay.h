@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relay.h -- signals that reach seep, and what becomes of them.
+ * relay.h -- signals that reach seep: which are passed on to the program.
  *
  * Keeps:  what the terminal sends (Ctrl-C, Ctrl-\, hang-up, window size) has reached the program
  *         by itself, because it is in the same process group; what another process sends to us

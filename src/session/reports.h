@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reports.h -- files that tell what a snapshot found: PROGRAM-PID-SEQ.memlog.
+ * reports.h -- the reports of snapshots: PROGRAM-PID-SEQ.memlog.
  *
  * Room:   outside, mostly in a process of its own: names of functions may take seconds to find.
  * Keeps:  no file that was there before is replaced: the next free number is taken.  A report

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * requests.h -- what commands in other processes ask of the observer (session/ask.h is the other
- * end), and what they are answered.
+ * requests.h -- requests of commands in other processes to the observer, and the answers
+ * (session/ask.h is the other end).
  */
 #ifndef SEEP_SESSION_REQUESTS_H
 #define SEEP_SESSION_REQUESTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scanner.h -- searches for leaks in one recorded process: who wants one, the process that
- * makes it, and what it found.
+ * scanner.h -- leak searches in one recorded process: the requests, the process that searches, and
+ * the result.
  *
  * Keeps:  one search at a time.  Whoever asks during one is served by the next.
  */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* session_arrivals.c -- who comes to a session: agents that say hello, programs that knock,
- * commands that ask. */
+/*
+ * session_arrivals.c -- what arrives at a session: agents that say hello, agents with a new mark in
+ * their ledger, requests of commands.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>

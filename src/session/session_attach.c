@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session_attach.c -- processes that an agent is written into: how we come in, and how we leave. */
+/* session_attach.c -- processes that the agent is injected into: attaching and detaching. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

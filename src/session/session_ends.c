@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session_ends.c -- how recordings end, and what the user is told of them. */
+/* session_ends.c -- how recordings end, and what the user is told about it. */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_parts.h -- what the rooms of session.h share: the loop, who comes, and how recordings
- * end.
+ * session_parts.h -- what the files of session.h share: the loop, arrivals, and ends of recordings.
  */
 #ifndef SEEP_SESSION_SESSION_PARTS_H
 #define SEEP_SESSION_SESSION_PARTS_H

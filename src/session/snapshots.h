@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshots.h -- the marks of one recording: which are new, which want a report, which are done
- * with.
+ * snapshots.h -- the marks of one recording: which are new, which still need a report, which are
+ * finished.
  *
  * Keeps:  marks of the ledger are served in order; a snapshot's report tells the change since the
  *         last one that had a report, so that all reports sum up to the whole.

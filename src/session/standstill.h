@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * standstill.h -- a program that goes on when its recording ends stands still while its ledger is
- * read for the last time.
+ * standstill.h -- a program that survives its recording is held still while its ledger is read for
+ * the last time.
  *
  * Room:   outside; a worker holds it, so that it goes on when we are killed.
  * Keeps:  totals, call stacks and blocks of the recording are of one moment.  The program stands

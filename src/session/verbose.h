@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verbose.h -- what happens to recorded processes, told as it happens (record -v, -vv): forks,
- * execs, exits, libraries, threads.
+ * verbose.h -- messages about recorded processes as things happen (record -v, -vv): forks, execs,
+ * exits, libraries, threads.
  *
  * Room:   outside, the rooms of session.h only.
  * Cost:   a table is read when the head of the ledger says that it has grown; those

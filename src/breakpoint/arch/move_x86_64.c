@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* move_x86_64.c -- one instruction of x86-64, decoded by Zydis: an operand relative to it stays the
- * same one. */
+/*
+ * move_x86_64.c -- one instruction of x86-64, decoded by Zydis; its relative operands keep their
+ * targets.
+ */
 #include "breakpoint/move.h"
 
 #include <string.h>
