@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * binary.h -- ELF files on disk: whether one is the wanted one, and opening it in a
- * form that libdw can read.
+ * binary.h -- ELF files on disk: whether one is the right one, and opening it in a form that libdw
+ * can read.
  */
 #ifndef SEEP_NAMES_BINARY_H
 #define SEEP_NAMES_BINARY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache.h -- names found earlier, on disk, one file per build id.
+ * cache.h -- a cache of names on disk, one file per build id.
  *
  * Keeps:  never fatal: what cannot be read, is damaged or belongs to something else counts as
  *         absent; what cannot be written is not.  Files are replaced whole, so that readers at the

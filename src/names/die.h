@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * die.h -- small questions to an entry (DIE) of DWARF.
+ * die.h -- small queries to an entry (DIE) of DWARF.
  *
  * Keeps:  attributes of the entry that this one completes (DW_AT_specification,
  *         DW_AT_abstract_origin) count as its own.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extent.h -- the functions of a module without names, told apart by its unwind tables. */
+/* extent.h -- the functions of a stripped module, told apart by its unwind tables. */
 #ifndef SEEP_NAMES_EXTENT_H
 #define SEEP_NAMES_EXTENT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch.h -- debug files from the debuginfod servers that the user named (DEBUGINFOD_URLS).
+ * fetch.h -- debug files from the debuginfod servers in DEBUGINFOD_URLS.
  *
  * Keeps:  the client library is loaded only when there is a server to ask.  A server that does not
  *         answer is waited for once, not once per module.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fetch_none.c -- in place of fetch.c in a build that asks no debuginfod server. */
+/* fetch_none.c -- in place of fetch.c in a build without debuginfod. */
 #include "names/fetch.h"
 
 #include <stddef.h>

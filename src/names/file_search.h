@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file_search.h -- finding the files of the recorded machine: on this one, below the
- * directories named, on servers.
+ * file_search.h -- finding files of the recorded machine: on this one, in the directories named, on
+ * servers.
  *
  * Room:   outside, names/ only.  Made once per resolver.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frame.h -- what is known of an address, and where names are looked for. */
+/* frame.h -- what is known about an address, and where names are searched. */
 #ifndef SEEP_NAMES_FRAME_H
 #define SEEP_NAMES_FRAME_H
 

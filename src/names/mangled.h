@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mangled.h -- what a compiler made of a name, undone by libiberty. */
+/* mangled.h -- demangling of symbol names, by libiberty. */
 #ifndef SEEP_NAMES_MANGLED_H
 #define SEEP_NAMES_MANGLED_H
 

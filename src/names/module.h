@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module.h -- the file on disk that a module of the recording was loaded from, opened for names.
+ * module.h -- the file that a module of the recording was loaded from, opened to read names.
  *
  * Keeps:  a file whose build id differs from the recorded one is never used: its names would be
  *         lies.

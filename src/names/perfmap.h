@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmap.h -- functions of scripts: names in the maps that run-time compilers write for perf, as
- * people read them.
+ * perfmap.h -- functions of scripts: the names in maps that run-time compilers write for perf, in
+ * readable form.
  *
  *      in the map                                  function            script
  *      ----------                                  --------            ------

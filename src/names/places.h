@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* places.h -- the paths where a file of the recorded machine may lie on this one, best first. */
+/* places.h -- the paths where a file of the recorded machine may be on this one, best first. */
 #ifndef SEEP_NAMES_PLACES_H
 #define SEEP_NAMES_PLACES_H
 

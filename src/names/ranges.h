@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranges.h -- lists of address ranges, decoded from the bytes of a unit that libdw did not join
- * itself.
+ * ranges.h -- lists of address ranges, decoded from a unit that libdw does not join itself.
  */
 #ifndef SEEP_NAMES_RANGES_H
 #define SEEP_NAMES_RANGES_H

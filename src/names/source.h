@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source.h -- the text of source files of the recorded machine. */
+/* source.h -- the text of the recorded machine's source files. */
 #ifndef SEEP_NAMES_SOURCE_H
 #define SEEP_NAMES_SOURCE_H
 

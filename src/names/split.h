@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * split.h -- debug information that was left in .dwo files or a .dwp package, joined with
- * what the program has of it.
+ * split.h -- split debug information (.dwo files, .dwp packages), joined with its skeleton in the
+ * program.
  *
  * Keeps:  libdw finds a .dwo file where it was made and beside the program.  This
  *         is for all other places.

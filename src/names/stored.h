@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stored.h -- names put into the recording itself, so that it can be read without any other file.
+ * stored.h -- names stored in the recording, so that it can be read without any other file.
  */
 #ifndef SEEP_NAMES_STORED_H
 #define SEEP_NAMES_STORED_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* string_pool.h -- each text once: equal texts have equal pointers. */
+/* string_pool.h -- a pool of strings: equal texts have equal pointers. */
 #ifndef SEEP_NAMES_STRING_POOL_H
 #define SEEP_NAMES_STRING_POOL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol.h -- address to function, file, line, and the functions inlined there.
+ * symbol.h -- from an address to function, file, line, and the functions inlined there.
  *
  * Keeps:  all strings live as long as the resolver.  Results are kept on disk by build id, so that
  *         a second report needs no debug information ($XDG_CACHE_HOME/seep or ~/.cache/seep;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * baseline.h -- leaks and wrong releases that were there before: a text file, one line for each
- * place.
+ * baseline.h -- known leaks and invalid frees: a text file with a line for each place.
  *
  * Keeps:  places are the same when the names of their functions are: lines and addresses do not
  *         count, nor does a recursion's depth.  Definitely and indirectly lost is one and the same

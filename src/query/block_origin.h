@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_origin.h -- who made a block, in one name: the innermost function that is neither a wrapper
- * nor of a library's allocator.
+ * block_origin.h -- the origin of a block in one name: the innermost function that is neither a
+ * wrapper nor part of a library's allocator.
  *
  * Room:   outside.  For lists with one line per block.
  */

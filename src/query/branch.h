@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * branch.h -- a tree that grows: each node is found by its parent and a number.
+ * branch.h -- a tree that grows: a node is found by its parent and a number.
  *
  * Room:   outside.  Trees of call stacks: the number is that of a frame.
  * Keeps:  nodes are numbered in the order in which they came, the roots first; a parent's number is

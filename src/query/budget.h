@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget.h -- what a process may take, and whether it did with that.
+ * budget.h -- budgets of a process (check --max-...), and whether it kept them.
  *
  * Keeps:  what cannot be judged is not kept: a budget on leaks without a search for them, any
  *         budget on a recording that is not whole.

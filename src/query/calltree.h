@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calltree.h -- call stacks as one tree of frames with names; equal ones are one.
+ * calltree.h -- call stacks as one tree of named frames; equal frames are merged.
  *
  * Room:   outside.  What flame graphs, call graphs and tables of stacks are made from.
  * Keeps:  frames are those of walk.h: inlined functions among them, without start code.  Node 0 is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* errors.h -- releases that went wrong: what happened, and to which block. */
+/* errors.h -- invalid frees: what happened, and to which block. */
 #ifndef SEEP_QUERY_ERRORS_H
 #define SEEP_QUERY_ERRORS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* expression.h -- regular expressions of the user, with an error that points at the place. */
+/* expression.h -- regular expressions from the user, with errors that point at the place. */
 #ifndef SEEP_QUERY_EXPRESSION_H
 #define SEEP_QUERY_EXPRESSION_H
 

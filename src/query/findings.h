@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * findings.h -- what is wrong with one or several runs, in words and places: made
- * once, written in many formats.
+ * findings.h -- what is wrong with one or several runs: found once, written in many formats.
  *
  * Keeps:  all texts are in its own pool, so that a recording can be released as soon as it was
  *         added.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fold.h -- just my code: which frames of a stack people see first.
+ * fold.h -- just my code: which frames of a stack are shown by default.
  *
  *      malloc's caller                      shown
  *      ---------------                      -----

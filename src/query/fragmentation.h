@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fragmentation.h -- the heap as a map: where glibc's malloc has its blocks, where holes are, and
- * which blocks keep free memory from going back to the system.
+ * fragmentation.h -- the heap as a map: where glibc's malloc has its blocks and holes, and which
+ * blocks keep free memory from going back to the system.
  *
  *      heap  |###.....##.#........................#====|
  *             blocks   holes                     ^  top: goes back by itself

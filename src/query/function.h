@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function.h -- small numbers for the lines of functions, so that reports compare
- * integers instead of names.
+ * function.h -- small numbers for functions with their lines, so that reports compare integers
+ * instead of names.
  */
 #ifndef SEEP_QUERY_FUNCTION_H
 #define SEEP_QUERY_FUNCTION_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growth.h -- which stacks hold more and more memory, judged by the time slices of a recording.
+ * growth.h -- which stacks keep growing, judged by the time slices of a recording.
  *
  * Room:   outside.  `seep help growth` tells users the same.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks.h -- what is lost, by stack and class, as a search for leaks found it.
+ * leaks.h -- what is lost, by stack and class, from a leak search.
  *
  * Keeps:  a lost group counts once: rows of class definite are the heads, with the sum of what
  *         hangs on them; what hangs is also in rows of its own, of class indirect.  A suppressed

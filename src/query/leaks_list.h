@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks_list.h -- each lost block, in the order in which people want to see them.
+ * leaks_list.h -- each lost block, in the order of the report.
  *
  * Keeps:  by class, then the largest with what hangs on it, or the oldest, first.
  * Cost:   20 bytes for each block of the recording, 12 more while they are sorted by age.  Blocks

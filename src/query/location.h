@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* location.h -- which source files are the user's own, and what they are called in the user's
- * tree. */
+/* location.h -- which source files are the user's own, and their paths in the user's tree. */
 #ifndef SEEP_QUERY_LOCATION_H
 #define SEEP_QUERY_LOCATION_H
 

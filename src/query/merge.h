@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge.h -- rows of one stack and kind, made one. */
+/* merge.h -- merging rows of the same stack and kind. */
 #ifndef SEEP_QUERY_MERGE_H
 #define SEEP_QUERY_MERGE_H
 

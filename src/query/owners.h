@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owners.h -- the heap by owner: what would go away with each variable, stack frame, mapping; or
+ * owners.h -- the heap by owner: what would be freed with each variable, stack frame, mapping; or
  * with the blocks of a call stack.
  */
 #ifndef SEEP_QUERY_OWNERS_H

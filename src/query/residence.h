@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * residence.h -- what the allocator does with its resident memory: blocks, headers, free.
+ * residence.h -- how the allocator uses its resident memory: blocks, headers, free.
  *
  * Keeps:  of each mapping used + overhead + unrecorded + free + rest is what is resident.
  *         Estimates: a live block counts as resident as far as its mapping is; headers and rounding

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * root_name.h -- the place outside of the heap that a pointer is in, by name: a variable, a stack
+ * root_name.h -- the name of a place outside of the heap that holds a pointer: a variable, a stack
  * frame, a register, a mapping.
  */
 #ifndef SEEP_QUERY_ROOT_NAME_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * select.h -- which stacks with which cost: what every view of a report starts from.
+ * select.h -- which stacks, at which cost: the start of every view of a report.
  *
  * Keeps:  stacks of mmap and mremap are kept apart from those of the heap, and so are blocks that
  *         are older than the recording: only what goes by single blocks shows these.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sort.h -- what call stacks can be ordered by (--sort). */
+/* sort.h -- the keys that call stacks can be sorted by (--sort). */
 #ifndef SEEP_QUERY_SORT_H
 #define SEEP_QUERY_SORT_H
 

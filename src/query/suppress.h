@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suppress.h -- leaks and wrong releases that nobody wants to hear of: rules of LSan and
- * Valgrind files, and our own.
+ * suppress.h -- suppressions of leaks and invalid frees: rules in files of LSan and Valgrind, and
+ * built-in ones.
  *
  * Keeps:  a rule of an LSan file ("leak:pattern") covers a stack when the pattern is found in the
  *         function, source file or module of any of its frames; one of a Valgrind file ({ name /

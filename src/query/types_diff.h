@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * types_diff.h -- how two heaps differ by type.
+ * types_diff.h -- the difference of two heaps by type.
  *
  * Keeps:  types are the same when their names are; what is not known is one row on each side.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * why_path.c -- a path in words: which member each pointer is, and of what type each block.
+ * why_path.c -- the description of a path: the member that holds each pointer, and the type of each
+ * block.
  *
  * Keeps:  types are followed from the variable on, as far as its description tells; a table of
  *         virtual functions tells better.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_place.c -- the site that a function or a line of a source file stands for. */
+/* why_place.c -- the site that a function or a source line stands for. */
 #include <string.h>
 
 #include "base/quantity.h"

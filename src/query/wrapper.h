@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrapper.h -- functions that only pass an allocation on: xmalloc, operator new,
- * std::allocator, Rust's alloc.
+ * wrapper.h -- functions that only pass an allocation on: xmalloc, operator new, std::allocator,
+ * Rust's alloc.
  *
  * Keeps:  only the inner end of a stack is hidden, and never all of it.  What copies or makes
  *         something (strdup, push_back) is no wrapper: it is what the reader looks for.

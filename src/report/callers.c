@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* callers.c -- who calls a function, and what is allocated through it. */
+/* callers.c -- the callers of a function, and what is allocated through it. */
 #include "report/views.h"
 
 #include <stdlib.h>

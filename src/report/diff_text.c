@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_text.c -- what changed between two recordings, for people; and as --memlog and --csv. */
+/* diff_text.c -- what changed between two recordings, as text; and as --memlog and --csv. */
 #include "base/order.h"
 #include "query/diff.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* errors_text.c -- releases that went wrong, with both stacks. */
+/* errors_text.c -- invalid frees, with both stacks. */
 #include <inttypes.h>
 
 #include "ledger/ledger.h"

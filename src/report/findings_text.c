@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* findings_text.c -- broken budgets, one line each, and what broke them, for people. */
+/* findings_text.c -- broken budgets as text, one line each, and what broke them. */
 #include "base/order.h"
 #include "query/findings.h"
 

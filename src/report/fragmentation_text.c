@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fragmentation_text.c -- the heap as a map, for people. */
+/* fragmentation_text.c -- the heap as a map, as text. */
 #include <inttypes.h>
 #include <stdlib.h>
 

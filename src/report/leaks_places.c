@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks_places.c -- leaks by the place that they come from: the stacks that lead there are one.
+ * leaks_places.c -- leaks by the place where they were allocated; its stacks are merged.
  *
  * A place is what one line names (stack_line.h): the first function of the program's own, and the
  * function of the C library that it called.  A recursive program reaches it by thousands of stacks.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks_rules.c -- a rule for each leak, as LSan or Valgrind have it: fed back, it hides just that.
+ * leaks_rules.c -- a suppression for each leak, in the syntax of LSan or Valgrind: used as a
+ * suppression file, it hides just that leak.
  *
  * Keeps:  rules name functions, never lines or addresses, so that they outlive the next build.
  *         What hangs on a lost block needs no rule of its own.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks_text.c -- the leaks for people.
+ * leaks_text.c -- the leaks as text.
  *
  * Keeps:  80 columns but for names; what is still reachable is called no error.
  */

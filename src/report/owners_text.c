@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* owners_text.c -- the heap by what keeps it: owners, or call stacks; for people and for
- * programs. */
+/* owners_text.c -- the heap by what keeps it alive: owners, or call stacks; as text and as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

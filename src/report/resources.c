@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resources.c -- things with a handle that the program acquired and released: file
- * descriptors, textures, locks.
+ * resources.c -- resources that the program acquired and released: file descriptors, textures,
+ * locks.
  */
 #include "base/order.h"
 #include "report/views.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rises.h -- the largest rises of a curve over time, and the places that they are made of.
+ * rises.h -- the largest rises of a curve over time, and the places that caused them.
  *
  * A rise goes from a minimum to the maximum behind it.  Falls of less than a share of the highest
  * point do not end it, but a tenth of the time in which it goes on by less than half that share

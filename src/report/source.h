@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source.h -- the lines of a source file with what they allocate in the margin.
+ * source.h -- the lines of a source file, with what they allocate in the margin.
  *
  * Room:   outside.  `seep report --source FILE`.
  */

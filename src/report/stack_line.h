@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_line.h -- a call stack in the rest of a line: the function that counts, its place, and
- * its caller where that fits.
+ * stack_line.h -- a call stack in the rest of a line: the function that matters, its place, and its
+ * caller where that fits.
  */
 #ifndef SEEP_REPORT_STACK_LINE_H
 #define SEEP_REPORT_STACK_LINE_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary.h -- the numbers at a glance: what `record` prints at the end and `report
- * --summary` prints on demand.
+ * summary.h -- the main numbers: printed by `record` at the end, and by `report --summary`.
  */
 #ifndef SEEP_REPORT_SUMMARY_H
 #define SEEP_REPORT_SUMMARY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary_places.c -- the places that hold most: stacks that one line names are one.
+ * summary_places.c -- the places that hold most; stacks that look the same on one line are merged.
  *
  * Keeps:  what a line says is what all stacks of its place have, so that it agrees with the tree.
  * Cost:   stacks below a thousandth of the whole are not named: at most a thousand are.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary_verdicts.c -- what the summary says, sentence by sentence: for pages that
- * arrange it in their own way.
+ * summary_verdicts.c -- the sentences of the summary, for pages that arrange them in their own way.
  *
  * Keeps:  the words are those of the summary's own lines, without its columns.
  */

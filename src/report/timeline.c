@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline.c -- live memory over time, drawn with letters.
+ * timeline.c -- live memory over time, drawn with characters.
  *
  * Keeps:  a column shows the most of its stretch of time, so that no summit is lost; where no slice
  *         was taken, what was live before.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transactions.h -- the events of a recording, one after another, as text, as a table, or as
- * earlier tools wrote them.
+ * transactions.h -- the events of a recording in order, as text, as a table, or in the formats of
+ * earlier tools.
  *
  * Keeps:  memory for each distinct stack, none for each event.
  */

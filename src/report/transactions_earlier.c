@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transactions_earlier.c -- events as memtraq logged them, and as mmleak did.
+ * transactions_earlier.c -- events in the formats of memtraq and mmleak.
  *
  * Keeps:  who reads such a log and keeps a table of addresses ends with the blocks that are
  *         really alive: a release stands before any later use of its address, and a realloc that

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transactions_text.c -- events for people, and as a table (--csv). */
+/* transactions_text.c -- events as text, and as a table (--csv). */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.c -- calls as a tree with the share of each line.
+ * tree.c -- the call tree, with the share of each line.
  *
  * Keeps:  each line of a function is a line of the tree, once in its level.  A level's shares and
  *         its summed rest add up to the line above it: what that one allocates itself beside its

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* types_diff_text.c -- how two heaps differ by type, for people. */
+/* types_diff_text.c -- the difference of two heaps by type, as text. */
 #include <inttypes.h>
 
 #include "query/block_origin.h"

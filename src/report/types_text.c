@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* types_text.c -- the heap by type, for people. */
+/* types_text.c -- the heap by type, as text. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* views.h -- views for people: each appends what query/ found out to a text. */
+/* views.h -- views as text: each appends the results of query/ to a string. */
 #ifndef SEEP_REPORT_VIEWS_H
 #define SEEP_REPORT_VIEWS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_text.c -- what keeps a block alive, for people. */
+/* why_text.c -- what keeps a block alive, as text. */
 #include "query/why.h"
 
 #include <inttypes.h>

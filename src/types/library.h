@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* library.h -- what types of the C++ and Rust libraries mean beyond what DWARF says of them. */
+/* library.h -- special knowledge about types of the C++ and Rust libraries, beyond DWARF. */
 #ifndef SEEP_TYPES_LIBRARY_H
 #define SEEP_TYPES_LIBRARY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spelling.h -- types by what a source line says: "struct node", "*list->head", a variable that is
+ * spelling.h -- the type that a source line names: "struct node", "*list->head", a variable that is
  * declared there.
  *
  * Keeps:  a word that means several types is not decided: the answer is "unknown" then.

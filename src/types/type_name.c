@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* type_name.c -- types as the programmer writes them. */
+/* type_name.c -- names of types, as in source code. */
 #include <dwarf.h>
 #include <string.h>
 

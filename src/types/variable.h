@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variable.h -- address to global, static or thread-local variable, and what the types say
- * about the way from there.
+ * variable.h -- from an address to a global, static or thread-local variable, and the member of it
+ * by its type.
  */
 #ifndef SEEP_TYPES_VARIABLE_H
 #define SEEP_TYPES_VARIABLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variable_class.c -- the class of an object, by its table of virtual functions.
+ * variable_class.c -- the class of an object, from its table of virtual functions.
  *
  * Cost:   a class is looked up once; blocks of it then cost a hash.
  */

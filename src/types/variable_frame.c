@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* variable_frame.c -- variables and parameters in a stack frame, as far as they have a place in
- * it. */
+/* variable_frame.c -- variables and parameters in a stack frame that have an address. */
 #include <dwarf.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* csv.h -- tables for programs: RFC 4180, with a line of names first. */
+/* csv.h -- CSV tables: RFC 4180, with a header line. */
 #ifndef SEEP_WORDS_CSV_H
 #define SEEP_WORDS_CSV_H
 

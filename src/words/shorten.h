@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shorten.h -- names of functions in the room that there is. */
+/* shorten.h -- names of functions shortened to fit a width. */
 #ifndef SEEP_WORDS_SHORTEN_H
 #define SEEP_WORDS_SHORTEN_H
 

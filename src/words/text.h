@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text.h -- numbers as people read them. */
+/* text.h -- numbers in readable form. */
 #ifndef SEEP_WORDS_TEXT_H
 #define SEEP_WORDS_TEXT_H
 
