@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost.h -- what can be counted per call stack in the formats of other tools.
+ * cost.h -- the costs per call stack that formats of other tools can have.
  *
  * Keeps:  the order is pprof's: its four usual values first.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * course.h -- what stacks held over time, moment after moment.
+ * course.h -- what stacks held over time, one moment after another.
  *
  * Keeps:  several sites may be one; their numbers are summed at each moment.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff_json.c -- what changed between two recordings, for programs: the fields of `report
- * --json` as signed differences.
+ * diff_json.c -- what changed between two recordings, as JSON: the fields of `report --json` as
+ * signed differences.
  */
 #include "query/diff.h"
 

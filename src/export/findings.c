@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * findings.c -- leaks and wrong releases as SARIF, JUnit and Valgrind's XML.
+ * findings.c -- leaks and invalid frees as SARIF, JUnit and Valgrind's XML.
  *
  * Keeps:  the files are those that `seep check` writes when no budget is given: nothing may be
  *         lost or released wrongly.

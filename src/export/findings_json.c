@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * findings_json.c -- `seep check --json`: budgets and findings for programs.  Fields may
- * be added, never renamed.
+ * findings_json.c -- `seep check --json`: budgets and findings.  Fields may be added, never
+ * renamed.
  */
 #include "query/findings.h"
 

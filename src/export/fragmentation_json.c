@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fragmentation_json.c -- the heap as a map, for programs.  Fields may be added, never renamed. */
+/* fragmentation_json.c -- the heap as a map, as JSON.  Fields may be added, never renamed. */
 #include "query/fragmentation.h"
 
 #include <inttypes.h>

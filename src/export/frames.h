@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* frames.h -- stacks in JSON: lists of indices into one list of frames, where each address stands
- * once. */
+/*
+ * frames.h -- stacks in JSON: lists of indices into one list of frames, which has each address
+ * once.
+ */
 #ifndef SEEP_EXPORT_FRAMES_H
 #define SEEP_EXPORT_FRAMES_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* github.c -- findings where GitHub shows them: beside the source lines, and on the page of the
- * job. */
+/*
+ * github.c -- findings on GitHub: annotations at the source lines, and a summary on the page of the
+ * job.
+ */
 #include "export/ci.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* gprof2dot.c -- call chains with one cost each, as memtrail writes them for `gprof2dot -f
- * json`. */
+/*
+ * gprof2dot.c -- call chains with one cost each, as memtrail writes them for `gprof2dot -f json`.
+ */
 #include "base/json.h"
 #include "export/export.h"
 #include "export/stack_costs.h"

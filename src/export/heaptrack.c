@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heaptrack.c -- every allocation and release as heaptrack 1.4 stores them (file version 3):
+ * heaptrack.c -- every allocation and free as heaptrack 1.4 stores them (file version 3):
  * heaptrack_print and heaptrack_gui read it.
  *
  * Keeps:  goes out as it is made; memory is that of the live blocks and of what was named so far.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* leaks_json.c -- the leaks for programs: the shapes of report --json, and what only leaks have. */
+/*
+ * leaks_json.c -- the leaks as JSON: the objects of report --json, and those that only leaks have.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log.h -- the event log of a recording as what came and went on the heap.
+ * log.h -- the event log of a recording as allocations and frees on the heap.
  *
  * Keeps:  only blocks of the selection's stacks (and threads) are told, each release with what is
  *         known of the block.  Memory is that of the live blocks, however long the log.  Of a

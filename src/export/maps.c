@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * maps.c -- which file was mapped where, as /proc/PID/maps has it: for tools that
- * translate addresses elsewhere.
+ * maps.c -- which file was mapped where, as in /proc/PID/maps: for tools that translate addresses
+ * elsewhere.
  *
  * Keeps:  lines are sorted and do not overlap; of a line with a file, address - start + offset
  *         is the place in that file.

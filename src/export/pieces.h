@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pieces.h -- what came and went between the moments of a recording that has no event log, in as
- * few pieces as add up to the same.
+ * pieces.h -- allocations and frees between the moments of a recording without an event log, in as
+ * few pieces as have the same sums.
  *
  * Keeps:  over all pieces of a sample, what came is what it allocated, and what is there at a
  *         moment is what was live then.

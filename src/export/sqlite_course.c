@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sqlite_course.c -- the recording as a whole, and over time, as rows. */
+/* sqlite_course.c -- rows about the recording as a whole, and over time. */
 #include <stdlib.h>
 
 #include "base/heap.h"

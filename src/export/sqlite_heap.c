@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sqlite_heap.c -- what is alive and what holds it, wrong releases, resources, as rows. */
+/* sqlite_heap.c -- rows about live blocks and what holds them, invalid frees, resources. */
 #include <stdlib.h>
 
 #include "base/heap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sqlite_parts.h -- what the parts of a database share while it is made.
+ * sqlite_parts.h -- what the files of sqlite.h share while a database is made.
  *
  * Room:   outside, export/sqlite*.c only.
  */

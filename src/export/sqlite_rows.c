@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sqlite_rows.c -- rows into a table of a database, value after value. */
+/* sqlite_rows.c -- rows written into a table of a database, value by value. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sqlite_stacks.c -- frames, stacks, and what each of them did, as rows. */
+/* sqlite_stacks.c -- rows about frames and stacks, and what each stack did. */
 #include <stdlib.h>
 
 #include "base/arrange.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sqlite_types.c -- of what type blocks are, and all blocks of a site, as rows. */
+/* sqlite_types.c -- rows about types of blocks, and about all blocks of a site. */
 #include "export/sqlite_parts.h"
 #include "profile/packed.h"
 #include "query/type_blocks.h"

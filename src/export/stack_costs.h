@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_costs.h -- the stacks of a selection with their costs; equal stacks are one.
+ * stack_costs.h -- the stacks of a selection with their costs; equal stacks are merged.
  *
  * Keeps:  of the heap, not of mmap: the sums are those of `report`.
  */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strings.h -- a table of strings, each once and with a number: for formats that name things by
- * their place in such a table.
+ * strings.h -- a table of strings with numbers, for formats that refer to strings by number.
  */
 #ifndef SEEP_EXPORT_STRINGS_H
 #define SEEP_EXPORT_STRINGS_H

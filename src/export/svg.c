@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * svg.c -- a flame graph as one picture, which a browser enlarges and searches.
+ * svg.c -- a flame graph as one SVG picture, which a browser can zoom and search.
  *
  * Keeps:  the outermost functions are at the top, the heaviest of those that one calls at the left.
  *         Positions are in millionths of the width, so that the script can enlarge without loss.

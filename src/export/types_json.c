@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* types_json.c -- the heap by type, for programs.  Fields may be added, never renamed. */
+/* types_json.c -- the heap by type, as JSON.  Fields may be added, never renamed. */
 #include "query/types.h"
 
 #include "base/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* valgrind.h -- what the files of Valgrind's tools share. */
+/* valgrind.h -- what the formats of Valgrind's tools share. */
 #ifndef SEEP_EXPORT_VALGRIND_H
 #define SEEP_EXPORT_VALGRIND_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * valgrind_xml.c -- leaks and wrong releases as `valgrind --xml=yes` writes them (protocol 4).
+ * valgrind_xml.c -- leaks and invalid frees as `valgrind --xml=yes` writes them (protocol 4).
  *
  * Keeps:  order and nesting of elements are those of Valgrind's
  *         docs/internals/xml-output-protocol4.txt: readers rely on it.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_json.c -- what keeps a block alive, for programs. */
+/* why_json.c -- what keeps a block alive, as JSON. */
 #include "query/why.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.h -- call stacks as one tree of frames with names: what flame graphs and tables are drawn
- * from.
+ * calls.h -- call stacks as one tree of named frames, from which flame graphs and tables are drawn.
  *
  * Keeps:  what calltree.h keeps.  Wrappers and library code stay, and are marked.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * course.c -- the course of the run: moments, what changed between them at each call stack, marks,
- * and what else happened when.
+ * course.c -- the course of the run: moments, changes between them at each call stack, marks, and
+ * other events.
  *
  * Keeps:  where moments are left out, the changes until the next one that is kept are those of all
  *         of them together.  Moments with a mark are kept before others.

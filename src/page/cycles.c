@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cycles.c -- lost blocks that hold each other: circles of pointers, as reference counts leave them
- * behind.
+ * cycles.c -- lost blocks that hold each other: cycles of pointers, as with reference counts.
  *
  * From each block that is definitely lost the shortest way back to itself is looked for, through
  * lost blocks.  Circles through the same call stacks at the same offsets are one, counted.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* grid.h -- rows of numbers, written by column; texts, each stored once and told by its number. */
+/* grid.h -- tables of numbers, written by column; each text is stored once and has a number. */
 #ifndef SEEP_PAGE_GRID_H
 #define SEEP_PAGE_GRID_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks.c -- what is lost and what is still held: rows, rules that hide them, paths from roots,
- * owners; and wrong releases.
+ * leaks.c -- what is lost and what is still held: rows, suppressions, paths from roots, owners; and
+ * invalid frees.
  *
  * Keeps:  judged by report/: here it is only arranged.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* meta.c -- what was recorded and how it ended; totals; what the summary says. */
+/* meta.c -- what was recorded and how it ended; totals; the sentences of the summary. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.h -- the HTML page: the data that it shows, and the joining of both.
+ * page.h -- the HTML page: its data, and the page made from the template and the data.
  *
  * Room:   outside.  The page itself is made from web/ at build time (page_template);
  *         docs/PAGE.md describes the data.

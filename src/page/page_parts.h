@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page_parts.h -- what the rooms of page.h share: one recording on its way into the page. */
+/* page_parts.h -- what the files of page.h share: one recording while the page is made. */
 #ifndef SEEP_PAGE_PAGE_PARTS_H
 #define SEEP_PAGE_PAGE_PARTS_H
 

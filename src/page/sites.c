@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites.c -- the call stacks that allocated, with all their numbers; the small ones summed
- * where there are too many.
+ * sites.c -- the call stacks that allocated, with all their numbers; where there are too many, the
+ * small ones are summed.
  *
  * Keeps:  whatever is cut, the rows add up to the totals.
  */

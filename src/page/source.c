@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source.c -- the text of source files whose lines are in the stacks. */
+/* source.c -- the text of the source files whose lines are in stacks. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

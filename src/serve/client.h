@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client.h -- one connection of an HTTP client: what it sent, what it waits for, what it still
- * gets.
+ * client.h -- one connection of an HTTP client: what it sent, what it waits for, what is still to
+ * be sent.
  *
  * Room:   outside, serve/ only.  Driven by the loop of serve.c; never blocks.
  * Keeps:  every state but waiting for our own work has a deadline, however slowly

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inquiry.h -- what a served page asks besides its data: a search for leaks, a snapshot, SQL, why.
+ * inquiry.h -- what a served page can request besides its data: a leak search, a snapshot, SQL,
+ * why.
  *
  * Room:   outside, serve/ only.  In the process of producer.c.
  * Keeps:  SQL and why are our own commands, run for the page, so that they have one home and their

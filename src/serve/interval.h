@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interval.h -- what a process allocated between two looks at it.
+ * interval.h -- what a process allocated since it was last read.
  *
  * Room:   outside, serve/ only.  Pure.
  * Keeps:  the sum over all intervals is what the last look counts, exactly: a stack that is met

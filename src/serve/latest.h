@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * latest.h -- a running process as it was at the last look, with the names in it.
+ * latest.h -- a running process as it was when it was last read, with names.
  *
  * Keeps:  names that were found stay from look to look.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outbox.h -- profiles that wait to be sent, oldest first; what to do when the
- * server does not take them.
+ * outbox.h -- a queue of profiles to be sent, oldest first; what to do when the server does not
+ * accept them.
  *
  * Keeps:  at most OUTBOX_MAX of them and OUTBOX_BYTES_MAX bytes: then the oldest is dropped.  The
  *         user hears of each kind of trouble once until something was delivered again.

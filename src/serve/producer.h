@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * producer.h -- a process that makes the data that clients ask for, one order after another, while
- * serve.c goes on answering others.
+ * producer.h -- a process that makes the data that clients request, one request after another,
+ * while serve.c answers others.
  *
  * Keeps:  it is forked with what it serves in memory; when it dies over an order, that one fails
  *         and the next one gets a new process.

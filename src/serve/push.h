@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * push.h -- what happens in recorded processes, sent to a continuous-profiling
- * server every few seconds.
+ * push.h -- profiles of recorded processes, sent to a continuous-profiling server every few
+ * seconds.
  *
  * Room:   outside.  Around a run (record --push URL): open before the program is started, program
  *         when it is, recorded for each finished recording, close at the end.  docs/PUSH.md has

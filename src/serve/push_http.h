@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * push_http.h -- one request to a server at a time, by libcurl.
+ * push_http.h -- HTTP requests to a server, one at a time, by libcurl.
  *
  * Keeps:  the library is loaded when somebody pushes, and only in the process that does; seep
  *         itself does not need it.  Never blocks but in push_http_wait().

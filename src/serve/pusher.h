@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pusher.h -- the process that looks at recorded processes and sends their profiles.
+ * pusher.h -- the process that reads recorded processes and sends their profiles.
  */
 #ifndef SEEP_SERVE_PUSHER_H
 #define SEEP_SERVE_PUSHER_H

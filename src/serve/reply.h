@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reply.h -- what goes back to an HTTP client: a head, and a body that several of them may share.
+ * reply.h -- a reply to an HTTP client: a head, and a body that several replies may share.
  */
 #ifndef SEEP_SERVE_REPLY_H
 #define SEEP_SERVE_REPLY_H

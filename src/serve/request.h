@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * request.h -- the head of an HTTP/1.1 request, taken apart without trust.
+ * request.h -- the head of an HTTP/1.1 request, parsed without trust.
  *
  * Room:   outside, serve/ only.  Pure: no process, no descriptor.
  * Keeps:  all texts point into what was parsed and are not terminated.  What a browser

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * served.h -- what is served: recordings, or a running process, and the data of any view of them.
+ * served.h -- what is served: recordings, or a running process, and the data of each view of them.
  *
  * Room:   outside, serve/ only.  Opened by serve.c; answers are made in the process of producer.c.
  * Keeps:  a process is looked at only when somebody asks, and not more often than every
