@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * beside.h -- another seep, which records a process for as long as a command needs that.
+ * beside.h -- another seep that records a process for as long as a command needs it.
  *
  * Keeps:  whoever asks about the process finds it, as if `seep attach` had been typed.
  */

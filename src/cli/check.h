@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h -- what was asked of `seep check`, between its words and its work.
+ * check.h -- the options of `seep check`.
  */
 #ifndef SEEP_CLI_CHECK_H
 #define SEEP_CLI_CHECK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check_options.c -- the words of `seep check` one by one. */
+/* check_options.c -- the options of `seep check`, parsed one by one. */
 #include "cli/check.h"
 
 #include <stdlib.h>

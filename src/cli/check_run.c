@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_run.c -- where the recordings come from that `seep check` judges: files, or a program that
- * it runs.
+ * check_run.c -- where `seep check` gets recordings from: files, or a program that it runs.
  *
  * Keeps:  without -o the recordings of a program are in a folder of their own below $TMPDIR or
  *         /tmp, of which nothing is left but the recordings of processes that broke a budget or

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_attend.c -- `seep attend FD`: observe the program that our library started us
- * from (plain LD_PRELOAD).
+ * cmd_attend.c -- `seep attend FD`: observe the program that the agent started this process from
+ * (plain LD_PRELOAD).
  *
  * Room:   outside, cli/ only.  Started by agent/attend.c; nobody types it.
  * Keeps:  after the answer through FD nothing of the program's is held open, so that pipes end when

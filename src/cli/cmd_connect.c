@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_connect.c -- `seep connect ADDR`: what `seep serve` records elsewhere, as if it were here. */
+/*
+ * cmd_connect.c -- `seep connect ADDR`: what `seep serve` records elsewhere, as if it were recorded
+ * here.
+ */
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_doctor.c -- `seep doctor [PID|PROGRAM]`: what would work here, and what to do about what
- * would not.
+ * cmd_doctor.c -- `seep doctor [PID|PROGRAM]`: what would work here, and what to do about the rest.
  *
  * Keeps:  reasons are those of the rooms that refuse: attach/program.h,
  *         attach/refusal.h, base/headroom.h.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_events.c -- `seep events`: the transactions of a recording, one after another.
+ * cmd_events.c -- `seep events`: the events of a recording in order.
  *
  * Keeps:  a log is read once, from its beginning, however long it is; memory is
  *         that of the blocks alive.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_info.c -- `seep info`: what a recording holds, and whether it is whole. */
+/* cmd_info.c -- `seep info`: what a recording contains, and whether it is intact. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

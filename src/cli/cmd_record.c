@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_record.c -- `seep record PROGRAM`: run a program, record it, sum up at the end. */
+/* cmd_record.c -- `seep record PROGRAM`: run a program, record it, print a summary at the end. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_serve.c -- `seep serve`: record here, and let another machine look at it. */
+/* cmd_serve.c -- `seep serve`: record here, and let another machine inspect it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>

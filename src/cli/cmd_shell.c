@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_shell.c -- `seep shell [PID...|FILE|ADDR | -- PROGRAM]`: a prompt for many questions to one
- * program. */
+/*
+ * cmd_shell.c -- `seep shell [PID...|FILE|ADDR | -- PROGRAM]`: a prompt for many commands about one
+ * program.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_snapshot.c -- `seep snapshot PID [LABEL]`: have a snapshot of a recorded
- * process taken, with a report.
+ * cmd_snapshot.c -- `seep snapshot PID [LABEL]`: take a snapshot of a recorded process, with a
+ * report.
  */
 #include <inttypes.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_sql.c -- `seep sql [FILE] QUERY`: questions to a recording, in SQL.
+ * cmd_sql.c -- `seep sql [FILE] QUERY`: a recording queried with SQL.
  *
  * Keeps:  the database is made in memory for one command and is only read: no
  *         statement reaches another file.

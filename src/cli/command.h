@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.h -- what a command of the tool is, and the list of them.
+ * command.h -- the commands of the tool, and the list of them.
  */
 #ifndef SEEP_CLI_COMMAND_H
 #define SEEP_CLI_COMMAND_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config.h -- options that stand nowhere on the command line: configuration files and SEEP_OPTIONS.
+ * config.h -- options from configuration files and SEEP_OPTIONS.
  *
  * SYSCONFDIR/seep/config, $XDG_CONFIG_HOME/seep/config (or ~/.config/seep/config), then ./.seeprc;
  * or in place of all of them the files of --config: lines of a command and its options, split as a

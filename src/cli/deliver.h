@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* deliver.h -- where a result goes: a file (-o FILE), or stdout. */
+/* deliver.h -- the destination of a result: a file (-o FILE), or stdout. */
 #ifndef SEEP_CLI_DELIVER_H
 #define SEEP_CLI_DELIVER_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fetch.h -- the recordings of a target, written here as they are finished: `seep connect ADDR`. */
+/*
+ * fetch.h -- the recordings of a target, written here when they are finished: `seep connect ADDR`.
+ */
 #ifndef SEEP_CLI_FETCH_H
 #define SEEP_CLI_FETCH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * folder.h -- the recordings of all processes of one run, of which a command is given the folder.
+ * folder.h -- the recordings of all processes of one run, when a command is given their folder.
  *
  * NAME.seep.d (session/children.h) stands for NAME.seep and all recordings in it; any other
  * folder for the recordings in it.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* info.h -- what `seep info` found, and its two formats. */
+/* info.h -- the results of `seep info`, and its two formats. */
 #ifndef SEEP_CLI_INFO_H
 #define SEEP_CLI_INFO_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * info_scan.c -- what `seep info` says about the search for leaks.
+ * info_scan.c -- what `seep info` says about the leak search.
  *
  * Keeps:  numbers as the search found them; `seep leaks` subtracts what is suppressed.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* info_text.c -- `seep info` for people. */
+/* info_text.c -- `seep info` as text. */
 #include <string.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* load.h -- the recording that a command shows: of a file, or of a process that runs. */
+/* load.h -- the recording that a command reads: a file, or a running process. */
 #ifndef SEEP_CLI_LOAD_H
 #define SEEP_CLI_LOAD_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c -- from the words of the command line to a command.
+ * main.c -- from the command line to a command.
  *
  * Room:   outside.  `seep PROGRAM` without a command means `seep record PROGRAM`.
  * Keeps:  a command's name wins over a program of that name; `seep -- NAME` and `seep

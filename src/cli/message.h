@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* message.h -- lines of ours to the user: stderr, each beginning "seep: "; short results. */
+/* message.h -- messages to the user: on stderr, each beginning "seep: "; short results. */
 #ifndef SEEP_CLI_MESSAGE_H
 #define SEEP_CLI_MESSAGE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names.h -- where names come from: the options for it, and what the user hears of the search.
+ * names.h -- the options about symbol names, and messages about the search for them.
  *
  * Room:   outside, cli/ only.  For every command that shows functions.
  */

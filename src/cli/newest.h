@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* newest.h -- which recording is meant when none is named. */
+/* newest.h -- the newest recording, used when none is named. */
 #ifndef SEEP_CLI_NEWEST_H
 #define SEEP_CLI_NEWEST_H
 

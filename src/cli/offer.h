@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * offer.h -- a process that is not recorded yet: seep attaches to it, if the user wants that.
+ * offer.h -- a process that is not recorded yet: seep attaches to it, if the user agrees.
  *
  * Keeps:  `seep attach` runs in a process of its own, as if it had been typed: it writes a
  *         recording, and whoever asks about the process finds it.

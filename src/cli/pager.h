@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pager.h -- results to the terminal: colour, and a pager when they are long. */
+/* pager.h -- results on a terminal: colour, and a pager when they are long. */
 #ifndef SEEP_CLI_PAGER_H
 #define SEEP_CLI_PAGER_H
 

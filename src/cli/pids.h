@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pids.h -- processes that run already, by their number or name, and several recorded at once.
+ * pids.h -- running processes by number or name, and recording several at once.
  *
  * Room:   outside.  Each process is recorded by a child of ours, as if it were the only one.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h -- one line on a terminal that says how far a long step is.
+ * progress.h -- one line on a terminal that shows the progress of a long step.
  *
  * Keeps:  nothing is shown in the first second, or when stderr is no terminal; the
  *         line is gone afterwards.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* receive.h -- journals of programs elsewhere, written here as recordings: `connect --receive`. */
+/* receive.h -- journals from other machines, written here as recordings: `connect --receive`. */
 #ifndef SEEP_CLI_RECEIVE_H
 #define SEEP_CLI_RECEIVE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_options.c -- the words of `seep record` one by one. */
+/* record_options.c -- the options of `seep record`, parsed one by one. */
 #include "cli/record.h"
 
 #include <signal.h>

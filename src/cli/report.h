@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h -- what was asked of `seep report`, between its words and its views.
+ * report.h -- the options of `seep report`.
  *
  * Room:   outside, cli/ only.  report_options.c fills it from the command line, report_settle.c
  *         makes it whole, report_views.c writes the view, cmd_report.c is the frame around them.

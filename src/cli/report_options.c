@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_options.c -- the words of `seep report` one by one. */
+/* report_options.c -- the options of `seep report`, parsed one by one. */
 #include "cli/report.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_settle.c -- what the words of `seep report` mean together.
+ * report_settle.c -- the options of `seep report` together: conflicts and defaults.
  *
  * Keeps:  options that a view cannot follow are refused, not passed over.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_views.c -- the views of `seep report`: which room of report/ writes which. */
+/* report_views.c -- the views of `seep report`, and the function of report/ that writes each. */
 #include "cli/report.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * roster.h -- the recordings of one run: which of them the summary is about, and a line for each
- * other.
+ * other one.
  *
  * Keeps:  two profiles at most, whatever the number of processes.
  */

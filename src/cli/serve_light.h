@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* serve_light.h -- `seep serve --light`: seep-target does the work, and we attach for it */
+/*
+ * serve_light.h -- `seep serve --light`: seep-target does the work, and this process attaches for
+ * it
+ */
 #ifndef SEEP_CLI_SERVE_LIGHT_H
 #define SEEP_CLI_SERVE_LIGHT_H
 

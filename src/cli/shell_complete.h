@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* shell_complete.h -- what a line of `seep shell` can go on with: commands, their words, options
- * and values, processes, functions, sites and files. */
+/*
+ * shell_complete.h -- completion of a line of `seep shell`: commands, words, options and values,
+ * processes, functions, sites and files.
+ */
 #ifndef SEEP_CLI_SHELL_COMPLETE_H
 #define SEEP_CLI_SHELL_COMPLETE_H
 

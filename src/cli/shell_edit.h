@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shell_edit.h -- lines from a terminal: edited, remembered and completed by libedit
- * (shell_edit.c), or as the terminal gives them (shell_edit_plain.c).
+ * shell_edit.h -- lines from a terminal: with editing, history and completion by libedit
+ * (shell_edit.c), or without (shell_edit_plain.c).
  */
 #ifndef SEEP_CLI_SHELL_EDIT_H
 #define SEEP_CLI_SHELL_EDIT_H

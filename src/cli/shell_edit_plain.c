@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shell_edit_plain.c -- in place of shell_edit.c in a build without libedit: lines as the terminal
- * gives them. */
+/* shell_edit_plain.c -- in place of shell_edit.c in a build without libedit. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shell_history.h -- lines of `seep shell` that worked, each once, in a file of the user.
+ * shell_history.h -- the history of `seep shell`: lines that worked, each once, in a file of the
+ * user.
  *
  * Keeps:  $XDG_STATE_HOME/seep/history (or ~/.local/state/seep/history), for the user alone.
  *         Several shells share it; what cannot be kept is not told.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shell_line.h -- a line of `seep shell` as commands: their words, and where their results go.
+ * shell_line.h -- a line of `seep shell` parsed into commands: their words, and where their results
+ * go.
  *
  *     WORD... [>FILE | >>FILE | >!FILE | |COMMAND] [; WORD...]
  *     # comment

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shell_own.c -- commands of `seep shell` that seep has no words for: most are those of
- * mtrace-ng. */
+/* shell_own.c -- commands that only `seep shell` has: most are those of mtrace-ng. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

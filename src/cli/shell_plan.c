@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* shell_plan.c -- what a command of `seep shell` is in words of seep: the process or recording is
- * put in, and what the shell was told to use. */
+/*
+ * shell_plan.c -- a command of `seep shell` as a command line of seep: the process or recording,
+ * and the shell's settings, are added.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

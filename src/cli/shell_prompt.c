@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shell_prompt.c -- `seep shell` on a terminal: lines are read and done until the user leaves. */
+/* shell_prompt.c -- `seep shell` on a terminal: the loop that reads and runs lines. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

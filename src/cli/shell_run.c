@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shell_run.c -- commands of `seep shell` one after another, each in a process of its own. */
+/* shell_run.c -- commands of `seep shell` run one after another, each in a process of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shell_start.c -- a program that `seep shell` starts: recorded beside it, by a seep of its own.
+ * shell_start.c -- a program that `seep shell` starts, recorded beside it by another seep.
  *
  * Keeps:  both are in a process group of their own and have no input: neither Ctrl-C nor the end of
  *         the shell or of its terminal reaches them.

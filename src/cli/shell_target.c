@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* shell_target.c -- the processes and recordings that `seep shell` looks at, also when they have
- * ended. */
+/*
+ * shell_target.c -- the processes and recordings that `seep shell` works on, also when they have
+ * ended.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>

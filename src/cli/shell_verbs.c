@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shell_verbs.c -- the commands of `seep shell`, and words that may be shortened. */
+/* shell_verbs.c -- the commands of `seep shell`, and their abbreviations. */
 #include <string.h>
 
 #include "cli/command.h"

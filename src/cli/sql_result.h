@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sql_result.h -- what a query found, as a table for people, as CSV, or as JSON. */
+/* sql_result.h -- the result of a query as text, CSV, or JSON. */
 #ifndef SEEP_CLI_SQL_RESULT_H
 #define SEEP_CLI_SQL_RESULT_H
 

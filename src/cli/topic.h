@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topic.h -- short texts that explain what the numbers mean. */
+/* topic.h -- the texts of `seep help TOPIC`. */
 #ifndef SEEP_CLI_TOPIC_H
 #define SEEP_CLI_TOPIC_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* words.h -- a line of text as arguments, the way a shell would split it. */
+/* words.h -- a line of text split into arguments, as a shell would. */
 #ifndef SEEP_CLI_WORDS_H
 #define SEEP_CLI_WORDS_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address.h -- where a target is heard and found: a socket of this machine, a port, or another
- * machine by ssh.
+ * address.h -- addresses of targets: a socket of this machine, a port, or another machine by ssh.
  *
  * Forms:  . (the user's own socket), a path with a slash in it, HOST[:PORT], IPv4[:PORT], IPv6,
  *         [IPv6][:PORT], :PORT (this machine), ssh:[USER@]HOST.

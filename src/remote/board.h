@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * board.h -- what the processes of `seep serve` know of each other: memory that the observers (one
- * for each -p PID), the process that listens and those that talk to hosts share.
+ * board.h -- memory that the processes of `seep serve` share: observers (one for each -p PID), the
+ * process that listens, and those that talk to hosts.
  *
  * Keeps:  observers write (all but `clients`, `stored` and `serial`), one at a time (`writer`); the
  *         others read, and wait for nobody.  An entry is filled before its count says that it is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bridge.h -- standard input and output joined with a socket: `seep serve --stdio`, for ssh. */
+/* bridge.h -- standard input and output connected to a socket: `seep serve --stdio`, for ssh. */
 #ifndef SEEP_REMOTE_BRIDGE_H
 #define SEEP_REMOTE_BRIDGE_H
 

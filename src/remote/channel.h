@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.h -- one connection between a host and a target: messages with deadlines, and how both
- * sides begin.
+ * channel.h -- one connection between a host and a target: messages with deadlines, and the
+ * handshake.
  *
  * Keeps:  no wait is longer than CHANNEL_PATIENCE_MS, and no message longer than
  *         PROTOCOL_BODY_MAX; a peer that breaks a rule is told and left.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * held.h -- a process of a light target that stands still there, or a copy of it: its threads and
- * mappings, and its memory as that is asked for.
+ * held.h -- a stopped process of a light target, or a copy of it: its threads and mappings, and its
+ * memory, fetched on demand.
  *
  * Keeps:  nothing that comes is trusted.  Memory is read through a connection of its own; when that
  *         breaks, what is missing reads as not there, and held_freeze()'s lasts() says so.  What is

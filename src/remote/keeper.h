@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* keeper.h -- the process that keeps the ledgers of a target that has none: see light.h. */
+/*
+ * keeper.h -- the process on the host that keeps the ledgers of a target that has none: see
+ * light.h.
+ */
 #ifndef SEEP_REMOTE_KEEPER_H
 #define SEEP_REMOTE_KEEPER_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * light.h -- a target without a ledger (seep-target, `seep serve --light`): the host keeps it.
+ * light.h -- a target without a ledger (seep-target, `seep serve --light`): the host keeps the
+ * ledger.
  *
  * A process of ours, the keeper, is connected to the target, keeps a ledger for each journal that
  * comes, and answers at a socket of its own as a target with a ledger does (server.h):

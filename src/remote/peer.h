@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peer.h -- one host, as a target serves it: in a process of its own, so that what it breaks or
- * holds up is its own.
+ * peer.h -- one host that a target serves, in a process of its own, so that nothing it breaks or
+ * blocks affects others.
  */
 #ifndef SEEP_REMOTE_PEER_H
 #define SEEP_REMOTE_PEER_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointers.h -- of memory that is searched elsewhere the words alone that lead into given ranges
+ * pointers.h -- of memory that is searched on another machine, only the words that point into given
+ * ranges
  *
  * Room:   both sides: seep-target packs, a host unpacks (docs/PROTOCOL.md).  No library is needed.
  * Keeps:  what is unpacked is the memory with zeros in place of all other words.  Packed memory is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proof.h -- that a peer knows the token, without the token on the wire: HMAC-SHA-256 of what both
- * sides made up (RFC 2104, FIPS 180-4).
+ * proof.h -- proof that a peer knows the token, without the token on the wire: HMAC-SHA-256 of
+ * nonces from both sides (RFC 2104, FIPS 180-4).
  *
  * Room:   proof.c is for both sides, and needs nothing but copying: seep-target has it too.
  */

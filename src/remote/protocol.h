@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * protocol.h -- what goes over the wire between a target and a host: docs/PROTOCOL.md as code.
+ * protocol.h -- messages between a target and a host: docs/PROTOCOL.md as code.
  *
  * Keeps:  numbers are little-endian whatever the machines; texts have a length and a limit.  The
  *         reader trusts no byte: what does not fit its table is refused, and nothing is allocated.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* token.c -- the token of both sides, from its file (proof.h). */
+/* token.c -- the token of both sides, read from a file (proof.h). */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracked.h -- one process of a light target, whose ledger is kept here: searches for leaks,
- * snapshots, control.
+ * tracked.h -- one process of a light target, whose ledger is kept here: leak searches, snapshots,
+ * control.
  *
  * A search takes two things of one moment: the memory there, and the ledger here.  A further
  * connection asks for the process to be held (held.h); its journal says when it has come to that

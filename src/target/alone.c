@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alone.c -- what seep-target's parts expect of an agent or of a C library, where there is neither.
+ * alone.c -- what the parts of seep-target need from an agent or a C library, where there is
+ * neither.
  *
  * Keeps:  memory comes from mmap and is given back with the process; what packs journals
  *         (agent/stream_pack.c, agent/stream_tables.c) has one ledger in each process, as inside a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach.c -- processes that run already: seep-target writes the agent into them, and takes it out.
+ * attach.c -- processes that run already: seep-target writes the agent into them, and removes it.
  *
  * A process of its own does that, with the rooms of attach/ that `seep attach` uses, and hands the
  * ledgers to the one that talks to hosts, through a socket; when it closes that, nothing more is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guests.c -- who has connected to seep-target and has not said yet who it is.
+ * guests.c -- connections to seep-target that have not said yet who they are.
  *
  * Keeps:  a guest costs a place of fixed size, and holds up nobody: there are GUESTS_MOST, and the
  *         oldest makes room for one more; where many come from one address, the oldest of these. A

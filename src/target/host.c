@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host.c -- the host of seep-target: requests, and a buffer of fixed size for what it gets
+ * host.c -- the host of seep-target: its requests, and an output buffer of fixed size
  * (docs/PROTOCOL.md).
  *
  * Keeps:  journals are put into the buffer only where there is room; answers wait for room, for

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc.c -- what attach/ asks of a C library and of base/, where there is neither: only what
- * holding, copying and reading a process needs (reader.c), and writing an agent into it (attach.c).
+ * libc.c -- the functions of a C library and of base/ that attach/ needs, where there is neither:
+ * to hold, copy and read a process (reader.c), and to write an agent into it (attach.c).
  *
  * Keeps:  results are as a C library gives them: -1 and errno.  Every piece of memory is a mapping
  *         of its own: a reader has few of them, and ends soon.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listen.c -- where hosts come to seep-target: a path, or a port by its number.
+ * listen.c -- the address where hosts connect to seep-target: a path, or a port number.
  *
  * Forms:  as remote/address.h has them, but names of machines need a C library: numbers and
  *         localhost only.

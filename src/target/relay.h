@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relay.h -- one process of the target, and what packs the events in its ring into a journal.
+ * relay.h -- one process of the target, and the relay that packs the events in its ring into a
+ * journal.
  *
  * The agent shares its ledger with us (wire/hello.h), and writes each event into the ring in it.
  * While a host is connected, a process of ours for each ledger reads the ring, packs it as

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sources.c -- the processes that are recorded, and their relays. */
+/* sources.c -- the recorded processes, and their relays. */
 #include "target/target.h"
 #include "wire/journal.h"
 #include "wire/hello.h"

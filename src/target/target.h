@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * target.h -- seep-target: programs with the agent in them, and a host that gets their journals.
+ * target.h -- seep-target: programs with the agent in them, and a host that receives their
+ * journals.
  *
  * One process waits for everything: agents that say hello, relays (relay.h), a host, children.  It
  * needs no library; buffers have fixed sizes.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c -- threads, as attach/ starts them: the end of one that traces lets go of what it could
- * not stop.
+ * thread.c -- threads, as attach/ starts them: at its end, a tracing thread releases processes that
+ * it could not stop.
  *
  * Keeps:  few at a time, each on a stack of its own in one piece of memory, by which a thread finds
  *         its errno.

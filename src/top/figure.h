@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* figure.h -- numbers in a few columns: 40.1M, +1.2M, 410k, 4m12. */
+/* figure.h -- numbers in few columns: 40.1M, +1.2M, 410k, 4m12. */
 #ifndef SEEP_TOP_FIGURE_H
 #define SEEP_TOP_FIGURE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history.h -- what was live at earlier moments, by things that keep their number from look to
- * look.
+ * history.h -- what was live at earlier moments, for stacks, threads and sizes with lasting
+ * numbers.
  *
  * Keeps:  a key (of a call stack, a thread, a size) has one number for good.  Moments are kept for
  *         HISTORY_SPAN_MS, and the last one before that.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keys.h -- what keys do: the state of the view.
+ * keys.h -- the effect of keys on the state of the view.
  *
  * Room:   outside.  Knows no terminal; top.c acts on what keys_press() returns.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.h -- a process that runs, look by look.
+ * live.h -- the view of a running process.
  *
  * Keeps:  names that were found stay found; blocks are asked for as often as that is cheap.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pane.h -- texts in place of the table: a call stack with its source, leaks, what keeps
- * a block alive, the keys.
+ * pane.h -- texts in place of the table: a call stack with its source, leaks, what keeps a block
+ * alive, help.
  */
 #ifndef SEEP_TOP_PANE_H
 #define SEEP_TOP_PANE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * picture.h -- a recording at one moment, beside earlier ones: what the view shows.
+ * picture.h -- a recording at one moment, beside earlier ones: the contents of the view.
  */
 #ifndef SEEP_TOP_PICTURE_H
 #define SEEP_TOP_PICTURE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* player.h -- a recording, moment by moment. */
+/* player.h -- the view of a recording, moment by moment. */
 #ifndef SEEP_TOP_PLAYER_H
 #define SEEP_TOP_PLAYER_H
 

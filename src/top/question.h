@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * question.h -- questions to whoever records a process, asked beside the view so
- * that keys go on working.
+ * question.h -- requests to the observer of a process, made beside the view so that keys still
+ * work.
  *
  * Room:   outside.  One question at a time.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.h -- the lines of the table: call stacks, or what they are grouped by, with their numbers.
+ * rows.h -- the lines of the table: call stacks, or groups of them, with their numbers.
  */
 #ifndef SEEP_TOP_ROWS_H
 #define SEEP_TOP_ROWS_H

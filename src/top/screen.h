@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen.h -- a picture as lines of text, for a terminal or a script.
+ * screen.h -- the view as lines of text, for a terminal or a script.
  *
  * Room:   outside.  Knows no terminal: terminal.c draws the lines, cli prints them.
  * Keeps:  no line is wider than asked for, no text of the program is more than text.

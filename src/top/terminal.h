@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * terminal.h -- the terminal: lines out, keys in, and back to how it was on every way out.
+ * terminal.h -- the terminal: output, keys, and its old state restored on every way out.
  *
  * Room:   outside.  The only room that knows ncurses.
  */

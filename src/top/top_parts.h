@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_parts.h -- what the rooms of top.h share: one view, of a process or a recording. */
+/* top_parts.h -- what the files of top.h share: one view, of a process or a recording. */
 #ifndef SEEP_TOP_TOP_PARTS_H
 #define SEEP_TOP_TOP_PARTS_H
 

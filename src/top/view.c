@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view.c -- the view in the terminal: keys, looks and time, one after another. */
+/* view.c -- the view in the terminal: keys, updates and time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
