@@ -18,7 +18,7 @@
 bool procfs_text(pid_t pid, pid_t tid, const char *file, struct str *out);
 int procfs_open(pid_t pid, pid_t tid, const char *file);
 
-/* A line of "status": the last number of it, written in BASE.  FALLBACK when there is none. */
+/* The last number in line KEY of "status", written in BASE; FALLBACK when there is no such line. */
 uint64_t procfs_status(pid_t pid, pid_t tid, const char *key, int base, uint64_t fallback);
 
 /* 'R', 'S', 'D', 'T', 't', 'Z', 'X'; 'X' also when there is no such thread. */
@@ -28,13 +28,13 @@ char procfs_state(pid_t pid, pid_t tid);
 #define PROCFS_NAME_BYTES 64u
 const char *procfs_name(pid_t pid, char out[PROCFS_NAME_BYTES]);
 
-/* PID; where its first thread has ended before the others, one of these: the kernel tells of memory
- * and files through a thread that has them, and takes its number for the process's. */
+/* PID; or, where the first thread has ended before the others, the number of one of these: the
+ * kernel shows memory and files through a thread that still has them. */
 pid_t procfs_living(pid_t pid);
 
 /* ---- a process as a whole ----
  *
- * One that is gone, or may not be looked at, gives the answer "unknown": 0, "" or false.
+ * For one that has ended, or that we may not inspect, the answer is "unknown": 0, "" or false.
  */
 
 #define PROCESS_NAME_BYTES 16u
@@ -45,13 +45,13 @@ int process_open(uint32_t pid, const char *file);
 /* Its memory, to be read and written; -1: that is not permitted, or it is gone. */
 int process_open_memory(uint32_t pid);
 
-/* Where the link FILE (cwd, exe) leads; the caller's to free(). */
+/* The target of the link FILE (cwd, exe); the caller's to free(). */
 char *process_link(uint32_t pid, const char *file);
 
-/* Which file the program is. */
+/* Device and inode of the program's file. */
 bool process_exe(uint32_t pid, uint64_t *dev, uint64_t *ino);
 
-/* Where the kernel put the stack of the program: by chance, so that it differs after exec. */
+/* The start of the program's stack: random, so it differs after exec. */
 uint64_t process_stack(uint32_t pid);
 
 /* Whether the file with INODE is mapped; true also when that cannot be seen. */
@@ -60,23 +60,23 @@ bool process_maps(uint32_t pid, uint64_t inode);
 uint32_t process_threads(uint32_t pid); /* 0: it is gone */
 uint32_t process_parent(uint32_t pid);
 
-/* For how long it has existed; UINT64_MAX when that cannot be seen. */
+/* How long it has existed; UINT64_MAX: unknown. */
 uint64_t process_age_ms(uint32_t pid);
 
-/* How many of them are in OUT, which has room for MAX. */
+/* The number of children in OUT, which holds MAX. */
 uint32_t process_children(uint32_t pid, uint32_t *out, uint32_t max);
 
 /* 'R' runs, 'S' sleeps, 'T' is stopped, ... */
 char process_state(uint32_t pid);
 
-/* Whether no child of it has ever been waited for: what the kernel counts for the
- * process is its own then. */
+/* Whether it has never waited for a child: then what the kernel counts for the process is its
+ * own. */
 bool process_is_childless(uint32_t pid);
 
-/* The most that was ever resident. */
+/* The peak of resident memory, in bytes. */
 uint64_t process_peak_rss(uint32_t pid);
 
-/* What is resident and in no file. */
+/* Resident anonymous memory, in bytes. */
 uint64_t process_anonymous(uint32_t pid);
 
 bool process_thread_name(uint32_t pid, uint32_t tid, char out[PROCESS_NAME_BYTES]);

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* What the command exits with; see the contract in docs and man page. */
+/* Exit statuses of commands; the man pages list them. */
 enum err_exit {
         ERR_EXIT_FINDINGS = 1,
         ERR_EXIT_USAGE = 2,
@@ -22,8 +22,7 @@ enum err_exit {
 };
 
 struct err {
-        int exit_code; /* enum err_exit; 0 means ERR_EXIT_USAGE was not chosen by anyone: treated as
-                        * 1 */
+        int exit_code; /* enum err_exit; 0: none was chosen, the command exits with 1 */
         char text[2048];
 };
 

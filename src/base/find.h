@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * The number of elements, of COUNT in order, that are BEFORE what is looked for: an expression of
- * I, the index of an element, that is true for the first ones and false for the rest.  The first
- * element that is not before is at that index, if there is one.
+ * The index of the first of COUNT sorted elements for which BEFORE is false, or COUNT.  BEFORE is
+ * an expression of I, the index of an element; it is true for the first elements and false for
+ * the rest.
  *
  *     uint64_t i = FIND_FIRST(count, i, list[i].address < address);
  */

@@ -9,10 +9,10 @@
 
 #include "base/str.h"
 
-/* Write all COUNT bytes to FD, going on after EINTR and short writes.  false: errno tells why. */
+/* Write all COUNT bytes to FD, continuing after EINTR and short writes.  false: see errno. */
 bool io_write(int fd, const void *bytes, size_t count);
 
-/* Append everything that can be read from FD (or the file PATH) to OUT.  false: errno tells why. */
+/* Append everything that can be read from FD (or the file PATH) to OUT.  false: see errno. */
 bool io_read(int fd, struct str *out);
 bool io_read_file(const char *path, struct str *out);
 

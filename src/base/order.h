@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Below 0 when A comes before B, above 0 when it comes behind, 0 when they are equal.  By several
- * keys, the first that differs decides:
+ * Below 0 when A comes before B, above 0 when it comes after B, 0 when they are equal.  With
+ * several keys, the first that differs decides:
  *
  *     return ORDER(x->address, y->address) ?: ORDER(y->size, x->size);        the largest of one
  *                                                                             address first

@@ -3,7 +3,7 @@
  * str.h -- text and bytes that grow.
  *
  * Keeps:  `data` is always NUL-terminated (the NUL is not counted).  Memory that cannot be had ends
- *         the process with a message (base/heap.h): the tool is short-lived and cannot do better.
+ *         the process with a message (base/heap.h).
  */
 #ifndef SEEP_BASE_STR_H
 #define SEEP_BASE_STR_H
@@ -18,7 +18,7 @@ struct str {
         struct str_sink *sink; /* NULL: all of it stays here */
 };
 
-/* Where a text goes that may be longer than memory: TAKE has S when it is long, and leaves it
+/* The destination of a text that may be larger than memory: TAKE writes out a long S and leaves it
  * empty. */
 struct str_sink {
         void (*take)(struct str_sink *sink, struct str *s);
@@ -26,7 +26,7 @@ struct str_sink {
 
 #define STR_AT_ONCE (1u << 20)
 
-/* Between two parts of a long text, when nobody needs what is there any more. */
+/* Write out what S has so far, between two parts of a long text. */
 static inline void str_drain(struct str *s)
 {
         if (s->sink && s->length >= STR_AT_ONCE)
@@ -39,7 +39,7 @@ void str_clear(struct str *s);
 /* Make room for MORE bytes and the NUL. */
 void str_reserve(struct str *s, size_t more);
 
-/* Here because reports of many stacks are made of hundreds of millions of these. */
+/* Inline: large reports make hundreds of millions of these calls. */
 static inline void str_bytes(struct str *s, const void *bytes, size_t count)
 {
         if (s->room <= s->length + count)
@@ -75,8 +75,8 @@ void str_number(struct str *s, uint64_t value);
 #define STR_VARINT_MAX 10u
 void str_varint(struct str *s, uint64_t value);
 
-/* For many small things: the place at the end, with room for MORE bytes, and when they are
- * written, where they end. */
+/* For many small writes: the end of S, with space for MORE bytes; and, when they are written, the
+ * new END. */
 char *str_room(struct str *s, size_t more);
 void str_end(struct str *s, char *end);
 

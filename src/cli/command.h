@@ -51,7 +51,7 @@
         X(symbolize, "[OPTIONS] FILE", "store symbol names in a recording, to read it anywhere")   \
         X(help, "[COMMAND|TOPIC]", "explain a command or a topic")
 
-/* Commands for the tool's own use, which nobody types: found by name, listed nowhere. */
+/* Commands for the tool's own use: found by name, listed nowhere. */
 #define COMMAND_HIDDEN(X) X(attend, "FD", "record the program that loaded libseep.so")
 
 /* Each command: arguments without "seep COMMAND" in front (argv[0] is the command's name,
@@ -76,16 +76,16 @@ struct command {
 enum { COMMAND_LIST(COMMAND_ENUM) COMMAND_COUNT };
 extern const struct command command_list[COMMAND_COUNT];
 
-/* Print the help text of COMMAND, an index of the list: how it is called, what it does (ABOUT), its
- * options, and MORE.  Returns 0. */
+/* Print the help text of COMMAND, an index of the list: usage, what it does (ABOUT), options, and
+ * MORE.  Returns 0. */
 int command_help(int command, const char *about, const char *more);
 
-/* COMMAND with the options of the configuration in front of those of the command line, which
- * therefore win. */
+/* Run COMMAND with the options of the configuration files in front of those of the command line,
+ * so that the latter win. */
 int command_run(const struct command *command, int argc, char **argv);
 
-/* The last step of every command: a result that did not reach its reader (full disk) is an error; a
- * closed pipe (`| head`) is not.  The status to exit with. */
+/* The last step of every command; returns the exit status.  Output that could not be written (full
+ * disk) is an error, a closed pipe (`| head`) is not. */
 int command_close(int status);
 
 /* NULL: no command has that name, hidden ones included. */

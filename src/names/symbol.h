@@ -19,26 +19,25 @@
 
 struct symbols; /* the resolver of one profile */
 
-/* Never fails: what cannot be opened simply has no names.  P must outlive the result.  Unless raw
- * names are asked for, those that P has are made plain in place (profile/plain_texts.h), and so is
- * every name that comes from here: no view can forget it. */
+/* Never fails: files that cannot be opened simply have no names.  P must outlive the result.
+ * Unless raw names are requested, the texts of P are made harmless in place
+ * (profile/plain_texts.h), and so is every name from here, so that no view can forget it. */
 struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options);
 void symbols_free(struct symbols *s);
 
-/* As symbols_new() was given them. */
+/* The options given to symbols_new(). */
 const struct symbol_options *symbols_options(const struct symbols *s);
 
-/* From now on S is about P, a later recording of the same process or one of another that has
- * the same modules, forked from it most likely; what was found so far is kept.  false: P does
- * not go on where the recording of S was (a module is another one, or variables were asked
- * for), and S is unchanged. */
+/* Make S the resolver of P: a later recording of the same process, or one of another process with
+ * the same modules, such as a forked child.  Names found so far are kept.  false: P does not fit (a
+ * module differs, or variables were looked up), and S is unchanged. */
 bool symbols_follow(struct symbols *s, const struct profile *p);
 
 /* Frames at NODE of the profile, innermost (inlined) first.  At least one; *FRAMES is
  * valid until symbols_free(). */
 uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames);
 
-/* Nodes at the same place have the same frames: the place of NODE, of P, in L. */
+/* The entry in L for the code address of NODE, of P: nodes at one address have the same frames. */
 static inline struct lookup_entry *symbols_place(struct lookup *l, const struct profile *p,
                                                  uint32_t node)
 {
@@ -63,24 +62,23 @@ void symbols_pass_on(const struct symbols *s, struct symbols *other);
  * Everything outside of it is, too. */
 bool symbols_is_start(struct symbols *s, uint32_t node);
 
-/* Whether stacks that are shown end inside of NODE: it is start code, and not all frames were asked
- * for.  The innermost frame of a stack is shown even so. */
+/* Whether shown stacks end before NODE: it is start code, and --all-frames was not given.  The
+ * innermost frame of a stack is always shown. */
 bool symbols_hides(struct symbols *s, uint32_t node);
 
-/* The same for all nodes at once, by node; NULL: all are shown.  Valid until S is
- * about another recording. */
+/* The same for all nodes, by node; NULL: all are shown.  Valid until symbols_follow(). */
 const uint8_t *symbols_hidden(struct symbols *s);
 
-/* The name in the symbol table of the function at NODE, mangled as it is there; NULL
- * unknown.  Opens the module. */
+/* The mangled name of the function at NODE, from the symbol table; NULL: unknown.  Opens the
+ * module. */
 const char *symbols_raw_name(struct symbols *s, uint32_t node);
 
 /* Whether MODULE has line information; symbols_node must have been asked for one of its addresses
  * before, or this opens the module. */
 bool symbols_has_lines(struct symbols *s, uint32_t module);
 
-/* Of the addresses in one module that were asked for so far, how many have a function, and
- * how many of these a line; how many were known from an earlier command. */
+/* Addresses of one module that were looked up so far: how many, how many have a function, how many
+ * of these a line; and how many came from the cache. */
 struct symbol_tally {
         uint32_t asked, named, lined, cached;
 };
@@ -88,8 +86,8 @@ struct symbol_tally {
 /* One for each module of the profile; the caller's to free. */
 struct symbol_tally *symbols_tally(const struct symbols *s);
 
-/* Where NODE is in the file of its module, or in memory when it is in none: the call, not the
- * place where it returns to. */
+/* The address of NODE in the file of its module, or in memory when it is in none: that of the call,
+ * not the return address. */
 uint64_t symbols_address(const struct profile *p, uint32_t node);
 
 /* ---- the names of all functions of a module, called or not ----
@@ -98,11 +96,11 @@ uint64_t symbols_address(const struct profile *p, uint32_t node);
  *         them.
  */
 
-/* Who looks for a function. */
+/* A search for a function. */
 struct functions_wish {
         void *context;
         bool (*fits)(void *context, const char *name);
-        uint64_t seen; /* names that were looked at */
+        uint64_t seen; /* names that were checked */
 };
 
 /* Whether a function of MODULE fits. */

@@ -2,8 +2,8 @@
 /*
  * select.h -- which stacks, at which cost: the start of every view of a report.
  *
- * Keeps:  stacks of mmap and mremap are kept apart from those of the heap, and so are blocks that
- *         are older than the recording: only what goes by single blocks shows these.
+ * Keeps:  stacks of mmap and mremap are separate from those of the heap, and so are blocks that are
+ *         older than the recording: only views of single blocks show these.
  */
 #ifndef SEEP_QUERY_SELECT_H
 #define SEEP_QUERY_SELECT_H
@@ -35,7 +35,7 @@ enum select_cost {
         SELECT_COST_COUNT
 };
 
-/* Of when, or of whom, the numbers of a selection are. */
+/* The moment, or the threads, that the numbers of a selection belong to. */
 enum select_moment {
         SELECT_OF_RUN,
         SELECT_OF_THREADS, /* some threads only: their peak is not known */
@@ -43,11 +43,12 @@ enum select_moment {
                             * and select_known() false */
         SELECT_OF_TIME,    /* live then; calls until then.  Peak, temporaries, lifetimes are not
                             * known */
-        SELECT_OF_RANGE    /* calls between; live is how much more is live, or what survived.  As
+        SELECT_OF_RANGE    /* calls between; live is the increase, or what survived.  Otherwise as
                             * above */
 };
 
-/* What mmap gave: beside the heap, in `mapped`; or in `heap`, instead of it or with it. */
+/* Where memory of mmap is: in `mapped`, beside the heap; or in `heap`, instead of the heap or
+ * together with it. */
 enum select_memory { SELECT_APART, SELECT_HEAP, SELECT_MMAP, SELECT_BOTH, SELECT_MEMORY_COUNT };
 
 struct select_request {
@@ -55,23 +56,23 @@ struct select_request {
         enum select_memory memory;
         struct filter *filter;     /* NULL: everything */
         struct wrappers *wrappers; /* NULL: whole stacks; else these are hidden at the inner end */
-        bool fold; /* with wrappers: just the reader's own code, and what that called (fold.h) */
-        bool recursion; /* then, too, functions that call themselves are shown each time */
+        bool fold; /* with wrappers: only the user's own code, and what it called (fold.h) */
+        bool recursion; /* with fold: show functions that call themselves each time */
         bool each_site;            /* rows are never merged: stacks are shortened
                                     * only where they are written */
-        bool marked; /* wrappers stay: who writes the rows tells which frames they are */
+        bool marked; /* wrappers stay: the writer of the rows marks these frames */
         bool resources; /* the program's resources instead of its memory, all of them in `heap` */
         uint32_t depth_merge;  /* 0: whole stacks; N: stacks equal in their N
                                 * innermost frames are one */
         struct moment at; /* numbers as they were then; MOMENT_NONE and MOMENT_END: of the run */
         struct moment from, to; /* what happened between; MOMENT_NONE: no range */
-        struct progress *progress; /* NULL: nobody wants to know */
+        struct progress *progress; /* NULL: none is shown */
         uint32_t columns;       /* of the terminal, for which names in lists are
                                  * shortened; 0: whole names */
-        bool change; /* between marks: how much more is live, not what of the range survived */
+        bool change; /* between marks: the increase of live memory, not what survived */
 };
 
-/* Numbers wrap: what became less within a --range is negative when read as int64_t. */
+/* Decreases within a --range are negative when read as int64_t. */
 struct select_row {
         uint32_t site; /* id in the profile; of the first one where several were merged */
         uint32_t node; /* in the selection's tree */
@@ -120,17 +121,17 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
                  const struct select_request *r, struct err *e);
 void select_free(struct selection *sel);
 
-/* The innermost frame of the stack of NODE, of the profile, that is shown. */
+/* The innermost frame that is shown of the stack of NODE, a node of the profile. */
 struct wrapper_frame select_trim(const struct selection *sel, struct symbols *s, uint32_t node);
 
-/* "heap", "mmap", "both", as options name them; and whether there is one of that NAME. */
+/* "heap", "mmap", "both", as in options; and the one with that NAME (false: there is none). */
 const char *select_memory_word(enum select_memory memory);
 bool select_memory_named(const char *name, enum select_memory *memory);
 
-/* What `heap` is of: "heap", "mapped by mmap", "heap and mmap". */
+/* What `heap` contains: "heap", "mapped by mmap", "heap and mmap". */
 const char *select_memory_text(const struct selection *sel);
 
-/* Shares, order and threshold go by this. */
+/* The number that decides about shares, order and threshold. */
 int64_t select_weight(const struct selection *sel, uint64_t bytes, uint64_t count);
 bool select_counts(enum select_cost cost);
 
@@ -140,8 +141,8 @@ struct select_known {
         bool peak;
         bool temporary;
         bool lifetimes;
-        bool end;       /* what is known of the end, or of the run as a whole:
-                         * leaks, wrong releases, threads */
+        bool end;       /* what is known about the end, or about the whole run: leaks, invalid
+                         * frees, threads */
 };
 struct select_known select_known(const struct selection *sel);
 
@@ -156,7 +157,7 @@ static inline uint32_t select_parent(const struct selection *sel, uint32_t node)
         return sel->parents ? sel->parents[node] : sel->profile->nodes[node].parent;
 }
 
-/* The node to ask the resolver for. */
+/* The node of the profile, for the resolver. */
 static inline uint32_t select_origin(const struct selection *sel, uint32_t node)
 {
         return sel->origins ? sel->origins[node] : node;

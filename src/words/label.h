@@ -22,21 +22,21 @@ void label_place(const struct symbol_frame *frame, struct str *out);
 void label_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
                  struct str *out);
 
-/* Append "function [file:line]", in at most COLUMNS columns where that is possible: parameters,
- * template arguments, folders of the path, the front of the name (shorten.h) and the place give
- * way, in this order.  0: no limit. */
+/* Append "function [file:line]", in at most COLUMNS columns where that is possible (0: no limit).
+ * Parameters, template arguments, folders of the path, the front of the name (shorten.h) and the
+ * place are dropped, in this order. */
 void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
                size_t columns, int color, struct str *out);
 
-/* From now on label_fit() ends with the object, " (/lib/libx.so)", and shortens nothing.  For all
- * of the process, as its command line asks. */
+/* Make label_fit() append the object, " (/lib/libx.so)", and shorten nothing (--long); for the
+ * whole process. */
 void label_with_objects(void);
 
-/* Append " (object)" of the frame at NODE when it was asked for: its WHOLE path, or the last
+/* After label_with_objects(): append " (object)" of the frame at NODE, its WHOLE path or the last
  * part. */
 void label_object(const struct profile *p, uint32_t node, bool whole, struct str *out);
 
-/* Append the function's name without its parameters, for people as label_fit() does. */
+/* Append the function's name without its parameters, as label_fit() shows it. */
 void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
                  struct str *out);
 

@@ -35,11 +35,11 @@ void text_cell(struct str *out, int width, uint64_t value, void (*print)(struct 
 /* "31.25%" of a PART between 0 and 1 */
 void text_percent(struct str *out, double part);
 
-/* Columns that were used since byte START of S; terminal escapes take none. */
+/* The columns that S takes from byte START on; terminal escapes take none. */
 size_t text_columns(const struct str *s, size_t start);
 
-/* A NAME that the program chose (NULL: "?"), of a thread or a tag: what a terminal would obey is a
- * space. */
+/* The NAME of a thread or tag (NULL: "?"), which the program chose: control characters become
+ * spaces. */
 void text_name(struct str *out, const char *name);
 
 /* Spaces until COLUMN columns have been used since byte START of OUT. */
