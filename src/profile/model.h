@@ -21,16 +21,16 @@
 
 /* How the recorded process ended. */
 enum profile_end {
-        PROFILE_END_UNKNOWN, /* a checkpoint, or seep was told to stop first: still running */
+        PROFILE_END_UNKNOWN, /* still running: a checkpoint, or the recording ended first */
         PROFILE_END_EXIT,    /* code */
         PROFILE_END_SIGNAL,  /* signal */
-        PROFILE_END_EXEC,    /* replaced itself by another program */
+        PROFILE_END_EXEC,    /* replaced by another program */
         PROFILE_END_GONE     /* ended, but it was not our child: no status known */
 };
 
-/* Not recorded: the blocks are those that the allocator has, found by a walk through its
- * heaps.  Their sizes are usable sizes; they have no age, no thread, and in place of a stack
- * one frame that tells the size. */
+/* A process that was not recorded: its blocks were found by a walk through the allocator's heaps.
+ * Their sizes are usable sizes; they have no age, no thread, and instead of a stack one made-up
+ * frame that says the size. */
 #define PROFILE_ENGINE_WALK "heap-walk"
 
 struct profile_meta {
@@ -67,36 +67,36 @@ struct profile_totals {
         uint64_t unknown_frees, double_frees, mismatched;
         uint64_t mmap_calls, mmap_bytes, mmap_live_bytes;
         uint64_t rss_peak_bytes;
-        uint64_t mappings_ms;  /* when the mappings were looked at last ... */
-        /* ... and what was live then; 0: not known. */
+        uint64_t mappings_ms;  /* when the mappings were last read ... */
+        /* ... and what was live then; 0: unknown. */
         uint64_t mappings_live_bytes, mappings_live_blocks;
-        uint64_t missed_frees;   /* blocks handed out again while they were live here:
-                                  * their releases bypassed us */
-        uint64_t unseen_blocks;  /* releases of blocks whose allocations bypassed us */
-        uint64_t one_way; /* functions of custom allocators whose blocks are never seen to go */
-        uint64_t shut_out;       /* programs and children that a filter of system calls
-                                  * kept from being recorded */
+        uint64_t missed_frees;   /* blocks allocated again while they were live here: their frees
+                                  * were not seen */
+        uint64_t unseen_blocks;  /* frees of blocks whose allocations were not seen */
+        uint64_t one_way; /* functions of custom allocators whose blocks are never seen freed */
+        uint64_t shut_out;       /* programs and children that were not recorded because of a
+                                  * system call filter */
         uint64_t namespaces;     /* libraries loaded into namespaces of their own (dlmopen), with
                                   * a malloc that is not seen */
-        uint64_t older;          /* releases of blocks from before the recording, or before its last
+        uint64_t older;          /* frees of blocks from before the recording, or before its last
                                   * reset; in no other number */
         uint64_t attached;       /* 1: the process was there before the recording */
         uint64_t held_back;      /* invalid frees that were not passed on (--keep-going) */
-        uint64_t quarantine_blocks, quarantine_bytes; /* kept back at the end ... */
-        uint64_t quarantine_ms;  /* ... and what was freed since then is among them */
+        uint64_t quarantine_blocks, quarantine_bytes; /* in quarantine at the end: ... */
+        uint64_t quarantine_ms;  /* ... blocks that were freed since then */
         /* Left out (record --omit): heap, mappings. */
         uint64_t omitted, omitted_bytes, omitted_maps, omitted_map_bytes;
-        uint64_t sample_bytes; /* not 0: all counts are estimates, made from one block in so
-                                * many bytes (ledger/weight.h) */
-        uint64_t ledger_bytes; /* of memory that the recording took inside the
-                                * program's limits, at the most */
+        uint64_t sample_bytes; /* not 0: all counts are estimates from one block in so many bytes
+                                * (ledger/weight.h) */
+        uint64_t ledger_bytes; /* the most memory that the recording took within the program's
+                                * limits */
         uint64_t ledger_limit; /* record --limit-ledger; 0 none */
-        uint64_t thin_ms[LEDGER_THINS]; /* from then on counts are estimates, made from one block in
+        uint64_t thin_ms[LEDGER_THINS]; /* from then on counts are estimates, from one block in
                                          * ... */
-        uint64_t thin_bytes;   /* ... so many bytes, and twice as many with each further
-                                * moment; 0 moments: none are */
+        uint64_t thin_bytes;   /* ... so many bytes; twice as many from each further moment on.
+                                * No moment: none are estimates */
         uint64_t thin_events;  /* blocks that were recorded since, each for many */
-        uint64_t ledger_full;  /* 1: in the end no new ones were (they are in lost_events) */
+        uint64_t ledger_full;  /* 1: at the end no new blocks were recorded (see lost_events) */
         /* As in ledger_slot, of the whole process. */
         uint64_t sizes[LEDGER_SIZE_CLASSES], lifetimes[LEDGER_LIFETIME_CLASSES];
         uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;
@@ -104,8 +104,8 @@ struct profile_totals {
                 errors_not_kept, roots_not_kept, marks_not_kept, deaths_not_kept,
                 strings_not_kept; /* what a table of the ledger had no
                                                     * room for (profile/unseen.h) */
-        uint64_t own_malloc; /* 1: the program has a malloc that is called past us */
-        uint64_t forked;     /* 1: it began as a copy of its parent, with what that had allocated */
+        uint64_t own_malloc; /* 1: the program has its own malloc, which is not seen */
+        uint64_t forked;     /* 1: it began as a copy of its parent, with the parent's blocks */
         /* Test mode. */
         uint64_t verify_captures, verify_differences, verify_backtraces,
                 verify_backtrace_differences;
@@ -134,9 +134,9 @@ struct profile_node {
 
 #define PROFILE_NO_MODULE 0xffffu
 
-/* Kinds of sites are those of the ledger (enum ledger_kind), and this one: blocks that were there
- * before the recording, found by a walk through the heap at the search for leaks.  They have no
- * stack but a made-up frame, no age and no thread, and are in no count of the recording. */
+/* Kinds of sites are those of the ledger (enum ledger_kind), and this one: blocks from before the
+ * recording, found by a walk through the heap during the leak search.  They have a made-up frame
+ * instead of a stack, no age and no thread, and are in no count of the recording. */
 #define PROFILE_KIND_OLDER 15u
 #define PROFILE_KIND_IS_COUNTED(kind) (LEDGER_KIND_IS_HEAP(kind) && (kind) != PROFILE_KIND_OLDER)
 #define PROFILE_KIND_OLDER_TEXT "older than the recording"
@@ -159,7 +159,7 @@ struct profile_thread {
         char *name;
         uint64_t start_ms, end_ms; /* end 0: not seen */
         uint64_t allocations, bytes_allocated;
-        uint64_t live_blocks, live_bytes; /* allocated by it, still there, whoever would free it */
+        uint64_t live_blocks, live_bytes; /* allocated by this thread and not freed by any */
 };
 
 /* What one thread did at one site; for --thread.  Threads that came after each other with one name
@@ -171,16 +171,16 @@ struct profile_share {
         uint64_t temporary;
 };
 
-/* A moment.  Cumulative numbers, so the difference of two slices is what happened between. */
+/* A moment.  Numbers are cumulative: the difference of two slices is what happened between them. */
 struct profile_slice {
         uint64_t ms;
         uint64_t live_bytes, live_blocks, allocs, alloc_bytes, frees, rss_bytes;
         uint32_t change_first, change_count; /* into changes: the sites that differ from the last
-                                              * slice that tells of sites */
+                                              * slice with sites */
         uint32_t flags, reserved;            /* PROFILE_SLICE_* */
 };
 
-/* sites were not looked at then: only the totals are of this moment. */
+/* The sites were not read then: only the totals are of this moment. */
 #define PROFILE_SLICE_TOTALS 1u
 
 struct profile_change {
@@ -217,7 +217,7 @@ struct profile_handle {
         uint64_t birth_ms;
 };
 
-/* Code that a compiler made while the program ran, as /tmp/perf-PID.map tells.  Sorted by start. */
+/* Code that was compiled at run time, from /tmp/perf-PID.map.  Sorted by start. */
 struct profile_jit {
         uint64_t start, bytes;
         char *name;
@@ -243,24 +243,24 @@ struct profile_mapping {
         uint64_t rss_bytes;
         uint64_t anonymous_bytes; /* of them: not from a file */
         uint32_t flags;           /* PROFILE_MAPPING_* */
-        uint32_t watched;         /* not in files: who reads it may have to wait (userfaultfd) */
+        uint32_t watched;         /* not in files: a reader may have to wait (userfaultfd) */
         char *name;               /* a path, "[heap]", "[stack]", ...; "" none */
         uint64_t offset;          /* where it begins in the file */
         uint64_t device, inode;   /* as in modules */
         uint64_t unrecorded_blocks, unrecorded_bytes; /* live blocks in it that are not recorded:
-                                                       * got while off, or left out */
+                                                       * allocated while off, or omitted */
 };
 
 #define PROFILE_MAPPING_READ 1u
 #define PROFILE_MAPPING_WRITE 2u
 #define PROFILE_MAPPING_EXECUTE 4u
 #define PROFILE_MAPPING_SHARED 8u
-#define PROFILE_MAPPING_SERVES 16u /* the code of malloc is in it */
+#define PROFILE_MAPPING_SERVES 16u /* it has the code of malloc */
 
-/* Which allocator keeps a mapping, in bits 8-15 of its flags: name, number, word.  Those of
- * glibc before those of others. */
+/* The allocator that owns a mapping, in bits 8-15 of its flags: name, number, word.  Those of glibc
+ * come first. */
 #define PROFILE_KEEPERS(X)                                                     \
-        X(NONE, 0, "")                /* no allocator, or nobody knows */      \
+        X(NONE, 0, "")                /* no allocator, or unknown */           \
         X(HEAP, 1, "malloc heap (main arena)")                                 \
         X(ARENA, 2, "malloc arenas of threads")                                \
         X(CHUNK, 3, "malloc mmapped chunks")                                   \
@@ -439,9 +439,9 @@ struct profile_packed {
         uint32_t section_count;
 };
 
-/* The event log of a recording that is about to be written: whole sections
- * (profile/events_log.h), those at FRONT, those of a file, those at TAIL.  Belongs to who made
- * it; empty in a profile that was read. */
+/* The event log of a recording that will be written, as whole sections (profile/events_log.h):
+ * those at FRONT, those of a file, those at TAIL.  Its maker owns it; empty in a profile that was
+ * read. */
 struct profile_log {
         const void *front, *tail;
         uint64_t front_bytes, tail_bytes;
@@ -476,7 +476,7 @@ struct profile {
         struct profile_frame *frames;
         struct profile_hold *holds;       /* sorted by (from, at) */
         struct profile_pointer *pointers;
-        struct profile_mapping *mappings; /* none: nobody could look */
+        struct profile_mapping *mappings; /* none: they could not be read */
         uint32_t module_count, node_count, site_count, thread_count, share_count, slice_count,
                 change_count, region_count, error_count, symbol_count, mark_count, death_count,
                 handle_count, jit_count, type_count, scan_count, content_count, root_count,
@@ -487,18 +487,18 @@ struct profile {
         struct profile_packed kept; /* searches made while it ran (profile/kept.h); empty in a
                                      * profile that was read */
         struct profile_log log;
-        bool truncated; /* the file ended early; what is here was whole */
+        bool truncated; /* the file ended early; this is its intact part */
 };
 
 /* Empty a profile and release what it owns.  P itself belongs to the caller. */
 void profile_free(struct profile *p);
 
-/* Nobody asks any more what single sites did at a moment, or single threads at a site. */
+/* Release the numbers of sites over time and of threads per site. */
 void profile_free_course(struct profile *p);
 
-/* Two clocks tell when something was.  Slices have the time since the start.  A mark of the program
- * raises the ledger's clock, so that it may be ahead of that; the peak has its time from there.  So
- * the marks of a slice tell its place among the peak and others. */
+/* The number of slices before the peak.  Times come from two clocks: slices have the time since the
+ * start, the peak has that of the ledger's clock, which marks may have moved ahead.  So the order
+ * of slices and peak follows from the marks of slices. */
 uint32_t profile_slices_before_peak(const struct profile *p);
 
 /* The time of the peak as that of slices: not before the slice before it, nor after the
@@ -507,22 +507,22 @@ uint64_t profile_peak_ms(const struct profile *p);
 
 uint64_t profile_end_ms(const struct profile *p);
 
-/* Stacks of threads, of what is mapped at the end. */
+/* Bytes of thread stacks among the mappings at the end. */
 uint64_t profile_stack_bytes(const struct profile *p);
 
-/* What the program mapped itself: at the heap's peak or at the end, other moments are not known.
- * Without stacks, of which little is resident. */
+/* Bytes that the program mapped itself, at the heap's peak or at the end (other moments are
+ * unknown).  Without stacks, of which little is resident. */
 uint64_t profile_mapped_bytes(const struct profile *p);
 
-/* Whether that is more than the heap ever was: then it comes first.  Places that mapped more than
- * was ever resident do not count. */
+/* Whether that is more than the peak of the heap: then reports show it first.  Places that mapped
+ * more than was ever resident do not count. */
 bool profile_is_mostly_mapped(const struct profile *p);
 
 /* Sites as they were at MS: live_bytes, live_blocks, allocs, alloc_bytes of each site at the last
  * slice that is not later.  OUT has site_count entries; false when there is no such slice. */
 bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out);
 
-/* The last slice that tells of sites, from SLICE backwards. */
+/* The last slice with sites, from SLICE backwards. */
 uint32_t profile_detail(const struct profile *p, uint32_t slice);
 
 /* The same as profile_at() at a slice, by its index; false when there is none. */
@@ -531,7 +531,7 @@ bool profile_at_slice(const struct profile *p, uint32_t slice, struct profile_ch
 /* Recorded with --no-leak-scan, or before there was a search. */
 bool profile_without_search(const struct profile *p);
 
-/* See PROFILE_ENGINE_WALK. */
+/* Whether its engine is PROFILE_ENGINE_WALK. */
 bool profile_is_walked(const struct profile *p);
 
 /* Recorded with --depth 0. */
@@ -546,8 +546,8 @@ bool profile_stayed_off(const struct profile *p);
 /* The order of deaths, by site, birth and death; for qsort(). */
 int profile_compare_deaths(const void *a, const void *b);
 
-/* The live block that ADDRESS is in, the innermost where blocks lie inside others (an arena and
- * what was carved from it); NULL: none. */
+/* The live block that contains ADDRESS; the innermost where blocks lie inside others (parts of an
+ * arena); NULL: none. */
 const struct profile_block *profile_block_around(const struct profile *p, uint64_t address);
 
 /* Whether counts are estimates, from the start (--sample) or from a moment on (--limit-ledger). */
@@ -556,8 +556,7 @@ bool profile_is_sampled(const struct profile *p);
 /* How many blocks B stands for: 1 unless P was sampled. */
 uint64_t profile_block_times(const struct profile *p, const struct profile_block *b);
 
-/* The last scan, when it found something out; NULL: there was none, or it failed
- * (scans[0].trouble). */
+/* The last leak search; NULL: there was none, or it failed (scans[0].trouble). */
 const struct profile_scan *profile_scanned(const struct profile *p);
 
 /* "exit", "exec", "asked", "api", "signal" for the moment of a scan. */
@@ -576,8 +575,8 @@ const char *profile_kind_name(const struct profile *p, uint32_t kind);
 /* PROFILE_KIND_OLDER. */
 bool profile_is_older(const struct profile *p, uint32_t site);
 
-/* Whether it is known when, by whom and where blocks of SITE were allocated: neither older than the
- * recording, nor is there no recording at all. */
+/* Whether the allocations of SITE were recorded, so that stack, thread and age are known: not for
+ * blocks older than the recording, and not in a process that was not recorded. */
 bool profile_is_seen(const struct profile *p, uint32_t site);
 
 /* "tag", "snapshot", ... for the type of a mark. */

@@ -3,11 +3,9 @@
  * packed.h -- blocks, verdicts and pointers in memory as they are in a file: a few bytes each,
  * where arrays take 56 and 24.
  *
- * Room:   outside.  Whoever collects a ledger packs; whoever reads blocks one after another walks,
- *         and need not know which it is.
- * Keeps:  a profile has a list in one of both forms.  Packed ones are whole sections of a file,
- *         which the writer copies.
- * Cost:   20 million blocks: 20 to 100 MB instead of 1.1 GB; 10 to 25 ns for each and each walk.
+ * Keeps:  a profile has each list in one of the two forms, and struct packed_walk reads both.
+ *         Packed lists are whole sections of a file, which the writer copies.
+ * Cost:   20 million blocks: 20 to 100 MB instead of 1.1 GB; 10 to 25 ns per block and walk.
  */
 #ifndef SEEP_PROFILE_PACKED_H
 #define SEEP_PROFILE_PACKED_H
@@ -17,28 +15,28 @@
 
 #include "profile/model.h"
 
-/* blocks from which on whoever keeps a profile in memory keeps it packed. */
+/* Lists of at least so many blocks are kept packed. */
 #define PACKED_LEAST (1u << 18)
 
 /* ---- making ---- */
 
 struct packer;
 
-/* For a list of P, whose sites and threads are there. */
+/* Start a list of P, whose sites and threads must be complete. */
 struct packer *packer_blocks(const struct profile *p);
 struct packer *packer_verdicts(const struct profile *p);
 
 /* The next struct profile_block or struct profile_verdict. */
 void packer_add(struct packer *k, const void *record);
 
-/* The list is P's; K is gone.  false: a record referred to a site or thread that is not
- * there, and P has no list. */
+/* Move the list to P and free K.  false: a record refers to a site or thread that P does not have,
+ * and P has no list. */
 bool packer_end(struct packer *k, struct profile *p);
 
 enum packed_list { PACKED_BLOCKS, PACKED_VERDICTS, PACKED_POINTERS };
 
-/* Records that can be had in any order: COUNT of them, from FIRST on, into RECORDS.  Called by
- * several threads at once, for each record once. */
+/* A source of records in any order.  FILL puts COUNT of them, from FIRST on, into RECORDS; several
+ * threads call it at once, for each record once. */
 struct packed_source {
         void *context;
         uint64_t count;
@@ -46,10 +44,10 @@ struct packed_source {
         void (*fill)(void *context, uint64_t first, uint64_t count, void *records);
 };
 
-/* All of them, after those that were added before, a section by each thread in turn. */
+/* Add all records of FROM behind those added before; each thread makes a section in turn. */
 void packer_add_all(struct packer *k, const struct packed_source *from);
 
-/* The same as a packer makes of all of them. */
+/* A whole list from one source. */
 bool packed_make(struct profile *p, enum packed_list list, const struct packed_source *from);
 
 /* ---- reading ---- */
@@ -60,7 +58,7 @@ struct packed_walk {
         const struct profile *p;
         uint64_t index, next;
         const struct profile_block *block;     /* block INDEX, until the next step */
-        const struct profile_verdict *verdict; /* about it; NULL: there are none */
+        const struct profile_verdict *verdict; /* of this block; NULL: there are none */
         struct packed_reader *blocks, *verdicts;
         uint64_t ready; /* blocks from NEXT on that are unpacked */
         const struct profile_block *next_block;
@@ -86,7 +84,7 @@ static inline bool packed_next(struct packed_walk *w)
         return true;
 }
 
-/* Pointers, in their order, some at a time. */
+/* Pointers in order, in batches. */
 struct packed_pointers {
         const struct profile *p;
         struct packed_reader *reader;
@@ -95,20 +93,20 @@ struct packed_pointers {
 };
 
 void packed_pointers_open(struct packed_pointers *w, const struct profile *p);
-/* The next ones, *COUNT of them, until the next step; NULL at the end.  What is out of order, or
- * leads from or to a block that is not there, ends the list. */
+/* The next *COUNT pointers, valid until the next call; NULL at the end.  A pointer that is out of
+ * order, or from or to a block that does not exist, ends the list. */
 const struct profile_pointer *packed_pointers_next(struct packed_pointers *w, uint64_t *count);
 void packed_pointers_close(struct packed_pointers *w);
 
-/* Single records of packed lists, those near to each other one after another. */
+/* Single records of packed lists; fast when successive ones are near each other. */
 struct packed_reader *packed_random(const struct profile *p, enum packed_list list);
-/* Record INDEX until the next call; NULL: it is not there. */
+/* Record INDEX, valid until the next call; NULL: it does not exist. */
 const void *packed_at(struct packed_reader *r, uint64_t index);
-/* From INDEX on, *COUNT records that are at hand; NULL: none. */
+/* The *COUNT records from INDEX on that are unpacked already; NULL: none. */
 const void *packed_run(struct packed_reader *r, uint64_t index, uint64_t *count);
 void packed_random_free(struct packed_reader *r);
 
-/* Arrays instead: of all of them, or of pointers only. */
+/* Unpack into arrays: all lists, or the pointers only. */
 void packed_undo(struct profile *p);
 void packed_undo_pointers(struct profile *p);
 
