@@ -13,7 +13,7 @@
  *         said, and how memory for a ledger is got are the affair of those who call it.
  *
  *   book.h    counters of sites and threads         era.h     marks, and blocks that died between
- *   peak.h    the maximum, what it was made of      error.h   releases that went wrong
+ *   peak.h    the maximum, what it was made of      error.h   invalid frees
  *   shadow.h  address to live block                 tree.h    stacks and sites, with numbers
  *   count.h   blocks come and go
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* error.c -- releases that went wrong. */
+/* error.c -- invalid frees. */
 #include "book/error.h"
 
 #define ALIGNMENT_MOST (1ull << 15) /* more is kept as this (LEDGER_KIND_ALIGNMENT) */

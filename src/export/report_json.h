@@ -59,7 +59,7 @@ void report_json_classes(const struct leaks_sum *sums, struct str *out);
 /* Append the object behind "leaks". */
 void report_json_leaks(const struct leaks *l, struct str *out);
 
-/* Append the wrong releases of P but those marked in SKIP (NULL: none), as members of a
+/* Append the invalid frees of P but those marked in SKIP (NULL: none), as members of a
  * list.  Stacks are those of F. */
 void report_json_errors(const struct profile *p, const uint8_t *skip, struct frames *f,
                         struct str *out);

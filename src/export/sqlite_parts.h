@@ -111,7 +111,7 @@ void sqlite_put_functions(struct sqlite_parts *m);
 /* sqlite_types.c: of what type blocks are, and all blocks of a site. */
 void sqlite_put_types(struct sqlite_parts *m);
 
-/* sqlite_heap.c: what is alive, and what holds it; wrong releases; resources. */
+/* sqlite_heap.c: what is alive, and what holds it; invalid frees; resources. */
 void sqlite_put_heap(struct sqlite_parts *m);
 void sqlite_put_others(struct sqlite_parts *m);
 

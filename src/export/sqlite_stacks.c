@@ -16,7 +16,7 @@ static void add_stack(struct sqlite_parts *m, const struct selection *sel, uint3
                 calltree_add(&m->tree, sel, ends, (struct wrapper_frame){ node, 0 });
 }
 
-/* All stacks that rows will name; those of wrong releases too, whatever is selected. */
+/* All stacks that rows will name; those of invalid frees too, whatever is selected. */
 static void make_tree(struct sqlite_parts *m)
 {
         const struct select_part *parts[] = { &m->sel->heap, &m->sel->mapped, &m->sel->older };

@@ -200,7 +200,7 @@ static void write_pair(uint64_t count, const char *name, const char *text, struc
         str_text(out, "  </pair>\n");
 }
 
-/* How often each wrong release happened; leaks are not counted there. */
+/* How often each invalid free happened; leaks are not counted there. */
 static void write_error_counts(const struct findings *f, struct str *out)
 {
         uint32_t unique = 0;

@@ -28,7 +28,7 @@
  *   THREADS  struct ledger_thread[]   everyone who ever allocated; thread 0 is "unknown"
  *   MODULES  struct ledger_module[]   every program and library ever mapped, each once
  *   REGIONS  struct ledger_region[]   what mmap gave, and stacks of threads; in no order
- *   ERRORS   struct ledger_error[]    releases that went wrong
+ *   ERRORS   struct ledger_error[]    invalid frees
  *   STRINGS  NUL-terminated paths and names; offset 0 is ""
  *   MARKS    struct ledger_mark[]     tags, snapshots and other named moments, in order
  *   DEATHS   struct ledger_death[]    blocks born and freed between marks (a hash table)
@@ -231,7 +231,7 @@ struct ledger_head {
         uint64_t truncated_captures; /* stacks whose outer end could not be reached */
         uint64_t lost_events;        /* recorded nowhere; 0 in a complete ledger */
         uint64_t untracked_blocks;   /* the shadow cannot hold them: not aligned to 8 */
-        uint64_t faults_not_kept;    /* wrong releases beyond what ERRORS can hold */
+        uint64_t faults_not_kept;    /* invalid frees beyond what ERRORS can hold */
         uint64_t forks_not_followed; /* children that allocated without being recorded */
         uint64_t forks_followed;     /* children that will say hello, counted before they exist */
         uint64_t verify_captures;    /* test mode: stacks compared, and how many differed */
@@ -275,7 +275,7 @@ struct ledger_head {
         uint32_t deepbind_kept;   /* ... or left, as asked */
         uint32_t quarantine_from_ms; /* the oldest block in the quarantine was freed then */
         uint64_t quarantine_blocks, quarantine_bytes; /* in it now */
-        uint64_t held_back;       /* wrong releases that were not passed on (--keep-going) */
+        uint64_t held_back;       /* invalid frees that were not passed on (--keep-going) */
         uint32_t omit;            /* record --omit, in STRINGS; 0 none */
         uint32_t shut_out;        /* programs whose filter of system calls forbids recording */
         uint32_t leaving;         /* 1: the process is about to become another program */

@@ -497,7 +497,7 @@ void page_write_holdings(struct page *g)
         free(list);
 }
 
-/* ---- wrong releases ---- */
+/* ---- invalid frees ---- */
 
 void page_write_errors(struct page *g)
 {

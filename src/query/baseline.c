@@ -8,7 +8,7 @@
 #include "base/heap.h"
 #include "base/order.h"
 
-/* "leak", or the word of a wrong release; NULL: such findings are in no baseline. */
+/* "leak", or the word of an invalid free; NULL: such findings are in no baseline. */
 static const char *word_of(enum finding_kind kind)
 {
         if (kind == FINDING_DEFINITE || kind == FINDING_INDIRECT)

@@ -143,7 +143,7 @@ struct findings {
 struct findings_request {
         const struct budgets *budgets;        /* which findings are wanted, and what is allowed */
         struct baseline *baseline;            /* NULL none */
-        bool accept;                          /* all leaks and wrong releases count as known */
+        bool accept;                          /* all leaks and invalid frees count as known */
         bool allow_unseen; /* what was seen is judged, and that was all is not asked for */
         const char *const *suppressions;      /* files with rules */
         uint32_t suppression_count;

@@ -351,7 +351,7 @@ static struct leaks_row *finish_rows(struct leaks_row *rows, uint32_t count, enu
         return count ? leaks_order(rows, count, key) : rows;
 }
 
-/* ---- wrong releases ---- */
+/* ---- invalid frees ---- */
 
 static bool error_asked_for(const struct sorting *o, const struct profile_error *error)
 {

@@ -85,7 +85,7 @@ struct leaks_group {
 struct leaks_request {
         struct suppressions *suppressions; /* NULL: nothing is suppressed */
         struct filter *filter;             /* that of the selection: for threads, and for
-                                            * wrong releases.  NULL: all */
+                                            * invalid frees.  NULL: all */
         enum leaks_key key;                /* order within a class, largest first */
         bool only_new; /* lost since the search before; all when there was none */
         bool reachable;                    /* rows for these, too */
@@ -94,7 +94,7 @@ struct leaks_request {
 
 struct leaks_options {
         uint32_t show;  /* bit per enum profile_leak */
-        uint32_t limit; /* rows, blocks, wrong releases; 0: all */
+        uint32_t limit; /* rows, blocks, invalid frees; 0: all */
         bool blocks;    /* each block instead of rows */
         bool oldest_first; /* of blocks; else the largest first */
         bool verbose;   /* each stack on its own, and what was suppressed */
@@ -147,7 +147,7 @@ void leaks_make_sums(struct leaks *l, const struct selection *sel, struct symbol
  * ordered ones, to be freed. */
 struct leaks_row *leaks_order(struct leaks_row *rows, uint32_t count, enum leaks_key key);
 
-/* Definitely lost blocks or wrong releases. */
+/* Definitely lost blocks or invalid frees. */
 bool leaks_found(const struct leaks *l);
 
 /* By class, of a site that leads a row.  false: not searched, all are zero. */

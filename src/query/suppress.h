@@ -99,7 +99,7 @@ void suppress_free(struct suppressions *s);
 /* Forget all rules but the first COUNT. */
 void suppress_truncate(struct suppressions *s, uint32_t count);
 
-/* The first rule that covers blocks of class LEAK from SITE, or the wrong release ERROR; NULL
+/* The first rule that covers blocks of class LEAK from SITE, or the invalid free ERROR; NULL
  * none.  It is marked as used. */
 struct suppress_rule *suppress_leak(struct suppressions *s, const struct profile *p,
                                     struct symbols *names, uint32_t site, uint32_t leak);

@@ -152,7 +152,7 @@ static void warn_of_nameless(const struct findings *f, struct str *out)
                 }
 }
 
-/* "20 B in 2 blocks, 3 wrong releases" */
+/* "20 B in 2 blocks, 3 invalid frees" */
 static void say_uncounted(uint64_t bytes, uint64_t blocks, uint64_t releases, struct str *out)
 {
         if (blocks) {
