@@ -44,7 +44,7 @@
         X(CHECK_PROCESS, "process", 0, "RE",                                                      \
           "check only processes whose program matches (may be repeated)")                         \
         X(CHECK_ALLOW_UNSEEN, "allow-unseen", 0, NULL,                                            \
-          "memory that seep knows it did not see: check the rest")                                \
+          "do not fail because seep did not see some of the memory")                              \
         X(CHECK_HEAD_RESULTS, NULL, 0, NULL, "results:")                                          \
         X(CHECK_ERROR_EXITCODE, "error-exitcode", 0, "N",                                         \
           "the exit status when a budget is broken (1)")                                          \

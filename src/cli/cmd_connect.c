@@ -36,7 +36,7 @@
         X(CONNECT_RECEIVE, "receive", 0, NULL,                                                     \
           "ADDR is where to listen for journals, or the file of one ('seep help journal')")        \
         X(CONNECT_ONCE, "once", 0, NULL,                                                           \
-          "with --receive: until all journals that came are over, instead of Ctrl-C")              \
+          "with --receive: end when all journals received have ended, not at Ctrl-C")              \
         X(CONNECT_NO_SUMMARY, "no-summary", 0, NULL, "no summary at the end")                      \
         X(CONNECT_QUIET, "quiet", 'q', NULL, "print errors only")                                  \
         NAMES_OPTIONS(X, CONNECT)                                                                  \

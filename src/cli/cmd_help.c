@@ -57,7 +57,7 @@ static int say_command(const struct command *command)
 
 static int say_help_of_help(void)
 {
-        return command_help(COMMAND_help, "Without a word: the list of commands and topics.\n\n",
+        return command_help(COMMAND_help, "Without an operand: list the commands and topics.\n\n",
                             "");
 }
 

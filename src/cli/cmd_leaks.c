@@ -119,9 +119,9 @@ static int say_help(void)
                 "Show what a program leaked: memory that nothing points to any more, by call\n"
                 "stack, largest first, and its invalid frees. FILE is a recording (the newest\n"
                 "*.seep here), searched when its program ended. A process that is being recorded\n"
-                "is searched now; PID is its own, or that of the seep that started it. Of any\n"
-                "other process the blocks that malloc (glibc, musl, jemalloc) has are searched,\n"
-                "without stacks, and so are core files. A folder, as NAME.seep.d, is all\n"
+                "is searched now; PID is its own, or that of the seep that started it. Any other\n"
+                "process, and a core file, is searched without stacks, by the heaps of its malloc\n"
+                "(glibc, musl, jemalloc, mimalloc, tcmalloc). A folder, as NAME.seep.d, is all\n"
                 "processes of a run.\n",
                 "\nexamples:\n"
                 "  seep leaks                               the newest recording here\n"

@@ -34,20 +34,21 @@
         X(SERVE_HOLD, "hold", 0, "TIME",                                                           \
           "at the end, wait at most TIME for a host that fetches the recordings (60s)")            \
         X(SERVE_STDIO, "stdio", 0, NULL,                                                           \
-          "join stdin and stdout with what is served at ADDR already: for seep connect ssh:HOST")  \
+          "connect stdin and stdout to the seep serve that listens at ADDR: for seep connect "     \
+          "ssh:HOST")                                                                              \
         X(SERVE_LIGHT, "light", 0, NULL,                                                           \
-          "no ledger here: events are sent, and the host keeps it (seep-target does the same)")    \
+          "keep no ledger here: send events, and the host keeps it (as seep-target does)")         \
         X(SERVE_OVERFLOW, "overflow", 0, "MODE",                                                   \
           "with --light, when the host is too slow: block (the program waits, ten seconds at "     \
           "most) or drop (events are left out, and counted) (block)")                              \
-        X(SERVE_HEAD_RECORD, NULL, 0, NULL, "as of seep record:")
+        X(SERVE_HEAD_RECORD, NULL, 0, NULL, "options of seep record:")
 
 #define SERVE_OPTIONS(X)                                                                           \
         SERVE_OWN_OPTIONS(X)                                                                       \
         RECORD_FIRST_OPTIONS(X)                                                                    \
         X(SERVE_WAIT, "wait", 0, "[WHOM]",                                                         \
-          "start the program when a host has connected; with program, all or a time: whom to "     \
-          "wait for when it has ended, as of seep record")                                         \
+          "start the program when a host has connected; with WHOM: what to wait for when it has "  \
+          "ended, as for seep record")                                                             \
         RECORD_LAST_WHAT_OPTIONS(X)                                                                \
         RECORD_START_OPTIONS(X)
 

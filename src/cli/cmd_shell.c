@@ -17,9 +17,9 @@
 
 #define SHELL_OPTIONS(X)                                                                       \
         X(SHELL_COMMAND, "command", 'c', "COMMANDS",                                           \
-          "do COMMANDS, separated by ';', instead of reading them (may be repeated)")          \
+          "run COMMANDS, separated by ';', instead of reading them (may be repeated)")         \
         X(SHELL_TOKEN, "token-file", 0, "FILE",                                                \
-          "of ADDR: the token that 'seep serve' was started with is in FILE")                  \
+          "for ADDR: the token that 'seep serve' was started with is in FILE")                 \
         NAMES_OPTIONS(X, SHELL)                                                                \
         LAST_OPTIONS(X, SHELL)
 
@@ -44,7 +44,7 @@ static int say_help(void)
                 "  seep shell run.seep < questions          a recording\n"
                 "  seep shell -- ./server --port 80         a program that is started for it\n"
                 "  seep shell board:4576 --token-file key   what another machine records\n"
-                "\nExit status: 0 success; of commands that are not typed: that of the last one\n"
+                "\nExit status: 0 success; for commands that are not typed, that of the last one\n"
                 "that failed.\n");
 }
 

@@ -82,21 +82,21 @@
 #define RECORD_WHAT_OPTIONS(X)                                                                     \
         RECORD_FIRST_OPTIONS(X)                                                                    \
         X(RECORD_WAIT, "wait", 0, "WHOM",                                                          \
-          "when the program has ended, wait for processes it started: program (no), all, or at "   \
-          "most TIME (--follow=all: all, else program)")                                           \
+          "when the program has ended, wait for the processes that it started: all, at most "      \
+          "TIME, or program: do not wait (--follow=all: all, else program)")                       \
         RECORD_LAST_WHAT_OPTIONS(X)
 
 #define RECORD_SNAPSHOT_HEAD(X)                 \
         X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, \
-          "snapshots; those asked for also write a report, PROGRAM-PID-N.memlog:")
+          "snapshots; each requested one also writes a report, PROGRAM-PID-N.memlog:")
 
 /* Also of `seep attach`. */
 #define RECORD_WHEN_OPTIONS(X)                                                                     \
-        X(RECORD_EVERY, "snapshot-every", 0, "TIME", "take one every TIME, like 10s")              \
+        X(RECORD_EVERY, "snapshot-every", 0, "TIME", "take a snapshot every TIME, like 10s")       \
         X(RECORD_AT_RSS, "snapshot-at-rss", 0, "SIZE",                                             \
-          "take one (once) when SIZE is resident, like 2G")                                        \
+          "take one snapshot when SIZE is resident, like 2G")                                      \
         X(RECORD_AT_HEAP, "snapshot-at-heap", 0, "SIZE",                                           \
-          "take one (once) when SIZE is allocated, like 500M")                                     \
+          "take one snapshot when SIZE is allocated, like 500M")                                   \
         X(RECORD_LIMIT_HEAP, "limit-heap", 0, "SIZE",                                              \
           "stop the program, with a report, if it would allocate more")                            \
         X(RECORD_LIMIT_ACTION, "limit-action", 0, "WHAT",                                          \
@@ -106,8 +106,8 @@
         X(RECORD_HEAD_LEAKS, NULL, 0, NULL, "leaks; searched for when the program ends:")          \
         X(RECORD_NO_SCAN, "no-leak-scan", 0, NULL, "do not search for leaks")                      \
         X(RECORD_WALK_HEAP, "walk-heap", 0, NULL,                                                  \
-          "of a process that was there before: list older blocks, too, by walking through its "    \
-          "heap (default)")                                                                        \
+          "in a process that ran before, find older blocks, too, by walking through its heap "     \
+          "(default)")                                                                             \
         X(RECORD_SUPPRESSIONS, "suppressions", 0, "FILE",                                          \
           "suppress leaks that rules in FILE match, in LSan or Valgrind syntax (may be repeated)") \
         X(RECORD_KEEP_GRAPH, "keep-graph", 0, NULL,                                                \
@@ -122,11 +122,11 @@
           "record every allocation and free, in order (see seep events)")                          \
         X(RECORD_MAX_FILE, "max-file", 0, "SIZE", "end the event log at SIZE, like 1G")            \
         X(RECORD_MAX_FILES, "max-files", 0, "N",                                                   \
-          "start a new part instead, and keep the last N of them")                                 \
+          "at SIZE, start a new part of the log instead, and keep the last N parts")               \
         X(RECORD_HEAD_PUSH, NULL, 0, NULL,                                                         \
           "for a continuous-profiling server (Pyroscope); implies --sample:")                      \
         X(RECORD_PUSH, "push", 0, "URL", "send profiles to URL, like http://pyroscope:4040")       \
-        X(RECORD_PUSH_EVERY, "every", 0, "TIME", "one every TIME (10s)")                           \
+        X(RECORD_PUSH_EVERY, "every", 0, "TIME", "send one every TIME (10s)")                      \
         X(RECORD_PUSH_LABEL, "label", 0, "KEY=VALUE",                                              \
           "add a label to what is sent (may be repeated)")                                         \
         X(RECORD_HEAD_WORDS, NULL, 0, NULL, "messages:")                                           \
@@ -144,7 +144,7 @@
           "(auto)",                                                                            \
           RECORD_ENGINES)                                                                      \
         X(RECORD_NO_HARDWARE, "no-hardware", 0, NULL,                                          \
-          "no hardware breakpoints (as always: those of --engine breakpoint are faster without)") \
+          "accepted, without effect: hardware breakpoints are never used")                     \
         X(RECORD_PID, "pid", 'p', "PID",                                                       \
           "record this process, which runs already; also a NAME, and together with a program "  \
           "(may be repeated)")                                                                 \
@@ -154,7 +154,7 @@
         RECORD_PYTHON_OPTION(X, RECORD)                                                        \
         RECORD_SNAPSHOT_HEAD(X)                                                                \
         X(RECORD_SIGNAL, "signal", 0, "SIG",                                                   \
-          "a signal that asks for one, like USR1 (none; plain LD_PRELOAD: USR1)")              \
+          "a signal that requests a snapshot, like USR1 (none; plain LD_PRELOAD: USR1)")       \
         RECORD_WHEN_OPTIONS(X)
 
 #define RECORD_OPTIONS(X) RECORD_WHAT_OPTIONS(X) RECORD_START_OPTIONS(X)
