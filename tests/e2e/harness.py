@@ -322,6 +322,21 @@ def run(argv, *, env=None, cwd=None, timeout=DEADLINE, stdin=None, folder=None):
     return Run(shell_status(process.returncode), out, err, Truth(told.read_text()))
 
 
+def ask(*words, status=0, text=True, **how):
+    """A command of the tool, to its end, with this exit status (None: any)."""
+    done = subprocess.run(
+        [SEEP, *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=text,
+        env=clean_environment(),
+        timeout=DEADLINE,
+        **how,
+    )
+    assert status is None or done.returncode == status, (words, done)
+    return done
+
+
 def plain_name(function):
     """`name(args)` and `name<T>` to name; null to ?."""
     if function is None:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from harness import (
-    BUILD, DEADLINE, SEEP, Run, Truth, clean_environment, end_process, plain_name, run,
+    BUILD, DEADLINE, SEEP, Run, Truth, ask, clean_environment, end_process, plain_name, run,
     shell_status, wait_until,
 )
 
@@ -201,7 +201,5 @@ def child_of(program):
 
 
 def seep(*argv):
-    """A command of the tool, to its end."""
-    return subprocess.run(
-        [SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=DEADLINE
-    )
+    """A command of the tool, to its end; its output is bytes."""
+    return ask(*argv, status=None, text=False)

@@ -17,7 +17,7 @@ import pytest
 
 import format_events
 import format_reader
-from harness import DEADLINE, SEEP, clean_environment, end_process, wait_until
+from harness import DEADLINE, SEEP, ask, clean_environment, end_process, wait_until
 from plain import start_recorded
 
 HEADER_BYTES = 256
@@ -50,20 +50,8 @@ print(len(words))
 PERL = 'my %h; for (1..20000) { $h{$_ % 977} = "x" x ($_ % 300); } print scalar keys %h'
 
 
-def seep(*words, status=0, text=True):
-    done = subprocess.run(
-        [SEEP, *map(str, words)],
-        capture_output=True,
-        text=text,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
-    assert done.returncode == status, done.stderr
-    return done
-
-
 def rows(file, *options):
-    return list(csv.DictReader(seep("events", "--csv", *options, file).stdout.splitlines()))
+    return list(csv.DictReader(ask("events", "--csv", *options, file).stdout.splitlines()))
 
 
 class Replay:
@@ -122,7 +110,7 @@ def check_replay(seen):
     }
     assert replay.sites == {str(s["id"]): s["allocations"] for s in seen.profile.heap_sites()}
     assert [int(line["event"]) for line in lines] == list(range(1, len(lines) + 1))
-    assert "differs" not in seep("events", "--totals", seen.folder / "out.seep").stdout
+    assert "differs" not in ask("events", "--totals", seen.folder / "out.seep").stdout
     return len(lines)
 
 
@@ -160,7 +148,7 @@ def test_a_difference_between_log_and_totals_is_told_and_is_the_exit_status(comp
     peak = totals["peak_bytes"]
 
     def line(label, status, **changes):
-        found = seep("events", "--totals", tell_otherwise(file, **changes), status=status).stdout
+        found = ask("events", "--totals", tell_otherwise(file, **changes), status=status).stdout
         return re.search(f"^  {label} .*", found, re.M).group()
 
     assert line("peak bytes", 0).endswith(f"{peak:,}")
@@ -227,7 +215,7 @@ def test_each_form_of_realloc_is_in_the_log(compiler, recorder):
 
 def test_pools_and_their_arenas_are_replayed(compiler, recorder):
     seen = recorder.record(compiler.build("pools.c"), options=["--events"])
-    assert "differs" not in seep("events", "--totals", seen.folder / "out.seep").stdout
+    assert "differs" not in ask("events", "--totals", seen.folder / "out.seep").stdout
     assert any(line["kind"] == "pool" for line in rows(seen.folder / "out.seep"))
 
 
@@ -266,7 +254,7 @@ def test_mappings_are_replayed(compiler, recorder):
         "import mmap\nm = [mmap.mmap(-1, 40960) for _ in range(9)]\nm[3].close()",
         options=["--events"],
     )
-    found = seep("events", "--totals", seen.folder / "out.seep").stdout
+    found = ask("events", "--totals", seen.folder / "out.seep").stdout
     assert "differs" not in found
     assert re.search(r"mmap calls +(\S+)", found).group(1) == str(
         sum(line["what"] == "mmap" for line in rows(seen.folder / "out.seep"))
@@ -290,7 +278,7 @@ def test_a_forked_child_that_is_followed_has_a_log_of_its_own(compiler, recorder
     child = next(f for f in seen.files() if f.name != "out.seep")
     made = [line for line in rows(child) if line["size"] == "64"]
     assert [line["what"] for line in made] == ["alloc"] * 5 + ["free"] * 2
-    assert "forked" in seep("events", "--totals", child).stdout
+    assert "forked" in ask("events", "--totals", child).stdout
     assert [line["what"] for line in rows(seen.folder / "out.seep") if line["size"] == "64"] == []
 
 
@@ -301,12 +289,12 @@ def test_the_log_ends_at_its_limit_and_the_ledger_goes_on(compiler, recorder):
     assert seen.status == 0 and log_bytes(file) <= 8 * 1024 + 100
     assert seen.profile.own(program)["allocations"] == seen.truth.total["allocs"]
     assert any("--max-file was reached" in w for w in seen.profile.json["warnings"])
-    shown = seep("events", "--csv", file)
+    shown = ask("events", "--csv", file)
     lines = list(csv.DictReader(shown.stdout.splitlines()))
     assert "the log ends here: --max-file was reached" in shown.stderr
     assert 500 < len(lines) < seen.profile.totals["allocations"]
     Replay(lines)
-    assert "Not compared" in seep("events", "--totals", file).stdout
+    assert "Not compared" in ask("events", "--totals", file).stdout
 
 
 def test_a_log_in_parts_has_its_end_and_says_what_is_gone(compiler, recorder):
@@ -327,7 +315,7 @@ def test_a_log_in_parts_has_its_end_and_says_what_is_gone(compiler, recorder):
         )
         if line["size"]
     ]
-    shown = seep("events", "--csv", file)
+    shown = ask("events", "--csv", file)
     lines = list(csv.DictReader(shown.stdout.splitlines()))
     gone = int(re.search(r"the first (\d+) events are no longer there: only the last parts of the "
                          r"log were kept \(--max-files\)", shown.stderr)[1])
@@ -339,10 +327,10 @@ def test_a_log_in_parts_has_its_end_and_says_what_is_gone(compiler, recorder):
     assert "the log ends here" not in shown.stderr
     made = [line["size"] for line in lines if line["what"] == "alloc"]
     assert made and made == [line["size"] for line in whole if line["what"] == "alloc"][-len(made):]
-    told = seep("events", "--totals", file).stdout
+    told = ask("events", "--totals", file).stdout
     assert ("Not compared with what was counted while recording: its first events are no longer in "
             "the log" in told)
-    remarked = seep("export", "--to", "heaptrack", "-o", seen.folder / "heaptrack", file).stderr
+    remarked = ask("export", "--to", "heaptrack", "-o", seen.folder / "heaptrack", file).stderr
     assert "the first events are no longer in the log (--max-files)" in remarked
 
 
@@ -352,7 +340,7 @@ def test_marks_that_are_gone_are_moments_all_the_same(compiler, recorder):
         options=["--events", "--max-file", "4k", "--max-files", "2"],
     )
     file = seen.folder / "out.seep"
-    assert "no longer there" in seep("events", file).stderr
+    assert "no longer there" in ask("events", file).stderr
     assert [line["size"] for line in rows(file, "--from", "late") if line["size"] == "77"] == [
         "77"
     ] * 3
@@ -368,7 +356,7 @@ def test_marks_that_are_gone_are_moments_all_the_same(compiler, recorder):
     ],
 )
 def test_parts_without_a_sense_are_refused(options, told):
-    assert told in seep("record", "--events", *options, "true", status=2).stderr
+    assert told in ask("record", "--events", *options, "true", status=2).stderr
 
 
 def test_what_an_observer_that_was_killed_leaves_of_a_log_in_parts_can_be_read(compiler, recorder):
@@ -393,7 +381,7 @@ def test_what_an_observer_that_was_killed_leaves_of_a_log_in_parts_can_be_read(c
     finally:
         end_process(observer, signal.SIGKILL)
     observer.stdin.close()
-    shown = seep("events", "--csv", side)
+    shown = ask("events", "--csv", side)
     assert (
         len(shown.stdout.splitlines()) > 100
         and "the first events are no longer there" in shown.stderr
@@ -417,7 +405,7 @@ def test_a_log_that_cannot_be_written_ends_and_everything_else_goes_on(compiler,
         timeout=DEADLINE,
     )
     assert done.returncode == 0 and "event log ends after 0 events" in done.stderr
-    assert "red" in seep("report", "--flat", "--cost", "total", folder / "out.seep").stdout
+    assert "red" in ask("report", "--flat", "--cost", "total", folder / "out.seep").stdout
     (folder / ".out.seep.events").rmdir()
 
 
@@ -451,13 +439,13 @@ def test_a_range_between_two_tags_is_printed(steps):
     assert (found[0]["what"], found[0]["stack"], found[-1]["what"], found[-1]["stack"]) == (
         "tag", "one", "tag", "two",
     )
-    wrong = seep("events", "--from", "three", file, status=2)
+    wrong = ask("events", "--from", "three", file, status=2)
     assert "three" in wrong.stderr and "one" in wrong.stderr
 
 
 def test_a_range_that_ends_before_the_log_says_nothing_about_its_end(steps):
     for bounds in (("--to", "one"), ("--from", "one", "--to", "two", "--open"), ("--to", "0ms")):
-        assert seep("events", *bounds, steps.folder / "out.seep").stderr == ""
+        assert ask("events", *bounds, steps.folder / "out.seep").stderr == ""
 
 
 def test_a_reader_that_leaves_early_is_told_nothing_about_the_end(compiler, recorder):
@@ -474,7 +462,7 @@ def test_a_reader_that_leaves_early_is_told_nothing_about_the_end(compiler, reco
 
 @pytest.mark.parametrize("bounds", [("two", "one"), ("end", "one"), ("5s", "2s")])
 def test_a_range_that_ends_before_it_begins_is_refused(steps, bounds):
-    done = seep(
+    done = ask(
         "events", "--from", bounds[0], "--to", bounds[1], steps.folder / "out.seep", status=2
     )
     assert "the end lies before the start" in done.stderr and done.stdout == ""
@@ -494,7 +482,7 @@ def test_open_shows_what_was_never_freed(steps):
 
 
 def test_the_text_names_functions_threads_and_what_a_release_belongs_to(steps):
-    text = seep("events", steps.folder / "out.seep").stdout.splitlines()
+    text = ask("events", steps.folder / "out.seep").stdout.splitlines()
     assert text[0].split() == ["no", "time", "s", "thread", "event", "address", "size", "what"]
     made = next(line for line in text if "red < " in line)
     assert re.match(r" +\d+ +\d+\.\d{3}  steps \d+ +malloc +0x[0-9a-f]+ +\+100 +red < ", made)
@@ -503,14 +491,14 @@ def test_the_text_names_functions_threads_and_what_a_release_belongs_to(steps):
         re.search(rf"free +0x[0-9a-f]+ +-100 +of event {number}, \d+ ms old, by steps\+0x", line)
         for line in text
     )
-    whole = seep("events", "--stacks", steps.folder / "out.seep").stdout
+    whole = ask("events", "--stacks", steps.folder / "out.seep").stdout
     assert re.search(r"\+100\n +red \[.*steps\.c:\d+\]\n(.+\n)* +main ", whole)
 
 
 def test_at_most_n_events_and_a_reader_that_leaves(steps):
     file = steps.folder / "out.seep"
-    assert len(seep("events", "-n", 5, file).stdout.splitlines()) == 6
-    assert len(seep("events", "-n", 5, "--mmleak", file).stdout.splitlines()) == 5
+    assert len(ask("events", "-n", 5, file).stdout.splitlines()) == 6
+    assert len(ask("events", "-n", 5, "--mmleak", file).stdout.splitlines()) == 5
     done = subprocess.run(
         [
             "/bin/bash", "-c", '"$0" events "$1" --csv | head -1; exit "${PIPESTATUS[0]}"', SEEP,
@@ -526,40 +514,40 @@ def test_at_most_n_events_and_a_reader_that_leaves(steps):
 
 def test_a_file_is_written_and_not_replaced_unasked(steps, tmp_path):
     file, out = steps.folder / "out.seep", tmp_path / "events.csv"
-    seep("events", "--csv", "-o", out, file)
+    ask("events", "--csv", "-o", out, file)
     assert list(csv.DictReader(out.read_text().splitlines())) == rows(file)
-    assert "-f replaces it" in seep("events", "-o", out, file, status=2).stderr
-    seep("events", "--mmleak", "-f", "-o", out, file)
+    assert "-f replaces it" in ask("events", "-o", out, file, status=2).stderr
+    ask("events", "--mmleak", "-f", "-o", out, file)
     assert out.read_text().startswith("0x")
-    assert seep("events", "-o", "/dev/stdout", file).stdout == seep("events", file).stdout
-    assert seep("report", "-o", "/dev/stdout", file).stdout == seep("report", file).stdout
+    assert ask("events", "-o", "/dev/stdout", file).stdout == ask("events", file).stdout
+    assert ask("report", "-o", "/dev/stdout", file).stdout == ask("report", file).stdout
 
 
 def test_wrong_words_are_told(steps):
     file = steps.folder / "out.seep"
-    assert "two formats" in seep("events", "--csv", "--mmleak", file, status=2).stderr
-    assert "whole log" in seep("events", "--totals", "--open", file, status=2).stderr
-    assert "a number" in seep("events", "-n", "many", file, status=2).stderr
-    assert "one recording" in seep("events", file, file, status=2).stderr
+    assert "two formats" in ask("events", "--csv", "--mmleak", file, status=2).stderr
+    assert "whole log" in ask("events", "--totals", "--open", file, status=2).stderr
+    assert "a number" in ask("events", "-n", "many", file, status=2).stderr
+    assert "one recording" in ask("events", file, file, status=2).stderr
 
 
 def test_a_recording_without_a_log_says_how_to_get_one(compiler, recorder):
     seen = recorder.record(compiler.build("steps.c"), "+red:3:100")
-    told = seep("events", seen.folder / "out.seep", status=2).stderr
+    told = ask("events", seen.folder / "out.seep", status=2).stderr
     assert "has no event log" in told and "--events" in told
 
 
 def test_something_else_than_a_recording_is_refused(tmp_path):
     (tmp_path / "x").write_text("hello, this is not a recording at all")
-    assert "seep:" in seep("events", tmp_path / "x", status=4).stderr
-    assert "cannot read" in seep("events", tmp_path / "missing", status=4).stderr
+    assert "seep:" in ask("events", tmp_path / "x", status=4).stderr
+    assert "cannot read" in ask("events", tmp_path / "missing", status=4).stderr
 
 
 def test_a_recording_with_stored_names_keeps_its_log(steps, tmp_path):
     file, stored = steps.folder / "out.seep", tmp_path / "stored.seep"
-    seep("symbolize", "-q", "-o", stored, file)
+    ask("symbolize", "-q", "-o", stored, file)
     assert rows(stored) == rows(file)
-    assert "differs" not in seep("events", "--totals", stored).stdout
+    assert "differs" not in ask("events", "--totals", stored).stdout
 
 
 def test_releases_have_stacks_when_asked_for(compiler, recorder):
@@ -568,7 +556,7 @@ def test_releases_have_stacks_when_asked_for(compiler, recorder):
     )
     freed = [
         line
-        for line in seep("events", seen.folder / "out.seep").stdout.splitlines()
+        for line in ask("events", seen.folder / "out.seep").stdout.splitlines()
         if " by random_trace+" in line
     ]
     assert freed and all(re.search(r"\+0x[0-9a-f]+ \w+ < ", line) for line in freed)
@@ -601,7 +589,7 @@ def some_program(request, compiler, recorder):
 
 def test_mmleak_s_dump_ends_with_the_live_blocks(some_program):
     live = {}
-    for line in seep("events", "--mmleak", some_program.folder / "out.seep").stdout.splitlines():
+    for line in ask("events", "--mmleak", some_program.folder / "out.seep").stdout.splitlines():
         pointer, caller, *size = line.split(" ")
         assert re.fullmatch(r"0x[0-9a-f]+ 0x[0-9a-f]+", f"{pointer} {caller}"), line
         if size:
@@ -614,7 +602,7 @@ def test_mmleak_s_dump_ends_with_the_live_blocks(some_program):
 
 def test_memtraq_s_log_ends_with_the_live_blocks(some_program):
     live, tags, last = {}, [], 0
-    head, first, *lines = seep(
+    head, first, *lines = ask(
         "events", "--memtraq", some_program.folder / "out.seep"
     ).stdout.splitlines()
     assert head == "timestamp;thread-name;thread-id;event;param1;param2;param3;result;callstack"
@@ -651,7 +639,7 @@ def test_memtraq_s_times_are_microseconds_that_rise_within_a_millisecond(compile
     seen = recorder.record(compiler.build("steps.c"), "+red:300:100", options=["--events"])
     stamps = [
         int(line.split(";")[0])
-        for line in seep("events", "--memtraq", seen.folder / "out.seep").stdout.splitlines()[1:]
+        for line in ask("events", "--memtraq", seen.folder / "out.seep").stdout.splitlines()[1:]
     ]
     assert before * 10**6 - 10**6 < stamps[0] <= stamps[-1] < time.time() * 10**6 + 10**6
     by_ms = {}
@@ -672,13 +660,13 @@ def test_a_file_that_was_cut_off_gives_the_whole_batches(compiler, recorder, tmp
     assert body.varint() == 0
     first = body.varint()  # events: 65,536, or what there was when a second was over
     cut.write_bytes(file.read_bytes()[:batches[1]["offset"] + 500])
-    done = seep("events", "--csv", cut)
+    done = ask("events", "--csv", cut)
     assert len(done.stdout.splitlines()) == 1 + first
     assert "cut off" in done.stderr and "the log ends here" in done.stderr
     changed = bytearray(file.read_bytes())
     changed[batches[1]["offset"] + 500] ^= 0x10
     cut.write_bytes(changed)
-    done = seep("events", "--csv", cut)
+    done = ask("events", "--csv", cut)
     assert len(done.stdout.splitlines()) == 1 + first
     assert "damaged after this point" in done.stderr
 
@@ -711,7 +699,7 @@ def test_a_log_without_events_says_so(compiler, recorder):
     seen = recorder.record(compiler.build("steps.c"), "+red:3:100", options=["--events"])
     empty = seen.folder / ".empty.seep.events"
     empty.write_bytes((seen.folder / "out.seep").read_bytes()[:HEADER_BYTES])
-    assert "no event has been written yet" in seep("events", empty, status=2).stderr
+    assert "no event has been written yet" in ask("events", empty, status=2).stderr
 
 
 def test_what_an_observer_that_was_killed_leaves_can_be_read(compiler, recorder):
@@ -741,11 +729,11 @@ def test_what_an_observer_that_was_killed_leaves_can_be_read(compiler, recorder)
         end_process(observer, signal.SIGKILL)
     observer.stdin.close()
     assert observer.stdout.read() == b""
-    shown = seep("events", "--csv", side)
+    shown = ask("events", "--csv", side)
     assert len(shown.stdout.splitlines()) > 1000
     assert "events only" in shown.stderr and "it was not closed" in shown.stderr
     left = side.read_bytes()
-    assert f"`seep events {side}` prints it" in seep("report", side, status=4).stderr
+    assert f"`seep events {side}` prints it" in ask("report", side, status=4).stderr
     again = subprocess.run(
         [
             SEEP, "record", "-q", "--events", "-o",
@@ -779,14 +767,14 @@ def test_a_log_that_a_killed_observer_left_goes_when_its_recording_is_replaced(c
         folder, steps, "ready", "wait", "+red:5:10", options=["-f", "--events"]
     ) as program:
         program.said(b"ready\n")
-        seep("record", "-q", "-f", "-o", file, steps, "+green:2:20")
+        ask("record", "-q", "-f", "-o", file, steps, "+green:2:20")
         assert sorted(f.name for f in folder.glob(".*")) == [".out.seep.2.events"]
         program.say()
         program.finish()
     assert list(folder.glob(".*")) == []
     assert [line["size"] for line in rows(file) if line["size"] == "10"] == ["10"] * 5
     (folder / ".out.seep.3.events").write_bytes(file.read_bytes())
-    seep("record", "-q", "-f", "-o", file, steps, "+green:2:20")
+    ask("record", "-q", "-f", "-o", file, steps, "+green:2:20")
     assert list(folder.glob(".*")) == []
 
 
@@ -833,7 +821,7 @@ def test_events_of_a_recording_that_was_cut_short_are_found_and_have_names(
         )
 
     killed_observer(compiler, folder, "+red:5:100", "+green:3:70", "-red:2", until=is_logged)
-    shown = seep("events", "--csv", file)
+    shown = ask("events", "--csv", file)
     assert (
         f"{file} is incomplete" in shown.stderr
         and str(side) in shown.stderr
@@ -855,19 +843,19 @@ def test_events_of_a_recording_that_was_cut_short_are_found_and_have_names(
             timeout=DEADLINE,
         ).stderr
         assert f"'seep events {file}' prints all events, which are in {side}" in told
-    assert "cut short" not in seep("events", "-q", file).stderr
+    assert "cut short" not in ask("events", "-q", file).stderr
     # Somewhere else, without what lay beside it.
     alone = tmp_path / "alone.seep"
     alone.write_bytes(file.read_bytes())
     assert (
         f"its event log is not in {tmp_path}/.out.seep.events"
-        in seep("events", alone, status=2).stderr
+        in ask("events", alone, status=2).stderr
     )
-    assert "events" not in seep("report", alone).stderr
+    assert "events" not in ask("report", alone).stderr
     # Before the first checkpoint there is nothing but the log.
     file.unlink()
-    assert len(seep("events", "--csv", file).stdout.splitlines()) == len(lines) + 1
-    assert f"'seep events {file}' prints them" in seep("report", file, status=4).stderr
+    assert len(ask("events", "--csv", file).stdout.splitlines()) == len(lines) + 1
+    assert f"'seep events {file}' prints them" in ask("report", file, status=4).stderr
 
 
 def test_a_recording_cannot_name_any_file_as_its_log(compiler, recorder):
@@ -887,7 +875,7 @@ def test_a_recording_cannot_name_any_file_as_its_log(compiler, recorder):
         struct.pack_into("<I", data, start - 8, zlib.crc32(body))
         struct.pack_into("<I", data, start - 4, zlib.crc32(data[start - 32:start - 4]))
         file.write_bytes(data)
-        seep("events", file, status=2)
+        ask("events", file, status=2)
 
 
 # ---- memory ----

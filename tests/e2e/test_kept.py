@@ -3,11 +3,10 @@
 import json
 import os
 import re
-import subprocess
 
 import pytest
 
-from harness import DEADLINE, SEEP, clean_environment
+from harness import ask
 from plain import child_of, start_recorded
 
 SCRIPT = (
@@ -16,21 +15,9 @@ SCRIPT = (
 )
 
 
-def run(*words, status=0):
-    done = subprocess.run(
-        [SEEP, *map(str, words)],
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
-    assert done.returncode == status, (words, done)
-    return done
-
-
 def sizes(*words):
     """Of the blocks that the program made: how many of which size the search saw."""
-    done = run("leaks", "--json", "--blocks", "--show=all", "-q", *words)
+    done = ask("leaks", "--json", "--blocks", "--show=all", "-q", *words)
     said = json.loads(done.stdout)
     blocks = {int(b["address"], 16): b["size"] for s in said["sites"] for b in s["blocks"]}
     return {size: list(blocks.values()).count(size) for size in (100, 1000, 70)}, blocks
@@ -43,10 +30,10 @@ def recorded(steps, recorder):
     with start_recorded(folder, steps, *SCRIPT, options=("-o", "run.seep")) as program:
         program.said(b"ready\n")
         pid = child_of(program)
-        first = run("snapshot", "--leaks", "--json", pid, "early").stdout
+        first = ask("snapshot", "--leaks", "--json", pid, "early").stdout
         program.say()
         program.said(b"ready\n", 2)
-        run("leaks", "-q", pid)
+        ask("leaks", "-q", pid)
         program.say()
         program.said(b"ready\n", 3)
         then["asked"] = sizes(pid)
@@ -74,34 +61,34 @@ def test_the_last_one_on_request_is_kept(recorded):
 def test_why_and_owners_work_for_that_moment(recorded):
     path, _, then = recorded
     address = next(a for a, size in then["asked"][1].items() if size == 1000)
-    assert json.loads(run("why", "--json", "--at", "1h", path, hex(address)).stdout)["held"] is True
-    assert run("why", path, hex(address), status=2).stdout == ""
-    now = run("report", "--retained", "--at", "1h", path).stdout
+    assert json.loads(ask("why", "--json", "--at", "1h", path, hex(address)).stdout)["held"] is True
+    assert ask("why", path, hex(address), status=2).stdout == ""
+    now = ask("report", "--retained", "--at", "1h", path).stdout
     assert (
         re.search(r"in all .* in \d+ blocks", now)
-        and now != run("report", "--retained", path).stdout
+        and now != ask("report", "--retained", path).stdout
     )
-    assert run("report", "--blocks", "--at", "early", "--csv", path).stdout.count(",100,") == 10
+    assert ask("report", "--blocks", "--at", "early", "--csv", path).stdout.count(",100,") == 10
 
 
 def test_what_was_not_searched_is_refused_by_name(recorded):
     path, seq, _ = recorded
-    said = run("leaks", "--at", "peak", path, status=2).stderr
+    said = ask("leaks", "--at", "peak", path, status=2).stderr
     assert (
         f"{seq} (snapshot, at " in said and "--at peak: there was no search for leaks then" in said
     )
     assert (
         "only a recording has earlier searches"
-        in run("leaks", "--at", "1s", os.getpid(), status=2).stderr
+        in ask("leaks", "--at", "1s", os.getpid(), status=2).stderr
     )
-    assert "no moment 'nothing'" in run("why", "--at", "nothing", path, "0x10", status=2).stderr
+    assert "no moment 'nothing'" in ask("why", "--at", "nothing", path, "0x10", status=2).stderr
 
 
 def test_the_file_is_whole_and_stays_so(recorded, tmp_path):
     path, seq, then = recorded
-    info = json.loads(run("info", "--json", path).stdout)
+    info = json.loads(ask("info", "--json", path).stdout)
     assert [s["whole"] for s in info["sections"] if s["name"] == "searches"] == [True, True]
-    run("symbolize", path, "-o", tmp_path / "named.seep")
+    ask("symbolize", path, "-o", tmp_path / "named.seep")
     assert sizes("--at", "1h", tmp_path / "named.seep") == then["asked"]
     cut = tmp_path / "cut.seep"
     cut.write_bytes(open(path, "rb").read()[:-200])
@@ -114,11 +101,11 @@ def test_a_recording_without_a_search_at_its_end_tells_of_the_others(steps, reco
         folder, steps, *SCRIPT, options=("-o", "run.seep", "--no-leak-scan")
     ) as program:
         program.said(b"ready\n")
-        run("leaks", "-q", child_of(program))
+        ask("leaks", "-q", child_of(program))
         for i in range(2, 5):
             program.say()
             program.said(b"ready\n", i)
         program.say()
         program.finish()
-    done = run("leaks", os.path.join(folder, "run.seep"), status=3)
+    done = ask("leaks", os.path.join(folder, "run.seep"), status=3)
     assert "it was searched for leaks as it ran: --at shows what was found at " in done.stderr

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from harness import DEADLINE, SEEP, clean_environment, end_process, run, wait_until
+from harness import DEADLINE, SEEP, ask, clean_environment, end_process, run, wait_until
 from leaks import LOST, leaks_json, told_verdicts
 from plain import child_of, start_recorded
 
@@ -42,14 +42,7 @@ def record(recorder, program):
 
 
 def leaks(*words, cwd=None):
-    return subprocess.run(
-        [SEEP, "leaks", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-        cwd=cwd,
-    )
+    return ask("leaks", *words, status=None, cwd=cwd)
 
 
 def file_of(recording):

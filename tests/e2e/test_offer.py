@@ -8,27 +8,13 @@ import subprocess
 
 import pytest
 
-from harness import DEADLINE, SEEP, clean_environment
+from harness import DEADLINE, SEEP, ask, clean_environment
 from test_older import COUNT, check, found, started
-
-
-def run(*words, folder, status=0):
-    done = subprocess.run(
-        [SEEP, *map(str, words)],
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == status, (words, done)
-    return done
 
 
 def is_recorded(pid, folder):
     return pid in [
-        p["pid"] for p in json.loads(run("ps", "--json", folder=folder).stdout)["processes"]
+        p["pid"] for p in json.loads(ask("ps", "--json", cwd=folder).stdout)["processes"]
     ]
 
 
@@ -64,37 +50,37 @@ def ask_at_terminal(answer, folder, *words):
 
 def test_a_snapshot_attaches_when_told_to_and_the_recording_goes_on(compiler, tmp_path):
     with started(compiler, 40) as program:
-        done = run("snapshot", "--attach", program.pid, "first", folder=tmp_path)
+        done = ask("snapshot", "--attach", program.pid, "first", cwd=tmp_path)
         assert (
             "snapshot 1 'first'" in done.stdout
             and f"'seep detach {program.pid}' ends that" in done.stderr
         )
         assert is_recorded(program.pid, tmp_path)
         # it is recorded already
-        assert run("snapshot", "--attach", program.pid, folder=tmp_path).stderr == ""
-        run("detach", program.pid, folder=tmp_path)
+        assert ask("snapshot", "--attach", program.pid, cwd=tmp_path).stderr == ""
+        ask("detach", program.pid, cwd=tmp_path)
         assert program.go_on(40) and program.end() == 0
     assert len(recordings(tmp_path)) == 1
 
 
 def test_leaks_attaches_when_told_to(compiler, tmp_path):
     with started(compiler) as program:
-        run("leaks", "--attach", "-q", program.pid, folder=tmp_path)
+        ask("leaks", "--attach", "-q", program.pid, cwd=tmp_path)
         truth = program.go_on(COUNT)
         blocks, _ = found(program.pid)
         check(blocks, truth)
-        run("detach", program.pid, folder=tmp_path)
+        ask("detach", program.pid, cwd=tmp_path)
         assert program.end() == 0
 
 
 def test_a_view_attaches_for_as_long_as_it_is_shown(compiler, tmp_path):
     with started(compiler, 40) as program:
-        assert "heap" in run("top", "--batch", "1", "--attach", program.pid, folder=tmp_path).stdout
+        assert "heap" in ask("top", "--batch", "1", "--attach", program.pid, cwd=tmp_path).stdout
         assert not is_recorded(program.pid, tmp_path)
         assert program.go_on(40) and program.end() == 0
     (file,) = recordings(tmp_path)
     assert (
-        json.loads(run("info", "--json", tmp_path / file, folder=tmp_path).stdout)["pid"]
+        json.loads(ask("info", "--json", tmp_path / file, cwd=tmp_path).stdout)["pid"]
         == program.pid
     )
 
@@ -106,7 +92,7 @@ def test_at_a_terminal_the_user_is_asked(compiler, tmp_path, answer):
         assert f"process {program.pid} is not being recorded. Attach to it? [y/N] " in said
         if answer == b"y\n":
             assert status == 0 and "snapshot 1 of PID" in said
-            run("detach", program.pid, folder=tmp_path)
+            ask("detach", program.pid, cwd=tmp_path)
         else:
             assert status == 3 and "'seep attach" in said and not is_recorded(program.pid, tmp_path)
         assert program.go_on(40) and program.end() == 0
@@ -115,16 +101,16 @@ def test_at_a_terminal_the_user_is_asked(compiler, tmp_path, answer):
 
 def test_a_script_is_not_asked(compiler, tmp_path):
     with started(compiler, 40) as program:
-        done = run("snapshot", program.pid, folder=tmp_path, status=3)
+        done = ask("snapshot", program.pid, cwd=tmp_path, status=3)
         assert "Attach to it?" not in done.stderr and f"'seep attach {program.pid}'" in done.stderr
-        run("top", "--batch", "1", program.pid, folder=tmp_path, status=3)
+        ask("top", "--batch", "1", program.pid, cwd=tmp_path, status=3)
 
 
 def test_what_cannot_be_attached_to_is_told(tmp_path):
     process = subprocess.Popen(["true"])
     # it has ended, and nobody has asked how
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    done = run("snapshot", "--attach", process.pid, folder=tmp_path, status=3)
+    done = ask("snapshot", "--attach", process.pid, cwd=tmp_path, status=3)
     assert (
         done.stderr.startswith(f"seep: process {process.pid} cannot be attached to: ")
         and done.stderr.count("\n") == 1

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness import DEADLINE, SEEP, Profile, clean_environment, wait_until
+from harness import DEADLINE, SEEP, Profile, ask, clean_environment, wait_until
 
 COUNT = 1000
 
@@ -80,21 +80,9 @@ def attached(pid, folder, *options):
     assert seep.wait(DEADLINE) == 0, errors.read_text()
 
 
-def run(*words, status=0):
-    done = subprocess.run(
-        [SEEP, *map(str, words)],
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
-    assert done.returncode == status, (words, done)
-    return done
-
-
 def found(source):
     """What `leaks` says of each block: its age, its class."""
-    done = run("leaks", "--json", "--blocks", "--show=all", "-q", source, status=1)
+    done = ask("leaks", "--json", "--blocks", "--show=all", "-q", source, status=1)
     said = json.loads(done.stdout)
     blocks = {}
     for site in said["sites"]:
@@ -137,17 +125,17 @@ def test_a_search_on_request_covers_the_whole_heap(compiler, tmp_path, how):
         blocks, said = found(program.pid)
         check(blocks, truth)
         check_sums(said, truth)
-        text = run("leaks", program.pid, status=1)
+        text = ask("leaks", program.pid, status=1)
         assert "not recorded" not in text.stderr and re.search(
             r"of the lost .* older than the recording\n", text.stdout
         )
         assert re.search(r"blocks definitely lost,\n +and .*\n +older than the recording, site "
                          r"#\d+\n +\[\d+ bytes\]", text.stdout)
         old = next(a for a, b in truth.items() if b[:2] == ("old", "reachable"))
-        why = json.loads(run("why", "--json", program.pid, hex(old)).stdout)
+        why = json.loads(ask("why", "--json", program.pid, hex(old)).stdout)
         assert why["root"]["variable"]["name"] == "table" and why["block"]["birth_ms"] is None
-        assert run("why", program.pid, hex(old)).stdout.count("older than the recording") == 1
-        run("detach", program.pid)
+        assert ask("why", program.pid, hex(old)).stdout.count("older than the recording") == 1
+        ask("detach", program.pid)
         assert program.end() == 0
 
 
@@ -156,7 +144,7 @@ def test_the_recording_has_the_search_at_its_end(compiler, tmp_path, way):
     with started(compiler) as program, attached(program.pid, tmp_path) as (_, errors):
         truth = program.go_on(COUNT)
         if way == "detach":
-            run("detach", program.pid)
+            ask("detach", program.pid)
         else:
             assert program.end() == 0
             program.process.wait(DEADLINE)
@@ -168,18 +156,18 @@ def test_the_recording_has_the_search_at_its_end(compiler, tmp_path, way):
     # In no count: what was recorded is what came since.
     totals = Profile(path).totals
     assert (totals["allocations"], totals["live_blocks"]) == (COUNT + 1, COUNT + 1)
-    flat = json.loads(run("report", "--json", path).stdout)
+    flat = json.loads(ask("report", "--json", path).stdout)
     assert flat["totals"]["live_blocks"] == COUNT + 1
     assert (
         sum(s["live_blocks"] for s in flat["sites"] if s["kind"] not in ("older", "mmap"))
         == COUNT + 1
     )
-    rows = list(csv.reader(io.StringIO(run("report", "--blocks", "--csv", "-q", path).stdout)))[1:]
+    rows = list(csv.reader(io.StringIO(ask("report", "--blocks", "--csv", "-q", path).stdout)))[1:]
     assert truth.keys() <= {int(row[0], 16) for row in rows}
-    assert run("report", "--blocks", path).stdout.count("blocks older than the recording") == 1
-    retained = run("report", "--retained", path).stdout
+    assert ask("report", "--blocks", path).stdout.count("blocks older than the recording") == 1
+    retained = ask("report", "--retained", path).stdout
     assert re.search(r" table \[.*older.c:", retained)
-    one = run(
+    one = ask(
         "sql",
         "--csv",
         path,
@@ -197,12 +185,12 @@ def test_older_blocks_that_go_are_not_listed(compiler, tmp_path):
         blocks, _ = found(program.pid)
         assert {a for a, b in first.items() if b[0] == "old"} <= blocks.keys()
         check(blocks, truth)
-        run("detach", program.pid)
+        ask("detach", program.pid)
         assert program.end() == 0
 
 
 def found_quietly(pid):
-    done = run("leaks", "--json", "--blocks", "--show=all", "-q", pid)
+    done = ask("leaks", "--json", "--blocks", "--show=all", "-q", pid)
     said = json.loads(done.stdout)
     return {
         int(b["address"], 16): ("old" if s["kind"] == "older" else "new",)
@@ -212,11 +200,11 @@ def found_quietly(pid):
 
 
 def test_the_words_of_the_option(compiler, tmp_path):
-    done = run("attach", "--walk-heap", "--no-leak-scan", "1", status=2)
+    done = ask("attach", "--walk-heap", "--no-leak-scan", "1", status=2)
     assert "--walk-heap" in done.stderr
     with started(compiler, 40) as program, attached(program.pid, tmp_path, "--walk-heap"):
         program.go_on(40)
-        run("detach", program.pid)
+        ask("detach", program.pid)
         assert program.end() == 0
 
 
@@ -232,9 +220,9 @@ def test_older_memory_is_not_called_free(compiler, tmp_path):
             pass
         program.stdin.close()
         assert program.wait(DEADLINE) == 0
-    said = json.loads(run("report", "--json", tmp_path / "out.seep").stdout)
+    said = json.loads(ask("report", "--json", tmp_path / "out.seep").stdout)
     kept = said["resident"]["allocator"]
     assert sum(part.get("unrecorded_bytes", 0) for part in kept) > 1 << 20
     assert said["resident"]["free_bytes"] == sum(part["free_bytes"] for part in kept) == 0
     assert said["warnings"] == []
-    assert " free in " not in run("report", "--summary", tmp_path / "out.seep").stdout
+    assert " free in " not in ask("report", "--summary", tmp_path / "out.seep").stdout

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import DEADLINE, SEEP, Recorder, clean_environment
+from harness import DEADLINE, SEEP, Recorder, ask, clean_environment
 from leaks import LOST, by_memcheck, by_sanitizer, leaks_json, told_verdicts
 
 CASES = ("baskets", "receipts", "shelf", "worker", "deep")
@@ -29,13 +29,7 @@ def recording(program, tmp_path_factory):
 
 
 def leaks(*words):
-    return subprocess.run(
-        [SEEP, "leaks", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
+    return ask("leaks", *words, status=None)
 
 
 def file_of(recording):
