@@ -31,7 +31,7 @@
 #include "attach/procfs.h"
 #include "base/clock.h"
 #include "base/heap.h"
-#include "base/passing.h"
+#include "base/fdpass.h"
 #include "base/str.h"
 
 #define FREEZE_SOON_NS 100000000
@@ -282,7 +282,7 @@ static int ask_first_tracer(int first_tracer, pid_t pid)
 
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
                 return -1;
-        sent = passing_send(first_tracer, &order, sizeof order, ends[1], 0) ==
+        sent = fdpass_send(first_tracer, &order, sizeof order, ends[1], 0) ==
                (ssize_t)sizeof order;
         close(ends[1]);
         if (sent)

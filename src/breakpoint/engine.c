@@ -27,7 +27,7 @@
 #include "attach/procfs.h"
 #include "base/heap.h"
 #include "base/io.h"
-#include "base/passing.h"
+#include "base/fdpass.h"
 #include "breakpoint/arch/arch.h"
 #include "breakpoint/entries.h"
 #include "wire/hello.h"
@@ -404,7 +404,7 @@ static bool take_order(void)
 {
         struct first_tracer_order order;
         int fd;
-        ssize_t got = passing_receive(tracer.control, &order, sizeof order, &fd, MSG_DONTWAIT);
+        ssize_t got = fdpass_receive(tracer.control, &order, sizeof order, &fd, MSG_DONTWAIT);
 
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
                 tracer.leave = true;

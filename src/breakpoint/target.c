@@ -23,7 +23,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/page.h"
-#include "base/passing.h"
+#include "base/fdpass.h"
 #include "book/error.h"
 #include "book/peak.h"
 #include "book/shadow.h"
@@ -213,7 +213,7 @@ bool target_tell(struct target *t, uint32_t reason)
                                     t->book.head->ppid };
         int fd = call_observer();
 
-        t->told = fd >= 0 && passing_send(fd, &hello, sizeof hello, t->ledger, 0) ==
+        t->told = fd >= 0 && fdpass_send(fd, &hello, sizeof hello, t->ledger, 0) ==
                                      (ssize_t)sizeof hello;
         if (fd >= 0)
                 close(fd);

@@ -28,7 +28,7 @@
 #include "attach/refusal.h"
 #include "attach/spawn.h"
 #include "base/heap.h"
-#include "base/passing.h"
+#include "base/fdpass.h"
 #include "cli/message.h"
 #include "ledger/ledger.h"
 #include "session/endpoint.h"
@@ -151,7 +151,7 @@ static bool hand_over(const struct light_run *r, pid_t pid, int ledger)
         struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, WIRE_HELLO_START,
                                     (uint32_t)pid, 0 };
 
-        return passing_send(r->socket, &hello, sizeof hello, ledger, 0) == (ssize_t)sizeof hello;
+        return fdpass_send(r->socket, &hello, sizeof hello, ledger, 0) == (ssize_t)sizeof hello;
 }
 
 /* ---- processes ---- */

@@ -18,7 +18,7 @@
 
 #include "base/headroom.h"
 #include "base/heap.h"
-#include "base/passing.h"
+#include "base/fdpass.h"
 #include "base/worker.h"
 #include "profile/file.h"
 #include "serve/push_address.h"
@@ -143,7 +143,7 @@ static bool tell(const struct push *p, uint32_t pid, int file, int flags)
 {
         struct pusher_news news = { pid, p->lost };
 
-        return passing_send(p->worker.fd, &news, sizeof news, file, flags) >= 0;
+        return fdpass_send(p->worker.fd, &news, sizeof news, file, flags) >= 0;
 }
 
 void push_program(struct push *p, uint32_t pid)

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
-#include "base/passing.h"
+#include "base/fdpass.h"
 #include "export/export.h"
 #include "profile/file.h"
 #include "query/select.h"
@@ -192,7 +192,7 @@ static bool take_news(struct pusher *u)
 {
         struct pusher_news news = { 0 };
         int file;
-        ssize_t got = passing_receive(u->fd, &news, sizeof news, &file, MSG_DONTWAIT);
+        ssize_t got = fdpass_receive(u->fd, &news, sizeof news, &file, MSG_DONTWAIT);
 
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
                 return errno == EINTR;

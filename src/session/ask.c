@@ -16,7 +16,7 @@
 
 #include "attach/procfs.h"
 #include "base/io.h"
-#include "base/passing.h"
+#include "base/fdpass.h"
 #include "base/str.h"
 #include "profile/file.h"
 #include "session/endpoint.h"
@@ -264,7 +264,7 @@ struct ask_answer {
 static ssize_t receive(int fd, struct wire_reply *out, int *file)
 {
         int came;
-        ssize_t got = passing_receive(fd, out, sizeof *out, &came, 0);
+        ssize_t got = fdpass_receive(fd, out, sizeof *out, &came, 0);
 
         if (came < 0)
                 return got;

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/passing.h"
+#include "base/fdpass.h"
 #include "base/place.h"
 #include "session/filters.h"
 
@@ -262,7 +262,7 @@ int listener_accept(int endpoint)
 
 void listener_reply_file(int fd, const struct wire_reply *reply, int file)
 {
-        ssize_t n = passing_send(fd, reply, sizeof *reply, file, MSG_DONTWAIT);
+        ssize_t n = fdpass_send(fd, reply, sizeof *reply, file, MSG_DONTWAIT);
 
         (void)n; /* who does not wait for the answer does not get it */
         close(fd);
@@ -371,7 +371,7 @@ enum listener_answer listener_receive(int fd, struct greeting *out, struct err *
         union listener_words words = { .magic = 0 };
         enum listener_answer answer;
         int ledger;
-        ssize_t got = passing_receive(fd, &words, sizeof words, &ledger, 0);
+        ssize_t got = fdpass_receive(fd, &words, sizeof words, &ledger, 0);
 
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
                 return LISTENER_LATER;

@@ -27,7 +27,7 @@
 #include "attach/recognize.h"
 #include "attach/refusal.h"
 #include "attach/spawn.h"
-#include "base/passing.h"
+#include "base/fdpass.h"
 #include "target/target.h"
 #include "wire/hello.h"
 
@@ -137,7 +137,7 @@ static bool hand_over(uint32_t pid, int ledger)
 {
         struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, WIRE_HELLO_START, pid, 0 };
 
-        return passing_send((int)run.socket, &hello, sizeof hello, ledger, 0) ==
+        return fdpass_send((int)run.socket, &hello, sizeof hello, ledger, 0) ==
                (ssize_t)sizeof hello;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/passing.h"
+#include "base/fdpass.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define DESCRIPTORS 4u /* of one message that are received, to be closed */
 
-ssize_t passing_send(int socket, const void *bytes, size_t count, int file, int flags)
+ssize_t fdpass_send(int socket, const void *bytes, size_t count, int file, int flags)
 {
         union {
                 char room[CMSG_SPACE(sizeof file)];
@@ -51,7 +51,7 @@ static int take_first(struct msghdr *m)
         return kept;
 }
 
-ssize_t passing_receive(int socket, void *bytes, size_t count, int *file, int flags)
+ssize_t fdpass_receive(int socket, void *bytes, size_t count, int *file, int flags)
 {
         _Alignas(struct cmsghdr) char control[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
         struct iovec part = { bytes, count };
