@@ -155,6 +155,9 @@ enum { FCNTL_DUP = 0, FCNTL_DUP_CLOEXEC = 1030 };
 
 FCNTL(fcntl, "fcntl")
 FCNTL(fcntl64, "fcntl64")
+#if ARCH_TWO_TIMES
+FCNTL(fcntl_64, "__fcntl_time64")
+#endif
 
 /* ---- streams and directories: the C library opens and closes inside ---- */
 

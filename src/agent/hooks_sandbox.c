@@ -12,7 +12,6 @@
 
 #include "agent/guest.h"
 
-int hook_prctl(int option, long a, long b, long c, long d) HOOK("prctl");
 long hook_syscall(long number, long a, long b, long c, long d, long e, long f) HOOK("syscall");
 
 #define SET_NAME 15
@@ -28,18 +27,25 @@ static int enter(bool strict, const void *program)
         return strict ? sandbox_enter(NULL) : program ? sandbox_enter(program) : SANDBOX_NONE;
 }
 
-int hook_prctl(int option, long a, long b, long c, long d)
-{
-        int filter = SANDBOX_NONE, result;
+#define PRCTL(NAME, SYMBOL)                                                    \
+        int hook_##NAME(int option, long a, long b, long c, long d) HOOK(SYMBOL); \
+        int hook_##NAME(int option, long a, long b, long c, long d)            \
+        {                                                                      \
+                int filter = SANDBOX_NONE, result;                             \
+                                                                               \
+                if (option == SET_SECCOMP && (a == BY_PRCTL_STRICT || a == BY_PRCTL_FILTER)) \
+                        filter = enter(a == BY_PRCTL_STRICT, (const void *)b); \
+                result = REAL(NAME##_)(option, a, b, c, d);                    \
+                sandbox_entered(filter, result == 0);                          \
+                if (option == SET_NAME)                                        \
+                        thread_renamed();                                      \
+                return result;                                                 \
+        }
 
-        if (option == SET_SECCOMP && (a == BY_PRCTL_STRICT || a == BY_PRCTL_FILTER))
-                filter = enter(a == BY_PRCTL_STRICT, (const void *)b);
-        result = REAL(prctl_)(option, a, b, c, d);
-        sandbox_entered(filter, result == 0);
-        if (option == SET_NAME)
-                thread_renamed();
-        return result;
-}
+PRCTL(prctl, "prctl")
+#if ARCH_TWO_TIMES
+PRCTL(prctl_64, "__prctl_time64")
+#endif
 
 /* The strict mode takes neither flags nor a filter; libseccomp asks for it so that it fails. */
 static long load_filter(long operation, long flags, const void *program)

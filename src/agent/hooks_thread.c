@@ -123,3 +123,25 @@ int hook_thrd_join(void *thread, int *value)
 {
         JOIN(REAL(thrd_join_)(thread, value));
 }
+
+#if ARCH_TWO_TIMES
+
+#define JOIN_UNTIL(NAME, SYMBOL)                                               \
+        int hook_##NAME(void *thread, void *value, const void *until) HOOK(SYMBOL); \
+        int hook_##NAME(void *thread, void *value, const void *until)          \
+        {                                                                      \
+                JOIN(REAL(NAME##_)(thread, value, until));                     \
+        }
+
+JOIN_UNTIL(timedjoin_64, "__pthread_timedjoin_np64")
+JOIN_UNTIL(timedjoin_musl, "__pthread_timedjoin_np_time64")
+
+int hook_clockjoin_64(void *thread, void *value, int clock, const void *until)
+        HOOK("__pthread_clockjoin_np64");
+
+int hook_clockjoin_64(void *thread, void *value, int clock, const void *until)
+{
+        JOIN(REAL(clockjoin_64_)(thread, value, clock, until));
+}
+
+#endif

@@ -12,44 +12,32 @@
 #include "agent/hook.h"
 #include "agent/sys.h"
 #include "agent/wait.h"
+#include "agent/wait_span.h"
 
 #include "agent/guest.h"
 
-#define NS_PER_MS 1000000ull
-#define NS_PER_S 1000000000ull
-#define ABSOLUTE_TIME 1
 #define TICK_MS 50u /* the observer's clock may be that old: it ticks every 10 ms, if let */
+#define FAR_S (1ull << 33) /* in nanoseconds, and with the clock, it still is 64 bits */
 
 enum { SOCKET_LEVEL = 1 };
-
-/* timespec, and (ns: microseconds) timeval. */
-struct wait_span {
-        long seconds, ns;
-};
 
 static uint64_t now_ns(void)
 {
         return sys_clock_ns(SYS_CLOCK_MONO);
 }
 
-/* When a wait of SPAN that begins now must end; 0: no limit, or nobody will ask. */
-static uint64_t deadline_of(const struct wait_span *s)
+uint64_t wait_deadline(uint64_t seconds, uint64_t ns)
 {
-        return s && agent.head ? now_ns() + (uint64_t)s->seconds * NS_PER_S + (uint64_t)s->ns : 0;
+        if (!agent.head)
+                return 0;
+        return seconds < FAR_S ? now_ns() + seconds * NS_PER_S + ns : UINT64_MAX;
 }
 
-static uint64_t left_ns(uint64_t deadline)
+uint64_t wait_left_ns(uint64_t deadline)
 {
         uint64_t now = now_ns();
 
         return deadline > now ? deadline - now : 0;
-}
-
-static struct wait_span left_span(uint64_t deadline)
-{
-        uint64_t left = left_ns(deadline);
-
-        return (struct wait_span){ (long)(left / NS_PER_S), (long)(left % NS_PER_S) };
 }
 
 /* ---- waiting for descriptors, limit in milliseconds ---- */
@@ -61,7 +49,7 @@ static uint64_t deadline_of_ms(int ms)
 
 static int left_ms(uint64_t deadline, int ms)
 {
-        return deadline ? (int)((left_ns(deadline) + NS_PER_MS - 1) / NS_PER_MS) : ms;
+        return deadline ? (int)((wait_left_ns(deadline) + NS_PER_MS - 1) / NS_PER_MS) : ms;
 }
 
 #define WAIT_MS(NAME, SYMBOL, PARAMETERS, ARGUMENTS)                         \
@@ -85,62 +73,27 @@ WAIT_MS(epoll_pwait, "epoll_pwait", (int fd, void *events, int room, int ms, con
 
 /* ---- limit as a timespec ---- */
 
-#define WAIT_SPAN(NAME, SYMBOL, PARAMETERS, ARGUMENTS)                         \
-        int hook_##NAME PARAMETERS HOOK(SYMBOL);                               \
-        int hook_##NAME PARAMETERS                                             \
-        {                                                                      \
-                uint64_t deadline = deadline_of(limit);                        \
-                struct wait_span left;                                              \
-                int result;                                                    \
-                                                                               \
-                RETRY(result, REAL(NAME##_) ARGUMENTS, EINTR_FAILED(result), { \
-                        if (limit) {                                           \
-                                left = left_span(deadline);                    \
-                                limit = &left;                                 \
-                        }                                                      \
-                });                                                            \
-                return result;                                                 \
-        }
-
-WAIT_SPAN(ppoll, "ppoll",
+WAIT_SPAN(ppoll, "ppoll", struct wait_span,
           (void *fds, unsigned long count, const struct wait_span *limit, const void *mask),
           (fds, count, limit, mask))
-WAIT_SPAN(ppoll_chk, "__ppoll_chk",
+WAIT_SPAN(ppoll_chk, "__ppoll_chk", struct wait_span,
           (void *fds, unsigned long count, const struct wait_span *limit, const void *mask,
            size_t room),
           (fds, count, limit, mask, room))
-WAIT_SPAN(pselect, "pselect",
+WAIT_SPAN(pselect, "pselect", struct wait_span,
           (int count, void *r, void *w, void *e, const struct wait_span *limit, const void *mask),
           (count, r, w, e, limit, mask))
-WAIT_SPAN(epoll_pwait2, "epoll_pwait2",
+WAIT_SPAN(epoll_pwait2, "epoll_pwait2", struct wait_span,
           (int fd, void *events, int room, const struct wait_span *limit, const void *mask),
           (fd, events, room, limit, mask))
-WAIT_SPAN(semtimedop, "semtimedop",
+WAIT_SPAN(semtimedop, "semtimedop", struct wait_span,
           (int id, void *operations, size_t count, const struct wait_span *limit),
           (id, operations, count, limit))
-WAIT_SPAN(sigtimedwait, "sigtimedwait",
+WAIT_SPAN(sigtimedwait, "sigtimedwait", struct wait_span,
           (const void *set, void *information, const struct wait_span *limit),
           (set, information, limit))
 
-/* select() counts its limit (a timeval) down in glibc, but not in musl. */
-int hook_select(int count, void *r, void *w, void *e, struct wait_span *limit) HOOK("select");
-
-int hook_select(int count, void *r, void *w, void *e, struct wait_span *limit)
-{
-        struct wait_span given = limit ? *limit : (struct wait_span){ 0, 0 }, left = given;
-        uint64_t deadline = limit ? deadline_of(&(struct wait_span){ given.seconds,
-                                                                     given.ns * 1000 }) : 0;
-        int result;
-
-        RETRY(result, REAL(select_)(count, r, w, e, limit ? &left : NULL), EINTR_FAILED(result), {
-                given = left_span(deadline);
-                given.ns /= 1000;
-                left = given;
-        });
-        if (limit && (left.seconds != given.seconds || left.ns != given.ns))
-                *limit = left;
-        return result;
-}
+WAIT_SELECT(select, "select", struct wait_span)
 
 /* ---- no limit ---- */
 
@@ -166,38 +119,11 @@ WAIT_PLAIN(int, pause, "pause", (void), ())
 
 /* ---- sleeping: the kernel tells what is left ---- */
 
-int hook_nanosleep(const struct wait_span *span, struct wait_span *rest) HOOK("nanosleep");
-int hook_clock_nanosleep(int clock, int flags, const struct wait_span *span, struct wait_span *rest)
-        HOOK("clock_nanosleep");
+WAIT_SLEEP(nanosleep, "nanosleep", struct wait_span)
+WAIT_CLOCK_SLEEP(clock_nanosleep, "clock_nanosleep", struct wait_span)
+
 int hook_usleep(unsigned us) HOOK("usleep");
 unsigned hook_sleep(unsigned seconds) HOOK("sleep");
-
-int hook_nanosleep(const struct wait_span *span, struct wait_span *rest)
-{
-        struct wait_span left = { 0, 0 };
-        int result;
-
-        RETRY(result, REAL(nanosleep_)(span, &left), EINTR_FAILED(result), span = &left);
-        if (rest && result == -1)
-                *rest = left;
-        return result;
-}
-
-int hook_clock_nanosleep(int clock, int flags, const struct wait_span *span, struct wait_span *rest)
-{
-        struct wait_span left = { 0, 0 };
-        bool absolute = flags & ABSOLUTE_TIME;
-        int result;
-
-        RETRY(result, REAL(clock_nanosleep_)(clock, flags, span, absolute ? rest : &left),
-              result == SYS_EINTR, {
-                      if (!absolute)
-                              span = &left;
-              });
-        if (rest && !absolute && result == SYS_EINTR)
-                *rest = left;
-        return result;
-}
 
 int hook_usleep(unsigned us)
 {
@@ -213,19 +139,7 @@ unsigned hook_sleep(unsigned seconds)
         return hook_nanosleep(&s, &s) == 0 ? 0 : (unsigned)s.seconds;
 }
 
-/* C11's: 0, -1 when a signal came, -2 otherwise; errno is not its business. */
-int hook_thrd_sleep(const struct wait_span *span, struct wait_span *rest) HOOK("thrd_sleep");
-
-int hook_thrd_sleep(const struct wait_span *span, struct wait_span *rest)
-{
-        int *error = real.errno_location ? real.errno_location() : NULL,
-            before = error ? *error : 0;
-        int result = hook_nanosleep(span, rest) == 0 ? 0 : error && *error == SYS_EINTR ? -1 : -2;
-
-        if (error)
-                *error = before;
-        return result;
-}
+WAIT_THREAD_SLEEP(thrd_sleep, "thrd_sleep", struct wait_span, hook_nanosleep)
 
 /* ---- sockets with a limit of their own (SO_RCVTIMEO, SO_SNDTIMEO) ---- */
 
@@ -303,3 +217,56 @@ SOCKET(long, write, "write", WAIT_SEND, WAIT_OUT, (int fd, const void *from, siz
        (fd, from, size))
 SOCKET(long, writev, "writev", WAIT_SEND, WAIT_OUT, (int fd, const void *from, int count),
        (fd, from, count))
+
+/* ---- times of 64 bits, with words of 32: by the names of glibc and of musl ---- */
+
+#if ARCH_TWO_TIMES
+
+WAIT_SPAN(ppoll_64, "__ppoll64", struct wait_wide,
+          (void *fds, unsigned long count, const struct wait_wide *limit, const void *mask),
+          (fds, count, limit, mask))
+WAIT_SPAN(ppoll_musl, "__ppoll_time64", struct wait_wide,
+          (void *fds, unsigned long count, const struct wait_wide *limit, const void *mask),
+          (fds, count, limit, mask))
+WAIT_SPAN(ppoll_chk_64, "__ppoll64_chk", struct wait_wide,
+          (void *fds, unsigned long count, const struct wait_wide *limit, const void *mask,
+           size_t room),
+          (fds, count, limit, mask, room))
+WAIT_SPAN(pselect_64, "__pselect64", struct wait_wide,
+          (int count, void *r, void *w, void *e, const struct wait_wide *limit, const void *mask),
+          (count, r, w, e, limit, mask))
+WAIT_SPAN(pselect_musl, "__pselect_time64", struct wait_wide,
+          (int count, void *r, void *w, void *e, const struct wait_wide *limit, const void *mask),
+          (count, r, w, e, limit, mask))
+WAIT_SPAN(epoll_pwait2_64, "__epoll_pwait2_time64", struct wait_wide,
+          (int fd, void *events, int room, const struct wait_wide *limit, const void *mask),
+          (fd, events, room, limit, mask))
+WAIT_SPAN(semtimedop_64, "__semtimedop64", struct wait_wide,
+          (int id, void *operations, size_t count, const struct wait_wide *limit),
+          (id, operations, count, limit))
+WAIT_SPAN(semtimedop_musl, "__semtimedop_time64", struct wait_wide,
+          (int id, void *operations, size_t count, const struct wait_wide *limit),
+          (id, operations, count, limit))
+WAIT_SPAN(sigtimedwait_64, "__sigtimedwait64", struct wait_wide,
+          (const void *set, void *information, const struct wait_wide *limit),
+          (set, information, limit))
+WAIT_SPAN(sigtimedwait_musl, "__sigtimedwait_time64", struct wait_wide,
+          (const void *set, void *information, const struct wait_wide *limit),
+          (set, information, limit))
+WAIT_SELECT(select_64, "__select64", struct wait_wide)
+WAIT_SELECT(select_musl, "__select_time64", struct wait_wide)
+WAIT_SLEEP(nanosleep_64, "__nanosleep64", struct wait_wide)
+WAIT_SLEEP(nanosleep_musl, "__nanosleep_time64", struct wait_wide)
+WAIT_CLOCK_SLEEP(clock_nanosleep_64, "__clock_nanosleep_time64", struct wait_wide)
+WAIT_THREAD_SLEEP(thrd_sleep_64, "__thrd_sleep64", struct wait_wide, hook_nanosleep_64)
+WAIT_THREAD_SLEEP(thrd_sleep_musl, "__thrd_sleep_time64", struct wait_wide, hook_nanosleep_musl)
+SOCKET(int, recvmmsg_64, "__recvmmsg64", WAIT_RECEIVE, WAIT_IN,
+       (int fd, void *messages, unsigned count, int flags, void *limit),
+       (fd, messages, count, flags, limit))
+SOCKET(int, recvmmsg_musl, "__recvmmsg_time64", WAIT_RECEIVE, WAIT_IN,
+       (int fd, void *messages, unsigned count, int flags, void *limit),
+       (fd, messages, count, flags, limit))
+SOCKET(int, sendmmsg_64, "__sendmmsg64", WAIT_SEND, WAIT_OUT,
+       (int fd, void *messages, unsigned count, int flags), (fd, messages, count, flags))
+
+#endif

@@ -43,6 +43,9 @@ static uint8_t gate[ARCH_PAGE_MOST] __attribute__((aligned(ARCH_PAGE_MOST)));
 #define X(name, symbol, result, parameters) NAME(name, symbol)
 static const struct wire_inject_name names[] = {
 #include "agent/hooks.def"
+#if ARCH_TWO_TIMES
+#include "agent/hooks_time64.def"
+#endif
 #include "agent/hooks_gpu.def"
         REAL_READ(NAME)
         NAME(dl_debug_state, "_dl_debug_state")

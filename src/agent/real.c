@@ -43,6 +43,9 @@ static const struct {
 } real_names[] = {
 #define X(name, symbol, result, parameters) { symbol, offsetof(struct real, name) },
 #include "agent/hooks.def"
+#if ARCH_TWO_TIMES
+#include "agent/hooks_time64.def"
+#endif
 #ifdef SEEP_GPU
 #include "agent/hooks_gpu.def"
 #endif

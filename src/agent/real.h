@@ -43,6 +43,9 @@ struct gpu_extent {
 struct real {
 #define X(name, symbol, result, parameters) result(*name) parameters;
 #include "agent/hooks.def"
+#if ARCH_TWO_TIMES
+#include "agent/hooks_time64.def"
+#endif
 #ifdef SEEP_GPU
 #include "agent/hooks_gpu.def"
 #endif

@@ -55,7 +55,7 @@ static const char *const descriptors[] = {
         "pipe2",         "socketpair",     "fcntl",        "fcntl64",      "fopen",
         "fopen64",       "tmpfile",        "tmpfile64",    "popen",        "opendir",
         "fclose",        "pclose",         "closedir",     "freopen",      "freopen64",
-        "close",         "close_range",    "closefrom",
+        "close",         "close_range",    "closefrom",    "__fcntl_time64",
 };
 
 #define IS_IN(list, name) is_in(list, sizeof(list) / sizeof *(list), name)

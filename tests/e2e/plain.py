@@ -8,11 +8,14 @@ import time
 from pathlib import Path
 
 from harness import (
-    BUILD, DEADLINE, SEEP, Run, Truth, ask, clean_environment, end_process, plain_name, run,
+    BUILD, DEADLINE, MACHINE, SEEP, Run, Truth, ask, clean_environment, end_process, plain_name,
+    run,
     shell_status, wait_until,
 )
 
-LIBRARY = BUILD / "src" / "agent" / "libseep.so"
+# Of a processor whose programs this machine runs, too: that for them.
+NATIVE = MACHINE.name if MACHINE and not MACHINE.qemu else ""
+LIBRARY = BUILD / "src" / "agent" / NATIVE / "libseep.so"
 NAME = re.compile(r"(.+)-(\d+)-(\d+)\.memlog")
 AMOUNT = re.compile(r"([+-]\d+)$")
 

@@ -18,10 +18,11 @@ from harness import (
 )
 from leaks import BUILDS, build_for, check
 from plain import child_of, seep, start_recorded
-from test_api import PAIRS, check_between
+from test_api import PAIRS, check_between, held, truly_held
 from test_attach import SLOTS, Attachment, check_batch, check_no_fault, target
 from test_control import control, live_of
 from test_events import Replay
+from test_idle import check_limit
 
 # In make check some tests are for one of those that qemu runs only; make check-agents runs each
 # with all.
@@ -211,6 +212,33 @@ def test_programs_of_both_word_sizes_start_each_other(compiler, recorder):
     check_sites(seen.truth, seen.profile)
     assert seen.profile.json["program"] == str(children)
     assert len(seen.files()) == 5
+
+
+WIDE_TIMES = ("-D_FILE_OFFSET_BITS=64", "-D_TIME_BITS=64")
+
+
+@native
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ppoll", "select", "pselect", "semtimedop", "sigtimedwait", "nanosleep", "clock_nanosleep",
+        "clock_nanosleep_until", "recv_timeout", "select_alarm", "clock_nanosleep_alarm",
+    ],
+)
+def test_a_limit_of_64_bits_is_kept_with_words_of_32(compiler, machine, recorder, call):
+    """The C library has these calls by other names."""
+    check_limit(
+        compiler.build("idle.c", flags=(*PLAIN, *WIDE_TIMES), libs=["-lrt"]),
+        recorder, call, BUILD / "src" / "agent" / machine.name / "libseep.so",
+    )
+
+
+@native
+def test_descriptors_of_programs_with_times_of_64_bits(compiler, recorder):
+    program = compiler.build("fds.c", flags=(*PLAIN, *WIDE_TIMES))
+    seen = recorder.record(program, "all", options=["--track-fds"], cwd=recorder.folder())
+    assert (seen.stdout, seen.status) == (b"done\n", 0)
+    assert held(seen.profile) == truly_held(seen.truth)
 
 
 @native

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from harness import PROGRAMS, Profile, check_clean, wait_until
-from plain import Started, child_of, find_reports, sum_of, start_recorded
+from plain import LIBRARY, Started, child_of, find_reports, sum_of, start_recorded
 
 TABLE = re.findall(r'^\s+\{"(\w+)", do_\w+, (\w+)\},', (PROGRAMS / "idle.c").read_text(), re.M)
 LIMITED = [name for name, wake in TABLE if wake == "NULL"]
@@ -66,17 +66,21 @@ def signal_until_it_ends(program):
     wait_until(has_ended, "the end of the call")
 
 
-@pytest.mark.parametrize("call", LIMITED)
-def test_a_call_with_a_time_limit_ends_at_its_time(idle, recorder, call):
+def check_limit(idle, recorder, call, library=LIBRARY):
     bare = bare_words(idle, recorder, call)
     folder = recorder.folder()
-    with Started(folder, idle, call) as program:
+    with Started(folder, idle, call, library=library) as program:
         program.said(b"ready\n")
         signal_until_it_ends(program)
         done = program.finish()
     assert (done.status, done.stdout) == (0, bare)
     check_reports(folder, done.truth)
     check_time(call, done.truth)
+
+
+@pytest.mark.parametrize("call", LIMITED)
+def test_a_call_with_a_time_limit_ends_at_its_time(idle, recorder, call):
+    check_limit(idle, recorder, call)
 
 
 @pytest.mark.parametrize("call", ENDLESS)

@@ -9,6 +9,7 @@
  */
 #include "truth.h"
 
+#include <limits.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
@@ -115,6 +116,14 @@ static long do_ppoll_for_ever(int i)
         struct pollfd p = {pipes[i][0], POLLIN, 0};
         sigset_t none = only(0);
         return ppoll(&p, 1, NULL, &none);
+}
+
+/* Nobody lives to see that limit: it is as good as none. */
+static long do_ppoll_far(int i)
+{
+        struct pollfd p = {pipes[i][0], POLLIN, 0};
+        struct timespec far = {.tv_sec = LONG_MAX};
+        return ppoll(&p, 1, &far, NULL);
 }
 
 static long wait_select(int i, int limited, const sigset_t *mask)
@@ -376,6 +385,7 @@ static const struct call {
         {"epoll_wait_for_ever", do_epoll_wait_for_ever, wake_pipe},
         {"poll_for_ever", do_poll_for_ever, wake_pipe},
         {"ppoll_for_ever", do_ppoll_for_ever, wake_pipe},
+        {"ppoll_far", do_ppoll_far, wake_pipe},
         {"select_for_ever", do_select_for_ever, wake_pipe},
         {"semop", do_semop, wake_semop},
         {"sigwaitinfo", do_sigwaitinfo, wake_signal},

@@ -95,6 +95,13 @@ typedef uintptr_t arch_word;
 #define ARCH_SIZE "j"
 #endif
 
+/* 1: the C library has functions for times of 64 bits beside those for times of one word. */
+#if __SIZEOF_POINTER__ == 8
+#define ARCH_TWO_TIMES 0
+#else
+#define ARCH_TWO_TIMES 1
+#endif
+
 /* Programs of the other word size, which the same kernel may run: their kind, the folder that the
  * agent for one of the two has below that of the other, and whether that is theirs. */
 #if defined(__x86_64__)
