@@ -104,10 +104,12 @@ static void write_sites(const struct diff *d, struct frames *frames, uint32_t li
 
         str_text(out, " \"sites\": [");
         for (uint32_t i = 0; i < d->count && (!limit || count < limit); i++) {
-                if (d->rows[i].equal)
+                const struct diff_row *row = diff_row_at(d, i);
+
+                if (row->equal)
                         continue;
                 str_text(out, count++ ? ",\n  " : "\n  ");
-                write_site(d, &d->rows[i], frames, out);
+                write_site(d, row, frames, out);
                 str_drain(out);
         }
         str_text(out, "],\n");
@@ -120,9 +122,12 @@ void diff_json(const struct diff *d, const struct diff_options *options, struct 
         for (int side = 0; side < MATCH_SIDES; side++)
                 frames_start(&frames[side], d->sel[side], d->symbols[side]);
         /* One list: the old recording's frames follow the new one's. */
-        for (uint32_t i = 0; i < d->count; i++)
-                if (!d->rows[i].equal && d->rows[i].shown == MATCH_NEW)
-                        frames_meet(&frames[MATCH_NEW], d->sel[MATCH_NEW], d->rows[i].from.node);
+        for (uint32_t i = 0; i < d->count; i++) {
+                const struct diff_row *row = diff_row_at(d, i);
+
+                if (!row->equal && row->shown == MATCH_NEW)
+                        frames_meet(&frames[MATCH_NEW], d->sel[MATCH_NEW], row->from.node);
+        }
         frames[MATCH_OLD].next = frames[MATCH_NEW].next;
         str_text(out, "{\"seep\": 1,\n \"old\": ");
         write_recording(d, MATCH_OLD, options->names[MATCH_OLD], out);

@@ -251,6 +251,8 @@ uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t 
 
         if (at <= 1)
                 return branches_child(&t->nodes, 0, number_of(t, from, &nameless, 1));
+        if (!from.level && ends && ends[at])
+                return ends[at];
         if (sel->fold)
                 shows.whole = fold_is_outside(sel->fold,
                                               (struct wrapper_frame){ select_origin(sel, at),

@@ -293,28 +293,8 @@ static void take_sides(struct diff *d)
 
 /* ---- order ---- */
 
-/* Rows to where ORDER has them: along each circle of rows that take each other's places. */
-static void place_rows(struct diff_row *rows, uint32_t *order, uint32_t count)
-{
-        for (uint32_t i = 0; i < count; i++) {
-                struct diff_row first = rows[i];
-                uint32_t to = i, from = order[i];
-
-                if (from == i)
-                        continue;
-                while (from != i) {
-                        rows[to] = rows[from];
-                        order[to] = to;
-                        to = from;
-                        from = order[to];
-                }
-                rows[to] = first;
-                order[to] = to;
-        }
-}
-
 /* As diff_order_abs() has it; no two rows have the same stack and kind. */
-static void sort_rows(struct diff *d)
+static uint32_t *order_of(const struct diff *d)
 {
         uint64_t *keys = heap_grow(NULL, d->count, sizeof *keys);
         uint32_t *order = arrange_start(d->count);
@@ -329,9 +309,8 @@ static void sort_rows(struct diff *d)
                 keys[i] = ~(d->rows[i].key < 0 ? -(uint64_t)d->rows[i].key
                                                : (uint64_t)d->rows[i].key);
         arrange_by(order, d->count, keys);
-        place_rows(d->rows, order, d->count);
-        free(order);
         free(keys);
+        return order;
 }
 
 void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES],
@@ -349,7 +328,7 @@ void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES],
                 row->key = (int64_t)number_of(&change, key);
                 row->equal = is_nothing(d, row, &change);
         }
-        sort_rows(d);
+        d->order = order_of(d);
 }
 
 void diff_free(struct diff *d)
@@ -359,5 +338,6 @@ void diff_free(struct diff *d)
                 for (int side = 0; side < MATCH_SIDES; side++)
                         forget_sum(&d->rows[i], (enum match_side)side);
         free(d->rows);
+        free(d->order);
         free(d->leaks);
 }

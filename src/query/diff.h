@@ -55,7 +55,8 @@ struct diff {
         const struct selection *sel[MATCH_SIDES];
         struct symbols *symbols[MATCH_SIDES];
         struct match match;
-        struct diff_row *rows; /* largest change first; also those that did not change */
+        struct diff_row *rows; /* as they were met; also those that did not change */
+        uint32_t *order;       /* of them, the largest change first: they stay where they are */
         uint32_t count;
         struct diff_leak *leaks; /* none unless both were searched */
         uint32_t leak_count;
@@ -68,6 +69,11 @@ struct diff {
 void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES],
                struct symbols *const s[MATCH_SIDES], enum sort_key key);
 void diff_free(struct diff *d);
+
+static inline const struct diff_row *diff_row_at(const struct diff *d, uint32_t place)
+{
+        return &d->rows[d->order[place]];
+}
 
 /* New - old; numbers wrap. */
 struct select_row diff_numbers(const struct diff *d, const struct diff_row *row);

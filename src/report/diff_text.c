@@ -158,12 +158,35 @@ static void write_head(const struct diff *d, bool mapped, const struct diff_opti
         }
 }
 
-/* The numbers and the stack of a row that comes soon. */
-static void expect_row(const struct diff_row *row, struct stack_writer w[MATCH_SIDES])
+static bool is_listed(const struct diff *d, const struct diff_row *row, bool mapped)
 {
+        return is_mapped(row) == mapped && (row->key || lost_changed(d, row));
+}
+
+/* What the row STACK_AHEAD places behind PLACE needs: it is anywhere in memory, and so are its
+ * numbers and its stack. */
+static void expect_row(const struct diff *d, uint32_t place, struct stack_writer w[MATCH_SIDES])
+{
+        const struct diff_row *row;
+
+        if (d->count - place > 2 * STACK_AHEAD)
+                __builtin_prefetch(diff_row_at(d, place + 2 * STACK_AHEAD));
+        if (d->count - place <= STACK_AHEAD)
+                return;
+        row = diff_row_at(d, place + STACK_AHEAD);
         for (int side = 0; side < MATCH_SIDES; side++)
                 __builtin_prefetch(row->sums[side]);
         stack_expect(&w[row->shown], row->from.node);
+}
+
+/* The stacks of these rows will all be written. */
+static void foresee(const struct diff *d, bool mapped, struct stack_writer w[MATCH_SIDES])
+{
+        for (uint32_t i = 0; i < d->count; i++)
+                if (is_listed(d, &d->rows[i], mapped))
+                        stack_foresee(&w[d->rows[i].shown], d->rows[i].from);
+        for (int side = 0; side < MATCH_SIDES; side++)
+                stack_prepare(&w[side]);
 }
 
 static void write_part(const struct diff *d, bool mapped, const struct diff_options *options,
@@ -174,15 +197,18 @@ static void write_part(const struct diff *d, bool mapped, const struct diff_opti
 
         for (int side = 0; side < MATCH_SIDES; side++)
                 stack_start(&w[side], d->sel[side], d->symbols[side], "        ", out);
+        if (!options->limit)
+                foresee(d, mapped, w);
         write_head(d, mapped, options, out);
         for (uint32_t i = 0; i < d->count; i++) {
-                if (i + STACK_AHEAD < d->count)
-                        expect_row(&d->rows[i + STACK_AHEAD], w);
-                if (is_mapped(&d->rows[i]) != mapped ||
-                    (!d->rows[i].key && !lost_changed(d, &d->rows[i])))
+                const struct diff_row *row = diff_row_at(d, i);
+
+                if (!options->limit)
+                        expect_row(d, i, w);
+                if (!is_listed(d, row, mapped))
                         continue;
                 if (!options->limit || count < options->limit)
-                        write_row(d, &d->rows[i], count + 1, options, &w[d->rows[i].shown]);
+                        write_row(d, row, count + 1, options, &w[row->shown]);
                 str_drain(out);
                 count++;
         }
@@ -234,15 +260,18 @@ static struct diff_row *rows_by_stack(const struct diff *d, bool abs, uint32_t *
         uint32_t all = 0;
 
         *count = 0;
-        for (uint32_t i = 0; i < d->count; i++)
-                if (!is_mapped(&d->rows[i])) {
-                        struct select_row change = diff_numbers(d, &d->rows[i]);
+        for (uint32_t i = 0; i < d->count; i++) {
+                const struct diff_row *row = diff_row_at(d, i);
 
-                        rows[all] = d->rows[i];
+                if (!is_mapped(row)) {
+                        struct select_row change = diff_numbers(d, row);
+
+                        rows[all] = *row;
                         rows[all].key = select_weight(d->sel[MATCH_NEW], change.bytes,
                                                       change.count);
                         all++;
                 }
+        }
         qsort(rows, all, sizeof *rows, by_id);
         for (uint32_t i = 0; i < all; i++) {
                 if (*count && rows[*count - 1].id == rows[i].id)
@@ -305,11 +334,20 @@ void diff_csv(const struct diff *d, const struct diff_options *options, struct s
                        "allocs,frees,temporary,stack,old_moment,new_moment");
         for (int side = 0; side < MATCH_SIDES; side++)
                 csv_start(&w[side], d->sel[side], d->symbols[side], out);
+        for (uint32_t i = 0; !options->limit && i < d->count; i++)
+                if (!d->rows[i].equal)
+                        stack_foresee(&w[d->rows[i].shown], d->rows[i].from);
+        for (int side = 0; !options->limit && side < MATCH_SIDES; side++)
+                stack_prepare(&w[side]);
         for (uint32_t i = 0; i < d->count && (!options->limit || count < options->limit); i++) {
-                if (d->rows[i].equal)
+                const struct diff_row *row = diff_row_at(d, i);
+
+                if (!options->limit)
+                        expect_row(d, i, w);
+                if (row->equal)
                         continue;
                 count++;
-                csv_row(d, &d->rows[i], &w[d->rows[i].shown]);
+                csv_row(d, row, &w[row->shown]);
         }
         for (int side = 0; side < MATCH_SIDES; side++)
                 stack_end(&w[side]);

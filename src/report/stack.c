@@ -48,6 +48,7 @@ void stack_end(struct stack_writer *w)
 {
         calltree_free(&w->calls);
         free(w->ends);
+        free(w->foreseen);
         free(w->texts);
         str_free(&w->lines);
         *w = (struct stack_writer){ 0 };
@@ -97,17 +98,46 @@ void stack_add(struct stack_writer *w, struct wrapper_frame from)
         }
 }
 
-/* Level by level, so that the waits for memory overlap; some levels further out
- * stacks share their nodes. */
-void stack_expect(struct stack_writer *w, uint32_t node)
+void stack_foresee(struct stack_writer *w, struct wrapper_frame from)
+{
+        if (!w->foreseen)
+                w->foreseen = heap_zero(w->sel->node_count / 64 + 1, sizeof *w->foreseen);
+        if (!from.level && from.node > 1)
+                w->foreseen[from.node / 64] |= 1ull << from.node % 64;
+}
+
+void stack_prepare(struct stack_writer *w)
+{
+        for (uint32_t i = 0; w->foreseen && i <= w->sel->node_count / 64; i++)
+                for (uint64_t left = w->foreseen[i]; left; left &= left - 1) {
+                        struct wrapper_frame from = { i * 64 + (uint32_t)__builtin_ctzll(left), 0 };
+
+                        calltree_add(&w->calls, w->sel, w->ends, from);
+                }
+        free(w->foreseen);
+        w->foreseen = NULL;
+        w->prepared = true;
+}
+
+/* What is nearest of a frame on the way out, level by level, so that the waits for memory overlap;
+ * some levels further out stacks share their nodes. */
+static void expect_prepared(struct stack_writer *w)
+{
+        const struct branches_node *list = w->calls.nodes.list;
+        uint32_t *at = w->expected;
+
+        for (unsigned level = 0; level < STACK_LEVELS; level++)
+                for (unsigned i = 0; i < STACK_AHEAD; i++) {
+                        at[i] = level ? list[at[i]].parent : w->ends[at[i]];
+                        __builtin_prefetch(&list[at[i]]);
+                }
+}
+
+static void expect_new(struct stack_writer *w)
 {
         const struct profile_node *nodes = w->sel->profile->nodes;
         uint32_t *at = w->expected;
 
-        at[w->expected_count++] = node;
-        if (w->expected_count < STACK_AHEAD)
-                return;
-        w->expected_count = 0;
         for (unsigned level = 0; level < STACK_LEVELS; level++)
                 for (unsigned i = 0; i < STACK_AHEAD; i++) {
                         if (level)
@@ -115,6 +145,19 @@ void stack_expect(struct stack_writer *w, uint32_t node)
                         __builtin_prefetch(&w->ends[at[i]]);
                         __builtin_prefetch(&nodes[select_origin(w->sel, at[i])]);
                 }
+}
+
+void stack_expect(struct stack_writer *w, uint32_t node)
+{
+        __builtin_prefetch(&w->ends[node]);
+        w->expected[w->expected_count++] = node;
+        if (w->expected_count < STACK_AHEAD)
+                return;
+        w->expected_count = 0;
+        if (w->prepared)
+                expect_prepared(w);
+        else
+                expect_new(w);
 }
 
 void stack_add_site(struct stack_writer *w, uint32_t node)

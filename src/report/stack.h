@@ -36,7 +36,9 @@ struct stack_writer {
         uint32_t text_room;
         struct str lines;
         bool cuts; /* some stacks have an outer end that is not known */
+        uint64_t *foreseen; /* by node of SEL's tree, a bit: stacks that will be written */
         uint32_t expected[STACK_AHEAD], expected_count;
+        bool prepared;
 
         /* What may be set after stack_start: how a frame at NODE of the profile is
          * written (node 0: no stack was recorded, 1: it is lost), and the line behind
@@ -52,6 +54,12 @@ void stack_end(struct stack_writer *w);
 /* Append the frames from FROM (of SEL's tree) outwards, innermost first.  The start code
  * outside of main is left out. */
 void stack_add(struct stack_writer *w, struct wrapper_frame from);
+
+/* The stack from FROM will be written, by and by: all that will be are told, and then prepared.
+ * That walks them in the order of the tree, where neighbours share most of their frames and lie
+ * together in memory; when they are written in another order, nothing is left but to copy them. */
+void stack_foresee(struct stack_writer *w, struct wrapper_frame from);
+void stack_prepare(struct stack_writer *w);
 
 /* The stack that ends at NODE is written STACK_AHEAD stacks from now.  In the order of reports
  * stacks are anywhere in memory; who is told so early fetches many of them at once. */

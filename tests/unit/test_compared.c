@@ -163,7 +163,7 @@ TEST(a_recording_compared_with_itself_did_not_change)
                 is_true(d.count <= sel.heap.count + sel.mapped.count);
                 is_true(d.count || !(sel.heap.count + sel.mapped.count));
                 for (uint32_t i = 0; i < d.count; i++)
-                        is_true(d.rows[i].equal);
+                        is_true(diff_row_at(&d, i)->equal);
                 diff_free(&d);
                 select_free(&sel);
                 symbols_free(s);

@@ -95,10 +95,10 @@ static void check_rows(const struct pair *q)
 
         is_equal(q->d.count, 4);
         for (uint32_t i = 0; i < q->d.count && i < 4; i++) {
-                is_equal(diff_change_of(&q->d, &q->d.rows[i]), wanted[i].change);
-                is_equal(diff_numbers(&q->d, &q->d.rows[i]).live_bytes, wanted[i].bytes);
-                is_equal(diff_numbers(&q->d, &q->d.rows[i]).live_blocks, wanted[i].blocks);
-                is_equal(q->d.rows[i].equal, wanted[i].change == DIFF_SAME);
+                is_equal(diff_change_of(&q->d, diff_row_at(&q->d, i)), wanted[i].change);
+                is_equal(diff_numbers(&q->d, diff_row_at(&q->d, i)).live_bytes, wanted[i].bytes);
+                is_equal(diff_numbers(&q->d, diff_row_at(&q->d, i)).live_blocks, wanted[i].blocks);
+                is_equal(diff_row_at(&q->d, i)->equal, wanted[i].change == DIFF_SAME);
         }
 }
 
@@ -167,9 +167,9 @@ TEST(two_places_of_a_function_that_match_by_name_are_one_row)
                    LEDGER_KIND_MALLOC, 11, 1);
         compare(&q, 0);
         is_equal(q.d.count, 3);
-        is_equal(diff_numbers(&q.d, &q.d.rows[0]).live_bytes, 11);
-        is_equal(q.d.rows[0].sums[MATCH_NEW]->live_bytes, 111);
-        is_true(q.d.rows[1].equal && q.d.rows[2].equal);
+        is_equal(diff_numbers(&q.d, diff_row_at(&q.d, 0)).live_bytes, 11);
+        is_equal(diff_row_at(&q.d, 0)->sums[MATCH_NEW]->live_bytes, 111);
+        is_true(diff_row_at(&q.d, 1)->equal && diff_row_at(&q.d, 2)->equal);
         end(&q);
 }
 
@@ -276,10 +276,10 @@ TEST(two_moments_of_one_recording_share_their_stacks)
                             &(struct select_request){ .at = { MOMENT_END, 0, UINT64_MAX } }, &e));
         diff_make(&d, (const struct selection *[]){ &old, &new }, (struct symbols *[]){ s, s },
                   SORT_LIVE_BYTES);
-        is_equal(diff_numbers(&d, &d.rows[0]).live_bytes, 4096); /* the mapping */
-        is_equal(diff_numbers(&d, &d.rows[1]).live_bytes, -400);
-        is_equal(diff_change_of(&d, &d.rows[1]), DIFF_SHRUNK);
-        is_equal(diff_numbers(&d, &d.rows[1]).peak_bytes, 0); /* not known for a slice */
+        is_equal(diff_numbers(&d, diff_row_at(&d, 0)).live_bytes, 4096); /* the mapping */
+        is_equal(diff_numbers(&d, diff_row_at(&d, 1)).live_bytes, -400);
+        is_equal(diff_change_of(&d, diff_row_at(&d, 1)), DIFF_SHRUNK);
+        is_equal(diff_numbers(&d, diff_row_at(&d, 1)).peak_bytes, 0); /* not known for a slice */
         diff_free(&d);
         select_free(&old);
         select_free(&new);
