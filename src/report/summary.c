@@ -82,6 +82,9 @@ static void summary_command_line(struct summary *m)
         for (size_t i = start; i < m->out->length; i++)
                 if ((unsigned char)m->out->data[i] < ' ')
                         m->out->data[i] = ' ';
+        /* What a process writes over its arguments to say what it does ends in empty ones. */
+        while (m->out->length > start && m->out->data[m->out->length - 1] == ' ')
+                m->out->data[--m->out->length] = 0;
         text_cut(m->out, start, SUMMARY_PROGRAM);
 }
 

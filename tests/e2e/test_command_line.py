@@ -262,3 +262,9 @@ def test_a_format_may_stand_before_the_file_and_names_in_gz_are_packed(recorded)
     assert done.returncode == 0 and "unpack it" in done.stderr
     packed = gzip.decompress((recorded / "x.html.gz").read_bytes())
     assert packed == (recorded / "x.html").read_bytes()
+
+
+def test_empty_arguments_at_the_end_are_no_spaces_in_the_summary(tmp_path):
+    """A process that shows what it does there, as redis, leaves a row of them."""
+    done = seep("-o", "x.seep", "sh", "-c", "true", "a", "", "", cwd=tmp_path)
+    assert re.search(r"^  sh -c true a \(pid \d+\)", done.stderr, re.M), done.stderr
