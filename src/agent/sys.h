@@ -25,6 +25,7 @@
 #define SYS_ENOENT 2
 #define SYS_EINTR 4
 #define SYS_ESRCH 3
+#define SYS_ENOEXEC 8
 #define SYS_EAGAIN 11
 #define SYS_EACCES 13
 #define SYS_EFAULT 14

@@ -372,8 +372,11 @@ static void become(char **environment)
                 }
                 path += length + (end != NULL);
         }
-        fail(last == -SYS_ENOENT ? 127 : 126, last == -SYS_ENOENT ? "not found: "
-                                                                  : "cannot be executed: ", name);
+        fail(last == -SYS_ENOENT ? 127 : 126,
+             last == -SYS_ENOENT    ? "not found: "
+             : last == -SYS_ENOEXEC ? "no program of this processor, and no script: "
+                                    : "cannot be executed: ",
+             name);
 }
 
 #define OPTIONS "SEEP_OPTIONS="

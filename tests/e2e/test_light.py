@@ -199,6 +199,16 @@ def test_where_nothing_was_recorded_nobody_is_waited_for(recorder, argv, status,
     assert done.status == status and said in done.stderr and b"waiting" not in done.stderr
 
 
+def test_a_program_of_another_processor_is_told_from_one_without_the_right(recorder):
+    folder = recorder.folder()
+    (folder / "other").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))
+    (folder / "other").chmod(0o755)
+    with Light(folder, "./other") as target:
+        done = target.finish()
+    assert done.status == 126
+    assert b"no program of this processor, and no script: ./other" in done.stderr
+
+
 def test_children_of_a_program_that_is_not_recorded_are_shown(compiler, steps, recorder):
     """A static program starts the one that is looked at."""
     starter = compiler.build("starter.c", flags=("-O0", "-pthread", "-static"))
