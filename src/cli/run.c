@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/run.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/elf.h"
+#include "attach/emulator.h"
 #include "attach/procfs.h"
 #include "attach/engine.h"
 #include "attach/program.h"
@@ -298,6 +301,29 @@ static char *find_agent(const struct run *r, struct err *e)
         return r->wishes->session.gpu ? spawn_find_gpu_agent(e) : spawn_find_agent(e);
 }
 
+/* Somebody who has learnt to run programs of another processor by qemu-arm types it here, too. */
+static void say_emulated(struct run *r, const char *file)
+{
+        const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+        char note[512];
+
+        for (char **at = r->program_argv + 1; *at && strncmp(name, "qemu-", 5) == 0; at++) {
+                struct elf_facts facts;
+                int fd = open(*at, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+                bool is_program = fd >= 0 && elf_look(fd, &facts);
+                const struct emulator *by = is_program ? emulator_of(&facts) : NULL;
+
+                if (fd >= 0)
+                        close(fd);
+                if (!by || strncmp(name, by->runner, strlen(by->runner)) != 0)
+                        continue;
+                snprintf(note, sizeof note, "recording %s itself, not the program of %s that it "
+                         "runs: 'seep %s' records that one", name, by->name, *at);
+                on_say(r, SESSION_ADVICE, note);
+                return;
+        }
+}
+
 /* What is needed for the engine that suits the program. */
 static bool choose_engine(struct run *r, const char *file, struct session_options *o, struct err *e)
 {
@@ -323,6 +349,7 @@ static bool choose_engine(struct run *r, const char *file, struct session_option
         }
         if (!(o->library = find_agent(r, e)))
                 return false;
+        say_emulated(r, file);
         if (choice.go)
                 on_say(r, SESSION_ADVICE, "this is a Go program: what its C code allocates is "
                                           "recorded, Go's own heap is not");

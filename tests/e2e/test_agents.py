@@ -267,6 +267,20 @@ def test_the_heap_of_the_emulator_is_not_the_program_s(machine, compiler, record
     ), maps
 
 
+@once
+def test_who_records_the_emulator_is_told_so(machine, compiler, recorder):
+    program, folder = compiler.build("depth8.c"), recorder.folder()
+    if not machine.qemu:
+        pytest.skip("no emulator runs its programs")
+    done = seep(
+        "record", "--no-summary", "-o", folder / "q.seep", machine.qemu, "-L", machine.root,
+        program, "64",
+    )
+    assert f"not the program of {machine.name} that it runs: 'seep {program}'" in (
+        done.stderr.decode()
+    )
+
+
 def run_alone(machine, folder, argv, env=None):
     """With the library, without the tool."""
     agent = BUILD / "src" / "agent" / machine.name / "libseep.so"
