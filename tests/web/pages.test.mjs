@@ -269,6 +269,47 @@ test('printed pages have their content and none of the controls', { skip }, asyn
   }
 });
 
+/** A4 without its margins. */
+const PAPER = { width: 718, height: 1047 };
+
+test('tables are printed as wide as the paper, and may go on behind its end', { skip }, async () => {
+  for (const id of ['table', 'leaks', 'types', 'owners', 'threads', 'mappings', 'diff', 'source'])
+    await visit('real', `#${id}`, { own: 'wide paper', ...PAPER }, async (page) => {
+      await page.emulateMediaType('print');
+      const tables = await page.$$eval('main table', (all) =>
+        all
+          .filter((one) => one.checkVisibility() && one.getBoundingClientRect().width > 1)
+          .map((one) => [
+            one.caption?.textContent,
+            Math.round(one.getBoundingClientRect().right),
+            one.closest('section') ? getComputedStyle(one.closest('section')).breakInside : 'auto',
+          ]),
+      );
+      assert.ok(tables.length > 0, id);
+      for (const [caption, right, inside] of tables) {
+        assert.ok(right <= PAPER.width + 1, `${id}: ${caption} ends at ${right}`);
+        assert.equal(inside, 'auto', `${id}: ${caption}`);
+      }
+    });
+});
+
+test('what colours mean is printed in its colour', { skip }, async () => {
+  for (const [id, what] of [
+    ['timeline', '.u-marker'],
+    ['fragmentation', '.heap-map i.used'],
+  ])
+    await visit('real', `#${id}`, { own: 'ink' }, async (page) => {
+      await page.emulateMediaType('print');
+      await page.waitForSelector(what);
+      assert.deepEqual(
+        await page.$$eval(what, (all) => [
+          ...new Set(all.map((one) => getComputedStyle(one).printColorAdjust)),
+        ]),
+        ['exact'],
+      );
+    });
+});
+
 test('charts are printed as wide as the paper, not cut', { skip }, () =>
   visit('real', '#timeline', { own: 'paper' }, async (page) => {
     await page.waitForSelector('.chart canvas');
