@@ -251,6 +251,35 @@ static char *const *or_empty(char *const *env)
         return env ? env : empty;
 }
 
+static bool is_text(const char *text)
+{
+        uint64_t known = 0;
+
+        do
+                if (!sys_readable_page(text, &known))
+                        return false;
+        while (*text++);
+        return true;
+}
+
+/* The number of entries in ENV; -1: there are some that nobody can read, and who passes it to the
+ * kernel is told so by EFAULT. */
+static long count_entries(char *const *env)
+{
+        uint64_t known = 0;
+        long count;
+
+        for (count = 0; sys_readable_page(&env[count], &known) &&
+                        sys_readable_page((const char *)&env[count + 1] - 1, &known);
+             count++) {
+                if (!env[count])
+                        return count;
+                if (!is_text(env[count]))
+                        break;
+        }
+        return -1;
+}
+
 /* Its number in ENV; COUNT when there is none.  The loader takes the last one. */
 static size_t find_preload(char *const *env, size_t count)
 {
@@ -264,27 +293,30 @@ static size_t find_preload(char *const *env, size_t count)
 
 bool environment_leads_on(char *const *env)
 {
-        size_t count = 0;
+        long count;
 
         if (session_variable[0] || (agent.follow == FOLLOW_NONE && sys_pid() != agent.pid))
                 return is_followed(ENVIRONMENT_EXEC);
-        for (env = or_empty(env); env[count]; count++)
-                ;
-        return find_preload(env, count) < count; /* plain LD_PRELOAD: we add nothing */
+        env = or_empty(env);
+        count = count_entries(env); /* plain LD_PRELOAD: we add nothing */
+        return count > 0 && find_preload(env, (size_t)count) < (size_t)count;
 }
 
 size_t environment_bytes(char *const *env, enum environment_who who, const char *library)
 {
-        size_t count = 0, text = sizeof PRELOAD + 1, at;
+        size_t count, text = sizeof PRELOAD + 1, at;
+        long entries;
 
         env = or_empty(env);
         if (!is_followed(who))
                 return 0;
-        for (; env[count]; count++)
-                if (bytes_after(env[count], SESSION))
-                        return 0;
-        if (count > WORDS_MAX)
+        entries = count_entries(env);
+        if (entries < 0 || entries > (long)WORDS_MAX)
                 return 0;
+        count = (size_t)entries;
+        for (size_t i = 0; i < count; i++)
+                if (bytes_after(env[i], SESSION))
+                        return 0;
         at = find_preload(env, count);
         if (at < count)
                 text += strlen(env[at]);

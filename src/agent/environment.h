@@ -35,7 +35,7 @@ enum environment_who { ENVIRONMENT_EXEC, ENVIRONMENT_CHILD };
 
 /* What ENV needs in memory with our variables in it, LIBRARY (executable.h) among them; 0: it is to
  * be passed on as it is, because the new program is not to be recorded (--follow=none: children of
- * the process that was started) or ENV names a session already. */
+ * the process that was started), or ENV names a session already, is too long, or cannot be read. */
 size_t environment_bytes(char *const *env, enum environment_who who, const char *library);
 
 /* Whether a program that this process, or a child of vfork, becomes with ENV is to be recorded. */

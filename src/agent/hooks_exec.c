@@ -101,6 +101,8 @@ int hook_execvp(const char *file, char *const *argv)
 
 int hook_fexecve(int fd, char *const *argv, char *const *env)
 {
+        if (!env) /* glibc refuses that, and would take one of ours */
+                return REAL(fexecve_)(fd, argv, NULL);
         LEAVE(fd >= 0);
         BECOME(NULL, false, env, executable_refuses_at(fd, "", how),
                REAL(fexecve_)(fd, argv, FOR_EXEC(env)));

@@ -154,6 +154,18 @@ static inline bool sys_readable(uint64_t at)
                -SYS_EFAULT;
 }
 
+/* Whether the page of AT can be read.  KNOWN is the last one that could, and is not asked for
+ * again. */
+static inline bool sys_readable_page(const void *at, uint64_t *known)
+{
+        uint64_t page = (uint64_t)(uintptr_t)at & ~(uint64_t)(SYS_PAGE - 1);
+
+        if (page != *known && !sys_readable(page))
+                return false;
+        *known = page;
+        return true;
+}
+
 /* Who may not ask is the process that it was. */
 uint32_t sys_pid_known(void);
 

@@ -95,6 +95,13 @@ def test_other_system_calls_of_its_own_lead_out_of_the_recording(program, record
     assert (seen.truth.facts["agent"], seen.truth.facts["variables"]) == (0, 0)
 
 
+@pytest.mark.parametrize("follow", ["none", "exec", "all"])
+def test_an_environment_that_cannot_be_read_is_refused_as_ever(program, recorder, follow):
+    """By the kernel, with EFAULT, in a program that goes on."""
+    bare, _ = compare(recorder, program, "unreadable", options=[f"--follow={follow}"])
+    assert bare.status == 0 and bare.stdout.count(b"execve -1 14\n") == 10
+
+
 @pytest.mark.parametrize("argv", [
     ["/usr/bin/env"], ["bash", "-c", "declare -x; env; (env); exec env"], ["sh", "-c", "env; exec "
                                                                                        "env"],

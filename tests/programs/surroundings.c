@@ -10,12 +10,14 @@
 #include "truth.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <wordexp.h>
@@ -141,6 +143,43 @@ static void when_cleared(char **argv)
 static void by_system_call(char **argv)
 {
         syscall(SYS_execve, self, argv, environ);
+}
+
+static void say_result(const char *call, int result)
+{
+        int error = errno;
+
+        printf("%s %d %d\n", call, result, error);
+        errno = 0;
+}
+
+/* Environments that the kernel refuses to read; each call says so and returns.  Behind every other
+ * page of memory is one that nobody can read. */
+static void with_unreadable(char **argv)
+{
+        enum { PAGES = 64 << 10 }; /* the largest pages that there are */
+        char *memory = mmap(NULL, 4 * PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                            -1, 0);
+        char **last = (char **)(void *)(memory + 3 * PAGES) - 1, *text = memory + PAGES - 8;
+        char *entry[] = {"GOOD=1", memory + PAGES, NULL}, *unended[] = {text, NULL};
+        char **bad[] = {last, entry, unended, (char **)(void *)(memory + PAGES), (char **)-64L};
+        pid_t pid;
+
+        *last = "GOOD=1";
+        memset(text, 'x', 8);
+        mprotect(memory + PAGES, PAGES, PROT_NONE);
+        mprotect(memory + 3 * PAGES, PAGES, PROT_NONE);
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+                say_result("execve", execve(self, argv, bad[i]));
+                say_result("execvpe", execvpe(self, argv, bad[i]));
+                say_result("fexecve", fexecve(open(self, O_RDONLY | O_CLOEXEC), argv, bad[i]));
+                say_result("posix_spawn", posix_spawn(&pid, self, NULL, NULL, argv, bad[i]));
+        }
+#ifdef __GLIBC__ /* musl takes it for an empty one */
+        say_result("fexecve", fexecve(open(self, O_RDONLY | O_CLOEXEC), argv, NULL));
+#endif
+        environ = entry;
+        say_result("system", system("exit 3"));
 }
 
 /* ---- ways that make a child ---- */
@@ -311,6 +350,7 @@ static const struct {
         { "changes", with_changes },
         { "cleared", when_cleared },
         { "call", by_system_call },
+        { "unreadable", with_unreadable },
         { "spawn", by_spawn },
         { "spawnp", by_spawnp },
         { "vfork", by_vfork },
