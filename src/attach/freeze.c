@@ -500,13 +500,15 @@ static const struct memory *memory_of(const struct freeze *f, const struct mappi
 
 size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t bytes)
 {
+        const struct mapping *of;
+
         if (f->core)
                 return core_read(f->core, address, to, bytes);
         if (f->far)
                 return f->far->read(f->far->context, address, to, bytes);
         address = place_of(f, address);
-        return memory_read(memory_of(f, mappings_find(&f->state->mappings, address)), address, to,
-                           bytes);
+        of = mappings_find(&f->state->mappings, address);
+        return memory_read_in(memory_of(f, of), of, address, to, bytes);
 }
 
 /* Who is dead has no mappings. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -12,16 +15,41 @@
 
 #define MEMORY_USED (3ull << 62) /* in an entry of pagemap: present, or swapped out */
 
-void memory_open(struct memory *m, pid_t pid, pid_t tid)
+/* Whether PID has a descriptor of userfaultfd(). */
+static bool is_watched(pid_t pid)
 {
-        *m = (struct memory){ tid, procfs_open(pid, tid, "mem"), procfs_open(pid, tid, "pagemap"),
-                              false };
+        static const char wanted[] = "anon_inode:[userfaultfd]";
+        char path[64], to[sizeof wanted];
+        struct dirent *entry;
+        bool found = false;
+        DIR *list;
+
+        snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+        list = opendir(path);
+        while (list && !found && (entry = readdir(list))) {
+                snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid,
+                         (int)strtol(entry->d_name, NULL, 10));
+                found = readlink(path, to, sizeof to) == sizeof to - 1 &&
+                        memcmp(to, wanted, sizeof to - 1) == 0;
+        }
+        if (list)
+                closedir(list);
+        return found;
 }
 
+void memory_open(struct memory *m, pid_t pid, pid_t tid)
+{
+        *m = (struct memory){ .tid = tid, .mem = procfs_open(pid, tid, "mem"),
+                              .pagemap = procfs_open(pid, tid, "pagemap"),
+                              .watched = is_watched(pid) };
+}
+
+/* A copy is watched by nobody. */
 void memory_open_copy(struct memory *m, pid_t copy)
 {
         memory_open(m, copy, copy);
         m->copy = true;
+        m->watched = false;
 }
 
 void memory_close(struct memory *m)
@@ -70,6 +98,33 @@ size_t memory_read(const struct memory *m, uint64_t address, void *to, size_t by
                 done += got;
         }
         return done;
+}
+
+/* What userfaultfd knows of: memory of no file, and that of files in memory. */
+static bool may_be_watched(const struct mapping *of)
+{
+        return of->shared || of->path[0] != '/' || strncmp(of->path, "/memfd:", 7) == 0;
+}
+
+size_t memory_read_in(const struct memory *m, const struct mapping *of, uint64_t address, void *to,
+                      size_t bytes)
+{
+        uint64_t end = address + bytes, at = address;
+        const uint64_t size = page_bytes();
+
+        if (!m->watched || !of || !may_be_watched(of))
+                return memory_read(m, address, to, bytes);
+        while (at < end) {
+                uint64_t next = memory_next_page(m, at, end), behind = (next / size + 1) * size;
+                size_t part = (size_t)((behind < end ? behind : end) - next), got;
+
+                memset((char *)to + (at - address), 0, (size_t)(next - at));
+                got = memory_read(m, next, (char *)to + (next - address), part);
+                at = next + got;
+                if (got < part)
+                        break;
+        }
+        return at - address;
 }
 
 /* ---- where there is something ---- */

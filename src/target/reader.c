@@ -295,6 +295,7 @@ static const struct memory *memory_at(const struct mapping *m)
 void reader_memory(const struct protocol_request *r)
 {
         static uint8_t bytes[PROTOCOL_MEMORY_MAX];
+        const struct mapping *of;
         uint64_t done;
 
         if (!reader.source || reader.source->pid != r->pid || !r->number ||
@@ -302,8 +303,8 @@ void reader_memory(const struct protocol_request *r)
                 host_answer(3, 0, "1 byte to 1 MiB of the process that is held can be read");
                 return;
         }
-        done = memory_read(memory_at(mappings_find(&reader.mappings, r->address)), r->address,
-                           bytes, r->number);
+        of = mappings_find(&reader.mappings, r->address);
+        done = memory_read_in(memory_at(of), of, r->address, bytes, r->number);
         if (!(r->flags & PROTOCOL_MEMORY_PART) && done != r->number) {
                 host_answer(3, 0, "the memory cannot be read there");
                 return;
@@ -351,6 +352,7 @@ void reader_pointers(const struct protocol_request *r)
 {
         static _Alignas(8) uint8_t memory[PROTOCOL_POINTERS_MAX];
         static uint8_t packed[PROTOCOL_POINTERS_MAX + POINTERS_HEAD];
+        const struct mapping *of;
         uint64_t done;
         size_t bytes;
 
@@ -360,8 +362,8 @@ void reader_pointers(const struct protocol_request *r)
                                   "looked at, when it is known where they are to lead");
                 return;
         }
-        done = memory_read(memory_at(mappings_find(&reader.mappings, r->address)), r->address,
-                           memory, r->number);
+        of = mappings_find(&reader.mappings, r->address);
+        done = memory_read_in(memory_at(of), of, r->address, memory, r->number);
         bytes = pointers_pack(&expected.known, memory, (uint32_t)done, sizeof(long), packed);
         if (host_answer(0, bytes, ""))
                 host_chunks(packed, bytes);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Calls with a time limit end by it, also when the process is searched again and again
-meanwhile."""
+meanwhile; and a search waits for nobody who stands still for it."""
 import time
+
+import pytest
 
 from leaks import build_for
 from plain import child_of, seep, start_recorded
@@ -21,3 +23,13 @@ def test_time_limits_are_kept_during_searches(recorder, compiler):
     assert done.stdout.decode().splitlines() == [
         f"{name} ended by its limit" for name in ("epoll", "signal", "semaphore", "socket")
     ]
+
+
+def test_nobody_waits_for_pages_that_userfaultfd_watches(recorder, compiler):
+    seen = recorder.record(compiler.build("watched.c"))
+    facts, leaks = seen.truth.facts, seen.profile.json["leaks"]
+    if not facts["may"]:
+        pytest.skip("userfaultfd() is not allowed here")
+    assert seen.status == 0 and leaks["scanned"]
+    assert leaks["definite"]["bytes"] == facts["lost"]
+    assert leaks["reachable"]["bytes"] == facts["reachable"]
