@@ -65,21 +65,64 @@ static bool config_allows(const struct config *c, const struct option_entry *opt
         return !c->project;
 }
 
+/* Why a project's file must not have PATH read; NULL: it may, as a file of the project.  What is
+ * wrong in a file is shown, so that none of the user's others may be named, nor by a link. */
+static const char *config_outside(const char *path)
+{
+        char *copy = heap_text(path), *rest = copy, *part;
+        const char *why = path[0] == '/' ? "it is a path from the root" : NULL;
+        int fd = open(".", O_PATH | O_CLOEXEC);
+        struct stat st;
+
+        while (!why && (part = strsep(&rest, "/"))) {
+                int next = strcmp(part, "..") == 0
+                               ? -1 : openat(fd, *part ? part : ".", O_PATH | O_CLOEXEC | O_NOFOLLOW);
+
+                if (strcmp(part, "..") == 0)
+                        why = "it leads out of the project";
+                else if (next < 0 || fstat(next, &st) != 0)
+                        why = strerror(errno);
+                else if (rest ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
+                        why = S_ISLNK(st.st_mode) ? "it is a symbolic link"
+                                                  : "it is not a regular file";
+                if (fd >= 0)
+                        close(fd);
+                fd = next;
+        }
+        if (fd >= 0)
+                close(fd);
+        free(copy);
+        return why;
+}
+
+/* ... as the value of OPTION; NULL: it may stand there. */
+static const char *config_refuses(const struct config *c, const struct option_entry *option,
+                                  const char *value)
+{
+        return c->project && option->name && strcmp(option->name, "suppressions") == 0
+                   ? config_outside(value) : NULL;
+}
+
 /* Are WORDS (the command's name first) options of the command and nothing else? */
 static bool config_check(const struct config *c, char **words, int count, const char *place)
 {
         char **copy = heap_zero((size_t)count + 1, sizeof *copy); /* getopt sorts it */
         struct option_parser parser;
+        const char *why = NULL;
         int which;
 
         memcpy(copy, words, (size_t)count * sizeof *copy);
         option_start(&parser, c->command->name, c->command->options, count, copy);
         parser.with_config = true;
         while ((which = option_next(&parser)) >= 0 && !option_is_config(&parser, which) &&
-               config_allows(c, &c->command->options[which]))
+               config_allows(c, &c->command->options[which]) &&
+               !(why = config_refuses(c, &c->command->options[which], parser.value)))
                 ;
         if (which == OPTION_WRONG)
                 message("that is in %s", place);
+        else if (why)
+                message("%s: --%s %s is refused in a project's file, which may be a stranger's: "
+                        "%s", place, c->command->options[which].name, parser.value, why);
         else if (which >= 0 && !option_is_config(&parser, which))
                 message("%s: --%s is refused in a project's file, which may be a stranger's: only "
                         "options that change how things are selected and shown are allowed there. "

@@ -216,6 +216,28 @@ def test_a_project_s_file_holds_only_what_is_shown_and_selected(home, here, comm
     assert os.listdir(here) == [".seeprc"]
 
 
+def test_a_project_s_file_has_no_file_read_but_those_of_the_project(home, here):
+    """What is wrong in a file of rules is shown: in the log of a build, say."""
+    (home / "secret").write_text("the secret\n")
+    (here / "rules").mkdir()
+    (here / "rules" / "good").write_text("leak:main\n")
+    (here / "link").symlink_to(home / "secret")
+    (here / "endless").symlink_to("/dev/zero")
+    (here / "folder").symlink_to(home)
+    os.mkfifo(here / "pipe")
+    assert seep(home, here, "-o", "x.seep", "echo", "hi").returncode == 0
+    for rules in (home / "secret", "link", "endless", "folder/secret", "pipe", "../home/secret",
+                  "rules/../link", "rules", "/proc/self/environ"):
+        for line in (f"leaks --suppressions {rules}", f"leaks --supp={rules}"):
+            local_file(here, line)
+            done = seep(home, here, "leaks", "x.seep")
+            assert done.returncode == 2 and done.stdout == "", rules
+            assert "--suppressions" in done.stderr and "refused in a project's file" in done.stderr
+            assert "the secret" not in done.stderr
+    local_file(here, "leaks --suppressions ./rules/good")
+    assert seep(home, here, "leaks", "x.seep").returncode == 0
+
+
 def test_a_project_s_file_writes_over_nothing(home, here):
     victim = home / ".bashrc"
     victim.write_text("mine\n")
