@@ -8,15 +8,18 @@ import errno
 import json
 import re
 import shutil
+import sqlite3
 import subprocess
 
 import pytest
 
+from exporter import Exporter
 from harness import (
     BUILD, DEADLINE, HEAP_COUNTS, MACHINE, MACHINES, PLAIN, ROOT, SEEP, Compiler, Profile,
     Recorder, check_clean, check_sites, check_total, clean_environment, wait_until,
 )
 from leaks import BUILDS, build_for, check
+from pages import page_of
 from plain import child_of, seep, start_recorded
 from test_api import PAIRS, check_between, held, truly_held
 from test_attach import SLOTS, Attachment, check_batch, check_no_fault, target
@@ -543,6 +546,48 @@ def test_what_holds_a_block_is_named(roots_program, recorder, machine):
         machine.name in seep("info", file).stdout.decode()
         and (seen.folder / "page.html").stat().st_size
     )
+
+
+def sums(rows):
+    """What pairs of a function and bytes add up to."""
+    found = {}
+    for function, amount in rows:
+        found[function] = found.get(function, 0) + int(amount)
+    return found
+
+
+@each_word
+def test_every_view_of_it_says_what_the_program_did(compiler, recorder, tmp_path):
+    """The page and the exports, read by what knows nothing of its processor."""
+    seen = recorder.record(compiler.build("entry_points.c"), options=["--events"])
+    view = Exporter(seen.folder / "out.seep", tmp_path)
+    page = page_of(view.recording).one
+    views = {
+        "collapsed": sums(
+            (line.rsplit(" ", 1)[0].split(";")[-1], line.rsplit(" ", 1)[1])
+            for line in view.text("collapsed", "--cost", "alloc-bytes").splitlines()
+        ),
+        "csv": sums(
+            (row["stack"].split(" [")[0], row["alloc_bytes"])
+            for row in csv.DictReader(view.text("csv").splitlines())
+        ),
+        "sqlite": sums(
+            sqlite3.connect(view.file("sqlite")).execute(
+                "SELECT frame.function, bytes_allocated FROM site JOIN frame ON frame.id = place"
+            )
+        ),
+        "html": sums(
+            (page.site_named(i), row["alloc_bytes"])
+            for i, row in enumerate(page.rows("sites"))
+        ),
+    }
+    wanted = {name: counts["bytes"] for name, counts in seen.truth.sites.items()}
+    assert wanted and {
+        form: {name: found.get(name) for name in wanted} for form, found in views.items()
+    } == {form: wanted for form in views}
+    listed = view.seep("export", "--to", "list").stdout.decode()
+    forms = re.findall(r"^  ([a-z]\S*) .*NAME", listed, re.M)
+    assert len(forms) > 10 and all(view.bytes(form) for form in forms)
 
 
 @each_order
