@@ -13,18 +13,26 @@
 
 /* ---- reading ---- */
 
+/* Memory from AT on.  A part of it may be gone; what is asked for need not be.  Where chunks are so
+ * far apart that a read costs less than the pages between (measured: not with one, well before
+ * eight), their heads alone are read; not from another machine, where each read is a journey. */
+static void move_window(struct glibc_walk *w, uint64_t at)
+{
+        bool heads = w->window_next && w->stride >= GLIBC_FAR && !w->in->memory.pointers;
+        uint64_t unit = heads ? GLIBC_HEADER : GLIBC_PAGE;
+        size_t bytes = heads ? 2 * GLIBC_HEADER : w->window_next ? GLIBC_WINDOW : GLIBC_PAGE;
+
+        w->window_at = at / unit * unit;
+        w->window_bytes = w->in->memory.read(w->in->memory.context, w->window_at, w->window, bytes);
+}
+
 bool glibc_word(struct glibc_walk *w, uint64_t at, uint64_t *out)
 {
         uint64_t into = at - w->window_at;
 
         if (at < w->window_at || into + w->width > w->window_bytes) {
-                uint64_t start = at / GLIBC_PAGE * GLIBC_PAGE;
-
-                /* A part of it may be gone; what is asked for need not be. */
-                w->window_at = start;
-                w->window_bytes = w->in->memory.read(w->in->memory.context, start, w->window,
-                                                     w->window_next ? GLIBC_WINDOW : GLIBC_PAGE);
-                into = at - start;
+                move_window(w, at);
+                into = at - w->window_at;
                 if (into + w->width > w->window_bytes)
                         return false;
         }
@@ -107,6 +115,7 @@ static uint64_t walk_piece(struct glibc_walk *w, const struct glibc_piece *p, gl
                 if (see && GLIBC_SIZE(next) && next & GLIBC_IN_USE)
                         see(w, at, size);
                 at += size;
+                w->stride = (7 * w->stride + (size < GLIBC_WINDOW ? size : GLIBC_WINDOW)) / 8;
         }
         *sound = at == p->top;
         return at;

@@ -13,6 +13,8 @@
 #define GLIBC_NOT_MAIN 4u
 #define GLIBC_SIZE(word) ((word) & ~UINT64_C(7))
 #define GLIBC_WINDOW (256u << 10)
+#define GLIBC_HEADER 64u  /* bytes around the head of a chunk */
+#define GLIBC_FAR 16384u  /* bytes from one chunk to the next, where heads alone are read */
 
 /* struct malloc_state; its address differs, so places are told from those of the bins. */
 struct glibc_arena {
@@ -51,6 +53,7 @@ struct glibc_walk {
         uint64_t window_at;
         uint64_t window_bytes;
         bool window_next; /* what follows will be asked for, too */
+        uint64_t stride;  /* bytes from one chunk to the next, lately */
 };
 
 /* The word at AT; false: there is none. */

@@ -45,9 +45,34 @@ static uint64_t *word(uint64_t at)
         return NULL;
 }
 
+/* ---- a heap that goes on behind its piece, in chunks of 32 KiB up to top ---- */
+
+#define LARGE_BYTES (8u << 20)
+#define LARGE_CHUNK 32768u
+static uint64_t large_from, large_top; /* the first of them; 0: there are none */
+static uint64_t bytes_read;
+
+static size_t read_large(uint64_t address, char *to, size_t bytes)
+{
+        uint64_t end = HEAP + LARGE_BYTES;
+
+        bytes = bytes < end - address ? bytes : end - address;
+        memset(to, 0, bytes);
+        for (uint64_t chunk = large_from; chunk <= large_top; chunk += LARGE_CHUNK) {
+                uint64_t size = (chunk == large_top ? end - chunk : LARGE_CHUNK) | 1;
+
+                if (chunk + 8 >= address && chunk + 16 <= address + bytes)
+                        memcpy(to + (chunk + 8 - address), &size, sizeof size);
+        }
+        bytes_read += bytes;
+        return bytes;
+}
+
 static size_t read_piece(void *context, uint64_t address, void *to, size_t bytes)
 {
         (void)context;
+        if (large_from && address >= HEAP + BYTES && address < HEAP + LARGE_BYTES)
+                return read_large(address, to, bytes);
         for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
                 if (address >= pieces[i].start && address < pieces[i].start + BYTES) {
                         uint64_t into = address - pieces[i].start;
@@ -61,7 +86,7 @@ static size_t read_piece(void *context, uint64_t address, void *to, size_t bytes
 
 /* ---- a heap ---- */
 
-static struct search_range expected[64];
+static struct search_range expected[512];
 static uint32_t expected_count;
 static uint64_t at; /* where the next chunk goes */
 
@@ -172,12 +197,17 @@ static const char low_maps[] = "3a0000-3b0000 rw-p 0 00:00 0 [heap]\n"
                                "7f0000200000-7f0000210000 rw-p 0 00:00 0 /lib/libc.so.6\n"
                                "7f0000300000-7f0000310000 rw-p 0 00:00 0 /lib/other\n";
 
+static const char large_maps[] = "555500003000-555500803000 rw-p 0 00:00 0 [heap]\n"
+                                 "7f0000200000-7f0000210000 rw-p 0 00:00 0 /lib/libc.so.6\n"
+                                 "7f0000300000-7f0000310000 rw-p 0 00:00 0 /lib/other\n"
+                                 "7f0010000000-7f0010010000 rw-p 0 00:00 0\n";
+
 static void find(struct walk_blocks *b)
 {
         static const struct search_range data = { DATA, DATA + BYTES }, tls = { TLS, TLS + 256 };
         struct mappings m;
 
-        mappings_parse(&m, pieces[1].start == HEAP ? maps : low_maps);
+        mappings_parse(&m, large_from ? large_maps : pieces[1].start == HEAP ? maps : low_maps);
         glibc_find(b, &(struct walk_input){ .alignment = 16,
                                             .memory = { .read = read_piece },
                                             .maps = &m,
@@ -238,6 +268,43 @@ TEST(every_version_is_walked_and_all_live_blocks_are_found)
                         printf("# %s\n", forms[i].name);
                 walk_blocks_free(&b);
         }
+}
+
+/* The blocks of the thread's arena come last. */
+static void build_large(const struct form *f)
+{
+        uint32_t small, all;
+
+        build(f);
+        all = expected_count;
+        small = all / 2;
+        large_from = large_top = *word(DATA + 512 + f->front - 16);
+        memmove(expected + sizeof expected / sizeof *expected - small, expected + small,
+                small * sizeof *expected);
+        expected_count = small;
+        for (; large_top + 2 * LARGE_CHUNK < HEAP + LARGE_BYTES; large_top += LARGE_CHUNK) {
+                expect(large_top, LARGE_CHUNK);
+                if (word(large_top))
+                        *word(large_top + 8) = LARGE_CHUNK | 1;
+        }
+        memmove(expected + expected_count,
+                expected + sizeof expected / sizeof *expected - small,
+                small * sizeof *expected);
+        expected_count += small;
+        *word(DATA + 512 + f->front - 16) = large_top;
+}
+
+TEST(of_large_chunks_the_heads_alone_are_read)
+{
+        struct walk_blocks b;
+
+        build_large(&forms[4]);
+        find(&b);
+        is_equal(expected_count > 200, 1);
+        is_true(is_as_expected(&b));
+        is_true(bytes_read < LARGE_BYTES / 8);
+        walk_blocks_free(&b);
+        large_from = 0;
 }
 
 TEST(a_masked_word_that_is_like_an_address_leads_on_all_the_same)
@@ -331,6 +398,7 @@ TEST(whatever_is_overwritten_the_walk_ends_and_its_blocks_lie_in_memory)
 }
 
 TAP_MAIN(every_version_is_walked_and_all_live_blocks_are_found,
+         of_large_chunks_the_heads_alone_are_read,
          a_masked_word_that_is_like_an_address_leads_on_all_the_same,
          a_heap_that_was_overwritten_is_told_with_how_far_it_goes,
          a_ring_of_free_chunks_is_walked_once,
