@@ -416,6 +416,14 @@ static void add(struct custom_functions *f, const struct custom_function *one)
         f->at[f->count++].name = strdup(one->name);
 }
 
+/* The file FD, mapped at BIAS with [START, END) as code. */
+struct custom_code {
+        int fd;
+        const char *path;
+        uint64_t bias, start, end;
+        bool program; /* not a library */
+};
+
 /* In a file with code of Go, its functions have names with a point. */
 static void add_function(struct custom_functions *f, const struct custom_code *c,
                          const struct function *s, const struct custom_function *as)
@@ -487,8 +495,8 @@ static void find_by_address(struct custom_functions *f, const struct custom *rul
         }
 }
 
-void custom_find_in(struct custom_functions *f, const struct custom *rules,
-                    const struct custom_code *code)
+static void custom_find_in(struct custom_functions *f, const struct custom *rules,
+                           const struct custom_code *code)
 {
         struct glance g = glance(rules, code->fd, false);
 

@@ -70,18 +70,9 @@ struct custom_functions {
 void custom_find(struct custom_functions *f, const struct custom *rules, int pid,
                  const struct mappings *m);
 
-/* The same in the file FD, mapped at BIAS with [START, END) as code. */
-struct custom_code {
-        int fd;
-        const char *path;
-        uint64_t bias, start, end;
-        bool program; /* not a library */
-};
-
-void custom_find_in(struct custom_functions *f, const struct custom *rules,
-                    const struct custom_code *code);
-/* All but those that were asked for go. */
+/* Remove all functions but those of --hook. */
 void custom_leave_known(struct custom_functions *f);
+
 void custom_functions_free(struct custom_functions *f);
 
 /* Whether the file FD has code of Go: its heap is its own, and its functions get their arguments in

@@ -113,7 +113,8 @@ static pid_t best_thread(pid_t pid)
         return found;
 }
 
-bool inject_is_whole(const struct hold *h, struct err *e)
+/* false: E says why not all threads stand still. */
+static bool inject_is_whole(const struct hold *h, struct err *e)
 {
         for (uint32_t i = 0; i < h->count; i++)
                 if (h->threads[i].state == HOLD_ASKED)

@@ -86,9 +86,6 @@ bool inject_run(struct inject *j, uint64_t function);
 /* Stop the thread that is best for system calls of ours; more than one look may be needed. */
 bool inject_hold_one(struct inject *j, struct hold *h, struct err *e);
 
-/* false: E says why not all threads stand still. */
-bool inject_is_whole(const struct hold *h, struct err *e);
-
 /* E: the memory of the process cannot be written.  Returns false. */
 bool inject_cannot_write(const struct inject *j, struct err *e);
 

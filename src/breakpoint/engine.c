@@ -41,7 +41,7 @@ static volatile sig_atomic_t due;
 
 /* ---- threads ---- */
 
-struct task *task_find(pid_t tid)
+static struct task *task_find(pid_t tid)
 {
         struct task **recent = &tracer.recent[(uint32_t)tid % 1024], *t = *recent;
 
@@ -54,7 +54,7 @@ struct task *task_find(pid_t tid)
         return t;
 }
 
-struct task *task_new(pid_t tid, struct target *g)
+static struct task *task_new(pid_t tid, struct target *g)
 {
         struct task *t = heap_zero(1, sizeof *t);
 
@@ -87,7 +87,8 @@ bool task_runs(struct task *t)
         return !t->stopped && !t->ended;
 }
 
-void task_continue(struct task *t, int signal)
+/* Let T go on, with SIGNAL. */
+static void task_continue(struct task *t, int signal)
 {
         t->stopped = false;
         ptrace(PTRACE_CONT, t->tid, 0, signal);

@@ -157,15 +157,9 @@ extern struct tracer tracer;
 
 /* ---- engine.c ---- */
 
-struct task *task_find(pid_t tid);
-
 /* Whether T runs, and can be stopped. */
 bool task_runs(struct task *t);
-struct task *task_new(pid_t tid, struct target *t);
 void task_end(struct task *t);
-
-/* Let T go on, with SIGNAL. */
-void task_continue(struct task *t, int signal);
 
 /* What to do with a stop; for tasks that stopped while they were held. */
 void engine_stopped(struct task *t, int status);
@@ -179,8 +173,6 @@ void target_release(struct target *t);
 /* Its program is there, not a byte of it has run. */
 bool target_begin(struct target *t);
 
-/* Whether it is the observer's now. */
-bool target_tell(struct target *t, uint32_t reason);
 void target_knock(const struct target *t);
 
 /* ---- points.c ---- */

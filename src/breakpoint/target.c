@@ -207,7 +207,8 @@ static int call_observer(void)
         return -1;
 }
 
-bool target_tell(struct target *t, uint32_t reason)
+/* Whether it is the observer's now. */
+static bool target_tell(struct target *t, uint32_t reason)
 {
         struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, reason, (uint32_t)t->pid,
                                     t->book.head->ppid };

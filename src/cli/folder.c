@@ -21,7 +21,7 @@
 
 #define FOLDER_SUFFIX ".seep" CHILDREN_SUFFIX
 
-bool folder_ends_with(const char *name, const char *suffix)
+static bool folder_ends_with(const char *name, const char *suffix)
 {
         size_t length = strlen(name), tail = strlen(suffix);
 

@@ -31,8 +31,6 @@ struct folder {
         uint32_t unreadable; /* files that are no recordings, or damaged: told by message() */
 };
 
-bool folder_ends_with(const char *name, const char *suffix);
-
 /* Whether ENTRY of a directory has the name of a recording. */
 bool folder_has_recording(const char *entry);
 

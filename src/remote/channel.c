@@ -168,8 +168,9 @@ static bool pass_on(struct channel *c, struct protocol_message *m, struct err *e
         return err_set(e, (int)(m->fault.code & 0x7f), "%s: %s", c->peer, m->fault.text);
 }
 
-bool channel_expect(struct channel *c, struct protocol_message *m, enum protocol_type wanted,
-                    struct err *e)
+/* Receive a message of the type WANTED; a fault that the other side reports is the error. */
+static bool channel_expect(struct channel *c, struct protocol_message *m,
+                           enum protocol_type wanted, struct err *e)
 {
         if (!channel_receive(c, m, CHANNEL_PATIENCE_MS, e))
                 return false;

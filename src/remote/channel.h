@@ -35,10 +35,6 @@ bool channel_send_bytes(struct channel *c, const void *bytes, uint32_t count, st
 bool channel_receive(struct channel *c, struct protocol_message *m, uint32_t patience_ms,
                      struct err *e);
 
-/* The same, but the type WANTED; a fault that the other side tells is the error. */
-bool channel_expect(struct channel *c, struct protocol_message *m, enum protocol_type wanted,
-                    struct err *e);
-
 /* Tell the other side what is wrong, as well as that can be done. */
 void channel_refuse(struct channel *c, const struct err *why);
 

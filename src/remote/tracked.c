@@ -35,7 +35,8 @@ static void close_end(int *fd)
         *fd = -1;
 }
 
-void tracked_free(struct tracked *p)
+/* Whoever still waits is told that it is over. */
+static void tracked_free(struct tracked *p)
 {
         scanner_free(&p->scanner);
         if (p->asker >= 0)

@@ -54,9 +54,6 @@ struct tracked_house {
 
 void tracked_init(struct tracked *p, uint32_t number, uint32_t pid);
 
-/* Whoever still waits is told that it is over. */
-void tracked_free(struct tracked *p);
-
 /* Requests; FD, the connection, is moved. */
 void tracked_ask_scan(struct tracked_house *h, struct tracked *p, const struct wire_request *ask,
                       int fd);
