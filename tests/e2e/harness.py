@@ -337,6 +337,22 @@ def ask(*words, status=0, text=True, **how):
     return done
 
 
+def rust(folder, text, *options):
+    """The program of TEXT, built in FOLDER with debug information; needs rustc."""
+    (folder / "r.rs").write_text(text)
+    known = {k: v for k, v in os.environ.items() if k in ("RUSTUP_HOME", "CARGO_HOME")}
+    made = subprocess.run(
+        ["rustc", "-g", *options, "r.rs"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        env=clean_environment({"HOME": os.environ.get("HOME", "/"), **known}),
+    )
+    assert made.returncode == 0, made.stderr
+    return folder / "r"
+
+
 def plain_name(function):
     """`name(args)` and `name<T>` to name; null to ?."""
     if function is None:

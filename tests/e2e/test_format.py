@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import format_reader
-from harness import BUILD, DEADLINE, SEEP, clean_environment, run
+from harness import BUILD, DEADLINE, SEEP, ask, clean_environment, run
 
 # by tests/fuzz/corpus.c: files, and what was in memory when they were written
 MADE = BUILD / "tests" / "fuzz"
@@ -37,29 +37,19 @@ def test_the_document_alone_gives_every_field_of_a_file(name):
         assert [texts_as_hex(record) for record in found.arrays[array]] == wanted[array], array
 
 
-def ask(*argv, status=0):
-    done = subprocess.run(
-        [SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=DEADLINE
-    )
-    assert done.returncode == status, done.stderr.decode()
-    return json.loads(done.stdout)
+def answer(*words, status=0):
+    return json.loads(ask(*words, status=status).stdout)
 
 
 @pytest.fixture(scope="module")
 def recorded(compiler, tmp_path_factory):
     file = tmp_path_factory.mktemp("format") / "known.seep"
-    done = subprocess.run(
-        [SEEP, "record", "-q", "-o", file, compiler.build("known.c")],
-        capture_output=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    ask("record", "-q", "-o", file, compiler.build("known.c"))
     return file
 
 
 def test_info_says_what_the_document_says(recorded):
-    info, found = ask("info", "--json", recorded), format_reader.read(recorded)
+    info, found = answer("info", "--json", recorded), format_reader.read(recorded)
     assert info["whole"] is True
     assert info["bytes"] == recorded.stat().st_size
     sections = [
@@ -82,7 +72,7 @@ def test_info_says_what_the_document_says(recorded):
 
 
 def test_report_says_what_the_document_says(recorded):
-    report, found = ask("report", "--json", recorded), format_reader.read(recorded)
+    report, found = answer("report", "--json", recorded), format_reader.read(recorded)
     for key in (
         "allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes",
         "temporary",
@@ -179,7 +169,7 @@ def test_resources_are_in_the_file_as_the_program_held_them(compiler, tmp_path):
     )
     assert held == sorted((kind, handle, amount) for kind, _, handle, amount in truth.held)
     assert found.totals["live_bytes"] == truth.total["live_bytes"]
-    info = ask("info", "--json", file)
+    info = answer("info", "--json", file)
     assert info["types"] == types and info["counts"]["handles"] == len(held)
 
 
@@ -196,7 +186,7 @@ def test_info_tells_marks_as_they_are_in_the_file(compiler, tmp_path):
         [compiler.build("steps.c"), "tag:one", "+red:3:10", "snapshot:two words", "tag:three"],
         tmp_path,
     )
-    marks = ask("info", "--json", file)["marks"]
+    marks = answer("info", "--json", file)["marks"]
     assert [(m["type"], m["number"], m["label"]) for m in marks] == \
         [("tag", 0, "one"), ("snapshot", 1, "two words"), ("tag", 0, "three")]
     for mine, other in zip(marks, found.arrays["marks"]):
@@ -237,7 +227,7 @@ def test_a_loop_program_makes_a_small_file(recorded):
 def test_a_cut_file_is_shown_and_told(recorded, tmp_path):
     cut = tmp_path / "cut.seep"
     cut.write_bytes(recorded.read_bytes()[:-40])
-    info = ask("info", "--json", cut, status=1)
+    info = answer("info", "--json", cut, status=1)
     assert info["whole"] is False and info["complete"] is False
     assert any("cut off" in warning for warning in info["warnings"])
     with pytest.raises(format_reader.Broken):

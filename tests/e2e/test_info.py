@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import format_reader
-from harness import DEADLINE, SEEP, clean_environment
+from harness import DEADLINE, SEEP, ask, clean_environment
 
 
 def info(*argv, status=0, cwd=None):
@@ -31,13 +31,7 @@ def program(compiler):
 @pytest.fixture(scope="module")
 def recorded(program, tmp_path_factory):
     file = tmp_path_factory.mktemp("info") / "known.seep"
-    done = subprocess.run(
-        [SEEP, "record", "-q", "-o", file, program],
-        capture_output=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    ask("record", "-q", "-o", file, program)
     return file
 
 

@@ -2,12 +2,10 @@
 """Headers in front of what a library hands out: such blocks are held, those that are lost stay
 lost, and nothing else passes for one."""
 import ctypes.util
-import os
-import subprocess
 
 import pytest
 
-from harness import SEEP, clean_environment
+from harness import SEEP, rust
 from leaks import (
     BY_TOOL, BUILDS, build_for, check_running, check_verdicts, every_build, every_tool, leaks_json,
     seep_verdicts, waiting,
@@ -97,18 +95,8 @@ fn main() {
 def test_rust(recorder, need, tmp_path, level):
     """Arc::into_raw gives the address behind two counts."""
     need("rustc")
-    (tmp_path / "r.rs").write_text(RUST)
-    known = {k: v for k, v in os.environ.items() if k in ("RUSTUP_HOME", "CARGO_HOME")}
-    made = subprocess.run(
-        ["rustc", "-g", f"-Copt-level={level}", "r.rs"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=clean_environment({"HOME": os.environ.get("HOME", "/"), **known}),
-    )
-    assert made.returncode == 0, made.stderr
-    leaks = leaks_json(recorder.record(tmp_path / "r").folder / "out.seep")["leaks"]
+    program = rust(tmp_path, RUST, f"-Copt-level={level}")
+    leaks = leaks_json(recorder.record(program).folder / "out.seep")["leaks"]
     assert (leaks["definite"]["blocks"], leaks["definite"]["bytes"]) == (10, 10 * 88)
     assert leaks["possible"]["blocks"] == 0
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the page shows of a moment, a range or some stacks is what `seep report` says of them."""
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 import harness
 import pages
-from harness import DEADLINE, SEEP, clean_environment
+from harness import DEADLINE, SEEP, clean_environment, rust
 
 FIELDS = ("live_bytes", "live_blocks", "allocations", "bytes_allocated", "peak_bytes", "temporary")
 
@@ -194,18 +193,7 @@ fn main() { let s = Session { user: "x".repeat(100) }; for _ in 0..50 { keep(&s)
 def test_an_implementation_of_a_trait_of_the_library_is_own_code(recorder, need, tmp_path):
     """The terminal names it, so the page must, too."""
     need("rustc")
-    (tmp_path / "r.rs").write_text(RUST)
-    known = {k: v for k, v in os.environ.items() if k in ("RUSTUP_HOME", "CARGO_HOME")}
-    made = subprocess.run(
-        ["rustc", "-g", "r.rs"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=clean_environment({"HOME": os.environ.get("HOME", "/"), **known}),
-    )
-    assert made.returncode == 0, made.stderr
-    page = pages.page_of(recorder.record(tmp_path / "r").folder / "out.seep").one
+    page = pages.page_of(recorder.record(rust(tmp_path, RUST)).folder / "out.seep").one
     frames, functions = page.data["frames"], page.data["functions"]
     at = lambda column, i: column[i] if isinstance(column, list) else column
     named = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, SEEP, Profile, clean_environment
+from harness import DEADLINE, SEEP, Profile, ask, clean_environment
 
 FUNCTIONS = {  # function: allocations, bytes, live blocks, live bytes, peak bytes, temporary
     "parse_big": (10, 100000, 10, 100000, 100000, 0),
@@ -41,13 +41,7 @@ def functions_in(text):
 @pytest.fixture(scope="module")
 def recording(compiler, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    done = subprocess.run(
-        [SEEP, "record", "-q", "-o", folder / "known.seep", compiler.build("known.c")],
-        capture_output=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
-    assert done.returncode == 0, done.stderr
+    ask("record", "-q", "-o", folder / "known.seep", compiler.build("known.c"))
     return folder / "known.seep"
 
 
@@ -296,13 +290,7 @@ def test_a_pager_on_a_terminal(recording, tmp_path):
 @pytest.fixture(scope="module")
 def phases(compiler, tmp_path_factory):
     folder = tmp_path_factory.mktemp("phases")
-    done = subprocess.run(
-        [SEEP, "record", "-q", "-o", folder / "phases.seep", compiler.build("known.c"), "600"],
-        capture_output=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
-    assert done.returncode == 0, done.stderr
+    ask("record", "-q", "-o", folder / "phases.seep", compiler.build("known.c"), "600")
     return folder / "phases.seep"
 
 

@@ -9,21 +9,13 @@ import time
 import pytest
 
 import pages
-from harness import DEADLINE, PROGRAMS, SEEP, clean_environment
+from harness import DEADLINE, PROGRAMS, SEEP, ask, clean_environment, rust
 
 WAYS = {"vtable", "template", "function", "source", "variable", "holder", "alike"}
 
 
 def types(file, *options):
-    done = subprocess.run(
-        [SEEP, "report", "--types", "--json", *options, str(file)],
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(ask("report", "--types", "--json", *options, file).stdout)
 
 
 def by_type(told):
@@ -184,18 +176,8 @@ def test_sql(recorder, compiler):
 @pytest.mark.parametrize("level", ["0", "2"])
 def test_rust(recorder, need, tmp_path, level):
     need("rustc")
-    (tmp_path / "r.rs").write_text(RUST)
-    known = {k: v for k, v in os.environ.items() if k in ("RUSTUP_HOME", "CARGO_HOME")}
-    made = subprocess.run(
-        ["rustc", "-g", f"-Copt-level={level}", "r.rs"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=clean_environment({"HOME": os.environ.get("HOME", "/"), **known}),
-    )
-    assert made.returncode == 0, made.stderr
-    found = by_type(types(recorder.record(tmp_path / "r").folder / "out.seep", "--at", "end"))
+    program = rust(tmp_path, RUST, f"-Copt-level={level}")
+    found = by_type(types(recorder.record(program).folder / "out.seep", "--at", "end"))
     assert found["r::Node"] == (100 * 48, 100)
     assert found["f64"] == (8000, 1)
 
