@@ -13,12 +13,10 @@
 
 /* ---- is it one? ---- */
 
-/* From the bins on, in words behind their map. */
-enum { NEXT = 0, SYSTEM_BYTES = 3 };
-
-static uint64_t behind(const struct glibc_walk *w, const struct glibc_arena *a, uint32_t words)
+/* The address of the link to the next arena: behind the map of the bins. */
+static uint64_t link_at(const struct glibc_walk *w, const struct glibc_arena *a)
 {
-        return a->bins + GLIBC_BINS * w->head + GLIBC_BIN_MAP + words * w->width;
+        return a->bins + GLIBC_BINS * w->head + GLIBC_BIN_MAP;
 }
 
 /* Bytes of an arena before its bins, which has BEFORE of them before its fast bins: behind these
@@ -69,7 +67,6 @@ static void read_arena(struct glibc_walk *w, struct glibc_arena *a)
         uint8_t flags[4];
 
         a->top = word_or_0(w, a->bins - w->head);
-        a->system_bytes = word_or_0(w, behind(w, a, SYSTEM_BYTES));
         a->fast = a->bins - a->at >= front(w, BEFORE_FAST);
         a->split = walk_read(w->in, a->at + 4, flags, sizeof flags) &&
                    walk_number(w->in, flags, sizeof flags) & SPLIT;
@@ -148,7 +145,7 @@ static uint64_t heap_most_of(struct glibc_walk *w, struct glibc_arena *a)
 /* The circle from MAIN on.  false: it does not lead back. */
 static bool follow(struct glibc_walk *w, struct glibc_arena main, bool add_them)
 {
-        uint64_t front = main.bins - main.at, at = word_or_0(w, behind(w, &main, NEXT));
+        uint64_t front = main.bins - main.at, at = word_or_0(w, link_at(w, &main));
 
         for (uint32_t steps = 0; at != main.at; steps++) {
                 struct glibc_arena a = { .at = at, .bins = at + front };
@@ -160,7 +157,7 @@ static bool follow(struct glibc_walk *w, struct glibc_arena main, bool add_them)
                         return false;
                 if (add_them)
                         add(w, a);
-                at = word_or_0(w, behind(w, &a, NEXT));
+                at = word_or_0(w, link_at(w, &a));
         }
         return true;
 }

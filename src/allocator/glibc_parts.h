@@ -19,7 +19,7 @@
 /* struct malloc_state; its address differs, so places are told from those of the bins. */
 struct glibc_arena {
         uint64_t at, bins;
-        uint64_t top, system_bytes;
+        uint64_t top;
         uint64_t heap_most; /* bytes between two heaps; 0: the main arena */
         bool fast;          /* has fast bins */
         bool split;         /* not all in one piece */

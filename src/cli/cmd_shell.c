@@ -114,7 +114,6 @@ static int run(struct shell *s, const struct str *commands)
         if (commands->length)
                 return shell_do(s, str_get(commands), NULL);
         if (isatty(STDIN_FILENO)) {
-                s->prompts = true;
                 shell_prompt(s);
                 return 0;
         }

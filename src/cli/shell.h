@@ -51,7 +51,6 @@ struct shell {
         struct shell_target **targets;
         uint32_t count, chosen;
         char *searchpath; /* "A:B"; "" none */
-        bool prompts;     /* lines come from a terminal */
         bool script;      /* lines come from stdin, which commands must not read */
         bool left;        /* quit */
         int status;       /* of the last command that failed */

@@ -131,7 +131,6 @@ static char read_vector(struct reader *r, struct decoded *d)
         if (d->rex || d->short_operands || d->repeat)
                 return 'x';
         skip(r, is_long ? 2 : first == 0xc4 ? 1 : 0);
-        d->opcode_at = (uint8_t)r->at;
         d->opcode = next(r);
         if (d->map == 1 && d->opcode == 0x77 && !is_long)
                 return '.';
@@ -146,7 +145,6 @@ static char read_opcode(struct reader *r, struct decoded *d)
 {
         if (is_vector(r))
                 return read_vector(r, d);
-        d->opcode_at = (uint8_t)r->at;
         d->opcode = next(r);
         if (d->opcode != 0x0f) {
                 if (r->narrow && (d->opcode == 0x62 || d->opcode == 0xc4 || d->opcode == 0xc5))
@@ -154,12 +152,10 @@ static char read_opcode(struct reader *r, struct decoded *d)
                 return one_byte[d->opcode];
         }
         d->map = 1;
-        d->opcode_at = (uint8_t)r->at;
         d->opcode = next(r);
         if (d->opcode != 0x38 && d->opcode != 0x3a)
                 return behind_0f[d->opcode];
         d->map = d->opcode == 0x38 ? 2 : 3;
-        d->opcode_at = (uint8_t)r->at;
         d->opcode = next(r);
         return d->map == 2 ? 'm' : 'b';
 }

@@ -21,7 +21,7 @@ struct decoded {
         uint8_t map; /* of opcodes: 0 one byte, 1 behind 0f, 2 behind 0f 38, 3 behind 0f 3a; more
                       * where vectors have them */
         bool vector; /* with a prefix of vectors (VEX, EVEX): its opcodes are others */
-        uint8_t opcode, opcode_at;
+        uint8_t opcode;
         bool has_modrm;
         uint8_t modrm, modrm_at; /* mod of 2 bits, reg of 3, rm of 3 */
         uint8_t rex;             /* 0 none */
