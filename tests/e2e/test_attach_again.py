@@ -8,7 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from harness import DEADLINE, SEEP, clean_environment, end_process, wait_until
+from harness import DEADLINE, SEEP, ask, clean_environment, end_process, wait_until
 from test_attach import Attachment, Target, check_batch, check_no_fault, difference, target
 
 
@@ -117,13 +117,7 @@ def test_an_event_log_is_not_continued(compiler, tmp_path):
 
 
 def detach(pid):
-    return subprocess.run(
-        [SEEP, "detach", str(pid)],
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
+    return ask("detach", pid, status=None)
 
 
 def test_what_a_killed_seep_had_started_is_continued(compiler, tmp_path):

@@ -7,18 +7,14 @@ from collections import Counter
 
 import pytest
 
-from harness import SEEP, clean_environment
+from harness import SEEP, ask, clean_environment
 
 LINE = re.compile(r"([0-9a-f]{8,})-([0-9a-f]{8,}) ([r-][w-][x-][ps]) ([0-9a-f]{8,}) "
                   r"([0-9a-f]+):([0-9a-f]+) (\d+)(?: +(.*))?")
 
 
 def seep(*words):
-    done = subprocess.run(
-        [SEEP, *words], capture_output=True, text=True, env=clean_environment(), timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return ask(*words).stdout
 
 
 def parse(text):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import DEADLINE, SEEP, clean_environment
+from harness import DEADLINE, SEEP, ask, clean_environment
 from test_export_tools import (
     Massif, dhat, export, heaptrack, profiler, rows_of,
 )  # noqa: F401  (a fixture)
@@ -35,11 +35,7 @@ def parts(steps, recorder):
 
 
 def asked(*words):
-    done = subprocess.run(
-        [SEEP, *words], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(ask(*words).stdout)
 
 
 def sums(file, *options):

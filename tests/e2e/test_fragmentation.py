@@ -5,22 +5,14 @@ import json
 import subprocess
 
 import pages
-from harness import DEADLINE, SEEP, clean_environment
+from harness import DEADLINE, SEEP, ask, clean_environment
 from plain import child_of, start_recorded, wait_until
 
 PAGE = 4096
 
 
 def fragmentation(target, *options):
-    done = subprocess.run(
-        [SEEP, "report", "--fragmentation", *options, str(target)],
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return ask("report", "--fragmentation", *options, target).stdout
 
 
 def check(told, stderr):

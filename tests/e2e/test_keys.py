@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Sort keys of --flat, shortened too; objects of frames in every text view (-L)."""
 import re
-import subprocess
 
 import pytest
 
-from harness import DEADLINE, SEEP, clean_environment
+from harness import ask
 
 # Of red: nine small blocks and a large one.  Of green: two of medium size, first of all; of blue:
 # none is left.
@@ -13,14 +12,8 @@ STEPS = "+green:2:1000 tag:a spin:60 tag:b +red:9:10 +red:1:5000 +blue:1:90000 -
 OWN = ("-i", "^(red|green|blue)$")
 
 
-def answer(*argv):
-    return subprocess.run(
-        [SEEP, *map(str, argv)],
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=DEADLINE,
-    )
+def answer(*words):
+    return ask(*words, status=None)
 
 
 def report(file, *argv):

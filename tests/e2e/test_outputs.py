@@ -8,23 +8,13 @@ import subprocess
 import pytest
 
 import format_reader
-from harness import DEADLINE, SEEP, clean_environment, end_process, wait_until
+from harness import DEADLINE, SEEP, ask, clean_environment, end_process, wait_until
 
 LONGEST = os.pathconf("/tmp", "PC_NAME_MAX")
 
 
 def record(folder, *words, status=0):
-    done = subprocess.run(
-        [SEEP, "record", *map(str, words)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        stdin=subprocess.DEVNULL,
-        timeout=DEADLINE,
-    )
-    assert done.returncode == status, done.stderr
-    return done
+    return ask("record", *words, status=status, cwd=folder)
 
 
 def long_name(length):
