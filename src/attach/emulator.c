@@ -37,8 +37,7 @@ const struct emulator emulators[] = {
 };
 const uint32_t emulator_count = sizeof emulators / sizeof *emulators;
 
-/* Whose program that is; NULL: none of these. */
-static const struct emulator *emulator_of(const struct elf_facts *facts)
+const struct emulator *emulator_of(const struct elf_facts *facts)
 {
         for (uint32_t i = 0; i < emulator_count; i++)
                 if (emulators[i].machine == facts->machine &&

@@ -35,6 +35,9 @@ struct emulator {
 extern const struct emulator emulators[];
 extern const uint32_t emulator_count;
 
+/* Whose program that is; NULL: none of these. */
+const struct emulator *emulator_of(const struct elf_facts *facts);
+
 /* How a program of another processor is run. */
 struct emulation {
         const struct emulator *by; /* NULL: it is one of ours */
