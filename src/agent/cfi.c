@@ -7,7 +7,6 @@
  *
  * Keeps:  no byte is believed: every read is inside of the object's readable memory (object_area),
  *         every program ends after so many operations.  What lies or is not known gives no row.
- *         Nor is the map, which may be old: who has the rule kept asks for each page (`asks`).
  *
  * .eh_frame_hdr holds a table sorted by address that leads to an FDE; the FDE names its CIE; both
  * carry a small program whose run up to the address gives the row.
@@ -18,7 +17,6 @@
 #include "agent/cfi_bytes.h"
 #include "agent/ehindex.h"
 #include "agent/object.h"
-#include "agent/sys.h"
 
 #include "agent/guest.h"
 
@@ -42,9 +40,6 @@ enum {
 /* More than any function needs; a table that lies must not hold the program up. */
 #define OPERATIONS_MAX 65536u
 
-#define LENGTH_BYTES 12 /* of the longer form */
-#define HEADER_BYTES 20 /* of .eh_frame_hdr, before its table */
-
 /* A CIE with one FDE of it. */
 struct entry {
         struct cfi_bytes cie_program, fde_program;
@@ -52,7 +47,7 @@ struct entry {
         int64_t data_align;
         uint32_t return_register;
         uint8_t encoding;
-        bool signal_frame, augmented, asks;
+        bool signal_frame, augmented;
 };
 
 /* A pointer in ENCODING; HDR is what PE_DATAREL counts from.  What is not known here (indirect ones
@@ -92,19 +87,9 @@ static void skip_pointer(struct cfi_bytes *b, uint8_t encoding)
         read_pointer(b, encoding & 0x0f, NULL);
 }
 
-static bool are_readable(const uint8_t *from, const uint8_t *to)
-{
-        uint64_t known = 0;
-
-        for (; from < to; from += SYS_PAGE)
-                if (!sys_readable_page(from, &known))
-                        return false;
-        return sys_readable_page(to - 1, &known);
-}
-
 /* What follows the length field at P: the CIE or FDE itself, if it lies in the
  * readable memory of O as a whole. */
-static struct cfi_bytes read_length(const struct object *o, uint64_t p, bool asks)
+static struct cfi_bytes read_length(const struct object *o, uint64_t p)
 {
         const struct object_area *a = object_area(o, p, 4);
         struct cfi_bytes b = { 0 };
@@ -114,13 +99,10 @@ static struct cfi_bytes read_length(const struct object *o, uint64_t p, bool ask
                 return (struct cfi_bytes){ .bad = true };
         b = (struct cfi_bytes){ .p = (const uint8_t *)(uintptr_t)p,
                                 .end = (const uint8_t *)(uintptr_t)a->high };
-        b.bad = asks && !are_readable(b.p, b.end - b.p > LENGTH_BYTES ? b.p + LENGTH_BYTES : b.end);
         length = cfi_fixed(&b, 4);
         if (length == 0xffffffff)
                 length = cfi_fixed(&b, 8);
-        b = cfi_part(&b, length);
-        b.bad |= asks && length && !are_readable(b.p, b.end);
-        return b;
+        return cfi_part(&b, length);
 }
 
 static void read_augmentation(struct cfi_bytes *b, const char *letters, struct entry *e)
@@ -148,7 +130,7 @@ static void read_augmentation(struct cfi_bytes *b, const char *letters, struct e
 
 static bool read_cie(const struct object *o, uint64_t p, struct entry *e)
 {
-        struct cfi_bytes b = read_length(o, p, e->asks);
+        struct cfi_bytes b = read_length(o, p);
         const char *letters;
         uint8_t version;
 
@@ -174,7 +156,7 @@ static bool read_cie(const struct object *o, uint64_t p, struct entry *e)
 
 static bool read_fde(const struct object *o, uint64_t p, struct entry *e)
 {
-        struct cfi_bytes b = read_length(o, p, e->asks);
+        struct cfi_bytes b = read_length(o, p);
         uint64_t at = (uintptr_t)b.p, back = cfi_fixed(&b, 4);
 
         if (!back || b.bad || !read_cie(o, at - back, e))
@@ -196,74 +178,57 @@ static struct cfi_bytes header_bytes(const struct object *o)
         return (struct cfi_bytes){ .p = o->eh_hdr, .end = (const uint8_t *)(uintptr_t)a->high };
 }
 
-/* The sorted table behind the header: 32-bit numbers relative to HDR, two for each entry. */
-struct table {
-        const uint8_t *hdr, *numbers;
-        uint64_t count, known;
-        bool asks;
-};
-
-/* Number I; false: its page is not there any more. */
-static bool table_at(struct table *t, uint64_t i, uint64_t *out)
+/* Number I of a table of 32-bit numbers, relative to HDR. */
+static uint64_t table_at(const uint8_t *hdr, const uint8_t *table, uint64_t i)
 {
-        const uint8_t *at = t->numbers + 4 * i;
         int32_t value;
 
-        if (t->asks && (!sys_readable_page(at, &t->known) || !sys_readable_page(at + 3, &t->known)))
-                return false;
-        __builtin_memcpy(&value, at, sizeof value);
-        *out = (uintptr_t)t->hdr + (uint64_t)(int64_t)value;
-        return true;
+        __builtin_memcpy(&value, table + 4 * i, sizeof value);
+        return (uintptr_t)hdr + (uint64_t)(int64_t)value;
 }
 
-/* The usual form only (signed 32-bit, relative to the header). */
-static bool open_table(const struct object *o, bool asks, struct table *t)
+/* Open the sorted table behind the header: the usual form only (signed 32-bit,
+ * relative to the header). */
+static const uint8_t *open_table(const struct object *o, uint64_t *count)
 {
         struct cfi_bytes b = header_bytes(o);
-        const uint8_t *end = b.end - b.p > HEADER_BYTES ? b.p + HEADER_BYTES : b.end;
-        uint8_t version, frame, counted, table;
+        uint8_t version = (uint8_t)cfi_fixed(&b, 1), frame = (uint8_t)cfi_fixed(&b, 1);
+        uint8_t counted = (uint8_t)cfi_fixed(&b, 1), table = (uint8_t)cfi_fixed(&b, 1);
 
-        if (b.bad || (asks && !are_readable(b.p, end)))
-                return false;
-        version = (uint8_t)cfi_fixed(&b, 1);
-        frame = (uint8_t)cfi_fixed(&b, 1);
-        counted = (uint8_t)cfi_fixed(&b, 1);
-        table = (uint8_t)cfi_fixed(&b, 1);
         if (b.bad || version != 1 || counted == PE_OMIT || table != (PE_DATAREL | PE_S4))
-                return false;
+                return NULL;
         skip_pointer(&b, frame);
-        *t = (struct table){ .hdr = o->eh_hdr, .asks = asks };
-        t->count = read_pointer(&b, counted, o->eh_hdr);
-        t->numbers = b.p;
-        return !b.bad && t->count <= (uint64_t)(b.end - b.p) / 8;
+        *count = read_pointer(&b, counted, o->eh_hdr);
+        if (b.bad || *count > (uint64_t)(b.end - b.p) / 8)
+                return NULL;
+        return b.p;
 }
 
 bool cfi_has_table(const struct object *o)
 {
-        struct table t;
+        uint64_t count;
 
-        return open_table(o, true, &t);
+        return open_table(o, &count) != NULL;
 }
 
 /* Binary search of the sorted table; 0: nothing. */
-static uint64_t find_fde(const struct object *o, uint64_t pc, bool asks)
+static uint64_t find_fde(const struct object *o, uint64_t pc)
 {
-        struct table t;
-        uint64_t low = 0, at;
+        const uint8_t *hdr = o->eh_hdr, *table;
+        uint64_t count, low = 0;
 
-        if (!open_table(o, asks, &t) || !t.count || !table_at(&t, 0, &at) || pc < at)
+        table = open_table(o, &count);
+        if (!table || !count || pc < table_at(hdr, table, 0))
                 return 0;
-        for (uint64_t high = t.count; high - low > 1;) {
+        for (uint64_t high = count; high - low > 1;) {
                 uint64_t middle = (low + high) / 2;
 
-                if (!table_at(&t, 2 * middle, &at))
-                        return 0;
-                if (pc < at)
+                if (pc < table_at(hdr, table, 2 * middle))
                         high = middle;
                 else
                         low = middle;
         }
-        return table_at(&t, 2 * low + 1, &at) ? at : 0;
+        return table_at(hdr, table, 2 * low + 1);
 }
 
 /* The register that a column of the tables is (or ARCH_REGS and more). */
@@ -437,12 +402,12 @@ bool cfi_fde_start(const struct object *o, const uint8_t *p, uint64_t *start)
 
 bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w)
 {
-        struct entry e = { .asks = w->asks };
+        struct entry e = { 0 };
         struct run r = { .work = w, .entry = &e };
         uint64_t fde = 0;
 
         if (o->eh_hdr)
-                fde = find_fde(o, pc, w->asks);
+                fde = find_fde(o, pc);
         else if (o->index)
                 fde = (uintptr_t)ehindex_find(o->index, pc);
 

@@ -41,7 +41,6 @@ struct cfi_row {
 /* Working memory of one look-up; too large for the small stacks the agent may run on. */
 struct cfi_work {
         struct cfi_row row, initial, remembered[CFI_REMEMBER];
-        bool asks; /* the kernel, for each page of the tables: the program may have unmapped it */
 };
 
 struct object;

@@ -90,16 +90,6 @@ static void sort(struct ehindex *x)
                 }
 }
 
-/* The part of S whose pages are there still: the program may have unmapped some. */
-static uint64_t readable_bytes(struct section s)
-{
-        uint64_t known = 0, done = 0;
-
-        while (done < s.size && sys_readable_page((const void *)(uintptr_t)(s.address + done), &known))
-                done += SYS_PAGE - (s.address + done) % SYS_PAGE;
-        return done < s.size ? done : s.size;
-}
-
 const struct ehindex *ehindex_build(long fd, const struct object *o)
 {
         const struct object_area *a;
@@ -115,7 +105,6 @@ const struct ehindex *ehindex_build(long fd, const struct object *o)
                 return NULL;
         if (s.size > a->high - s.address)
                 s.size = a->high - s.address;
-        s.size = readable_bytes(s);
         count = walk(o, s, NULL, UINT64_MAX);
         x = count ? arena_private(sizeof *x + count * sizeof x->at[0]) : NULL;
         if (x) {

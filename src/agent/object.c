@@ -210,13 +210,13 @@ static bool object_header(const struct object *o, long fd, int i, ElfW(Phdr) *ou
 /* Segment H: notes or the unwind table, believed as far as it is readable memory of O. */
 static void object_take_segment(struct object *o, struct ledger_module *m, const ElfW(Phdr) *h)
 {
-        uint64_t at = o->bias + h->p_vaddr, known = 0;
+        uint64_t at = o->bias + h->p_vaddr;
         const struct object_area *a = object_area(o, at, 4);
 
         if (a && h->p_type == PT_GNU_EH_FRAME)
                 o->eh_hdr = (const uint8_t *)(uintptr_t)at;
         object_take_exidx(o, h->p_type, at, h->p_memsz);
-        if (a && h->p_type == PT_NOTE && sys_readable_page((const void *)(uintptr_t)at, &known))
+        if (a && h->p_type == PT_NOTE)
                 object_take_notes(o, m, (const uint8_t *)(uintptr_t)at,
                                   h->p_memsz < a->high - at ? h->p_memsz : a->high - at);
 }
@@ -277,7 +277,7 @@ static void object_identify(struct object *o)
 {
         struct ledger_module found = { .end = o->end };
         long fd = o->has_header ? sys_open(module_path(o)) : -1;
-        bool elf = o->has_header && sys_readable(o->start) && object_read_elf(o, &found, fd);
+        bool elf = o->has_header && object_read_elf(o, &found, fd);
         uint32_t module;
 
         elf = elf && o->bias <= o->code && o->end - o->bias <= ARCH_CODE_MAX;

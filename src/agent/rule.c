@@ -265,17 +265,6 @@ static uint64_t rule_without_cfi(const struct object *o, uint64_t pc, uint32_t n
                RULE_CFA_STACK;
 }
 
-/* cfi_find() for a rule that is kept: once per address, so each page can be asked for. */
-static bool rule_row(struct thread *t, const struct object *o, uint64_t pc)
-{
-        bool found;
-
-        t->work->asks = ARCH_FAST_CAPTURE;
-        found = cfi_find(o, pc, t->work);
-        t->work->asks = false;
-        return found;
-}
-
 static uint64_t rule_compile(struct thread *t, uint64_t pc, uint64_t *load)
 {
         uint64_t code = pc & ~FRAME_EXACT, at = pc & FRAME_EXACT ? code : code - 1;
@@ -289,11 +278,11 @@ static uint64_t rule_compile(struct thread *t, uint64_t pc, uint64_t *load)
                 return rule_special(RULE_SIGNAL, number);
         if (ARCH_EHABI && o->exidx)
                 return rule_special(RULE_GENERIC, number);
-        if (rule_row(t, o, at) && !rule_is_lost(t->work, pc))
+        if (cfi_find(o, at, t->work) && !rule_is_lost(t->work, pc))
                 return rule_from_row(&t->work->row, at, number);
         /* Nobody called what returns to where a function begins (unwind.c). */
         if (ARCH_FAST_CAPTURE && !ARCH_RETURN_AT && !(pc & FRAME_EXACT) &&
-            rule_row(t, o, code))
+            cfi_find(o, code, t->work))
                 return rule_special(RULE_END, number);
         return rule_without_cfi(o, pc, number);
 }

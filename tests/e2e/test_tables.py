@@ -127,14 +127,3 @@ def test_a_program_may_lie_at_any_path(compiler, tmp_path):
         # the others are not stored as they are, so their files cannot be found for names
         if name.isprintable():
             assert shown.stdout.count(b"descend") > 500, name
-
-
-@pytest.mark.parametrize("header", [True, False], ids=["header", "no-header"])
-@pytest.mark.parametrize("how", ["stay", "forbidden", "unmapped", "beyond"])
-def test_tables_that_go_while_the_program_runs_cut_stacks_only(compiler, recorder, how, header):
-    """The map that they were seen in is an old one then."""
-    flags = () if header else ("-Wl,--no-eh-frame-hdr",)
-    built = compiler.build("tables_gone.c", flags=("-O0", "-fno-builtin", *flags))
-    bare, seen = recorder.bare(built, how), recorder.record(built, how)
-    assert (seen.status, seen.stdout) == (bare.status, bare.stdout) and bare.status == 0
-    assert seen.profile.json["totals"]["allocations"] == seen.truth.facts["calls"]
