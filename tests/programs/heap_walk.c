@@ -9,6 +9,7 @@
  * align, foreign, holes, mapped, lost.  Compiled with OWN_CORE it writes a core file of itself,
  * "core", instead of waiting (own_core.h).
  */
+#define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>

@@ -73,6 +73,32 @@ static void core_take_map(char *line)
         strncpy(core_maps[core_map_count++].path, at ? at : "", sizeof core_maps->path - 1);
 }
 
+/* Where a loader has protected what it wrote (RELRO) right behind code, an emulator may show both as
+ * one mapping: they are two. */
+static int core_split(struct dl_phdr_info *object, size_t bytes, void *context)
+{
+        uint64_t at = 0;
+        int i = 0;
+
+        (void)bytes;
+        (void)context;
+        for (int k = 0; k < object->dlpi_phnum; k++)
+                if (object->dlpi_phdr[k].p_type == PT_GNU_RELRO)
+                        at = (object->dlpi_addr + object->dlpi_phdr[k].p_vaddr) & ~4095ull;
+        while (i < core_map_count && !(at > core_maps[i].start && at < core_maps[i].end))
+                i++;
+        if (i == core_map_count || !(core_maps[i].flags & PF_X))
+                return 0;
+        if (core_map_count == CORE_MAPS)
+                abort();
+        memmove(&core_maps[i + 1], &core_maps[i],
+                (size_t)(core_map_count++ - i) * sizeof *core_maps);
+        core_maps[i].end = core_maps[i + 1].start = at;
+        core_maps[i + 1].offset += at - core_maps[i].start;
+        core_maps[i + 1].flags = PF_R;
+        return 0;
+}
+
 static void core_read_maps(void)
 {
         static char text[65536];
@@ -87,6 +113,7 @@ static void core_read_maps(void)
                 *end = 0;
                 core_take_map(line);
         }
+        dl_iterate_phdr(core_split, NULL);
 }
 
 static char core_notes[65536];
