@@ -76,9 +76,10 @@ static void read_start(struct jit *j)
         str_free(&text);
 }
 
+/* The process may be gone before its start is asked for: it has begun by now. */
 void jit_init(struct jit *j, uint32_t pid)
 {
-        *j = (struct jit){ .fd = -1, .pid = pid, .inner_pid = pid };
+        *j = (struct jit){ .fd = -1, .pid = pid, .inner_pid = pid, .start_s = time(NULL) };
 }
 
 void jit_close(struct jit *j)

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/heap.h"
 #include "collect/jit.h"
@@ -139,6 +145,39 @@ TEST(overlapping_lines_agree_with_a_plain_search)
         }
 }
 
+/* The map of a process that is gone, last written SECONDS from now: whether it is believed. */
+static bool is_believed(pid_t pid, long seconds)
+{
+        char name[64];
+        struct jit j;
+        bool found;
+        int fd;
+
+        snprintf(name, sizeof name, "/tmp/perf-%d.map", (int)pid);
+        fd = open(name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+        futimens(fd, (struct timespec[2]){ { .tv_sec = time(NULL) + seconds },
+                                           { .tv_sec = time(NULL) + seconds } });
+        close(fd);
+        jit_init(&j, (uint32_t)pid);
+        jit_look(&j);
+        found = j.fd >= 0;
+        jit_close(&j);
+        unlink(name);
+        return found;
+}
+
+TEST(an_old_map_is_not_that_of_a_process_that_is_gone_already)
+{
+        pid_t pid = fork();
+
+        if (!pid)
+                _exit(0);
+        waitpid(pid, NULL, 0);
+        is_true(!is_believed(pid, -3600));
+        is_true(is_believed(pid, 3600));
+}
+
 TAP_MAIN(a_line_names_its_addresses_and_no_others,
+         an_old_map_is_not_that_of_a_process_that_is_gone_already,
          functions_of_scripts_are_called_as_people_call_them, the_last_line_for_an_address_counts,
          nonsense_is_passed_over, overlapping_lines_agree_with_a_plain_search)
