@@ -101,6 +101,12 @@ static bool save(struct deliver *d, const struct str *text, struct err *e)
         return good;
 }
 
+/* Also of a format that escapes by itself: it does not escape all that a terminal obeys. */
+static bool leaves_as_it_is(const struct deliver *d)
+{
+        return d->raw && (is_file(d) || !isatty(STDOUT_FILENO));
+}
+
 static bool deliver_as_is(struct deliver *d, const struct str *text, struct err *e)
 {
         if (is_file(d))
@@ -114,10 +120,10 @@ bool deliver_text(struct deliver *d, const struct str *text, struct err *e)
         struct str fit = { 0 };
         bool good;
 
-        if (d->raw || plain_is_output(text))
+        if (leaves_as_it_is(d) || (!d->raw && plain_is_output(text)))
                 return deliver_as_is(d, text, e);
         str_bytes(&fit, text->data, text->length);
-        plain_output(&fit, 0, true);
+        plain_output(&fit, 0, !d->raw);
         good = deliver_as_is(d, &fit, e);
         str_free(&fit);
         return good;
@@ -148,8 +154,8 @@ bool deliver_begin(struct deliver_stream *s, struct deliver *d, struct err *e)
 /* What is there goes out.  false: the reader has gone, or it cannot be written. */
 static bool send(struct deliver_stream *s)
 {
-        if (!s->to->raw)
-                plain_output(&s->text, 0, true);
+        if (!leaves_as_it_is(s->to))
+                plain_output(&s->text, 0, !s->to->raw);
         if (!s->failure && s->text.length && !io_write(s->fd, s->text.data, s->text.length))
                 s->failure = errno;
         str_clear(&s->text);

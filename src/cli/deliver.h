@@ -14,8 +14,8 @@ struct deliver {
         const char *output; /* NULL or "-": stdout */
         bool force;         /* an existing file is replaced */
         bool plain;         /* no pager */
-        bool raw;           /* a format that escapes what strangers wrote; else nothing that a
-                             * terminal would obey goes out (base/plain.h) */
+        bool raw;           /* a format that escapes what strangers wrote, where that goes to no
+                             * terminal; else nothing that one obeys goes out (base/plain.h) */
         bool quiet;         /* no warnings */
         bool looked_up;
         struct place place; /* of OUTPUT; looked up before the work, and never again */

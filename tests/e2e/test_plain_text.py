@@ -3,9 +3,12 @@
 or run in a spreadsheet."""
 import csv
 import io
+import os
+import pty
 import re
 import shutil
 import subprocess
+import tty
 
 import pytest
 
@@ -236,3 +239,52 @@ def test_the_name_of_a_running_program_steers_nobody(tmp_path):
     assert process.returncode == 0
     made = [path.name for path in tmp_path.iterdir() if path.name.endswith(".memlog")]
     assert len(made) == 2 and not any(OBEYED.search(name) for name in made)
+
+
+def on_a_terminal(folder, *words):
+    """What the terminal gets that is the command's standard output."""
+    ours, its = pty.openpty()
+    tty.setraw(its)
+    process = subprocess.Popen(
+        [harness.SEEP, *words],
+        cwd=folder,
+        env=harness.clean_environment({"HOME": str(folder), "SEEP_PAGER": "cat"}),
+        stdin=subprocess.DEVNULL,
+        stdout=its,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(its)
+    text = b""
+    try:
+        while part := os.read(ours, 1 << 16):
+            text += part
+    except OSError:  # EIO: nobody has its other end any more
+        pass
+    os.close(ours)
+    process.wait(harness.DEADLINE)
+    return text.decode(errors="surrogateescape")
+
+
+@pytest.mark.parametrize("form", [
+    "callgrind", "collapsed", "csv", "dhat", "firefox", "gprof2dot", "json", "junit", "massif",
+    "sarif", "speedscope", "svg", "valgrind-xml",
+])
+def test_no_export_passes_on_what_a_terminal_obeys(hostile, form):
+    """Formats are not made for terminals, and escape what their own readers stumble over."""
+    check_terminal(on_a_terminal(hostile, "export", "--to", form, "out.seep"))
+
+
+def check_terminal(text):
+    assert len(text) > 20
+    assert OBEYED.findall(text.replace("\r\n", "\n")) == []
+    assert not any("\udc80" <= c < "\udca0" for c in text), "what a terminal of 8 bits obeys"
+
+
+def test_no_path_of_a_mapping_steers_the_terminal(tmp_path):
+    program = tmp_path / "true\x1b[31m\u202e\x9b"
+    shutil.copy(shutil.which("true"), program)
+    done = seep(tmp_path, "record", "-q", "-o", "it.seep", program)
+    assert done == ("", "", 0)
+    text = on_a_terminal(tmp_path, "export", "--to", "maps", "it.seep")
+    assert "/true?[31m??" in text and "libc" in text
+    check_terminal(text)
