@@ -9,8 +9,86 @@
 
 enum {
         EXPRESSION_FLAGS = REG_EXTENDED | REG_NOSUB,
-        EXPRESSION_SHOWN = 1000 /* bytes; a fault in a longer one is told without its place */
+        EXPRESSION_SHOWN = 1000, /* bytes; a fault in a longer one is told without its place */
+        EXPRESSION_STATES = 20000, /* 0.2 s and 50 MB to compile */
+        EXPRESSION_DEPTH = 200
 };
+
+/* Behind the bracket expression that begins at AT: its last character, or that of TEXT. */
+static const char *skip_set(const char *at)
+{
+        at += 1 + (at[1] == '^');
+        at += *at == ']';
+        for (; *at && *at != ']'; at++) {
+                const char kind = at[1];
+
+                if (*at != '[' || !kind || !strchr(":.=", kind))
+                        continue;
+                for (at += 2; *at && !(at[0] == kind && at[1] == ']');)
+                        at++;
+                at += *at != 0;
+                if (!*at)
+                        break;
+        }
+        return *at ? at : at - 1;
+}
+
+/* The greatest number between braces at *AT, which is left at the last character. */
+static uint64_t repeated(const char **at)
+{
+        uint64_t most = 1;
+
+        while ((*at)[1] && **at != '}') {
+                char *end;
+                uint64_t number = strtoul(*at += 1, &end, 10);
+
+                most = number > most ? number : most;
+                if (end > *at)
+                        *at = end - 1;
+        }
+        return most;
+}
+
+/* Whether regcomp() has little to do with TEXT: it writes out what is to be repeated a number of
+ * times, without any limit, and groups in groups multiply. */
+static bool expression_is_small(const char *text)
+{
+        uint64_t outer[EXPRESSION_DEPTH], states = 0, last = 0, all = 0;
+        uint32_t depth = 0;
+
+        for (const char *at = text; *at && all <= EXPRESSION_STATES; at++) {
+                uint64_t before = states;
+
+                if (*at == '(') {
+                        if (depth == EXPRESSION_DEPTH)
+                                return false;
+                        outer[depth++] = states;
+                        states = last = 0;
+                        continue;
+                }
+                if (*at == ')' && depth) {
+                        last = states;
+                        states += outer[--depth];
+                } else if (*at == '{') {
+                        uint64_t times = repeated(&at);
+
+                        if (times > EXPRESSION_STATES)
+                                return false;
+                        states += last * (times - 1);
+                        last *= times;
+                        all += states - before;
+                } else if (!strchr("*+?|^$", *at)) {
+                        if (*at == '[')
+                                at = skip_set(at);
+                        else if (*at == '\\' && at[1])
+                                at++;
+                        last = 1;
+                        states++;
+                        all++;
+                }
+        }
+        return all <= EXPRESSION_STATES;
+}
 
 static int expression_try(const char *text, size_t length)
 {
@@ -60,8 +138,13 @@ static bool expression_explain(const char *text, int status, const regex_t *comp
 bool expressions_add(struct expressions *x, const char *text, struct err *e)
 {
         regex_t compiled;
-        int status = regcomp(&compiled, text, EXPRESSION_FLAGS);
+        int status;
 
+        if (!expression_is_small(text))
+                return err_set(e, ERR_EXIT_USAGE,
+                               "'%.40s%s': too large an expression; repeat less by {m,n}, and "
+                               "have fewer groups in groups", text, strlen(text) > 40 ? "..." : "");
+        status = regcomp(&compiled, text, EXPRESSION_FLAGS);
         if (status != 0)
                 return expression_explain(text, status, &compiled, e);
         x->all = heap_grow(x->all, x->count + 1, sizeof *x->all);

@@ -51,6 +51,33 @@ TEST(columns_are_counted_not_bytes)
         has_text(e.text, ", at character 3\n    \xc3\xa4\xc3\xb6(x\n      ^");
 }
 
+static bool takes(const char *text)
+{
+        struct expressions x = { 0 };
+        struct err e = { 0 };
+        bool good = expressions_add(&x, text, &e);
+
+        is_true(good || e.exit_code == ERR_EXIT_USAGE);
+        expressions_free(&x);
+        return good;
+}
+
+/* By regcomp() alone the first takes 33 s and 3.6 GB, and the last the stack. */
+TEST(what_would_take_all_memory_is_refused)
+{
+        static char deep[200001];
+
+        is_true(!takes("((.{1,255}){1,255}){1,255}"));
+        is_true(!takes("(((a|b){100}){100}[x]{100}){100}"));
+        is_true(!takes("([[:alpha:]]{255}{255}){2}"));
+        is_true(!takes("((\\}[]}]){1,200}){200}"));
+        memset(deep, '(', 100000);
+        memset(deep + 100000, ')', 100000);
+        is_true(!takes(deep));
+        is_true(takes("((.{1,20}){1,20}){1,20}") && takes("a{255}b{255}(c|d[^]{9}]{2,30}){12}"));
+        is_true(takes("[{]{2}") && takes("[[.a.]]{3}") && takes("\\{9999999999") && takes("x{,9}"));
+}
+
 TEST(a_long_one_is_told_without_its_place)
 {
         struct expressions x = { 0 };
@@ -78,5 +105,6 @@ TEST(one_of_several_has_to_match_anywhere_or_where_it_is_anchored)
 }
 
 TAP_MAIN(what_is_not_closed_is_pointed_at, what_is_out_of_place_is_pointed_at,
-         columns_are_counted_not_bytes, a_long_one_is_told_without_its_place,
+         columns_are_counted_not_bytes, what_would_take_all_memory_is_refused,
+         a_long_one_is_told_without_its_place,
          one_of_several_has_to_match_anywhere_or_where_it_is_anchored)
