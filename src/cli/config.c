@@ -75,10 +75,11 @@ static const char *config_outside(const char *path)
         struct stat st;
 
         while (!why && (part = strsep(&rest, "/"))) {
-                int next = strcmp(part, "..") == 0
-                               ? -1 : openat(fd, *part ? part : ".", O_PATH | O_CLOEXEC | O_NOFOLLOW);
+                bool up = strcmp(part, "..") == 0;
+                int next = up ? -1 : openat(fd, *part ? part : ".",
+                                            O_PATH | O_CLOEXEC | O_NOFOLLOW);
 
-                if (strcmp(part, "..") == 0)
+                if (up)
                         why = "it leads out of the project";
                 else if (next < 0 || fstat(next, &st) != 0)
                         why = strerror(errno);
