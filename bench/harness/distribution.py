@@ -8,6 +8,8 @@ import shlex
 import subprocess
 from dataclasses import dataclass, field
 
+from harness import applications
+
 
 @dataclass
 class Run:
@@ -157,6 +159,7 @@ def make_inputs(folder):
         ["tar", "cf", "text.tar", "text", "other", "text.c", "text.o"], cwd=folder, check=True
     )
     make_repository(folder / "repository")
+    applications.make_files(folder)
 
 
 def make_repository(folder):
@@ -321,14 +324,26 @@ def compiler(name):
     ).stdout.strip()
 
 
+def commands(lines, folder, env):
+    for line in lines.strip().split("\n"):
+        name, command = line.split(": ", 1)
+        command = command.replace("{f951}", compiler("f951")).replace("{in}", str(folder))
+        yield Run(name, shlex.split(command), env=env)
+
+
+def scripts(folder):
+    for name, (argv, stdin, env) in applications.SCRIPTS.items():
+        yield Run(name, [a.replace("{in}", str(folder)) for a in argv], stdin, env)
+
+
 def runs(place):
     folder = place.cached("distribution", make_inputs)
-    lines = [line.split(": ", 1) for line in COMMANDS.strip().split("\n")]
-    commands = [
-        Run(name, shlex.split(command.replace("{in}", str(folder))), env=GIT)
-        for name, command in lines
+    found = [
+        *languages(place, folder),
+        *commands(COMMANDS, folder, GIT),
+        *commands(applications.COMMANDS, folder, {}),
+        *scripts(folder),
     ]
-    found = [*languages(place, folder), *commands]
     for run in found:
         try:
             run.argv[0] = place.need(run.argv[0])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "leak/instances.h"
 
-#define INSTANCES_LINKS 512u /* of a block are looked at; private data, types and classes are small */
+#define INSTANCES_LINKS 512u /* of a block are looked at: private data, types, classes are small */
 
 /* Others may turn interior links into idioms meanwhile; one to a start stays one. */
 static uint32_t instances_to(const struct search_link *link)

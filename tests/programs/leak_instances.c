@@ -20,8 +20,8 @@ struct instance {
         void *held; /* another object, or none */
 };
 
-static size_t (*type_register)(size_t parent, const char *name, unsigned int class_bytes, void *init,
-                               unsigned int bytes, void *instance_init, int flags);
+static size_t (*type_register)(size_t parent, const char *name, unsigned int class_bytes,
+                               void *init, unsigned int bytes, void *instance_init, int flags);
 static void (*add_private)(void *class, size_t bytes);
 static void *(*new_object)(size_t type, const char *first, ...);
 static void *(*class_ref)(size_t type);
