@@ -55,8 +55,7 @@ static void note_used(struct work *w, uint64_t start, uint64_t end, bool tls)
         r->used[r->used_count++] = (struct roots_used){ start, end, tls };
 }
 
-/* Only what is writable memory, or was while the program started (RELRO): the rest cannot
- * hold a pointer to a block. */
+/* What is writable, or was: RELRO, memory of no file.  The rest has no pointers to blocks. */
 static void put_mapped(struct work *w, struct profile_root root)
 {
         for (uint32_t i = mappings_from(&w->maps, root.start);
@@ -64,7 +63,8 @@ static void put_mapped(struct work *w, struct profile_root root)
                 const struct mapping *l = &w->maps.at[i];
                 struct profile_root part = root;
 
-                if (!l->readable || (!l->writable && root.kind != PROFILE_ROOT_DATA))
+                if (!l->readable || (!l->writable && root.kind != PROFILE_ROOT_DATA &&
+                                     (!l->anonymous || l->shared)))
                         continue;
                 part.start = root.start > l->start ? root.start : l->start;
                 part.end = root.end < l->end ? root.end : l->end;

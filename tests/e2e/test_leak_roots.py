@@ -87,6 +87,12 @@ def test_memory_that_the_program_names(compiler, recorder, libraries):
     check("seep", recorder, roots_program("seep", compiler, libraries, BUILDS[0]), "given")
 
 
+def test_memory_that_the_program_has_made_read_only(compiler, recorder, libraries):
+    """Memcheck and LeakSanitizer do not search it."""
+    check("seep", recorder, roots_program("seep", compiler, libraries, BUILDS[0]), "sealed")
+    check_running(recorder, roots_program("seep", compiler, libraries, BUILDS[0]), "sealed")
+
+
 def test_large_memory_of_which_little_is_used(compiler, recorder, libraries):
     check("seep", recorder, roots_program("seep", compiler, libraries, BUILDS[0]), "sparse")
     check_running(recorder, roots_program("seep", compiler, libraries, BUILDS[0]), "sparse")

@@ -237,12 +237,26 @@ static void sparse(void)
         p[bytes / sizeof *p - 1] = in_sparse(REACHABLE, 2127);
 }
 
+MAKER(in_sealed)
+MAKER(in_closed_mapping)
+
+/* Written, and protected since: as long as it can be read, what it holds can be freed. */
+static void sealed(void)
+{
+        place *p = map(8192, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+        p[600] = in_sealed(REACHABLE, 2133);
+        p[7] = in_closed_mapping(DEFINITE, 2135);
+        if (mprotect((void *)p, 4096, PROT_NONE) ||
+            mprotect((void *)(p + 4096 / sizeof *p), 4096, PROT_READ))
+                truth_die("leak_roots: not protected\n");
+}
+
 MAKER(in_given_root)
 
-/* Memory that can only be read is not searched, unless the program says so. */
+/* Of a file, memory that can only be read is not searched, unless the program says so. */
 static void given(void)
 {
-        place *p = map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+        place *p = map(4096, MAP_PRIVATE, file_of(4096));
         p[7] = in_given_root(REACHABLE, 2131);
         SEEP_ROOT((void *)p, 4096);
         if (mprotect((void *)p, 4096, PROT_READ))
@@ -417,6 +431,7 @@ static const struct leak_case cases[] = {
         {"not_for_children", not_for_children},
         {"sparse", sparse},
         {"given", given},
+        {"sealed", sealed},
         {"libc", libc},
         {"kernel", kernel},
         {"coroutine", coroutine},
