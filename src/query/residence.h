@@ -27,8 +27,8 @@ struct residence_part {
         uint64_t overhead_bytes; /* resident: headers and rounding of live blocks */
         uint64_t free_bytes; /* resident: of no block */
         uint64_t whole_bytes; /* of free_bytes: in pages without a block, which can be given back */
-        uint64_t top_bytes; /* of free_bytes: in such pages, too, but above all blocks of an arena of
-                             * threads, where malloc_trim() does not come */
+        uint64_t top_bytes; /* of free_bytes: in such pages, too, but above all blocks of an arena
+                             * of threads, where malloc_trim() does not come */
         uint64_t unrecorded_bytes; /* resident: of blocks that are not recorded, with their
                                     * headers */
         uint64_t rest_bytes; /* resident: not the allocator's, merged in by the kernel */

@@ -61,6 +61,12 @@ void summary_end(struct summary *m, uint32_t below);
 /* Find what is lost. */
 void summary_search(struct summary *m);
 
+/* A line that begins with LABEL and BYTES; and one that says who has most of WHOLE bytes; WORD
+ * is what these are called. */
+void summary_size(struct summary *m, const char *label, uint64_t bytes);
+void summary_most(struct summary *m, const struct summary_top *top, uint64_t whole,
+                  const char *word);
+
 /* Lines, one or two each, or none where there is nothing to say. */
 void summary_nothing(struct summary *m);
 void summary_peak(struct summary *m);

@@ -40,8 +40,8 @@ void label_object(const struct profile *p, uint32_t node, bool whole, struct str
 void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
                  struct str *out);
 
-/* The same without the type of the result, which names of C++'s templates begin with: "grow<int>" of
- * "void grow<int>(Table&)".  Not for what is compared with a list that was written earlier. */
+/* The same without the type of the result, which names of C++'s templates begin with: "grow<int>"
+ * of "void grow<int>(Table&)".  Not for what is compared with a list that was written earlier. */
 void label_called(const struct profile *p, uint32_t node, const struct symbol_frame *frame,
                   struct str *out);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * passed_through.c -- functions that keep blocks which they got through others of the program's own.
+ * passed_through.c -- functions that keep blocks which others of the program's own got for them.
  *
  * Room:   tests only.
  *
  * argv[1]: few: only one function asks pool_alloc().  Without: three.
- * Tells "stack SIZE NAME" of each function that wanted a block, and that is no wrapper: pool_alloc()
- * and the one behind it give what is asked for, allocate_record() makes blocks of one size,
- * copy_name() copies what it is given.
+ * Tells "stack SIZE NAME" of each function that wanted a block, and that is no wrapper:
+ * pool_alloc() and the one behind it give what is asked for, allocate_record() makes blocks of one
+ * size, copy_name() copies what it is given.
  */
 #include "truth.h"
 

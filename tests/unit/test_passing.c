@@ -47,7 +47,7 @@ static bool learned(const struct scene *scene, const char *inner)
         bool found;
 
         forge_start(&p);
-        forge_module(&p, "/home/me/prog");
+        forge_module(&p, "/bin/prog");
         add_scene(&p, scene, inner, &pc);
         s = forge_symbols(&p);
         is_true(!passes(s, 4)); /* by its name alone */
@@ -78,7 +78,7 @@ TEST(what_passes_on_to_another_is_learned_behind_it)
         uint64_t pc = 0x1000;
 
         forge_start(&p);
-        forge_module(&p, "/home/me/prog");
+        forge_module(&p, "/bin/prog");
         add_scene(&p, &raw, NULL, &pc);
         add_scene(&p, &pool, "raw_alloc", &pc);
         s = forge_symbols(&p);
@@ -114,7 +114,7 @@ TEST(only_the_largest_call_stacks_are_looked_at)
         uint32_t of_small, of_large;
 
         forge_start(&p);
-        forge_module(&p, "/home/me/prog");
+        forge_module(&p, "/bin/prog");
         add_scene(&p, &small, NULL, &pc);
         of_small = p.node_count - 1;
         for (uint32_t i = 0; i < 600; i++, pc += 16) {
@@ -142,7 +142,7 @@ TEST(what_one_of_two_recordings_teaches_holds_for_both)
                 uint64_t pc = 0x1000;
 
                 forge_start(&p[i]);
-                forge_module(&p[i], "/home/me/prog");
+                forge_module(&p[i], "/bin/prog");
                 add_scene(&p[i], i ? &many : &few, NULL, &pc);
                 s[i] = forge_symbols(&p[i]);
         }

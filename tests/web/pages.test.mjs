@@ -272,7 +272,7 @@ test('printed pages have their content and none of the controls', { skip }, asyn
 /** A4 without its margins. */
 const PAPER = { width: 718, height: 1047 };
 
-test('tables are printed as wide as the paper, and may go on behind its end', { skip }, async () => {
+test('printed tables are as wide as the paper, and go on behind its end', { skip }, async () => {
   for (const id of ['table', 'leaks', 'types', 'owners', 'threads', 'mappings', 'diff', 'source'])
     await visit('real', `#${id}`, { own: 'wide paper', ...PAPER }, async (page) => {
       await page.emulateMediaType('print');
