@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arrange.c -- the order of many things by their numbers: byte by byte, the lowest first. */
+/* arrange.c -- the order of many things by their numbers: digit by digit, the lowest first. */
 #include "base/arrange.h"
 
 #include <stdbool.h>
@@ -8,7 +8,16 @@
 
 #include "base/heap.h"
 
-enum { ARRANGE_BYTES = 8, ARRANGE_VALUES = 256 };
+/* Digits: few bits for few things, whose counters would cost more than what is counted. */
+enum { ARRANGE_BITS = 11, ARRANGE_BITS_OF_FEW = 8, ARRANGE_FEW = 4096,
+       ARRANGE_DIGITS = 64 / ARRANGE_BITS_OF_FEW, ARRANGE_AHEAD = 16 };
+
+/* Some bits of the keys that are not the same in all, and how often they have each value. */
+struct digit {
+        unsigned shift;
+        uint32_t mask;
+        uint32_t *counts;
+};
 
 uint32_t *arrange_start(uint32_t count)
 {
@@ -19,20 +28,52 @@ uint32_t *arrange_start(uint32_t count)
         return order;
 }
 
-/* How often each byte of the keys that is not the same in all (DIFFERS) has each value. */
-static void count_values(const uint32_t *order, uint32_t count, const uint64_t *keys,
-                         uint64_t differs, uint32_t counts[ARRANGE_BYTES][ARRANGE_VALUES])
+static void count_values(const struct digit *d, const uint32_t *order, uint32_t count,
+                         const uint64_t *keys)
 {
-        for (unsigned byte = 0; byte < ARRANGE_BYTES; byte++)
-                for (uint32_t i = 0; differs >> 8 * byte & 0xff && i < count; i++)
-                        counts[byte][keys[order[i]] >> 8 * byte & 0xff]++;
+        for (uint32_t i = 0; i < count; i++)
+                d->counts[keys[order[i]] >> d->shift & d->mask]++;
+}
+
+/* FROM in the order of a digit to TO.  The keys are anywhere in memory. */
+static void pass(struct digit *d, const uint32_t *from, uint32_t *to, uint32_t count,
+                 const uint64_t *keys)
+{
+        uint32_t *places = d->counts;
+
+        /* Counts become places. */
+        for (uint32_t value = 0, sum = 0, here; value <= d->mask; value++, sum += here) {
+                here = places[value];
+                places[value] = sum;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+                if (count - i > ARRANGE_AHEAD)
+                        __builtin_prefetch(&keys[from[i + ARRANGE_AHEAD]]);
+                to[places[keys[from[i]] >> d->shift & d->mask]++] = from[i];
+        }
+}
+
+/* The digits of keys that differ in the bits DIFFERS. */
+static unsigned digits_of(uint64_t differs, uint32_t mask, uint32_t *counts,
+                          struct digit digits[ARRANGE_DIGITS])
+{
+        unsigned n = 0;
+
+        for (; differs; n++, counts += mask + 1) {
+                digits[n] = (struct digit){ (unsigned)__builtin_ctzll(differs), mask, counts };
+                differs &= ~((uint64_t)mask << digits[n].shift);
+        }
+        return n;
 }
 
 void arrange_by(uint32_t *order, uint32_t count, const uint64_t *keys)
 {
-        uint32_t counts[ARRANGE_BYTES][ARRANGE_VALUES] = { { 0 } }, *from = order, *to, *spare;
+        uint32_t mask = (1u << (count < ARRANGE_FEW ? ARRANGE_BITS_OF_FEW : ARRANGE_BITS)) - 1;
+        uint32_t *from = order, *to, *spare, *counts;
+        struct digit digits[ARRANGE_DIGITS];
         uint64_t differs = 0;
         bool sorted = true;
+        unsigned n;
 
         for (uint32_t i = 1; i < count; i++) {
                 sorted &= keys[order[i - 1]] <= keys[order[i]];
@@ -41,24 +82,19 @@ void arrange_by(uint32_t *order, uint32_t count, const uint64_t *keys)
         if (sorted)
                 return;
         spare = to = heap_grow(NULL, count, sizeof *to);
-        count_values(order, count, keys, differs, counts);
-        for (unsigned byte = 0; byte < ARRANGE_BYTES; byte++) {
-                uint32_t *places = counts[byte], *other = from;
+        counts = heap_zero((size_t)ARRANGE_DIGITS * (mask + 1), sizeof *counts);
+        n = digits_of(differs, mask, counts, digits);
+        for (unsigned i = 0; i < n; i++)
+                count_values(&digits[i], order, count, keys);
+        for (unsigned i = 0; i < n; i++) {
+                uint32_t *other = from;
 
-                if (!(differs >> 8 * byte & 0xff))
-                        continue;
-                /* Counts become places. */
-                for (uint32_t value = 0, sum = 0, here; value < ARRANGE_VALUES;
-                     value++, sum += here) {
-                        here = places[value];
-                        places[value] = sum;
-                }
-                for (uint32_t i = 0; i < count; i++)
-                        to[places[keys[from[i]] >> 8 * byte & 0xff]++] = from[i];
+                pass(&digits[i], from, to, count, keys);
                 from = to;
                 to = other;
         }
         if (from != order)
                 memcpy(order, from, count * sizeof *order);
+        free(counts);
         free(spare);
 }

@@ -42,6 +42,7 @@ static void put_all(struct sqlite_parts *m)
         };
 
         m->chosen = chosen_sites(m->sel);
+        m->cuts = m->sel->parents || calltree_has_cuts(m->p);
         m->ends = heap_zero(m->sel->node_count, sizeof *m->ends);
         m->resource_ends = heap_zero(m->resources->node_count, sizeof *m->resource_ends);
         m->whole_ends = heap_zero(m->p->node_count, sizeof *m->whole_ends);

@@ -82,6 +82,7 @@ struct sqlite_parts {
         struct sql_rows rows;
         uint8_t *chosen;      /* by site: part of the selection */
         uint8_t *has_block;   /* by block: it is a row */
+        bool cuts;            /* some stacks of sel may have an outer end that is not known */
         struct calltree tree; /* by place: nodes are stacks by their ids, the id of a
                                * frame is its number and 1 */
         uint32_t *ends, *resource_ends, *whole_ends; /* by node of sel, of resources, of

@@ -138,7 +138,7 @@ static void put_site(struct sqlite_parts *m, const struct select_row *row, bool 
         rows_some(&m->rows, row->node > LEDGER_NODE_CUT ? place_of(m, row->node) : 0);
         rows_text(&m->rows, profile_kind_name(m->p, row->kind));
         rows_number(&m->rows, heap);
-        rows_number(&m->rows, frames_cut_off(m->sel, row->node));
+        rows_number(&m->rows, m->cuts && frames_cut_off(m->sel, row->node));
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
                 rows_number(&m->rows, numbers[i]);
         for (size_t i = 0; i < sizeof more / sizeof *more; i++)
