@@ -154,11 +154,12 @@ static uint32_t answer(const struct filter *f, const uint32_t *data)
 
 static bool filter_allows(const struct filter *f, long number, const uint64_t *arguments)
 {
-        uint64_t data[WIRE_FILTER_WORDS / 2] = { (uint32_t)number | (uint64_t)ARCH_AUDIT << 32,
-                                                 (uintptr_t)sandbox_allows };
+        uint32_t data[WIRE_FILTER_WORDS] = { (uint32_t)number, ARCH_AUDIT };
+        uint64_t at = (uintptr_t)sandbox_allows;
 
-        memcpy(data + 2, arguments, SANDBOX_ARGUMENTS * sizeof *arguments);
-        return (answer(f, (const uint32_t *)data) & WIRE_FILTER_ACTION) == WIRE_FILTER_ALLOW;
+        memcpy(data + 2, &at, sizeof at);
+        memcpy(data + 4, arguments, SANDBOX_ARGUMENTS * sizeof *arguments);
+        return (answer(f, data) & WIRE_FILTER_ACTION) == WIRE_FILTER_ALLOW;
 }
 
 static bool all_allow(long number, const uint64_t *arguments)
@@ -379,19 +380,52 @@ static int filter_new(uint32_t count)
         return (int)index;
 }
 
+static uint32_t turned(uint32_t word)
+{
+        return word >> 24 | (word >> 8 & 0xff00u) | (word << 8 & 0xff0000u) | word << 24;
+}
+
+/* A word of 32 bits of a file whose byte order is the OTHER one. */
+static bool read_word(long fd, bool other, uint32_t *out)
+{
+        if (!read_whole(fd, out, sizeof *out))
+                return false;
+        if (other)
+                *out = turned(*out);
+        return true;
+}
+
+static bool read_code(long fd, bool other, struct wire_instruction *to, uint32_t count)
+{
+        if (!read_whole(fd, to, count * sizeof *to))
+                return false;
+        for (uint32_t i = 0; other && i < count; i++) {
+                to[i].code = (uint16_t)(turned(to[i].code) >> 16);
+                to[i].k = turned(to[i].k);
+        }
+        return true;
+}
+
+/* Written by seep or by an earlier program, each in the byte order of its processor. */
 static bool filters_read(long fd)
 {
-        struct wire_filters head;
-        uint32_t count;
+        const uint64_t there = (uint64_t)turned((uint32_t)WIRE_FILTERS_MAGIC) << 32 |
+                               turned((uint32_t)(WIRE_FILTERS_MAGIC >> 32));
+        uint64_t magic;
+        uint32_t depth, filters, count;
+        bool other;
 
-        if (!read_whole(fd, &head, sizeof head) || head.magic != WIRE_FILTERS_MAGIC ||
-            head.depth != sandbox.depth)
+        if (!read_whole(fd, &magic, sizeof magic))
                 return false;
-        for (uint32_t i = 0; i < head.count; i++) {
-                int filter = read_whole(fd, &count, sizeof count) ? filter_new(count) : -1;
+        other = magic == there;
+        if ((!other && magic != WIRE_FILTERS_MAGIC) || !read_word(fd, other, &depth) ||
+            !read_word(fd, other, &filters) || depth != sandbox.depth)
+                return false;
+        for (uint32_t i = 0; i < filters; i++) {
+                int filter = read_word(fd, other, &count) ? filter_new(count) : -1;
 
-                if (filter < 0 || !read_whole(fd, &sandbox_code[sandbox.filters[filter].at],
-                                              count * sizeof *sandbox_code))
+                if (filter < 0 || !read_code(fd, other, &sandbox_code[sandbox.filters[filter].at],
+                                             count))
                         return false;
                 sandbox.filters[filter].on = 1;
         }

@@ -4,11 +4,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/arch/registers.h"
 #include "attach/procfs.h"
 #include "attach/sandbox.h"
 #include "base/io.h"
@@ -28,12 +32,21 @@ static void put(struct str *out, uint16_t code, uint8_t yes, uint32_t k)
         str_bytes(out, &i, sizeof i);
 }
 
-/* A filter that kills at each of NUMBERS. */
+/* How filters know this processor. */
+#define OWN_AUDIT                                                              \
+        (FREEZE_MACHINE | (sizeof(long) == 8 ? __AUDIT_ARCH_64BIT : 0u) |      \
+         (WIRE_BIG_ENDIAN ? 0u : __AUDIT_ARCH_LE))
+
+/* A filter that kills at each of NUMBERS.  These are calls of this processor: which of another one,
+ * or of the other word size, would be the end of a program was not tried, so it kills at all. */
 static void write_filter(struct str *out, const uint32_t *numbers, uint32_t count)
 {
-        uint32_t length = count + 3;
+        uint32_t length = count + 6;
 
         str_bytes(out, &length, sizeof length);
+        put(out, BPF_LD | BPF_W | BPF_ABS, 0, offsetof(struct seccomp_data, arch));
+        put(out, BPF_JMP | BPF_JEQ | BPF_K, 1, OWN_AUDIT);
+        put(out, BPF_RET | BPF_K, 0, WIRE_FILTER_KILL);
         put(out, BPF_LD | BPF_W | BPF_ABS, 0, 0);
         for (uint32_t i = 0; i < count; i++)
                 put(out, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(count - i), numbers[i]);

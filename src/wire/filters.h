@@ -8,7 +8,8 @@
  *         found out about the filters that it runs under itself.  A process that is about to load a
  *         filter and may become another program afterwards writes one of its own, with its process
  *         id as number.  A struct wire_filters, and COUNT times a 32-bit number of instructions and
- *         so many instructions as the kernel takes them.
+ *         so many instructions as the kernel takes them.  All in the byte order of who wrote it,
+ *         which MAGIC tells.
  */
 #ifndef SEEP_WIRE_FILTERS_H
 #define SEEP_WIRE_FILTERS_H

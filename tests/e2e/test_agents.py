@@ -16,7 +16,7 @@ import pytest
 from exporter import Exporter
 from harness import (
     BUILD, DEADLINE, HEAP_COUNTS, MACHINE, MACHINES, PLAIN, ROOT, SEEP, Compiler, Profile,
-    Recorder, check_clean, check_sites, check_total, clean_environment, wait_until,
+    Recorder, Recording, check_clean, check_sites, check_total, clean_environment, run, wait_until,
 )
 from leaks import BUILDS, build_for, check
 from pages import page_of
@@ -26,6 +26,7 @@ from test_attach import SLOTS, Attachment, check_batch, check_no_fault, target
 from test_control import control, live_of
 from test_events import Replay
 from test_idle import check_limit
+from test_sandbox import numbers
 
 # In make check some tests are for one of those that qemu runs only; make check-agents runs each
 # with all.
@@ -53,6 +54,13 @@ injected = pytest.mark.parametrize(
 from_the_start = pytest.mark.parametrize(
     "machine",
     [name for name in NAMES if not MACHINES[name].qemu and not MACHINES[name].injected],
+    indirect=True,
+    scope="module",
+)
+# Whose programs qemu runs here.
+emulated = pytest.mark.parametrize(
+    "machine",
+    [name for name in (NAMES if MACHINE else ["aarch64", "s390x"]) if MACHINES[name].qemu],
     indirect=True,
     scope="module",
 )
@@ -546,6 +554,44 @@ def test_what_holds_a_block_is_named(roots_program, recorder, machine):
         machine.name in seep("info", file).stdout.decode()
         and (seen.folder / "page.html").stat().st_size
     )
+
+
+@pytest.fixture(scope="module")
+def filtered(tmp_path_factory):
+    """A program of this machine that becomes another one, under a filter of system calls."""
+    here = Compiler(tmp_path_factory.mktemp("filtered"), None)
+    return here.build("sandboxed.c", flags=(*PLAIN, f"-I{ROOT / 'src'}"))
+
+
+@emulated
+def test_under_a_filter_of_what_nobody_calls_it_is_recorded(filtered, compiler, recorder):
+    """As in most containers.  What is known of the filter has the byte order of this machine."""
+    folder = recorder.folder()
+    record = [SEEP, "record", "-q", "-o", folder / "out.seep", "--", compiler.build("steps.c")]
+    seen = Recording(
+        run([filtered, "exec", "kill", *numbers(["acct"]), *record, "+red:5:100"], folder=folder),
+        folder,
+    )
+    assert seen.status == 0, seen.stderr
+    check_sites(seen.truth, seen.profile)
+
+
+@emulated
+@pytest.mark.parametrize("call", ["connect", "sendmsg"])
+def test_a_filter_is_the_end_of_no_program_of_another_processor(
+    filtered, compiler, machine, recorder, call
+):
+    """Its numbers are others than those that were tried on this machine, and qemu calls for it:
+    it is not recorded then."""
+    command = [filtered, "exec", "kill", *numbers([call])]
+    words, folder = [compiler.build("steps.c"), "+red:5:100"], recorder.folder()
+    emulator, *arguments = machine.runner(words)
+    bare = run([*command, shutil.which(emulator), *arguments], folder=folder)
+    seen = run(
+        [*command, SEEP, "record", "-q", "-o", folder / "out.seep", "--", *words], folder=folder
+    )
+    assert bare.status == 0 and bare.truth.sites == seen.truth.sites
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status), seen.stderr
 
 
 def sums(rows):
