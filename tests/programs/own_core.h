@@ -73,8 +73,8 @@ static void core_take_map(char *line)
         strncpy(core_maps[core_map_count++].path, at ? at : "", sizeof core_maps->path - 1);
 }
 
-/* Where a loader has protected what it wrote (RELRO) right behind code, an emulator may show both as
- * one mapping: they are two. */
+/* Where a loader has protected what it wrote (RELRO) right behind code, an emulator may show both
+ * as one mapping: they are two. */
 static int core_split(struct dl_phdr_info *object, size_t bytes, void *context)
 {
         uint64_t at = 0;
