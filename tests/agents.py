@@ -40,6 +40,9 @@ STARTING = {
     "processes": "executed or exec_in_place or that_was_started or not_followed",
     "environment": "not musl and not fexecve and (execv or execl)",
 }
+# Calls whose limit is kept by a hook; others are not begun again on every processor, and the alarm
+# of a program does not end sigtimedwait() of musl.
+LIMITS = "ppoll or select or nanosleep or semtimedop or sigtimedwait"
 # Of one whose programs this machine runs: what has code of x86-64 in it, or takes minutes without
 # fast capture; sizes that are those of words of 8 bytes, libraries of other allocators, and what
 # asks Valgrind or a sanitizer, which Debian has for its own words only.
@@ -49,6 +52,7 @@ NATIVE = {
     "light_machines": None,
     "entry_points": "clang",
     "environment": "sanitizer or loaders_tables",
+    "idle": f"not ({LIMITS}) or alarm",
     "lifetimes": "under_stress",
     "processes": "loses_memory",
     "unrecorded": "musl or of_other or whatever_other or another_allocator or alignment or "
@@ -108,6 +112,7 @@ def check_musl(name):
         and machine.musl_unpack()
         and run(name, "allocators", "musl and not exec", QEMU_LD_PREFIX=str(machine.root))
         and (machine.qemu or run(name, "environment", "musl"))
+        and (machine.qemu or run(name, "idle", f"({LIMITS}) and not alarm"))
         and run(name, "core", "of_another_processor")
     )
 
