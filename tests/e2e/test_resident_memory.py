@@ -196,11 +196,10 @@ def test_mappings_of_the_program_where_blocks_were_are_its_own(recorder, compile
 @pytest.mark.parametrize("options", [["--no-leak-scan"], ["--sample=64K"]])
 def test_what_was_freed_since_the_last_look_was_not_free(arenas, recorder, options):
     """Without a look at the end: whatever the moment of the last one is, live and free are of
-    it."""
+    it.  Of a sample what is live is an estimate: four times its standard deviation is allowed."""
     found, kinds = resident(recorder.record(arenas, "0", "48", "pinned", options=options))
     assert found["estimate"]
     assert all(part["whole_page_bytes"] is None for part in kinds.values())
-    assert (
-        sum(part["live_bytes"] + part["free_bytes"] for part in kinds.values())
-        <= found["rss_bytes"]
-    )
+    live, free = (sum(part[of] for part in kinds.values()) for of in ("live_bytes", "free_bytes"))
+    error = 4 * (live * 64 * 1024) ** 0.5 if "--sample=64K" in options else 0
+    assert live + free <= found["rss_bytes"] + error
