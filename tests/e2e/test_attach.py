@@ -50,6 +50,9 @@ class Target:
         return self.process.wait(DEADLINE)
 
 
+OWN_NAME = f"attached-{os.getpid()}"  # other runs of these tests may be under way
+
+
 @contextmanager
 def target(compiler, tmp_path, threads=4, **how):
     made = Target(compiler.build("attached.c", libs=("-lpthread",), **how), threads, tmp_path)
@@ -543,8 +546,8 @@ def test_programs_of_other_makes(compiler, tmp_path, need, kind):
 def two_targets(compiler, tmp_path):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
-    with target(compiler, tmp_path / "one", 2, name="attached-one") as one:
-        with target(compiler, tmp_path / "other", 1, name="attached-other") as other:
+    with target(compiler, tmp_path / "one", 2, name=f"{OWN_NAME}-one") as one:
+        with target(compiler, tmp_path / "other", 1, name=f"{OWN_NAME}-other") as other:
             yield one, other
 
 
@@ -641,8 +644,8 @@ def test_names_that_are_not_one_process(compiler, tmp_path):
 
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    with target(compiler, tmp_path / "a", 1, name="attached-twin") as one:
-        with target(compiler, tmp_path / "b", 1, name="attached-twin") as other:
+    with target(compiler, tmp_path / "a", 1, name=f"{OWN_NAME}-twin") as one:
+        with target(compiler, tmp_path / "b", 1, name=f"{OWN_NAME}-twin") as other:
             said = refused(Path(f"/proc/{one.pid}/exe").readlink().name)
             assert "is the name of 2 processes" in said
             assert f" {one.pid} " in said and f" {other.pid} " in said
