@@ -554,7 +554,8 @@ static uint32_t rings_best(const struct search_input *in, struct rings *r, uint3
                         continue;
                 r->number[seen.blocks[next]] = 0;
                 if (place < classes_place(in, best) ||
-                    (place == classes_place(in, best) && seen.blocks[next] < best))
+                    (best != head && place == classes_place(in, best) &&
+                     seen.blocks[next] < best))
                         best = seen.blocks[next];
                 for (uint64_t k = r->first[number - 1]; k < r->first[number]; k++)
                         list_add(&seen, r->from[k]);

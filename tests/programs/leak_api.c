@@ -87,10 +87,11 @@ static void ignores(void)
         ignored_and_freed(DEFINITE, 6029);
 }
 
-/* SEEP_ROOT: read-only memory, which nobody would search, and a part of a block that is lost. */
+/* SEEP_ROOT: shared memory that can only be read, which nobody would search, and a part of a block
+ * that is lost. */
 static void roots(void)
 {
-        place *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        place *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         p[100] = in_given(REACHABLE, 6031);
         p[10] = in_given_before(DEFINITE, 6033);
         SEEP_ROOT((void *)&p[50], 4096 - 50 * sizeof *p);
