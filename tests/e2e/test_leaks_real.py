@@ -295,6 +295,6 @@ def test_all_classes_of_short_runs(recorder, need):
     )
     assert done.returncode == 0, done.stderr
     pairs = json.loads(out.read_text())
-    assert len(pairs) == 5
+    assert len(pairs) == 6
     for pair in pairs:
         assert pair["apart"] <= sum(pair["memcheck"][0].values()) / 200, pair
