@@ -300,9 +300,9 @@ const struct freeze_kind *freeze_kind(const struct freeze *f)
 {
         uint16_t machine = f->machine ? f->machine : FREEZE_MACHINE;
 
-        return freeze_kind_of(machine == FREEZE_MACHINE && f->narrow && FREEZE_NARROW_MACHINE
-                                      ? FREEZE_NARROW_MACHINE
-                                      : machine);
+        if (f->narrow && machine == FREEZE_MACHINE && FREEZE_NARROW_MACHINE != EM_NONE)
+                machine = FREEZE_NARROW_MACHINE;
+        return freeze_kind_of(machine);
 }
 
 bool freeze_is_foreign(const struct freeze *f)

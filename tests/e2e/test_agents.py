@@ -278,11 +278,11 @@ def test_the_heap_of_the_emulator_is_not_the_program_s(machine, compiler, record
     ), maps
 
 
-@once
+@pytest.mark.parametrize(
+    "machine", [name for name in NAMES if MACHINES[name].qemu][:1], indirect=True, scope="module"
+)
 def test_who_records_the_emulator_is_told_so(machine, compiler, recorder):
     program, folder = compiler.build("depth8.c"), recorder.folder()
-    if not machine.qemu:
-        pytest.skip("no emulator runs its programs")
     done = seep(
         "record", "--no-summary", "-o", folder / "q.seep", machine.qemu, "-L", machine.root,
         program, "64",
