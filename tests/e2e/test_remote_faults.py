@@ -2,6 +2,7 @@
 """Connections that come and go under load, targets that are killed, links that are down: nothing
 is lost that the mode promises, and both ends say what happened."""
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -105,6 +106,18 @@ def test_a_slow_link_loses_nothing(steps, recorder, token, two_machines, kind):
     assert "trying again" not in said.read_text()
 
 
+def is_free(folder):
+    """Nobody of ours holds it any more."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(held)
+
+
 def test_an_empty_folder_of_a_killed_target_is_removed_by_the_next(steps, recorder):
     """Not one that has a recording, that is in use, or that is somebody else's."""
     folder = recorder.folder()
@@ -128,6 +141,7 @@ def test_an_empty_folder_of_a_killed_target_is_removed_by_the_next(steps, record
         for file in left.iterdir():
             file.unlink()  # what a checkpoint wrote
     left.mkdir(exist_ok=True)
+    wait_until(lambda: is_free(left), "the processes that the killed one had started end")
     with Target(folder, steps, "ready", "wait", options=["--hold=0"]) as first:
         first.said(b"ready\n")
         (used,) = folders()
