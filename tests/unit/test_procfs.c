@@ -58,7 +58,7 @@ static void end(pid_t pid)
 /* The same as of this process, whose child it is. */
 static void knows(pid_t pid, uint64_t inode)
 {
-        uint64_t dev, ino, our_dev, our_ino;
+        uint64_t dev = 0, ino = 0, our_dev = 1, our_ino = 1;
         char *cwd = process_link((uint32_t)pid, "cwd"), here[4096];
 
         is_true(getcwd(here, sizeof here) != NULL);

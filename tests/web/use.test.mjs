@@ -429,6 +429,21 @@ using(
   },
 );
 
+using('a call stack shows a function that calls itself once', 'one', '#summary', async (page) => {
+  await page.$$eval('a.site', (all) =>
+    all.find((link) => /^descend/.test(link.textContent)).click(),
+  );
+  await until(page, () => document.querySelector('ol.stack button'));
+  const shown = () =>
+    page.$$eval('ol.stack li code', (all) =>
+      all.filter((one) => one.getClientRects().length).map((one) => one.textContent),
+    );
+  assert.deepEqual(await shown(), ['descend', 'main']);
+  assert.match(await textOf(page, 'ol.stack button'), /\b7 recursive calls$/);
+  await page.click('ol.stack button');
+  assert.equal((await shown()).filter((name) => name === 'descend').length, 8);
+});
+
 using(
   'the tooltip tells self, total, count, average, share, place and module',
   'one',

@@ -2,7 +2,7 @@
 // controls.js -- what several pages have in common: the chooser of costs, links to a site, a whole stack.
 import { costsOf } from './costs.js';
 import { choice, h } from './dom.js';
-import { bytes, folded, middle, number } from './format.js';
+import { bytes, count, folded, middle, number } from './format.js';
 
 const SITE_COLUMNS = 24; // beside which a file and a line are still seen
 const PLACE_COLUMNS = 28;
@@ -41,59 +41,71 @@ export function siteLink({ recording, state }, site, changes = {}) {
   );
 }
 
-/** The nodes of a stack with a frame, innermost first, and which of them are folded: library code, but for what own code called. */
-function stackNodes(recording, node) {
+/**
+ * The frames of a stack, innermost first, and which of them are folded: library code (but for what own code called), and further calls of
+ * a function that is shown already.
+ */
+function stackFrames(recording, node) {
   const { parent, frame } = recording.nodes,
     trimmed = recording.trimmedNode(node),
+    shown = new Set(),
     out = [];
   let inside = true;
   for (let n = node; n > 0; n = parent[n]) {
     inside &&= n !== trimmed;
-    if (frame[n] >= 0) out.push({ frame: frame[n], folded: inside || !recording.shownNodes[n] });
+    if (frame[n] < 0) continue;
+    const library = inside || !recording.shownNodes[n],
+      of = recording.frames.function[frame[n]],
+      again = !library && shown.has(of);
+    if (!library && of >= 0) shown.add(of);
+    out.push({ frame: frame[n], library, again });
   }
   return out;
 }
 
+/** "3 library frames, 7 recursive calls" */
+function foldedText(frames) {
+  const library = frames.filter((one) => one.library).length,
+    again = frames.filter((one) => one.again).length;
+  return [library && count(library, 'library frame'), again && count(again, 'recursive call')].filter(Boolean).join(', ');
+}
+
 /** A stack as a list, innermost first; a button shows the folded frames. */
-export function stackList({ recording, state }, node, { limit = Infinity } = {}) {
-  const all = stackNodes(recording, node),
-    frames = all.map(({ frame }) => frame),
-    folded = all.slice(0, limit).filter((one) => one.folded).length;
+export function stackList({ recording, state }, node) {
+  const frames = stackFrames(recording, node),
+    more = foldedText(frames);
   return h(
     'ol',
     { class: 'stack' },
-    all
-      .slice(0, limit)
-      .map(({ frame, folded }) =>
-        h(
-          'li',
-          { class: folded ? 'folded' : recording.frames.wrapper[frame] ? 'wrapper' : null },
-          h('code', { title: recording.functionFullName(frame) }, recording.functionName(frame)),
-          ' ',
-          recording.fileOf(frame)
-            ? h(
-                'a',
-                {
-                  class: 'place',
-                  href: state.link({ page: 'source', file: recording.fileOf(frame), line: recording.frames.line[frame] || '' }),
-                  title: recording.fileOf(frame),
-                },
-                recording.placeOf(frame),
-              )
-            : h('span', { class: 'place' }, recording.placeOf(frame)),
-          recording.frames.inlined[frame] ? h('span', { class: 'place' }, ' inlined') : null,
-        ),
+    frames.map(({ frame, library, again }) =>
+      h(
+        'li',
+        { class: library || again ? 'folded' : recording.frames.wrapper[frame] ? 'wrapper' : null },
+        h('code', { title: recording.functionFullName(frame) }, recording.functionName(frame)),
+        ' ',
+        recording.fileOf(frame)
+          ? h(
+              'a',
+              {
+                class: 'place',
+                href: state.link({ page: 'source', file: recording.fileOf(frame), line: recording.frames.line[frame] || '' }),
+                title: recording.fileOf(frame),
+              },
+              recording.placeOf(frame),
+            )
+          : h('span', { class: 'place' }, recording.placeOf(frame)),
+        recording.frames.inlined[frame] ? h('span', { class: 'place' }, ' inlined') : null,
       ),
-    frames.length > limit ? h('li', { class: 'place' }, `and ${frames.length - limit} more`) : null,
+    ),
     !frames.length ? h('li', { class: 'place' }, 'no stack is known') : null,
-    folded
+    more
       ? h(
           'li',
           { class: 'place unfold' },
           h(
             'button',
             { type: 'button', onclick: (event) => event.target.closest('.stack').classList.add('whole') },
-            `${folded} library ${folded === 1 ? 'frame' : 'frames'}`,
+            more,
           ),
         )
       : null,
