@@ -81,7 +81,9 @@ def test_what_is_free_above_the_last_block_is_returned_by_another_free(arenas, r
         recorder.bare(arenas, "8", "8", how).truth.facts for how in ("small-trim", "returned")
     )
     assert near(trimmed["after"], trimmed["kept"], least=4 * MIB)
-    assert near(returned["kept"] - returned["after"], free, part=0.1, least=MIB)
+    # How much the threads hold at a time differs from run to run; nearly all of it is free there.
+    assert near(free, kinds["malloc arenas of threads"]["rss_bytes"], part=0.1, least=MIB)
+    assert returned["after"] < returned["kept"] / 4
     text = subprocess.run([SEEP, "report", "--fragmentation", seen.profile.path], check=True,
                           timeout=120, capture_output=True, text=True).stdout
     top = next(line for line in text.splitlines() if line.startswith("  free at the top"))
