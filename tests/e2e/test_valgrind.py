@@ -85,3 +85,12 @@ def test_it_has_nothing_to_say_about_the_agent_inside(compiler, recorder, tmp_pa
     else:
         seen = recorder.record(*argv, options=("-q", *options))
     assert (seen.stdout, seen.stderr, seen.status) == (bare.stdout, bare.stderr, bare.status)
+
+
+@pytest.mark.parametrize("more", range(0, 4096, 512))
+def test_what_it_says_does_not_depend_on_where_the_stack_begins(compiler, recorder, more):
+    """Whether a page of the stack is there is asked with a word that nobody may have written."""
+    seen = recorder.record(
+        "valgrind", "-q", "--error-exitcode=9", compiler.build("temporaries.c"), options=("-q",),
+        env={"MORE": "x" * more})
+    assert (seen.stderr, seen.status) == (b"", 0)

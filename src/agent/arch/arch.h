@@ -62,6 +62,8 @@
  * and:
  *   arch_syscall(n, a..f)      raw system call: result or negative errno
  *   arch_thread_pointer()      start of the thread's own data, which lies above its stack
+ *   arch_unjudged(begins)      in a program that runs in Valgrind: from here on what this thread
+ *                              hands to the kernel is no matter of its, or is again
  *   arch_fill, arch_copy       overwriting and copying memory at the speed of the machine
  */
 #ifndef SEEP_AGENT_ARCH_ARCH_H

@@ -5,7 +5,13 @@
 #ifndef SEEP_AGENT_ARCH_PORTABLE_H
 #define SEEP_AGENT_ARCH_PORTABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+static inline void arch_unjudged(bool begins)
+{
+        (void)begins;
+}
 
 static inline void arch_fill(void *to, uint8_t byte, uint64_t count)
 {
