@@ -200,6 +200,7 @@ static const struct format_column scans_columns[] = {
         NAME(profile_scan, trouble),
         NAME(profile_scan, suppressions),
         PLAIN(profile_scan, gone),
+        PLAIN(profile_scan, unseen),
 };
 
 static const struct format_column verdicts_columns[] = {

@@ -348,6 +348,7 @@ struct profile_scan {
                              * returns */
         uint64_t gone;      /* live blocks that the allocator did not have any more: nothing is
                              * said about them */
+        uint64_t unseen;    /* blocks that the allocator had and seep did not know */
 };
 
 #define PROFILE_VERDICT_NEW 1u     /* not lost at the scan before */

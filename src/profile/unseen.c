@@ -110,6 +110,26 @@ static void say_gone(const struct profile *p, struct str *out)
                    one ? "it counts" : "they count");
 }
 
+/* The same for blocks that it had and we did not. */
+static uint64_t in_heap(const struct profile *p)
+{
+        const struct profile_scan *scan = profile_scanned(p);
+
+        return scan ? scan->unseen : 0;
+}
+
+static void say_heap(const struct profile *p, struct str *out)
+{
+        bool one = in_heap(p) == 1;
+
+        str_format(out,
+                   "%" PRIu64 " block%s in use for the allocator although seep had not seen %s "
+                   "allocation: something calls the allocator bypassing seep (mallocx of jemalloc, "
+                   "for example); %s in no count, and pointers in %s were followed", in_heap(p),
+                   one ? " was" : "s were", one ? "its" : "their", one ? "it is" : "they are",
+                   one ? "it" : "them");
+}
+
 static void say_one_way(const struct profile *p, struct str *out)
 {
         bool one = p->totals.one_way == 1;
@@ -198,6 +218,7 @@ static void say_cut(const struct profile *p, struct str *out)
         X(UNTRACKED, p->totals.untracked_blocks, say_untracked)                \
         X(MISSED, p->totals.missed_frees, say_missed)                          \
         X(GONE, gone(p), say_gone)                                             \
+        X(HEAP, in_heap(p), say_heap)                                          \
         X(ONE_WAY, p->totals.one_way, say_one_way)                             \
         X(PAST, p->totals.unseen_blocks, say_past)                             \
         X(NAMESPACES, p->totals.namespaces, say_namespaces)                    \

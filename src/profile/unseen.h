@@ -25,6 +25,7 @@ enum unseen {
         UNSEEN_UNTRACKED,  /* blocks at odd addresses */
         UNSEEN_MISSED,     /* releases past us: blocks were handed out again that were live here */
         UNSEEN_GONE,       /* releases past us: blocks that the allocator had no more at a search */
+        UNSEEN_HEAP,       /* allocations past us: blocks that the allocator had at a search */
         UNSEEN_ONE_WAY,    /* what releases the blocks of a custom allocator could not be hooked */
         UNSEEN_PAST,       /* allocations past us: blocks were released that we did not know */
         UNSEEN_NAMESPACES, /* libraries with a C library of their own */

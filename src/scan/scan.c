@@ -16,10 +16,11 @@
 #include "base/parallel.h"
 #include "collect/blocks.h"
 #include "collect/collect.h"
+#include "leak/huge_array.h"
 #include "leak/run.h"
 #include "leak/search.h"
 #include "profile/packed.h"
-#include "scan/gone.h"
+#include "scan/bypass.h"
 #include "scan/heap_walk.h"
 #include "scan/older.h"
 #include "scan/roots.h"
@@ -46,7 +47,7 @@ struct scan {
         struct scan_origin origin;
         struct roots roots;
         struct search_graph graph;
-        uint64_t gone; /* blocks that were freed bypassing us */
+        struct bypass bypass;
         struct stopped *stopped;
         struct unrecorded *unrecorded; /* NULL: it has a ledger */
         struct older older; /* what that does not know; empty unless the recording is attached */
@@ -424,19 +425,55 @@ static void find_origin(struct scan *s, struct search_input *in)
         in->place_count = s->origin.place_count;
 }
 
-/* What is free for the allocator was taken for lost, and what it points to for held. */
-static bool find_gone(struct scan *s)
+/* The blocks of the search and the strange ones, which say nothing and are passed through. */
+static void add_strange(struct scan *s)
 {
-        struct gone_input in = { .freeze = &s->freeze, .head = &s->o->view->head,
-                                 .graph = &s->graph, .blocks = s->list.at,
-                                 .places = s->origin.places,
-                                 .place_count = s->origin.place_count,
-                                 .count = s->list.count };
+        const struct bypass *b = &s->bypass;
+        uint64_t i = s->list.count, k = b->strange_count, all = i + k;
+
+        if (!s->origin.block_of)
+                scan_origin_number(&s->origin, i);
+        s->list.at = huge_array_grow(s->list.at, all, sizeof *s->list.at);
+        s->origin.places = huge_array_grow(s->origin.places, all, sizeof *s->origin.places);
+        s->origin.block_of = heap_grow(s->origin.block_of, all, sizeof *s->origin.block_of);
+        s->list.count = all;
+        while (k) {
+                const struct search_range *r = &b->strange[k - 1];
+                bool known = i && s->list.at[i - 1].address > r->start;
+                uint64_t to = i + k - 1;
+
+                s->list.at[to] = known ? s->list.at[i - 1]
+                                       : (struct search_block){ .address = r->start,
+                                                                .size = r->end - r->start,
+                                                                .flags = SEARCH_BLOCK_PASSAGE };
+                s->origin.places[to] = known ? s->origin.places[i - 1] : 0;
+                s->origin.block_of[to] = known ? s->origin.block_of[i - 1] : 0;
+                i -= known;
+                k -= !known;
+        }
+}
+
+/* What is free for the allocator was taken for lost, and what it points to for held; what only the
+ * allocator knows may hold what seemed lost.  Returns whether there is any of it. */
+static bool find_bypass(struct scan *s)
+{
+        struct bypass_input in = { .freeze = &s->freeze, .view = s->o->view,
+                                   .graph = &s->graph, .blocks = s->list.at,
+                                   .places = s->origin.places,
+                                   .place_count = s->origin.place_count,
+                                   .count = s->list.count };
+        struct search_range *roots;
 
         /* Over a wire the whole heap would come for that. */
-        if (!s->unrecorded && !s->o->far && !view_is_emulated(s->o->view))
-                s->gone = gone_mark(&in);
-        return s->gone;
+        if (s->unrecorded || s->o->far || view_is_emulated(s->o->view))
+                return false;
+        roots = root_memory(&s->roots, &in.root_count);
+        in.roots = roots;
+        bypass_look(&s->bypass, &in);
+        free(roots);
+        if (s->bypass.strange_count)
+                add_strange(s);
+        return s->bypass.gone || s->bypass.strange_count;
 }
 
 static bool has_instances(const struct profile *p)
@@ -470,13 +507,28 @@ static void search(struct scan *s)
 
         find_origin(s, &in);
         search_run(&in, &s->graph);
-        if (!find_gone(s))
+        if (!find_bypass(s))
                 return;
         search_graph_free(&s->graph);
+        in.blocks = s->list.at;
+        in.block_count = s->list.count;
+        in.places = in.no_idioms ? NULL : s->origin.places;
         search_run(&in, &s->graph);
 }
 
 /* ---- the result ---- */
+
+/* What each thread may have in hand just now: a block that realloc gives back, and one that it
+ * gets. */
+#define IN_HAND 2u
+
+/* Strange blocks, if there are more than can be explained otherwise. */
+static uint64_t unseen_blocks(const struct scan *s)
+{
+        uint64_t count = s->bypass.strange_count;
+
+        return count > s->freeze.thread_count * IN_HAND ? count : 0;
+}
 
 static void describe(struct scan *s, struct profile_scan *out)
 {
@@ -493,7 +545,8 @@ static void describe(struct scan *s, struct profile_scan *out)
                 .roots = s->roots.count,
                 .root_bytes = s->graph.root_bytes,
                 .heap_bytes = s->graph.heap_bytes,
-                .gone = s->gone,
+                .gone = s->bypass.gone,
+                .unseen = unseen_blocks(s),
                 .trouble = heap_text(""),
         };
 }
@@ -568,6 +621,7 @@ static void clean_up(struct scan *s)
         scan_entries_free(&s->before);
         scan_entries_free(&s->now);
         older_free(&s->older);
+        bypass_free(&s->bypass);
         free(s->list.at);
         free(s->list.known);
         free(s->moving);

@@ -192,11 +192,11 @@ static void add_contents(const struct scan_result *r, struct profile *p)
 }
 
 /* Only a search can know. */
-static void warn_about_gone(struct profile *p)
+static void warn_about_bypass(struct profile *p, enum unseen reason)
 {
         struct str text = { 0 };
 
-        if (unseen_say(p, UNSEEN_GONE, &text))
+        if (unseen_say(p, reason, &text))
                 collect_warn(p, "%s", str_get(&text));
         str_free(&text);
 }
@@ -212,7 +212,8 @@ uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
         find_first(&d);
         packed_make(p, PACKED_VERDICTS, &from);
         add_contents(r, p);
-        warn_about_gone(p);
+        warn_about_bypass(p, UNSEEN_GONE);
+        warn_about_bypass(p, UNSEEN_HEAP);
         packed_close(&d.w);
         free(d.first);
         return d.definite;
@@ -457,7 +458,8 @@ void scan_merge(struct profile *scanned, struct profile *p)
         p->scan_count = scanned->scan_count;
         scanned->scans = NULL;
         scanned->scan_count = 0;
-        warn_about_gone(p);
+        warn_about_bypass(p, UNSEEN_GONE);
+        warn_about_bypass(p, UNSEEN_HEAP);
         free(map);
         profile_free(scanned);
 }
@@ -515,7 +517,8 @@ static void take_lists(struct profile *scanned, struct profile *p)
         scanned->pointer_count = 0;
         scanned->content_count = scanned->scan_count = 0;
         move_roots(scanned, p);
-        warn_about_gone(p);
+        warn_about_bypass(p, UNSEEN_GONE);
+        warn_about_bypass(p, UNSEEN_HEAP);
 }
 
 bool scan_adopt(struct profile *scanned, struct profile *p)

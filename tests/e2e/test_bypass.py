@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Blocks that a program gets from the allocator bypassing seep hold what is in them."""
+import subprocess
+
+from pathlib import Path
+
+import pytest
+from harness import DEADLINE, SEEP
+
+JEMALLOC = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+GUARDED = ("--quarantine", "1M", "--fill", "--keep-going")
+WHAT = "had not seen their allocation"
+
+
+@pytest.fixture(params=["glibc", "jemalloc"])
+def bypass(request, compiler):
+    if request.param == "glibc":
+        return compiler.build("bypass.c")
+    if not JEMALLOC.exists():
+        pytest.skip(f"{JEMALLOC.name} is not installed (packaging/install-deps test)")
+    return compiler.build("bypass.c", flags=("-O0", "-g", "-DJEMALLOC"), libs=[str(JEMALLOC)])
+
+
+def classes(profile):
+    return {name: (kind["blocks"], kind["bytes"]) for name, kind in profile.json["leaks"].items()
+            if name in ("definite", "indirect", "possible")}
+
+
+@pytest.mark.parametrize("options", [(), GUARDED])
+def test_what_they_hold_is_not_lost(recorder, bypass, options):
+    seen = recorder.record(bypass, "held", options=options)
+    assert (seen.status, seen.stdout) == (0, b"end\n") and seen.profile.errors == []
+    assert classes(seen.profile) == {"definite": (3, 99), "indirect": (0, 0), "possible": (0, 0)}
+    said, = seen.profile.json["unseen"]
+    assert said.startswith("50 blocks were in use for the allocator") and WHAT in said
+    assert said in seen.profile.json["warnings"]
+
+
+def test_what_only_they_hold_is_possibly_lost(recorder, bypass):
+    """They may have been lost themselves: nobody knows."""
+    held = sum(100 + i for i in range(50))
+    seen = recorder.record(bypass, "lost")
+    assert classes(seen.profile) == {
+        "definite": (3, 99), "indirect": (0, 0), "possible": (50, held)}
+
+
+def test_a_gate_does_not_pass(bypass, tmp_path):
+    done = subprocess.run([SEEP, "check", "--", bypass, "held"], cwd=tmp_path, timeout=DEADLINE,
+                          check=False, capture_output=True)
+    assert done.returncode == 1 and b"not everything was seen: 50 blocks" in done.stdout
+
+
+@pytest.mark.parametrize("options", [(), GUARDED, ("--quarantine", "1M"), ("--fill",)])
+def test_freed_blocks_that_are_kept_back_hold_nothing(recorder, compiler, options):
+    seen = recorder.record(compiler.build("bypass.c"), "freed", options=options)
+    assert classes(seen.profile) == {
+        "definite": (203, 99 + 200 * 40), "indirect": (0, 0), "possible": (0, 0)}
+    assert seen.profile.json["unseen"] == []
