@@ -20,7 +20,7 @@
 #include "profile/file.h"
 #include "query/diff.h"
 #include "query/moment.h"
-#include "query/passing.h"
+#include "query/wrapper_learn.h"
 #include "query/types_diff.h"
 #include "report/views.h"
 #include "words/label.h"
@@ -160,7 +160,7 @@ static bool read_side(struct side sides[MATCH_SIDES], enum match_side which, str
 static bool learn_wrappers(const struct side *old, const struct side *new)
 {
         if (new->asked.request.wrappers)
-                passing_learn_both(old->profile, old->symbols, new->profile, new->symbols);
+                wrapper_learn_both(old->profile, old->symbols, new->profile, new->symbols);
         return true;
 }
 

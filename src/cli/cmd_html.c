@@ -31,7 +31,7 @@
 #include "page/page.h"
 #include "profile/store.h"
 #include "query/moment.h"
-#include "query/passing.h"
+#include "query/wrapper_learn.h"
 #include "serve/serve.h"
 #include "session/children.h"
 #include "session/ask.h"
@@ -333,7 +333,7 @@ static bool read_recording(struct html *h, uint32_t i, struct err *e)
         recording->profile = p;
         recording->symbols = symbols_new(p, &h->asked.names.options);
         if (i && !h->together)
-                passing_learn_both(h->recordings[0].profile, h->recordings[0].symbols, p,
+                wrapper_learn_both(h->recordings[0].profile, h->recordings[0].symbols, p,
                                    recording->symbols);
         return true;
 }

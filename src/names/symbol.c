@@ -63,7 +63,7 @@ struct symbols {
         uint32_t shown_count;
         struct symbols_beside beside;
         uint8_t *start; /* by node: start code; NULL: nobody asked yet */
-        struct lookup passing; /* by name: 1 a function that only passes allocations on */
+        struct lookup wrappers; /* by name: 1 a function that only passes allocations on */
 };
 
 struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options)
@@ -396,16 +396,16 @@ static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, 
                         count = symbols_from_map(s, address + s->profile->modules[module].bias,
                                                  &frames);
         }
-        for (uint32_t i = 0; s->passing.table.count && i < count; i++)
-                frames[i].passes = *lookup_pointer(&s->passing, frames[i].function) != 0;
+        for (uint32_t i = 0; s->wrappers.table.count && i < count; i++)
+                frames[i].is_wrapper = *lookup_pointer(&s->wrappers, frames[i].function) != 0;
         answer.frames = frames;
         answer.count = (uint16_t)count;
         return answer;
 }
 
-bool symbols_pass(struct symbols *s, const char *function)
+bool symbols_add_wrapper(struct symbols *s, const char *function)
 {
-        uint32_t *known = lookup_pointer(&s->passing, function);
+        uint32_t *known = lookup_pointer(&s->wrappers, function);
 
         if (*known)
                 return false;
@@ -413,16 +413,16 @@ bool symbols_pass(struct symbols *s, const char *function)
         for (size_t i = 0; i < s->chunk_count; i++)
                 for (size_t k = 0; k < SYMBOL_CHUNK; k++)
                         if (s->chunks[i][k].function == function)
-                                s->chunks[i][k].passes = true;
+                                s->chunks[i][k].is_wrapper = true;
         return true;
 }
 
-void symbols_pass_on(const struct symbols *s, struct symbols *other)
+void symbols_share_wrappers(const struct symbols *s, struct symbols *other)
 {
-        for (uint32_t i = 0; i < s->passing.table.count; i++)
-                if (s->passing.list[i].value)
-                        symbols_pass(other, symbols_keep(other, (const char *)(uintptr_t)
-                                                                        s->passing.list[i].a));
+        for (uint32_t i = 0; i < s->wrappers.table.count; i++)
+                if (s->wrappers.list[i].value)
+                        symbols_add_wrapper(other, symbols_keep(other, (const char *)(uintptr_t)
+                                                                        s->wrappers.list[i].a));
 }
 
 uint64_t symbols_address(const struct profile *p, uint32_t node)
@@ -573,7 +573,7 @@ void symbols_free(struct symbols *s)
         free(s->start);
         free(s->answers);
         lookup_free(&s->answer_numbers);
-        lookup_free(&s->passing);
+        lookup_free(&s->wrappers);
         free(s->shown);
         lookup_free(&s->shown_numbers);
         string_pool_free(&s->pool);

@@ -52,11 +52,11 @@ uint32_t symbols_stopped(struct symbols *s, const struct profile_frame *frame,
                          const struct symbol_frame **frames);
 
 /* From now on FUNCTION, a text of a frame of S, is one that only passes allocations on
- * (query/passing.h).  false: S knows. */
-bool symbols_pass(struct symbols *s, const char *function);
+ * (query/wrapper_learn.h).  false: S knows. */
+bool symbols_add_wrapper(struct symbols *s, const char *function);
 
 /* The functions that S was told of are such in OTHER, too. */
-void symbols_pass_on(const struct symbols *s, struct symbols *other);
+void symbols_share_wrappers(const struct symbols *s, struct symbols *other);
 
 /* Whether NODE is start code: what runs before main or the function of a thread (start.h).
  * Everything outside of it is, too. */

@@ -15,7 +15,7 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "page/page_parts.h"
-#include "query/passing.h"
+#include "query/wrapper_learn.h"
 #include "words/label.h"
 
 enum {
@@ -115,7 +115,7 @@ static void write_recording(struct page *g, const struct page_limits *limits, st
         g->row_of = heap_zero(g->p->site_count, sizeof *g->row_of);
         for (uint32_t i = 0; i < g->p->site_count; i++)
                 g->row_of[i] = GRID_NONE;
-        passing_learn(g->p, g->s);
+        wrapper_learn(g->p, g->s);
         calls_start(&g->calls, g->p, g->s, &g->lexicon, &g->wrappers);
         str_char(out, '{');
         page_write_sites(g);

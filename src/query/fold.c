@@ -183,7 +183,7 @@ enum fold_kind fold_kind(struct fold *f, uint32_t node, const struct symbol_fram
 {
         uint32_t module = f->profile->nodes[node].module;
         bool machinery = wrappers_library(f->wrappers, frame) ||
-                         (wrappers_has(f->wrappers, frame) && !frame->passes &&
+                         (wrappers_has(f->wrappers, frame) && !frame->is_wrapper &&
                           is_of_language(frame->function));
 
         return kind_of(module < f->profile->module_count ? f->modules[module] : FOLD_OWN, frame,

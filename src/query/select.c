@@ -10,7 +10,7 @@
 #include "profile/packed.h"
 #include "profile/reserve.h"
 #include "query/merge.h"
-#include "query/passing.h"
+#include "query/wrapper_learn.h"
 #include "query/survivors.h"
 
 static const struct {
@@ -493,7 +493,7 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
                 return false;
         if (r->wrappers && r->fold && !r->marked && !r->depth_merge) {
                 /* Frames are counted as they are. */
-                passing_learn(p, s);
+                wrapper_learn(p, s);
                 sel->fold = fold_new(p, s, r->wrappers);
                 sel->fold->recursion = r->recursion;
         }

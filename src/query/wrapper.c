@@ -139,7 +139,7 @@ static enum wrapper_kind wrapper_classify(const char *name)
 bool wrapper_or_library(const struct symbol_frame *frame)
 {
         return frame->function &&
-               (frame->passes || wrapper_classify(frame->function) != WRAPPER_OTHER);
+               (frame->is_wrapper || wrapper_classify(frame->function) != WRAPPER_OTHER);
 }
 
 bool wrappers_add(struct wrappers *w, const char *expression, struct err *e)
@@ -159,7 +159,7 @@ static enum wrapper_kind wrapper_known(struct wrappers *w, const struct symbol_f
 
         if (!frame->function)
                 return WRAPPER_OTHER;
-        if (frame->passes)
+        if (frame->is_wrapper)
                 return WRAPPER_ALLOCATOR;
         known = lookup_pointer(&w->known, frame->function);
         if (!*known)

@@ -17,7 +17,7 @@
 #include "ledger/ledger.h"
 #include "names/perfmap.h"
 #include "query/errors.h"
-#include "query/passing.h"
+#include "query/wrapper_learn.h"
 #include "report/views.h"
 #include "words/label.h"
 #include "words/text.h"
@@ -565,7 +565,7 @@ void summary_search(struct summary *m)
         uint32_t given = rules->count;
         struct err unused;
 
-        passing_learn(m->p, m->symbols);
+        wrapper_learn(m->p, m->symbols);
         /* Asks for nothing that could be missing. */
         select_make(&m->sel, m->p, m->symbols, &request, &unused);
         leaks_usual_rules(rules, m->p, false, &trouble);

@@ -33,7 +33,7 @@ static void fill_scan(struct profile *p, uint64_t *r, bool failed)
                                            number(r),
                                            heap_text(failed ? "it went away" : ""),
                                            heap_text(below(r, 2) ? "leak:known\nleak:other\n" : ""),
-                                           number(r) };
+                                           number(r), number(r) };
 }
 
 static void fill_verdicts(struct profile *p, uint64_t *r)

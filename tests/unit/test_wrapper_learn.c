@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "forge.h"
-#include "query/passing.h"
+#include "query/wrapper_learn.h"
 #include "query/wrapper.h"
 #include "words/label.h"
 
@@ -51,7 +51,7 @@ static bool learned(const struct scene *scene, const char *inner)
         add_scene(&p, scene, inner, &pc);
         s = forge_symbols(&p);
         is_true(!passes(s, 4)); /* by its name alone */
-        passing_learn(&p, s);
+        wrapper_learn(&p, s);
         found = passes(s, 4);
         is_true(!passes(s, 2) && !passes(s, 3));
         symbols_free(s);
@@ -82,7 +82,7 @@ TEST(what_passes_on_to_another_is_learned_behind_it)
         add_scene(&p, &raw, NULL, &pc);
         add_scene(&p, &pool, "raw_alloc", &pc);
         s = forge_symbols(&p);
-        passing_learn(&p, s);
+        wrapper_learn(&p, s);
         is_true(passes(s, p.node_count - 1) && passes(s, p.node_count - 2));
         is_true(!passes(s, p.node_count - 3));
         symbols_free(s);
@@ -124,7 +124,7 @@ TEST(only_the_largest_call_stacks_are_looked_at)
         add_scene(&p, &large, NULL, &pc);
         of_large = p.node_count - 1;
         s = forge_symbols(&p);
-        passing_learn(&p, s);
+        wrapper_learn(&p, s);
         is_true(passes(s, of_large));
         is_true(!passes(s, of_small));
         symbols_free(s);
@@ -146,7 +146,7 @@ TEST(what_one_of_two_recordings_teaches_holds_for_both)
                 add_scene(&p[i], i ? &many : &few, NULL, &pc);
                 s[i] = forge_symbols(&p[i]);
         }
-        passing_learn_both(&p[0], s[0], &p[1], s[1]);
+        wrapper_learn_both(&p[0], s[0], &p[1], s[1]);
         for (uint32_t i = 0; i < 2; i++) {
                 is_true(passes(s[i], 4) && !passes(s[i], 3));
                 symbols_free(s[i]);

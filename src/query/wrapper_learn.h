@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * passing.h -- functions of the program's own that only pass allocations on: checked_alloc(),
+ * wrapper_learn.h -- functions of the program's own that only pass allocations on: checked_alloc(),
  * Pool::allocate(), learned from the recording.
  *
  *      malloc <- pool_alloc <- read_page        2 MiB
@@ -11,19 +11,19 @@
  *         (copy_name) is the place of its blocks; only one that says "alloc" in its own name can be
  *         learned.  What check compares with a baseline is not learned, for it must not depend on
  *         who else allocated in this run.
- * Cost:   the names of the largest PASSING_SITES call stacks.
+ * Cost:   the names of the largest LEARN_SITES call stacks.
  */
-#ifndef SEEP_QUERY_PASSING_H
-#define SEEP_QUERY_PASSING_H
+#ifndef SEEP_QUERY_WRAPPER_LEARN_H
+#define SEEP_QUERY_WRAPPER_LEARN_H
 
 #include "names/symbol.h"
 #include "profile/model.h"
 
-/* S, of P, knows them from now on (symbols_pass). */
-void passing_learn(const struct profile *p, struct symbols *s);
+/* S, of P, knows them from now on (symbols_add_wrapper). */
+void wrapper_learn(const struct profile *p, struct symbols *s);
 
 /* The same of two recordings that are compared: what is one in A or B is one in both. */
-void passing_learn_both(const struct profile *a, struct symbols *of_a, const struct profile *b,
+void wrapper_learn_both(const struct profile *a, struct symbols *of_a, const struct profile *b,
                         struct symbols *of_b);
 
 #endif

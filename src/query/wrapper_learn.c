@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "query/passing.h"
+#include "query/wrapper_learn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,21 +12,21 @@
 #include "query/wrapper.h"
 
 /* That many functions ask for that many sizes; ROUNDS: one may pass on to another. */
-enum { PASSING_CALLERS = 3, PASSING_SIZES = 3, PASSING_ROUNDS = 4, PASSING_SITES = 512 };
+enum { LEARN_CALLERS = 3, LEARN_SIZES = 3, LEARN_ROUNDS = 4, LEARN_SITES = 512 };
 
 /* A function that may be one. */
 struct candidate {
         const char *function;
-        const char *callers[PASSING_CALLERS];
-        uint64_t sizes[PASSING_SIZES];
+        const char *callers[LEARN_CALLERS];
+        uint64_t sizes[LEARN_SIZES];
         uint32_t caller_count, size_count;
 };
 
-struct passing {
+struct learner {
         const struct profile *profile;
         struct symbols *symbols;
         struct wrappers usual;
-        uint32_t sites[PASSING_SITES], site_count;
+        uint32_t sites[LEARN_SITES], site_count;
         struct lookup numbers; /* by name: 1 + which candidate */
         struct candidate *list;
         uint32_t count;
@@ -39,7 +39,7 @@ static uint64_t weight_of(const struct profile_site *site)
 }
 
 /* The largest call stacks, as a heap whose root is the smallest of them. */
-static void sink(struct passing *l, uint32_t at)
+static void sink(struct learner *l, uint32_t at)
 {
         const struct profile_site *sites = l->profile->sites;
 
@@ -56,16 +56,16 @@ static void sink(struct passing *l, uint32_t at)
         }
 }
 
-static void choose_sites(struct passing *l)
+static void choose_sites(struct learner *l)
 {
         const struct profile *p = l->profile;
 
         for (uint32_t i = 1; i < p->site_count; i++) {
                 if (p->sites[i].node <= 1 || !p->sites[i].allocs)
                         continue;
-                if (l->site_count < PASSING_SITES) {
+                if (l->site_count < LEARN_SITES) {
                         l->sites[l->site_count++] = i;
-                        for (uint32_t k = l->site_count / 2; l->site_count == PASSING_SITES && k;)
+                        for (uint32_t k = l->site_count / 2; l->site_count == LEARN_SITES && k;)
                                 sink(l, --k);
                 } else if (weight_of(&p->sites[i]) > weight_of(&p->sites[l->sites[0]])) {
                         l->sites[0] = i;
@@ -95,7 +95,7 @@ static bool says_alloc(const char *function)
         return false;
 }
 
-static struct candidate *candidate_of(struct passing *l, const char *function)
+static struct candidate *candidate_of(struct learner *l, const char *function)
 {
         uint32_t *number = lookup_pointer(&l->numbers, function);
 
@@ -112,7 +112,7 @@ static void add_caller(struct candidate *c, const char *caller)
         for (uint32_t i = 0; i < c->caller_count; i++)
                 if (c->callers[i] == caller)
                         return;
-        if (c->caller_count < PASSING_CALLERS)
+        if (c->caller_count < LEARN_CALLERS)
                 c->callers[c->caller_count++] = caller;
 }
 
@@ -121,12 +121,12 @@ static void add_size(struct candidate *c, uint64_t size)
         for (uint32_t i = 0; i < c->size_count; i++)
                 if (c->sizes[i] == size)
                         return;
-        if (c->size_count < PASSING_SIZES)
+        if (c->size_count < LEARN_SIZES)
                 c->sizes[c->size_count++] = size;
 }
 
 /* Who allocates at SITE behind all wrappers, and who called that. */
-static void look_at(struct passing *l, uint32_t site)
+static void look_at(struct learner *l, uint32_t site)
 {
         const struct profile_site *of = &l->profile->sites[site];
         struct walk w = walk_own(l->profile, l->symbols, of->node);
@@ -150,7 +150,7 @@ static void look_at(struct passing *l, uint32_t site)
 }
 
 /* Whether something was learned. */
-static bool learn_round(struct passing *l)
+static bool learn_round(struct learner *l)
 {
         bool learned = false;
 
@@ -160,29 +160,29 @@ static bool learn_round(struct passing *l)
         for (uint32_t i = 0; i < l->count; i++) {
                 const struct candidate *c = &l->list[i];
 
-                if (c->caller_count == PASSING_CALLERS && c->size_count == PASSING_SIZES)
-                        learned |= symbols_pass(l->symbols, c->function);
+                if (c->caller_count == LEARN_CALLERS && c->size_count == LEARN_SIZES)
+                        learned |= symbols_add_wrapper(l->symbols, c->function);
         }
         lookup_free(&l->numbers);
         return learned;
 }
 
-void passing_learn(const struct profile *p, struct symbols *s)
+void wrapper_learn(const struct profile *p, struct symbols *s)
 {
-        struct passing l = { .profile = p, .symbols = s };
+        struct learner l = { .profile = p, .symbols = s };
 
         choose_sites(&l);
-        for (uint32_t i = 0; i < PASSING_ROUNDS && learn_round(&l); i++)
+        for (uint32_t i = 0; i < LEARN_ROUNDS && learn_round(&l); i++)
                 continue;
         free(l.list);
         wrappers_free(&l.usual);
 }
 
-void passing_learn_both(const struct profile *a, struct symbols *of_a, const struct profile *b,
+void wrapper_learn_both(const struct profile *a, struct symbols *of_a, const struct profile *b,
                         struct symbols *of_b)
 {
-        passing_learn(a, of_a);
-        passing_learn(b, of_b);
-        symbols_pass_on(of_a, of_b);
-        symbols_pass_on(of_b, of_a);
+        wrapper_learn(a, of_a);
+        wrapper_learn(b, of_b);
+        symbols_share_wrappers(of_a, of_b);
+        symbols_share_wrappers(of_b, of_a);
 }
