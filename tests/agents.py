@@ -48,7 +48,9 @@ LIMITS = "ppoll or select or nanosleep or semtimedop or sigtimedwait"
 # asks Valgrind or a sanitizer, which Debian has for its own words only.
 NATIVE = {
     "agents": None,
-    "attach": "musl",
+    "attach": None,
+    "attach_programs": "musl",
+    "attach_several": None,
     "light_machines": None,
     "entry_points": "clang",
     "environment": "sanitizer or loaders_tables",
@@ -125,7 +127,7 @@ def check(name):
         return False
     good = True
     for file, left_out in (LEFT_OUT if MACHINES[name].qemu else NATIVE).items():
-        if file == "attach" and not MACHINES[name].injected:
+        if file.startswith("attach") and not MACHINES[name].injected:
             continue
         if file in THROUGH_LIBC and not MACHINES[name].tables:
             left_out += f" or {THROUGH_LIBC[file]}"

@@ -48,8 +48,8 @@ static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arc
 
 /* No unwinder of the program's knows our frames, so nothing may be thrown through them: memory is
  * got as the library's operator gets it, and where there is none the hook ends in a jump to that
- * operator, as if we had not been called; test_attach.py holds it.  (Other operators than a C++
- * library's are left alone.) */
+ * operator, as if we had not been called (test_attach_programs.py).  Other operators than a C++
+ * library's are left alone. */
 #define NEW_THROWING(NAME, SYMBOL, KIND, PARAMETERS, ARGUMENTS, GET)           \
         static __attribute__((noinline)) void *try_##NAME(size_t size, size_t align, \
                                                           struct arch_state caller) \

@@ -16,7 +16,7 @@ struct symbol_frame {
                                * begins in its file (extent.h): "libsqlite3.so.0+f_a7480" */
         const char *script;   /* path of the script that the function is of, whose last part is in
                                * FUNCTION: "leak (p.py)" (perfmap.h); NULL none */
-        bool is_wrapper; /* FUNCTION only passes allocations on, as symbols_add_wrapper() was told */
+        bool is_wrapper; /* FUNCTION only passes allocations on, as symbols_add_wrapper() knows */
 };
 
 /* What somebody has named the function; NULL unknown. */

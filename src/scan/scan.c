@@ -12,11 +12,9 @@
 #include "base/clock.h"
 #include "base/find.h"
 #include "base/heap.h"
-#include "base/order.h"
 #include "base/parallel.h"
 #include "collect/blocks.h"
 #include "collect/collect.h"
-#include "leak/huge_array.h"
 #include "leak/run.h"
 #include "leak/search.h"
 #include "profile/packed.h"
@@ -24,7 +22,7 @@
 #include "scan/heap_walk.h"
 #include "scan/older.h"
 #include "scan/roots.h"
-#include "scan/scan_blocks.h"
+#include "scan/scan_list.h"
 #include "scan/scan_origin.h"
 #include "scan/scan_store.h"
 #include "scan/stopped.h"
@@ -295,78 +293,6 @@ static void find_roots(struct scan *s)
         roots_find(&s->roots, &in);
 }
 
-static uint64_t first_from(const struct scan *s, uint64_t address)
-{
-        return FIND_FIRST(s->list.count, i, s->list.at[i].address < address);
-}
-
-#define IS_ROOT SEARCH_BLOCK_OTHERS
-#define NESTED_MAX 64u /* blocks that may lie between a block and one that it is in */
-
-/* Returns whether a block is a root. */
-static bool mark_used(struct scan *s, const struct roots_used *u)
-{
-        uint64_t i = first_from(s, u->end);
-        bool found = false;
-
-        for (uint32_t others = 0; i-- > 0 && others < NESTED_MAX;) {
-                struct search_block *b = &s->list.at[i];
-                bool inside = b->address + b->size > u->start;
-
-                if (inside)
-                        b->flags |= u->tls ? IS_ROOT : SEARCH_BLOCK_IGNORED;
-                found |= inside;
-                others = inside ? 0 : others + 1;
-        }
-        return found && u->tls;
-}
-
-ORDER_BY(by_start, struct search_range, start)
-
-/* All memory that is a root, in order of address. */
-static struct search_range *root_memory(const struct roots *r, uint32_t *count)
-{
-        struct search_range *all = heap_zero(r->count, sizeof *all);
-
-        *count = 0;
-        for (uint32_t i = 0; i < r->count; i++)
-                if (r->at[i].kind != PROFILE_ROOT_REGISTER)
-                        all[(*count)++] = (struct search_range){ r->at[i].start, r->at[i].end };
-        if (*count)
-                qsort(all, *count, sizeof *all, by_start);
-        return all;
-}
-
-static void bound_passage(struct search_block *b, uint32_t known, const struct search_range *root)
-{
-        if (!root || b->address + b->size <= root->start)
-                return;
-        if (root->start > b->address)
-                b->size = root->start - b->address;
-        else if (b->size > known)
-                b->size = known;
-}
-
-/* A passage ends where a root begins; inside of one it is only as long as it is known to be. */
-static void bound_passages(struct scan *s)
-{
-        uint32_t count, k = 0;
-        struct search_range *memory;
-
-        if (!s->list.known)
-                return;
-        memory = root_memory(&s->roots, &count);
-        for (uint64_t i = 0; i < s->list.count; i++) {
-                struct search_block *b = &s->list.at[i];
-
-                while (k < count && memory[k].end <= b->address)
-                        k++;
-                if ((b->flags & SEARCH_BLOCK_PASSAGE) && s->list.known[i])
-                        bound_passage(b, s->list.known[i], k < count ? &memory[k] : NULL);
-        }
-        free(memory);
-}
-
 /* The list may be the very entries. */
 static void leave_entries(struct scan *s)
 {
@@ -377,35 +303,15 @@ static void leave_entries(struct scan *s)
         scan_entries_free(&s->now);
 }
 
-static void leave_root_blocks(struct scan *s)
-{
-        uint64_t kept = 0;
-
-        for (uint64_t i = 0; i < s->list.count; i++)
-                if (!(s->list.at[i].flags & IS_ROOT)) {
-                        if (s->list.known)
-                                s->list.known[kept] = s->list.known[i];
-                        if (s->origin.places) {
-                                s->origin.places[kept] = s->origin.places[i];
-                                s->origin.block_of[kept] = s->origin.block_of[i];
-                        }
-                        s->list.at[kept++] = s->list.at[i];
-                }
-        s->list.count = kept;
-}
-
-/* Thread-local storage that the loader got from malloc is a root, not a block. */
 static void use_blocks(struct scan *s)
 {
-        bool roots = false;
+        bool roots = scan_list_mark_used(&s->list, &s->roots);
 
-        for (uint32_t i = 0; i < s->roots.used_count; i++)
-                roots |= mark_used(s, &s->roots.used[i]);
         if (roots || s->list.count != s->p->block_count)
                 scan_origin_number(&s->origin, s->list.count);
         if (roots)
-                leave_root_blocks(s);
-        bound_passages(s);
+                scan_list_leave_roots(&s->list, &s->origin);
+        scan_list_bound_passages(&s->list, &s->roots);
 }
 
 /* ---- reading ---- */
@@ -425,34 +331,6 @@ static void find_origin(struct scan *s, struct search_input *in)
         in->place_count = s->origin.place_count;
 }
 
-/* The blocks of the search and the strange ones, which say nothing and are passed through. */
-static void add_strange(struct scan *s)
-{
-        const struct bypass *b = &s->bypass;
-        uint64_t i = s->list.count, k = b->strange_count, all = i + k;
-
-        if (!s->origin.block_of)
-                scan_origin_number(&s->origin, i);
-        s->list.at = huge_array_grow(s->list.at, all, sizeof *s->list.at);
-        s->origin.places = huge_array_grow(s->origin.places, all, sizeof *s->origin.places);
-        s->origin.block_of = heap_grow(s->origin.block_of, all, sizeof *s->origin.block_of);
-        s->list.count = all;
-        while (k) {
-                const struct search_range *r = &b->strange[k - 1];
-                bool known = i && s->list.at[i - 1].address > r->start;
-                uint64_t to = i + k - 1;
-
-                s->list.at[to] = known ? s->list.at[i - 1]
-                                       : (struct search_block){ .address = r->start,
-                                                                .size = r->end - r->start,
-                                                                .flags = SEARCH_BLOCK_PASSAGE };
-                s->origin.places[to] = known ? s->origin.places[i - 1] : 0;
-                s->origin.block_of[to] = known ? s->origin.block_of[i - 1] : 0;
-                i -= known;
-                k -= !known;
-        }
-}
-
 /* What is free for the allocator was taken for lost, and what it points to for held; what only the
  * allocator knows may hold what seemed lost.  Returns whether there is any of it. */
 static bool find_bypass(struct scan *s)
@@ -467,12 +345,13 @@ static bool find_bypass(struct scan *s)
         /* Over a wire the whole heap would come for that. */
         if (s->unrecorded || s->o->far || view_is_emulated(s->o->view))
                 return false;
-        roots = root_memory(&s->roots, &in.root_count);
+        roots = scan_list_root_memory(&s->roots, &in.root_count);
         in.roots = roots;
         bypass_look(&s->bypass, &in);
         free(roots);
         if (s->bypass.strange_count)
-                add_strange(s);
+                scan_list_add_passages(&s->list, &s->origin, s->bypass.strange,
+                                       s->bypass.strange_count);
         return s->bypass.gone || s->bypass.strange_count;
 }
 

@@ -41,7 +41,7 @@ CHECKS = {
     ],
     "armhf_off": [("agents", "needs_qemu", "arm")],
     "breakpoint": [("breakpoint", "")],
-    "attach": [("attach", "counts_are or cxx_and")],
+    "attach": [("attach", "counts_are"), ("attach_programs", "cxx_and")],
     "roots": [
         (
             "leak_roots",

@@ -88,7 +88,8 @@ COLUMNS = {
     "types": "name:text",
     "scans": """ms:plain when:plain32 flags:plain32 threads:plain32 roots:plain32 pause_us:plain
         scan_us:plain
-        root_bytes:plain heap_bytes:plain trouble:text suppressions:text gone:plain? unseen:plain?""",
+        root_bytes:plain heap_bytes:plain trouble:text suppressions:text gone:plain?
+        unseen:plain?""",
     "verdicts": "leak:plain32 flags:plain32 head:delta32 vtable:plain",
     "contents": "block:delta32>blocks bytes:plain32 data:bytes=64",
     "roots": "start:delta end:near=start kind:plain32 tid:delta32 module:plain32 region:plain32 "

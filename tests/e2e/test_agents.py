@@ -22,9 +22,9 @@ from leaks import BUILDS, build_for, check
 from pages import page_of
 from plain import child_of, seep, start_recorded
 from test_api import PAIRS, check_between, held, truly_held
-from test_attach import SLOTS, Attachment, check_batch, check_no_fault, target
+from attached import SLOTS, Attachment, check_batch, check_no_fault, target
 from test_control import control, live_of
-from test_events import Replay
+from event_logs import Replay
 from test_idle import check_limit
 from test_sandbox import numbers
 
@@ -493,12 +493,13 @@ def test_the_package_that_is_named_has_the_agent(machine, tmp_path, need):
 
 
 def placed(machine):
-    """The heap of i386 begins with 0x56 to 0x58 unless the program has a fixed place, and so do
-    four letters of its environment that end with V, W or X: these would be pointers to lost
-    blocks, now and then.  Code of powerpc has the addresses of its tables and of its small data
-    plus 32 KiB in registers and on the stack: in a small program that is in the heap."""
-    small = ["-Wl,--defsym=_SDA_BASE_=0"] if machine.name == "powerpc" else []
-    return ["-no-pie", "-fno-pie", *small] if machine.name in ("i386", "powerpc") else []
+    """The heap of i386 lies behind the program: with 0x56 to 0x58 in front unless that has a fixed
+    place, with 0x08 to 0x0a if it has the usual one.  So have four letters that end with V, W, X
+    or a tab, which would be pointers to lost blocks, now and then; no letter has 0x91.  Code of
+    powerpc has the addresses of its tables and of its small data plus 32 KiB in registers and on
+    the stack: in a small program that is in the heap."""
+    where = {"i386": ["-Wl,-Ttext-segment=0x91000000"], "powerpc": ["-Wl,--defsym=_SDA_BASE_=0"]}
+    return ["-no-pie", "-fno-pie", *where[machine.name]] if machine.name in where else []
 
 
 SHAPES = [

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from harness import DEADLINE, SEEP, ask, clean_environment, end_process, wait_until
-from test_attach import Attachment, Target, check_batch, check_no_fault, difference, target
+from attached import Attachment, Target, check_batch, check_no_fault, difference, target
 
 
 def check_all(profile, truth, besides=0):

@@ -9,7 +9,7 @@ import pytest
 
 from bench import Bench
 from harness import DEADLINE, PROGRAMS, SEEP, clean_environment
-from test_attach import Attachment
+from attached import Attachment
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="the library that records it is built for x86-64"

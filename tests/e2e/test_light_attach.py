@@ -13,7 +13,7 @@ import pytest
 from harness import DEADLINE, SEEP, Profile, caught, clean_environment, end_process, wait_until
 from plain import seep
 from remote import TARGET
-from test_attach import SLOTS, check_no_fault, difference, target
+from attached import SLOTS, check_no_fault, difference, target
 
 
 WAYS = {"seep": [SEEP, "serve", "--light"], "seep-target": [TARGET]}

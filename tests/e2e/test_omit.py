@@ -8,7 +8,7 @@ import pytest
 
 from checker import Checker
 from harness import DEADLINE, SEEP, check_sites, clean_environment, plain_name
-from test_events import check_replay
+from event_logs import check_replay
 from test_invalid import GUARDED, leaks
 
 NAME = "libleft_out"
