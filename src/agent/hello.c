@@ -141,19 +141,6 @@ bool hello_knock(const char *path)
         return good;
 }
 
-void hello_stay(const char *path)
-{
-        struct wire_launch words = { .magic = WIRE_LAUNCH_MAGIC, .pid = sys_pid(),
-                                     .tid = (uint32_t)sys_call3(SYS_gettid, 0, 0, 0), .spawn = 2 };
-        long s = hello_socket();
-
-        if (s < 0)
-                return;
-        if (hello_connect(s, path, HELLO_TRIES))
-                sys_call6(SYS_sendto, s, (long)&words, sizeof words, NO_SIGNAL, 0, 0);
-        sys_close(s);
-}
-
 /* The observer's answer; 0: none in time.  The kernel counts TIME down when a stop or a signal
  * interrupts us. */
 static uint8_t hear(long s)
@@ -170,10 +157,12 @@ static uint8_t hear(long s)
         return answer;
 }
 
-void hello_loaded(const char *path)
+/* Say SPAWN (struct wire_launch), and wait for the answer. */
+static void say_launch(const char *path, uint32_t spawn)
 {
         struct wire_launch words = { .magic = WIRE_LAUNCH_MAGIC, .pid = sys_pid(),
-                                     .tid = (uint32_t)sys_call3(SYS_gettid, 0, 0, 0), .spawn = 3 };
+                                     .tid = (uint32_t)sys_call3(SYS_gettid, 0, 0, 0),
+                                     .spawn = spawn };
         long s = hello_socket();
 
         if (s < 0)
@@ -182,6 +171,16 @@ void hello_loaded(const char *path)
             sys_call6(SYS_sendto, s, (long)&words, sizeof words, NO_SIGNAL, 0, 0) == sizeof words)
                 hear(s);
         sys_close(s);
+}
+
+void hello_stay(const char *path)
+{
+        say_launch(path, 2);
+}
+
+void hello_loaded(const char *path)
+{
+        say_launch(path, 3);
 }
 
 bool hello_launch(const char *path, long fd, bool spawn)

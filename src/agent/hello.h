@@ -26,7 +26,8 @@ bool hello_is_main(const char *path);
  * library.  True: an agent will be written into it.  Waits at most two seconds. */
 bool hello_launch(const char *path, long fd, bool spawn);
 
-/* After that: it did not work, and we go on as we were. */
+/* After that: it did not work, and we go on as we were.  Waits until we are traced no more, or two
+ * seconds. */
 void hello_stay(const char *path);
 
 /* A library was loaded that has functions to be patched.  Waits until that is done, at most two

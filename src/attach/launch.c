@@ -85,12 +85,6 @@ struct launch *launch_later(const struct launch_later *q, const struct custom *c
         return l;
 }
 
-void launch_cancel(struct launch *l)
-{
-        l->cancelled = true;
-        ptrace(PTRACE_INTERRUPT, l->pid, 0, 0);
-}
-
 /* Who becomes another program has the number of its first thread from then on. */
 bool launch_is(struct launch *l, pid_t pid, int status)
 {
@@ -438,16 +432,19 @@ static void let_child_go(struct launch *l)
                 ptrace(PTRACE_DETACH, (pid_t)child, 0, 0);
 }
 
-void launch_abandon(struct launch *l)
+bool launch_abandon(struct launch *l)
 {
         struct arch_registers r;
         int status, signal;
 
         if (!l)
-                return;
+                return true;
+        l->cancelled = true;
         ptrace(PTRACE_INTERRUPT, l->pid, 0, 0);
-        if (!hold_wait(l->pid, &status, HOLD_PATIENCE_NS) || !WIFSTOPPED(status))
-                return;
+        if (!hold_wait(l->pid, &status, HOLD_PATIENCE_NS))
+                return false;
+        if (!WIFSTOPPED(status))
+                return true;
         signal = status >> 16 ? 0 : WSTOPSIG(status);
         if (l->spawn && is_birth(status >> 16))
                 let_child_go(l);
@@ -459,4 +456,5 @@ void launch_abandon(struct launch *l)
         }
         drop_points(l, 0);
         ptrace(PTRACE_DETACH, l->pid, 0, signal);
+        return true;
 }

@@ -40,9 +40,6 @@ struct launch_later {
 struct launch *launch_later(const struct launch_later *q, const struct custom *custom,
                             struct err *e);
 
-/* It has not become one: it goes on, and is traced no more as soon as it has stopped for that. */
-void launch_cancel(struct launch *l);
-
 /* Whether PID, which has changed its state to STATUS, is what it is about. */
 bool launch_is(struct launch *l, pid_t pid, int status);
 
@@ -53,9 +50,10 @@ bool launch_early(struct launch *l, pid_t pid);
 /* It has stopped with STATUS, of waitpid().  LAUNCH_READY: H holds it, for hold_release(). */
 enum launch_state launch_step(struct launch *l, int status, struct hold *h, struct err *e);
 
-/* We leave before it is ready, if there is one: it goes on without breakpoints, and is traced no
- * more. */
-void launch_abandon(struct launch *l);
+/* We leave before it is ready, or it has not become a program: it goes on without breakpoints, and
+ * is traced no more.  false: not yet, since it has not stopped for that in time; launch_step() does
+ * it when it has. */
+bool launch_abandon(struct launch *l);
 
 void launch_free(struct launch *l);
 

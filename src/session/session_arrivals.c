@@ -161,8 +161,6 @@ static void answer_launch(struct session *s, const struct greeting *g, int fd)
                          (loaded ? records(s, g->pid) && session_library_came(s, (pid_t)g->pid)
                                  : session_launch_other(s, g));
 
-        if (g->file < 0 && !loaded)
-                return; /* it says that it stays what it is */
         if (g->file >= 0)
                 close(g->file);
         if (send(fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)

@@ -216,12 +216,19 @@ static bool is_fit(const struct session *s, const char *name, uid_t uid, struct 
         return s->o.image || err_set(e, ERR_EXIT_CANNOT_TRACE, "%s is statically linked", name);
 }
 
-/* The thread TID did not become the program. */
+static void launch_over(struct session *s, uint32_t i)
+{
+        launch_free(s->launches[i]);
+        s->launches[i] = s->launches[--s->launch_count];
+}
+
+/* The thread TID did not become the program.  It waits until it is traced no more: a search for
+ * leaks may follow. */
 static void launch_stays(struct session *s, pid_t tid)
 {
-        for (uint32_t i = 0; i < s->launch_count; i++)
-                if (launch_is(s->launches[i], tid, 0))
-                        launch_cancel(s->launches[i]);
+        for (uint32_t i = s->launch_count; i-- > 0;)
+                if (launch_is(s->launches[i], tid, 0) && launch_abandon(s->launches[i]))
+                        launch_over(s, i);
 }
 
 bool session_launch_other(struct session *s, const struct greeting *g)
@@ -252,12 +259,6 @@ bool session_launch_other(struct session *s, const struct greeting *g)
                 s->launches[s->launch_count++] = l;
         }
         return l;
-}
-
-static void launch_over(struct session *s, uint32_t i)
-{
-        launch_free(s->launches[i]);
-        s->launches[i] = s->launches[--s->launch_count];
 }
 
 static void other_stopped(struct session *s, uint32_t i, pid_t pid, int status)
