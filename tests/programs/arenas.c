@@ -114,6 +114,9 @@ int main(int argc, char **argv)
 
         bytes_each = (size_t)(argc > 2 ? atoi(argv[2]) : 16) << 20;
         how = argc > 3 ? argv[3] : "pinned";
+        /* Otherwise the first free of a large block changes what others keep, at a time that
+         * differs from run to run. */
+        mallopt(M_TRIM_THRESHOLD, 128 << 10);
         pthread_barrier_init(&done, NULL, (unsigned)threads + 1);
         before = resident();
         for (int i = 0; i < threads; i++) {
