@@ -76,6 +76,7 @@ static bool life_adopt(long copy)
         head->parent_start_monotonic_ns = head->start_monotonic_ns;
         head->fork_several = head->several;
         head->fork_ms = agent_now_ms();
+        head->tick_ms += head->several; /* what is born from now on is younger than the fork */
         head->observer = 0;
         head->forks_followed = 0;
         head->journal_read = head->journal_reserved; /* what the parent did is in its own log */

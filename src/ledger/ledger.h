@@ -306,7 +306,7 @@ struct ledger_head {
         uint64_t scan_context; /* the ucontext of a signal that ends it; 0: it called us */
 
         /* Written by the observer.  Milliseconds since start_monotonic_ns; the agent
-         * raises it at a mark, so that blocks before and after it differ in birth; the
+         * raises it at a mark and at a fork, so that blocks before and after differ in birth; the
          * observer only ever raises it. */
         _Alignas(64) uint32_t tick_ms;
         uint32_t observer;

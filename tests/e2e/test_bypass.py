@@ -21,6 +21,15 @@ def bypass(request, compiler):
     return compiler.build("bypass.c", flags=("-O0", "-g", "-DJEMALLOC"), libs=[str(JEMALLOC)])
 
 
+@pytest.fixture(params=["", "libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])
+def allocator(request):
+    """The path of a library that is preloaded; "": the C library's."""
+    path = JEMALLOC.parent / request.param
+    if not path.exists():
+        pytest.skip(f"{path.name} is not installed (packaging/install-deps test)")
+    return str(path) if request.param else ""
+
+
 def classes(profile):
     return {name: (kind["blocks"], kind["bytes"]) for name, kind in profile.json["leaks"].items()
             if name in ("definite", "indirect", "possible")}
@@ -56,3 +65,10 @@ def test_freed_blocks_that_are_kept_back_hold_nothing(recorder, compiler, option
     assert classes(seen.profile) == {
         "definite": (203, 99 + 200 * 40), "indirect": (0, 0), "possible": (0, 0)}
     assert seen.profile.json["unseen"] == []
+
+
+def test_what_a_child_of_threads_loses_at_once_is_lost(recorder, compiler, allocator):
+    """It is younger than the fork, also within its millisecond."""
+    seen = recorder.record(compiler.build("fork_caches.c"), options=("--follow=all",),
+                           env={"LD_PRELOAD": allocator})
+    assert [classes(p)["definite"] for p in seen.profiles()] == [(1, 33), (1, 44)]
