@@ -227,5 +227,6 @@ void musl_find(struct walk_blocks *b, const struct walk_input *in)
         *b = (struct walk_blocks){ 0 };
         for (uint32_t i = 0; i < in->data_count && !b->malloc_at; i++)
                 find_context(&w, &in->data[i]);
+        b->libc_takes = b->malloc_at;
         walk_sort(b);
 }

@@ -56,6 +56,8 @@ struct walk_blocks {
         uint32_t inner_count;
         uint64_t malloc_at; /* an address in the module that has malloc; 0: it has no such malloc,
                              * or never called it */
+        bool libc_takes;    /* the C library gets blocks by calls of its own that nobody else can
+                             * make, as musl does */
         char trouble[256];  /* ""; or what of the heap could not be walked */
 };
 

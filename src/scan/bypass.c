@@ -52,6 +52,12 @@ static bool is_gone(const struct walk_blocks *w, const struct mappings *maps, ui
         return is_in(w->own, w->own_count, address) && !is_in(w->at, w->count, address);
 }
 
+/* A child of several threads: which of the blocks from before the fork are free is not known. */
+static bool is_doubtful(const struct bypass_input *in, const struct search_block *b)
+{
+        return in->view->head.fork_several && (b->flags & SEARCH_BLOCK_IGNORED);
+}
+
 /* Returns how many. */
 static uint64_t mark(const struct bypass_input *in, const struct walk_blocks *w, uint8_t *places)
 {
@@ -62,7 +68,7 @@ static uint64_t mark(const struct bypass_input *in, const struct walk_blocks *w,
         for (uint64_t i = 0; i < in->count; i++) {
                 struct search_block *b = &in->blocks[i];
 
-                if ((b->flags & (SEARCH_BLOCK_PASSAGE | SCAN_ENTRY_POOL)) ||
+                if ((b->flags & (SEARCH_BLOCK_PASSAGE | SCAN_ENTRY_POOL)) || is_doubtful(in, b) ||
                     !is_gone(w, &maps, b->address))
                         continue;
                 b->flags |= SEARCH_BLOCK_PASSAGE;
@@ -161,6 +167,7 @@ void bypass_look(struct bypass *b, const struct bypass_input *in)
         if (older_walk(&heap, in->freeze, &ignored) && !heap.walk.trouble[0]) {
                 uint8_t *places = heap_zero(in->place_count, 1);
 
+                b->expected = heap.walk.libc_takes || in->view->head.fork_several;
                 find_strange(b, in, &heap.walk);
                 leave_kept_back(b, in->view);
                 b->gone = mark(in, &heap.walk, places);

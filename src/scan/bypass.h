@@ -37,6 +37,9 @@ struct bypass {
         struct search_range *strange; /* in use for the allocator, and nothing that we know:
                                        * sorted, disjoint */
         uint64_t strange_count;
+        bool expected; /* ... although nothing bypasses seep: what the C library takes for itself
+                        * (musl's loader, atexit()), and what threads that a fork left behind had
+                        * got, or had in their caches */
 };
 
 /* Fill B, to be freed with bypass_free().  Blocks that are gone become passages: nothing is said

@@ -406,7 +406,7 @@ static uint64_t unseen_blocks(const struct scan *s)
 {
         uint64_t count = s->bypass.strange_count;
 
-        return count > s->freeze.thread_count * IN_HAND ? count : 0;
+        return count > s->freeze.thread_count * IN_HAND && !s->bypass.expected ? count : 0;
 }
 
 static void describe(struct scan *s, struct profile_scan *out)

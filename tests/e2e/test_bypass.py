@@ -67,8 +67,25 @@ def test_freed_blocks_that_are_kept_back_hold_nothing(recorder, compiler, option
     assert seen.profile.json["unseen"] == []
 
 
+def test_caches_of_threads_left_behind_by_a_fork_bypass_nothing(recorder, compiler, allocator):
+    seen = recorder.record(compiler.build("fork_caches.c"), options=("--follow=all",),
+                           env={"LD_PRELOAD": allocator})
+    assert (seen.status, seen.stdout) == (0, b"end\n")
+    assert [(p.json["unseen"], p.json["warnings"]) for p in seen.profiles()] == [([], [])] * 2
+
+
 def test_what_a_child_of_threads_loses_at_once_is_lost(recorder, compiler, allocator):
     """It is younger than the fork, also within its millisecond."""
     seen = recorder.record(compiler.build("fork_caches.c"), options=("--follow=all",),
                            env={"LD_PRELOAD": allocator})
     assert [classes(p)["definite"] for p in seen.profiles()] == [(1, 33), (1, 44)]
+
+
+@pytest.mark.parametrize("linked", ["-static", "-pie"])
+def test_what_musl_takes_for_itself_bypasses_nothing(recorder, compiler, linked, need):
+    need("musl-gcc")
+    flags = ("-O0", "-g", linked)
+    seen = recorder.record(compiler.build("many_at_exit.c", cc="musl-gcc", flags=flags))
+    assert (seen.status, seen.stdout) == (0, b"end\n")
+    assert classes(seen.profile) == {"definite": (1, 33), "indirect": (0, 0), "possible": (0, 0)}
+    assert (seen.profile.json["unseen"], seen.profile.json["warnings"]) == ([], [])
