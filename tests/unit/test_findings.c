@@ -377,7 +377,8 @@ TEST(every_reason_why_not_all_was_seen_is_a_finding)
         p.scans = heap_zero(1, sizeof *p.scans);
         p.scans[0] = (struct profile_scan){ .trouble = heap_text(""),
                                             .suppressions = heap_text(""),
-                                            .gone = 1 };
+                                            .gone = 1,
+                                            .unseen = 1 };
         p.scan_count = 1;
         p.truncated = true;
         for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++) {
