@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_library.h"
 #include "base/heap.h"
 
 static bool starts_with(const char *text, const char *front)
@@ -38,33 +39,16 @@ static bool starts_with(const char *text, const char *front)
         return strncmp(text, front, strlen(front)) == 0;
 }
 
-static const char *base_of(const char *path)
-{
-        const char *slash = strrchr(path, '/');
-
-        return slash && slash[1] ? slash + 1 : path;
-}
-
-bool start_is_libc(const char *path)
-{
-        static const char *const libraries[] = { "libc.so", "libc-", "libpthread", "ld-linux",
-                                                 "ld-musl" };
-
-        for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-                if (starts_with(base_of(path), libraries[i]))
-                        return true;
-        return false;
-}
-
 enum kind { KIND_OTHER, KIND_LIBC, KIND_CPP };
 
 static enum kind kind_of(const struct profile_module *m)
 {
-        const char *base = m->path ? base_of(m->path) : "";
+        const char *slash = m->path ? strrchr(m->path, '/') : NULL;
+        const char *name = slash ? slash + 1 : m->path ? m->path : "";
 
-        if (m->path && start_is_libc(m->path))
+        if (c_library_has(name))
                 return KIND_LIBC;
-        return starts_with(base, "libstdc++.so") || starts_with(base, "libc++.so") ? KIND_CPP
+        return starts_with(name, "libstdc++.so") || starts_with(name, "libc++.so") ? KIND_CPP
                                                                                    : KIND_OTHER;
 }
 

@@ -11,9 +11,6 @@
 
 #include "names/symbol.h"
 
-/* Whether the file at PATH is the C library or the loader. */
-bool start_is_libc(const char *path);
-
 /* By node of P: 1 start code, 0 other code.  The caller's to free. */
 uint8_t *start_find(const struct profile *p, struct symbols *s);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_library.h"
 #include "base/heap.h"
 #include "base/order.h"
 #include "base/signals.h"
-#include "names/start.h"
 #include "profile/unseen.h"
 #include "query/baseline.h"
 #include "query/budget.h"
@@ -228,7 +228,7 @@ static uint32_t own_frames(const struct finding_stack *stack)
         if (count && count < stack->count &&
             strncmp(frames[count - 1].function, "core::ops::function::FnOnce::call_once", 38) == 0)
                 count--;
-        while (count && frames[count - 1].module && start_is_libc(frames[count - 1].module))
+        while (count && frames[count - 1].module && c_library_has(frames[count - 1].module))
                 count--;
         return count ? count : stack->count;
 }

@@ -9,19 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_library.h"
 #include "base/heap.h"
 #include "names/perfmap.h"
-#include "names/start.h"
 #include "words/label.h"
 
 #define LEAK(name) (1u << PROFILE_LEAK_##name)
 #define LEAK_LOST (LEAK(DEFINITE) | LEAK(INDIRECT) | LEAK(POSSIBLE))
 
+static const char built_in_loader[] = "memory of the dynamic loader";
+static const char built_in_exceptions[] =
+        "libstdc++ keeps memory for exceptions thrown when memory runs out";
 static const char built_in_python[] =
         "Python's interpreter keeps strings, types and caches for good";
 
 /* Our own, in Valgrind's format.  Only what hands no memory to its caller: what strdup or getline
- * returned is never covered.  What is still reachable is no error and needs no rule. */
+ * returned is never covered.  base/c_library.c explains the names of the loader.  What is still
+ * reachable is no error and needs no rule. */
 static const struct {
         const char *reason;
         uint32_t leaks;
@@ -33,10 +37,22 @@ static const struct {
         { "thread-local variables of a library, made by the loader at their first use",
           LEAK_LOST,
           { "...", "fun:*tls_get_addr*" } },
-        { "memory of the dynamic loader", LEAK_LOST, { "fun:*", "obj:*/ld-linux*" } },
-        { "libstdc++ keeps memory for exceptions thrown when memory runs out",
+        { built_in_loader, LEAK_LOST, { "fun:*", "obj:*/ld-linux*" } },
+        { built_in_loader, LEAK_LOST, { "fun:*", "obj:*/ld-2.*" } },
+        { built_in_loader, LEAK_LOST, { "fun:*", "obj:*/ld64.so*" } },
+        { built_in_loader, LEAK_LOST, { "fun:*", "obj:*/ld.so.*" } },
+        { built_in_exceptions,
           LEAK_LOST,
           { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld-linux*" } },
+        { built_in_exceptions,
+          LEAK_LOST,
+          { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld-2.*" } },
+        { built_in_exceptions,
+          LEAK_LOST,
+          { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld64.so*" } },
+        { built_in_exceptions,
+          LEAK_LOST,
+          { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld.so.*" } },
         { "an exception in flight is held by a pointer behind its header",
           LEAK(POSSIBLE),
           { "fun:malloc", "fun:__cxa_allocate_exception" } },
@@ -446,7 +462,7 @@ static bool is_interpreters(const struct rule_view *v)
 
                 if (!path || path[0] != '/')
                         return true;
-                if (interpreter_of(path) != INTERPRETER_PYTHON && !start_is_libc(path) &&
+                if (interpreter_of(path) != INTERPRETER_PYTHON && !c_library_has(path) &&
                     !strstr(path, "/lib-dynload/"))
                         return false;
         }

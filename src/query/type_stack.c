@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_library.h"
 #include "names/demangle.h"
 #include "query/walk.h"
 #include "query/wrapper.h"
@@ -166,11 +167,8 @@ static const char *c_find(const struct profile *p, const struct walk *w)
 {
         uint32_t module = p->nodes[w->node].module;
         const char *path = module < p->module_count ? p->modules[module].path : NULL;
-        const char *base = path ? label_base(path) : "";
-        const char *spoken = begins(base, "libc.") || begins(base, "libc-") ||
-                                             begins(base, "ld-musl")
-                                     ? demangle_spoken(w->frame->function)
-                                     : NULL;
+        const char *spoken = path && c_library_has(path) ? demangle_spoken(w->frame->function)
+                                                         : NULL;
 
         for (size_t i = 0; spoken && i < sizeof c_functions / sizeof c_functions[0]; i++)
                 if (strcmp(spoken, c_functions[i].function) == 0)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_library.h"
 #include "base/heap.h"
 #include "base/signals.h"
 #include "ledger/ledger.h"
@@ -291,13 +292,12 @@ static void summary_resources(struct summary *m)
  * others. */
 static bool summary_is_runtime(const char *path)
 {
-        static const char *const names[] = { "libc.so",   "libc-",    "ld-linux", "ld-musl",
-                                             "libstdc++", "libgcc_s", "libm.so",  "libpthread" };
+        static const char *const names[] = { "libstdc++", "libgcc_s", "libm.so", "libm-2." };
 
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
                 if (strncmp(label_base(path), names[i], strlen(names[i])) == 0)
                         return true;
-        return path[0] != '/';
+        return path[0] != '/' || c_library_has(path);
 }
 
 static void summary_mark_modules(struct summary *m, uint32_t site, uint8_t *met)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/c_library.h"
 #include "base/heap.h"
 
 #define STOPPED_THREADS_MAX 256u
@@ -190,16 +191,10 @@ void stopped_frames(struct stopped *s, struct profile *p)
 static bool is_between(const struct unwind *u, uint64_t pc)
 {
         const struct profile *p = u->p;
-        static const char *const names[] = { "/libc.so", "/libc-", "/ld-linux", "/ld-musl", "/ld-",
-                                             "/libpthread" };
         uint32_t module = module_at(p, pc);
-        const char *name = module == PROFILE_NO_MODULE ? NULL
-                                                       : strrchr(p->modules[module].path, '/');
 
-        for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
-                if (strncmp(name, names[i], strlen(names[i])) == 0)
-                        return true;
-        return module + 1 == u->own;
+        return module + 1 == u->own ||
+               (module != PROFILE_NO_MODULE && c_library_has(p->modules[module].path));
 }
 
 /* What a function must leave as it was: their values are still those of the program. */

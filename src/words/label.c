@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "names/start.h"
+#include "base/c_library.h"
 #include "words/shorten.h"
 #include "words/text.h"
 
@@ -243,5 +243,5 @@ bool label_in_libc(const struct profile *p, uint32_t node)
         const struct profile_node *n = &p->nodes[node];
 
         return n->module < p->module_count && p->modules[n->module].path &&
-               start_is_libc(p->modules[n->module].path);
+               c_library_has(p->modules[n->module].path);
 }

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import re
+import shutil
 import sqlite3
 import subprocess
 import xml.etree.ElementTree
@@ -439,6 +440,48 @@ def test_all_outputs_agree(tool, recording, output):
             names,
         )
         assert names == [bare(name) for name in usual[size]], (output, size)
+
+
+@pytest.fixture(scope="module")
+def recorded(compiler, tmp_path_factory):
+    """seep("WORDS") about a program of these flags."""
+    def make(source, *flags):
+        folder = tmp_path_factory.mktemp("one-stack")
+        program = compiler.build(source, flags=flags)
+        subprocess.run(
+            [SEEP, "record", "-q", "-o", folder / "out.seep", "--", program],
+            check=True,
+            env=clean_environment(),
+            timeout=DEADLINE,
+        )
+        return Tool(folder, False), folder / "out.seep"
+    return make
+
+
+CONSTRUCTOR = """
+#include <stdlib.h>
+static void *volatile kept;
+__attribute__((constructor)) static void at_load(void) { kept = malloc(704); kept = NULL; }
+"""
+
+
+@pytest.mark.parametrize("name", ["ld-2.31.so", "ld64.so.1"])
+def test_the_loader_has_other_names_elsewhere(compiler, recorded, tmp_path, name):
+    """Of older releases of glibc, and of other processors."""
+    loader = re.search(r"\S+/ld-linux\S+", subprocess.run(
+        ["ldd", SEEP], capture_output=True, text=True, check=True
+    ).stdout)[0]
+    shutil.copy(loader, tmp_path / name)
+    (tmp_path / "loaded.c").write_text(CONSTRUCTOR)
+    library = compiler.library(str(tmp_path / "loaded.c"), name="libloaded.so")
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    tool, path = recorded(
+        str(tmp_path / "main.c"), "-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}",
+        f"-Wl,--dynamic-linker={tmp_path / name}",
+    )
+    told = json.loads(tool("report", "--json", path))
+    assert str(tmp_path / name) in {frame["module"] for frame in told["frames"]}
+    assert OUTPUTS["collapsed"](tool, path)[704] == ["at_load"]
 
 
 def test_recursion_can_be_kept(tool, recording):

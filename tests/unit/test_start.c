@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/c_library.h"
 #include "forge.h"
 #include "tap.h"
 
@@ -106,6 +107,26 @@ TEST(a_thread_begins_with_its_function_whoever_started_it)
         is_equal(shown(), 2);
 }
 
+TEST(the_c_library_has_a_name_for_each_version_and_processor)
+{
+        static const char *const theirs[] = {
+                "/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libc-2.31.so",
+                "/lib/x86_64-linux-gnu/ld-2.31.so", "/lib64/ld-linux-x86-64.so.2",
+                "/lib/s390x-linux-gnu/ld64.so.1", "/lib/powerpc-linux-gnu/ld.so.1",
+                "/lib/libpthread-2.31.so", "/lib/libpthread.so.0", "/lib/ld-musl-x86_64.so.1",
+                "/lib/libc.musl-x86_64.so.1", "libc.so",
+        };
+        static const char *const others[] = {
+                "/usr/lib/libc-client.so.2007e.0", "/usr/lib/libc++.so.1", "/opt/ld-2.31.so/prog",
+                "/usr/lib/libcrypt.so.1", "/usr/bin/ld", "[vdso]", "",
+        };
+
+        for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
+                is_true(c_library_has(theirs[i]));
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+                is_true(!c_library_has(others[i]));
+}
+
 TEST(the_runtime_of_rust_is_start_code)
 {
         begin();
@@ -148,5 +169,6 @@ TEST(where_the_outer_end_is_missing_only_names_tell)
 
 TAP_MAIN(main_is_the_outermost, a_program_without_names_has_a_start_too,
          a_function_that_nobody_called_is_no_start_code_when_it_has_a_name,
-         a_thread_begins_with_its_function_whoever_started_it, the_runtime_of_rust_is_start_code,
+         a_thread_begins_with_its_function_whoever_started_it,
+         the_c_library_has_a_name_for_each_version_and_processor, the_runtime_of_rust_is_start_code,
          main_that_calls_the_cpp_library_stays, where_the_outer_end_is_missing_only_names_tell)

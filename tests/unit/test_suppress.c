@@ -293,6 +293,12 @@ TEST(runtimes_may_keep_their_own_and_nothing_else)
         is_true(built_in(LEDGER_KIND_MALLOC, D,
                          NAMES("/usr/lib/libstdc++.so.6", "/lib64/ld-linux-x86-64.so.2"),
                          NAMES(NULL, NULL)));
+        is_true(built_in(LEDGER_KIND_MALLOC, D,
+                         NAMES("/usr/lib/libstdc++.so.6", "/lib/ld-2.31.so"), NAMES(NULL, NULL)));
+        is_true(built_in(LEDGER_KIND_CALLOC, D, NAMES("/lib/ld64.so.1", "/bin/a"),
+                         NAMES(NULL, NULL)));
+        is_true(built_in(LEDGER_KIND_CALLOC, D, NAMES("/lib/ld.so.1", "/bin/a"),
+                         NAMES(NULL, NULL)));
         is_true(!built_in(LEDGER_KIND_NEW, D,
                           NAMES("/usr/lib/libstdc++.so.6", "/usr/lib/libx.so",
                                 "/lib64/ld-linux-x86-64.so.2"),
