@@ -160,7 +160,10 @@ static void add_frame(struct findings *f, const struct findings_request *r,
 
 static bool is_same_function(const struct finding_frame *a, const struct finding_frame *b)
 {
-        return a->signature && b->signature && strcmp(a->signature, b->signature) == 0 &&
+        const char *one = a->signature ? a->signature : a->function;
+        const char *other = b->signature ? b->signature : b->function;
+
+        return strcmp(one, other) == 0 &&
                (!a->module || !b->module || strcmp(a->module, b->module) == 0);
 }
 

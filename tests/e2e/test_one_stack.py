@@ -458,6 +458,34 @@ def recorded(compiler, tmp_path_factory):
     return make
 
 
+RECURSION = """
+#include <stdlib.h>
+static void *volatile kept;
+__attribute__((noinline)) static void take(int n) { kept = malloc(803 + n); kept = NULL; }
+__attribute__((noinline)) static int descend(int n)
+{
+        if (n == 0)
+                take(n);
+        return n ? descend(n - 1) + 1 : 0;
+}
+int main(void) { return descend(5) != 5; }
+"""
+
+
+def test_recursion_without_names_is_shown_once_everywhere(recorded, tmp_path):
+    """A function is the same by where it begins in its file."""
+    (tmp_path / "recursion.c").write_text(RECURSION)
+    tool, path = recorded(str(tmp_path / "recursion.c"), "-O0", "-s")
+    texts = [
+        tool("report", "--flat", path),
+        tool("check", path, status=(1,)),
+        tool("leaks", path, status=(0, 1)),
+    ]
+    stacks = [of_entries(text)[803] for text in texts]
+    assert stacks[0] == stacks[1] == stacks[2]
+    assert len(set(stacks[0])) == len(stacks[0]) == 3, stacks[0]
+
+
 CONSTRUCTOR = """
 #include <stdlib.h>
 static void *volatile kept;
@@ -476,8 +504,8 @@ def test_the_loader_has_other_names_elsewhere(compiler, recorded, tmp_path, name
     library = compiler.library(str(tmp_path / "loaded.c"), name="libloaded.so")
     (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
     tool, path = recorded(
-        str(tmp_path / "main.c"), "-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}",
-        f"-Wl,--dynamic-linker={tmp_path / name}",
+        str(tmp_path / "main.c"), "-Wl,--no-as-needed", str(library),
+        f"-Wl,-rpath,{library.parent}", f"-Wl,--dynamic-linker={tmp_path / name}",
     )
     told = json.loads(tool("report", "--json", path))
     assert str(tmp_path / name) in {frame["module"] for frame in told["frames"]}
