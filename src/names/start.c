@@ -18,6 +18,8 @@
  * ones to name its local functions.
  *
  * Names are needed in a few cases, and then only those of frames at the outer end:
+ * - The destructors of a library's objects are called by __cxa_finalize of the C library, and that
+ *   by code of the compiler in the library, which the loader calls.
  * - _start is part of the program.  Without a name it is what has no caller and calls the C
  *   library.
  * - In a static program the C library has no file of its own.
@@ -176,6 +178,20 @@ static bool is_called_by_rust_main(const struct finder *f, uint32_t node)
         return name && strcmp(name, "main") == 0;
 }
 
+/* Whether NODE is the exit of a library with C++ objects that end then.  What calls it is not code
+ * of the library's author but of the compiler: __do_global_dtors_aux, a local symbol. */
+static bool is_library_exit(const struct finder *f, uint32_t node)
+{
+        uint32_t outer = f->p->nodes[node].parent, outmost = f->p->nodes[outer].parent;
+        const char *name;
+
+        if (outmost <= 1 || f->start[outmost] != 1 || kind_at(f, outmost) != KIND_LIBC ||
+            kind_at(f, outer) == KIND_LIBC || kind_at(f, node) != KIND_LIBC)
+                return false;
+        name = outer_name(f->s, node);
+        return name && strcmp(name, "__cxa_finalize") == 0;
+}
+
 /* A node's number is larger than that of its parent: one pass from the outside inwards decides
  * all. */
 uint8_t *start_find(const struct profile *p, struct symbols *s)
@@ -188,7 +204,8 @@ uint8_t *start_find(const struct profile *p, struct symbols *s)
         for (uint32_t i = 2; i < p->node_count; i++) {
                 uint32_t outer = p->nodes[i].parent;
 
-                if (outer > 1 && f.start[outer] == 0 && is_called_by_rust_main(&f, i))
+                if (outer > 1 && f.start[outer] == 0 &&
+                    (is_called_by_rust_main(&f, i) || is_library_exit(&f, i)))
                         f.start[outer] = 1;
                 f.start[i] = (outer <= 1 || f.start[outer] == 1) && is_start(&f, i);
         }

@@ -10,7 +10,7 @@
 #include "forge.h"
 #include "tap.h"
 
-enum { PROGRAM, LIBC, CPP };
+enum { PROGRAM, LIBC, CPP, LIBRARY };
 
 static struct profile p;
 static uint32_t last;
@@ -21,6 +21,7 @@ static void begin(void)
         forge_module(&p, "/usr/bin/prog");
         forge_module(&p, "/lib/libc.so.6");
         forge_module(&p, "/lib/libstdc++.so.6");
+        forge_module(&p, "/opt/lib/libown.so");
         last = 0;
 }
 
@@ -107,6 +108,27 @@ TEST(a_thread_begins_with_its_function_whoever_started_it)
         is_equal(shown(), 2);
 }
 
+TEST(the_exit_of_a_library_is_start_code)
+{
+        begin();
+        frame(LIBC, NULL); /* exit */
+        frame(LIBC, NULL); /* the loader */
+        frame(LIBRARY, NULL);
+        frame(LIBC, "__cxa_finalize");
+        frame(LIBRARY, "cache::~cache()");
+        frame(LIBRARY, "cache::flush()");
+        is_equal(shown(), 2);
+}
+
+TEST(a_function_at_the_exit_of_a_library_is_none)
+{
+        begin();
+        frame(LIBC, NULL);
+        frame(LIBRARY, "at_the_end");
+        frame(LIBC, "strdup");
+        is_equal(shown(), 2);
+}
+
 TEST(the_c_library_has_a_name_for_each_version_and_processor)
 {
         static const char *const theirs[] = {
@@ -169,6 +191,7 @@ TEST(where_the_outer_end_is_missing_only_names_tell)
 
 TAP_MAIN(main_is_the_outermost, a_program_without_names_has_a_start_too,
          a_function_that_nobody_called_is_no_start_code_when_it_has_a_name,
-         a_thread_begins_with_its_function_whoever_started_it,
+         a_thread_begins_with_its_function_whoever_started_it, the_exit_of_a_library_is_start_code,
+         a_function_at_the_exit_of_a_library_is_none,
          the_c_library_has_a_name_for_each_version_and_processor, the_runtime_of_rust_is_start_code,
          main_that_calls_the_cpp_library_stays, where_the_outer_end_is_missing_only_names_tell)
