@@ -111,7 +111,10 @@ static enum fold_kind file_kind(const char *file)
                                                 "library/core/src/", "library/alloc/src/",
                                                 "/libstdc++-v3/" };
         static const char *const packages[] = { "/.cargo/registry/", "/.cargo/git/" };
+        const char *include = strstr(file, "/include/");
 
+        if (include && strstr(include, "-linux-gnu") && strstr(include, "/c++/"))
+                return FOLD_LANGUAGE;
         for (size_t i = 0; i < sizeof language / sizeof *language; i++)
                 if (strstr(file, language[i]))
                         return FOLD_LANGUAGE;

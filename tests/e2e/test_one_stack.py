@@ -43,6 +43,7 @@ SHAPES = {
     812: ["take", "in_thread"],
     813: ["take", "around::around", ..., "_GLOBAL__sub_I_main"],
     814: ["take", "around::~around"],
+    815: ["take", "once", ..., "std::call_once", "calls_once", "main"],
 }
 # For people: without the C++ library, of other libraries what was called, each function once.
 FOLDED = {
@@ -56,6 +57,7 @@ FOLDED = {
     808: ["take", "called_back", "calls_back", "main"],
     809: ["grows", "main"],
     811: ["take", "handler", "raise", "signals", "main"],
+    815: ["take", "once", ..., "calls_once", "main"],
 }
 FOR_PEOPLE = ("flat", "leaks", "check", "tree", "inverted", "events")
 HIDDEN = 'mount -t tmpfs none /usr/lib/debug || exit 77; exec "$@"'

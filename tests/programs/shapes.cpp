@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <vector>
@@ -182,6 +183,20 @@ ALONE static void signals()
         sink = 14;
 }
 
+ALONE static void once()
+{
+        take(815);
+        sink = 18;
+}
+
+ALONE static void calls_once()
+{
+        std::once_flag flag;
+
+        std::call_once(flag, once);
+        sink = 19;
+}
+
 ALONE static void in_thread()
 {
         take(812);
@@ -208,6 +223,7 @@ int main()
         grows();
         by_new();
         signals();
+        calls_once();
         std::thread(in_thread).join();
         kept = nullptr;
         return sink == 0;
