@@ -50,11 +50,6 @@ const char *machine_name(uint32_t machine, char name[MACHINE_NAME_MAX])
         return machine_of(machine)->name ? machine_of(machine)->name : name;
 }
 
-uint32_t machine_registers(uint32_t machine)
-{
-        return machine_of(machine)->registers;
-}
-
 const char *machine_register(uint32_t machine, uint32_t i, char name[MACHINE_NAME_MAX])
 {
         const struct machine *m = machine_of(machine);

@@ -110,15 +110,3 @@ bool store_at(struct place *place, const struct store_part *list, size_t count, 
         return err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%llu bytes)", place->path,
                        parts_bytes(&parts));
 }
-
-bool store_file(const char *path, const void *bytes, size_t count, struct err *e)
-{
-        const struct store_part all = { .bytes = bytes, .count = count };
-        struct place place;
-        bool good = place_open(&place, path, PLACE_NAMED);
-
-        place.durable = true;
-        good = good ? store_at(&place, &all, 1, e) : place_refuse(path, ERR_EXIT_FINDINGS, e);
-        place_close(&place);
-        return good;
-}

@@ -10,11 +10,6 @@
 #include "base/err.h"
 #include "base/place.h"
 
-/* Make PATH, which the user wrote, contain BYTES, whoever looks and whenever the machine stops: the
- * old contents or the new ones.  A symbolic link stays one.  What is no regular file (a pipe,
- * /dev/null) is written into and stays what it is. */
-bool store_file(const char *path, const void *bytes, size_t count, struct err *e);
-
 /* COUNT bytes in memory, or (BYTES is NULL) of the file FD from OFFSET on. */
 struct store_part {
         const void *bytes;
@@ -23,7 +18,9 @@ struct store_part {
         uint64_t offset;
 };
 
-/* The same with PARTS one after the other, at a place that was looked up before. */
+/* Make the file at PLACE contain PARTS one after the other, whoever looks and whenever the machine
+ * stops: it has the old contents or the new ones.  A symbolic link stays one.  What is no regular
+ * file (a pipe, /dev/null) is written into and stays what it is. */
 bool store_at(struct place *place, const struct store_part *parts, size_t count, struct err *e);
 
 #endif

@@ -11,17 +11,16 @@
 #include "dump.h"
 #include "forge_leaks.h"
 #include "profile/image.h"
-#include "profile/store.h"
+#include "put.h"
 #include "sample.h"
 
 static int put(const char *directory, const char *name, const void *bytes, size_t size)
 {
         struct str path = { 0 };
-        struct err e = { 0 };
 
         str_format(&path, "%s/%s", directory, name);
-        if (!store_file(path.data, bytes, size, &e)) {
-                fprintf(stderr, "corpus: %s\n", e.text);
+        if (!put_file(path.data, bytes, size)) {
+                perror(path.data);
                 return 1;
         }
         str_free(&path);

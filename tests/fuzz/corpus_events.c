@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "profile/events_log.h"
-#include "profile/store.h"
+#include "put.h"
 #include "sample.h"
 
 /* All types, few addresses, so that many events are about one block. */
@@ -35,7 +35,6 @@ static int put_log(const char *directory, const char *name, uint32_t batches, ui
         struct str file = { 0 }, batch = { 0 }, path = { 0 };
         uint32_t number = 0;
         uint64_t r = 17;
-        struct err e = { 0 };
         int status;
 
         events_log_head(&file);
@@ -53,9 +52,9 @@ static int put_log(const char *directory, const char *name, uint32_t batches, ui
         events_last_batch(number, EVENTS_END_DONE, &batch);
         events_log_batch(&batch, &file);
         str_format(&path, "%s/%s", directory, name);
-        status = !store_file(path.data, file.data, file.length, &e);
+        status = !put_file(path.data, file.data, file.length);
         if (status)
-                fprintf(stderr, "corpus_events: %s\n", e.text);
+                perror(path.data);
         str_free(&path);
         str_free(&batch);
         str_free(&file);

@@ -8,18 +8,17 @@
 #include <stdio.h>
 
 #include "packets.h"
-#include "profile/store.h"
+#include "put.h"
 
 static int put(const char *directory, const char *name, struct packets *p)
 {
         struct str path = { 0 };
-        struct err e = { 0 };
         int status;
 
         str_format(&path, "%s/%s", directory, name);
-        status = !store_file(path.data, p->file.data, p->file.length, &e);
+        status = !put_file(path.data, p->file.data, p->file.length);
         if (status)
-                fprintf(stderr, "corpus_journal: %s\n", e.text);
+                perror(path.data);
         str_free(&path);
         packets_free(p);
         return status;

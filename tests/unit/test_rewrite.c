@@ -11,9 +11,9 @@
 #include "profile/format.h"
 #include "profile/image.h"
 #include "profile/section.h"
-#include "profile/store.h"
 
 #include "forge_leaks.h"
+#include "put.h"
 #include "sample.h"
 
 enum { STRANGE = 201 }; /* a section number that no version of ours has */
@@ -61,7 +61,7 @@ static void write_with_stranger(const struct profile *p, const void *body, size_
                                 offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
         memcpy(whole.data, &h, sizeof h);
-        is_true(store_file(path, whole.data, whole.length, &e));
+        is_true(put_file(path, whole.data, whole.length));
         str_free(&image);
         str_free(&whole);
         str_free(&count);
@@ -129,7 +129,7 @@ TEST(a_file_that_is_not_ours_is_refused_and_stays)
         struct str file = { 0 };
 
         sample_profile(&p, 6, 5);
-        is_true(store_file(path, "plain text", 10, &e));
+        is_true(put_file(path, "plain text", 10));
         is_true(!rewrite(&p, path, &e));
         is_equal(e.exit_code, ERR_EXIT_BAD_FILE);
         is_true(io_read_file(path, &file));
