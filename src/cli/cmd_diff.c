@@ -38,7 +38,7 @@
           "live (default), peak, total (all bytes ever), allocs (calls)",                        \
           "live|peak|total|allocs")                                                              \
         FILTER_OPTIONS(X, DIFF)                                                                  \
-        X(DIFF_HEAD_SHAPE, NULL, 0, NULL, "output:")                                             \
+        X(DIFF_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                    \
         X(DIFF_LIMIT, "limit", 'n', "N", "at most N stacks")                                     \
         X(DIFF_SORT, "sort", 's', "KEY",                                                         \
           "sort by change, largest first: live-bytes live-blocks peak-bytes alloc-bytes allocs", \

@@ -68,7 +68,7 @@
           "valgrind|lsan")                                                                       \
         FILTER_OPTIONS(X, LEAKS)                                                                 \
         THREAD_OPTION(X, LEAKS)                                                                  \
-        X(LEAKS_HEAD_SHAPE, NULL, 0, NULL, "output:")                                            \
+        X(LEAKS_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                   \
         X(LEAKS_LIMIT, "limit", 'n', "N", "at most N places, or blocks (10; 0 is all)")          \
         X(LEAKS_SORT, "sort", 's', "KEY",                                                        \
           "leaked-bytes (default) leaked-blocks average age live-bytes live-blocks alloc-bytes " \

@@ -28,7 +28,8 @@
 #define SERVE_OWN_OPTIONS(X)                                                                       \
         X(SERVE_LISTEN, "listen", 0, "ADDR",                                                       \
           "where hosts connect: HOST:PORT, a path with a slash, or . (your own socket) (.)")       \
-        X(SERVE_PID, "pid", 'p', "PID", "record a process that is running already (repeatable)")   \
+        X(SERVE_PID, "pid", 'p', "PID",                                                            \
+          "record a process that is running already (may be repeated)")                            \
         X(SERVE_TOKEN, "token-file", 0, "FILE",                                                    \
           "hosts must have the token in FILE, too; needed for addresses of other machines")        \
         X(SERVE_HOLD, "hold", 0, "TIME",                                                           \
@@ -50,6 +51,7 @@
           "start the program when a host has connected; with WHOM: what to wait for when it has "  \
           "ended, as for seep record")                                                             \
         RECORD_LAST_WHAT_OPTIONS(X)                                                                \
+        RECORD_ENGINE_OPTIONS(X)                                                                   \
         RECORD_START_OPTIONS(X)
 
 enum { SERVE_OWN_OPTIONS(OPTION_ENUM) SERVE_OWN_COUNT };

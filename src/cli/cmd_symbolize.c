@@ -36,7 +36,7 @@ static int say_help(void)
         return command_help(COMMAND_symbolize,
                 "Look up every function of a recording and store the names in it, inlined\n"
                 "functions and lines included. It can then be read anywhere, without the\n"
-                "recorded programs and libraries.\n\n",
+                "recorded programs and libraries.\n",
                 "\nexamples:\n"
                 "  seep symbolize app.42.seep                        before it is sent away\n"
                 "  seep symbolize --sysroot ~/target app.42.seep     recorded on another machine\n"

@@ -38,7 +38,7 @@
           "peak|end|...")                                                                       \
         FILTER_OPTIONS(X, TOP)                                                                  \
         THREAD_OPTION(X, TOP)                                                                   \
-        X(TOP_HEAD_SHAPE, NULL, 0, NULL, "output:")                                             \
+        X(TOP_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                    \
         X(TOP_SORT, "sort", 's', "KEY",                                                         \
           "live-bytes (default) change live-blocks allocs (per second) age",                    \
           "live-bytes|change|live-blocks|allocs|age")                                           \

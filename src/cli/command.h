@@ -34,7 +34,7 @@
         X(control, "[OPTIONS] PID start|stop|reset|depth N|status",                                \
           "switch a recording on or off, or reset it")                                             \
         X(shell, "[OPTIONS] [PID...|FILE|ADDR | -- PROGRAM [ARG...]]",                             \
-          "ask many questions to one program, at a prompt")                                        \
+          "run many commands about one program, at a prompt")                                      \
         X(serve, "[OPTIONS] [--] PROGRAM [ARG...]",                                                \
           "record here, for another machine to look at")                                           \
         X(connect, "[OPTIONS] ADDR [COMMAND [ARG...]]",                                            \

@@ -53,7 +53,7 @@
         X(RECORD_FOLLOW, "follow", 0, "WHICH",                                                     \
           "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all") \
         X(RECORD_KEEP_SMALL, "keep-small", 0, NULL,                                                \
-          "keep the recordings of small processes, too: below 1 % of the main one's peak they are "\
+          "keep the recordings of small processes, too: below 1% of the main one's peak they are " \
           "only counted")
 
 #define RECORD_LAST_WHAT_OPTIONS(X)                                                                \
@@ -137,17 +137,21 @@
         LAST_OPTIONS(X, RECORD)
 
 /* Of programs that we start. */
-#define RECORD_START_OPTIONS(X)                                                                \
+#define RECORD_ENGINE_OPTIONS(X)                                                               \
         X(RECORD_ENGINE, "engine", 0, "HOW",                                                   \
           "how calls are seen: auto (what suits the program), preload, inject, or breakpoint " \
           "(slow) "                                                                            \
           "(auto)",                                                                            \
           RECORD_ENGINES)                                                                      \
         X(RECORD_NO_HARDWARE, "no-hardware", 0, NULL,                                          \
-          "accepted, without effect: hardware breakpoints are never used")                     \
+          "accepted, without effect: hardware breakpoints are never used")
+
+#define RECORD_PID_OPTION(X)                                                                   \
         X(RECORD_PID, "pid", 'p', "PID",                                                       \
-          "record this process, which runs already; also a NAME, and together with a program "  \
-          "(may be repeated)")                                                                 \
+          "record this process, which runs already; also a NAME, and together with a program " \
+          "(may be repeated)")
+
+#define RECORD_START_OPTIONS(X)                                                                \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")           \
         X(RECORD_EXIT_CODE, "exit-code", 0, NULL,                                              \
           "if signal N killed the program, exit with 128+N instead of dying by N")             \
@@ -157,7 +161,11 @@
           "a signal that requests a snapshot, like USR1 (none; plain LD_PRELOAD: USR1)")       \
         RECORD_WHEN_OPTIONS(X)
 
-#define RECORD_OPTIONS(X) RECORD_WHAT_OPTIONS(X) RECORD_START_OPTIONS(X)
+#define RECORD_OPTIONS(X)       \
+        RECORD_WHAT_OPTIONS(X)   \
+        RECORD_ENGINE_OPTIONS(X) \
+        RECORD_PID_OPTION(X)     \
+        RECORD_START_OPTIONS(X)
 
 #define ATTACH_OPTIONS(X) RECORD_WHAT_OPTIONS(X) RECORD_SNAPSHOT_HEAD(X) RECORD_WHEN_OPTIONS(X)
 

@@ -68,7 +68,7 @@
           "survived")                                                                              \
         FILTER_OPTIONS(X, REPORT)                                                                  \
         THREAD_OPTION(X, REPORT)                                                                   \
-        X(REPORT_HEAD_SHAPE, NULL, 0, NULL, "output:")                                             \
+        X(REPORT_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                    \
         X(REPORT_INVERTED, "inverted", 0, NULL,                                                    \
           "invert the tree: from the callers of malloc instead of from main")                      \
         X(REPORT_THRESHOLD, "threshold", 0, "PCT",                                                 \

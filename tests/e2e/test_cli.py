@@ -60,11 +60,31 @@ def test_a_wrong_option_value_is_wrong_use(tmp_path, bad):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["record", "report", "info", "help"])
-def test_every_command_has_help(command):
-    done = seep(command, "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("usage: seep ") and command in done.stdout.splitlines()[0]
+def listed_commands():
+    return re.findall(r"^  seep (\w+) +\S", seep("help").stdout.partition("examples:")[0], re.M)
+
+
+def test_every_command_has_help_that_names_each_thing_once():
+    commands = listed_commands()
+    assert {"record", "report", "info", "help"} < set(commands)
+    for command in commands:
+        done = seep(command, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"usage: seep {command}")
+        headings = re.findall(r"^[a-z].*:$", done.stdout.partition("Exit status")[0], re.M)
+        options = re.findall(r"^  ..  --([a-z-]+)", done.stdout, re.M)
+        assert len(headings) == len(set(headings)), (command, headings)
+        assert len(options) == len(set(options)), (command, sorted(options))
+        assert "\n\n\n" not in done.stdout, command
+
+
+def test_the_topic_of_formats_names_every_format_of_export():
+    names = re.findall(r"^(?:  )?([a-z][a-z0-9-]+) +(?:NAME|callgrind)", seep(
+        "export", "--to", "list"
+    ).stdout, re.M)
+    assert {"pprof", "svg", "maps"} < set(names)
+    told = re.findall(r"[a-z0-9-]+", seep("help", "formats").stdout)
+    assert set(names) <= set(told), set(names) - set(told)
 
 
 def test_help_and_version_go_to_stdout():
