@@ -93,8 +93,8 @@ struct wire_launch {
         uint64_t magic;
         uint32_t pid, tid; /* of who calls, as the program sees it */
         uint32_t spawn; /* 0: it becomes the program itself; 1: its next child does; 2: it did not
-                         * (no file; the answer comes when it is traced no more); 3: it is none of these, but has loaded a
-                         * library with functions to be patched (no file) */
+                         * (no file; the answer comes when it is traced no more); 3: it is none of
+                         * these, but has loaded a library with functions to be patched (no file) */
         uint32_t reserved;
 };
 
