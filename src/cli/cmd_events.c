@@ -467,7 +467,7 @@ static bool open_file(struct events *v, struct err *e)
         return true;
 }
 
-/* What the numbers in the log mean is told by the observer; the log itself is a file. */
+/* The observer says what the numbers in the log mean; the log itself is a file. */
 static bool open_process(struct events *v, const struct load_source *source, struct err *e)
 {
         if (!load_read(source, &v->profile, e))

@@ -443,7 +443,7 @@ static int show(struct export_command *w, const char *file)
         if (!deliver_prepare(&how, &e))
                 return message_error(&e);
         if (load_open(&source, file, load, &e) && load_read(&source, &p, &e)) {
-                /* The log of a process is told from where the image is; names go by the operand. */
+                /* The image leads to the log of a process; names go by the operand. */
                 w->input.file = load & LOAD_EVENTS ? source.path : file;
                 w->input.folder = source.folder;
                 if (report_view_lost(r, &p))

@@ -258,7 +258,7 @@ static void say_where(const struct serve *s, const struct server *server)
                         s->token_file ? " --token-file FILE" : "");
 }
 
-/* What hosts have is removed; what nobody has stays, and is told. */
+/* Recordings that hosts have are removed; others stay, and a message says so. */
 static void tidy_up(struct serve *s, const struct server *server)
 {
         uint32_t left = server ? server_left(server) : 0;

@@ -111,7 +111,7 @@ static int take_interval(struct top_command *w, const char *value)
         return 0;
 }
 
-/* Wrong ones are told here, where the caret below the fault has room. */
+/* Wrong ones are reported here, where the caret below the fault has room. */
 static int take_filter(struct top_command *w, enum filter_kind kind, const char *option,
                        const char *value)
 {

@@ -6,7 +6,7 @@
  *         only when it is the user's own or root's and nobody else can write to it, and only
  *         what is listed here as harmless may stand in it.  With raised rights the caller's
  *         files and environment are a stranger's too.  Each line is parsed alone first, so that
- *         a mistake is told with its place.
+ *         a mistake is reported with its place.
  */
 #include "cli/config.h"
 
@@ -238,7 +238,7 @@ bool config_is_raised(void)
 }
 
 /* A file that is not there is no mistake, nor is a home that belongs to somebody else (HOME stayed
- * at a change of user); one that cannot be used is told and left out. */
+ * at a change of user); one that cannot be used is reported and left out. */
 static bool config_take_file(struct config *c, const char *path, bool careful)
 {
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (careful ? O_NOFOLLOW : 0));

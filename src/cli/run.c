@@ -126,7 +126,7 @@ bool record_open_push(const struct record *r, const struct carrier *carrier, str
         return *out || !r->push;
 }
 
-/* ---- what the user is told at the end ---- */
+/* ---- what the user sees at the end ---- */
 
 static bool want_color(void)
 {

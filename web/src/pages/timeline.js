@@ -11,7 +11,7 @@ import { layersOf, peakBetween, slicesOf, valuesWithPeak } from '../stacked.js';
 /** What was live at a mark or event. */
 const heapAt = (recording, { ms, slice = -1 }) => recording.slices.live_bytes[slice >= 0 ? slice : recording.sliceAt(ms)] ?? 0;
 
-/** How exactly the peak is known is told as in the terminal. */
+/** How exactly the peak is known, in the words of the terminal. */
 const peakText = ({ peak_bytes: most, peak_error_bytes: error }) =>
   `${bytes(most)}, the most that was live${error ? `; up to ${bytes(error)} more` : ''}`;
 
