@@ -21,7 +21,7 @@ static int say_help(void)
                 "Check recordings, or processes that are being recorded (PID) as they are now, or\n"
                 "run a program and check it and the programs it starts.\n"
                 "Each budget that a process breaks is a line on stdout. Budgets, per process\n"
-                "(default: --max-leaks 0 --max-bad-frees 0):\n\n",
+                "(default: --max-leaks 0 --max-bad-frees 0; if some are given, these only):\n\n",
                 "\nexamples:\n"
                 "  seep check -- ./unit-tests               fails when something leaks\n"
                 "  seep check --max-peak 200M --no-alloc-in '^audio_' -- ./player song\n"

@@ -287,7 +287,7 @@ static const char ci_text[] =
         "there is an invalid free, or when another budget is exceeded:\n"
         "\n"
         "  seep check -- ./unit-tests\n"
-        "  seep check --max-peak 200M --max-leaks 0 -- ./unit-tests\n"
+        "  seep check --max-peak 200M --max-leaks 0 --max-bad-frees 0 -- ./unit-tests\n"
         "\n"
         "The program is made to reveal its bugs: invalid frees are not passed on\n"
         "(--no-keep-going passes them on), freed blocks are quarantined for a while\n"

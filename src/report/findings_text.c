@@ -244,6 +244,28 @@ static void write_oddities(const struct findings *f, struct str *out)
         }
 }
 
+static bool has_budget(const struct findings *f, enum budget budget)
+{
+        uint32_t i = 0;
+
+        while (i < f->verdict_count && f->verdicts[i].budget != budget)
+                i++;
+        return i < f->verdict_count;
+}
+
+/* Who names one budget may expect the usual ones, too. */
+static void write_unjudged(const struct findings *f, struct str *out)
+{
+        bool leaks = !has_budget(f, BUDGET_LEAKS) && !has_budget(f, BUDGET_LEAKED),
+             frees = !has_budget(f, BUDGET_BAD_FREES);
+
+        if (leaks || frees)
+                str_format(out, "not checked: %s%s%s (%s%s%s)\n", leaks ? "leaks" : "",
+                           leaks && frees ? " and " : "", frees ? "invalid frees" : "",
+                           leaks ? "--max-leaks 0" : "", leaks && frees ? " " : "",
+                           frees ? "--max-bad-frees 0" : "");
+}
+
 static void write_sum(const struct findings *f, const struct findings_text_options *o,
                       struct str *out)
 {
@@ -275,5 +297,6 @@ void findings_text(const struct findings *f, const struct findings_text_options 
         write_baseline(f, out);
         write_rules(f, out);
         write_oddities(f, out);
+        write_unjudged(f, out);
         write_sum(f, o, out);
 }

@@ -261,21 +261,32 @@ void summary_errors(struct summary *m)
         str_free(&text);
 }
 
+/* Most often it is a double free that ends a program. */
+static const struct profile_error *summary_worst_error(const struct profile *p)
+{
+        for (uint32_t i = 0; i < p->error_count; i++)
+                if (p->errors[i].type == LEDGER_ERROR_DOUBLE_FREE)
+                        return &p->errors[i];
+        return &p->errors[0];
+}
+
 /* Invalid frees end programs, and what follows from them is told of below. */
 static void summary_errors_first(struct summary *m)
 {
         const struct profile *p = m->p;
+        const struct profile_error *worst;
         size_t start;
 
         str_char(m->out, '\n');
         summary_errors(m);
         if (!p->error_count || p->meta.warning_count > 1) /* which need the lines */
                 return;
+        worst = summary_worst_error(p);
         start = m->out->length;
         str_text(m->out, "    1.  ");
-        errors_what(p, &p->errors[0], m->out);
+        errors_what(p, worst, m->out);
         str_text(m->out, ": ");
-        summary_stack(m, p->errors[0].node, start, 0, 0);
+        summary_stack(m, worst->node, start, 0, 0);
         str_char(m->out, '\n');
 }
 

@@ -148,9 +148,20 @@ def test_limits_are_exact(check, option, fact):
     assert list(broken(done)[0]) == [f"{option} {exact - 1}"]
 
 
+UNJUDGED = b"not checked: leaks and invalid frees (--max-leaks 0 --max-bad-frees 0)\n"
+
+
 def test_only_the_budgets_that_were_given_are_judged(check):
+    """... and that is said."""
     done = check.of(["--max-peak", "1M"], "lose:3:10")
-    assert (done.status, done.stdout) == (0, b"1 budget kept\n")
+    assert (done.status, done.stdout) == (0, UNJUDGED + b"1 budget kept\n")
+    for budget, rest in (
+        (["--max-leaked", "1M"], b"not checked: invalid frees (--max-bad-frees 0)\n"),
+        (["--max-bad-frees", "0"], b"not checked: leaks (--max-leaks 0)\n"),
+    ):
+        assert rest in check.of(budget, "lose:3:10").stdout
+    done = check.of(["--max-bad-frees", "0", "--max-leaks", "3"], "lose:3:10")
+    assert b"not checked" not in done.stdout
 
 
 def test_each_broken_budget_is_one_line(check):
@@ -236,7 +247,7 @@ def test_a_large_status_is_no_signal(check):
 
 def test_signals_are_the_programs_own(check):
     done = check("--max-peak", "1G", "--", "sh", "-c", "kill -USR1 $$; echo survived")
-    assert (done.status, done.stdout) == (128 + signal.SIGUSR1, b"1 budget kept\n")
+    assert (done.status, done.stdout) == (128 + signal.SIGUSR1, UNJUDGED + b"1 budget kept\n")
     assert list(check.folder.glob("*.memlog")) == []
 
 
@@ -419,7 +430,7 @@ def test_stacks_that_are_too_short_keep_no_function_clean(check):
     assert broken(check("--no-alloc-in", "^keep_block", "3.seep"))[0][
         "--no-alloc-in '^keep_block'"
     ].startswith("1 allocation; by keep_block")
-    assert check("--no-alloc-in", "^audio_", "30.seep").stdout == b"1 budget kept\n"
+    assert check("--no-alloc-in", "^audio_", "30.seep").stdout == UNJUDGED + b"1 budget kept\n"
 
 
 def test_a_cut_recording_keeps_no_budget(check):

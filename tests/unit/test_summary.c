@@ -487,6 +487,26 @@ TEST(the_signal_that_ended_the_program_has_a_name)
         profile_free(&p);
 }
 
+TEST(of_several_invalid_frees_a_double_one_is_shown)
+{
+        static const struct profile_error errors[] = {
+                { .type = LEDGER_ERROR_MISMATCHED, .count = 1 },
+                { .type = LEDGER_ERROR_DOUBLE_FREE, .count = 1 },
+        };
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.totals.mismatched = p.totals.double_frees = 1;
+        p.error_count = 2;
+        p.errors = heap_grow(NULL, 2, sizeof *p.errors);
+        memcpy(p.errors, errors, sizeof errors);
+        text = summary_of(&p, "p.seep");
+        has_text(text, "  ERRORS: 1 double free, 1 mismatched free\n    1.  double free: ");
+        free(text);
+        profile_free(&p);
+}
+
 /* Byte in its line at which WHAT stands in TEXT. */
 static long column_of(const char *text, const char *what)
 {
@@ -669,4 +689,5 @@ TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_
          commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
          the_caller_of_the_c_library_is_named_with_its_place,
          the_signal_that_ended_the_program_has_a_name, purposes_of_commands_stand_in_one_column,
+         of_several_invalid_frees_a_double_one_is_shown,
          a_few_short_lived_blocks_are_nothing_to_look_at)
