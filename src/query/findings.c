@@ -603,8 +603,18 @@ static void free_finding(struct finding *finding)
         free(finding->first.frames);
 }
 
+static bool differ_in_lines(const struct finding_stack *a, const struct finding_stack *b)
+{
+        uint32_t i = 0;
+
+        while (i < a->count && i < b->count && a->frames[i].line == b->frames[i].line)
+                i++;
+        return i < a->count || i < b->count;
+}
+
 static void join(struct finding *to, struct finding *from)
 {
+        to->others = to->others || from->others || differ_in_lines(&to->stack, &from->stack);
         to->state = from->state < to->state ? from->state : to->state;
         to->count += from->count;
         to->known_bytes = to->known_bytes ? to->known_bytes : from->known_bytes;

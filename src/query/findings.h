@@ -98,6 +98,7 @@ struct finding {
         const char *text;     /* BUDGET, UNSEEN: all that is to be said; FORBIDDEN: the expression;
                                * releases: what happened; else NULL */
         struct finding_stack stack;  /* of the allocation; of the release; of the worst site */
+        bool others; /* ... and others of the same functions with other lines */
         struct finding_stack origin; /* releases: of the allocation; no frames: not known */
         struct finding_stack first;  /* double frees: of the first one */
 };

@@ -84,6 +84,8 @@ static void write_finding(const struct findings *f, const struct finding *findin
                 str_format(out, ", in pid %" PRIu32, f->processes[finding->process].pid);
         str_char(out, '\n');
         write_stack(&finding->stack, o, out);
+        if (finding->others)
+                str_text(out, "     other lines of these functions lead here, too\n");
         if (finding->first.count) {
                 str_text(out, "   first freed by\n");
                 write_stack(&finding->first, o, out);

@@ -49,18 +49,17 @@ void text_item(struct str *out, uint32_t number)
 void text_size(struct str *out, int64_t bytes)
 {
         static const char *const units[] = { " B", " KiB", " MiB", " GiB", " TiB" };
-        uint64_t rest = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes, tenths = rest * 10;
+        uint64_t all = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes, one = 1, tenths = all * 10;
         size_t unit = 0;
 
         if (bytes < 0)
                 str_char(out, '-');
-        for (; unit + 1 < sizeof units / sizeof units[0] && (unit ? tenths >= 10240 : rest >= 1024);
+        for (; unit + 1 < sizeof units / sizeof units[0] && (unit ? tenths >= 10240 : all >= 1024);
              unit++) {
-                tenths = (rest * 10 + 512) / 1024;
-                if (tenths >= 10240)
-                        rest /= 1024;
+                one *= 1024;
+                tenths = all / one * 10 + (all % one * 10 + one / 2) / one;
         }
-        text_plain_number(out, unit ? tenths / 10 : rest);
+        text_plain_number(out, unit ? tenths / 10 : all);
         if (unit) {
                 str_char(out, '.');
                 str_char(out, (char)('0' + tenths % 10));

@@ -42,6 +42,7 @@ TEST(sizes_are_of_1024)
         is_text(size(1024), "1.0 KiB");
         is_text(size(1536), "1.5 KiB");
         is_text(size(1048576 - 1), "1.0 MiB");
+        is_text(size(10119126), "9.7 MiB"); /* 9.6504: rounded once, not by way of KiB */
         is_text(size(-3 * 1048576), "-3.0 MiB");
         is_text(size(5ll << 40), "5.0 TiB");
         is_text(size(5000ll << 40), "5000.0 TiB");
