@@ -321,8 +321,8 @@ static const char formats_text[] =
         "  seep sql             tables and views, for any question; docs/SQL.md\n"
         "  seep export --to FORMAT  for other tools: pprof, collapsed (flamegraph.pl), svg,\n"
         "                       speedscope, dhat, massif, callgrind, heaptrack, firefox,\n"
-        "                       gprof2dot, sqlite, csv, maps, valgrind-xml, sarif, junit,\n"
-        "                       json; '--to list' says what reads them\n"
+        "                       gprof2dot, svg, sqlite, csv, maps, valgrind-xml, sarif,\n"
+        "                       junit, json; '--to list' says what reads them\n"
         "\n"
         "Sizes are in bytes and multiples of 1024 (KiB, MiB). Options take k M G (1024)\n"
         "and kB MB GB (1000); times take ms s m h.\n";
