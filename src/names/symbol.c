@@ -231,17 +231,21 @@ struct symbols_beside *symbols_beside(struct symbols *s)
         return &s->beside;
 }
 
-/* A C++ function that is not external has no linkage name in the debug information;
- * the symbol table has it. */
+/* A C++ function that is not external has no linkage name in the debug information; the symbol
+ * table has it.  And the C library's debug information has its own names of functions that
+ * programs call by others: __pthread_create_2_1, ___timer_create. */
 static const char *symbols_outer_name(const struct debug_frame *frame,
                                       const struct symtab_entry *entry)
 {
         if (!frame->function)
                 return entry ? entry->name : NULL;
-        if (!frame->linked && entry && entry->start == frame->entry &&
-            strncmp(entry->name, "_Z", 2) == 0)
+        if (frame->linked || !entry)
+                return frame->function;
+        if (strncmp(frame->function, "__", 2) == 0 && entry->name[0] != '_' && !entry->local &&
+            (!frame->entry || frame->entry == entry->start))
                 return entry->name;
-        return frame->function;
+        return entry->start == frame->entry && strncmp(entry->name, "_Z", 2) == 0 ? entry->name
+                                                                                 : frame->function;
 }
 
 static uint32_t symbols_from_file(struct symbols *s, uint32_t module, uint64_t address,

@@ -444,6 +444,13 @@ def test_all_outputs_agree(tool, recording, output):
         assert names == [bare(name) for name in usual[size]], (output, size)
 
 
+def test_the_c_library_has_the_names_that_programs_call(tool, recording):
+    """... where its debug information has others."""
+    stacks = tool("export", "--to", "collapsed", "--cost", "total", "-o", "-", recording[0])
+    names = set(re.findall(r"\w*pthread_create\w*", stacks))
+    assert names == {"pthread_create"}
+
+
 @pytest.fixture(scope="module")
 def recorded(compiler, tmp_path_factory):
     """seep("WORDS") about a program of these flags."""
