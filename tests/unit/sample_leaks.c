@@ -141,7 +141,7 @@ static bool same_scan(const struct profile_scan *a, const struct profile_scan *b
         return a->ms == b->ms && a->when == b->when && a->flags == b->flags &&
                a->threads == b->threads && a->roots == b->roots && a->pause_us == b->pause_us &&
                a->scan_us == b->scan_us && a->root_bytes == b->root_bytes &&
-               a->heap_bytes == b->heap_bytes && a->gone == b->gone &&
+               a->heap_bytes == b->heap_bytes && a->gone == b->gone && a->unseen == b->unseen &&
                !strcmp(a->trouble, b->trouble) && !strcmp(a->suppressions, b->suppressions);
 }
 
