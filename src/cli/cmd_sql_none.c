@@ -13,7 +13,7 @@ int cmd_sql(int argc, char **argv)
         (void)argc;
         (void)argv;
         err_set(&e, ERR_EXIT_USAGE,
-                "this seep was built without SQLite, which 'seep sql' asks; 'seep export --to "
+                "this seep was built without SQLite, which 'seep sql' needs; 'seep export --to "
                 "json' and '--to csv' have the same data. A build that finds sqlite3 (Debian: "
                 "libsqlite3-dev) has it");
         return message_error(&e);
