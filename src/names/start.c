@@ -65,6 +65,20 @@ static bool names_start(const char *name)
         return starts_with(name, "__libc_start_");
 }
 
+/* The C library's way from the end of main, or of a thread, to functions of the program.  In a
+ * static program just their names tell that they are the library's. */
+static bool names_end(const char *name)
+{
+        static const char *const names[] = { "exit", "__run_exit_handlers", "__call_tls_dtors",
+                                             "__nptl_deallocate_tsd", "__funcs_on_exit",
+                                             "libc_exit_fini", "libc_start_main_stage2" };
+
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+                if (strcmp(name, names[i]) == 0)
+                        return true;
+        return false;
+}
+
 /* NAME without the result type, which C++ functions that were made from templates have in front. */
 static const char *without_type(const char *name)
 {
@@ -161,6 +175,8 @@ static bool is_start(const struct finder *f, uint32_t node)
         if (outer > 1 && is_runtime(f->s, node))
                 return true;
         name = outer_name(f->s, node);
+        if (name && outer > 1 && names_end(name))
+                return true;
         return name ? names_start(name) : outer == 0 && f->start[node] == START_CALLS_LIBC;
 }
 

@@ -108,6 +108,30 @@ TEST(a_thread_begins_with_its_function_whoever_started_it)
         is_equal(shown(), 2);
 }
 
+TEST(the_end_of_a_static_program_is_start_code)
+{
+        begin();
+        frame(PROGRAM, "_start");
+        frame(PROGRAM, "__libc_start_main");
+        frame(PROGRAM, "exit");
+        frame(PROGRAM, "__run_exit_handlers");
+        frame(PROGRAM, "at_the_end");
+        frame(PROGRAM, "save");
+        is_equal(shown(), 2);
+}
+
+TEST(an_exit_that_the_program_calls_is_none)
+{
+        begin();
+        frame(PROGRAM, "_start");
+        frame(PROGRAM, "__libc_start_main");
+        frame(PROGRAM, "main");
+        frame(PROGRAM, "exit");
+        frame(PROGRAM, "__run_exit_handlers");
+        frame(PROGRAM, "at_the_end");
+        is_equal(shown(), 4);
+}
+
 TEST(the_exit_of_a_library_is_start_code)
 {
         begin();
@@ -191,7 +215,9 @@ TEST(where_the_outer_end_is_missing_only_names_tell)
 
 TAP_MAIN(main_is_the_outermost, a_program_without_names_has_a_start_too,
          a_function_that_nobody_called_is_no_start_code_when_it_has_a_name,
-         a_thread_begins_with_its_function_whoever_started_it, the_exit_of_a_library_is_start_code,
+         a_thread_begins_with_its_function_whoever_started_it,
+         the_end_of_a_static_program_is_start_code, an_exit_that_the_program_calls_is_none,
+         the_exit_of_a_library_is_start_code,
          a_function_at_the_exit_of_a_library_is_none,
          the_c_library_has_a_name_for_each_version_and_processor, the_runtime_of_rust_is_start_code,
          main_that_calls_the_cpp_library_stays, where_the_outer_end_is_missing_only_names_tell)
