@@ -266,6 +266,42 @@ static void leave_handler(struct scan *s)
                 freeze_interrupted(&s->freeze, t, s->waiting_context);
 }
 
+/* Whether it was mapped by code of the program's file and has blocks of malloc. */
+static bool is_of_linked_malloc(const struct scan *s, const struct profile_region *r)
+{
+        const struct profile *p = s->p;
+        uint32_t node = r->site < p->site_count ? p->sites[r->site].node : 0;
+        uint32_t module = node < p->node_count ? p->nodes[node].module : PROFILE_NO_MODULE;
+
+        if (r->stack || module >= p->module_count ||
+            strcmp(p->modules[module].path, p->meta.exe) != 0)
+                return false;
+        for (uint64_t i = scan_entries_find(&s->now, r->start);
+             i < s->now.count && s->now.at[i].address < r->end; i++)
+                if (!(s->now.at[i].flags & SCAN_ENTRY_POOL))
+                        return true;
+        return false;
+}
+
+#define WALKED_MOST (1u << 22) /* a walk takes 16 bytes a block or more */
+
+/* What an allocator mapped for its books is no root: old pointers in its caches hold nothing.  Of
+ * one that is linked into the program only a walk through its heap tells what that is. */
+static void find_linked_heap(struct scan *s)
+{
+        struct err ignored;
+        uint32_t i = 0;
+
+        if (s->unrecorded || s->older.walk.malloc_at || s->o->far ||
+            view_is_emulated(s->o->view) || s->now.count > WALKED_MOST)
+                return;
+        while (i < s->p->region_count && !is_of_linked_malloc(s, &s->p->regions[i]))
+                i++;
+        if (i < s->p->region_count &&
+            (!older_walk(&s->older, &s->freeze, &ignored) || s->older.walk.trouble[0]))
+                older_free(&s->older);
+}
+
 static void find_roots(struct scan *s)
 {
         const struct walk_blocks *walk = s->unrecorded ? &s->unrecorded->walk : &s->older.walk;
@@ -481,6 +517,7 @@ static bool find_all(struct scan *s, struct err *e)
         if (s->unrecorded || s->older.count)
                 older_spare_in_hand(&s->now, &s->freeze, s->p, s->o->view->head.allocator);
         find_blocks(s);
+        find_linked_heap(s);
         find_roots(s);
         leave_entries(s);
         use_blocks(s);

@@ -9,6 +9,7 @@ from harness import DEADLINE, SEEP
 
 JEMALLOC = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
 GUARDED = ("--quarantine", "1M", "--fill", "--keep-going")
+ARCHIVE = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.a")
 WHAT = "had not seen their allocation"
 
 
@@ -89,3 +90,16 @@ def test_what_musl_takes_for_itself_bypasses_nothing(recorder, compiler, linked,
     assert (seen.status, seen.stdout) == (0, b"end\n")
     assert classes(seen.profile) == {"definite": (1, 33), "indirect": (0, 0), "possible": (0, 0)}
     assert (seen.profile.json["unseen"], seen.profile.json["warnings"]) == ([], [])
+
+
+@pytest.mark.parametrize("flags", [("-O0", "-g"), ("-O0", "-g", "-s")])
+def test_caches_of_an_allocator_that_is_linked_in_hold_nothing(recorder, compiler, flags):
+    """Where a block was in its cache, its address may still be."""
+    if not ARCHIVE.exists():
+        pytest.skip(f"{ARCHIVE.name} is not installed (packaging/install-deps test)")
+    program = compiler.build("bypass.c", flags=flags, libs=[str(ARCHIVE), "-lm", "-lstdc++"])
+    seen = recorder.record(program, "freed")
+    assert (seen.status, seen.stdout) == (0, b"end\n") and seen.profile.errors == []
+    assert classes(seen.profile) == {
+        "definite": (203, 99 + 200 * 40), "indirect": (0, 0), "possible": (0, 0)}
+    assert seen.profile.json["unseen"] == []
