@@ -437,12 +437,14 @@ static void search(struct scan *s)
  * gets. */
 #define IN_HAND 2u
 
-/* Strange blocks, if there are more than can be explained otherwise. */
-static uint64_t unseen_blocks(const struct scan *s)
+/* Strange blocks, if there are more than can be explained otherwise.  Where the program WENT_ON
+ * after the copy, they may be blocks that it has released since. */
+static uint64_t unseen_blocks(const struct scan *s, bool went_on)
 {
         uint64_t count = s->bypass.strange_count;
 
-        return count > s->freeze.thread_count * IN_HAND && !s->bypass.expected ? count : 0;
+        return count > s->freeze.thread_count * IN_HAND && !s->bypass.expected && !went_on ? count
+                                                                                          : 0;
 }
 
 static void describe(struct scan *s, struct profile_scan *out)
@@ -461,7 +463,7 @@ static void describe(struct scan *s, struct profile_scan *out)
                 .root_bytes = s->graph.root_bytes,
                 .heap_bytes = s->graph.heap_bytes,
                 .gone = s->bypass.gone,
-                .unseen = unseen_blocks(s),
+                .unseen = unseen_blocks(s, went_on),
                 .trouble = heap_text(""),
         };
 }

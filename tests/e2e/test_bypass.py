@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Blocks that a program gets from the allocator bypassing seep hold what is in them."""
+import json
 import subprocess
 
 from pathlib import Path
@@ -103,3 +104,16 @@ def test_caches_of_an_allocator_that_is_linked_in_hold_nothing(recorder, compile
     assert classes(seen.profile) == {
         "definite": (203, 99 + 200 * 40), "indirect": (0, 0), "possible": (0, 0)}
     assert seen.profile.json["unseen"] == []
+
+
+def test_what_is_released_while_a_search_goes_on_bypasses_nothing(compiler, tmp_path):
+    argv = [SEEP, "record", "-o", tmp_path / "out.seep", "--", compiler.build("always_releases.c")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as running:
+        pid = running.stdout.readline().decode().strip()
+        for _ in range(10):
+            done = subprocess.run([SEEP, "leaks", "--json", pid], timeout=DEADLINE, check=False,
+                                  capture_output=True)
+            assert json.loads(done.stdout)["unseen"] == []
+        running.stdin.close()
+        assert running.wait(DEADLINE) == 0
