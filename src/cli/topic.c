@@ -319,7 +319,7 @@ static const char formats_text[] =
         "  seep report          text; colour and pager on a terminal only\n"
         "  seep report --json   for scripts; fields may be added, never renamed\n"
         "  seep sql             tables and views, for any question; docs/SQL.md\n"
-        "  seep export --to FORMAT  for other tools: pprof, collapsed (flamegraph.pl), svg,\n"
+        "  seep export --to FORMAT  for other tools: pprof, collapsed (flamegraph.pl),\n"
         "                       speedscope, dhat, massif, callgrind, heaptrack, firefox,\n"
         "                       gprof2dot, svg, sqlite, csv, maps, valgrind-xml, sarif,\n"
         "                       junit, json; '--to list' says what reads them\n"
