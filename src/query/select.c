@@ -63,6 +63,7 @@ static void select_name(struct selection *sel, const struct select_request *r)
 {
         const char *cost = r->cost == SELECT_TOTAL ? "allocated" : select_costs[r->cost].heading;
         bool live = r->cost == SELECT_LIVE;
+        bool mapped = r->memory == SELECT_MMAP || r->memory == SELECT_BOTH;
 
         sel->moment = select_moment_of(r);
         sel->survivors = sel->moment == SELECT_OF_RANGE && !r->change &&
@@ -79,9 +80,10 @@ static void select_name(struct selection *sel, const struct select_request *r)
                          sel->when);
         else
                 snprintf(sel->heading, sizeof sel->heading, "%s",
-                         live && sel->moment == SELECT_OF_PEAK ? "live at the peak"
-                                                               : select_costs[r->cost].heading);
-        if (r->memory == SELECT_MMAP || r->memory == SELECT_BOTH) {
+                         live && sel->moment == SELECT_OF_PEAK   ? "live at the peak"
+                         : mapped && r->cost == SELECT_PEAK ? "when the heap was at its peak"
+                                                            : select_costs[r->cost].heading);
+        if (mapped) {
                 size_t length = strlen(sel->heading);
 
                 snprintf(sel->heading + length, sizeof sel->heading - length, ", %s",

@@ -116,9 +116,9 @@ def test_heap_and_mappings_as_one_sum(recorder, compiler):
     """Two blocks and 32 mappings of 1 MiB, all by main."""
     file = recorder.record(compiler.build("beside.c")).folder / "out.seep"
 
-    def report(*words, status=0):
+    def report(*words, status=0, cost="live"):
         done = subprocess.run(
-            [SEEP, "report", "--cost", "live", *words, file],
+            [SEEP, "report", "--cost", cost, *words, file],
             capture_output=True,
             text=True,
             env=clean_environment(),
@@ -135,6 +135,9 @@ def test_heap_and_mappings_as_one_sum(recorder, compiler):
         table = report("--memory", memory, "--group-by", "function", "--csv").splitlines()
         assert f"main,{memory},{bytes_},{count}" in table, table
         assert report("--memory", memory).splitlines()[0].endswith(f": {bytes_:,}B")
+    # The peak of the two together is not known, and is not claimed to be.
+    assert report("--memory", "both", cost="peak").startswith(
+        "when the heap was at its peak, heap and mmap: ")
     assert "not freed, heap and mmap: " in report(
         "--memory", "both"
     ) and "mapped by mmap: 1 stack" in report("--memory", "mmap", "--flat")
