@@ -305,7 +305,11 @@ void recording_cut(struct recording *r, uint64_t now_ns)
         if (scanner_is_over(&r->scanner) || recording_is_reset(r))
                 return;
         ahead_tick(&r->ahead, &r->view, r->pid);
-        if (!slices_due(&r->slices, now_ms) || !view_refresh(&r->view, &e))
+        if (!slices_due(&r->slices, now_ms))
+                return;
+        /* What it does after the slice is not older than that. */
+        view_tick(&r->view, now_ms, r->reporter.pid != 0);
+        if (!view_refresh(&r->view, &e))
                 return;
         rss_read(&r->rss, &r->view);
         slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, false);
