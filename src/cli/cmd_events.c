@@ -381,6 +381,7 @@ static void prepare(struct events *v)
 
         v->names.options.all_frames = v->all_frames;
         v->replay = replay_new();
+        replay_begin_after(v->replay, events_log_dropped(v->log));
         v->out = (struct transactions){ .profile = &v->profile,
                                         .symbols = symbols_new(&v->profile, &v->names.options),
                                         .wrappers = hide ? &v->wrappers : NULL,

@@ -29,6 +29,7 @@ struct replay_pending {
 
 struct replay {
         struct feed *sums;
+        uint64_t gone; /* events before the first */
         uint64_t events, strangers, mmap_calls, mmap_bytes, mmap_live_bytes,
                 errors[LEDGER_ERROR_UNKNOWN_FREE + 1];
         struct replay_block *slots; /* open addressing by address, at most half full */
@@ -59,6 +60,11 @@ void replay_free(struct replay *r)
         feed_free(r->sums);
         free(r->slots);
         free(r);
+}
+
+void replay_begin_after(struct replay *r, uint64_t count)
+{
+        r->gone = count;
 }
 
 uint64_t replay_events(const struct replay *r)
@@ -189,8 +195,8 @@ static void put_block(struct replay *r, const struct replay_block *b)
 
 static void allocate(struct replay *r, const struct ledger_event *e)
 {
-        struct replay_block b = { e->address, e->size,   r->events, e->site,
-                                  e->ms,      e->thread, e->kind,   true };
+        struct replay_block b = { e->address, e->size, r->gone + r->events, e->site, e->ms,
+                                  e->thread,  e->kind, true };
 
         if (e->type == LEDGER_EVENT_MOVE)
                 pending_of(r, e->thread)->taken.used = false;

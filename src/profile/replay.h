@@ -39,6 +39,9 @@ struct replay;
 struct replay *replay_new(void);
 void replay_free(struct replay *r);
 
+/* The log has lost its first COUNT events: the next one has number COUNT + 1.  Before any event. */
+void replay_begin_after(struct replay *r, uint64_t count);
+
 void replay_event(struct replay *r, const struct ledger_event *e);
 
 /* How many events there were, and what they add up to. */

@@ -78,6 +78,29 @@ def test_a_log_in_parts_has_its_end_and_says_what_is_gone(compiler, recorder):
     assert "the first events are no longer in the log (--max-files)" in remarked
 
 
+def test_events_of_a_log_in_parts_are_named_by_their_numbers(compiler, recorder):
+    program = compiler.build("random_trace.c")
+    seen = recorder.record(
+        program, 5, 1, 60000, options=["--events", "--max-file", "8k", "--max-files", "3"]
+    )
+    file = seen.folder / "out.seep"
+    lines = rows(file)
+    made, never_freed, freed = {}, {}, 0
+    for line in lines:
+        key = line["kind"] == "pool", line["address"]
+        if line["what"] in ("alloc", "realloc-to"):
+            made[line["event"]] = line["address"]
+            never_freed[key] = line["event"]
+        elif line["what"] in ("free", "realloc-from"):
+            never_freed.pop(key, None)
+            if line["of_event"] not in ("", "0"):
+                freed += 1
+                assert made[line["of_event"]] == line["address"]
+    assert int(lines[0]["event"]) > 1000 and freed > 100 and never_freed
+    shown = [line["event"] for line in rows(file, "--open")]
+    assert shown == sorted(never_freed.values(), key=int)
+
+
 def test_marks_that_are_gone_are_moments_all_the_same(compiler, recorder):
     seen = recorder.record(
         compiler.build("steps.c"), "+red:1:10", "tag:early", "spin:200", "tag:late", "+green:3:77",
