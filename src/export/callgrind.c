@@ -376,6 +376,8 @@ static void put_head(struct callgrind *c)
         if (c->in->sel->when[0]) {
                 str_text(c->out, "\ndesc: Time: ");
                 stack_costs_plain_text(c->in->sel->when, "", 0, c->out);
+        } else if (c->in->sel->moment == SELECT_OF_PEAK) {
+                str_text(c->out, "\ndesc: Time: peak");
         }
         str_text(c->out, "\npositions: line\n");
         for (int i = 0; i < c->event_count; i++) {

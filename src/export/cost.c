@@ -39,16 +39,17 @@ enum cost_kind cost_selected(const struct selection *sel)
 
 void cost_start(struct cost_source *c, const struct selection *sel, struct symbols *s)
 {
-        bool of_all = sel->moment == SELECT_OF_RUN || sel->moment == SELECT_OF_PEAK;
+        bool of_run = sel->moment == SELECT_OF_RUN, of_peak = sel->moment == SELECT_OF_PEAK;
 
         *c = (struct cost_source){ .sel = sel };
-        if (of_all)
+        if (of_run)
                 leaks_make_sums(&c->leaks, sel, s);
         for (int i = 0; i < COST_COUNT; i++)
                 c->known[i] = true;
-        c->known[COST_PEAK_COUNT] = c->known[COST_PEAK_BYTES] = of_all;
+        c->known[COST_ALLOC_COUNT] = c->known[COST_ALLOC_BYTES] = !of_peak;
+        c->known[COST_PEAK_COUNT] = c->known[COST_PEAK_BYTES] = of_run || of_peak;
         c->known[COST_LEAKED_COUNT] = c->known[COST_LEAKED_BYTES] = c->leaks.scan != NULL;
-        c->known[COST_TEMP_COUNT] = of_all || sel->moment == SELECT_OF_THREADS;
+        c->known[COST_TEMP_COUNT] = of_run || sel->moment == SELECT_OF_THREADS;
 }
 
 void cost_end(struct cost_source *c)

@@ -552,7 +552,7 @@ static void put_comments(struct pprof *w)
                 str_format(&text, "%s: %s", sel->moment == SELECT_OF_RANGE ? "range" : "moment",
                            sel->when);
         else if (sel->moment == SELECT_OF_PEAK)
-                str_text(&text, "moment: inuse_* is of the peak");
+                str_text(&text, "moment: peak");
         if (text.length)
                 put_comment(w, str_get(&text));
         put_unknown(w);

@@ -21,6 +21,7 @@ COSTS = {
     "temp-count": "temporary",
 }
 OF_TIME = ("alloc-count", "alloc-bytes", "live-count", "live-bytes")
+OF_PEAK = ("live-count", "live-bytes", "peak-count", "peak-bytes")
 
 
 class Exporter:
@@ -57,13 +58,10 @@ class Exporter:
         return json.loads(done.stdout)
 
     def filled(self, *options):
-        """The report; what is not known of the peak is of the run, and of other moments 0."""
+        """The report; what is not known of its moment is 0."""
         report = self.report(*options)
-        run = {s["id"]: s for s in self.report()["sites"]} if options == ("--at", "peak") else {}
         for site in report["sites"]:
-            site.update(
-                {k: run.get(site["id"], {}).get(k, 0) for k, v in site.items() if v is None}
-            )
+            site.update({k: 0 for k, v in site.items() if v is None})
         return report
 
     def sites(self, *options):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from exporter import COSTS, OF_TIME, Exporter
+from exporter import COSTS, OF_PEAK, OF_TIME, Exporter
 from harness import DEADLINE, SEEP, clean_environment, run
 from readers import FirefoxProfiler
 
@@ -291,7 +291,7 @@ def test_speedscope_has_a_profile_for_each_known_cost(export, options):
         "--range": OF_TIME,
         "--thread": (*OF_TIME, "temp-count"),
     }.get(options[0] if options else (), COSTS)
-    known = COSTS if options == ("--at", "peak") else known
+    known = OF_PEAK if options == ("--at", "peak") else known
     assert len(data["profiles"]) == len(known)
     for cost, profile in zip([c for c in COSTS if c in known], data["profiles"]):
         assert profile["unit"] == ("bytes" if cost.endswith("bytes") else "none")

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from exporter import COSTS, OF_TIME, Exporter
+from exporter import COSTS, OF_PEAK, OF_TIME, Exporter
 from harness import DEADLINE, clean_environment
 from readers import ask
 
@@ -67,8 +67,16 @@ def test_the_total_of_every_event_is_that_of_the_report(export, cost):
 )
 def test_totals_of_selections(export, options):
     path, totals = export.file("callgrind", *options), export.totals(*options)
-    for cost in OF_TIME:
+    for cost in OF_PEAK if options == ("--at", "peak") else OF_TIME:
         assert annotate(path, cost)[0] == totals[cost], cost
+
+
+def test_the_peak_has_no_numbers_of_another_moment(export):
+    """Calls and leaks are those of the whole run."""
+    head = export.text("callgrind", "--at", "peak").partition("\nsummary:")[0].splitlines()
+    assert "desc: Time: peak" in head
+    assert {line.split()[1] for line in head if line.startswith("event:")} == {
+        "LiveBytes", "LiveCount", "PeakBytes", "PeakCount"}
 
 
 @pytest.mark.parametrize("cost", ["live-bytes", "alloc-bytes", "leaked-bytes"])
