@@ -49,7 +49,8 @@ struct launch {
         bool spawn;   /* PID is the thread that starts it */
         bool later;   /* it is something else yet, and has no loader when it comes */
         bool cancelled;
-        pid_t early;  /* a child that has stopped already; 0 */
+        pid_t *early; /* children that have stopped already, of whichever thread */
+        uint32_t early_count;
         bool loading; /* the one point is where the loader tells that its list has changed */
 };
 
@@ -95,16 +96,27 @@ bool launch_is(struct launch *l, pid_t pid, int status)
 
 bool launch_early(struct launch *l, pid_t pid)
 {
-        if (!l->spawn || l->early)
+        if (!l->spawn)
                 return false;
-        l->early = pid;
+        l->early = heap_grow(l->early, l->early_count + 1, sizeof *l->early);
+        l->early[l->early_count++] = pid;
         return true;
+}
+
+static bool has_stopped(const struct launch *l, pid_t child)
+{
+        for (uint32_t i = 0; i < l->early_count; i++)
+                if (l->early[i] == child)
+                        return true;
+        return false;
 }
 
 void launch_free(struct launch *l)
 {
-        if (l)
+        if (l) {
                 memory_close(&l->memory);
+                free(l->early);
+        }
         free(l);
 }
 
@@ -364,7 +376,7 @@ static enum launch_state child_born(struct launch *l)
         l->spawn = false;
         l->pid = l->group = (pid_t)child;
         ptrace(PTRACE_DETACH, parent, 0, 0);
-        if ((l->early == l->pid || wait_stop(l, &status)) &&
+        if ((has_stopped(l, l->pid) || wait_stop(l, &status)) &&
             ptrace(PTRACE_SETOPTIONS, l->pid, 0, PTRACE_O_TRACEEXEC) == 0)
                 return LAUNCH_RUNS;
         err_set(l->e, ERR_EXIT_CANNOT_TRACE, "it ended at once");
@@ -428,7 +440,7 @@ static void let_child_go(struct launch *l)
         int status;
 
         if (ptrace(PTRACE_GETEVENTMSG, l->pid, 0, &child) == 0 &&
-            (l->early == (pid_t)child || hold_wait((pid_t)child, &status, HOLD_PATIENCE_NS)))
+            (has_stopped(l, (pid_t)child) || hold_wait((pid_t)child, &status, HOLD_PATIENCE_NS)))
                 ptrace(PTRACE_DETACH, (pid_t)child, 0, 0);
 }
 

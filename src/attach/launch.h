@@ -43,8 +43,8 @@ struct launch *launch_later(const struct launch_later *q, const struct custom *c
 /* Whether PID, which has changed its state to STATUS, is what it is about. */
 bool launch_is(struct launch *l, pid_t pid, int status);
 
-/* PID, a stranger, has stopped for the first time: a child whose parent's stop is still to be seen.
- * false: there is no such parent. */
+/* PID, a stranger, has stopped for the first time: a child whose parent's stop is still to be seen,
+ * of this launch or of another.  false: there is no such parent. */
 bool launch_early(struct launch *l, pid_t pid);
 
 /* It has stopped with STATUS, of waitpid().  LAUNCH_READY: H holds it, for hold_release(). */

@@ -291,6 +291,8 @@ static void other_stopped(struct session *s, uint32_t i, pid_t pid, int status)
 
 bool session_other_changed(struct session *s, pid_t pid, int status)
 {
+        bool early = false;
+
         for (uint32_t i = 0; i < s->launch_count; i++)
                 if (launch_is(s->launches[i], pid, status)) {
                         if (WIFSTOPPED(status))
@@ -299,10 +301,11 @@ bool session_other_changed(struct session *s, pid_t pid, int status)
                                 launch_over(s, i);
                         return true;
                 }
+        /* Threads that start programs at the same time: which of them it is a child of is known
+         * only when that thread stops. */
         for (uint32_t i = 0; status >> 16 && pid != s->main_pid && i < s->launch_count; i++)
-                if (launch_early(s->launches[i], pid))
-                        return true;
-        return false;
+                early = launch_early(s->launches[i], pid) || early;
+        return early;
 }
 
 /* ---- the end ---- */

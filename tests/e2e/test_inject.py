@@ -247,6 +247,17 @@ def test_static_children_of_a_shell(compiler, recorder):
     assert all(p.by_function()["pool_get"]["bytes_allocated"] == 4096 for p in found)
 
 
+def test_static_children_that_threads_start_at_once(compiler, recorder):
+    """Each of them stops before or after the thread that started it, in any order."""
+    child = compiler.build("own_pools.c", flags=(*PLAIN, "-static"), name="several")
+    starters = compiler.build("starters.c", flags=(*PLAIN, "-pthread"))
+    seen = recorder.record(starters, "3", child)
+    assert (seen.status, seen.stdout) == (0, b"136\n" * 24), seen.stderr
+    found = [p for p in seen.profiles() if Path(p.json["program"]).name == "several"]
+    assert len(found) == 24
+    assert all(p.by_function()["pool_get"]["bytes_allocated"] == 4096 for p in found)
+
+
 @pytest.mark.parametrize("how", ["spawn", "fork"])
 def test_what_a_static_child_starts_is_recorded(compiler, recorder, how):
     static = compiler.build("starter.c", flags=(*PLAIN, "-static"), name="between")
