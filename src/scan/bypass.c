@@ -167,7 +167,8 @@ void bypass_look(struct bypass *b, const struct bypass_input *in)
         if (older_walk(&heap, in->freeze, &ignored) && !heap.walk.trouble[0]) {
                 uint8_t *places = heap_zero(in->place_count, 1);
 
-                b->expected = heap.walk.libc_takes || in->view->head.fork_several;
+                b->expected = heap.walk.libc_takes || in->view->head.fork_several ||
+                              in->view->head.verify_captures;
                 find_strange(b, in, &heap.walk);
                 leave_kept_back(b, in->view);
                 b->gone = mark(in, &heap.walk, places);

@@ -38,8 +38,8 @@ struct bypass {
                                        * sorted, disjoint */
         uint64_t strange_count;
         bool expected; /* ... although nothing bypasses seep: what the C library takes for itself
-                        * (musl's loader, atexit()), and what threads that a fork left behind had
-                        * got, or had in their caches */
+                        * (musl's loader, atexit()), what threads that a fork left behind had got,
+                        * or had in their caches, and what backtrace() got in our test mode */
 };
 
 /* Fill B, to be freed with bypass_free().  Blocks that are gone become passages: nothing is said
