@@ -493,11 +493,10 @@ def test_the_package_that_is_named_has_the_agent(machine, tmp_path, need):
 
 
 def placed(machine):
-    """The heap of i386 lies behind the program: with 0x56 to 0x58 in front unless that has a fixed
-    place, with 0x08 to 0x0a if it has the usual one.  So have four letters that end with V, W, X
-    or a tab, which would be pointers to lost blocks, now and then; no letter has 0x91.  Code of
-    powerpc has the addresses of its tables and of its small data plus 32 KiB in registers and on
-    the stack: in a small program that is in the heap."""
+    """The heap of i386 lies behind the program, usually at 0x56 to 0x58 or at 0x08 to 0x0a.  So do
+    four letters that end with V, W, X or a tab: these would be pointers to lost blocks, now and
+    then.  None ends with 0x91.  Code of powerpc has the addresses of its tables and of its small
+    data plus 32 KiB in registers and on the stack: in a small program that is in the heap."""
     where = {"i386": ["-Wl,-Ttext-segment=0x91000000"], "powerpc": ["-Wl,--defsym=_SDA_BASE_=0"]}
     return ["-no-pie", "-fno-pie", *where[machine.name]] if machine.name in where else []
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* always_releases.c -- threads that get and release blocks as long as their input is open. */
+#include "lost.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,21 +35,6 @@ static void *get_and_release(void *seed)
         for (size_t i = 0; i < BLOCKS; i++)
                 free(all[i]);
         return NULL;
-}
-
-__attribute__((noinline)) static void lose(size_t bytes)
-{
-        char *volatile p = malloc(bytes);
-
-        memset(p, 1, bytes);
-        p = NULL;
-}
-
-__attribute__((noinline)) static void clear_stack(void)
-{
-        volatile char room[4096];
-
-        memset((char *)room, 0, sizeof room);
 }
 
 int main(void)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bypass.c -- memory that is got from the allocator by a name that seep does not hook. */
+#include "lost.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +35,6 @@ __attribute__((noinline)) static void held_by_box(struct box *b, size_t bytes)
         memset(b->held, 1, bytes);
 }
 
-__attribute__((noinline)) static void lose(size_t bytes)
-{
-        memset(malloc(bytes), 1, bytes);
-}
-
 __attribute__((noinline)) static void fill_boxes(void)
 {
         for (size_t i = 0; i < BOXES; i++) {
@@ -57,13 +54,6 @@ __attribute__((noinline)) static void free_a_holder(void)
         for (int i = 0; i < 200; i++)
                 holder[i] = malloc(40);
         free(holder);
-}
-
-__attribute__((noinline)) static void clear_stack(void)
-{
-        volatile char room[4096];
-
-        memset((char *)room, 0, sizeof room);
 }
 
 /* Which: "held" boxes by a variable, "lost" boxes by nobody, "freed" none. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fork_caches.c -- a child whose parent had threads: what they kept in their caches of free blocks
  * is in use for its allocator. */
+#include "lost.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,21 +29,6 @@ static void *keep_free_blocks(void *unused)
         pthread_barrier_wait(&filled);
         pthread_barrier_wait(&forked);
         return unused;
-}
-
-__attribute__((noinline)) static void lose(size_t bytes)
-{
-        char *volatile p = malloc(bytes);
-
-        memset(p, 1, bytes);
-        p = NULL;
-}
-
-__attribute__((noinline)) static void clear_stack(void)
-{
-        volatile char room[4096];
-
-        memset((char *)room, 0, sizeof room);
 }
 
 int main(void)

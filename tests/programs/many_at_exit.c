@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* many_at_exit.c -- so many functions for exit that the C library needs memory of its own. */
+#include "lost.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FUNCTIONS 400
 
@@ -14,18 +15,6 @@ static void at_exit(void)
 
         if (++calls == FUNCTIONS)
                 puts("end");
-}
-
-__attribute__((noinline)) static void lose(size_t bytes)
-{
-        memset(malloc(bytes), 1, bytes);
-}
-
-__attribute__((noinline)) static void clear_stack(void)
-{
-        volatile char room[4096];
-
-        memset((char *)room, 0, sizeof room);
 }
 
 int main(void)
